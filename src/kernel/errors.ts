@@ -1,0 +1,85 @@
+/**
+ * Every way the program can fail: the exit code it leads to, whether trying again can help, and what the
+ * operator is told to do. Exit codes are those of the contract, section 2.
+ */
+const errorTable = {
+  usage: { exitCode: 2, isRetryable: false, cure: 'run `wallet-ledger --help`' },
+  settings: { exitCode: 2, isRetryable: false, cure: 'correct the settings named above' },
+  'service-unreachable': {
+    exitCode: 4,
+    isRetryable: true,
+    cure: 'check WALLET_BASE_URL and the network, then run the command again: it resumes',
+  },
+  'service-rate-limited': {
+    exitCode: 4,
+    isRetryable: true,
+    cure: 'lower WALLET_MAX_RPS, then run the command again: it resumes',
+  },
+  'service-authentication': {
+    exitCode: 4,
+    isRetryable: false,
+    cure: 'check WALLET_API_SECRET, WALLET_API_KEY, WALLET_SIGNER and the clock',
+  },
+  'service-refused': {
+    exitCode: 4,
+    isRetryable: false,
+    cure: 'read the message of the service; settings and rights on its side decide',
+  },
+  'service-unsettled': {
+    exitCode: 4,
+    isRetryable: true,
+    cure: 'the service kept answering with a failure code; run the command again: it resumes',
+  },
+  'service-malformed': {
+    exitCode: 4,
+    isRetryable: true,
+    cure: 'check that WALLET_BASE_URL is the service itself; run the command again: it resumes',
+  },
+  'service-parameters': {
+    exitCode: 4,
+    isRetryable: false,
+    cure: 'set WALLET_PARAM_NAMES to the names the service expects',
+  },
+  'database-unreachable': {
+    exitCode: 5,
+    isRetryable: true,
+    cure: 'check DATABASE_URL and that PostgreSQL runs',
+  },
+  'queue-unreachable': {
+    exitCode: 5,
+    isRetryable: true,
+    cure: 'check REDIS_URL and that Redis runs',
+  },
+  'schema-newer': {
+    exitCode: 5,
+    isRetryable: false,
+    cure: 'install the version of wallet-ledger that migrated this database, or a later one',
+  },
+  interrupted: { exitCode: 1, isRetryable: true, cure: 'run the command again: it resumes' },
+  unexpected: { exitCode: 1, isRetryable: false, cure: 'set LOG_LEVEL=debug for the stack trace' },
+} as const satisfies Record<string, { exitCode: number; isRetryable: boolean; cure: string }>;
+
+export type ErrorCode = keyof typeof errorTable;
+
+/** The one error class. The message says what went wrong and where; `cure` says what to do. */
+export class LedgerError extends Error {
+  readonly code: ErrorCode;
+  readonly exitCode: number;
+  readonly isRetryable: boolean;
+  readonly cure: string;
+
+  constructor(code: ErrorCode, message: string, options: { cause?: unknown; cure?: string } = {}) {
+    super(message, { cause: options.cause });
+    this.name = 'LedgerError';
+    this.code = code;
+    const entry = errorTable[code];
+    this.exitCode = entry.exitCode;
+    this.isRetryable = entry.isRetryable;
+    this.cure = options.cure ?? entry.cure;
+  }
+}
+
+/** Anything thrown, as an Error. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown });
+}
