@@ -9,3 +9,9 @@ export async function abortableSleep(ms: number, signal?: AbortSignal): Promise<
     throw error;
   }
 }
+
+/** Waits until the signal aborts. */
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+}

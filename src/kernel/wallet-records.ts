@@ -63,7 +63,7 @@ export type RecordSource =
 export type Reject = {
   source: RecordSource;
   orderNo: string | null;
-  /** The service's name of the field; null when the whole row could not be stored. */
+  /** The service's name of the field; of the one that makes a key where the whole row could not be stored. */
   field: string | null;
   reason: string;
   /** JSON text of the row as it came, numbers with their own digits; cut at 64 KiB. */

@@ -1,0 +1,59 @@
+import type { Environment } from './read-setting-texts.ts';
+import type { SettingValues } from './settings.ts';
+import { settingsTable } from './settings-table.ts';
+import { isLoopbackHost } from './url-parsers.ts';
+
+/** What settings must say of one another. A value that did not parse is absent here: it has its own problem. */
+export function checkTogether(values: Partial<SettingValues>, env: Environment): string[] {
+  return [
+    ...checkStates(values.WALLET_FINAL_STATES, values.WALLET_SUCCESS_STATES),
+    ...checkStatusPages(values),
+    ...(env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0'
+      ? [
+          'NODE_TLS_REJECT_UNAUTHORIZED: 0 switches the check of certificates off; ' +
+            'name a private authority in NODE_EXTRA_CA_CERTS instead',
+        ]
+      : []),
+  ];
+}
+
+/** What is missing for speaking to the service. `isSet` says whether a text was given, readable or not. */
+export function checkService(
+  values: Partial<SettingValues>,
+  isSet: (name: 'WALLET_BASE_URL' | 'WALLET_API_SECRET' | 'WALLET_API_KEY') => boolean,
+): string[] {
+  const missing = (['WALLET_BASE_URL', 'WALLET_API_SECRET'] as const)
+    .filter((name) => !isSet(name))
+    .map((name) => {
+      const orFile = 'isSecret' in settingsTable[name] ? `, or ${name}_FILE` : '';
+      return `${name}: not set${orFile}; expected: ${settingsTable[name].help}`;
+    });
+  if (isHmac(values.WALLET_SIGNER) && !isSet('WALLET_API_KEY')) {
+    missing.push(
+      `WALLET_API_KEY: not set, or WALLET_API_KEY_FILE; ${values.WALLET_SIGNER} needs it`,
+    );
+  }
+  return missing;
+}
+
+function checkStates(
+  final: ReadonlySet<string> | undefined,
+  success: ReadonlySet<string> | undefined,
+): string[] {
+  if (!final || !success) return [];
+  const others = [...success].filter((state) => !final.has(state));
+  if (others.length === 0) return [];
+  return [`WALLET_SUCCESS_STATES: ${others.join(', ')} missing in WALLET_FINAL_STATES`];
+}
+
+function checkStatusPages(values: Partial<SettingValues>): string[] {
+  const { HTTP_HOST: host, HTTP_PORT: port, HTTP_TOKEN: token } = values;
+  if (host === undefined || port === null || token !== null || isLoopbackHost(host)) return [];
+  return [
+    `HTTP_TOKEN: not set, or HTTP_TOKEN_FILE; required because HTTP_HOST=${host} is off loopback`,
+  ];
+}
+
+export function isHmac(signer: string | undefined): boolean {
+  return signer === 'params-hmac' || signer === 'body-hmac';
+}

@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import { LedgerError } from '../kernel/errors.ts';
+import type { Environment } from './read-setting-texts.ts';
+
+/**
+ * The process's environment, over the variables of a `.env` file in the directory (the working directory), if there
+ * is one. Throws a settings error when the file is there and cannot be read.
+ */
+export function readEnvironment(directory = '.'): Environment {
+  return { ...parseEnv(readEnvFile(resolve(directory, '.env'))), ...process.env };
+}
+
+function readEnvFile(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code = 'unknown reason' } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return '';
+    throw unreadable(path, code, error);
+  }
+}
+
+function unreadable(path: string, code: string, cause: unknown): LedgerError {
+  return new LedgerError('settings', `the file ${path} cannot be read (${code})`, { cause });
+}

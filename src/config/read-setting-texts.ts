@@ -1,0 +1,57 @@
+import { type Setting, type SettingName, settingsTable } from './settings-table.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The texts that were set, and what is wrong with where they come from. */
+export type SettingTexts = { texts: Partial<Record<SettingName, string>>; problems: string[] };
+
+export const settingEntries = Object.entries(settingsTable) as [SettingName, Setting][];
+
+/** Collects each setting's text: from its variable, or a secret's from the file that NAME_FILE names. */
+export function readSettingTexts(
+  env: Environment,
+  readFile: (path: string) => string,
+): SettingTexts {
+  const result: SettingTexts = { texts: {}, problems: [] };
+  for (const [name, setting] of settingEntries) {
+    try {
+      const text = setting.isSecret ? secretText(env, name, readFile) : textOf(env, name);
+      if (text !== undefined) result.texts[name] = text;
+    } catch (error) {
+      result.problems.push((error as Error).message);
+    }
+  }
+  return result;
+}
+
+function secretText(
+  env: Environment,
+  name: string,
+  readFile: (path: string) => string,
+): string | undefined {
+  const fileName = `${name}_FILE`;
+  const own = textOf(env, name);
+  const path = textOf(env, fileName);
+  if (path === undefined) return own;
+  if (own !== undefined)
+    throw new Error(`${name}: set together with ${fileName}; keep one of them`);
+  const text = contentOf(fileName, path, readFile).replace(/[\r\n]+$/, '');
+  if (text.trim() === '') throw new Error(`${fileName}: the file ${path} is empty`);
+  return text;
+}
+
+function contentOf(fileName: string, path: string, readFile: (path: string) => string): string {
+  try {
+    return readFile(path);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new Error(`${fileName}: the file ${path} cannot be read (${code ?? 'unknown reason'})`, {
+      cause,
+    });
+  }
+}
+
+function textOf(env: Environment, name: string): string | undefined {
+  const text = env[name];
+  return text === undefined || text.trim() === '' ? undefined : text;
+}

@@ -1,0 +1,91 @@
+import { z } from 'zod';
+
+/** Reads one setting's text. The message of its issue says what is expected, never what was found. */
+export type SettingParser<T> = z.ZodType<T, string>;
+
+/** A parser of our own: `parse` returns undefined for a text that does not fit. */
+export function parsed<T>(
+  expected: string,
+  parse: (text: string) => T | undefined,
+): SettingParser<T> {
+  return z.string().transform((text, context) => {
+    const value = parse(text.trim());
+    if (value !== undefined) return value;
+    context.addIssue({ code: 'custom', message: expected });
+    return z.NEVER;
+  });
+}
+
+/** A parser that says itself what is wrong: `parse` throws an Error whose message is what is expected. */
+export function parsedOrThrown<T>(parse: (text: string) => T): SettingParser<T> {
+  return z.string().transform((text, context) => {
+    try {
+      return parse(text.trim());
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: (error as Error).message });
+      return z.NEVER;
+    }
+  });
+}
+
+export const plainText: SettingParser<string> = z.string();
+
+export function oneOf<const T extends readonly string[]>(...names: T): SettingParser<T[number]> {
+  return parsed(names.join(', '), (text) => names.find((name) => name === text.toLowerCase()));
+}
+
+export function integer(min: number, max: number): SettingParser<number> {
+  return parsed(`a whole number from ${min} to ${max}`, (text) => wholeNumber(text, min, max));
+}
+
+/** The parser's value, or null for `off`. */
+export function orOff<T>(parser: SettingParser<T>): SettingParser<T | null> {
+  return z.string().transform((text, context) => {
+    if (text.trim().toLowerCase() === 'off') return null;
+    const result = parser.safeParse(text);
+    if (result.success) return result.data;
+    const expected = result.error.issues[0]?.message ?? '';
+    context.addIssue({ code: 'custom', message: `${expected}; or off` });
+    return z.NEVER;
+  });
+}
+
+const durationUnitsMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+/** What a timer of Node can wait at the most. */
+const timerMaxMs = 2 ** 31 - 1;
+
+/** `500ms`, `15s`, `5m`, `1h` or `7d`, in milliseconds. */
+export function duration(options: { minMs?: number; maxMs?: number } = {}): SettingParser<number> {
+  const { minMs = 1, maxMs = timerMaxMs } = options;
+  const longest = `${Math.floor(maxMs / durationUnitsMs.d)}d`;
+  const expected = `a duration like 500ms, 15s, 5m, 1h or 7d, from ${minMs}ms to ${longest}`;
+  return parsed(expected, (text) => {
+    const match = /^(\d{1,12}(?:\.\d{1,6})?)\s*(ms|s|m|h|d)$/.exec(text);
+    if (!match) return undefined;
+    const [, amount, unit] = match;
+    const ms = Math.round(Number(amount) * durationUnitsMs[unit as keyof typeof durationUnitsMs]);
+    return ms >= minMs && ms <= maxMs ? ms : undefined;
+  });
+}
+
+/** Requests a second: a decimal above 0, up to 100000. */
+export const requestRate = parsed('a decimal number above 0, up to 100000', (text) => {
+  const rate = /^\d{1,6}(\.\d{1,6})?$/.test(text) ? Number(text) : 0;
+  return rate > 0 && rate <= 100_000 ? rate : undefined;
+});
+
+/** Comma-separated states, in lower case. */
+export const stateSet = parsed<ReadonlySet<string>>('state names with commas between', (text) => {
+  const states = text.split(',').map((state) => state.trim().toLowerCase());
+  return states.includes('') ? undefined : new Set(states);
+});
+
+/** Text that may stand in an HTTP header. */
+export const headerText = parsed('printable ASCII characters without spaces', (text) =>
+  /^[\x21-\x7e]+$/.test(text) ? text : undefined,
+);
+
+export function wholeNumber(text: string, min: number, max: number): number | undefined {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  return value >= min && value <= max ? value : undefined;
+}

@@ -1,0 +1,39 @@
+import { type Environment, settingEntries } from './read-setting-texts.ts';
+
+const ourPrefixes = /^(WALLET|SYNC|POOL)_/;
+const editsMax = 3;
+
+/** A sentence for each variable that is named like a setting of ours and is none. */
+export function warnOfUnknownNames(env: Environment): string[] {
+  const known = settingEntries.flatMap(([name, { isSecret }]) =>
+    isSecret ? [name, `${name}_FILE`] : [name],
+  );
+  return Object.keys(env)
+    .filter((name) => ourPrefixes.test(name) && !known.includes(name))
+    .sort((a, b) => (a < b ? -1 : 1))
+    .map((name) => {
+      const nearest = nearestName(name, known);
+      return `${name} is not a setting${nearest ? `; did you mean ${nearest}?` : ''}`;
+    });
+}
+
+function nearestName(name: string, known: readonly string[]): string | undefined {
+  const distances = known.map((candidate) => ({ candidate, edits: editDistance(name, candidate) }));
+  distances.sort((a, b) => a.edits - b.edits);
+  const [nearest] = distances;
+  return nearest && nearest.edits <= editsMax ? nearest.candidate : undefined;
+}
+
+/** How many characters must be put in, taken out or replaced to turn one text into the other. */
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (const [index, letter] of [...from].entries()) {
+    const next = [index + 1];
+    for (const [column, other] of [...to].entries()) {
+      const replaced = (row[column] ?? 0) + (letter === other ? 0 : 1);
+      next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
+}

@@ -1,0 +1,303 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseSettings } from '../../src/config/parse-settings.ts';
+import { LedgerError } from '../../src/kernel/errors.ts';
+
+const service = {
+  WALLET_BASE_URL: 'https://wallet.example.com/base/',
+  WALLET_API_SECRET: '11'.repeat(32),
+};
+
+function noFile(path: string): string {
+  throw Object.assign(new Error('no such file'), { code: 'ENOENT', path });
+}
+
+function parse(env: Record<string, string | undefined>, readFile = noFile) {
+  return parseSettings({ ...service, ...env }, readFile, { needs: ['service'] });
+}
+
+function mistake(env: Record<string, string | undefined>, readFile = noFile): string {
+  try {
+    parse(env, readFile);
+  } catch (error) {
+    if (error instanceof LedgerError && error.code === 'settings') return error.message;
+    throw error;
+  }
+  throw new Error('the settings were accepted');
+}
+
+describe('parseSettings', () => {
+  test('gives every setting its default', () => {
+    const settings = parse({});
+    expect(settings).toMatchObject({
+      service: {
+        baseUrl: 'https://wallet.example.com/base',
+        apiKey: null,
+        signer: 'params-secp256k1',
+        signHash: null,
+        signEncoding: null,
+        nonceUnit: 'ms',
+        paramNames: { page: 'pageNo', size: 'pageSize', chain: 'slip44', type: 'type' },
+        maxRps: 10,
+        concurrency: 8,
+        timeoutMs: 15_000,
+      },
+      lists: { pageSize: 100, order: 'auto' },
+      database: { url: null, dataDir: '.wallet-ledger', poolSize: 10 },
+      queue: { redisUrl: null, prefix: 'wallet-ledger' },
+      schedule: {
+        transactionsEveryMs: 15_000,
+        detailsEveryMs: 10_000,
+        balancesEveryMs: 60_000,
+        coinsEveryMs: 3_600_000,
+        addressesEveryMs: 600_000,
+        poolsEveryMs: 60_000,
+        auditEveryMs: 3_600_000,
+        auditCycleMs: 604_800_000,
+      },
+      pools: { chains: [], maxPerDay: 10_000, settleMs: 10_000 },
+      http: { host: '127.0.0.1', port: 8080, token: null },
+      log: { level: 'info', format: null },
+      warnings: [],
+    });
+    expect(settings.states.final.size).toBe(20);
+    expect(settings.states.success.size).toBe(8);
+  });
+
+  test('an empty or blank variable is not set', () => {
+    expect(parse({ WALLET_TIMEOUT: '', WALLET_PAGE_SIZE: '  ' })).toMatchObject({
+      service: { timeoutMs: 15_000 },
+      lists: { pageSize: 100 },
+    });
+  });
+
+  test('a command without need of the service runs without its settings', () => {
+    expect(parseSettings({}, noFile).service).toBeNull();
+    expect(() => parseSettings({ WALLET_TIMEOUT: 'soon' }, noFile)).toThrow('WALLET_TIMEOUT');
+  });
+
+  test('names every mistake at once', () => {
+    const message = mistake({
+      WALLET_BASE_URL: undefined,
+      WALLET_API_SECRET: undefined,
+      WALLET_TIMEOUT: '15 parsecs',
+      HTTP_PORT: '65536',
+      ADDRESS_POOLS: '60:5:4',
+      REDIS_URL: 'http://127.0.0.1',
+    });
+    for (const name of [
+      'WALLET_BASE_URL',
+      'WALLET_API_SECRET',
+      'WALLET_TIMEOUT: "15 parsecs"',
+      'HTTP_PORT: "65536"',
+      'ADDRESS_POOLS',
+      'REDIS_URL',
+    ]) {
+      expect(message).toContain(name);
+    }
+    expect(message).toMatch(/^6 mistakes/);
+    expect(message).not.toContain('\n');
+  });
+
+  test.each([
+    ['500ms', 500],
+    ['15s', 15_000],
+    ['5m', 300_000],
+    ['1h', 3_600_000],
+    ['7d', 604_800_000],
+    ['off', null],
+  ])('reads the duration %s', (text, ms) => {
+    expect(parse({ AUDIT_EVERY: text }).schedule.auditEveryMs).toBe(ms);
+  });
+
+  test.each(['15', 's', '-1s', '0s', '1w', '1h30m', '100d', '1e3ms'])(
+    'refuses the duration %s',
+    (text) => {
+      expect(mistake({ AUDIT_EVERY: text })).toContain('AUDIT_EVERY: ');
+    },
+  );
+
+  test('a time limit cannot be switched off', () => {
+    expect(mistake({ WALLET_TIMEOUT: 'off' })).toContain('WALLET_TIMEOUT');
+  });
+
+  test.each([
+    ['0.5', 0.5],
+    ['100000', 100_000],
+    ['off', null],
+  ])('reads the request rate %s', (text, rate) => {
+    expect(parse({ WALLET_MAX_RPS: text }).service.maxRps).toBe(rate);
+  });
+
+  test.each(['0', '-1', '100000.1', 'NaN', '1e3', '0x10'])(
+    'refuses the request rate %s',
+    (text) => {
+      expect(mistake({ WALLET_MAX_RPS: text })).toContain('WALLET_MAX_RPS');
+    },
+  );
+
+  test.each([
+    ['http://127.0.0.1:3000', 'http://127.0.0.1:3000'],
+    ['http://[::1]:3000/api/', 'http://[::1]:3000/api'],
+    ['http://localhost', 'http://localhost'],
+    ['https://wallet.example.com//', 'https://wallet.example.com'],
+  ])('accepts the service address %s', (text, baseUrl) => {
+    expect(parse({ WALLET_BASE_URL: text }).service.baseUrl).toBe(baseUrl);
+  });
+
+  test.each([
+    'http://wallet.example.com',
+    'http://127.0.0.1.example.com',
+    'https://name:password@wallet.example.com',
+    'https://wallet.example.com/?key=password',
+    'https://wallet.example.com/#password',
+    'ftp://wallet.example.com',
+    'wallet.example.com',
+  ])('refuses the service address %s', (text) => {
+    const message = mistake({ WALLET_BASE_URL: text });
+    expect(message).toMatch(/^WALLET_BASE_URL: /);
+    expect(message).not.toContain('password@');
+    expect(message).not.toContain('key=');
+  });
+
+  test('parameter names that are not named keep their default', () => {
+    expect(parse({ WALLET_PARAM_NAMES: 'page=p, size=s' }).service.paramNames).toEqual({
+      page: 'p',
+      size: 's',
+      chain: 'slip44',
+      type: 'type',
+    });
+  });
+
+  test.each([
+    'pages=p',
+    'page',
+    'page=',
+    'page=a,page=b',
+    'page=a=b',
+    'page=x,size=x',
+    '__proto__=x',
+  ])('refuses the parameter names %s', (text) => {
+    expect(mistake({ WALLET_PARAM_NAMES: text })).toContain('WALLET_PARAM_NAMES');
+  });
+
+  test('states are trimmed and lower-cased, and success states must be final', () => {
+    const { states } = parse({
+      WALLET_FINAL_STATES: 'Done, BROKEN',
+      WALLET_SUCCESS_STATES: ' DONE ',
+    });
+    expect([...states.final]).toEqual(['done', 'broken']);
+    expect([...states.success]).toEqual(['done']);
+    expect(mistake({ WALLET_FINAL_STATES: 'broken', WALLET_SUCCESS_STATES: 'done' })).toContain(
+      'WALLET_SUCCESS_STATES: done',
+    );
+  });
+
+  test('reads address pools', () => {
+    expect(parse({ ADDRESS_POOLS: '60:500:1000, 0:50:50' }).pools.chains).toEqual([
+      { slip44: 60, threshold: 500, target: 1000 },
+      { slip44: 0, threshold: 50, target: 50 },
+    ]);
+  });
+
+  test.each(['60', '60:5', '60:0:5', '60:6:5', '-1:1:2', '60:1:2:3', '60:1:2,60:1:2', '60:1:2,'])(
+    'refuses the address pools %s',
+    (text) => {
+      expect(mistake({ ADDRESS_POOLS: text })).toContain('ADDRESS_POOLS');
+    },
+  );
+
+  test('status pages off loopback need a token, unless they are off', () => {
+    expect(mistake({ HTTP_HOST: '0.0.0.0' })).toContain('HTTP_TOKEN');
+    expect(parse({ HTTP_HOST: '0.0.0.0', HTTP_PORT: 'off' }).http).toBeNull();
+    expect(parse({ HTTP_HOST: '[::1]', HTTP_PORT: '0' }).http).toMatchObject({
+      host: '::1',
+      port: 0,
+    });
+    expect(parse({ HTTP_HOST: '0.0.0.0', HTTP_TOKEN: 'long-enough' }).http?.token).toBe(
+      'long-enough',
+    );
+  });
+
+  test.each(['./signer.mjs', '/opt/signer', 'signer.cjs', 'signer.js', 'signer.ts'])(
+    'takes %s as the path of a signer module',
+    (path) => {
+      expect(parse({ WALLET_SIGNER: path }).service.signer).toBe(path);
+    },
+  );
+
+  test('refuses a signer that is neither a recipe nor a path', () => {
+    expect(mistake({ WALLET_SIGNER: 'rsa' })).toContain('params-secp256k1');
+  });
+
+  test('hmac signers need a key', () => {
+    expect(mistake({ WALLET_SIGNER: 'params-hmac' })).toContain('WALLET_API_KEY');
+    expect(parse({ WALLET_SIGNER: 'body-hmac', WALLET_API_KEY: 'id-1' }).service.apiKey).toBe(
+      'id-1',
+    );
+  });
+
+  test('a secret may come from a file, without its last line end', () => {
+    const files: Record<string, string> = { '/run/secret': 'from the file\r\n' };
+    const readFile = (path: string) => files[path] ?? noFile(path);
+    const env = { WALLET_API_SECRET: '', WALLET_API_SECRET_FILE: '/run/secret' };
+    expect(parse(env, readFile).service.apiSecret).toBe('from the file');
+    expect(mistake({ WALLET_API_SECRET_FILE: '/run/secret' }, readFile)).toContain('keep one');
+    expect(mistake({ ...env, WALLET_API_SECRET_FILE: '/run/none' }, readFile)).toBe(
+      'WALLET_API_SECRET_FILE: the file /run/none cannot be read (ENOENT)',
+    );
+  });
+
+  test('a mistake never holds a secret', () => {
+    const message = mistake({
+      HTTP_TOKEN: 'with a space',
+      WALLET_API_KEY: 'key\nkey',
+      DATABASE_URL: 'mysql://u:hunter22@db/x',
+      REDIS_URL: 'hunter33@cache',
+      WALLET_LIST_ORDER: service.WALLET_API_SECRET,
+    });
+    expect(message).toMatch(/^5 mistakes/);
+    expect(message).not.toMatch(/with a space|key.key|hunter|1111/);
+  });
+
+  test('passwords of addresses are among the secrets, unless they repeat a name', () => {
+    const { secrets } = parse({
+      DATABASE_URL: 'postgres://u:p%40ss@db/x',
+      REDIS_URL: 'rediss://cache:cache@h',
+    });
+    expect(secrets).toEqual([service.WALLET_API_SECRET, 'p%40ss', 'p@ss']);
+  });
+
+  test('names that look like ours are warned of', () => {
+    expect(
+      parse({ WALLET_BASEURL: 'x', SYNC_EVERYTHING_ALWAYS: 'x', HTTP_PROXY: 'x' }).warnings,
+    ).toEqual([
+      'SYNC_EVERYTHING_ALWAYS is not a setting',
+      'WALLET_BASEURL is not a setting; did you mean WALLET_BASE_URL?',
+    ]);
+  });
+
+  test('certificates are always checked', () => {
+    expect(mistake({ NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toContain('NODE_EXTRA_CA_CERTS');
+  });
+
+  test('any environment gives settings or one described error', () => {
+    const names = [
+      'WALLET_PARAM_NAMES',
+      'ADDRESS_POOLS',
+      'HTTP_HOST',
+      'DATABASE_URL',
+      'WALLET_BASE_URL',
+    ];
+    fc.assert(
+      fc.property(fc.constantFrom(...names), fc.string({ unit: 'binary' }), (name, text) => {
+        try {
+          parse({ [name]: text });
+        } catch (error) {
+          expect(error).toBeInstanceOf(LedgerError);
+          expect((error as Error).message).toContain('_');
+        }
+      }),
+    );
+  });
+});
