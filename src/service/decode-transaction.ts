@@ -1,0 +1,79 @@
+import type {
+  Decoded,
+  TransactionDetailRecord,
+  TransactionRecord,
+} from '../kernel/wallet-records.ts';
+import {
+  decodeRows,
+  type FieldTable,
+  type RawRow,
+  type RowDecoder,
+  rowDecoder,
+} from './decode-rows.ts';
+import {
+  readAmount,
+  readCount,
+  readKey,
+  readOptionalDecimal,
+  readText,
+  readTime,
+} from './field-readers.ts';
+import { extraText } from './json-text.ts';
+
+/** Sections 2.4 (list form) and 2.3 (detail form) of the service's document. */
+const listFields: FieldTable<Omit<TransactionRecord, 'extra'>> = {
+  orderNo: { from: 'orderNo', read: readKey, isKey: true },
+  requestId: { from: 'requestId', read: readText },
+  symbol: { from: 'symbol', read: readText },
+  txHash: { from: 'txHash', read: readText },
+  fromAddress: { from: 'fromAddress', read: readText },
+  toAddress: { from: 'toAddress', read: readText },
+  amount: { from: 'amount', read: readAmount },
+  type: { from: 'type', read: readText },
+  state: { from: 'state', read: readText },
+  occurredAt: { from: 'time', read: readTime },
+};
+
+const detailFields: FieldTable<Omit<TransactionDetailRecord, 'extra'>> = {
+  ...listFields,
+  confirmNum: { from: 'confirmNum', read: readCount },
+  fee: { from: 'fee', read: readOptionalDecimal },
+  feeSymbol: { from: 'feeSymbol', read: readText },
+};
+
+// The detail's names are known in a list row too: the detail brings their values.
+const documentedNames = new Set(Object.values(detailFields).map(({ from }) => from));
+
+const decodeListRow = withExtra(rowDecoder('transaction-list', listFields));
+const decodeDetailRow = withExtra(rowDecoder('transaction-detail', detailFields));
+
+/** Rows of the transaction list; `now` is in Unix milliseconds. */
+export function decodeTransactions(
+  rows: readonly unknown[],
+  now: number,
+): Decoded<TransactionRecord> {
+  return decodeRows(rows, decodeListRow, now);
+}
+
+/** Detail forms of transactions; `now` is in Unix milliseconds. */
+export function decodeTransactionDetails(
+  rows: readonly unknown[],
+  now: number,
+): Decoded<TransactionDetailRecord> {
+  return decodeRows(rows, decodeDetailRow, now);
+}
+
+function withExtra<R extends object>(
+  decode: RowDecoder<R>,
+): RowDecoder<R & { extra: string | null }> {
+  return (row, now, rejects) => {
+    const record = decode(row, now, rejects);
+    return record && Object.assign(record, { extra: extraText(undocumentedFields(row as RawRow)) });
+  };
+}
+
+function undocumentedFields(row: RawRow): RawRow | null {
+  const names = Object.keys(row).filter((name) => !documentedNames.has(name));
+  // Not by assignment: a field may be called __proto__.
+  return names.length === 0 ? null : Object.fromEntries(names.map((name) => [name, row[name]]));
+}

@@ -1,0 +1,67 @@
+import { LedgerError } from '../kernel/errors.ts';
+import { payloadText } from './json-text.ts';
+import { openPage, type RawPage } from './open-page.ts';
+
+/** The data of a snapshot: all rows at once as documented, or one page of them. */
+export type SnapshotPart = RawPage & { observation: number; isWhole: boolean };
+
+const pagesMax = 1_000;
+
+/** Reads either form of a snapshot's data; throws service-malformed for anything else. */
+export function openSnapshotPart(data: unknown, observation: number): SnapshotPart {
+  return Array.isArray(data)
+    ? { rows: data, pageNo: null, pageSize: null, totalSize: null, observation, isWhole: true }
+    : { ...openPage(data), observation, isWhole: false };
+}
+
+/**
+ * Reads all rows of a snapshot. The observation is that of the first request: what a later page says is at least as
+ * new. Throws service-parameters when asking for page 2 brings page 1 again, and service-malformed when the pages
+ * end before the rows they promise: a snapshot with holes would tell of vanished rows.
+ */
+export async function readSnapshot(
+  path: string,
+  fetchPart: (page?: { pageNo: number; pageSize: number }) => Promise<SnapshotPart>,
+): Promise<{ rows: unknown[]; observation: number }> {
+  let part = await fetchPart();
+  const { observation } = part;
+  const pageSize = part.pageSize ?? part.rows.length;
+  const rows = [...part.rows];
+  for (let pageNo = 2; !part.isWhole && !isEnd(path, part, rows.length, pageSize); pageNo += 1) {
+    const next = await fetchPart({ pageNo, pageSize });
+    assertProgress(path, part, next, pageNo);
+    rows.push(...next.rows);
+    part = next;
+  }
+  return { rows, observation };
+}
+
+function isEnd(path: string, part: SnapshotPart, rowsRead: number, pageSize: number): boolean {
+  if (part.totalSize === null) return part.rows.length === 0 || part.rows.length < pageSize;
+  if (rowsRead >= part.totalSize) return true;
+  if (part.rows.length > 0) return false;
+  const message = `GET ${path}: pages that end after ${rowsRead} of ${part.totalSize} rows`;
+  throw new LedgerError('service-malformed', message);
+}
+
+function assertProgress(
+  path: string,
+  part: SnapshotPart,
+  next: SnapshotPart,
+  pageNo: number,
+): void {
+  if (pageNo > pagesMax) {
+    throw new LedgerError(
+      'service-malformed',
+      `GET ${path}: more than ${pagesMax} pages of a snapshot`,
+    );
+  }
+  const isOtherPage = next.pageNo !== null && next.pageNo !== pageNo;
+  const isSamePage = next.rows.length > 0 && payloadText(next.rows) === payloadText(part.rows);
+  if (next.isWhole || isOtherPage || isSamePage) {
+    throw new LedgerError(
+      'service-parameters',
+      `GET ${path}: asked for page ${pageNo}, got another page again`,
+    );
+  }
+}

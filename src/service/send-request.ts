@@ -1,0 +1,71 @@
+import ky from 'ky';
+import { LedgerError, toError } from '../kernel/errors.ts';
+import { isRedirect } from './judge-answer.ts';
+import { printableText } from './printable-text.ts';
+import { readBody } from './read-body.ts';
+import type { AnswerToVerify, RequestToSign, Signer } from './signer.ts';
+
+/**
+ * Signs and sends a request once, and reads its answer to the end. Redirects are not followed. Throws
+ * service-unreachable when no whole answer came, service-malformed when it cannot be text.
+ */
+export async function sendRequest(
+  request: RequestToSign,
+  signer: Signer,
+  signal: AbortSignal,
+): Promise<AnswerToVerify> {
+  const { signature, nonce = request.nonce, headers } = await signer.sign(request);
+  const allHeaders = {
+    accept: 'application/json',
+    'user-agent': 'wallet-ledger',
+    ...(request.body !== '' && { 'content-type': 'application/json' }),
+    ...headers,
+    'BIZ-API-KEY': signer.apiKey,
+    'BIZ-API-NONCE': nonce,
+    'BIZ-API-SIGNATURE': signature,
+  };
+  assertHeaders(allHeaders);
+  try {
+    const response = await ky(request.url, {
+      method: request.method,
+      headers: allHeaders,
+      ...(request.body !== '' && { body: request.body }),
+      signal,
+      redirect: 'manual',
+      // One layer of retries and one deadline only: the caller's.
+      retry: 0,
+      timeout: false,
+      throwHttpErrors: false,
+    });
+    if (!isRedirect(response.status)) {
+      return {
+        status: response.status,
+        headers: response.headers,
+        rawBody: await readBody(response),
+      };
+    }
+    await response.body?.cancel();
+    return { status: response.status, headers: response.headers, rawBody: '' };
+  } catch (error) {
+    throw error instanceof LedgerError ? error : networkError(error);
+  }
+}
+
+function assertHeaders(headers: Record<string, string>): void {
+  for (const [name, value] of Object.entries(headers)) {
+    if (typeof value === 'string' && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)) continue;
+    throw new LedgerError('service-authentication', `the signer gave no usable value for ${name}`);
+  }
+}
+
+/** fetch says only "fetch failed": what happened is in the causes. */
+function networkError(thrown: unknown): LedgerError {
+  const messages: string[] = [];
+  for (let error: unknown = thrown; error !== undefined && messages.length < 4; ) {
+    const { message, code, cause } = toError(error) as Error & { code?: unknown };
+    messages.push(message || String(code ?? 'no message'));
+    error = cause;
+  }
+  const message = `no answer: ${printableText(messages.join(': '))}`;
+  return new LedgerError('service-unreachable', message, { cause: thrown });
+}

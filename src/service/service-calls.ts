@@ -1,0 +1,116 @@
+import type { Clock } from '../kernel/clock.ts';
+import { LedgerError } from '../kernel/errors.ts';
+import type {
+  AddressRecord,
+  Decoded,
+  Page,
+  Snapshot,
+  TransactionDetailRecord,
+  TransactionRecord,
+} from '../kernel/wallet-records.ts';
+import type { Call } from './attempt-call.ts';
+import { decodeAddresses } from './decode-address.ts';
+import { decodeTransactionDetails, decodeTransactions } from './decode-transaction.ts';
+import { openList, openObject, openPage } from './open-page.ts';
+import { openSnapshotPart, type SnapshotPart } from './read-snapshot.ts';
+
+/** The names of the query parameters, which the service's document does not show (sections 4.2 and 4.3). */
+export type ParamNames = { page: string; size: string; chain: string; type: string };
+
+export type PageQuery = { pageNo: number; pageSize: number };
+
+export type CallSettings = { paramNames: ParamNames; clock: Clock };
+
+type DecodeRows<T> = (rows: readonly unknown[], now: number) => Decoded<T>;
+
+const documentedPageSize = 10;
+const refusedSizeAttempts = 3;
+
+/** Section 4.3. */
+export function transactionListCall(
+  query: PageQuery & { type: string },
+  settings: CallSettings,
+): Call<Page<TransactionRecord>> {
+  const filter: [string, string] = [settings.paramNames.type, query.type];
+  return pageCall('/v1/transaction/list', filter, query, settings, decodeTransactions);
+}
+
+/** Section 4.2. */
+export function addressListCall(
+  query: PageQuery & { slip44: number },
+  settings: CallSettings,
+): Call<Page<AddressRecord>> {
+  const filter: [string, string] = [settings.paramNames.chain, String(query.slip44)];
+  return pageCall('/v1/wallet/address/list', filter, query, settings, decodeAddresses);
+}
+
+/** Section 4.4, by orderNo. */
+export function transactionInfoCall(
+  orderNo: string,
+  { clock }: CallSettings,
+): Call<Snapshot<TransactionDetailRecord>> {
+  return {
+    method: 'GET',
+    path: '/v1/transaction/info',
+    query: [['orderNo', orderNo]],
+    decode(data, observation) {
+      const decoded = decodeTransactionDetails([openObject(data)], clock());
+      if (decoded.records.some((record) => record.orderNo !== orderNo)) {
+        throw new LedgerError('service-malformed', 'an answer that tells of another order');
+      }
+      return { observation, ...decoded };
+    },
+  };
+}
+
+/** Section 4.1. */
+export function generateAddressesCall(
+  { slip44, num }: { slip44: number; num: number },
+  { clock }: CallSettings,
+): Call<Snapshot<AddressRecord>> {
+  return {
+    method: 'POST',
+    path: '/v1/wallet/address',
+    json: { slip44, num },
+    decode: (data, observation) => ({ observation, ...decodeAddresses(openList(data), clock()) }),
+  };
+}
+
+/** Sections 4.5 and 4.6: no parameters are documented; they are sent only after an answer that is a page. */
+export function snapshotCall(
+  path: '/v1/wallet/balance' | '/v1/wallet/coin',
+  page: PageQuery | undefined,
+  { paramNames }: CallSettings,
+): Call<SnapshotPart> {
+  const query = page ? pageParams(page, paramNames) : [];
+  return { method: 'GET', path, query, decode: openSnapshotPart };
+}
+
+function pageCall<T>(
+  path: string,
+  filter: [string, string],
+  query: PageQuery,
+  { paramNames, clock }: CallSettings,
+  decodeRows: DecodeRows<T>,
+): Call<Page<T>> {
+  return {
+    method: 'GET',
+    path,
+    query: [filter, ...pageParams(query, paramNames)],
+    // The code may mean that the page is too large: the caller shall know soon.
+    ...(query.pageSize > documentedPageSize && { unsettledMax: refusedSizeAttempts }),
+    decode(data, observation) {
+      const { rows, pageNo, pageSize, totalSize } = openPage(data);
+      const listed = rows.length;
+      const page = { observation, pageNo, pageSize: pageSize ?? listed, totalSize, listed };
+      return { ...page, ...decodeRows(rows, clock()) };
+    },
+  };
+}
+
+function pageParams({ pageNo, pageSize }: PageQuery, names: ParamNames): Array<[string, string]> {
+  return [
+    [names.page, String(pageNo)],
+    [names.size, String(pageSize)],
+  ];
+}

@@ -1,0 +1,110 @@
+import { createHash, createHmac, sign } from 'node:crypto';
+import { encodeDer, signEcdsa } from './ecdsa-signature.ts';
+import type { Curve, PublicKeyForms, SigningKey } from './signing-key.ts';
+import { type StringToSign, signBody, signConcatenation, signParams } from './string-to-sign.ts';
+
+export type SigningHash = 'sha256' | 'sha256d';
+export type SignatureEncoding = 'der-hex' | 'raw-hex' | 'der-base64' | 'raw-base64';
+
+/** What tells one way of signing from another. The service's document shows none (section 5). */
+export type SigningRecipe = {
+  stringToSign: StringToSign;
+  /** The curves the key may have, the one of a bare 32-byte secret first; none: a shared secret. */
+  curves: readonly Curve[];
+  hash: SigningHash;
+  encoding: SignatureEncoding;
+  /** The form of the public key in BIZ-API-KEY. */
+  apiKeyForm: keyof PublicKeyForms;
+};
+
+export const signingRecipes = {
+  'params-secp256k1': {
+    stringToSign: signParams,
+    curves: ['secp256k1'],
+    hash: 'sha256d',
+    encoding: 'der-hex',
+    apiKeyForm: 'compact',
+  },
+  'body-secp256k1': {
+    stringToSign: signBody,
+    curves: ['secp256k1'],
+    hash: 'sha256d',
+    encoding: 'der-hex',
+    apiKeyForm: 'compact',
+  },
+  'body-ed25519': {
+    stringToSign: signBody,
+    curves: ['ed25519'],
+    hash: 'sha256d',
+    encoding: 'raw-hex',
+    apiKeyForm: 'compact',
+  },
+  'concat-ecdsa': {
+    stringToSign: signConcatenation,
+    curves: ['prime256v1', 'secp256k1'],
+    hash: 'sha256',
+    encoding: 'der-hex',
+    apiKeyForm: 'spki',
+  },
+  'params-hmac': {
+    stringToSign: signParams,
+    curves: [],
+    hash: 'sha256',
+    encoding: 'raw-hex',
+    apiKeyForm: 'compact',
+  },
+  'body-hmac': {
+    stringToSign: signBody,
+    curves: [],
+    hash: 'sha256',
+    encoding: 'raw-hex',
+    apiKeyForm: 'compact',
+  },
+} as const satisfies Record<string, SigningRecipe>;
+
+export type SigningRecipeName = keyof typeof signingRecipes;
+
+export function isSigningRecipeName(name: string): name is SigningRecipeName {
+  return Object.hasOwn(signingRecipes, name);
+}
+
+/** The digest that the key signs: SHA-256 of the text, once or twice. */
+export function digestOf(text: string, hash: SigningHash): Buffer {
+  const once = sha256(text);
+  return hash === 'sha256d' ? sha256(once) : once;
+}
+
+/** The signature over the digest of the text, in the form of BIZ-API-SIGNATURE. */
+export function signWithKey(
+  text: string,
+  key: SigningKey,
+  hash: SigningHash,
+  encoding: SignatureEncoding,
+): string {
+  if (key.curve === 'ed25519') {
+    return encodeSignature(sign(null, digestOf(text, hash), key.privateKey), encoding);
+  }
+  // ECDSA adds one SHA-256 of its own.
+  const message = hash === 'sha256d' ? sha256(text) : Buffer.from(text);
+  return encodeSignature(signEcdsa(message, key.privateKey), encoding);
+}
+
+/** HMAC-SHA256 under the shared secret, over the text or (`sha256d`) over its SHA-256. */
+export function signWithSecret(
+  text: string,
+  secret: string,
+  hash: SigningHash,
+  encoding: SignatureEncoding,
+): string {
+  const message = hash === 'sha256d' ? sha256(text) : text;
+  return encodeSignature(createHmac('sha256', secret).update(message).digest(), encoding);
+}
+
+function encodeSignature(raw: Buffer, encoding: SignatureEncoding): string {
+  const bytes = encoding.startsWith('der-') ? encodeDer(raw) : raw;
+  return bytes.toString(encoding.endsWith('-hex') ? 'hex' : 'base64');
+}
+
+function sha256(data: string | Buffer): Buffer {
+  return createHash('sha256').update(data).digest();
+}

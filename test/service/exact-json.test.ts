@@ -1,0 +1,84 @@
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ExactNumber, parseExactJson, parseKeepingDigits } from '../../src/service/exact-json.ts';
+
+const safeInteger = fc.integer({ min: -999_999_999_999_999, max: 999_999_999_999_999 });
+
+function anyJson(number: fc.Arbitrary<unknown>) {
+  return fc.letrec<{ value: unknown }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 3 },
+      fc.constantFrom(null, true, false),
+      fc.string({ unit: 'binary' }),
+      number,
+      fc.array(tie('value')),
+      fc.dictionary(fc.oneof(fc.string(), fc.constant('__proto__')), tie('value')),
+    ),
+  })).value;
+}
+
+describe('exact JSON', () => {
+  it('reads safe integers the same on the fast and the slow path, and as JSON.parse does', () => {
+    fc.assert(
+      fc.property(anyJson(safeInteger), (value) => {
+        const text = JSON.stringify(value);
+        const parsed: unknown = JSON.parse(text);
+        expect(isDeepStrictEqual(parseExactJson(text), parsed)).toBe(true);
+        expect(isDeepStrictEqual(parseKeepingDigits(text), parsed)).toBe(true);
+      }),
+    );
+  });
+
+  it('reads numbers of every kind the same on both paths', () => {
+    fc.assert(
+      fc.property(
+        anyJson(fc.oneof(safeInteger, fc.double({ noDefaultInfinity: true, noNaN: true }))),
+        (value) => {
+          const text = JSON.stringify(value);
+          expect(isDeepStrictEqual(parseExactJson(text), parseKeepingDigits(text))).toBe(true);
+        },
+      ),
+    );
+  });
+
+  it('keeps every digit of a number', () => {
+    const digits = fc.stringMatching(/^-?(0|[1-9]\d{0,40})(\.\d{1,40})?([eE][+-]?\d{1,5})?$/);
+    fc.assert(
+      fc.property(digits, fc.constantFrom('', ' ', '\n'), (number, space) => {
+        for (const text of [
+          `${space}${number}`,
+          `[1,${space}${number}]`,
+          `{"a":${space}${number}${space}}`,
+        ]) {
+          const found = [parseExactJson(text)].flatMap((value) =>
+            typeof value === 'object' && !(value instanceof ExactNumber)
+              ? Object.values(value ?? {})
+              : [value],
+          );
+          const last: unknown = found.at(-1);
+          expect(last instanceof ExactNumber ? last.text : String(last)).toBe(number);
+        }
+      }),
+    );
+  });
+
+  it('keeps a field called __proto__ a field', () => {
+    for (const text of ['{"__proto__":{"polluted":1}}', '{"__proto__":{"polluted":1.5}}']) {
+      const value = parseExactJson(text) as object;
+      expect(Object.keys(value)).toEqual(['__proto__']);
+      expect('polluted' in value).toBe(false);
+    }
+  });
+
+  it('lets the last of two values of one name count, as JSON.parse does', () => {
+    expect(parseExactJson('{"a":1.5,"a":2}')).toEqual({ a: 2 });
+    expect(parseExactJson('{"a":1,"a":2}')).toEqual({ a: 2 });
+  });
+
+  it('throws a described error for what is not JSON', () => {
+    for (const text of ['', '{', '{"a":1.}', '[1.5', '<html>', '1.5 x']) {
+      expect(() => parseExactJson(text)).toThrow(SyntaxError);
+    }
+  });
+});

@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseRetryAfterMs } from '../../src/service/retry-after.ts';
+import { makeClient } from './support/make-client.ts';
+import {
+  pageOf,
+  reply,
+  type ScriptedService,
+  startScriptedService,
+  succeed,
+} from './support/scripted-service.ts';
+
+let service: ScriptedService;
+beforeAll(async () => {
+  service = await startScriptedService();
+});
+afterAll(async () => await service.close());
+
+const query = { type: 'deposit', pageNo: 1, pageSize: 10 } as const;
+const good = succeed(pageOf([]));
+const html = '<html><body>Please log in</body></html>';
+
+describe('a read', () => {
+  it.each([
+    ['HTTP 500', reply(500, html)],
+    ['HTTP 503 with an envelope', reply(503, '{"code":9,"msg":"busy"}')],
+    ['HTTP 408', reply(408)],
+    ['HTTP 429', reply(429)],
+    ['HTML', reply(200, html)],
+    ['an empty answer', reply(200)],
+    ['HTTP 204', reply(204)],
+    ['broken JSON', reply(200, '{"code":0,"data":{"list":[')],
+    ['no envelope', reply(200, '[]')],
+    ['no code', reply(200, '{"data":{"list":[]}}')],
+    ['code null', reply(200, '{"code":null,"data":{"list":[]}}')],
+    ['code false', reply(200, '{"code":false,"data":{"list":[]}}')],
+    ['a code other than 0', reply(200, '{"code":1001,"msg":"later"}')],
+    ['a text code', reply(200, '{"code":"BUSY","data":{"list":[]}}')],
+    ['no data', reply(200, '{"code":0}')],
+    ['data null', reply(200, '{"code":0,"data":null}')],
+    ['list null', reply(200, '{"code":0,"data":{"list":null}}')],
+    ['list as object', reply(200, '{"code":0,"data":{"list":{}}}')],
+    ['data as list', reply(200, '{"code":0,"data":[]}')],
+    ['no UTF-8', reply(200, '\xff', { 'content-type': 'application/json; charset=latin1' })],
+  ])('is repeated after %s, each time with a new nonce and signature', async (_what, fault) => {
+    service.answer(fault, fault, good);
+    const { client, tickets, attempts } = await makeClient(service.baseUrl);
+    expect(await client.listTransactions(query)).toMatchObject({ observation: 3, listed: 0 });
+    const nonces = service.seen.map(({ headers }) => headers['biz-api-nonce']);
+    const signatures = service.seen.map(({ headers }) => headers['biz-api-signature']);
+    expect(nonces).toEqual(tickets);
+    expect(new Set(nonces).size).toBe(3);
+    expect(new Set(signatures).size).toBe(3);
+    expect(attempts.at(-1)).toMatchObject({ endpoint: '/v1/transaction/list', outcome: 'success' });
+  });
+
+  it.each([
+    ['service-unreachable', 8, reply(502, html)],
+    ['service-malformed', 8, reply(200, html)],
+    ['service-unsettled', 8, reply(200, '{"code":7,"msg":"later"}')],
+    ['service-rate-limited', 8, reply(429)],
+    ['service-authentication', 1, reply(401, '{"code":4001,"msg":"bad signature"}')],
+    ['service-authentication', 1, reply(403, html)],
+    ['service-refused', 1, reply(400, '{"code":12,"msg":"page size"}')],
+    ['service-refused', 1, reply(404, html)],
+    ['service-unreachable', 1, reply(302, '', { location: 'http://127.0.0.1:9/elsewhere' })],
+  ])('ends as %s after %i attempts', async (code, attempts, fault) => {
+    service.answer(fault);
+    const { client } = await makeClient(service.baseUrl);
+    const error: unknown = await client.listTransactions(query).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code });
+    expect(String(error)).toContain('GET /v1/transaction/list: ');
+    expect(service.seen).toHaveLength(attempts);
+    expect(client.requests()).toBe(attempts);
+  });
+
+  it.each(['0', 0])('succeeds with the code %j', async (code) => {
+    service.answer(() => ({ code, data: pageOf([]) }));
+    const { client } = await makeClient(service.baseUrl);
+    expect(await client.listTransactions(query)).toMatchObject({ listed: 0 });
+  });
+
+  it('of a large page gives up after three codes, so that a smaller page is tried soon', async () => {
+    const refusal = reply(200, '{"code":7,"msg":"pageSize"}');
+    const { client } = await makeClient(service.baseUrl);
+    service.answer(reply(500), reply(500), reply(500), refusal);
+    await expect(client.listTransactions({ ...query, pageSize: 11 })).rejects.toMatchObject({
+      code: 'service-unsettled',
+    });
+    expect(service.seen).toHaveLength(6);
+  });
+
+  it('tells what the service said, made harmless', async () => {
+    const msg = `bad\u001b[31m \u202e\n${'x'.repeat(1000)}`;
+    service.answer(reply(400, JSON.stringify({ code: 12, msg })));
+    const { client } = await makeClient(service.baseUrl);
+    const error: unknown = await client.listTransactions(query).catch((thrown: unknown) => thrown);
+    expect(String(error)).toMatch(/HTTP 400 with code 12: bad \[31m x+$/);
+    expect(String(error).length).toBeLessThan(450);
+  });
+
+  it('that is refused for its signature tells of a wrong clock', async () => {
+    const { client } = await makeClient(service.baseUrl);
+    for (const [skewMs, told] of [
+      [90_000, "clock is 90 s behind the service's"],
+      [-90_000, "clock is 90 s ahead of the service's"],
+      [0, ''],
+    ] as const) {
+      const date = new Date(Date.now() + skewMs + 500).toUTCString();
+      service.answer(reply(401, '{"code":1,"msg":"nonce"}', { date }));
+      const error: unknown = await client
+        .listTransactions(query)
+        .catch((thrown: unknown) => thrown);
+      if (told === '') expect(String(error)).not.toContain('clock');
+      else expect(String(error).replace(/(89|91) s/, '90 s')).toContain(told);
+    }
+  });
+
+  it('is told louder the longer its fault lasts', async () => {
+    service.answer(reply(500));
+    const { client, log } = await makeClient(service.baseUrl);
+    await client.listTransactions(query).catch(() => undefined);
+    expect(log.map(({ level }) => level)).toEqual([
+      ...['debug', 'debug', 'info', 'info'],
+      ...['warn', 'warn', 'warn'],
+    ]);
+  });
+});
+
+describe('after HTTP 429', () => {
+  it.each([
+    ['3', 3000],
+    ['99999999', 120_000],
+    [new Date(Date.now() + 3_600_000).toUTCString(), 120_000],
+  ])('with Retry-After %s all requests pause for %i ms', async (header, ms) => {
+    service.answer(reply(429, '', { 'retry-after': header }), good);
+    const { client, pauses } = await makeClient(service.baseUrl);
+    await client.listTransactions(query);
+    expect(pauses).toEqual([ms]);
+  });
+
+  it.each([
+    {},
+    { 'retry-after': 'soon' },
+    { 'retry-after': 'Thu, 01 Jan 2015 00:00:00 GMT' },
+    { 'retry-after': '0' },
+  ])('with %j they pause as after any other fault', async (headers) => {
+    service.answer(reply(429, '', headers), good);
+    const { client, pauses } = await makeClient(service.baseUrl);
+    await client.listTransactions(query);
+    expect(pauses).toHaveLength(1);
+    expect(pauses[0]).toBeLessThanOrEqual(2);
+  });
+
+  it('a date is counted from now', () => {
+    const now = Date.UTC(2025, 0, 1);
+    expect(parseRetryAfterMs(new Date(now + 7000).toUTCString(), now)).toBe(7000);
+  });
+});
+
+describe('an address request', () => {
+  const request = { slip44: 60, num: 1 };
+  it.each([
+    ['service-refused', reply(200, '{"code":31,"msg":"chain"}')],
+    ['service-refused', reply(400, '{"code":31,"msg":"chain"}')],
+    ['service-authentication', reply(401, html)],
+    ['service-authentication', reply(403)],
+    ['service-rate-limited', reply(429, '', { 'retry-after': '9' })],
+    ['service-unreachable', reply(500, '{"code":31,"msg":"chain"}')],
+    ['service-unreachable', reply(408)],
+    ['service-unreachable', reply(302, '', { location: '/' })],
+    ['service-malformed', reply(200, html)],
+    ['service-malformed', reply(400, html)],
+    ['service-malformed', reply(404, '{"code":0,"data":[]}')],
+    ['service-malformed', reply(204)],
+    ['service-malformed', reply(200, '{"code":0,"data":{"list":[]}}')],
+  ])('that ends as %s was sent once', async (code, fault) => {
+    service.answer(fault);
+    const { client, pauses } = await makeClient(service.baseUrl);
+    await expect(client.generateAddresses(request)).rejects.toMatchObject({ code });
+    expect(service.seen).toHaveLength(1);
+    expect(pauses).toEqual(code === 'service-rate-limited' ? [9000] : []);
+  });
+});
