@@ -1,0 +1,36 @@
+/** What of a movement is drawn by the seed and its ordinal alone, and so need not be kept. */
+import type { Movement, TransactionType } from './movement.ts';
+import { fraction, hash32, purpose } from './seeded-hash.ts';
+import type { Asset, Chain } from './wallet-assets.ts';
+
+/** Up to 50 coins in steps of a millionth, half of that for a withdrawal; one in four uses all decimals. */
+export function drawUnits(
+  seed: number,
+  ordinal: number,
+  type: TransactionType,
+  { decimals }: Asset,
+): bigint {
+  const step = 10n ** BigInt(decimals - 6);
+  const units = BigInt(2 + (hash32(seed, purpose.units, ordinal) % 50_000_000)) * step;
+  const dust = hash32(seed, purpose.dust, ordinal);
+  const exact = dust % 4 === 0 ? units + (BigInt(dust) % step) : units;
+  return type === 'deposit' ? exact : exact / 2n;
+}
+
+/** The fee of a withdrawal, in the chain's coin. */
+export function drawFee(seed: number, ordinal: number, chain: Chain): bigint {
+  return chain.feeUnits * BigInt(1 + (hash32(seed, purpose.fee, ordinal) % 7));
+}
+
+/** Of a hundred deposits one fails; of a thousand withdrawals 20 fail and 15 are rejected. */
+export function drawFate(seed: number, ordinal: number, type: TransactionType): Movement['fate'] {
+  const draw = hash32(seed, purpose.fate, ordinal) % 1_000;
+  if (type === 'deposit') return draw < 10 ? 'failed' : 'success';
+  if (draw < 20) return 'failed';
+  return draw < 35 ? 'rejected' : 'success';
+}
+
+/** From the time of a movement to its end, in milliseconds. */
+export function drawLifeMs(seed: number, ordinal: number, settleMs: number): number {
+  return Math.round(settleMs * (0.5 + fraction(seed, purpose.life, ordinal)));
+}

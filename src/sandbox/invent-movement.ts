@@ -1,0 +1,84 @@
+import { drawFate, drawFee, drawLifeMs, drawUnits } from './draw-movement.ts';
+import type { TransactionType } from './movement.ts';
+import type { NewMovement } from './row-store.ts';
+import { hash32, purpose } from './seeded-hash.ts';
+import type { Treasury } from './treasury.ts';
+import type { Asset } from './wallet-assets.ts';
+
+/** What is asked of a new transaction; anything left out is drawn by the seed. */
+export type TransactionWish = {
+  type?: TransactionType;
+  /** A state that the row takes at once and keeps. */
+  state?: string;
+  toAddress?: string;
+};
+
+export type Inventor = {
+  seed: number;
+  /** Length of an average life, in milliseconds. */
+  settleMs: number;
+  assets: readonly Asset[];
+  treasury: Treasury;
+  /** Number of deposit addresses on a chain. */
+  addressCount(slip44: number): number;
+};
+
+/** Decides on the movement number `ordinal`. Throws when a withdrawal is wished and no coin covers one. */
+export function inventMovement(
+  inventor: Inventor,
+  ordinal: number,
+  time: number,
+  { type, state, toAddress }: TransactionWish,
+): NewMovement {
+  const exception = { ...(state && { forcedState: state }), ...(toAddress && { toAddress }) };
+  const wantsOut = hash32(inventor.seed, purpose.direction, ordinal) % 10 < 4;
+  if (type === 'withdraw' || (type === undefined && wantsOut)) {
+    const withdrawal = tryWithdrawal(inventor, ordinal, time, type === 'withdraw');
+    if (withdrawal) return { ...withdrawal, ...exception };
+    if (type) throw new Error('no coin covers a withdrawal: add deposits first');
+  }
+  return { ...inventDeposit(inventor, ordinal, time, state), ...exception };
+}
+
+function inventDeposit(
+  inventor: Inventor,
+  ordinal: number,
+  time: number,
+  state: string | undefined,
+): NewMovement {
+  const { seed, settleMs, treasury } = inventor;
+  const asset = drawAsset(inventor, ordinal, 0);
+  if ((state ?? drawFate(seed, ordinal, 'deposit')) === 'success') {
+    const units = drawUnits(seed, ordinal, 'deposit', asset);
+    treasury.receive(asset, units, time + drawLifeMs(seed, ordinal, settleMs));
+  }
+  const count = inventor.addressCount(asset.chain.slip44);
+  const addressIndex = count === 0 ? null : hash32(seed, purpose.depositAddress, ordinal) % count;
+  return { type: 'deposit', asset, time, addressIndex };
+}
+
+// A withdrawal that is asked for may be of any coin, and draw on deposits that are still on their way.
+function tryWithdrawal(
+  inventor: Inventor,
+  ordinal: number,
+  time: number,
+  isAskedFor: boolean,
+): NewMovement | null {
+  const { seed, treasury, assets } = inventor;
+  const asOf = isAskedFor ? Number.POSITIVE_INFINITY : time;
+  for (let i = 0; i < (isAskedFor ? assets.length : 1); i++) {
+    const asset = drawAsset(inventor, ordinal, i);
+    const wanted = drawUnits(seed, ordinal, 'withdraw', asset);
+    const units = treasury.withdraw(asset, wanted, drawFee(seed, ordinal, asset.chain), asOf);
+    if (units === null) continue;
+    const movement: NewMovement = { type: 'withdraw', asset, time, addressIndex: null };
+    return units === wanted ? movement : { ...movement, units };
+  }
+  return null;
+}
+
+function drawAsset({ seed, assets }: Inventor, ordinal: number, offset: number): Asset {
+  const asset = assets[(hash32(seed, purpose.asset, ordinal) + offset) % assets.length];
+  if (asset === undefined) throw new Error('the sandbox needs at least one supported chain');
+  return asset;
+}

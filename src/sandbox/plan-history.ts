@@ -1,0 +1,29 @@
+import type { SandboxOptions } from './sandbox-options.ts';
+import { fraction, purpose } from './seeded-hash.ts';
+
+const historyMs = 2 * 365 * 86_400_000;
+const freshMax = 24;
+
+/**
+ * The time of each transaction of the initial history, ascending: spread over two years, one in 256 together
+ * with the one before, and the last few so recent that they are still on their way.
+ */
+export function planHistory(
+  options: Pick<SandboxOptions, 'seed' | 'transactions' | 'startedAt' | 'settleMs'>,
+): (index: number) => number {
+  const { seed, transactions, startedAt, settleMs } = options;
+  const fresh = Math.min(freshMax, Math.floor(transactions / 40));
+  const old = transactions - fresh;
+  const from = startedAt - historyMs;
+  const gap = (historyMs - 2 * settleMs) / Math.max(1, old);
+
+  function oldTime(index: number): number {
+    return Math.floor(from + gap * (index + 0.8 * fraction(seed, purpose.moment, index)));
+  }
+
+  return (index) => {
+    if (index >= old) return startedAt - Math.ceil((settleMs * (transactions - index)) / fresh);
+    const isTied = index > 0 && fraction(seed, purpose.tie, index) < 1 / 256;
+    return oldTime(isTied ? index - 1 : index);
+  };
+}

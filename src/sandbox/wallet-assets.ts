@@ -1,0 +1,98 @@
+/** A coin on a chain. A token's fees are paid in its chain's own coin. */
+export type Asset = {
+  name: string;
+  symbol: string;
+  decimals: number;
+  chain: Chain;
+  /** Null for a main-chain coin. */
+  contractAddress: string | null;
+  depositState: number;
+  withdrawState: number;
+};
+
+export type Chain = {
+  slip44: number;
+  name: string;
+  symbol: string;
+  addressPrefix: string;
+  addressAlphabet: string;
+  /** Characters after the prefix. */
+  addressLength: number;
+  /** Confirmations after which a transaction counts. */
+  confirmations: number;
+  /** Smallest fee of a withdrawal, in smallest units of the chain's coin. */
+  feeUnits: bigint;
+};
+
+const bech32 = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l';
+const base58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+
+function createChain(
+  slip44: number,
+  [name, symbol]: [string, string],
+  [addressPrefix, addressAlphabet, addressLength]: [string, string, number],
+  [confirmations, feeUnits]: [number, bigint],
+): Chain {
+  return {
+    slip44,
+    name,
+    symbol,
+    addressPrefix,
+    addressAlphabet,
+    addressLength,
+    confirmations,
+    feeUnits,
+  };
+}
+
+const bitcoin = createChain(0, ['Bitcoin', 'BTC'], ['bc1q', bech32, 38], [2, 1_200n]);
+const litecoin = createChain(2, ['Litecoin', 'LTC'], ['ltc1q', bech32, 38], [6, 9_000n]);
+const ethereum = createChain(
+  60,
+  ['Ethereum', 'ETH'],
+  ['0x', '0123456789abcdef', 40],
+  [12, 42_000_000_000_123n],
+);
+const tron = createChain(195, ['Tron', 'TRX'], ['T', base58, 33], [19, 1_100_000n]);
+
+function createAsset(
+  chain: Chain,
+  name: string,
+  symbol: string,
+  decimals: number,
+  contractAddress: string | null = null,
+): Asset {
+  return { name, symbol, decimals, chain, contractAddress, depositState: 1, withdrawState: 1 };
+}
+
+/** Every coin the sandbox knows. USDT and USDC share their symbols over two chains, as they do in the world. */
+export const allAssets: readonly Asset[] = [
+  createAsset(bitcoin, 'Bitcoin', 'BTC', 8),
+  { ...createAsset(litecoin, 'Litecoin', 'LTC', 8), withdrawState: 0 },
+  createAsset(ethereum, 'Ethereum', 'ETH', 18),
+  createAsset(ethereum, 'Tether USD', 'USDT', 6, '0xdac17f958d2ee523a2206206994597c13d831ec7'),
+  createAsset(ethereum, 'USD Coin', 'USDC', 6, '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'),
+  createAsset(tron, 'Tron', 'TRX', 6),
+  createAsset(tron, 'Tether USD', 'USDT', 6, 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t'),
+  createAsset(tron, 'USD Coin', 'USDC', 6, 'TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8'),
+];
+
+const feeAssets = new Map<Asset, Asset>();
+for (const asset of allAssets) {
+  const main = allAssets.find((a) => a.chain === asset.chain && a.contractAddress === null);
+  feeAssets.set(asset, main ?? asset);
+}
+
+/** The coin in which the chain of an asset takes its fees. */
+export function feeAssetOf(asset: Asset): Asset {
+  return feeAssets.get(asset) ?? asset;
+}
+
+/** Exact decimal text of smallest units, without trailing zeros. */
+export function decimalText(units: bigint, decimals: number): string {
+  const sign = units < 0n ? '-' : '';
+  const digits = (units < 0n ? -units : units).toString().padStart(decimals + 1, '0');
+  const whole = digits.slice(0, digits.length - decimals);
+  const rest = digits.slice(digits.length - decimals).replace(/0+$/, '');
+  return `${sign}${whole}${rest === '' ? '' : `.${rest}`}`;
+}

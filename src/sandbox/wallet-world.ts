@@ -1,0 +1,167 @@
+import { type AddressBook, createAddressBook } from './address-book.ts';
+import type { TransactionWish } from './invent-movement.ts';
+import { createLivingHistory, type NewRawRow } from './living-history.ts';
+import { detailAt, orderNoOf, type TransactionDetail, type TransactionType } from './movement.ts';
+import type { SandboxOptions } from './sandbox-options.ts';
+import { type Asset, allAssets, decimalText } from './wallet-assets.ts';
+
+type Coin = {
+  name: string;
+  symbol: string;
+  decimal: number;
+  depositState: number;
+  withdrawState: number;
+  slip44: number;
+  contractAddress: string | null;
+};
+
+type Balance = {
+  name: string;
+  symbol: string;
+  contractAddress: string | null;
+  chainName: string;
+  chainSymbol: string;
+  slip44: number;
+  balance: string;
+  frozen: string;
+  decimal: number;
+};
+
+/** Rows that can be counted and read by position; position 0 is the first of the list's order. */
+export type Listing = { count: number; textAt(position: number): string };
+
+/** The wallet behind the service. All it says is as of the clock's time at the call. */
+export type WalletWorld = {
+  /**
+   * Adds transactions and returns their orderNos. `at`: Unix ms, for rows that appear late with an old time;
+   * without it they become the newest. Throws when a withdrawal is wished and no coin covers one.
+   */
+  addTransactions(count: number, wish?: TransactionWish & { at?: number }): string[];
+  /** Puts a transaction into a state for good. Only `success` counts in the balances. */
+  setState(orderNo: string, state: string): void;
+  /** Takes a transaction away, and its part in the balances. */
+  removeTransaction(orderNo: string): void;
+  /**
+   * Adds a row that is any JSON at all (text is taken as JSON text as it stands). `orderNo`: where the detail
+   * endpoint finds it; default: the row's own, where it has one. `at`: its place in the list.
+   */
+  addRawListRow(type: TransactionType, row: object | string, options?: RawRowOptions): void;
+  /** The truth: transactions in detail form, oldest first, raw rows left out. */
+  transactions(type?: TransactionType): TransactionDetail[];
+  coins(): Coin[];
+  balances(): Balance[];
+  /** All deposit addresses of a chain, oldest first, those not listed yet included. */
+  addresses(slip44: number): string[];
+  generateAddresses(slip44: number, num: number): string[];
+  /** Number of addresses generated on the chain since the start. */
+  generated(slip44: number): number;
+  isSupported(slip44: number): boolean;
+  transactionListing(type?: TransactionType): Listing;
+  addressListing(slip44: number): Listing;
+  /** JSON text of one transaction's detail, null when there is none. */
+  detailText(key: { orderNo: string } | { requestId: string }): string | null;
+};
+
+type RawRowOptions = { at?: number; orderNo?: string; detail?: object | string };
+
+/** A wallet with a history, the same for the same options. */
+export function createWalletWorld(options: SandboxOptions): WalletWorld {
+  const { seed, clock } = options;
+  const assets = allAssets.filter((a) => options.supportedChains.includes(a.chain.slip44));
+  const chains = [...new Set(assets.map((asset) => asset.chain))];
+  const book = createAddressBook(chains, options);
+  const history = createLivingHistory(options, assets, book.count);
+
+  return {
+    addTransactions: (count, wish = {}) =>
+      history.add(count, wish).map((ordinal) => orderNoOf(seed, ordinal)),
+    setState: history.setState,
+    removeTransaction: history.remove,
+    addRawListRow: (type, row, rawOptions = {}) => history.addRaw(rawRow(type, row, rawOptions)),
+    transactions(type) {
+      const now = clock();
+      const movements = [...history.movements(type)];
+      movements.sort((a, b) => a.time - b.time || a.ordinal - b.ordinal);
+      return movements.map((movement) => detailAt(seed, movement, now));
+    },
+    coins: () => assets.map(coinOf),
+    balances() {
+      const totals = history.totals();
+      return assets.map((asset) => balanceOf(asset, totals.get(asset)));
+    },
+    ...addressSide(book, clock),
+    isSupported: (slip44) => chains.some((chain) => chain.slip44 === slip44),
+    transactionListing(type) {
+      const now = clock();
+      const rows = history.listed(type);
+      return {
+        count: rows.length,
+        textAt(position) {
+          const ordinal = rows.at(position);
+          if (ordinal === undefined) return 'null';
+          const row = history.read(ordinal);
+          return row.kind === 'raw' ? row.listText : listText(detailAt(seed, row, now));
+        },
+      };
+    },
+    detailText(key) {
+      const row = history.find(key);
+      if (row === undefined) return null;
+      return row.kind === 'raw' ? row.detailText : JSON.stringify(detailAt(seed, row, clock()));
+    },
+  };
+}
+
+function addressSide(book: AddressBook, clock: () => number) {
+  const listing = (slip44: number, count: number): Listing => ({
+    count,
+    textAt: (index) => JSON.stringify({ address: book.at(slip44, index) }),
+  });
+  return {
+    addresses: (slip44: number) =>
+      Array.from({ length: book.count(slip44) }, (_, i) => book.at(slip44, i) ?? ''),
+    generateAddresses: (slip44: number, num: number) => book.generate(slip44, num, clock()),
+    generated: book.generated,
+    addressListing: (slip44: number) => listing(slip44, book.listedCount(slip44, clock())),
+  };
+}
+
+// Section 2.4 of the service's document.
+function listText({ confirmNum, fee, feeSymbol, ...row }: TransactionDetail): string {
+  return JSON.stringify(row);
+}
+
+function rawRow(
+  type: TransactionType,
+  row: object | string,
+  { at, orderNo, detail }: RawRowOptions,
+): NewRawRow {
+  const jsonText = (value: object | string) =>
+    typeof value === 'string' ? value : JSON.stringify(value);
+  const own = typeof row === 'object' && 'orderNo' in row ? row.orderNo : null;
+  return {
+    type,
+    at,
+    listText: jsonText(row),
+    detailText: jsonText(detail ?? row),
+    orderNo: orderNo ?? (typeof own === 'string' ? own : null),
+  };
+}
+
+function coinOf({ chain, decimals, ...asset }: Asset): Coin {
+  return { ...asset, decimal: decimals, slip44: chain.slip44 };
+}
+
+function balanceOf(asset: Asset, totals = { balance: 0n, frozen: 0n }): Balance {
+  return {
+    name: asset.name,
+    symbol: asset.symbol,
+    contractAddress: asset.contractAddress,
+    chainName: asset.chain.name,
+    chainSymbol: asset.chain.symbol,
+    slip44: asset.chain.slip44,
+    balance: decimalText(totals.balance, asset.decimals),
+    frozen: decimalText(totals.frozen, asset.decimals),
+    decimal: asset.decimals,
+  };
+}
