@@ -1,0 +1,42 @@
+import { execFile } from 'node:child_process';
+import { LedgerError } from '../kernel/errors.ts';
+import type { ServerAccount } from './server-account.ts';
+
+/** Nothing of our own environment: it holds secrets, and the server outlives us. */
+export const serverEnvironment = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
+
+/** Runs one of PostgreSQL's programs to its end, with `input` on its stdin. Throws with what it said when it fails. */
+export async function runServerProgram(
+  account: ServerAccount,
+  program: string,
+  args: readonly string[],
+  options: { input?: string; signal?: AbortSignal } = {},
+): Promise<void> {
+  const command = account.command(program, args);
+  await new Promise<void>((resolve, reject) => {
+    const child = execFile(
+      command.program,
+      command.args,
+      {
+        ...command.credentials,
+        cwd: '/',
+        env: serverEnvironment,
+        maxBuffer: 2 ** 24,
+        ...(options.signal && { signal: options.signal }),
+      },
+      (error, stdout, stderr) => {
+        if (!error) return resolve();
+        if (options.signal?.aborted) return reject(options.signal.reason);
+        const said = (stderr.trim() || stdout.trim() || error.message).split('\n').slice(-3);
+        reject(
+          new LedgerError('database-unreachable', `${program} failed: ${said.join(' ')}`, {
+            cause: error,
+            cure: 'read the message of PostgreSQL above, or set DATABASE_URL to a server of your own',
+          }),
+        );
+      },
+    );
+    // A program that ended early has closed its end; its exit code tells.
+    child.stdin?.on('error', () => undefined).end(options.input ?? '');
+  });
+}

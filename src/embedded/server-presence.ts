@@ -1,0 +1,81 @@
+import pg from 'pg';
+import { abortableSleep } from '../kernel/abortable-sleep.ts';
+import { LedgerError } from '../kernel/errors.ts';
+import { userName } from './initialise-data.ts';
+
+/**
+ * One user's mark on the shared server: a shared advisory lock on a connection of its own. It vanishes with the
+ * process, however that ends, so nobody keeps a list of users.
+ */
+export type ServerPresence = {
+  /** Settles when the connection ends, wanted or not. */
+  ended: Promise<void>;
+  /** Takes the mark away. True when nobody else has one; newcomers then wait until `end` or until the server stops. */
+  leave(): Promise<boolean>;
+  end(): Promise<void>;
+};
+
+/** "wallet-ledger is here", on the maintenance database, where the ledger's own locks are not. */
+const presenceKey = 7_765_108_101;
+const invalidPassword = '28P01';
+const connectMs = 5000;
+/** The server takes a moment to notice that a killed user is gone. */
+const departureChecks = 6;
+const departureCheckMs = 50;
+
+/** Joins the users of the server. Null when it does not answer yet or is about to stop. */
+export async function joinServer(port: number, password: string): Promise<ServerPresence | null> {
+  const client = new pg.Client({
+    host: '127.0.0.1',
+    port,
+    user: userName,
+    password,
+    database: 'postgres',
+    application_name: 'wallet-ledger presence',
+    connectionTimeoutMillis: connectMs,
+    query_timeout: connectMs,
+    keepAlive: true,
+  });
+  // Its end is told by `ended`; without a listener the error would end the process.
+  client.on('error', () => undefined);
+  const ended = new Promise<void>((resolve) => {
+    client.once('end', resolve);
+  });
+  const end = () => client.end().catch(() => undefined);
+  try {
+    await client.connect();
+    if (!(await ask(client, 'pg_try_advisory_lock_shared'))) {
+      await end();
+      return null;
+    }
+  } catch (error) {
+    await end();
+    if ((error as { code?: unknown }).code === invalidPassword) throw wrongPassword(error);
+    return null;
+  }
+  return { ended, leave: () => leave(client), end };
+}
+
+async function leave(client: pg.Client): Promise<boolean> {
+  await ask(client, 'pg_advisory_unlock_shared');
+  for (let check = 0; check < departureChecks; check += 1) {
+    if (await ask(client, 'pg_try_advisory_lock')) return true;
+    await abortableSleep(departureCheckMs);
+  }
+  return false;
+}
+
+async function ask(client: pg.Client, lockFunction: string): Promise<boolean> {
+  const { rows } = await client.query<{ answer: boolean }>(`select ${lockFunction}($1) as answer`, [
+    presenceKey,
+  ]);
+  return rows[0]?.answer === true;
+}
+
+function wrongPassword(cause: unknown): LedgerError {
+  return new LedgerError(
+    'database-unreachable',
+    'the embedded PostgreSQL refuses the password in postgres.password of LEDGER_DATA_DIR',
+    { cause, cure: 'put the file back that was made with the data, or set LEDGER_DATA_DIR' },
+  );
+}
