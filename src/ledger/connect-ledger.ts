@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto';
+import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
+import pg from 'pg';
+import { abortableSleep } from '../kernel/abortable-sleep.ts';
+import { LedgerError } from '../kernel/errors.ts';
+import type { Log } from '../kernel/log.ts';
+import { isConflict, isUnreachable } from './postgres-codes.ts';
+
+/** What statements run on: the pool, or the connection of an open transaction. */
+export type LedgerDb = NodePgDatabase;
+
+export type Ledger = {
+  /** Names this process among all that use the database: its connections carry it. */
+  instance: string;
+  db: LedgerDb;
+  pool: pg.Pool;
+  /** Runs `work` in one transaction; run again from the start when it lost against another one (up to 5 times). */
+  transaction<T>(work: (db: LedgerDb) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+};
+
+const conflictRetriesMax = 5;
+
+/** Opens the pool. Nothing is sent until the first statement; `reachLedger` waits for the server. */
+export function connectLedger(options: {
+  connectionString: string;
+  poolSize: number;
+  log: Log;
+}): Ledger {
+  const { log } = options;
+  const instance = `wallet-ledger ${randomUUID()}`;
+  const pool = new pg.Pool({
+    connectionString: options.connectionString,
+    max: options.poolSize,
+    application_name: instance,
+    connectionTimeoutMillis: 5_000,
+    idleTimeoutMillis: 30_000,
+    statement_timeout: 60_000,
+    lock_timeout: 10_000,
+    idle_in_transaction_session_timeout: 60_000,
+    keepAlive: true,
+    // Session settings of roles and databases must not change what text forms mean.
+    options: '-c TimeZone=UTC -c DateStyle=ISO',
+  });
+  // Without listeners a connection that dies, idle or in use, would end the process.
+  pool.on('error', (error) => log.warn({ error: error.message }, 'database connection lost'));
+  pool.on('connect', (client) => client.on('error', () => undefined));
+
+  const attempt = async <T>(work: (db: LedgerDb) => Promise<T>): Promise<T> => {
+    const client = await pool.connect();
+    let broken: Error | undefined;
+    try {
+      await client.query('BEGIN');
+      const result = await work(drizzle(client));
+      await client.query('COMMIT');
+      return result;
+    } catch (error) {
+      // The first failure is the one to report; a connection that cannot roll back is thrown away.
+      await client.query('ROLLBACK').catch((failure: Error) => {
+        broken = failure;
+      });
+      throw error;
+    } finally {
+      client.release(broken);
+    }
+  };
+
+  return {
+    instance,
+    db: drizzle(pool),
+    pool,
+    async transaction(work) {
+      for (let run = 1; ; run += 1) {
+        try {
+          return await attempt(work);
+        } catch (error) {
+          if (!isConflict(error) || run === conflictRetriesMax) throw error;
+          log.info({ run }, 'transaction lost against another one, running it again');
+        }
+      }
+    },
+    close: () => pool.end(),
+  };
+}
+
+/** Waits until the database answers, at most `withinMs`; else an error that names it. */
+export async function reachLedger(
+  ledger: Ledger,
+  withinMs: number,
+  signal?: AbortSignal,
+): Promise<void> {
+  const deadline = performance.now() + withinMs;
+  for (;;) {
+    try {
+      await ledger.pool.query('select 1');
+      return;
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (performance.now() >= deadline || !isUnreachable(error)) throw databaseError(error);
+      await abortableSleep(250, signal);
+    }
+  }
+}
+
+/** The failure as operators see it: the server's own words, never the statement with its parameters. */
+export function databaseError(error: unknown): Error {
+  if (error instanceof LedgerError || !(error instanceof Error)) return error as Error;
+  const words = wordsOf(error);
+  const code = isUnreachable(error) ? 'database-unreachable' : 'unexpected';
+  return new LedgerError(code, `the database failed: ${words}`, { cause: error });
+}
+
+function wordsOf(error: Error): string {
+  const inner = error.cause instanceof Error ? error.cause : error;
+  if (inner instanceof AggregateError)
+    return inner.errors.map((each: Error) => each.message).join('; ');
+  return inner.message;
+}

@@ -1,0 +1,35 @@
+import { sql } from 'drizzle-orm';
+import type { Ledger } from './connect-ledger.ts';
+
+/**
+ * Makes the settings' final states (lower case; `success` within `final`) the ones that rows are judged by. When
+ * they differ from the last ones the stored rows are judged again: a row that is no longer final is due at once, one
+ * that has become final is due only if its detail is older than its last change. Returns the rows that turned.
+ */
+export async function judgeByStates(
+  ledger: Ledger,
+  states: { final: ReadonlySet<string>; success: ReadonlySet<string> },
+): Promise<number> {
+  const final = [...states.final];
+  const wanted = sql`select state, state = any(${sql.param([...states.success])}::text[]) as is_success
+    from unnest(${sql.param(final)}::text[]) as s (state)`;
+  const same = await ledger.db.execute<{ same: boolean }>(sql`
+    select not exists ((${wanted}) except select state, is_success from ledger.final_states)
+       and not exists (select state, is_success from ledger.final_states except (${wanted})) as same`);
+  if (same.rows[0]?.same) return 0;
+  return await ledger.transaction(async (db) => {
+    await db.execute(sql`lock table ledger.final_states in share row exclusive mode`);
+    await db.execute(sql`delete from ledger.final_states`);
+    await db.execute(sql`insert into ledger.final_states (state, is_success) ${wanted}`);
+    const turned = await db.execute(sql`
+      with judged as (
+        select order_no, exists (select from ledger.final_states f where f.state = lower(btrim(t.state))) as is_final
+          from ledger.transactions t order by order_no)
+      update ledger.transactions t
+         set is_final = j.is_final,
+             next_check_at = case when j.is_final and t.detail_synced_at >= t.changed_at then null else now() end
+        from judged j
+       where t.order_no = j.order_no and t.is_final <> j.is_final`);
+    return turned.rowCount ?? 0;
+  });
+}

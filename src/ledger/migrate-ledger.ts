@@ -1,0 +1,67 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { sql } from 'drizzle-orm';
+import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { drizzle } from 'drizzle-orm/node-postgres';
+import { migrate } from 'drizzle-orm/node-postgres/migrator';
+import { LedgerError } from '../kernel/errors.ts';
+import type { Ledger, LedgerDb } from './connect-ledger.ts';
+
+/** Any constant serves; it only has to be the same in every version. */
+const migrationLock = 7_246_001;
+const lockWaitMs = 60_000;
+
+/**
+ * Brings the schema up to date: all pending migrations in one transaction, under an advisory lock, so that of
+ * several that start at once one applies and the others wait and find it done. When nothing is pending no right
+ * to create anything is needed. A schema from a later version is refused.
+ */
+export async function migrateLedger(ledger: Ledger): Promise<{ applied: number }> {
+  const migrationsFolder = join(packageRoot(), 'migrations');
+  const known = readMigrationFiles({ migrationsFolder });
+  if ((await pending(ledger.db, known)) === 0) return { applied: 0 };
+  const client = await ledger.pool.connect();
+  try {
+    await client.query(`set lock_timeout = ${lockWaitMs}`);
+    await client.query('select pg_advisory_lock($1)', [migrationLock]);
+    const db = drizzle(client);
+    const applied = await pending(db, known);
+    if (applied > 0) await migrate(db, { migrationsFolder });
+    return { applied };
+  } finally {
+    // Ending the connection gives the lock back whatever happened on it.
+    client.release(true);
+  }
+}
+
+async function pending(db: LedgerDb, known: { folderMillis: number }[]): Promise<number> {
+  const exists = await db.execute<{ found: boolean }>(
+    sql`select to_regclass('drizzle.__drizzle_migrations') is not null as found`,
+  );
+  if (!exists.rows[0]?.found) return known.length;
+  const applied = await db.execute<{ created_at: string }>(
+    sql`select created_at from drizzle.__drizzle_migrations`,
+  );
+  const done = new Set(applied.rows.map((row) => Number(row.created_at)));
+  const newest = Math.max(...known.map((migration) => migration.folderMillis));
+  if ([...done].some((at) => at > newest)) {
+    throw new LedgerError(
+      'schema-newer',
+      'the database was migrated by a later version of wallet-ledger',
+    );
+  }
+  return known.filter((migration) => !done.has(migration.folderMillis)).length;
+}
+
+/** The folder with package.json, wherever the compiled file lies below it. */
+function packageRoot(): string {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, 'package.json'))) {
+    const parent = dirname(folder);
+    if (parent === folder)
+      throw new LedgerError('unexpected', 'the migrations folder is missing from the installation');
+    folder = parent;
+  }
+  return folder;
+}

@@ -1,0 +1,49 @@
+/** SQLSTATEs that the program tells apart. */
+const sqlState = {
+  serializationFailure: '40001',
+  deadlockDetected: '40P01',
+  lockNotAvailable: '55P03',
+} as const;
+
+/** The SQLSTATE of a failure, looked up through Drizzle's wrapper; undefined when PostgreSQL did not speak. */
+function sqlStateOf(error: unknown): string | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const code = (cause as { code?: unknown }).code;
+    if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return code;
+  }
+  return undefined;
+}
+
+/** Whether the data itself was refused (class 22: data exception; 23: constraint), so that another try cannot help. */
+export function isDataError(error: unknown): boolean {
+  return /^2[23]/.test(sqlStateOf(error) ?? '');
+}
+
+/** Whether the statement lost against another one and is to be run again as it is. */
+export function isConflict(error: unknown): boolean {
+  const code = sqlStateOf(error);
+  return code === sqlState.serializationFailure || code === sqlState.deadlockDetected;
+}
+
+/** Node's codes for a connection that could not be made or broke. */
+const socketCode = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_)/;
+/** pg's own failures carry no code at all. */
+const driverMessage =
+  /^(Connection terminated|timeout exceeded|Client has encountered|Query read timeout)/;
+
+/**
+ * Whether the connection or the server is to blame: a socket error, class 08 (connection), 53 (resources),
+ * 57 (operator intervention, shutdown), 58 (system error), or a lock that was not free in time.
+ */
+export function isUnreachable(error: unknown): boolean {
+  const state = sqlStateOf(error);
+  if (state !== undefined)
+    return /^(08|53|57|58)/.test(state) || state === sqlState.lockNotAvailable;
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof AggregateError) return cause.errors.some(isUnreachable);
+    const code = (cause as { code?: unknown }).code;
+    if (typeof code === 'string' && socketCode.test(code)) return true;
+    if (driverMessage.test(cause.message)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,168 @@
+import { sql } from 'drizzle-orm';
+import { databaseError, type LedgerDb } from './connect-ledger.ts';
+
+/** When a chain's pool is refilled, and up to where (ADDRESS_POOLS). */
+export type PoolTarget = { slip44: number; threshold: number; target: number };
+
+export type StreamStatus = {
+  name: string;
+  listOrder: string | null;
+  pageSize: number | null;
+  /** What the service last counted; null before the first answer. */
+  serviceTotal: number | null;
+  ledgerCount: number;
+  /** The proof: the counts are equal and a complete walk stands behind them. */
+  isComplete: boolean;
+  /** Whole seconds since a pass last ended well; null when none ever did. */
+  lagSeconds: number | null;
+  /** Of the latest pass; null when it ended well. */
+  lastError: string | null;
+};
+
+export type PoolStatus = PoolTarget & { available: number };
+
+/** `balance` and `frozen` with the service's own digits; `history`: up to 30 latest changes, oldest first. */
+export type BalanceStatus = {
+  symbol: string;
+  chain: string;
+  balance: string | null;
+  frozen: string | null;
+  history: { at: string; balance: string | null }[];
+};
+
+type RunStatus = {
+  job: string;
+  startedAt: string;
+  finishedAt: string;
+  outcome: string;
+  requests: number;
+  rowsSeen: number;
+  rowsInserted: number;
+  rowsUpdated: number;
+  error: string | null;
+};
+
+/** Of a stream: the error of its latest pass. Of a job: its latest failed run. */
+type ErrorStatus = { at: string; message: string } & ({ stream: string } | { job: string });
+
+/** What the ledger knows of itself at one moment. Times are ISO 8601, UTC. */
+export type LedgerStatus = {
+  readAt: string;
+  streams: StreamStatus[];
+  /** `incomplete`: the detail is still to be fetched, or to be fetched again since the row is not final. */
+  transactions: { total: number; incomplete: number; final: number };
+  /** Open ones. */
+  rejects: number;
+  /** One per configured pool, in the order of the setting. */
+  pools: PoolStatus[];
+  balances: BalanceStatus[];
+  /** The latest run of each job. */
+  lastRuns: RunStatus[];
+  /** The latest first. */
+  lastErrors: ErrorStatus[];
+};
+
+/** So many of the latest runs are looked at: hours of them, read in milliseconds. */
+const runsMax = 10_000;
+const historyMax = 30;
+const iso = sql.raw(`'YYYY-MM-DD"T"HH24:MI:SS"Z"'`);
+
+/**
+ * Everything behind `status`, from one statement, so that all counts are of the same moment. Throws LedgerError
+ * `database-unreachable`, or `unexpected` before the schema is there.
+ */
+export async function readStatus(
+  db: LedgerDb,
+  pools: readonly PoolTarget[],
+): Promise<LedgerStatus> {
+  const read = await db
+    .execute<StatusRow>(sql`
+with recent as materialized (
+  select id, job, started_at, finished_at, outcome, requests, rows_seen, rows_inserted, rows_updated, error
+    from ledger.sync_runs order by id desc limit ${runsMax}
+)
+select to_char(now() at time zone 'UTC', ${iso}) as "readAt",
+       (${streams}) as streams,
+       (select count(*)::float8 from ledger.transactions) as total,
+       unfinished.incomplete,
+       unfinished.not_final as "notFinal",
+       (select count(*)::float8 from ledger.rejects where resolved_at is null) as rejects,
+       (${availableAddresses}) as available,
+       (${balances}) as balances,
+       (${lastRuns}) as "lastRuns",
+       (${lastErrors}) as "lastErrors"
+  from (
+    -- A row that is not final always has a next check, so the index of those finds them all.
+    select count(*)::float8 as incomplete, (count(*) filter (where not is_final))::float8 as not_final
+      from ledger.transactions where next_check_at is not null
+  ) as unfinished`)
+    .catch((error) => {
+      throw databaseError(error);
+    });
+  const row = read.rows[0];
+  if (!row) throw new Error('the status query returned no row');
+  return rowToStatus(row, pools);
+}
+
+type StatusRow = Omit<LedgerStatus, 'transactions' | 'pools'> & {
+  total: number;
+  incomplete: number;
+  notFinal: number;
+  available: Record<string, number>;
+};
+
+function rowToStatus(row: StatusRow, pools: readonly PoolTarget[]): LedgerStatus {
+  const { total, incomplete, notFinal, available, ...rest } = row;
+  return {
+    ...rest,
+    transactions: { total, incomplete, final: total - notFinal },
+    pools: pools.map(({ slip44, threshold, target }) => ({
+      slip44,
+      available: available[slip44] ?? 0,
+      threshold,
+      target,
+    })),
+  };
+}
+
+const streams = sql`
+  select coalesce(json_agg(s order by s.name not in ('deposit', 'withdraw'), s.name), '[]')
+    from (select name, list_order as "listOrder", page_size as "pageSize", service_total as "serviceTotal",
+                 ledger_count as "ledgerCount", is_complete as "isComplete",
+                 trunc(extract(epoch from now() - last_success_at)) as "lagSeconds",
+                 last_error as "lastError"
+            from ledger.streams) as s`;
+
+const availableAddresses = sql`
+  select coalesce(json_object_agg(a.slip44, a.available), '{}')
+    from (select slip44, count(*) as available from ledger.addresses where status = 'available' group by slip44) as a`;
+
+const balances = sql`
+  select coalesce(json_agg(b order by b.symbol, b.chain), '[]')
+    from (select symbol, coalesce(chain_name, chain_symbol, slip44::text) as chain, balance::text, frozen::text,
+                 (select coalesce(json_agg(c order by c.at), '[]')
+                    from (select to_char(observed_at at time zone 'UTC', ${iso}) as at, h.balance::text
+                            from ledger.balance_changes h
+                           where (h.slip44, h.symbol, h.contract_address)
+                               = (l.slip44, l.symbol, l.contract_address)
+                           order by observed_at desc limit ${historyMax}) as c) as history
+            from ledger.balances l where is_listed) as b`;
+
+const lastRuns = sql`
+  select coalesce(json_agg(r order by r.job), '[]')
+    from (select distinct on (job) job, to_char(started_at at time zone 'UTC', ${iso}) as "startedAt",
+                 to_char(finished_at at time zone 'UTC', ${iso}) as "finishedAt", outcome, requests,
+                 rows_seen as "rowsSeen", rows_inserted as "rowsInserted", rows_updated as "rowsUpdated", error
+            from recent order by job, id desc) as r`;
+
+const lastErrors = sql`
+  select coalesce(json_agg(e.entry order by e.at desc), '[]')
+    from (select last_error_at as at,
+                 json_build_object('stream', name, 'at', to_char(last_error_at at time zone 'UTC', ${iso}),
+                                   'message', last_error) as entry
+            from ledger.streams where last_error is not null
+          union all
+          (select distinct on (job) finished_at,
+                  json_build_object('job', job, 'at', to_char(finished_at at time zone 'UTC', ${iso}),
+                                    'message', coalesce(error, outcome))
+             from recent where outcome = 'failed' order by job, id desc)) as e`;

@@ -1,0 +1,20 @@
+import { bigint, boolean, integer, primaryKey, text } from 'drizzle-orm/pg-core';
+import { instant, ledger } from './ledger-schema.ts';
+
+export const coins = ledger.table(
+  'coins',
+  {
+    slip44: integer('slip44').notNull(),
+    symbol: text('symbol').notNull(),
+    contractAddress: text('contract_address').notNull(),
+    name: text('name'),
+    decimals: integer('decimals'),
+    depositState: integer('deposit_state'),
+    withdrawState: integer('withdraw_state'),
+    isListed: boolean('is_listed').notNull().default(true),
+    observedAt: instant('observed_at').notNull(),
+    changedAt: instant('changed_at').notNull(),
+    observation: bigint('observation', { mode: 'number' }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.slip44, table.symbol, table.contractAddress] })],
+);

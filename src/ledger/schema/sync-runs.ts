@@ -1,0 +1,19 @@
+import { bigint, index, text } from 'drizzle-orm/pg-core';
+import { instant, ledger } from './ledger-schema.ts';
+
+export const syncRuns = ledger.table(
+  'sync_runs',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    job: text('job').notNull(),
+    startedAt: instant('started_at').notNull(),
+    finishedAt: instant('finished_at').notNull(),
+    outcome: text('outcome').notNull(),
+    requests: bigint('requests', { mode: 'number' }).notNull(),
+    rowsSeen: bigint('rows_seen', { mode: 'number' }).notNull(),
+    rowsInserted: bigint('rows_inserted', { mode: 'number' }).notNull(),
+    rowsUpdated: bigint('rows_updated', { mode: 'number' }).notNull(),
+    error: text('error'),
+  },
+  (table) => [index('sync_runs_finished_at').on(table.finishedAt)],
+);

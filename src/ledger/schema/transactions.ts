@@ -1,0 +1,63 @@
+import { sql } from 'drizzle-orm';
+import { bigint, boolean, index, integer, jsonb, numeric, text } from 'drizzle-orm/pg-core';
+import { instant, ledger } from './ledger-schema.ts';
+
+export const transactions = ledger.table(
+  'transactions',
+  {
+    orderNo: text('order_no').primaryKey(),
+    stream: text('stream').notNull(),
+    requestId: text('request_id'),
+    symbol: text('symbol'),
+    txHash: text('tx_hash'),
+    fromAddress: text('from_address'),
+    toAddress: text('to_address'),
+    amount: numeric('amount'),
+    type: text('type'),
+    state: text('state'),
+    confirmNum: integer('confirm_num'),
+    fee: numeric('fee'),
+    feeSymbol: text('fee_symbol'),
+    occurredAt: instant('occurred_at'),
+    isFinal: boolean('is_final').notNull(),
+    isListed: boolean('is_listed').notNull().default(true),
+    detailSyncedAt: instant('detail_synced_at'),
+    nextCheckAt: instant('next_check_at'),
+    firstSeenAt: instant('first_seen_at').notNull(),
+    changedAt: instant('changed_at').notNull(),
+    observedAt: instant('observed_at').notNull(),
+    observation: bigint('observation', { mode: 'number' }).notNull(),
+    extra: jsonb('extra'),
+  },
+  (table) => [
+    index('transactions_stream_occurred_at').on(table.stream, table.occurredAt),
+    index('transactions_next_check_at')
+      .on(table.nextCheckAt)
+      .where(sql`${table.nextCheckAt} is not null`),
+    index('transactions_deposit_address')
+      .on(sql`lower(${table.toAddress})`)
+      .where(sql`${table.stream} = 'deposit'`),
+  ],
+);
+
+export const transactionChanges = ledger.table(
+  'transaction_changes',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    orderNo: text('order_no').notNull(),
+    observedAt: instant('observed_at').notNull(),
+    field: text('field').notNull(),
+    oldValue: text('old_value'),
+    newValue: text('new_value'),
+  },
+  (table) => [
+    index('transaction_changes_order_no').on(table.orderNo),
+    index('transaction_changes_observed_at').on(table.observedAt),
+  ],
+);
+
+/** The states that WALLET_FINAL_STATES and WALLET_SUCCESS_STATES named when the rows were last judged. */
+export const finalStates = ledger.table('final_states', {
+  state: text('state').primaryKey(),
+  isSuccess: boolean('is_success').notNull(),
+});

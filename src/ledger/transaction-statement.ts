@@ -1,0 +1,52 @@
+import { type SQL, sql } from 'drizzle-orm';
+
+/** One column of a batch as one array parameter; unnested again by the statement. */
+export function array<T>(rows: T[], value: (row: T) => string | number | boolean | null): SQL {
+  return sql`${sql.param(rows.map(value))}`;
+}
+
+/**
+ * A batch without repeated orders, the latest answer kept, in key order: two writers then lock rows in the same
+ * order and cannot deadlock, and no statement meets a row twice.
+ */
+export function uniqueNewest<T extends { orderNo: string; observation: number }>(rows: T[]): T[] {
+  const newest = new Map<string, T>();
+  for (const row of rows) {
+    const known = newest.get(row.orderNo);
+    if (!known || known.observation <= row.observation) newest.set(row.orderNo, row);
+  }
+  return [...newest.values()].sort((a, b) => (a.orderNo < b.orderNo ? -1 : 1));
+}
+
+/**
+ * The part of a statement that logs what the CTE `stored` (columns x and new_x) is about to change. Confirmations
+ * that rise are no change; that fall, one.
+ */
+export function changedFields(columns: string[]): SQL {
+  const pairs = columns.map((column) => {
+    const old = sql.identifier(column);
+    const renewed = sql.identifier(`new_${column}`);
+    const differs = column === 'confirm_num' ? sql`<` : sql`is distinct from`;
+    return sql`(${sql.param(column)}::text, ${old}::text, case when ${renewed} ${differs} ${old} then ${renewed}::text end)`;
+  });
+  return sql`logged as (
+  insert into ledger.transaction_changes (order_no, observed_at, field, old_value, new_value)
+  select s.order_no, now(), c.field, c.old_value, c.new_value
+    from stored s, lateral (values ${sql.join(pairs, sql`, `)}) as c (field, old_value, new_value)
+   where c.old_value is not null and c.new_value is not null
+   order by s.order_no
+)`;
+}
+
+/** The part of a statement that marks the addresses of deposits it has `written` (order_no, stream, to_address). */
+export function usedAddresses(written: SQL): SQL {
+  return sql`marked as (
+  update ledger.addresses a
+     set status = 'used', first_deposit_order_no = coalesce(a.first_deposit_order_no, d.order_no)
+    from (select distinct on (lower(to_address)) lower(to_address) as address, order_no
+            from ${written} as written
+           where stream = 'deposit' and to_address is not null
+           order by lower(to_address), order_no) d
+   where lower(a.address) = d.address and a.status <> 'used'
+)`;
+}

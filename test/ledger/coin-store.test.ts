@@ -1,0 +1,78 @@
+import { beforeEach, expect, test } from 'vitest';
+import type { CoinRecord } from '../../src/kernel/wallet-records.ts';
+import { storeCoins } from '../../src/ledger/coin-store.ts';
+import { withLedger } from './with-ledger.ts';
+
+const { ledger, connect, query, clear, logged } = await withLedger();
+beforeEach(clear);
+
+function coin(given: Partial<CoinRecord> = {}): CoinRecord {
+  return {
+    slip44: 60,
+    symbol: 'ETH',
+    contractAddress: '',
+    name: 'Ethereum',
+    decimals: 18,
+    depositState: 1,
+    withdrawState: 1,
+    ...given,
+  };
+}
+
+const store = (records: CoinRecord[], observation: number, isWhole = true) =>
+  ledger.transaction((tx) => storeCoins(tx, records, observation, isWhole));
+const readRows = () =>
+  query(`select symbol, name, decimals, deposit_state, withdraw_state, is_listed
+           from ledger.coins order by symbol, contract_address`);
+
+test('coins are inserted once, updated when they differ, and equal ones are not written', async () => {
+  expect(await store([coin(), coin({ contractAddress: '0x1' })], 1)).toEqual({
+    inserted: 2,
+    updated: 0,
+  });
+  const versions = () => query('select ctid::text, xmin::text, xmax::text from ledger.coins');
+  const before = await versions();
+  expect(await store([coin(), coin({ contractAddress: '0x1', name: null })], 2)).toEqual({
+    inserted: 0,
+    updated: 0,
+  });
+  expect(await versions()).toEqual(before);
+  expect(await store([coin({ depositState: 0 }), coin({ contractAddress: '0x1' })], 3)).toEqual({
+    inserted: 0,
+    updated: 1,
+  });
+  expect(await readRows()).toMatchObject([{ deposit_state: 0 }, { deposit_state: 1 }]);
+});
+
+test('a coin that a whole answer does not name is no longer listed, until it is named again', async () => {
+  await store([coin({ symbol: 'A' }), coin({ symbol: 'B' })], 1);
+  await store([coin({ symbol: 'A' })], 2, false);
+  expect(await readRows()).toMatchObject([{ is_listed: true }, { is_listed: true }]);
+  await store([coin({ symbol: 'A' })], 3);
+  expect(await readRows()).toMatchObject([{ is_listed: true }, { is_listed: false }]);
+  await store([coin({ symbol: 'A' }), coin({ symbol: 'B', withdrawState: 2 })], 4);
+  expect(await readRows()).toMatchObject([
+    { is_listed: true },
+    { is_listed: true, withdraw_state: 2 },
+  ]);
+});
+
+test('an earlier answer neither overwrites a coin nor ends its listing', async () => {
+  await store([coin({ symbol: 'A', decimals: 8 }), coin({ symbol: 'B' })], 5);
+  expect(await store([coin({ symbol: 'A', decimals: 6 })], 4)).toEqual({ inserted: 0, updated: 0 });
+  expect(await readRows()).toMatchObject([{ decimals: 8 }, { is_listed: true }]);
+});
+
+test('several processes at once insert each coin once and never deadlock', async () => {
+  const writers = [connect(), connect(), connect(), connect()];
+  const records = Array.from({ length: 30 }, (_, nth) => coin({ symbol: `coin-${nth}` }));
+  const stored = await Promise.all(
+    writers.map((writer, lane) =>
+      writer.transaction((tx) =>
+        storeCoins(tx, lane % 2 ? records : [...records].reverse(), lane + 1, true),
+      ),
+    ),
+  );
+  expect(stored.reduce((sum, { inserted }) => sum + inserted, 0)).toBe(records.length);
+  expect(logged).toEqual([]);
+});

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { judgeByStates } from '../../src/ledger/final-states.ts';
+import { syncAllDetails } from '../../src/sync/sync-details.ts';
+import { syncTransactions } from '../../src/sync/sync-transactions.ts';
+import { onePass, withWallet } from '../support/with-wallet.ts';
+
+const signal = new AbortController().signal;
+
+test('other final states judge the stored rows again, and the same ones write nothing', async () => {
+  const { ledger, tools } = await withWallet({ transactions: 300 });
+  await syncTransactions(tools, onePass());
+  await syncAllDetails(tools, signal);
+  const counts = async () =>
+    (
+      await ledger.pool.query(`
+      select count(*) filter (where is_final)::int as final, count(*) filter (where next_check_at is not null)::int as due,
+             count(*) filter (where state <> 'success')::int as others
+        from ledger.transactions`)
+    ).rows[0];
+  expect(await counts()).toMatchObject({ final: 300, due: 0 });
+  const success = new Set(['success']);
+  const turned = await judgeByStates(ledger, { final: success, success });
+  const { final, due, others } = await counts();
+  expect(others).toBeGreaterThan(0);
+  expect([turned, final, due]).toEqual([others, 300 - others, others]);
+  expect(await judgeByStates(ledger, { final: success, success })).toBe(0);
+  expect(
+    await judgeByStates(ledger, { final: new Set(['success', 'failed', 'rejected']), success }),
+  ).toBe(others);
+  expect(await counts()).toMatchObject({ final: 300, due: 0 });
+});

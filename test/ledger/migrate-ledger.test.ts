@@ -1,0 +1,82 @@
+import { readFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { LedgerError } from '../../src/kernel/errors.ts';
+import { migrateLedger } from '../../src/ledger/migrate-ledger.ts';
+import { withLedger } from './with-ledger.ts';
+
+const { ledger, connect, connectionString, query } = await withLedger({ isMigrated: false });
+
+type Journal = { entries: { idx: number; when: number; tag: string }[] };
+const journal: Journal = JSON.parse(await readFile('migrations/meta/_journal.json', 'utf8'));
+
+test('the times of the migrations rise with their order, so that none is ever skipped', () => {
+  const times = journal.entries.map((entry) => entry.when);
+  expect(times).toEqual([...new Set(times)].sort((a, b) => a - b));
+  expect(journal.entries.map((entry) => entry.idx)).toEqual([...times.keys()]);
+});
+
+test('of five that migrate a fresh database at once one applies everything', async () => {
+  const done = await Promise.all([1, 2, 3, 4, 5].map(() => migrateLedger(connect())));
+  expect(done.map(({ applied }) => applied).sort((a, b) => b - a)).toEqual([
+    journal.entries.length,
+    0,
+    0,
+    0,
+    0,
+  ]);
+});
+
+test('a second run finds nothing to do', async () => {
+  expect(await migrateLedger(ledger)).toEqual({ applied: 0 });
+});
+
+test('a role that may create nothing passes once all is migrated', async () => {
+  const role = `reader_${process.pid}_${Date.now()}`;
+  await ledger.pool.query(`
+    create role ${role} login password 'reader';
+    revoke create on schema public from public;
+    grant usage on schema drizzle, ledger to ${role};
+    grant select on drizzle.__drizzle_migrations to ${role}`);
+  const url = new URL(connectionString);
+  url.username = role;
+  url.password = 'reader';
+  try {
+    const reader = connect(url.toString());
+    expect(await migrateLedger(reader)).toEqual({ applied: 0 });
+    await expect(reader.pool.query('create schema forbidden')).rejects.toThrow(/permission/);
+  } finally {
+    await ledger.pool.query(`drop owned by ${role}; drop role ${role}`);
+  }
+});
+
+test('every table, view, column, sequence and function carries a comment', async () => {
+  const bare = await query<{ what: string }>(`
+    select c.relname as what from pg_class c
+     where c.relnamespace = 'ledger'::regnamespace and c.relkind in ('r', 'v', 'm')
+       and obj_description(c.oid, 'pg_class') is null
+    union all
+    select c.relname || '.' || a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid
+     where c.relnamespace = 'ledger'::regnamespace and c.relkind in ('r', 'v', 'm')
+       and a.attnum > 0 and not a.attisdropped and col_description(c.oid, a.attnum) is null
+    union all
+    select c.relname from pg_class c
+     where c.relnamespace = 'ledger'::regnamespace and c.relkind = 'S'
+       and obj_description(c.oid, 'pg_class') is null
+       and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'i')
+    union all
+    select p.oid::regprocedure::text from pg_proc p
+     where p.pronamespace = 'ledger'::regnamespace and obj_description(p.oid, 'pg_proc') is null
+    union all
+    select 'schema ledger' where obj_description('ledger'::regnamespace, 'pg_namespace') is null`);
+  expect(bare.map(({ what }) => what)).toEqual([]);
+});
+
+test('a schema of a later version is refused', async () => {
+  const later = Math.max(...journal.entries.map((entry) => entry.when)) + 1;
+  await ledger.pool.query(
+    `insert into drizzle.__drizzle_migrations (hash, created_at) values ('later', ${later})`,
+  );
+  const refused = await migrateLedger(ledger).catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(LedgerError);
+  expect(refused).toMatchObject({ code: 'schema-newer', exitCode: 5 });
+});

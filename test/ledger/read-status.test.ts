@@ -1,0 +1,157 @@
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type StatusReport, toStatusJson } from '../../src/http/status-report.ts';
+import { LedgerError } from '../../src/kernel/errors.ts';
+import { connectLedger, type Ledger } from '../../src/ledger/connect-ledger.ts';
+import { migrateLedger } from '../../src/ledger/migrate-ledger.ts';
+import { readStatus } from '../../src/ledger/read-status.ts';
+import { openHttp } from '../http/with-http.ts';
+import { recordLog } from '../queue/record-log.ts';
+import { startPostgres } from '../support/start-postgres.ts';
+
+const pools = [
+  { slip44: 60, threshold: 2, target: 10 },
+  { slip44: 0, threshold: 1, target: 5 },
+];
+let postgres: Awaited<ReturnType<typeof startPostgres>>;
+let ledger: Ledger;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  const { connectionString } = postgres;
+  ledger = connectLedger({ connectionString, poolSize: 2, log: recordLog().log });
+});
+
+afterAll(async () => {
+  await ledger.close();
+  await postgres.close();
+});
+
+test('before the schema is there the error says so', async () => {
+  const failure = await readStatus(ledger.db, pools).catch((error) => error);
+  expect(failure).toBeInstanceOf(LedgerError);
+  expect(failure.message).toContain('does not exist');
+  expect(failure.message).not.toContain('select');
+  await migrateLedger(ledger);
+});
+
+test('an empty ledger has a status', async () => {
+  const status = await readStatus(ledger.db, pools);
+  expect(status).toEqual({
+    readAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+    streams: [],
+    transactions: { total: 0, incomplete: 0, final: 0 },
+    rejects: 0,
+    pools: pools.map((pool) => ({ ...pool, available: 0 })),
+    balances: [],
+    lastRuns: [],
+    lastErrors: [],
+  });
+});
+
+test('counts, streams, pools, balances, runs and errors are those of the tables', async () => {
+  await fill();
+  const status = await readStatus(ledger.db, pools);
+  expect(status.transactions).toEqual({ total: 10, incomplete: 5, final: 7 });
+  expect(status.rejects).toBe(1);
+  expect(status.pools.map(({ available }) => available)).toEqual([3, 0]);
+  expect(status.streams.map(({ name }) => name)).toEqual(['deposit', 'withdraw', 'addresses:60']);
+  expect(status.streams[0]).toEqual({
+    name: 'deposit',
+    listOrder: 'newest-first',
+    pageSize: 50,
+    serviceTotal: 6_000_000_000,
+    ledgerCount: 6_000_000_000,
+    isComplete: true,
+    lagSeconds: 90,
+    lastError: null,
+  });
+  expect(status.streams[1]).toMatchObject({ lagSeconds: null, lastError: 'HTTP 500' });
+  expect(status.balances).toEqual([
+    {
+      symbol: 'ETH',
+      chain: 'Ethereum',
+      balance: '12345678901234567890.10',
+      frozen: null,
+      history: [
+        { at: '2026-01-01T00:00:00Z', balance: '1.0' },
+        { at: '2026-01-02T00:00:00Z', balance: null },
+        { at: '2026-01-03T00:00:00Z', balance: '12345678901234567890.10' },
+      ],
+    },
+  ]);
+  expect(status.lastRuns.map(({ job, outcome }) => [job, outcome])).toEqual([
+    ['balances', 'failed'],
+    ['details', 'done'],
+  ]);
+  expect(status.lastErrors.map((error) => error.message)).toEqual(['HTTP 500', 'new', 'old']);
+});
+
+test('status --json has the keys of the contract, and the digits of the service', async () => {
+  const queue: StatusReport['queue'] = { backend: 'postgres', waiting: 0, active: 0, failed: 0 };
+  const json = JSON.parse(toStatusJson({ ...(await readStatus(ledger.db, pools)), queue }));
+  const keys = ['streams', 'transactions', 'rejects', 'pools', 'queue', 'lastErrors'];
+  expect(Object.keys(json).slice(0, keys.length)).toEqual(keys);
+  const streamKeys = ['name', 'listOrder', 'pageSize', 'serviceTotal', 'ledgerCount', 'isComplete'];
+  expect(Object.keys(json.streams[0])).toEqual([...streamKeys, 'lagSeconds', 'lastError']);
+  expect(Object.keys(json.pools[0])).toEqual(['slip44', 'available', 'threshold', 'target']);
+  expect(json.balances[0].balance).toBe('12345678901234567890.10');
+});
+
+test('the status page shows what the tables hold, and a lost database in words', async () => {
+  const { connectionString } = postgres;
+  const own = connectLedger({ connectionString, poolSize: 1, log: recordLog().log });
+  const read = async (): Promise<StatusReport> => ({
+    ...(await readStatus(own.db, pools)),
+    queue: { backend: 'postgres', waiting: 0, active: 0, failed: 0 },
+  });
+  const http = await openHttp({ readStatus: read });
+  try {
+    const page = await (await fetch(http.url)).text();
+    expect(page).toContain('service says 6,000,000,000 · ledger holds 6,000,000,000');
+    expect(page).toContain('12345678901234567890.10');
+    await own.close();
+    await expect
+      .poll(async () => await (await fetch(http.url)).text(), { timeout: 5_000 })
+      .toContain('The status cannot be read');
+  } finally {
+    await http.close();
+  }
+});
+
+/** Ten transactions, three of them not final, two final ones whose detail is due; a little of everything else. */
+async function fill(): Promise<void> {
+  const { db } = ledger;
+  await db.execute(sql`
+    insert into ledger.transactions (order_no, stream, is_final, is_listed, next_check_at, first_seen_at, changed_at,
+                                     observed_at, observation)
+    select 'o' || n, 'deposit', n > 3, n <> 9, case when n <= 5 then now() end, now(), now(), now(), n
+      from generate_series(1, 10) as n`);
+  await db.execute(sql`
+    insert into ledger.streams (name, list_order, page_size, service_total, ledger_count, is_complete, last_success_at,
+                                last_error, last_error_at) values
+      ('addresses:60', null, null, null, 0, false, null, null, null),
+      ('withdraw', null, null, null, 0, false, null, 'HTTP 500', now()),
+      ('deposit', 'newest-first', 50, 6000000000, 6000000000, true, now() - interval '90.5 seconds', null, now())`);
+  await db.execute(sql`
+    insert into ledger.rejects (source, reason, payload, fingerprint, first_seen_at, last_seen_at, resolved_at) values
+      ('coin-list', 'a', '{}', 'a', now(), now(), null), ('coin-list', 'b', '{}', 'b', now(), now(), now())`);
+  await db.execute(sql`
+    insert into ledger.addresses (slip44, address, status, first_seen_at)
+    select 60, 'a' || n, case when n <= 3 then 'available' else 'foreign' end, now() from generate_series(1, 5) as n`);
+  await db.execute(sql`
+    insert into ledger.balances (slip44, symbol, contract_address, chain_name, balance, is_listed, observed_at,
+                                 changed_at, observation) values
+      (60, 'ETH', '', 'Ethereum', 12345678901234567890.10, true, now(), now(), 1),
+      (60, 'OLD', '', 'Ethereum', 1, false, now(), now(), 1)`);
+  await db.execute(sql`
+    insert into ledger.balance_changes (slip44, symbol, contract_address, balance, observed_at) values
+      (60, 'ETH', '', 1.0, '2026-01-01Z'), (60, 'ETH', '', null, '2026-01-02Z'),
+      (60, 'ETH', '', 12345678901234567890.10, '2026-01-03Z')`);
+  await db.execute(sql`
+    insert into ledger.sync_runs (job, started_at, finished_at, outcome, requests, rows_seen, rows_inserted,
+                                  rows_updated, error)
+    select job, now() - age, now() - age, outcome, 1, 2, 3, 4, error
+      from (values ('details', interval '3 minutes', 'failed', 'old'), ('details', interval '2 minutes', 'done', null),
+                   ('balances', interval '1 minute', 'failed', 'new')) as r (job, age, outcome, error)`);
+}

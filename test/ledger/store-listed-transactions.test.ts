@@ -1,0 +1,427 @@
+import fc from 'fast-check';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { storeListedAddresses } from '../../src/ledger/address-store.ts';
+import {
+  type ListedTransaction,
+  storeListedTransactions,
+} from '../../src/ledger/store-listed-transactions.ts';
+import { storeTransactionDetails } from '../../src/ledger/store-transaction-details.ts';
+import {
+  cutIntoBatches,
+  decimals,
+  detailed,
+  hostileText,
+  listed,
+  readChanges,
+  readMiscounts,
+  readTransactions,
+  readVersions,
+  type StoredRow,
+} from './transaction-rows.ts';
+import { withLedger } from './with-ledger.ts';
+
+const fixture = await withLedger();
+const { ledger, connect, query, clear, logged } = fixture;
+const { db } = ledger;
+beforeEach(clear);
+
+const store = (rows: ListedTransaction[], stream: 'deposit' | 'withdraw' = 'deposit') =>
+  ledger.transaction((transaction) => storeListedTransactions(transaction, stream, rows));
+
+/** Small numbers only: the long ones have a test of their own. */
+const shortDecimals = decimals.filter(([given]) => given.length < 100);
+const types = ['deposit', 'withdraw', ' Withdraw ', 'refund'];
+const states = ['success', 'pending', 'failed'];
+
+type Observed = { row: ListedTransaction; stored: StoredRow };
+
+/**
+ * Observations of a few orders in the order of their numbers. The values of an order change from one observation to
+ * the next or stay, but never come back to what they were (txHash carries the version).
+ */
+const observations: fc.Arbitrary<Observed[]> = fc
+  .array(
+    fc.record({
+      order: fc.nat(4),
+      changes: fc.boolean(),
+      decimal: fc.nat(shortDecimals.length - 1),
+      type: fc.constantFrom(...types),
+      state: fc.constantFrom(...states),
+      occurredAt: fc.integer({ min: 0, max: 4_000_000_000_000 }),
+      extra: fc.constantFrom('{"memo": "a"}', '{"memo": 1.10}'),
+    }),
+    { minLength: 1, maxLength: 14 },
+  )
+  .map((events) => {
+    const last = new Map<number, Observed>();
+    return events.map((event, index) => {
+      const known = last.get(event.order);
+      const observation = index + 1;
+      const next =
+        known && !event.changes ? repeated(known, observation) : fresh(event, observation);
+      last.set(event.order, next);
+      return next;
+    });
+  });
+
+function repeated({ row, stored }: Observed, observation: number): Observed {
+  return { row: { ...row, observation }, stored };
+}
+
+function fresh(
+  event: { order: number; decimal: number; occurredAt: number } & Record<
+    'type' | 'state' | 'extra',
+    string
+  >,
+  observation: number,
+): Observed {
+  const [amount, storedAmount] = shortDecimals[event.decimal] ?? ['', ''];
+  const row = listed({
+    ...event,
+    orderNo: `order-${event.order}`,
+    txHash: `version-${observation}`,
+    symbol: 'ETH',
+    toAddress: `0xAb${event.order}`,
+    amount,
+    observation,
+  });
+  const stored = {
+    order_no: row.orderNo,
+    stream: event.type.trim().toLowerCase() === 'withdraw' ? 'withdraw' : 'deposit',
+    request_id: null,
+    symbol: 'ETH',
+    tx_hash: row.txHash,
+    from_address: null,
+    to_address: row.toAddress,
+    amount: storedAmount,
+    type: event.type,
+    state: event.state,
+    confirm_num: null,
+    fee: null,
+    fee_symbol: null,
+    extra: event.extra,
+    observation: String(observation),
+    occurred_ms: String(event.occurredAt),
+  };
+  return { row, stored };
+}
+
+/** What storing the batches in this order is to do. */
+function model(batches: Observed[][]) {
+  const rows = new Map<string, Observed>();
+  const expected = { inserted: 0, updated: 0, changes: 0 };
+  for (const batch of batches) {
+    const newest = new Map<string, Observed>();
+    for (const one of batch) {
+      const known = newest.get(one.row.orderNo);
+      if (!known || known.row.observation <= one.row.observation) newest.set(one.row.orderNo, one);
+    }
+    for (const [orderNo, one] of newest) {
+      const known = rows.get(orderNo);
+      if (!known) expected.inserted += 1;
+      else if (known.stored === one.stored || known.row.observation > one.row.observation) continue;
+      else {
+        expected.updated += 1;
+        expected.changes += Object.keys(one.stored).filter(
+          (field) =>
+            !['observation', 'stream'].includes(field) && known.stored[field] !== one.stored[field],
+        ).length;
+      }
+      rows.set(orderNo, { ...one, stored: one.stored });
+    }
+  }
+  return { rows, ...expected };
+}
+
+describe('any permutation, repetition and batching of answers', () => {
+  test('ends with what the latest answer said of each order, counted and logged exactly', async () => {
+    const batched = observations.chain((all) =>
+      fc.tuple(
+        fc.constant(all),
+        fc
+          .tuple(
+            fc.shuffledSubarray(all, { minLength: all.length }),
+            fc.subarray(all),
+            fc.array(fc.nat(30), { maxLength: 8 }),
+          )
+          .map(([shuffled, again, cuts]) => cutIntoBatches([...shuffled, ...again], cuts)),
+      ),
+    );
+    await fc.assert(
+      fc.asyncProperty(batched, async ([all, batches]) => {
+        await clear();
+        const counts = { inserted: 0, updated: 0 };
+        for (const batch of batches) {
+          const stored = await store(batch.map(({ row }) => row));
+          counts.inserted += stored.inserted;
+          counts.updated += stored.updated;
+        }
+        const latest = new Map(all.map(({ row, stored }) => [row.orderNo, stored]));
+        const byOrder = [...latest.values()].sort((a, b) =>
+          String(a['order_no']) < String(b['order_no']) ? -1 : 1,
+        );
+        const found = await readTransactions(fixture);
+        expect(found.map((row) => ({ ...row, observation: '' }))).toEqual(
+          byOrder.map((row) => ({ ...row, observation: '' })),
+        );
+        const { inserted, updated, changes } = model(batches);
+        expect(counts).toEqual({ inserted, updated });
+        expect(await readChanges(fixture)).toHaveLength(changes);
+        expect(await readMiscounts(fixture)).toEqual([]);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('never blanks a value with a null: each field keeps the last value that was given', async () => {
+    const field = (name: string) => fc.option(fc.constantFrom(`${name}-1`, `${name}-2`));
+    const answers = fc.array(
+      fc.record({
+        requestId: field('request'),
+        symbol: field('symbol'),
+        fromAddress: field('from'),
+        toAddress: field('to'),
+        amount: fc.option(fc.constantFrom('1', '2.50')),
+        state: field('state'),
+      }),
+      { minLength: 1, maxLength: 8 },
+    );
+    await fc.assert(
+      fc.asyncProperty(answers, async (given) => {
+        await clear();
+        const last: Record<string, string | undefined> = {};
+        for (const [index, answer] of given.entries()) {
+          await store([listed({ ...answer, observation: index + 1 })]);
+          for (const [name, value] of Object.entries(answer)) if (value) last[name] = value;
+        }
+        const [row] = await readTransactions(fixture);
+        expect(row).toMatchObject({
+          request_id: last['requestId'] ?? null,
+          symbol: last['symbol'] ?? null,
+          from_address: last['fromAddress'] ?? null,
+          to_address: last['toAddress'] ?? null,
+          amount: last['amount'] ?? null,
+          state: last['state'] ?? null,
+        });
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('stores hostile text as it came', async () => {
+    const rows = fc.array(
+      fc.record({
+        orderNo: hostileText,
+        requestId: fc.option(hostileText),
+        symbol: hostileText,
+        txHash: hostileText,
+        toAddress: hostileText,
+        type: hostileText,
+        state: hostileText,
+        extra: fc.option(hostileText.map((text) => JSON.stringify({ [text]: text }))),
+      }),
+      { minLength: 1, maxLength: 6 },
+    );
+    await fc.assert(
+      fc.asyncProperty(rows, async (given) => {
+        await clear();
+        await store(given.map((row, index) => listed({ ...row, observation: index + 1 })));
+        const latest = new Map(given.map((row) => [row.orderNo, row]));
+        const found = await readTransactions(fixture);
+        expect(found).toHaveLength(latest.size);
+        for (const row of found) {
+          const one = latest.get(String(row['order_no']));
+          expect(row).toMatchObject({
+            request_id: one?.requestId,
+            symbol: one?.symbol,
+            tx_hash: one?.txHash,
+            to_address: one?.toAddress,
+            type: one?.type,
+            state: one?.state,
+          });
+          expect(JSON.parse(row['extra'] ?? 'null')).toEqual(JSON.parse(one?.extra ?? 'null'));
+        }
+      }),
+      { numRuns: 80 },
+    );
+  });
+});
+
+test('amounts are kept digit for digit, however long', async () => {
+  const rows = decimals.map(([amount], nth) => listed({ orderNo: `order-${nth}`, amount }));
+  await store(rows);
+  expect((await readTransactions(fixture)).map((row) => row['amount'])).toEqual(
+    decimals.map(([, stored]) => stored),
+  );
+});
+
+test('rows that are equal are neither written nor locked, nor is their stream', async () => {
+  const rows = [1, 2, 3].map((nth) =>
+    listed({
+      orderNo: `order-${nth}`,
+      amount: '1.50',
+      state: 'success',
+      occurredAt: 1_700_000_000_123,
+      extra: '{"memo":"x"}',
+    }),
+  );
+  await store(rows);
+  const before = await readVersions(fixture);
+  const again = rows.map((row) => ({ ...row, observation: 9 }));
+  expect(await store(again)).toEqual({ inserted: 0, updated: 0 });
+  expect(await store(again.map((row) => ({ ...row, amount: null, extra: null })))).toEqual({
+    inserted: 0,
+    updated: 0,
+  });
+  expect(await readVersions(fixture)).toEqual(before);
+});
+
+test('an empty batch is no work', async () => {
+  expect(await store([])).toEqual({ inserted: 0, updated: 0 });
+});
+
+test('each changed field is logged once, first sight and the filling of an empty field are not', async () => {
+  await store([listed({ amount: '1.0', state: 'pending' })]);
+  await store([listed({ amount: '1.00', state: 'pending', txHash: '0x1', observation: 2 })]);
+  expect(await readChanges(fixture)).toEqual([]);
+  await store([listed({ amount: '2.0', state: 'success', txHash: '0x2', observation: 3 })]);
+  expect(await readChanges(fixture)).toEqual([
+    { order_no: 'order-1', field: 'tx_hash', old_value: '0x1', new_value: '0x2' },
+    { order_no: 'order-1', field: 'amount', old_value: '1.00', new_value: '2.0' },
+    { order_no: 'order-1', field: 'state', old_value: 'pending', new_value: 'success' },
+  ]);
+});
+
+test('a value that an older answer disputes after an equal later one is due for its detail at once', async () => {
+  await query(`insert into ledger.final_states values ('success', true)`);
+  await store([listed({ state: 'success', observation: 1 })]);
+  await storeTransactionDetails(db, [detailed({ state: 'success', observation: 2 })]);
+  await store([listed({ state: 'success', observation: 5 })]);
+  await store([listed({ state: 'pending', observation: 4 })]);
+  expect(await query('select next_check_at <= now() as is_due from ledger.transactions')).toEqual([
+    { is_due: true },
+  ]);
+});
+
+test('a late change re-opens a completed row and judges its state again', async () => {
+  await query(`insert into ledger.final_states values ('success', true), ('failed', false)`);
+  await store([listed({ state: ' Success ' })]);
+  await storeTransactionDetails(db, [detailed({ state: 'success', fee: '0.1', confirmNum: 3 })]);
+  const read = () =>
+    query(`select state, is_final, next_check_at is null as is_complete, fee, confirm_num
+             from ledger.transactions`);
+  const kept = { fee: '0.1', confirm_num: 3 };
+  expect(await read()).toEqual([{ state: 'success', is_final: true, is_complete: true, ...kept }]);
+  await store([listed({ state: 'reorganised', observation: 3 })]);
+  expect(await read()).toEqual([
+    { state: 'reorganised', is_final: false, is_complete: false, ...kept },
+  ]);
+  await store([listed({ state: 'failed', observation: 4 })]);
+  expect(await read()).toEqual([{ state: 'failed', is_final: true, is_complete: false, ...kept }]);
+});
+
+test('a type that flips takes the row from one count to the other, also to a stream not read yet', async () => {
+  const read = () => query('select name, ledger_count from ledger.streams order by name');
+  await store([listed({}), listed({ orderNo: 'order-2' })]);
+  expect(await read()).toEqual([{ name: 'deposit', ledger_count: '2' }]);
+  await store([listed({ type: 'withdraw', observation: 2 })]);
+  expect(await read()).toEqual([
+    { name: 'deposit', ledger_count: '1' },
+    { name: 'withdraw', ledger_count: '1' },
+  ]);
+  await store([listed({ type: null, observation: 3 })], 'deposit');
+  await store([listed({ type: 'deposit', observation: 4 })], 'withdraw');
+  expect(await read()).toEqual([
+    { name: 'deposit', ledger_count: '2' },
+    { name: 'withdraw', ledger_count: '0' },
+  ]);
+});
+
+test('a row of an unknown type counts for the list that it came in', async () => {
+  await store([listed({ type: 'refund' })], 'withdraw');
+  expect(await query('select stream, type from ledger.transactions')).toEqual([
+    { stream: 'withdraw', type: 'refund' },
+  ]);
+  expect(await readMiscounts(fixture)).toEqual([]);
+});
+
+test('a row that had vanished is listed and counted again, whatever it says', async () => {
+  await store([listed({ amount: '1' })]);
+  await query('update ledger.transactions set is_listed = false');
+  await query('update ledger.streams set ledger_count = 0');
+  expect(await store([listed({ amount: '1', observation: 2 })])).toEqual({
+    inserted: 0,
+    updated: 1,
+  });
+  expect(await readMiscounts(fixture)).toEqual([]);
+  expect(await readChanges(fixture)).toEqual([]);
+});
+
+test('a deposit makes its address used on every chain, in whatever case it is written; a withdrawal does not', async () => {
+  for (const chain of [60, 195]) {
+    await ledger.transaction((tx) => storeListedAddresses(tx, chain, ['0xAB', '0xcd']));
+  }
+  await store([listed({ toAddress: '0xab' })]);
+  await store([listed({ orderNo: 'order-2', toAddress: '0xcd', type: 'withdraw' })]);
+  expect(
+    await query(
+      'select slip44, address, status, first_deposit_order_no as first from ledger.addresses order by 1, 2',
+    ),
+  ).toEqual(
+    [60, 195].flatMap((slip44) => [
+      { slip44, address: '0xAB', status: 'used', first: 'order-1' },
+      { slip44, address: '0xcd', status: 'foreign', first: null },
+    ]),
+  );
+});
+
+test('writers at work on the same orders at once never deadlock, and end with the latest answers', async () => {
+  const writers = [connect(), connect(), connect(), connect()];
+  const orders = Array.from({ length: 40 }, (_, nth) => `order-${(nth * 7) % 40}`);
+  await ledger.transaction((tx) =>
+    storeListedAddresses(
+      tx,
+      60,
+      orders.map((orderNo) => `to-${orderNo}`),
+    ),
+  );
+  const rounds = 12;
+  const latest = new Map<string, number>();
+  let inserted = 0;
+  await Promise.all(
+    writers.map(async (writer, lane) => {
+      for (let round = 0; round < rounds; round += 1) {
+        const from = (round * 11 + lane * 17) % orders.length;
+        const turned = [...orders.slice(from), ...orders.slice(0, from)].slice(0, 30);
+        const observation = round * writers.length + lane + 1;
+        const rows = (lane % 2 ? turned : turned.reverse()).map((orderNo) =>
+          listed({
+            orderNo,
+            observation,
+            txHash: `version-${observation}`,
+            type: observation % 5 ? 'deposit' : 'withdraw',
+            toAddress: `to-${orderNo}`,
+          }),
+        );
+        for (const { orderNo } of rows) {
+          latest.set(orderNo, Math.max(observation, latest.get(orderNo) ?? 0));
+        }
+        const stored = await writer.transaction((tx) =>
+          storeListedTransactions(tx, 'deposit', rows),
+        );
+        inserted += stored.inserted;
+      }
+    }),
+  );
+  expect(inserted).toBe(orders.length);
+  expect(logged).toEqual([]);
+  expect(await readMiscounts(fixture)).toEqual([]);
+  const found = await readTransactions(fixture);
+  expect(found).toHaveLength(orders.length);
+  for (const row of found) {
+    expect(row['tx_hash']).toBe(`version-${latest.get(String(row['order_no']))}`);
+  }
+  expect(
+    await query(`select count(*)::int as used from ledger.addresses where status = 'used'`),
+  ).toEqual([{ used: orders.length }]);
+});

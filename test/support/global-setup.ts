@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { postgresImage, redisImage } from './container-images.ts';
+import {
+  hasImage,
+  startPostgresContainer,
+  startRedisContainer,
+  type TestServer,
+} from './containers.ts';
+import { startEmbeddedServer } from './embedded-server.ts';
+import { redisProgram } from './redis-program.ts';
+
+const given = {
+  postgres: process.env['TEST_DATABASE_URL'] && 'TEST_DATABASE_URL',
+  redis: ['TEST_REDIS_URL', 'REDIS_URL'].find((name) => process.env[name]),
+};
+const opened: Promise<TestServer | null>[] = [];
+
+/**
+ * Says what the tests run against, and serves it to the test files, which ask under TEST_SERVER_BROKER: the address
+ * of the run's one PostgreSQL, started for the first that asks, and of a Redis of the asker's own, if there is one.
+ */
+export async function setup(): Promise<() => Promise<void>> {
+  const [postgresInDocker, redisInDocker] = await Promise.all([
+    !given.postgres && hasImage(postgresImage),
+    !given.redis && hasImage(redisImage),
+  ]);
+  process.stdout.write(
+    `Tests use ${describePostgres(postgresInDocker)}, ${describeRedis(redisInDocker)}\n`,
+  );
+  const offers: Record<string, () => Promise<TestServer | null>> = {
+    '/postgres': createPostgresOffer(postgresInDocker),
+    '/redis': redisInDocker ? createRedisOffer() : async () => null,
+  };
+  const broker = createServer((request, response) => {
+    const offer = offers[request.url ?? '']?.() ?? Promise.resolve(null);
+    opened.push(offer);
+    offer.then(
+      (server) => response.writeHead(server ? 200 : 204).end(server?.url),
+      (error) => response.writeHead(500).end(String(error)),
+    );
+  }).listen(0, '127.0.0.1');
+  await once(broker, 'listening');
+  const { port } = broker.address() as AddressInfo;
+  process.env['TEST_SERVER_BROKER'] = `http://127.0.0.1:${port}`;
+  return async () => {
+    broker.closeAllConnections();
+    broker.close();
+    const servers = new Set(await Promise.all(opened.map((offer) => offer.catch(() => null))));
+    await Promise.allSettled([...servers].map((server) => server?.close()));
+  };
+}
+
+function createPostgresOffer(inDocker: boolean): () => Promise<TestServer> {
+  const start = async () => (inDocker && (await startPostgresContainer())) || startEmbeddedServer();
+  let server: Promise<TestServer> | undefined;
+  return () => (server ??= start());
+}
+
+/** Where the first does not start, nothing tries again. */
+function createRedisOffer(): () => Promise<TestServer | null> {
+  let first: Promise<TestServer | null> | undefined;
+  return () => {
+    if (first !== undefined) return first.then((works) => works && startRedisContainer());
+    first = startRedisContainer();
+    return first;
+  };
+}
+
+function describePostgres(inDocker: boolean): string {
+  if (given.postgres) return `the PostgreSQL of ${given.postgres}`;
+  return inDocker ? `PostgreSQL in a container of ${postgresImage}` : 'an embedded PostgreSQL';
+}
+
+function describeRedis(inDocker: boolean): string {
+  if (given.redis) return `the Redis of ${given.redis}`;
+  if (inDocker) return `Redis in containers of ${redisImage}`;
+  const program = redisProgram();
+  return program
+    ? `Redis of ${program}`
+    : 'no Redis: tests named "on Redis" are skipped (no TEST_REDIS_URL, REDIS_URL, Docker engine or redis-server program)';
+}

@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { askForServer } from './ask-for-server.ts';
+import { stopChild } from './embedded-server.ts';
+import { freePort } from './free-port.ts';
+import { redisProgram } from './redis-program.ts';
+
+const startMs = 10_000;
+
+export type TestRedis = {
+  url: string;
+  /** Whether it is this caller's alone: only then may it be flushed. */
+  isPrivate: boolean;
+  close(): Promise<void>;
+};
+
+/** TEST_REDIS_URL's or REDIS_URL's Redis, else one of the caller's own, else undefined: nothing to test against. */
+export async function startRedis(): Promise<TestRedis | undefined> {
+  const given = process.env['TEST_REDIS_URL'] || process.env['REDIS_URL'];
+  if (given) return { url: given, isPrivate: false, close: async () => undefined };
+  const container = await askForServer('redis');
+  if (container) return { url: container, isPrivate: true, close: async () => undefined };
+  const program = redisProgram();
+  return program ? startProgram(program) : undefined;
+}
+
+async function startProgram(program: string): Promise<TestRedis> {
+  const home = await mkdtemp(join(tmpdir(), 'wallet-ledger-redis-'));
+  const port = await freePort();
+  const server = spawn(
+    program,
+    ['--port', String(port), '--bind', '127.0.0.1', '--dir', home, '--save', ''],
+    { stdio: 'ignore' },
+  );
+  const url = `redis://127.0.0.1:${port}`;
+  const close = async () => {
+    await stopChild(server, 'SIGKILL');
+    await rm(home, { recursive: true, force: true });
+  };
+  const probe = new Redis(url, { lazyConnect: true, retryStrategy: () => 20 });
+  probe.on('error', () => undefined);
+  const timer = setTimeout(() => probe.disconnect(), startMs);
+  try {
+    // Fails at the first refusal, while the connection goes on trying: the ping waits for that.
+    await probe.connect().catch(() => undefined);
+    await probe.ping();
+    return { url, isPrivate: true, close };
+  } catch (error) {
+    await close();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    probe.disconnect();
+  }
+}
