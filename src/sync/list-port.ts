@@ -1,0 +1,26 @@
+import type { ListMemory, PageFacts } from './list-memory.ts';
+
+/** The outside of a pass over a list: the service behind `read`, the ledger behind `store` and `countUntil`. */
+export type ListPort = {
+  /**
+   * Reads one page. Pages up to `upTo` are going to be asked for next and may be fetched ahead. `isFresh`: what
+   * was fetched ahead is thrown away, the request is sent only now. A page that the service refuses or answers with another one because the list ends before it comes
+   * back empty.
+   */
+  read(page: number, upTo: number, isFresh?: boolean): Promise<PageFacts>;
+  /** Writes the pages' rows and the memory in one transaction; returns new rows and the ledger's count after it. */
+  store(pages: PageFacts[], memory: ListMemory): Promise<{ inserted: number; ledgerCount: number }>;
+  /** Listed rows in the ledger that are not younger than `time` (Unix ms); null where the list has no times. */
+  countUntil: ((time: number) => Promise<number>) | null;
+  /** Whether a long walk is to stop at its next checkpoint and go on in a later pass. */
+  shouldPause(): boolean;
+};
+
+/** A pass's hands: reads and stores through the port and keeps the memory true. */
+export type ListReader = {
+  memory: ListMemory;
+  port: ListPort;
+  read(page: number, upTo?: number, isFresh?: boolean): Promise<PageFacts>;
+  /** Returns the number of new rows. */
+  store(pages: PageFacts[]): Promise<number>;
+};

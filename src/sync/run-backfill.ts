@@ -1,0 +1,72 @@
+import { LedgerError } from '../kernel/errors.ts';
+import type { TransactionStream } from '../ledger/store-listed-transactions.ts';
+import { releaseAbandonedDetails } from '../ledger/store-transaction-details.ts';
+import { restartStreams } from '../ledger/stream-store.ts';
+import { runPart } from './run-part.ts';
+import { syncAddresses } from './sync-addresses.ts';
+import { syncBalances } from './sync-balances.ts';
+import { syncCoins } from './sync-coins.ts';
+import { syncAllDetails } from './sync-details.ts';
+import type { StreamPass } from './sync-stream.ts';
+import type { PassReport, Progress, SyncTools } from './sync-tools.ts';
+import { syncTransactions } from './sync-transactions.ts';
+
+export type Backfill = {
+  types: TransactionStream[];
+  withDetails: boolean;
+  /** Walk from the first page although an earlier backfill got further. */
+  isRestart: boolean;
+  signal: AbortSignal;
+  onProgress?: Progress;
+};
+
+/** A part that failed although each request was repeated is tried once more from its checkpoint. */
+const triesMax = 2;
+
+/**
+ * The whole history, once: transactions, their details, balances, coins, and the addresses of the configured
+ * chains. Goes on where an earlier one stopped. Returns the names of the parts that ended incomplete.
+ */
+export async function runBackfill(tools: SyncTools, backfill: Backfill): Promise<string[]> {
+  const { signal, onProgress } = backfill;
+  const pass: StreamPass = {
+    signal,
+    whenLeased: 'wait',
+    sliceMs: null,
+    mayRepeatWalk: true,
+    ...(onProgress ? { onProgress } : {}),
+  };
+  if (backfill.isRestart) await restartStreams(tools.ledger.db, backfill.types);
+  await releaseAbandonedDetails(tools.ledger.db, tools.ledger.instance);
+  const parts: [string, () => Promise<PassReport>][] = [
+    ['transactions', () => syncTransactions(tools, pass, backfill.types)],
+    ['details', () => syncAllDetails(tools, signal, onProgress)],
+    ['balances', () => syncBalances(tools, signal)],
+    ['coins', () => syncCoins(tools, signal)],
+    ['addresses', () => syncAddresses(tools, pass)],
+  ];
+  const incomplete: string[] = [];
+  for (const [name, work] of parts) {
+    if (name === 'details' && !backfill.withDetails) continue;
+    const report = await runPersistently(tools, name, work);
+    if (!report.isComplete) incomplete.push(name);
+  }
+  return incomplete;
+}
+
+async function runPersistently(
+  tools: SyncTools,
+  name: string,
+  work: () => Promise<PassReport>,
+): Promise<PassReport> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await runPart(tools, name, work);
+    } catch (error) {
+      const mayRepeat =
+        error instanceof LedgerError && error.isRetryable && error.code !== 'interrupted';
+      if (!mayRepeat || tries === triesMax) throw error;
+      tools.log.warn({ part: name, error }, 'failed, going on from the checkpoint');
+    }
+  }
+}

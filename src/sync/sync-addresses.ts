@@ -1,0 +1,47 @@
+import type { AddressRecord } from '../kernel/wallet-records.ts';
+import { storeListedAddresses } from '../ledger/address-store.ts';
+import { type Stream, type StreamPass, syncStream } from './sync-stream.ts';
+import { emptyReport, type PassReport, type SyncTools } from './sync-tools.ts';
+
+/** One pass over the address lists of the configured chains (section 4.2 of the service's document). */
+export async function syncAddresses(tools: SyncTools, pass: StreamPass): Promise<PassReport> {
+  const report = emptyReport();
+  for (const slip44 of tools.settings.chains) {
+    const one = await syncStream(tools, addressStream(tools, slip44), pass);
+    if (!one) continue;
+    report.rowsSeen += one.rowsSeen;
+    report.rowsInserted += one.rowsInserted;
+    report.isComplete &&= one.isComplete;
+  }
+  return report;
+}
+
+function addressStreamName(slip44: number): string {
+  return `addresses:${slip44}`;
+}
+
+function addressStream(tools: SyncTools, slip44: number): Stream<AddressRecord> {
+  return {
+    name: addressStreamName(slip44),
+    hasRanks: false,
+    readPage: (pageNo, pageSize, signal) =>
+      tools.client.listAddresses({ slip44, pageNo, pageSize }, signal),
+    keyOf: (record) => record.address,
+    timeOf: () => null,
+    async storeRows(db, rows) {
+      const { inserted } = await storeListedAddresses(
+        db,
+        slip44,
+        rows.map((row) => row.address),
+      );
+      return { inserted, updated: 0 };
+    },
+    toReject: (record, reason) => ({
+      source: 'address-list',
+      orderNo: null,
+      field: 'address',
+      reason,
+      payload: JSON.stringify(record),
+    }),
+  };
+}

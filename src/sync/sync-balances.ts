@@ -1,0 +1,21 @@
+import { storeBalances } from '../ledger/balance-store.ts';
+import { storeRejects } from '../ledger/reject-store.ts';
+import type { PassReport, SyncTools } from './sync-tools.ts';
+import { unstoredRows } from './unstored-rows.ts';
+
+/** One pass over the wallet's balances (section 4.5 of the service's document): one answer holds them all. */
+export async function syncBalances(tools: SyncTools, signal: AbortSignal): Promise<PassReport> {
+  const { records, rejects, observation } = await tools.client.listBalances(signal);
+  const unstored = unstoredRows(rejects);
+  const isComplete = unstored === 0;
+  const counts = await tools.ledger.transaction(async (db) => {
+    await storeRejects(db, rejects);
+    return await storeBalances(db, records, observation, isComplete);
+  });
+  return {
+    rowsSeen: records.length + unstored,
+    rowsInserted: counts.inserted,
+    rowsUpdated: counts.updated,
+    isComplete,
+  };
+}

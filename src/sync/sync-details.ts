@@ -1,0 +1,161 @@
+import { abortableSleep } from '../kernel/abortable-sleep.ts';
+import { LedgerError } from '../kernel/errors.ts';
+import type { Reject } from '../kernel/wallet-records.ts';
+import { storeRejects } from '../ledger/reject-store.ts';
+import {
+  claimDueDetails,
+  countIncomplete,
+  type DetailedTransaction,
+  postponeDetails,
+  releaseDetails,
+  storeTransactionDetails,
+} from '../ledger/store-transaction-details.ts';
+import { emptyReport, type PassReport, type Progress, type SyncTools } from './sync-tools.ts';
+
+/** How long a claimed row is kept from other workers; a dead worker's rows come back after it. */
+const claimLeaseMs = 30_000;
+/** Claims at work side by side, so that one fetches while the other one stores. */
+const lanes = 2;
+const claimedPerRequest = 4;
+/** How long to wait for rows that another worker holds, a little over its lease. */
+const othersWaitMs = 35_000;
+const othersPollMs = 250;
+
+type Fetched =
+  | { kind: 'detail'; rows: DetailedTransaction[]; rejects: Reject[]; orderNo: string }
+  | { kind: 'failed'; orderNo: string; error: LedgerError };
+
+/**
+ * Fetches the details of all rows that are due (section 4.4 of the service's document), oldest due first, shared
+ * with any number of other workers. A row that the service will not give is put off and does not stop the others;
+ * a service that is down does.
+ */
+export async function syncDetails(
+  tools: SyncTools,
+  signal: AbortSignal,
+  onProgress?: Progress,
+): Promise<PassReport> {
+  const report = emptyReport();
+  const { incomplete } = await countIncomplete(tools.ledger.db);
+  if (incomplete === 0) return report;
+  const work = async () => {
+    while (await syncClaim(tools, signal, report)) {
+      onProgress?.('details', report.rowsSeen, Math.max(incomplete, report.rowsSeen));
+    }
+  };
+  const ended = await Promise.allSettled(Array.from({ length: lanes }, work));
+  for (const lane of ended) if (lane.status === 'rejected') throw lane.reason;
+  report.isComplete = (await countIncomplete(tools.ledger.db)).finalIncomplete === 0;
+  return report;
+}
+
+/** As `syncDetails`, and waits for the final rows that other workers hold, dead ones' rows included. */
+export async function syncAllDetails(
+  tools: SyncTools,
+  signal: AbortSignal,
+  onProgress?: Progress,
+): Promise<PassReport> {
+  const report = await syncDetails(tools, signal, onProgress);
+  const deadline = performance.now() + othersWaitMs;
+  while (!report.isComplete && performance.now() < deadline) {
+    await abortableSleep(othersPollMs, signal);
+    const more = await syncDetails(tools, signal, onProgress);
+    report.rowsSeen += more.rowsSeen;
+    report.rowsUpdated += more.rowsUpdated;
+    report.isComplete = more.isComplete;
+  }
+  return report;
+}
+
+/** One claimed batch: fetched side by side, written in one statement. False when nothing was due. */
+async function syncClaim(
+  tools: SyncTools,
+  signal: AbortSignal,
+  report: PassReport,
+): Promise<boolean> {
+  signal.throwIfAborted();
+  const { db } = tools.ledger;
+  const orderNos = await claimDueDetails(
+    db,
+    claimedPerRequest * tools.settings.concurrency,
+    claimLeaseMs,
+  );
+  if (orderNos.length === 0) return false;
+  // One failure that is not the row's own ends the batch: what is in flight then is not worth waiting for.
+  const stop = new AbortController();
+  const inFlight = AbortSignal.any([signal, stop.signal]);
+  const ended = await Promise.allSettled(
+    orderNos.map(async (orderNo) => {
+      try {
+        return await fetchDetail(tools, orderNo, inFlight);
+      } catch (error) {
+        stop.abort();
+        throw error;
+      }
+    }),
+  );
+  const fetched = ended.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  await storeFetched(tools, fetched, report);
+  const answered = new Set(fetched.map(({ orderNo }) => orderNo));
+  await releaseDetails(
+    db,
+    orderNos.filter((orderNo) => !answered.has(orderNo)),
+  );
+  const failure = ended.find((one) => one.status === 'rejected' && !isAbort(one.reason));
+  if (failure?.status === 'rejected') throw failure.reason;
+  signal.throwIfAborted();
+  return true;
+}
+
+async function fetchDetail(
+  tools: SyncTools,
+  orderNo: string,
+  signal: AbortSignal,
+): Promise<Fetched> {
+  try {
+    const { records, rejects, observation } = await tools.client.getTransaction(orderNo, signal);
+    return {
+      kind: 'detail',
+      orderNo,
+      rejects,
+      rows: records.map((record) => ({ ...record, observation })),
+    };
+  } catch (error) {
+    if (!(error instanceof LedgerError) || !rowsOwn.has(error.code)) throw error;
+    return { kind: 'failed', orderNo, error };
+  }
+}
+
+/** Failures that speak of this one row; all others speak of the service. */
+const rowsOwn = new Set<string>(['service-refused', 'service-unsettled', 'service-malformed']);
+
+async function storeFetched(
+  tools: SyncTools,
+  fetched: Fetched[],
+  report: PassReport,
+): Promise<void> {
+  const details = fetched.filter((one) => one.kind === 'detail');
+  const rows = details.flatMap((one) => one.rows);
+  const stored = new Set(rows.map((row) => row.orderNo));
+  const putOff = fetched.map(({ orderNo }) => orderNo).filter((orderNo) => !stored.has(orderNo));
+  await tools.ledger.transaction(async (db) => {
+    report.rowsUpdated += await storeTransactionDetails(db, rows);
+    await postponeDetails(db, putOff);
+    await storeRejects(
+      db,
+      details.flatMap((one) => one.rejects),
+    );
+  });
+  report.rowsSeen += rows.length;
+  for (const one of fetched) {
+    if (one.kind === 'failed')
+      tools.log.warn(
+        { orderNo: one.orderNo, error: one.error.message },
+        'detail not available, put off',
+      );
+  }
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError';
+}

@@ -1,0 +1,39 @@
+import { runPart } from './run-part.ts';
+import { syncAddresses } from './sync-addresses.ts';
+import { syncBalances } from './sync-balances.ts';
+import { syncCoins } from './sync-coins.ts';
+import { syncAllDetails } from './sync-details.ts';
+import type { StreamPass } from './sync-stream.ts';
+import type { PassReport, SyncTools } from './sync-tools.ts';
+import { syncTransactions } from './sync-transactions.ts';
+
+type Part = (tools: SyncTools, pass: StreamPass) => Promise<PassReport>;
+
+/** What the ledger keeps in step, in the order in which one pass over everything goes. */
+export const syncParts = {
+  transactions: (tools, pass) => syncTransactions(tools, pass),
+  details: (tools, pass) => syncAllDetails(tools, pass.signal, pass.onProgress),
+  balances: (tools, pass) => syncBalances(tools, pass.signal),
+  coins: (tools, pass) => syncCoins(tools, pass.signal),
+  addresses: (tools, pass) => syncAddresses(tools, pass),
+} as const satisfies Record<string, Part>;
+
+export type PartName = keyof typeof syncParts;
+
+export function isPartName(name: string): name is PartName {
+  return Object.hasOwn(syncParts, name);
+}
+
+/** One pass of each named part, one after the other. The names of those that ended incomplete are returned. */
+export async function runParts(
+  tools: SyncTools,
+  names: PartName[],
+  pass: StreamPass,
+): Promise<PartName[]> {
+  const incomplete: PartName[] = [];
+  for (const name of names) {
+    const report = await runPart(tools, name, () => syncParts[name](tools, pass));
+    if (!report.isComplete) incomplete.push(name);
+  }
+  return incomplete;
+}

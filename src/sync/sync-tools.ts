@@ -1,0 +1,42 @@
+import type { Clock } from '../kernel/clock.ts';
+import type { Log } from '../kernel/log.ts';
+import type { Ledger } from '../ledger/connect-ledger.ts';
+import type { WalletClient } from '../service/wallet-client.ts';
+
+/** What everything in this room works with. */
+export type SyncTools = {
+  ledger: Ledger;
+  client: WalletClient;
+  log: Log;
+  clock: Clock;
+  settings: SyncSettings;
+  /** Told of each pass that ended well. */
+  onRun?: (part: string, report: PassReport) => void;
+};
+
+export type SyncSettings = {
+  /** Items per page to ask for. */
+  pageSize: number;
+  /** null: learn it. */
+  listOrder: 'newest-first' | 'oldest-first' | 'unordered' | null;
+  /** Requests in flight at most. */
+  concurrency: number;
+  /** slip44 codes of the chains whose addresses are kept. */
+  chains: number[];
+};
+
+/** What a pass did, for `sync_runs`, progress and exit codes. */
+export type PassReport = {
+  rowsSeen: number;
+  rowsInserted: number;
+  rowsUpdated: number;
+  /** false: something that the service has is not in the ledger. */
+  isComplete: boolean;
+};
+
+export function emptyReport(): PassReport {
+  return { rowsSeen: 0, rowsInserted: 0, rowsUpdated: 0, isComplete: true };
+}
+
+/** Told while a pass goes on; totals are the best that is known, null while nothing is. */
+export type Progress = (part: string, done: number, total: number | null) => void;

@@ -1,0 +1,49 @@
+import type { TransactionRecord } from '../kernel/wallet-records.ts';
+import {
+  storeListedTransactions,
+  type TransactionStream,
+} from '../ledger/store-listed-transactions.ts';
+import { type Stream, type StreamPass, syncStream } from './sync-stream.ts';
+import { emptyReport, type PassReport, type SyncTools } from './sync-tools.ts';
+
+export const transactionStreams: TransactionStream[] = ['deposit', 'withdraw'];
+
+/** One pass over the transaction lists (section 4.3 of the service's document), both at once. */
+export async function syncTransactions(
+  tools: SyncTools,
+  pass: StreamPass,
+  types: TransactionStream[] = transactionStreams,
+): Promise<PassReport> {
+  const ended = await Promise.allSettled(
+    types.map((type) => syncStream(tools, transactionStream(tools, type), pass)),
+  );
+  const report = emptyReport();
+  for (const one of ended) {
+    if (one.status === 'rejected') throw one.reason;
+    if (!one.value) continue;
+    report.rowsSeen += one.value.rowsSeen;
+    report.rowsInserted += one.value.rowsInserted;
+    report.rowsUpdated += one.value.rowsUpdated;
+    report.isComplete &&= one.value.isComplete;
+  }
+  return report;
+}
+
+function transactionStream(tools: SyncTools, type: TransactionStream): Stream<TransactionRecord> {
+  return {
+    name: type,
+    hasRanks: true,
+    readPage: (pageNo, pageSize, signal) =>
+      tools.client.listTransactions({ type, pageNo, pageSize }, signal),
+    keyOf: (record) => record.orderNo,
+    timeOf: (record) => record.occurredAt,
+    storeRows: (db, rows) => storeListedTransactions(db, type, rows),
+    toReject: (record, reason) => ({
+      source: 'transaction-list',
+      orderNo: record.orderNo,
+      field: null,
+      reason,
+      payload: JSON.stringify(record),
+    }),
+  };
+}

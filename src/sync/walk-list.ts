@@ -1,0 +1,178 @@
+/**
+ * A walk reads the whole list, page 1 upward. Whatever is inserted meanwhile, wherever: rows only move to higher
+ * pages, so a walk that reads each page after the one before it meets every row that was there throughout.
+ * Pages fetched ahead keep that promise as long as no page shows a smaller total than the one before it.
+ *
+ *            ┌───────── rewind: rows have been removed, those behind moved up
+ *            ▼
+ *   start ▶ read page ─▶ next ─▶ … ─▶ end
+ *            ▲    └─▶ regrid: the page size changed, go on at the same place
+ *            └────── reread: fetched ahead and answered out of order
+ */
+import { LedgerError } from '../kernel/errors.ts';
+import {
+  type ListMemory,
+  lastPage,
+  newWalk,
+  orderOf,
+  type PageFacts,
+  timeSteps,
+  type WalkProgress,
+} from './list-memory.ts';
+import type { ListReader } from './list-port.ts';
+
+/** Rows that one transaction stores: near the best of what PostgreSQL does with unnested batches. */
+const batchRows = 1_000;
+/** A list that loses rows, or changes its page size, all the time must not hold a walk for ever. */
+const rewindsMax = 10;
+/** One page shown twice may be chance where totals lag; twice in a row is a service that ignores the page number. */
+const repeatsMax = 2;
+
+type WalkStep =
+  | { kind: 'next' }
+  | { kind: 'end' }
+  | { kind: 'reread' }
+  | { kind: 'rewind'; toPage: number }
+  | { kind: 'regrid'; toPage: number }
+  | { kind: 'repeat' };
+
+/** What a page means for the walk. `last` is the page on which the list ends by its total. */
+function decideWalkStep(
+  walk: WalkProgress,
+  facts: PageFacts,
+  last: number,
+  previousFingerprint: string | null,
+): WalkStep {
+  // On a coarser grid even an empty page may lie behind rows not read yet.
+  const regrid = isCoarser(walk, facts) ? stepForOtherGrid(walk, facts) : undefined;
+  if (facts.listed === 0) return regrid ?? { kind: 'end' };
+  if (isRepeat(walk, facts, previousFingerprint)) {
+    return facts.page > last ? { kind: 'end' } : { kind: 'repeat' };
+  }
+  const isFull = facts.listed >= facts.size;
+  return (
+    stepForShrunkList(walk, facts) ??
+    regrid ??
+    (isFull ? stepForOtherGrid(walk, facts) : undefined) ??
+    (facts.page >= last && !isFull ? { kind: 'end' } : { kind: 'next' })
+  );
+}
+
+function isCoarser(walk: WalkProgress, facts: PageFacts): boolean {
+  return walk.pageSize !== null && facts.size > walk.pageSize;
+}
+
+/** As many new rows as a page holds show a page twice, too; but then the total has risen by as many. */
+function isRepeat(
+  walk: WalkProgress,
+  facts: PageFacts,
+  previousFingerprint: string | null,
+): boolean {
+  const risen = (facts.total ?? 0) - (walk.lastTotal ?? 0);
+  return facts.fingerprint === previousFingerprint && risen < facts.listed;
+}
+
+function stepForShrunkList(walk: WalkProgress, facts: PageFacts): WalkStep | undefined {
+  if (walk.lastTotal === null || facts.total === null || walk.rewinds >= rewindsMax)
+    return undefined;
+  const removed = walk.lastTotal - facts.total;
+  if (removed <= 0) return undefined;
+  if (!facts.isFresh) return { kind: 'reread' };
+  return { kind: 'rewind', toPage: Math.max(1, facts.page - Math.ceil(removed / facts.size)) };
+}
+
+function stepForOtherGrid(walk: WalkProgress, facts: PageFacts): WalkStep | undefined {
+  if (walk.pageSize === null || walk.rewinds >= rewindsMax) return undefined;
+  const toPage = Math.floor(((facts.page - 1) * walk.pageSize) / facts.size) + 1;
+  return toPage === facts.page ? undefined : { kind: 'regrid', toPage };
+}
+
+/** What a walk carries from page to page; lost with the process, unlike its progress. */
+type Cursor = {
+  batch: PageFacts[];
+  previousFingerprint: string | null;
+  repeats: number;
+  isFresh: boolean;
+};
+
+export type Walked = {
+  isPaused: boolean;
+  /** Listed rows of the whole walk that have no usable key. */
+  unstorable: number;
+  /** Whether rows came in between the walk's first page and its last. */
+  hasGrown: boolean;
+};
+
+/** Walks from the checkpoint, or from page 1, storing checkpoints on the way. */
+export async function walkList(reader: ListReader, isSequential: boolean): Promise<Walked> {
+  const { memory } = reader;
+  const walk = memory.checkpoint.walk ?? newWalk(isSequential);
+  memory.checkpoint.walk = walk;
+  const cursor: Cursor = { batch: [], previousFingerprint: null, repeats: 0, isFresh: true };
+  for (;;) {
+    const isEnd = (await takePage(reader, walk, cursor)) === 'end';
+    if (isEnd) finish(memory, walk);
+    if (!isEnd && rowsIn(cursor.batch) < batchRows) continue;
+    await reader.store(cursor.batch.splice(0));
+    const isPaused = !isEnd && reader.port.shouldPause();
+    if (isEnd || isPaused)
+      return { isPaused, unstorable: walk.unstorable, hasGrown: hasGrown(walk) };
+  }
+}
+
+async function takePage(
+  reader: ListReader,
+  walk: WalkProgress,
+  cursor: Cursor,
+): Promise<WalkStep['kind']> {
+  const { memory } = reader;
+  const last = lastPage(memory);
+  const upTo = walk.isSequential ? Math.min(walk.nextPage, last) : last;
+  const facts = await reader.read(walk.nextPage, upTo, cursor.isFresh);
+  const step = decideWalkStep(walk, facts, lastPage(memory), cursor.previousFingerprint);
+  cursor.repeats = step.kind === 'repeat' ? cursor.repeats + 1 : 0;
+  if (cursor.repeats >= repeatsMax) throw pageIgnored(facts.page);
+  cursor.isFresh = step.kind !== 'next';
+  if (step.kind === 'reread') return step.kind;
+  const isNext = step.kind === 'next' || step.kind === 'repeat';
+  cursor.previousFingerprint = isNext ? facts.fingerprint : null;
+  cursor.batch.push(facts);
+  advance(walk, facts, step);
+  return step.kind;
+}
+
+function advance(walk: WalkProgress, facts: PageFacts, step: WalkStep): void {
+  const steps = timeSteps(facts.times);
+  walk.rising += steps.rising;
+  walk.falling += steps.falling;
+  walk.unstorable += facts.unstorable;
+  walk.startTotal ??= facts.total;
+  walk.lastTotal = facts.total ?? walk.lastTotal;
+  if (facts.listed > 0 || step.kind === 'regrid') walk.pageSize = facts.size;
+  if (step.kind === 'rewind' || step.kind === 'regrid') walk.rewinds += 1;
+  walk.nextPage = 'toPage' in step ? step.toPage : facts.page + 1;
+}
+
+/** From here on the counts decide: equal is proven, anything else is looked into by the pass. */
+function finish(memory: ListMemory, walk: WalkProgress): void {
+  memory.checkpoint.walk = null;
+  memory.checkpoint.walks += 1;
+  memory.checkpoint.gap = 0;
+  memory.checkpoint.settledTotal = walk.startTotal ?? 0;
+  if (!memory.isOrderFixed) memory.listOrder = orderOf(walk) ?? memory.listOrder;
+}
+
+function hasGrown(walk: WalkProgress): boolean {
+  return (walk.lastTotal ?? 0) > (walk.startTotal ?? 0);
+}
+
+function rowsIn(batch: PageFacts[]): number {
+  return batch.reduce((rows, facts) => rows + facts.listed, 0);
+}
+
+function pageIgnored(page: number): LedgerError {
+  return new LedgerError(
+    'service-parameters',
+    `page ${page} of the list holds the same rows as the page before it: the service seems to ignore the name of the page parameter`,
+  );
+}

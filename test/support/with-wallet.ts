@@ -1,0 +1,92 @@
+import { onTestFinished } from 'vitest';
+import { systemClock } from '../../src/kernel/clock.ts';
+import type { Log } from '../../src/kernel/log.ts';
+import { connectLedger, type Ledger } from '../../src/ledger/connect-ledger.ts';
+import { judgeByStates } from '../../src/ledger/final-states.ts';
+import { migrateLedger } from '../../src/ledger/migrate-ledger.ts';
+import { createTicketSource } from '../../src/ledger/ticket-source.ts';
+import type { SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/start-sandbox.ts';
+import { createSigner } from '../../src/service/create-signer.ts';
+import { createWalletClient } from '../../src/service/wallet-client.ts';
+import { countRequest } from '../../src/sync/run-part.ts';
+import type { StreamPass } from '../../src/sync/sync-stream.ts';
+import type { SyncSettings, SyncTools } from '../../src/sync/sync-tools.ts';
+import { startPostgres } from './start-postgres.ts';
+
+const silent: Log = { debug() {}, info() {}, warn() {}, error() {} };
+
+const finalStates = new Set(['success', 'failed', 'rejected']);
+
+export type Wallet = {
+  sandbox: Sandbox;
+  ledger: Ledger;
+  tools: SyncTools;
+  connectionString: string;
+};
+
+/** A sandbox service, a fresh migrated database, and the tools between them; all closed with the test. */
+export async function withWallet(
+  options: Partial<SandboxOptions> = {},
+  settings: Partial<SyncSettings> = {},
+  paramNames = options.paramNames,
+): Promise<Wallet> {
+  const sandbox = await startSandbox({ signer: 'params-hmac', settleMs: 0, ...options });
+  onTestFinished(() => sandbox.close());
+  const database = await startPostgres();
+  onTestFinished(() => database.close());
+  const { ledger, tools } = await openWallet(
+    sandbox,
+    database.connectionString,
+    settings,
+    paramNames,
+  );
+  onTestFinished(() => ledger.close());
+  return { sandbox, ledger, tools, connectionString: database.connectionString };
+}
+
+/** Another process's view of the same wallet; the caller closes the ledger. */
+export async function openWallet(
+  sandbox: Sandbox,
+  connectionString: string,
+  settings: Partial<SyncSettings> = {},
+  paramNames = sandbox.options.paramNames,
+): Promise<{ ledger: Ledger; tools: SyncTools }> {
+  const ledger = connectLedger({ connectionString, poolSize: 6, log: silent });
+  await migrateLedger(ledger);
+  await judgeByStates(ledger, { final: finalStates, success: new Set(['success']) });
+  const { credentials } = sandbox;
+  const signer = await createSigner({ ...credentials, signer: credentials.signer });
+  const client = createWalletClient({
+    baseUrl: sandbox.baseUrl,
+    signer,
+    tickets: createTicketSource(ledger, { maxRps: null, nonceUnit: 'ms' }),
+    paramNames,
+    concurrency: 8,
+    timeoutMs: 5_000,
+    retry: { attemptsMax: 8, baseDelayMs: 5, delayMaxMs: 50 },
+    log: silent,
+    clock: systemClock,
+    random: Math.random,
+    onAttempt: countRequest,
+  });
+  const tools: SyncTools = {
+    ledger,
+    client,
+    log: silent,
+    clock: systemClock,
+    settings: { pageSize: 100, listOrder: null, concurrency: 8, chains: [], ...settings },
+  };
+  return { ledger, tools };
+}
+
+/** A pass as `sync` makes it. */
+export function onePass(change: Partial<StreamPass> = {}): StreamPass {
+  return {
+    signal: new AbortController().signal,
+    whenLeased: 'wait',
+    sliceMs: null,
+    mayRepeatWalk: false,
+    ...change,
+  };
+}

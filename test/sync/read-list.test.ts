@@ -1,0 +1,264 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { ListOrder } from '../../src/sync/list-memory.ts';
+import { type ListVerdict, readList } from '../../src/sync/read-list.ts';
+import { type Happening, Killed, ListModel } from './list-model.ts';
+
+const orders = fc.constantFrom<ListOrder[]>('newest-first', 'oldest-first', 'unordered');
+const insertions: fc.Arbitrary<Happening> = fc.oneof(
+  { weight: 4, arbitrary: fc.constant<Happening>({ kind: 'nothing' }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('arrive' as const),
+      count: fc.integer({ min: 1, max: 12 }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('late' as const),
+      at: fc.double({ min: 0, max: 1, noNaN: true }),
+    }),
+  },
+);
+const trouble: fc.Arbitrary<Happening> = fc.oneof(
+  { weight: 6, arbitrary: insertions },
+  { weight: 1, arbitrary: fc.constant<Happening>({ kind: 'kill' }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('resize' as const),
+      size: fc.integer({ min: 2, max: 15 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('lag' as const),
+      rows: fc.integer({ min: 0, max: 7 }),
+    }),
+  },
+);
+const network = fc.array(fc.double({ min: 0, max: 0.999, noNaN: true }), { maxLength: 60 });
+
+/** Passes until one ends without a kill; at most as many as the script has kills, and one. */
+async function passes(model: ListModel, ahead: number[], count = 30): Promise<ListVerdict> {
+  for (let pass = 0; pass < count; pass += 1) {
+    try {
+      return await readList(model.port(ahead), structuredClone(model.stored), true);
+    } catch (error) {
+      if (!(error instanceof Killed)) throw error;
+    }
+  }
+  throw new Error('no pass ended');
+}
+
+/** Rows that the latest answer knew and the ledger lacks. */
+function missingOf(model: ListModel): string[] {
+  return model.known().filter((key) => !model.ledger.has(key));
+}
+
+/** Passes with nothing happening any more, until the counts are proven equal. */
+async function calm(model: ListModel): Promise<number> {
+  model.script([]);
+  model.lag = 0;
+  for (let pass = 1; pass <= 12; pass += 1) {
+    if ((await passes(model, [])).isComplete) return pass;
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+describe('reading a moving list', () => {
+  test('a row listed during the whole of a pass is in the ledger after it, whatever was inserted, wherever', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        orders,
+        fc.integer({ min: 2, max: 15 }),
+        fc.integer({ min: 0, max: 150 }),
+        fc.array(insertions, { maxLength: 40 }),
+        network,
+        async (order, size, count, script, ahead) => {
+          const model = new ListModel(order, size);
+          const throughout = model.arrive(count);
+          model.script(script);
+          const verdict = await passes(model, ahead);
+          expect(throughout.filter((key) => !model.ledger.has(key))).toEqual([]);
+          if (verdict.isComplete) expect(missingOf(model)).toEqual([]);
+        },
+      ),
+      { numRuns: 4_000 },
+    );
+  });
+
+  test('kills, changing page sizes and lagging totals at any step: it ends complete and proven', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        orders,
+        fc.integer({ min: 2, max: 15 }),
+        fc.integer({ min: 0, max: 150 }),
+        fc.array(trouble, { maxLength: 60 }),
+        network,
+        fc.constantFrom('empty' as const, 'last-page' as const),
+        async (order, size, count, script, ahead, beyondEnd) => {
+          const model = new ListModel(order, size);
+          model.beyondEnd = beyondEnd;
+          model.arrive(count);
+          model.script(script);
+          await passes(model, ahead, 100);
+          await passes(model, ahead, 100);
+          expect(await calm(model)).toBeLessThanOrEqual(4);
+          expect(model.ledger).toEqual(new Set(model.rows.map((row) => row.key)));
+        },
+      ),
+      { numRuns: 4_000 },
+    );
+  });
+
+  test('an order that changes with every request still converges', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 3, max: 15 }),
+        fc.integer({ min: 0, max: 100 }),
+        fc.array(insertions, { maxLength: 20 }),
+        async (size, count, script) => {
+          const model = new ListModel('shuffled', size);
+          model.arrive(count);
+          model.script(script);
+          await passes(model, []);
+          expect(await calm(model)).toBeLessThanOrEqual(12);
+        },
+      ),
+      { numRuns: 400 },
+    );
+  });
+
+  test('never claims completeness while a row is missing, even when rows are removed', async () => {
+    const removing = fc.oneof(
+      { weight: 4, arbitrary: insertions },
+      {
+        weight: 1,
+        arbitrary: fc.record({
+          kind: fc.constant('remove' as const),
+          at: fc.double({ min: 0, max: 0.999, noNaN: true }),
+        }),
+      },
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        orders,
+        fc.integer({ min: 2, max: 10 }),
+        fc.integer({ min: 0, max: 80 }),
+        fc.array(removing, { maxLength: 30 }),
+        async (order, size, count, script) => {
+          const model = new ListModel(order, size);
+          model.arrive(count);
+          model.script(script);
+          await passes(model, []);
+          model.script([]);
+          await passes(model, []);
+          const verdict = await passes(model, []);
+          const vanished = [...model.ledger].filter(
+            (key) => !model.rows.some((row) => row.key === key),
+          );
+          // A removed row that is in the ledger cancels out against a missing one in the counts: only those may hide.
+          if (verdict.isComplete) {
+            const missing = model.rows.filter((row) => !model.ledger.has(row.key));
+            expect(missing.length).toBe(vanished.length);
+          }
+        },
+      ),
+      { numRuns: 1_500 },
+    );
+  });
+
+  test('when nothing has changed a pass makes one request', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        orders,
+        fc.integer({ min: 2, max: 15 }),
+        fc.integer({ min: 0, max: 120 }),
+        async (order, size, count) => {
+          const model = new ListModel(order, size);
+          model.arrive(count);
+          await passes(model, []);
+          const before = structuredClone(model.stored);
+          model.requests = 0;
+          await passes(model, []);
+          expect(model.requests).toBe(1);
+          expect(model.stored).toEqual(before);
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('k new rows at the growing end cost at most ⌈k / page size⌉ + 1 requests, whatever the length of the history', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom<ListOrder[]>('newest-first', 'oldest-first'),
+        fc.integer({ min: 2, max: 15 }),
+        fc.integer({ min: 20, max: 400 }),
+        fc.integer({ min: 1, max: 90 }),
+        network,
+        async (order, size, count, arrivals, ahead) => {
+          const model = new ListModel(order, size);
+          model.arrive(count);
+          await passes(model, []);
+          model.arrive(arrivals);
+          model.requests = 0;
+          const verdict = await passes(model, ahead);
+          expect(verdict.isComplete).toBe(true);
+          expect(model.requests).toBeLessThanOrEqual(Math.ceil(arrivals / size) + 1);
+        },
+      ),
+      { numRuns: 1_500 },
+    );
+  });
+
+  test('a late row anywhere on an ordered list costs a search, not a walk', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom<ListOrder[]>('newest-first', 'oldest-first'),
+        fc.integer({ min: 300, max: 900 }),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        async (order, count, at) => {
+          const model = new ListModel(order, 5);
+          model.arrive(count);
+          await passes(model, []);
+          model.late(at);
+          model.requests = 0;
+          const verdict = await passes(model, []);
+          expect(verdict.isComplete).toBe(true);
+          expect(model.requests).toBeLessThanOrEqual(Math.ceil(Math.log2(count / 5)) + 5);
+        },
+      ),
+      { numRuns: 400 },
+    );
+  });
+
+  test('a total that stays wrong is not believed, and costs little once it is known', async () => {
+    const model = new ListModel('newest-first', 10);
+    model.arrive(205);
+    model.lag = 5;
+    const verdict = await passes(model, []);
+    expect(verdict).toMatchObject({ isComplete: false, missing: -5 });
+    expect(model.ledger.size).toBe(205);
+    model.requests = 0;
+    await passes(model, []);
+    expect(model.requests).toBe(1);
+  });
+
+  test('a service that ignores the page parameter is named, not read for ever', async () => {
+    const model = new ListModel('newest-first', 10);
+    model.arrive(50);
+    const port = model.port();
+    const stuck = {
+      ...port,
+      read: async (page: number) => ({ ...(await port.read(1, 1, true)), page }),
+    };
+    await expect(readList(stuck, structuredClone(model.stored), true)).rejects.toThrow(
+      /page parameter/,
+    );
+  });
+});

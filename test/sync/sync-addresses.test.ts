@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { syncAddresses } from '../../src/sync/sync-addresses.ts';
+import { syncTransactions } from '../../src/sync/sync-transactions.ts';
+import { onePass, withWallet } from '../support/with-wallet.ts';
+
+test('addresses that were there before are foreign, or used where a deposit went to them, and a quiet list costs one request', async () => {
+  const { sandbox, ledger, tools } = await withWallet(
+    { transactions: 300, addressesPerChain: 1_500 },
+    { chains: [60, 195] },
+  );
+  await syncTransactions(tools, onePass());
+  expect(await syncAddresses(tools, onePass())).toMatchObject({
+    isComplete: true,
+    rowsInserted: 3_000,
+  });
+  const { rows } = await ledger.pool.query(`
+    select a.status, count(*)::int as n,
+           bool_and(exists (select from ledger.transactions t where t.stream = 'deposit' and t.to_address = a.address)) as has_deposit,
+           bool_or(exists (select from ledger.transactions t where t.stream = 'deposit' and t.to_address = a.address)) as any_deposit
+      from ledger.addresses a group by status order by status`);
+  expect(rows.map((row) => row.status)).toEqual(['foreign', 'used']);
+  expect(rows[0]).toMatchObject({ any_deposit: false });
+  expect(rows[1]).toMatchObject({ has_deposit: true });
+  sandbox.stats.reset();
+  expect((await syncAddresses(tools, onePass())).isComplete).toBe(true);
+  expect(sandbox.stats.requests['/v1/wallet/address/list']).toBe(2);
+  const [streams] = (
+    await ledger.pool.query(
+      `select array_agg(name order by name) as names from ledger.streams where name like 'addresses:%'`,
+    )
+  ).rows;
+  expect(streams.names).toEqual(['addresses:195', 'addresses:60']);
+});
+
+test('a generated address is found at the growing end without reading the list again', async () => {
+  const { sandbox, tools } = await withWallet(
+    { transactions: 10, addressesPerChain: 2_000 },
+    { chains: [60] },
+  );
+  await syncAddresses(tools, onePass());
+  sandbox.world.generateAddresses(60, 5);
+  sandbox.stats.reset();
+  expect(await syncAddresses(tools, onePass())).toMatchObject({
+    isComplete: true,
+    rowsInserted: 5,
+  });
+  expect(sandbox.stats.requests['/v1/wallet/address/list']).toBeLessThanOrEqual(3);
+});

@@ -1,0 +1,99 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { syncBalances } from '../../src/sync/sync-balances.ts';
+import { syncCoins } from '../../src/sync/sync-coins.ts';
+import type { SyncTools } from '../../src/sync/sync-tools.ts';
+import { withLedger } from '../ledger/with-ledger.ts';
+import { makeClient } from '../service/support/make-client.ts';
+import { reply, startScriptedService, succeed } from '../service/support/scripted-service.ts';
+
+const { ledger, query, clear } = await withLedger();
+const service = await startScriptedService();
+afterAll(() => service.close());
+beforeEach(clear);
+
+const { client } = await makeClient(service.baseUrl, {
+  retry: { attemptsMax: 1, baseDelayMs: 1, delayMaxMs: 1 },
+});
+const silent = () => undefined;
+const tools: SyncTools = {
+  ledger,
+  client,
+  log: { debug: silent, info: silent, warn: silent, error: silent },
+  clock: Date.now,
+  settings: { pageSize: 100, listOrder: null, concurrency: 4, chains: [] },
+};
+const { signal } = new AbortController();
+
+const eth = {
+  name: 'Ethereum',
+  symbol: 'ETH',
+  slip44: 60,
+  contractAddress: null,
+  decimal: 18,
+  chainName: 'Ethereum',
+  chainSymbol: 'ETH',
+  balance: '1.500',
+  frozen: '0',
+};
+const coin = { ...eth, depositState: 1, withdrawState: 0 };
+const usdt = { symbol: 'USDT', contractAddress: '0xdac1' };
+
+const passes = [
+  ['balances', syncBalances, eth],
+  ['coins', syncCoins, coin],
+] as const;
+
+test.each(passes)('%s that differ are stored, equal ones are not', async (_name, sync, row) => {
+  service.answer(succeed([row, { ...row, ...usdt }]));
+  const report = { rowsSeen: 2, rowsInserted: 2, rowsUpdated: 0, isComplete: true };
+  expect(await sync(tools, signal)).toEqual(report);
+  expect(await sync(tools, signal)).toEqual({ ...report, rowsInserted: 0 });
+  service.answer(succeed([{ ...row, name: 'Ether' }]));
+  expect(await sync(tools, signal)).toEqual({
+    rowsSeen: 1,
+    rowsInserted: 0,
+    rowsUpdated: 2,
+    isComplete: true,
+  });
+});
+
+test.each(passes)(
+  '%s: a row without a key costs the pass its completeness, and no other row its listing',
+  async (name, sync, row) => {
+    service.answer(succeed([row, { ...row, ...usdt }]));
+    await sync(tools, signal);
+    service.answer(succeed([row, { ...row, ...usdt, slip44: 'what' }]));
+    expect(await sync(tools, signal)).toEqual({
+      rowsSeen: 2,
+      rowsInserted: 0,
+      rowsUpdated: 0,
+      isComplete: false,
+    });
+    expect(await query(`select is_listed from ledger.${name}`)).toEqual([
+      { is_listed: true },
+      { is_listed: true },
+    ]);
+    expect(await query('select source, field from ledger.rejects')).toEqual([
+      { source: `${name.slice(0, -1)}-list`, field: 'slip44' },
+    ]);
+  },
+);
+
+test('a balance that cannot be read is a reject, and the pass is complete', async () => {
+  service.answer(succeed([{ ...eth, balance: 'plenty' }]));
+  expect(await syncBalances(tools, signal)).toMatchObject({ rowsInserted: 1, isComplete: true });
+  expect(await query('select field from ledger.rejects')).toEqual([{ field: 'balance' }]);
+  expect(await query('select balance, frozen from ledger.balances')).toEqual([
+    { balance: null, frozen: '0' },
+  ]);
+});
+
+test.each(passes)('%s: an answer that is none changes nothing', async (name, sync, row) => {
+  service.answer(succeed([row]));
+  await sync(tools, signal);
+  for (const answer of [reply(500), succeed(null), reply(200, '[]')]) {
+    service.answer(answer);
+    await expect(sync(tools, signal)).rejects.toThrow();
+  }
+  expect(await query(`select is_listed from ledger.${name}`)).toEqual([{ is_listed: true }]);
+});

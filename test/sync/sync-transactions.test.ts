@@ -1,0 +1,187 @@
+import { describe, expect, test } from 'vitest';
+import { syncAllDetails } from '../../src/sync/sync-details.ts';
+import { syncTransactions } from '../../src/sync/sync-transactions.ts';
+import { rowsOfLedger, rowsOfService } from '../support/compare-rows.ts';
+import { onePass, openWallet, type Wallet, withWallet } from '../support/with-wallet.ts';
+
+const signal = new AbortController().signal;
+const ledgerRows = (ledger: Wallet['ledger']) =>
+  rowsOfLedger(async (text) => (await ledger.pool.query(text)).rows);
+
+describe('transactions and their details', () => {
+  test('the ledger equals the service field for field, digit for digit, and knows that it is complete', async () => {
+    const { sandbox, ledger, tools } = await withWallet({ transactions: 1_500 });
+    const listed = await syncTransactions(tools, onePass());
+    expect(listed).toMatchObject({ isComplete: true, rowsInserted: 1_500 });
+    const detailed = await syncAllDetails(tools, signal);
+    expect(detailed.isComplete).toBe(true);
+    expect(await ledgerRows(ledger)).toEqual(rowsOfService(sandbox));
+    const { rows } = await ledger.pool.query('select * from ledger.streams order by name');
+    expect(rows.map((row) => [row.name, row.list_order, row.is_complete])).toEqual([
+      ['deposit', 'newest-first', true],
+      ['withdraw', 'newest-first', true],
+    ]);
+  });
+
+  test.each(['newest-first', 'oldest-first', 'unordered', 'shuffled'] as const)(
+    'a list that is %s is read whole',
+    async (listOrder) => {
+      const { sandbox, ledger, tools } = await withWallet({
+        transactions: 800,
+        listOrder,
+        pageSizeMax: 50,
+      });
+      for (let pass = 0; pass < 8; pass += 1) {
+        if ((await syncTransactions(tools, onePass({ mayRepeatWalk: true }))).isComplete) break;
+      }
+      expect((await ledgerRows(ledger)).length).toBe(sandbox.world.transactions().length);
+    },
+  );
+
+  test('on an unchanged service a pass costs one request per list and writes no data row', async () => {
+    const { sandbox, ledger, tools } = await withWallet({ transactions: 1_000 });
+    await syncTransactions(tools, onePass());
+    await syncAllDetails(tools, signal);
+    const versions = () =>
+      ledger.pool.query(
+        'select array_agg(xmin::text || order_no order by order_no) as seen from ledger.transactions',
+      );
+    const before = await versions();
+    sandbox.stats.reset();
+    expect((await syncTransactions(tools, onePass())).isComplete).toBe(true);
+    expect((await syncAllDetails(tools, signal)).rowsSeen).toBe(0);
+    expect(sandbox.stats.listRequests).toEqual({ deposit: 1, withdraw: 1, all: 0 });
+    expect(sandbox.stats.requests['/v1/transaction/info']).toBe(0);
+    expect((await versions()).rows).toEqual(before.rows);
+  });
+
+  test.each(['newest-first', 'oldest-first'] as const)(
+    'new rows of a list that is %s cost their pages and one more',
+    async (listOrder) => {
+      const { sandbox, tools } = await withWallet({ transactions: 3_000, listOrder });
+      await syncTransactions(tools, onePass());
+      sandbox.world.addTransactions(250, { type: 'deposit' });
+      sandbox.stats.reset();
+      expect(await syncTransactions(tools, onePass())).toMatchObject({
+        isComplete: true,
+        rowsInserted: 250,
+      });
+      expect(sandbox.stats.listRequests.deposit).toBeLessThanOrEqual(4);
+      expect(sandbox.stats.listRequests.withdraw).toBe(1);
+    },
+  );
+
+  test('a late row in the middle of the history is found by a search', async () => {
+    const { sandbox, tools } = await withWallet({ transactions: 6_000, pageSizeMax: 20 });
+    await syncTransactions(tools, onePass());
+    sandbox.world.addTransactions(1, { type: 'deposit', at: Date.now() - 300 * 86_400_000 });
+    sandbox.stats.reset();
+    expect(await syncTransactions(tools, onePass())).toMatchObject({
+      isComplete: true,
+      rowsInserted: 1,
+    });
+    expect(sandbox.stats.listRequests.deposit).toBeLessThanOrEqual(14);
+  });
+
+  test('a page size that the service refuses is halved until it fits', async () => {
+    const { ledger, tools } = await withWallet({
+      transactions: 300,
+      pageSizeMax: 30,
+      pageSizeRule: 'refuse',
+    });
+    expect((await syncTransactions(tools, onePass())).isComplete).toBe(true);
+    const { rows } = await ledger.pool.query(
+      `select page_size from ledger.streams where name = 'deposit'`,
+    );
+    expect(rows[0].page_size).toBe(25);
+  });
+
+  test('a service that does not know the page parameter is named', async () => {
+    const { tools } = await withWallet(
+      {
+        transactions: 300,
+        paramNames: { page: 'pageNum', size: 'pageSize', chain: 'slip44', type: 'type' },
+      },
+      {},
+      { page: 'pageNo', size: 'pageSize', chain: 'slip44', type: 'type' },
+    );
+    await expect(syncTransactions(tools, onePass())).rejects.toThrow(/page parameter/);
+  });
+
+  test('with a fifth of the answers faulty the ledger still ends complete', async () => {
+    const { sandbox, ledger, tools } = await withWallet({
+      transactions: 120,
+      faultRate: 0.2,
+      hangMs: 100,
+    });
+    await syncTransactions(tools, onePass());
+    expect((await syncAllDetails(tools, signal)).isComplete).toBe(true);
+    expect(await ledgerRows(ledger)).toEqual(rowsOfService(sandbox));
+  });
+
+  test('two readers at once end with the same ledger', async () => {
+    const { sandbox, ledger, tools, connectionString } = await withWallet({ transactions: 900 });
+    const other = await openWallet(sandbox, connectionString);
+    try {
+      await Promise.all([
+        syncTransactions(tools, onePass()),
+        syncTransactions(other.tools, onePass()),
+      ]);
+      await Promise.all([syncAllDetails(tools, signal), syncAllDetails(other.tools, signal)]);
+    } finally {
+      await other.ledger.close();
+    }
+    expect(await ledgerRows(ledger)).toEqual(rowsOfService(sandbox));
+  });
+
+  test('a row without an order number is kept as a reject and counts as missing, without being read for again and again', async () => {
+    const { sandbox, ledger, tools } = await withWallet({ transactions: 400 });
+    sandbox.world.addRawListRow('deposit', {
+      symbol: 'BTC',
+      amount: '1',
+      type: 'deposit',
+      state: 'success',
+      time: Date.now(),
+    });
+    expect((await syncTransactions(tools, onePass())).isComplete).toBe(false);
+    const { rows } = await ledger.pool.query('select source, order_no, field from ledger.rejects');
+    expect(rows).toEqual([{ source: 'transaction-list', order_no: null, field: 'orderNo' }]);
+    sandbox.stats.reset();
+    expect((await syncTransactions(tools, onePass())).isComplete).toBe(false);
+    expect(sandbox.stats.listRequests.deposit).toBe(1);
+  });
+
+  test.each(['empty', 'last-page', 'refuse'] as const)(
+    'a list that ends with a full page and answers the page behind it with %s is read whole',
+    async (beyondEnd) => {
+      const { sandbox, ledger, tools } = await withWallet({
+        transactions: 200,
+        pageSizeMax: 50,
+        beyondEnd,
+      });
+      const deposits = sandbox.world.transactions('deposit').length;
+      sandbox.world.addTransactions(200 - deposits, { type: 'deposit' });
+      const report = await syncTransactions(tools, onePass());
+      expect(report.isComplete).toBe(true);
+      expect((await ledgerRows(ledger)).length).toBe(sandbox.world.transactions().length);
+    },
+  );
+
+  test('a walk that is sliced goes on where it paused, and new rows do not wait for its end', async () => {
+    const { sandbox, ledger, tools } = await withWallet({ transactions: 4_000 });
+    const sliced = () => syncTransactions(tools, onePass({ sliceMs: 0 }), ['deposit']);
+    expect((await sliced()).isComplete).toBe(false);
+    const [arrived] = sandbox.world.addTransactions(1, { type: 'deposit' });
+    await sliced();
+    const { rows } = await ledger.pool.query(
+      'select 1 from ledger.transactions where order_no = $1',
+      [arrived],
+    );
+    expect(rows).toHaveLength(1);
+    const requestsBefore = sandbox.stats.listRequests.deposit;
+    let passes = 2;
+    while (!(await sliced()).isComplete) passes += 1;
+    expect(passes).toBeLessThan(8);
+    expect(sandbox.stats.listRequests.deposit - requestsBefore).toBeLessThan(60);
+  });
+});
