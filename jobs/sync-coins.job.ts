@@ -1,0 +1,9 @@
+import { runPart } from '../src/sync/run-part.ts';
+import { syncCoins } from '../src/sync/sync-coins.ts';
+import type { JobDefinition } from './job-definition.ts';
+
+export const syncCoinsJob: JobDefinition = {
+  name: 'sync-coins',
+  everyMs: (schedule) => schedule.coinsEveryMs,
+  run: (tools, signal) => runPart(tools, 'coins', () => syncCoins(tools, signal)),
+};

@@ -1,0 +1,9 @@
+import { runPart } from '../src/sync/run-part.ts';
+import { syncDetails } from '../src/sync/sync-details.ts';
+import type { JobDefinition } from './job-definition.ts';
+
+export const syncDetailsJob: JobDefinition = {
+  name: 'sync-details',
+  everyMs: (schedule) => schedule.detailsEveryMs,
+  run: (tools, signal) => runPart(tools, 'details', () => syncDetails(tools, signal)),
+};

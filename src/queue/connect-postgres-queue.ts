@@ -1,0 +1,120 @@
+import { type PgPool, PostgresConnection, PostgresQueueBackend } from 'bullmq';
+import { toError } from '../kernel/errors.ts';
+import { settlesWithin } from './deadline.ts';
+import type { FaultLog } from './fault-log.ts';
+import { postgresQueueError } from './postgres-queue-error.ts';
+import { postgresQueueOptions } from './postgres-queue-options.ts';
+import type { QueueBackend } from './queue-backend.ts';
+
+const skewMaxMs = 5_000;
+/** A stalled check that claims to have run this far in the future was stamped by a clock that was wrong. */
+const stalledCheckAheadMaxMs = 60_000;
+/** Seconds. BullMQ's own hour would let a worker sleep that long after a fault while it waited. */
+const blockMax = 10;
+const closeMs = 5_000;
+
+type PostgresOptions = ConstructorParameters<typeof PostgresQueueBackend>[2];
+
+/** See `connectQueueBackend`. */
+export async function connectPostgresQueue(
+  connectionString: string,
+  prefix: string,
+  onFault: FaultLog,
+): Promise<QueueBackend> {
+  const connection = openConnection(connectionString, 3, onFault);
+  try {
+    await connection.waitUntilReady();
+  } catch (error) {
+    await settlesWithin(connection.close(), closeMs);
+    throw postgresQueueError(error);
+  }
+  const queueName = prefix.replaceAll(':', '-');
+  return {
+    kind: 'postgres',
+    queueName,
+    createBackend(name, options, { withBlockingConnection = false } = {}) {
+      if (!withBlockingConnection)
+        return new PostgresQueueBackend(
+          connection,
+          name,
+          { ...options, connection: connection.pool },
+          false,
+        );
+      const own = openConnection(connectionString, 4, onFault);
+      return workerBackend(own, name, { ...options, connection: own.pool });
+    },
+    exclusively: (work) => underLock(connection.pool, queueName, work),
+    checkClocks: (now) => checkClocks(connection.pool, queueName, now, onFault),
+    close: () => connection.close(),
+  };
+}
+
+function openConnection(connectionString: string, max: number, onFault: FaultLog) {
+  const connection = new PostgresConnection(postgresQueueOptions(connectionString, max));
+  const report = (error: Error) => onFault('postgres', error);
+  connection.on('error', report);
+  // A client that is checked out has no listener of its pool, and an error without listener ends the process.
+  connection.pool.on('connect', (client) => client.on('error', report));
+  return connection;
+}
+
+function workerBackend(
+  connection: PostgresConnection,
+  name: string,
+  options: PostgresOptions,
+): PostgresQueueBackend {
+  const backend = new PostgresQueueBackend(connection, name, options, true, name);
+  Object.defineProperty(backend, 'maximumBlockTimeout', { value: blockMax });
+  return backend;
+}
+
+/** Two processes that store a schedule for the first time at once would give it two first jobs. */
+async function underLock<T>(pool: PgPool, key: string, work: () => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let isBroken = true;
+  try {
+    await client.query('begin');
+    await client.query('select pg_advisory_xact_lock(hashtext($1), hashtext($2))', [
+      'wallet-ledger schedules',
+      key,
+    ]);
+    const result = await work();
+    await client.query('commit');
+    isBroken = false;
+    return result;
+  } finally {
+    // Closing the connection is the rollback.
+    client.release(isBroken);
+  }
+}
+
+/**
+ * Locks are judged by the clock of whoever looks, and one process whose clock ran ahead would stop the recovery
+ * of stalled jobs for all until that time has come: its stamp is removed. Jobs may run twice, so a wrong clock
+ * does no other harm than extra runs, and is only reported.
+ */
+async function checkClocks(
+  pool: PgPool,
+  queueName: string,
+  now: number,
+  onFault: FaultLog,
+): Promise<void> {
+  const { rows } = await pool.query<{ now: string; stamp: string | null }>(
+    `select (extract(epoch from clock_timestamp()) * 1000)::bigint as now,
+            (select value from meta where queue = $1 and field = 'stalled-check') as stamp`,
+    [queueName],
+  );
+  const [row] = rows;
+  if (!row) return;
+  const serverNow = Number(row.now);
+  const skewMs = now - serverNow;
+  if (Math.abs(skewMs) > skewMaxMs) {
+    onFault('clock', toError(`this machine's clock is ${skewMs} ms off that of the database`));
+  }
+  if (Number(row.stamp ?? 0) > serverNow + stalledCheckAheadMaxMs) {
+    await pool.query(
+      `delete from meta where queue = $1 and field = 'stalled-check' and value = $2`,
+      [queueName, row.stamp],
+    );
+  }
+}

@@ -1,0 +1,90 @@
+import type { JobsOptions } from 'bullmq';
+import type { Clock } from '../kernel/clock.ts';
+import { toError } from '../kernel/errors.ts';
+import type { Log } from '../kernel/log.ts';
+import {
+  decideScheduleRepair,
+  type ScheduleRepair,
+  type StoredSchedule,
+} from './decide-schedule-repair.ts';
+import type { ScheduledJob } from './define-job.ts';
+import type { FaultLog } from './fault-log.ts';
+import type { JobQueue } from './open-queue.ts';
+import type { QueueBackend } from './queue-backend.ts';
+
+/**
+ * Finished jobs leave at once: keeping a number of them deadlocks BullMQ's PostgreSQL backend, and the history is
+ * in `sync_runs`. A failed run is not repeated: its schedule comes again.
+ */
+const runOptions: JobsOptions = { attempts: 1, removeOnComplete: true };
+
+/** Failed jobs are kept for Bull Board and `status` this long; the watchdog removes them, in bounded steps. */
+const failedKeptMs = 3_600_000;
+const removedAtOnceMax = 1_000;
+
+type Tools = {
+  queue: JobQueue;
+  backend: QueueBackend;
+  jobs: ScheduledJob[];
+  log: Log;
+  onFault: FaultLog;
+  clock: Clock;
+};
+
+/** One pass of the watchdog: brings the queue's schedules to what the jobs say. Rejects when it is unreachable. */
+export async function keepSchedules(tools: Tools): Promise<void> {
+  const { queue, backend, clock } = tools;
+  if ((await findRepairs(tools)).length > 0) {
+    await backend.exclusively(async () => {
+      for (const repair of await findRepairs(tools)) await applyRepair(tools, repair);
+    });
+  }
+  await queue.clean(failedKeptMs, removedAtOnceMax, 'failed');
+  await backend.checkClocks(clock());
+}
+
+async function findRepairs({ queue, jobs, clock }: Tools): Promise<ScheduleRepair[]> {
+  const schedulers = await queue.getJobSchedulers(0, -1, true);
+  const stored = await Promise.all(
+    schedulers.map(async ({ key, every, next }): Promise<StoredSchedule> => {
+      // The id that BullMQ gives to the job of a schedule's next run.
+      const state = await queue.getJobState(`repeat:${key}:${next}`);
+      return { name: key, everyMs: every ?? null, nextRunAt: next ?? null, nextJob: place(state) };
+    }),
+  );
+  return decideScheduleRepair(clock(), jobs, stored);
+}
+
+function place(state: string): StoredSchedule['nextJob'] {
+  if (state === 'active') return 'active';
+  return ['unknown', 'completed', 'failed'].includes(state) ? 'absent' : 'waiting';
+}
+
+/** A repair that fails (BullMQ's "slots busy", say) does not hold up the others; the next pass tries again. */
+async function applyRepair(tools: Tools, { kind, name }: ScheduleRepair): Promise<void> {
+  const { queue, jobs, log, onFault } = tools;
+  log.info({ job: name, change: kind }, 'schedule changed');
+  try {
+    if (kind === 'remove' || kind === 'replace') await queue.removeJobScheduler(name);
+    const job = jobs.find((candidate) => candidate.name === name);
+    if (!job || kind === 'remove') return;
+    if (kind === 'nudge') await nudge(queue, name);
+    else await putSchedule(tools, job);
+  } catch (error) {
+    onFault(`schedule ${name}`, toError(error));
+  }
+}
+
+async function putSchedule({ queue, clock }: Tools, job: ScheduledJob): Promise<void> {
+  const startDate = clock() + Math.min(job.offsetMs, job.everyMs);
+  await queue.upsertJobScheduler(
+    job.name,
+    { every: job.everyMs, startDate },
+    { name: job.name, opts: runOptions },
+  );
+}
+
+/** The id keeps the nudges of all processes to one at a time. */
+async function nudge(queue: JobQueue, name: string): Promise<void> {
+  await queue.add(name, {}, { ...runOptions, jobId: `nudge-${name}`, removeOnFail: true });
+}

@@ -1,0 +1,31 @@
+import { SchemaMigrationRequiredError, SchemaVersionMismatchError } from 'bullmq';
+import { LedgerError, toError } from '../kernel/errors.ts';
+import { safeErrorMessage } from './safe-error-message.ts';
+
+/** What a failed first contact with the queue's database means to the operator. */
+export function postgresQueueError(thrown: unknown): LedgerError {
+  if (thrown instanceof LedgerError) return thrown;
+  const cause = toError(thrown);
+  if (cause instanceof SchemaVersionMismatchError) {
+    return new LedgerError('schema-newer', `queue: ${cause.message}`, { cause });
+  }
+  if (cause instanceof SchemaMigrationRequiredError) {
+    return new LedgerError('database-unreachable', 'the queue has no tables in this database', {
+      cause,
+      cure: 'run `wallet-ledger migrate`',
+    });
+  }
+  return new LedgerError(
+    'database-unreachable',
+    `the queue cannot reach its database: ${describe(cause)}`,
+    { cause },
+  );
+}
+
+/** Node reports a name that has several addresses as an AggregateError without a message. */
+function describe(error: Error): string {
+  if (error instanceof AggregateError && error.errors.length > 0) {
+    return describe(toError(error.errors[0]));
+  }
+  return safeErrorMessage(error) || error.name;
+}

@@ -1,0 +1,61 @@
+import { SchemaMigrationRequiredError } from 'bullmq';
+import type { Clock } from '../kernel/clock.ts';
+import { LedgerError } from '../kernel/errors.ts';
+import type { Log } from '../kernel/log.ts';
+import { settlesWithin, withDeadline } from './deadline.ts';
+import { createFaultLog } from './fault-log.ts';
+import { type JobQueue, openQueue } from './open-queue.ts';
+import { connectQueueBackend, type QueueAddress } from './queue-backend.ts';
+
+const answerMs = 10_000;
+const closeMs = 2_000;
+
+/** The queue part of `status --json`. `waiting` are runs that are due; `failed` are those of the last hour. */
+export type QueueSnapshot = {
+  backend: QueueAddress['kind'];
+  waiting: number;
+  active: number;
+  failed: number;
+};
+
+export async function countJobs(
+  queue: JobQueue,
+  backend: QueueAddress['kind'],
+): Promise<QueueSnapshot> {
+  const counts = await withDeadline(
+    queue.getJobCounts('waiting', 'active', 'failed'),
+    answerMs,
+    'the queue did not answer',
+  );
+  const count = (state: string) => counts[state] ?? 0;
+  return {
+    backend,
+    waiting: count('waiting') + count('paused'),
+    active: count('active'),
+    failed: count('failed'),
+  };
+}
+
+/** Counts the queue's jobs without working any. A queue that was never migrated is empty. Throws LedgerError. */
+export async function readQueueSnapshot(options: {
+  backend: QueueAddress;
+  prefix: string;
+  log: Log;
+  clock: Clock;
+}): Promise<QueueSnapshot> {
+  const { kind } = options.backend;
+  const onFault = createFaultLog(options.log, options.clock);
+  try {
+    const backend = await connectQueueBackend(options.backend, options.prefix, onFault);
+    try {
+      return await countJobs(await openQueue(backend, onFault), kind);
+    } finally {
+      await settlesWithin(backend.close(), closeMs);
+    }
+  } catch (error) {
+    if (error instanceof LedgerError && error.cause instanceof SchemaMigrationRequiredError) {
+      return { backend: kind, waiting: 0, active: 0, failed: 0 };
+    }
+    throw error;
+  }
+}

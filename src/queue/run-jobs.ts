@@ -1,0 +1,89 @@
+import type { Clock } from '../kernel/clock.ts';
+import { LedgerError, toError } from '../kernel/errors.ts';
+import type { Log } from '../kernel/log.ts';
+import type { ScheduledJob } from './define-job.ts';
+import { safeErrorMessage } from './safe-error-message.ts';
+
+/** Runs of one job at a time in a process; so a job that hangs cannot take the places of the others. */
+export const runsPerJobMax = 2;
+
+export type JobRunner = {
+  /** BullMQ's processor. It hands the signal only to a function that declares all three parameters. */
+  process(
+    job: { name: string },
+    token: string | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<void>;
+  runningCount(): number;
+  /** Aborts what runs, and lets nothing run from now on. */
+  stop(): void;
+};
+
+/** Runs the jobs by name, and lets out of them only what the queue can store. */
+export function createJobRunner(tools: {
+  jobs: ScheduledJob[];
+  log: Log;
+  clock: Clock;
+  onJobError: (jobName: string, error: Error) => void;
+}): JobRunner {
+  const { log, clock, onJobError } = tools;
+  const jobs = new Map(tools.jobs.map((job) => [job.name, job]));
+  const running = new Map<AbortController, string>();
+  let isStopped = false;
+
+  const runningCount = (name: string) =>
+    [...running.values()].filter((other) => other === name).length;
+
+  async function runJob(job: ScheduledJob, signal: AbortSignal | undefined): Promise<void> {
+    const controller = new AbortController();
+    const abort = () => controller.abort(interruption('the queue took the run away'));
+    if (signal?.aborted) abort();
+    signal?.addEventListener('abort', abort, { once: true });
+    running.set(controller, job.name);
+    const startedAt = clock();
+    try {
+      await job.run(controller.signal);
+      log.debug({ job: job.name, ms: clock() - startedAt }, 'job done');
+    } catch (thrown) {
+      if (controller.signal.aborted) return;
+      const error = toError(thrown);
+      onJobError(job.name, error);
+      throw storableError(error, job.name, log);
+    } finally {
+      running.delete(controller);
+    }
+  }
+
+  return {
+    async process({ name }, _token, signal) {
+      const job = jobs.get(name);
+      if (!job) {
+        // Of another version of the program, or left over of a job that has been switched off.
+        log.debug({ job: name }, 'job skipped: not scheduled here');
+      } else if (runningCount(name) >= runsPerJobMax) {
+        log.warn({ job: name }, 'job skipped: its earlier runs have not ended');
+      } else if (!isStopped) {
+        await runJob(job, signal);
+      }
+    },
+    runningCount: () => running.size,
+    stop() {
+      isStopped = true;
+      for (const controller of running.keys()) controller.abort(interruption('stopping'));
+    },
+  };
+}
+
+function interruption(why: string): LedgerError {
+  return new LedgerError('interrupted', `job interrupted: ${why}`);
+}
+
+/** Logs the failure and returns the error that the queue stores: no parameters, no stack, nothing it refuses. */
+function storableError(error: Error, jobName: string, log: Log): Error {
+  const message = safeErrorMessage(error);
+  const verdict = error instanceof LedgerError ? { code: error.code, cure: error.cure } : {};
+  log.warn({ job: jobName, ...verdict }, `job failed: ${message}`);
+  const storable = new Error(message);
+  storable.stack = message;
+  return storable;
+}

@@ -1,0 +1,133 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../kernel/clock.ts';
+import { LedgerError, toError } from '../kernel/errors.ts';
+import type { Log } from '../kernel/log.ts';
+import { settlesWithin, withDeadline } from './deadline.ts';
+import { isScheduled, type RepeatableJob } from './define-job.ts';
+import { createFaultLog, type FaultLog } from './fault-log.ts';
+import { keepSchedules } from './keep-schedules.ts';
+import { type JobQueue, openQueue } from './open-queue.ts';
+import { openWorker } from './open-worker.ts';
+import { connectQueueBackend, type QueueAddress, type QueueBackend } from './queue-backend.ts';
+import { countJobs, type QueueSnapshot } from './queue-snapshot.ts';
+import { createJobRunner } from './run-jobs.ts';
+import { startWatchdog } from './watchdog.ts';
+
+const attemptsMax = 3;
+const attemptPauseMs = 1_000;
+const watchdogMs = 15_000;
+const readyAnswerMs = 3_000;
+/** Of the time that closing may take, what is kept for the connections. */
+const disconnectMs = 2_000;
+
+export type QueueOptions = {
+  backend: QueueAddress;
+  /** QUEUE_PREFIX: keeps several installations on one Redis or database apart. */
+  prefix: string;
+  jobs: RepeatableJob[];
+  log: Log;
+  clock: Clock;
+  /** Told of each failed run, with the error as it was thrown. */
+  onJobError?: (jobName: string, error: Error) => void;
+  /** How often schedules and worker are checked; 15 s. */
+  watchdogEveryMs?: number;
+};
+
+export type RunningQueue = {
+  /** Whether the backend answers and the worker works. Never rejects. */
+  isReady(): Promise<boolean>;
+  snapshot(): Promise<QueueSnapshot>;
+  /** Takes no more jobs, aborts those that run, waits for them, and is over by the deadline. Never rejects. */
+  close(deadlineMs: number): Promise<void>;
+};
+
+/**
+ * Schedules the jobs and works them, in this process and any others that share the backend. Returns once the
+ * worker runs. Throws LedgerError `database-unreachable`, `queue-unreachable` or `schema-newer`.
+ */
+export async function startQueue(options: QueueOptions): Promise<RunningQueue> {
+  const { log, clock } = options;
+  const onFault = createFaultLog(log, clock);
+  const jobs = options.jobs.filter(isScheduled);
+  const runner = createJobRunner({ jobs, log, clock, onJobError: options.onJobError ?? ignore });
+  const { backend, queue } = await connectWithRetries(options, onFault);
+  const startWorker = () => openWorker({ backend, runner, jobsCount: jobs.length, onFault });
+  const checkSchedules = () => keepSchedules({ queue, backend, jobs, log, onFault, clock });
+
+  await checkSchedules().catch((error) => onFault('watchdog', toError(error)));
+  let worker = await startWorker().catch(async (error) => {
+    await settlesWithin(backend.close(), disconnectMs);
+    throw unreachable(options.backend.kind, error);
+  });
+  let closing: Promise<void> | undefined;
+
+  async function replaceDeadWorker(): Promise<void> {
+    if (closing !== undefined || worker.isAlive()) return;
+    log.error({}, 'queue: the worker no longer takes jobs; a new one takes its place');
+    const dead = worker;
+    worker = await startWorker();
+    void dead.close(watchdogMs);
+    if (closing !== undefined) await worker.close(disconnectMs);
+  }
+
+  const watchdog = startWatchdog(
+    options.watchdogEveryMs ?? watchdogMs,
+    async () => {
+      await checkSchedules();
+      // The backend has just answered, so a silent worker is not waiting for it.
+      await replaceDeadWorker();
+    },
+    onFault,
+  );
+
+  async function shutDown(deadlineMs: number): Promise<void> {
+    watchdog.stop();
+    runner.stop();
+    const { isDrained } = await worker.close(Math.max(deadlineMs - disconnectMs, deadlineMs / 2));
+    if (!isDrained) log.warn({ running: runner.runningCount() }, 'queue: closed over running jobs');
+    await settlesWithin(backend.close(), disconnectMs / 2);
+  }
+
+  return {
+    isReady: () =>
+      withDeadline(queue.getJobSchedulersCount(), readyAnswerMs, 'no answer').then(
+        () => worker.isAlive(),
+        () => false,
+      ),
+    snapshot: () => countJobs(queue, backend.kind),
+    async close(deadlineMs) {
+      closing ??= shutDown(deadlineMs);
+      await settlesWithin(closing, deadlineMs);
+    },
+  };
+}
+
+function ignore(): void {}
+
+/**
+ * BullMQ remembers a failed first contact for ever, so whatever failed is thrown away and built anew, a few times;
+ * what names its own cure (unreachable, not migrated) is reported at once.
+ */
+async function connectWithRetries(
+  { backend: address, prefix }: QueueOptions,
+  onFault: FaultLog,
+): Promise<{ backend: QueueBackend; queue: JobQueue }> {
+  for (let attempt = 1; ; attempt += 1) {
+    const backend = await connectQueueBackend(address, prefix, onFault);
+    try {
+      return { backend, queue: await openQueue(backend, onFault) };
+    } catch (error) {
+      await settlesWithin(backend.close(), disconnectMs);
+      if (attempt >= attemptsMax) throw unreachable(address.kind, error);
+    }
+    await delay(attemptPauseMs);
+  }
+}
+
+function unreachable(kind: QueueAddress['kind'], cause: unknown): LedgerError {
+  return new LedgerError(
+    kind === 'postgres' ? 'database-unreachable' : 'queue-unreachable',
+    `the queue could not be started: ${toError(cause).message}`,
+    { cause },
+  );
+}

@@ -1,0 +1,45 @@
+import { Client } from 'pg';
+import { afterAll, expect, it } from 'vitest';
+import { migrateQueue } from '../../src/queue/migrate-queue.ts';
+import { freePort } from '../support/free-port.ts';
+import { startPostgres } from '../support/start-postgres.ts';
+
+const database = await startPostgres();
+afterAll(() => database.close());
+
+async function query(statement: string): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString: database.connectionString });
+  await client.connect();
+  try {
+    return (await client.query(statement)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+it('migrates once where five start at once, and again without change', async () => {
+  await Promise.all(Array.from({ length: 5 }, () => migrateQueue(database.connectionString)));
+  const versions = await query('select version, applied_at from queue.migration order by version');
+  expect(versions.length).toBeGreaterThan(0);
+  await migrateQueue(database.connectionString);
+  expect(await query('select version, applied_at from queue.migration order by version')).toEqual(
+    versions,
+  );
+});
+
+it('refuses a schema that only a newer version understands', async () => {
+  await query(`insert into queue.migration (version, name, min_client_version)
+               values (9999, 'of the future', 99)`);
+  await expect(migrateQueue(database.connectionString)).rejects.toMatchObject({
+    code: 'schema-newer',
+    exitCode: 5,
+  });
+});
+
+it('says where the database could not be reached', async () => {
+  const port = await freePort();
+  await expect(migrateQueue(`postgres://postgres@127.0.0.1:${port}/none`)).rejects.toMatchObject({
+    code: 'database-unreachable',
+    message: expect.stringContaining(String(port)),
+  });
+});
