@@ -1,0 +1,84 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { shareBriefly } from './share-briefly.ts';
+import { statusGauges } from './status-gauges.ts';
+import type { StatusReport } from './status-report.ts';
+
+export type Metrics = {
+  registry: Registry;
+  /** For the service client's option of that name. */
+  onAttempt(attempt: { endpoint: string; outcome: string; seconds: number }): void;
+  /** To be told of each finished run of a job. */
+  onRun(job: string, run: { rowsInserted: number; rowsUpdated: number }): void;
+};
+
+const keepMs = 1_000;
+
+/**
+ * The process's own counters, and gauges that are read from the status with each scrape. When the status cannot be
+ * read, `wallet_ledger_up` is 0 and the gauges are absent rather than old.
+ */
+export function createMetrics(readStatus: () => Promise<StatusReport>): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  registerStatusGauges(registry, readStatus);
+  const requests = new Counter({
+    name: 'wallet_ledger_service_requests_total',
+    help: 'Requests sent to the wallet service, by outcome',
+    labelNames: ['endpoint', 'outcome'],
+    registers,
+  });
+  const seconds = new Histogram({
+    name: 'wallet_ledger_service_request_seconds',
+    help: 'Duration of requests to the wallet service',
+    labelNames: ['endpoint'],
+    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    registers,
+  });
+  const rows = new Counter({
+    name: 'wallet_ledger_rows_written_total',
+    help: 'Rows written to the ledger by this process',
+    labelNames: ['job', 'kind'],
+    registers,
+  });
+  return {
+    registry,
+    onAttempt(attempt) {
+      requests.inc({ endpoint: attempt.endpoint, outcome: attempt.outcome });
+      seconds.observe({ endpoint: attempt.endpoint }, attempt.seconds);
+    },
+    onRun(job, { rowsInserted, rowsUpdated }) {
+      rows.inc({ job, kind: 'inserted' }, rowsInserted);
+      rows.inc({ job, kind: 'updated' }, rowsUpdated);
+    },
+  };
+}
+
+function registerStatusGauges(registry: Registry, readStatus: () => Promise<StatusReport>): void {
+  const registers = [registry];
+  const shared = shareBriefly(readStatus, keepMs);
+  const statusOrNull = () => shared().catch(() => null);
+  new Gauge({
+    name: 'wallet_ledger_up',
+    help: 'Whether the status could be read from database and queue',
+    registers,
+    async collect() {
+      this.set((await statusOrNull()) === null ? 0 : 1);
+    },
+  });
+  for (const { name, help, labelNames = [], samples } of statusGauges) {
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers,
+      async collect() {
+        const status = await statusOrNull();
+        this.reset();
+        // A reset gauge without labels says 0, which would be a statement.
+        if (labelNames.length === 0) this.remove();
+        for (const { labels, value } of status ? samples(status) : []) this.set(labels, value);
+      },
+    });
+  }
+}

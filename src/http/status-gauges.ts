@@ -1,0 +1,79 @@
+import type { StreamStatus } from '../ledger/read-status.ts';
+import type { StatusReport } from './status-report.ts';
+
+type Sample = { labels: Record<string, string>; value: number };
+
+/** A gauge, and how its samples follow from the status. */
+export type StatusGauge = {
+  name: string;
+  help: string;
+  labelNames?: string[];
+  samples(status: StatusReport): Sample[];
+};
+
+/** Every gauge of `/metrics` that tells the status. */
+export const statusGauges: StatusGauge[] = [
+  {
+    name: 'wallet_ledger_stream_lag_seconds',
+    help: 'Seconds since the stream was last read without an error',
+    labelNames: ['stream'],
+    samples: perStream((stream) => stream.lagSeconds),
+  },
+  {
+    name: 'wallet_ledger_stream_complete',
+    help: 'Whether the stream is proven complete',
+    labelNames: ['stream'],
+    samples: perStream((stream) => Number(stream.isComplete)),
+  },
+  {
+    name: 'wallet_ledger_stream_service_total',
+    help: 'Items in the stream as the service counts them',
+    labelNames: ['stream'],
+    samples: perStream((stream) => stream.serviceTotal),
+  },
+  {
+    name: 'wallet_ledger_stream_ledger_count',
+    help: 'Listed items of the stream in the ledger',
+    labelNames: ['stream'],
+    samples: perStream((stream) => stream.ledgerCount),
+  },
+  {
+    name: 'wallet_ledger_transactions',
+    help: 'Transactions in the ledger',
+    samples: ({ transactions }) => [{ labels: {}, value: transactions.total }],
+  },
+  {
+    name: 'wallet_ledger_incomplete_transactions',
+    help: 'Transactions whose detail is still to be fetched, or fetched again',
+    samples: ({ transactions }) => [{ labels: {}, value: transactions.incomplete }],
+  },
+  {
+    name: 'wallet_ledger_rejects_open',
+    help: 'Values that could not be decoded and that nothing has settled yet',
+    samples: ({ rejects }) => [{ labels: {}, value: rejects }],
+  },
+  {
+    name: 'wallet_ledger_pool_available',
+    help: 'Addresses of the chain that can be handed out',
+    labelNames: ['slip44'],
+    samples: ({ pools }) =>
+      pools.map((pool) => ({ labels: { slip44: String(pool.slip44) }, value: pool.available })),
+  },
+  {
+    name: 'wallet_ledger_queue_jobs',
+    help: 'Job runs in the queue: due, at work, and failed within the hour',
+    labelNames: ['state'],
+    samples: ({ queue }) =>
+      (['waiting', 'active', 'failed'] as const).flatMap((state) =>
+        queue ? [{ labels: { state }, value: queue[state] }] : [],
+      ),
+  },
+];
+
+function perStream(value: (stream: StreamStatus) => number | null): StatusGauge['samples'] {
+  return ({ streams }) =>
+    streams.flatMap((stream) => {
+      const known = value(stream);
+      return known === null ? [] : [{ labels: { stream: stream.name }, value: known }];
+    });
+}

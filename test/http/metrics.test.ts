@@ -1,0 +1,96 @@
+import { afterEach, expect, test } from 'vitest';
+import { sampleReport, sampleStream } from './sample-report.ts';
+import { type HttpHarness, openHttp } from './with-http.ts';
+
+let http: HttpHarness | undefined;
+afterEach(() => http?.close());
+
+type Scrape = { samples: Map<string, number>; types: Map<string, string> };
+
+/** Reads the Prometheus text format strictly: every line is a comment, or a sample of a declared metric. */
+async function scrape(url: string): Promise<Scrape> {
+  const response = await fetch(`${url}/metrics`);
+  expect(response.status).toBe(200);
+  expect(response.headers.get('Content-Type')).toMatch(/^text\/plain; version=0\.0\.4/);
+  const samples = new Map<string, number>();
+  const types = new Map<string, string>();
+  for (const line of (await response.text()).split('\n')) {
+    const [, name = '', type = ''] = /^# TYPE (\S+) (\S+)$/.exec(line) ?? [];
+    if (type) types.set(name, type);
+    if (line === '' || line.startsWith('# ')) continue;
+    const sample = /^([a-zA-Z_]\w*)(\{.*\})? (\S+)$/.exec(line);
+    expect(sample, line).not.toBeNull();
+    const base = sample?.[1]?.replace(/_(bucket|sum|count)$/, '') ?? '';
+    expect(types.has(base) || types.has(sample?.[1] ?? ''), line).toBe(true);
+    samples.set(`${sample?.[1]}${sample?.[2] ?? ''}`, Number(sample?.[3]));
+  }
+  return { samples, types };
+}
+
+test('requests, rows and the status are told by their names', async () => {
+  http = await openHttp({
+    readStatus: async () =>
+      sampleReport({
+        streams: [
+          sampleStream(),
+          sampleStream({
+            name: 'addresses:60',
+            serviceTotal: null,
+            isComplete: false,
+            lagSeconds: null,
+          }),
+        ],
+        rejects: 4,
+      }),
+  });
+  const { onAttempt, onRun } = http.metrics;
+  onAttempt({ endpoint: '/v1/transaction/list', outcome: 'success', seconds: 0.2 });
+  onAttempt({ endpoint: '/v1/transaction/list', outcome: 'rate-limited', seconds: 0.1 });
+  onRun('transactions', { rowsInserted: 7, rowsUpdated: 2 });
+  const { samples, types } = await scrape(http.url);
+  const expected = {
+    'wallet_ledger_service_requests_total{endpoint="/v1/transaction/list",outcome="success"}': 1,
+    'wallet_ledger_service_requests_total{endpoint="/v1/transaction/list",outcome="rate-limited"}': 1,
+    'wallet_ledger_service_request_seconds_count{endpoint="/v1/transaction/list"}': 2,
+    'wallet_ledger_rows_written_total{job="transactions",kind="inserted"}': 7,
+    'wallet_ledger_rows_written_total{job="transactions",kind="updated"}': 2,
+    'wallet_ledger_stream_lag_seconds{stream="deposit"}': 3,
+    'wallet_ledger_stream_complete{stream="deposit"}': 1,
+    'wallet_ledger_stream_complete{stream="addresses:60"}': 0,
+    'wallet_ledger_stream_service_total{stream="deposit"}': 5_012,
+    'wallet_ledger_stream_ledger_count{stream="deposit"}': 5_012,
+    wallet_ledger_transactions: 10_024,
+    wallet_ledger_incomplete_transactions: 3,
+    wallet_ledger_rejects_open: 4,
+    'wallet_ledger_pool_available{slip44="60"}': 80,
+    'wallet_ledger_queue_jobs{state="waiting"}': 1,
+    'wallet_ledger_queue_jobs{state="active"}': 2,
+    'wallet_ledger_queue_jobs{state="failed"}': 0,
+    wallet_ledger_up: 1,
+  };
+  for (const [name, value] of Object.entries(expected))
+    expect([name, samples.get(name)]).toEqual([name, value]);
+  expect(samples.has('wallet_ledger_stream_lag_seconds{stream="addresses:60"}')).toBe(false);
+  expect(types.get('wallet_ledger_service_request_seconds')).toBe('histogram');
+  expect(types.has('process_cpu_seconds_total')).toBe(true);
+});
+
+test('a stream that is gone, or a status that cannot be read, leaves no old gauges behind', async () => {
+  let answer: () => Promise<ReturnType<typeof sampleReport>> = async () => sampleReport();
+  http = await openHttp({ readStatus: () => answer() });
+  const { url } = http;
+  await scrape(url);
+  answer = () => Promise.reject(new Error('gone'));
+  await expect
+    .poll(async () => (await scrape(url)).samples.get('wallet_ledger_up'), { timeout: 5_000 })
+    .toBe(0);
+  const { samples } = await scrape(url);
+  const left = [...samples.keys()].filter((name) => name.startsWith('wallet_ledger_'));
+  expect(left).toEqual(['wallet_ledger_up']);
+});
+
+test('a scrape reads the status once for all gauges', async () => {
+  http = await openHttp();
+  await Promise.all([scrape(http.url), scrape(http.url), scrape(http.url)]);
+  expect(http.reads).toEqual({ page: 0, metrics: 1 });
+});

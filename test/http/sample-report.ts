@@ -1,0 +1,55 @@
+import type { StatusReport } from '../../src/http/status-report.ts';
+import type { StreamStatus } from '../../src/ledger/read-status.ts';
+
+export function sampleStream(changes: Partial<StreamStatus> = {}): StreamStatus {
+  return {
+    name: 'deposit',
+    listOrder: 'newest-first',
+    pageSize: 100,
+    serviceTotal: 5_012,
+    ledgerCount: 5_012,
+    isComplete: true,
+    lagSeconds: 3,
+    lastError: null,
+    ...changes,
+  };
+}
+
+/** A report without problems. */
+export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport {
+  return {
+    readAt: '2026-03-01T12:00:00Z',
+    streams: [sampleStream(), sampleStream({ name: 'withdraw' })],
+    transactions: { total: 10_024, incomplete: 3, final: 10_021 },
+    rejects: 0,
+    pools: [{ slip44: 60, available: 80, threshold: 50, target: 100 }],
+    balances: [
+      {
+        symbol: 'BTC',
+        chain: 'Bitcoin',
+        balance: '1.50',
+        frozen: '0.1',
+        history: [
+          { at: '2026-02-27T12:00:00Z', balance: '1' },
+          { at: '2026-02-28T12:00:00Z', balance: '1.50' },
+        ],
+      },
+    ],
+    lastRuns: [
+      {
+        job: 'transactions',
+        startedAt: '2026-03-01T11:59:50Z',
+        finishedAt: '2026-03-01T11:59:55Z',
+        outcome: 'done',
+        requests: 2,
+        rowsSeen: 200,
+        rowsInserted: 5,
+        rowsUpdated: 1,
+        error: null,
+      },
+    ],
+    lastErrors: [],
+    queue: { backend: 'postgres', waiting: 1, active: 2, failed: 0 },
+    ...changes,
+  };
+}

@@ -1,0 +1,37 @@
+import { createMetrics, type Metrics } from '../../src/http/create-metrics.ts';
+import { type HttpOptions, startHttp } from '../../src/http/start-http.ts';
+import { type LogLine, recordLog } from '../queue/record-log.ts';
+import { sampleReport } from './sample-report.ts';
+
+export type HttpHarness = {
+  url: string;
+  metrics: Metrics;
+  lines: LogLine[];
+  /** How often a page, and how often a scrape, had the status read. */
+  reads: { page: number; metrics: number };
+  close(): Promise<void>;
+};
+
+/** Status pages on a free port of the loopback. */
+export async function openHttp(options: Partial<HttpOptions> = {}): Promise<HttpHarness> {
+  const { log, lines } = recordLog();
+  const reads = { page: 0, metrics: 0 };
+  const readStatus = options.readStatus ?? (async () => sampleReport());
+  const countedFor = (reader: keyof typeof reads) => () => {
+    reads[reader] += 1;
+    return readStatus();
+  };
+  const metrics = createMetrics(countedFor('metrics'));
+  const server = await startHttp({
+    host: '127.0.0.1',
+    port: 0,
+    token: null,
+    isReady: async () => ({ database: true, queue: true, migrated: true }),
+    metrics: metrics.registry,
+    log,
+    ...options,
+    readStatus: countedFor('page'),
+  });
+  const url = `http://127.0.0.1:${server.port}`;
+  return { url, metrics, lines, reads, close: server.close };
+}
