@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import { parseSettings } from '../config/parse-settings.ts';
+import { readEnvironment } from '../config/read-environment.ts';
+import type { Environment } from '../config/read-setting-texts.ts';
+import type { Settings } from '../config/settings.ts';
+import { LedgerError, toError } from '../kernel/errors.ts';
+import type { Log } from '../kernel/log.ts';
+import { createRedactor } from '../kernel/redact.ts';
+import { databaseError } from '../ledger/connect-ledger.ts';
+import { describeError } from './describe-error.ts';
+import { createLogger } from './logger.ts';
+import { createShutdown, type Shutdown } from './shutdown.ts';
+
+/** What every command runs with. */
+export type CommandContext = {
+  env: Environment;
+  settings: Settings;
+  log: Log;
+  shutdown: Shutdown;
+};
+
+/**
+ * Runs a command: settings, logger and shutdown before it, everything closed after it. Resolves to the exit code
+ * (section 2 of the contract); a failure prints one line that says what went wrong and what to do.
+ */
+export async function runCommand(
+  work: (context: CommandContext) => Promise<number>,
+  extraSettings: Environment = {},
+): Promise<number> {
+  const env = { ...readEnvironment(), ...extraSettings };
+  const settings = parseSettings(env, (path) => readFileSync(path, 'utf8'));
+  const redact = createRedactor(settings.secrets);
+  const { level, format } = settings.log;
+  const log = createLogger({ level, format, redact, stream: process.stderr });
+  for (const warning of settings.warnings) log.warn({}, warning);
+  const shutdown = createShutdown({ log, host: process });
+  try {
+    return await work({ env, settings, log, shutdown });
+  } catch (thrown) {
+    const error = toError(databaseError(toError(thrown)));
+    process.stderr.write(redact(`${failureLine(error, level === 'debug')}\n`));
+    return error instanceof LedgerError ? error.exitCode : 1;
+  } finally {
+    await shutdown.close();
+  }
+}
+
+/** `wallet-ledger: what went wrong — what to do`, with stack traces when debugging. */
+export function failureLine(error: Error, withStack: boolean): string {
+  const { message, cure } = describeError(error, { withStack: false });
+  const line = `wallet-ledger: ${message.replaceAll(/\s+/g, ' ')}${cure ? `; ${cure}` : ''}`;
+  if (!withStack) return line;
+  return `${line}\n${JSON.stringify(describeError(error, { withStack: true }), null, 2)}`;
+}

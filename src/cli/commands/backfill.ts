@@ -1,0 +1,28 @@
+import type { TransactionStream } from '../../ledger/store-listed-transactions.ts';
+import { runBackfill } from '../../sync/run-backfill.ts';
+import { transactionStreams } from '../../sync/sync-transactions.ts';
+import type { CommandContext } from '../command-context.ts';
+import { openTools } from '../open-tools.ts';
+import { createProgress } from '../progress.ts';
+import { reportIncomplete } from '../report-incomplete.ts';
+
+export type BackfillOptions = { type?: TransactionStream; details: boolean; restart?: boolean };
+
+/** `wallet-ledger backfill`: 0 when the ledger is complete, 3 when something is missing. */
+export async function backfill(context: CommandContext, options: BackfillOptions): Promise<number> {
+  const { tools } = await openTools(context);
+  const progress = createProgress(process.stderr);
+  try {
+    const incomplete = await runBackfill(tools, {
+      types: options.type ? [options.type] : transactionStreams,
+      withDetails: options.details,
+      isRestart: options.restart ?? false,
+      signal: context.shutdown.signal,
+      onProgress: progress.onProgress,
+    });
+    progress.stop();
+    return await reportIncomplete(tools.ledger.db, incomplete);
+  } finally {
+    progress.stop();
+  }
+}

@@ -1,0 +1,123 @@
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { readEnvironment } from '../../config/read-environment.ts';
+import type { Environment } from '../../config/read-setting-texts.ts';
+import { untilAborted } from '../../kernel/abortable-sleep.ts';
+import { LedgerError } from '../../kernel/errors.ts';
+import type { Ledger } from '../../ledger/connect-ledger.ts';
+import { readStatus } from '../../ledger/read-status.ts';
+import { sandboxSettings } from '../../sandbox/sandbox-settings.ts';
+import { type Sandbox, startSandbox } from '../../sandbox/start-sandbox.ts';
+import { runBackfill } from '../../sync/run-backfill.ts';
+import type { PassReport } from '../../sync/sync-tools.ts';
+import { transactionStreams } from '../../sync/sync-transactions.ts';
+import { type CommandContext, runCommand } from '../command-context.ts';
+import { demoSummary } from '../demo-summary.ts';
+import { openLedger } from '../open-ledger.ts';
+import { openTools } from '../open-tools.ts';
+import { createProgress } from '../progress.ts';
+import { startDaemon } from './start.ts';
+
+const demoTransactions = 6_000;
+const arrivalsPerSecond = 0.5;
+/** Any constant serves: it keeps a second demo out of the first one's database. */
+const demoLock = 7_246_002;
+
+/**
+ * `wallet-ledger demo`: an embedded database and a sandbox service of its own, filled from nothing; ends after that
+ * with `once`, else stays up as a daemon and shows what arrives.
+ */
+export async function demo(options: { once?: boolean }): Promise<number> {
+  const sandbox = await startSandbox({
+    transactions: demoTransactions,
+    arrivalsPerSecond: options.once ? 0 : arrivalsPerSecond,
+  });
+  try {
+    const settings = await demoSettings(sandbox);
+    return await runCommand((context) => runDemo(context, options.once ?? false), settings);
+  } finally {
+    await sandbox.close();
+  }
+}
+
+/** Nothing of the user's own settings but the place of the data, the port and the log may reach the demo. */
+async function demoSettings(sandbox: Sandbox): Promise<Environment> {
+  const env = readEnvironment();
+  return {
+    ...sandboxSettings(sandbox),
+    WALLET_MAX_RPS: 'off',
+    DATABASE_URL: undefined,
+    REDIS_URL: undefined,
+    LEDGER_DATA_DIR: join(env['LEDGER_DATA_DIR'] ?? '.wallet-ledger', 'demo'),
+    SYNC_TRANSACTIONS_EVERY: '1s',
+    SYNC_DETAILS_EVERY: '2s',
+    SYNC_BALANCES_EVERY: '10s',
+    HTTP_PORT: env['HTTP_PORT'] ?? ((await isPortFree(8080)) ? '8080' : '0'),
+    LOG_LEVEL: env['LOG_LEVEL'] ?? 'warn',
+  };
+}
+
+async function runDemo(context: CommandContext, isOnce: boolean): Promise<number> {
+  const { shutdown } = context;
+  process.stdout.write('Starting an embedded PostgreSQL and a sandbox wallet service …\n');
+  const { ledger, connectionString } = await openLedger(context);
+  await emptyDatabase(ledger, context);
+  const { tools } = await openTools(context);
+  const startedAt = performance.now();
+  const progress = createProgress(process.stderr);
+  let incomplete: string[];
+  try {
+    incomplete = await runBackfill(tools, {
+      types: transactionStreams,
+      withDetails: true,
+      isRestart: false,
+      signal: shutdown.signal,
+      onProgress: progress.onProgress,
+    });
+  } finally {
+    progress.stop();
+  }
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const status = await readStatus(ledger.db, []);
+  process.stdout.write(
+    demoSummary(status, { connectionString, seconds, requests: tools.client.requests() }),
+  );
+  if (isOnce) return incomplete.length === 0 ? 0 : 3;
+  const daemon = await startDaemon(context, showArrival);
+  process.stdout.write(
+    `\nStatus page: ${daemon.url ?? 'off'}\nThe wallet lives on; what arrives shows here. Ctrl-C ends it.\n\n`,
+  );
+  await untilAborted(shutdown.signal);
+  return 0;
+}
+
+/** Every demo starts from nothing: the sandbox's history is another one each time. */
+async function emptyDatabase(ledger: Ledger, { shutdown }: CommandContext): Promise<void> {
+  const client = await ledger.pool.connect();
+  shutdown.add('demo lock', () => client.release(true));
+  const { rows } = await client.query('select pg_try_advisory_lock($1) as is_mine', [demoLock]);
+  if (!rows[0].is_mine) {
+    throw new LedgerError('usage', 'another demo is running on this data directory', {
+      cure: 'end it, or set LEDGER_DATA_DIR to another directory',
+    });
+  }
+  await client.query('drop schema if exists ledger, queue, drizzle cascade');
+}
+
+function showArrival(part: string, { rowsInserted, rowsUpdated }: PassReport): void {
+  if (rowsInserted + rowsUpdated === 0) return;
+  const time = new Date().toLocaleTimeString('en-GB');
+  const counts = [
+    rowsInserted > 0 ? `${rowsInserted} new` : '',
+    rowsUpdated > 0 ? `${rowsUpdated} changed` : '',
+  ];
+  process.stdout.write(`${time}  ${part.padEnd(12)} ${counts.filter(Boolean).join(', ')}\n`);
+}
+
+async function isPortFree(port: number): Promise<boolean> {
+  return await new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
+  });
+}

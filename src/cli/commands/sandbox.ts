@@ -1,0 +1,19 @@
+import { untilAborted } from '../../kernel/abortable-sleep.ts';
+import type { SandboxOptions } from '../../sandbox/sandbox-options.ts';
+import { sandboxSettings } from '../../sandbox/sandbox-settings.ts';
+import { startSandbox } from '../../sandbox/start-sandbox.ts';
+import type { CommandContext } from '../command-context.ts';
+
+/** `wallet-ledger sandbox`: serves until it is told to stop; prints the settings that reach it, as a .env file. */
+export async function sandbox(
+  context: CommandContext,
+  options: Partial<SandboxOptions>,
+): Promise<number> {
+  const running = await startSandbox(options);
+  context.shutdown.add('sandbox', () => running.close());
+  const lines = Object.entries(sandboxSettings(running)).map(([name, value]) => `${name}=${value}`);
+  process.stdout.write(`${lines.join('\n')}\n`);
+  context.log.info({ port: running.port, baseUrl: running.baseUrl }, 'sandbox listening');
+  await untilAborted(context.shutdown.signal);
+  return 0;
+}

@@ -1,0 +1,81 @@
+import { allJobs } from '../../../jobs/all-jobs.ts';
+import { createMetrics } from '../../http/create-metrics.ts';
+import { startHttp } from '../../http/start-http.ts';
+import { untilAborted } from '../../kernel/abortable-sleep.ts';
+import { systemClock } from '../../kernel/clock.ts';
+import { readStatus } from '../../ledger/read-status.ts';
+import { releaseAbandonedDetails } from '../../ledger/store-transaction-details.ts';
+import type { RepeatableJob } from '../../queue/define-job.ts';
+import { type RunningQueue, startQueue } from '../../queue/start-queue.ts';
+import type { SyncTools } from '../../sync/sync-tools.ts';
+import type { CommandContext } from '../command-context.ts';
+import { openTools } from '../open-tools.ts';
+
+/** Of the 30 s that a stop may take, what running jobs get. */
+const queueCloseMs = 15_000;
+/** First runs are spread, so that a start is not a burst. */
+const offsetStepMs = 250;
+
+/** `wallet-ledger start`: the daemon; works the repeatable jobs until it is told to stop. */
+export async function start(context: CommandContext): Promise<number> {
+  const { url } = await startDaemon(context);
+  if (url) context.log.info({ url }, 'status page');
+  await untilAborted(context.shutdown.signal);
+  return 0;
+}
+
+/** Everything that runs in a daemon. `url`: of its status page, null where that is switched off. */
+export async function startDaemon(
+  context: CommandContext,
+  onRun?: SyncTools['onRun'],
+): Promise<{ url: string | null }> {
+  const { settings, log, shutdown } = context;
+  let queue: RunningQueue | undefined;
+  const report = async () => ({
+    ...(await readStatus(opened.ledger.db, settings.pools.chains)),
+    queue: (await queue?.snapshot().catch(() => null)) ?? null,
+  });
+  const metrics = createMetrics(report);
+  const opened = await openTools(context, {
+    onAttempt: metrics.onAttempt,
+    onRun(part, pass) {
+      metrics.onRun(part, pass);
+      onRun?.(part, pass);
+    },
+  });
+  await releaseAbandonedDetails(opened.ledger.db, opened.ledger.instance);
+  const { http } = settings;
+  const listening =
+    http &&
+    (await startHttp({ ...http, readStatus: report, isReady, metrics: metrics.registry, log }));
+  if (listening) shutdown.add('status pages', () => listening.close());
+  const running = await startQueue({
+    backend: opened.queueAddress,
+    prefix: settings.queue.prefix,
+    jobs: repeatableJobs(context, opened.tools),
+    log,
+    clock: systemClock,
+  });
+  queue = running;
+  shutdown.add('queue', () => running.close(queueCloseMs));
+  return { url: http && listening ? `http://${http.host}:${listening.port}/` : null };
+
+  async function isReady() {
+    const database = await opened.ledger.pool.query('select 1').then(
+      () => true,
+      () => false,
+    );
+    return { database, queue: (await queue?.isReady()) ?? false, migrated: true };
+  }
+}
+
+function repeatableJobs({ settings, shutdown }: CommandContext, tools: SyncTools): RepeatableJob[] {
+  return allJobs.map((job, index) => ({
+    name: job.name,
+    everyMs: job.everyMs(settings.schedule),
+    offsetMs: index * offsetStepMs,
+    async run(signal) {
+      await job.run(tools, AbortSignal.any([signal, shutdown.signal]));
+    },
+  }));
+}

@@ -1,0 +1,61 @@
+import type { LedgerStatus } from '../ledger/read-status.ts';
+
+/** What a person wants to see after the first full sync: counts, proof, balances, and how to look for oneself. */
+export function demoSummary(
+  status: LedgerStatus,
+  run: { connectionString: string; seconds: number; requests: number },
+): string {
+  const { transactions, streams, balances } = status;
+  const rate = Math.round(transactions.total / run.seconds);
+  const lines = [
+    '',
+    `  ${count(transactions.total)} transactions in ${run.seconds.toFixed(1)} s, details included (${count(rate)} a second, ${count(run.requests)} requests).`,
+    '',
+    '  The proof',
+    ...streams.map(
+      ({ name, serviceTotal, ledgerCount, isComplete }) =>
+        `    ${name.padEnd(10)} the service says ${count(serviceTotal ?? 0)}, the ledger holds ${count(ledgerCount)}: ${isComplete ? 'proven complete' : 'NOT proven complete'}`,
+    ),
+    `    ${count(transactions.final)} final, ${count(transactions.incomplete)} still open, ${count(status.rejects)} rejects`,
+    '',
+    '  Balances',
+    ...balances.map(
+      ({ symbol, chain, balance, frozen }) => `    ${balanceLine(symbol, chain, balance, frozen)}`,
+    ),
+    '',
+    '  Look for yourself',
+    `    psql "${run.connectionString}"`,
+    '',
+    ...queries.flatMap(([question, query]) => [`    -- ${question}`, `    ${query}`, '']),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+const queries = [
+  [
+    'deposits and withdrawals per coin and state',
+    'select symbol, type, state, count(*), sum(amount) from ledger.transactions group by 1, 2, 3 order by 1, 2, 3;',
+  ],
+  [
+    'what is still on its way, and when it is looked at next',
+    'select order_no, type, state, confirm_num, next_check_at from ledger.transactions where not is_final order by occurred_at;',
+  ],
+  [
+    'what changed last',
+    'select observed_at, order_no, field, old_value, new_value from ledger.transaction_changes order by id desc limit 20;',
+  ],
+] as const;
+
+function balanceLine(
+  symbol: string,
+  chain: string,
+  balance: string | null,
+  frozen: string | null,
+): string {
+  const held = `${(balance ?? '?').padStart(30)} ${symbol.padEnd(6)} on ${chain}`;
+  return frozen !== null && Number(frozen) > 0 ? `${held}, ${frozen} frozen` : held;
+}
+
+function count(value: number): string {
+  return value.toLocaleString('en-US');
+}

@@ -1,0 +1,69 @@
+import type { Writable } from 'node:stream';
+import { type LoggerOptions, pino } from 'pino';
+import { PinoPretty } from 'pino-pretty';
+import type { Settings } from '../config/settings.ts';
+import type { Log } from '../kernel/log.ts';
+import type { Redactor } from '../kernel/redact.ts';
+import { describeError } from './describe-error.ts';
+
+/** Characters that move a terminal's cursor or turn its text around. */
+const terminalControls = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/**
+ * Builds the logger: a JSON object per line, or lines for people where the format says so or, without one, where the
+ * stream is a terminal. Every line goes through the redactor as a whole. An Error in any field is written as message,
+ * code, cure and causes; its stack only at level debug. Lines are written at once, so the last ones are not lost.
+ */
+export function createLogger(options: {
+  level: Settings['log']['level'];
+  format: Settings['log']['format'];
+  redact: Redactor;
+  stream: Writable & { isTTY?: boolean };
+}): Log {
+  const { level, redact, stream } = options;
+  const isPretty = (options.format ?? (stream.isTTY ? 'pretty' : 'json')) === 'pretty';
+  // A terminal or pipe that was closed must not end the daemon.
+  stream.on('error', () => undefined);
+  const settings: LoggerOptions = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: {
+      level: (label) => ({ level: label }),
+      log: (fields) => describeErrors(fields, level === 'debug'),
+    },
+    hooks: {
+      streamWrite: (line) => (isPretty ? escapeControls(redact(line)) : redact(line)),
+    },
+  };
+  if (!isPretty) return pino(settings, stream);
+  return pino(
+    settings,
+    PinoPretty({
+      destination: stream,
+      colorize: stream.isTTY === true,
+      translateTime: 'SYS:HH:MM:ss.l',
+      errorLikeObjectKeys: [],
+    }),
+  );
+}
+
+function describeErrors(fields: Record<string, unknown>, withStack: boolean) {
+  const described = Object.entries(fields).map(([name, value]) => [
+    name,
+    value instanceof Error ? describeError(value, { withStack }) : value,
+  ]);
+  return Object.fromEntries(described) as Record<string, unknown>;
+}
+
+/** Of a JSON line: control characters stay escapes when the line is decoded for people. Line ends and tabs pass. */
+function escapeControls(line: string): string {
+  return line
+    .replace(/\\(\\|u00[01][0-9a-f])/gi, (whole, kind: string) =>
+      kind === '\\' ? whole : `\\\\${kind}`,
+    )
+    .replace(
+      terminalControls,
+      (character) => `\\\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    );
+}

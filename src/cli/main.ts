@@ -1,0 +1,20 @@
+#!/usr/bin/env node
+import { setFlagsFromString } from 'node:v8';
+import { toError } from '../kernel/errors.ts';
+import { failureLine } from './command-context.ts';
+import { runProgram } from './program.ts';
+
+// Pages come and go by the thousand: without this V8 lets garbage pile up to twice the memory that is in use.
+setFlagsFromString('--optimize-for-size');
+
+let exitCode: number;
+try {
+  exitCode = await runProgram(process.argv.slice(2));
+} catch (error) {
+  // Only what fails before a command has its settings arrives here, settings errors above all.
+  const failure = toError(error);
+  process.stderr.write(`${failureLine(failure, false)}\n`);
+  exitCode = 'exitCode' in failure && typeof failure.exitCode === 'number' ? failure.exitCode : 1;
+}
+// A library's forgotten timer or socket must not keep a finished command alive; output is flushed first.
+process.stdout.write('', () => process.stderr.write('', () => process.exit(exitCode)));

@@ -1,0 +1,143 @@
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { type CommandContext, runCommand } from './command-context.ts';
+
+// Each command loads what it needs when it is called: `--help` and bad usage answer at once.
+
+/** Runs the command line `argv` (without node and script); resolves to the exit code. */
+export async function runProgram(argv: string[]): Promise<number> {
+  let exitCode = 0;
+  const end = (code: number): void => {
+    exitCode = code;
+  };
+  const program = new Command('wallet-ledger')
+    .description(
+      'An exact, provably complete and always current copy of a custodial wallet in PostgreSQL',
+    )
+    .exitOverride()
+    .showHelpAfterError('(add --help for the options)');
+  addLedgerCommands(program, async (work) => end(await runCommand(work)));
+  addDemoCommand(program, end);
+  addSandboxCommand(program, async (work) => end(await runCommand(work)));
+  try {
+    await program.parseAsync(argv, { from: 'user' });
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    throw error;
+  }
+  return exitCode;
+}
+
+type Run = (work: (context: CommandContext) => Promise<number>) => Promise<void>;
+
+function addLedgerCommands(program: Command, run: Run): void {
+  program
+    .command('start')
+    .description(
+      'the daemon: works the repeatable jobs and serves the status pages until it is told to stop',
+    )
+    .action(async () => run((await import('./commands/start.ts')).start));
+  program
+    .command('backfill')
+    .description(
+      'the whole history once, with details, balances, coins and addresses; resumes where it stopped',
+    )
+    .addOption(
+      new Option('--type <type>', 'only deposits or only withdrawals').choices([
+        'deposit',
+        'withdraw',
+      ]),
+    )
+    .option('--no-details', 'leave out the details of the rows')
+    .option('--restart', 'read the list from its first page again')
+    .action(async (options) => {
+      const { backfill } = await import('./commands/backfill.ts');
+      await run((context) => backfill(context, options));
+    });
+  program
+    .command('sync')
+    .argument('[parts...]', 'transactions, details, balances, coins, addresses (default: all)')
+    .description('one pass over what is new, then exits')
+    .action(async (parts: string[]) => {
+      const { sync } = await import('./commands/sync.ts');
+      await run((context) => sync(context, parts));
+    });
+  program
+    .command('status')
+    .description('what the ledger holds, whether it is proven complete, and what is wrong')
+    .option('--json', 'one JSON document on stdout')
+    .action(async (options) => {
+      const { status } = await import('./commands/status.ts');
+      await run((context) => status(context, options));
+    });
+  program
+    .command('migrate')
+    .description('brings the schema up to date')
+    .action(async () => run((await import('./commands/migrate.ts')).migrateCommand));
+}
+
+function addDemoCommand(program: Command, end: (code: number) => void): void {
+  program
+    .command('demo')
+    .description(
+      'a whole wallet on this machine: embedded PostgreSQL, sandbox service, daemon and status page',
+    )
+    .option('--once', 'end after the first full sync')
+    .action(async (options) => {
+      const { demo } = await import('./commands/demo.ts');
+      end(await demo(options));
+    });
+}
+
+function addSandboxCommand(program: Command, run: Run): void {
+  program
+    .command('sandbox')
+    .description(
+      'an emulator of the wallet service, the same for the same seed; prints the settings that reach it',
+    )
+    .option('--port <n>', 'port to listen on; 0: a free one', integer, 8090)
+    .option('--transactions <n>', 'transactions of the history', integer, 5_000)
+    .option('--seed <n>', 'what the wallet is drawn from', integer, 1)
+    .option('--fault <rate>', 'share of faulty answers, 0 to 1', decimal, 0)
+    .option('--rate <n>', 'requests a second above which it answers 429; 0: no limit', decimal, 0)
+    .option('--arrivals <n>', 'new transactions a second', decimal, 1)
+    .option('--latency <ms>', 'milliseconds before each answer', integer, 0)
+    .option('--page-size-max <n>', 'largest page it serves', integer, 100)
+    .addOption(
+      new Option('--order <order>', 'order of the transaction lists')
+        .choices(['newest-first', 'oldest-first', 'unordered', 'shuffled'])
+        .default('newest-first'),
+    )
+    .addOption(
+      new Option('--signer <recipe>', 'how requests must be signed')
+        .choices([
+          'params-secp256k1',
+          'body-secp256k1',
+          'body-ed25519',
+          'concat-ecdsa',
+          'params-hmac',
+          'body-hmac',
+          'none',
+        ])
+        .default('params-secp256k1'),
+    )
+    .action(async ({ fault, arrivals, latency, order, ...options }) => {
+      const { sandbox } = await import('./commands/sandbox.ts');
+      const given = {
+        faultRate: fault,
+        arrivalsPerSecond: arrivals,
+        latencyMs: latency,
+        listOrder: order,
+      };
+      await run((context) => sandbox(context, { ...options, ...given }));
+    });
+}
+
+function integer(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('a whole number is expected');
+  return Number(text);
+}
+
+function decimal(text: string): number {
+  if (!/^\d{1,9}(\.\d{1,9})?$/.test(text)) throw new InvalidArgumentError('a number is expected');
+  return Number(text);
+}

@@ -1,0 +1,19 @@
+import type { LedgerDb } from '../ledger/connect-ledger.ts';
+import { readStreamCounts } from '../ledger/stream-store.ts';
+
+/** Says what is missing after a pass and what to do; the exit code of the contract: 0, or 3. */
+export async function reportIncomplete(db: LedgerDb, incomplete: string[]): Promise<number> {
+  const streams = await readStreamCounts(db);
+  for (const { name, serviceTotal, ledgerCount, isComplete } of streams) {
+    const proof = isComplete ? 'proven complete' : 'NOT proven complete';
+    const says = serviceTotal === null ? 'no total' : serviceTotal.toLocaleString('en-US');
+    process.stderr.write(
+      `${name}: the service says ${says}, the ledger holds ${ledgerCount.toLocaleString('en-US')} · ${proof}\n`,
+    );
+  }
+  if (incomplete.length === 0) return 0;
+  process.stderr.write(
+    `wallet-ledger: incomplete: ${incomplete.join(', ')}; see \`wallet-ledger status\` and the table ledger.rejects, then run the command again\n`,
+  );
+  return 3;
+}

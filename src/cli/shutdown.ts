@@ -1,0 +1,74 @@
+import { LedgerError } from '../kernel/errors.ts';
+import type { Log } from '../kernel/log.ts';
+
+/**
+ * The end of a command. A termination signal aborts `signal`: work in hand stops at its next checkpoint, the command
+ * returns and calls `close`. When that takes longer than the grace, or a second signal comes, the process exits.
+ */
+export type Shutdown = {
+  /** Aborts with a LedgerError 'interrupted' when the process is told to stop. */
+  signal: AbortSignal;
+  /** Registers what `close` is to close; the last one registered is closed first. */
+  add(name: string, close: () => unknown): void;
+  /** Closes everything, once; a closer that fails is logged and holds up no other. */
+  close(): Promise<void>;
+};
+
+const terminationSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+
+/** Below the 30 s that supervisors usually wait before they kill. */
+const defaultGraceMs = 25_000;
+
+/** `host` is the process itself; it is listened to from here until `close` is through. */
+export function createShutdown(options: {
+  log: Log;
+  host: Pick<NodeJS.Process, 'on' | 'off' | 'exit'>;
+  graceMs?: number;
+}): Shutdown {
+  const { log, host, graceMs = defaultGraceMs } = options;
+  const controller = new AbortController();
+  const closers: { name: string; close: () => unknown }[] = [];
+  let current = 'the work in hand';
+  let deadline: NodeJS.Timeout | undefined;
+  let closed: Promise<void> | undefined;
+
+  const startDeadline = () => {
+    deadline ??= setTimeout(() => {
+      log.error({ graceMs, waitingFor: current }, 'did not stop in time; leaving');
+      host.exit(1);
+    }, graceMs);
+  };
+  const onSignal = (name: NodeJS.Signals) => {
+    if (controller.signal.aborted) {
+      log.warn({ signal: name }, 'told to stop again; leaving at once');
+      host.exit(1);
+      return;
+    }
+    log.info({ signal: name }, 'stopping');
+    startDeadline();
+    controller.abort(new LedgerError('interrupted', `stopped by ${name}`));
+  };
+  const closeAll = async () => {
+    startDeadline();
+    for (let closer = closers.pop(); closer; closer = closers.pop()) {
+      current = closer.name;
+      try {
+        await closer.close();
+      } catch (error) {
+        log.error({ error, closing: closer.name }, 'closing failed');
+      }
+    }
+    clearTimeout(deadline);
+    for (const name of terminationSignals) host.off(name, onSignal);
+  };
+
+  for (const name of terminationSignals) host.on(name, onSignal);
+  return {
+    signal: controller.signal,
+    add: (name, close) => closers.push({ name, close }),
+    close: () => {
+      closed ??= closeAll();
+      return closed;
+    },
+  };
+}

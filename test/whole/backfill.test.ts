@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest';
+import { rowsOfLedger, rowsOfService } from '../support/compare-rows.ts';
+import { runProgram, startProgram } from '../support/run-cli.ts';
+import { withService } from './with-service.ts';
+
+test('killed 15 times at random moments and then finished, the ledger equals the service digit for digit', async () => {
+  const { sandbox, env, query } = await withService({ transactions: 20_000 });
+  let kills = 0;
+  for (let run = 0; run < 15; run += 1) {
+    const program = startProgram(['backfill'], env);
+    const timer = setTimeout(() => program.process.kill('SIGKILL'), 300 + Math.random() * 1_200);
+    const { signal } = await program.ended;
+    clearTimeout(timer);
+    if (signal === 'SIGKILL') kills += 1;
+  }
+  expect(kills).toBeGreaterThan(5);
+  const last = await runProgram(['backfill'], env);
+  expect(last.stderr).toContain('proven complete');
+  expect(last.code).toBe(0);
+  expect(await rowsOfLedger(query)).toEqual(rowsOfService(sandbox));
+}, 150_000);
+
+test('a fifth of the answers faulty: it ends complete, with 0', async () => {
+  const { sandbox, env, query } = await withService({
+    transactions: 300,
+    faultRate: 0.2,
+    hangMs: 200,
+  });
+  const { code, stderr } = await runProgram(['backfill'], env);
+  expect(stderr).toContain('proven complete');
+  expect(code).toBe(0);
+  expect(await rowsOfLedger(query)).toEqual(rowsOfService(sandbox));
+}, 90_000);
+
+test('a second sync of an unchanged service makes one list request per stream and writes no data row', async () => {
+  const { sandbox, env, query } = await withService({ transactions: 2_000 });
+  expect((await runProgram(['sync'], env)).code).toBe(0);
+  const dataTables = [
+    'transactions',
+    'transaction_changes',
+    'balances',
+    'balance_changes',
+    'coins',
+    'addresses',
+    'rejects',
+  ];
+  const written = async () => {
+    await query('select pg_stat_force_next_flush()');
+    return await query(`select relname, n_tup_ins, n_tup_upd, n_tup_del from pg_stat_user_tables
+      where schemaname = 'ledger' and relname = any('{${dataTables.join()}}') order by relname`);
+  };
+  const before = await written();
+  sandbox.stats.reset();
+  expect((await runProgram(['sync'], env)).code).toBe(0);
+  expect(sandbox.stats.listRequests).toEqual({ deposit: 1, withdraw: 1, all: 0 });
+  expect(sandbox.stats.requests['/v1/transaction/info']).toBe(0);
+  expect(await written()).toEqual(before);
+});
+
+test('250 new rows on a history of 50,000 cost their pages and two list requests more at the most', async () => {
+  const { sandbox, env } = await withService({ transactions: 50_000 });
+  expect((await runProgram(['backfill', '--no-details'], env)).code).toBe(0);
+  sandbox.world.addTransactions(250, { type: 'deposit' });
+  sandbox.stats.reset();
+  expect((await runProgram(['sync', 'transactions'], env)).code).toBe(0);
+  expect(sandbox.stats.listRequests.deposit).toBeLessThanOrEqual(Math.ceil(250 / 100) + 2);
+}, 60_000);
+
+test('memory stays flat: ten times the history, at most 1.3 times the peak', async () => {
+  const peaks: number[] = [];
+  for (const transactions of [30_000, 300_000]) {
+    const { sandbox, env } = await withService({ transactions, pageSizeMax: 100 });
+    const program = startProgram(['backfill', '--no-details'], env);
+    let peak = 0;
+    const watch = setInterval(() => {
+      try {
+        peak = program.peakMemoryMiB();
+      } catch {
+        // It has ended.
+      }
+    }, 100);
+    const { code, stderr } = await program.ended;
+    clearInterval(watch);
+    expect(stderr).toContain('proven complete');
+    expect(code).toBe(0);
+    peaks.push(peak);
+    await sandbox.close();
+  }
+  const [small = 0, large = 0] = peaks;
+  expect(large).toBeLessThanOrEqual(small * 1.3);
+}, 120_000);

@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest';
+import { rowsOfLedger, rowsOfService } from '../support/compare-rows.ts';
+import { startProgram } from '../support/run-cli.ts';
+import { until } from '../support/until.ts';
+import { withService } from './with-service.ts';
+
+/** The port in the log line `listening` (section 3 of the contract). */
+function portOf(line: string): number {
+  return (JSON.parse(line) as { port: number }).port;
+}
+
+test('two daemons on one database: every arrival within 2 s at the median, nothing doubled, both end with 0', async () => {
+  const { sandbox, env, query } = await withService({
+    transactions: 1_000,
+    arrivalsPerSecond: 20,
+    settleMs: 3_000,
+  });
+  const daemons = [0, 1].map(() =>
+    startProgram(['start'], { ...env, SYNC_TRANSACTIONS_EVERY: '1s', SYNC_DETAILS_EVERY: '1s' }),
+  );
+  await Promise.all(daemons.map((daemon) => daemon.line('"listening"')));
+  await until(
+    async () => (await query('select 1 from ledger.streams where is_complete')).length === 2,
+  );
+  const startedAt = Date.now();
+  await until(async () => {
+    const [row] = await query(
+      `select count(*)::int as n from ledger.transactions where occurred_at > to_timestamp(${startedAt / 1_000})`,
+    );
+    return Number(row?.['n']) >= 150;
+  }, 30_000);
+  const [freshness] = await query(`
+    select percentile_cont(0.5) within group (order by extract(epoch from first_seen_at - occurred_at)) as median
+      from ledger.transactions where occurred_at > to_timestamp(${startedAt / 1_000})`);
+  expect(Number(freshness?.['median'])).toBeLessThan(2);
+  for (const daemon of daemons) daemon.process.kill('SIGTERM');
+  const ends = await Promise.all(daemons.map((daemon) => daemon.ended));
+  expect(ends.map(({ code }) => code)).toEqual([0, 0]);
+  const listed = new Set(rowsOfService(sandbox).map((row) => row['orderNo']));
+  expect((await rowsOfLedger(query)).filter((row) => !listed.has(row['orderNo']))).toEqual([]);
+}, 90_000);
+
+test('a daemon brings an empty ledger up to the service, details included, and says when it is ready', async () => {
+  const { sandbox, env, query } = await withService({ transactions: 800 });
+  const daemon = startProgram(['start'], {
+    ...env,
+    SYNC_TRANSACTIONS_EVERY: '1s',
+    SYNC_DETAILS_EVERY: '1s',
+  });
+  const port = portOf(await daemon.line('"listening"'));
+  const get = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
+  expect((await get('/healthz')).status).toBe(200);
+  await until(async () => (await get('/readyz')).status === 200);
+  await until(async () => {
+    const [row] = await query(
+      'select count(*) filter (where next_check_at is null)::int as done from ledger.transactions',
+    );
+    return Number(row?.['done']) === 800;
+  });
+  expect(await rowsOfLedger(query)).toEqual(rowsOfService(sandbox));
+  expect(await (await get('/')).text()).toContain('800');
+  expect(await (await get('/metrics')).text()).toMatch(
+    /wallet_ledger_service_requests_total\{[^}]+\} \d+/,
+  );
+  daemon.process.kill('SIGTERM');
+  expect((await daemon.ended).code).toBe(0);
+}, 60_000);
+
+test('a daemon killed outright leaves nothing that another one does not finish', async () => {
+  const { sandbox, env, query } = await withService({ transactions: 3_000 });
+  const settings = { ...env, SYNC_TRANSACTIONS_EVERY: '1s', SYNC_DETAILS_EVERY: '1s' };
+  const first = startProgram(['start'], settings);
+  await until(async () => {
+    const rows = await query(
+      `select 1 from pg_tables where schemaname = 'ledger' and tablename = 'transactions'`,
+    );
+    if (rows.length === 0) return false;
+    const [row] = await query(
+      'select count(*)::int as n from ledger.transactions where detail_synced_at is not null',
+    );
+    return Number(row?.['n']) > 100;
+  });
+  first.process.kill('SIGKILL');
+  await first.ended;
+  const second = startProgram(['start'], settings);
+  await until(async () => {
+    const [row] = await query(
+      'select count(*) filter (where next_check_at is null)::int as done from ledger.transactions',
+    );
+    return Number(row?.['done']) === 3_000;
+  }, 60_000);
+  expect(await rowsOfLedger(query)).toEqual(rowsOfService(sandbox));
+  second.process.kill('SIGTERM');
+  expect((await second.ended).code).toBe(0);
+}, 120_000);
