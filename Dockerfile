@@ -1,0 +1,20 @@
+FROM node:24-slim AS build
+WORKDIR /app
+COPY . .
+# Builds dist/ through the script `prepare`.
+RUN npm ci && npm prune --omit=dev
+
+FROM node:24-slim
+ENV NODE_ENV=production LEDGER_DATA_DIR=/data
+WORKDIR /app
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY --from=build /app/migrations ./migrations
+# With DATABASE_URL nothing is written, and the file system may be read-only; the embedded database writes here.
+RUN install -d -o node -g node /data
+USER node
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.HTTP_PORT ?? 8080}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "/app/dist/src/cli/main.js"]
+CMD ["start"]
