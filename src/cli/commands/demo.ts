@@ -82,7 +82,10 @@ async function runDemo(context: CommandContext, isOnce: boolean): Promise<number
   process.stdout.write(
     demoSummary(status, { connectionString, seconds, requests: tools.client.requests() }),
   );
-  if (isOnce) return incomplete.length === 0 ? 0 : 3;
+  if (isOnce) {
+    process.stdout.write('  The database stops with this demo; without --once it stays up.\n');
+    return incomplete.length === 0 ? 0 : 3;
+  }
   const daemon = await startDaemon(context, showArrival);
   process.stdout.write(
     `\nStatus page: ${daemon.url ?? 'off'}\nThe wallet lives on; what arrives shows here. Ctrl-C ends it.\n\n`,
