@@ -22,6 +22,8 @@ const wrongPageTries = 3;
 export type PageReader<T> = {
   read(page: number, upTo: number, isFresh: boolean): Promise<ListedPage<T>>;
   askSize(): number;
+  /** Pages fetched or being fetched ahead. */
+  aheadCount(): number;
   /** Gives up what is being fetched ahead. */
   close(): void;
 };
@@ -45,6 +47,7 @@ export function createPageReader<T>(
   };
   return {
     askSize: () => asking.size,
+    aheadCount: () => ahead.size,
     async read(page, upTo, isFresh) {
       if (ahead.size > 0 && (isFresh || !ahead.has(page))) forgetAhead();
       const fetched = ahead.get(page);

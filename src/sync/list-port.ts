@@ -12,6 +12,8 @@ export type ListPort = {
   store(pages: PageFacts[], memory: ListMemory): Promise<{ inserted: number; ledgerCount: number }>;
   /** Listed rows in the ledger that are not younger than `time` (Unix ms); null where the list has no times. */
   countUntil: ((time: number) => Promise<number>) | null;
+  /** Whether so many rows that wait to be stored are to be stored now. */
+  isBatchFull(rows: number): boolean;
   /** Whether a long walk is to stop at its next checkpoint and go on in a later pass. */
   shouldPause(): boolean;
 };

@@ -80,10 +80,12 @@ function isHeadPassed(memory: ListMemory, page: number, barrenPages: number): bo
   );
 }
 
-/** Pages that the rows come since the counts last agreed would fill if all stood at the start. */
+/** Pages that the rows come since the counts last agreed, or the walk began, would fill if all stood at the start. */
 function newPages(memory: ListMemory): number {
   if (memory.listOrder !== 'newest-first') return 1;
-  return pagesFor((memory.serviceTotal ?? 0) - memory.checkpoint.settledTotal, memory);
+  const { walk, settledTotal } = memory.checkpoint;
+  const known = walk === null ? settledTotal : (walk.startTotal ?? 0);
+  return pagesFor((memory.serviceTotal ?? 0) - known, memory);
 }
 
 /** The same disagreement as at the end of the last pass: there is nothing new to look for. */

@@ -19,7 +19,12 @@ import {
   newCheckpoint,
   type PageFacts,
 } from './list-memory.ts';
-import { createPageReader, type ListedPage, type ListSource } from './list-pages.ts';
+import {
+  createPageReader,
+  type ListedPage,
+  type ListSource,
+  type PageReader,
+} from './list-pages.ts';
 import type { ListPort } from './list-port.ts';
 import { type ListVerdict, readList } from './read-list.ts';
 import { emptyReport, type PassReport, type Progress, type SyncTools } from './sync-tools.ts';
@@ -51,6 +56,10 @@ export type StreamPass = {
 /** With the proof off, a walk over everything is tried again at most so often. */
 const repeatWalkMs = 3_600_000;
 const leasePollMs = 500;
+/** Rows that one transaction stores: near the best of what PostgreSQL does with unnested batches. */
+const batchRows = 1_000;
+/** A slow service's rows do not wait longer, and the lease is kept alive by storing them. */
+const batchMs = 5_000;
 
 /**
  * One pass over one stream. Undefined when another process has it and the pass was not to wait.
@@ -71,8 +80,7 @@ export async function syncStream<T>(
     signal: pass.signal,
   });
   const report = emptyReport();
-  const read = (page: number, upTo: number, isFresh = false) => reader.read(page, upTo, isFresh);
-  const port = createPort(tools, stream, pass, { read, askSize: reader.askSize }, report);
+  const port = createPort(tools, stream, pass, reader, report);
   try {
     const mayWalk = pass.mayRepeatWalk || (await isWalkAllowed(db, stream.name, memory));
     const verdict = await readList(port, memory, mayWalk);
@@ -90,17 +98,24 @@ function createPort<T>(
   tools: SyncTools,
   stream: Stream<T>,
   pass: StreamPass,
-  pages: { read: ListPort['read']; askSize(): number },
+  pages: PageReader<T>,
   report: PassReport,
 ): ListPort {
   const { ledger } = tools;
   const pauseAt =
     pass.sliceMs === null ? Number.POSITIVE_INFINITY : performance.now() + pass.sliceMs;
   let walks = -1;
+  let storedAt = performance.now();
+  const isSliceOver = () => performance.now() > pauseAt;
+  const isPauseDue = () => isSliceOver() && pages.aheadCount() === 0;
   return {
-    read: pages.read,
+    // Once the slice is over nothing more is fetched ahead: no answer is thrown away at the pause.
+    read: (page, upTo, isFresh = false) =>
+      pages.read(page, isSliceOver() ? Math.min(page, upTo) : upTo, isFresh),
     countUntil: stream.hasRanks ? (time) => countUntil(ledger.db, stream.name, time) : null,
-    shouldPause: () => performance.now() > pauseAt,
+    isBatchFull: (rows) =>
+      rows >= batchRows || performance.now() > storedAt + batchMs || isPauseDue(),
+    shouldPause: isPauseDue,
     async store(facts, memory) {
       pass.signal.throwIfAborted();
       memory.checkpoint.askSize = pages.askSize();
@@ -114,6 +129,7 @@ function createPort<T>(
           hasWalked,
         }),
       );
+      storedAt = performance.now();
       report.rowsSeen += rows.length;
       report.rowsInserted += stored.inserted;
       report.rowsUpdated += stored.updated;

@@ -21,8 +21,6 @@ import {
 } from './list-memory.ts';
 import type { ListReader } from './list-port.ts';
 
-/** Rows that one transaction stores: near the best of what PostgreSQL does with unnested batches. */
-const batchRows = 1_000;
 /** A list that loses rows, or changes its page size, all the time must not hold a walk for ever. */
 const rewindsMax = 10;
 /** One page shown twice may be chance where totals lag; twice in a row is a service that ignores the page number. */
@@ -112,7 +110,7 @@ export async function walkList(reader: ListReader, isSequential: boolean): Promi
   for (;;) {
     const isEnd = (await takePage(reader, walk, cursor)) === 'end';
     if (isEnd) finish(memory, walk);
-    if (!isEnd && rowsIn(cursor.batch) < batchRows) continue;
+    if (!isEnd && !reader.port.isBatchFull(rowsIn(cursor.batch))) continue;
     await reader.store(cursor.batch.splice(0));
     const isPaused = !isEnd && reader.port.shouldPause();
     if (isEnd || isPaused)

@@ -178,6 +178,7 @@ export class ListModel {
       },
       countUntil: async (time) =>
         this.rows.filter((row) => row.time <= time && this.ledger.has(row.key)).length,
+      isBatchFull: (rows) => rows >= 40,
       shouldPause: () => false,
     };
   }

@@ -1,6 +1,8 @@
-import { expect, test } from 'vitest';
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, test } from 'vitest';
 import { rowsOfLedger, rowsOfService } from '../support/compare-rows.ts';
 import { startProgram } from '../support/run-cli.ts';
+import { startRedis } from '../support/start-redis.ts';
 import { until } from '../support/until.ts';
 import { withService } from './with-service.ts';
 
@@ -93,3 +95,35 @@ test('a daemon killed outright leaves nothing that another one does not finish',
   second.process.kill('SIGTERM');
   expect((await second.ended).code).toBe(0);
 }, 120_000);
+
+test('on Redis the daemon works the same, and a flushed Redis costs it nothing but a moment', async (context) => {
+  const redis = await startRedis();
+  if (!redis) return context.skip('no Redis at hand');
+  onTestFinished(() => redis.close());
+  const { sandbox, env, query } = await withService({ transactions: 300 });
+  const daemon = startProgram(['start'], {
+    ...env,
+    REDIS_URL: redis.url,
+    SYNC_TRANSACTIONS_EVERY: '1s',
+    SYNC_DETAILS_EVERY: '1s',
+  });
+  const isInStep = async () => {
+    const [row] = await query(
+      'select count(*) filter (where next_check_at is null)::int as done from ledger.transactions',
+    );
+    return Number(row?.['done']) === sandbox.world.transactions().length;
+  };
+  await until(isInStep);
+  if (redis.isPrivate) await flush(redis.url);
+  sandbox.world.addTransactions(5, { type: 'deposit' });
+  await until(isInStep, 60_000);
+  expect(await rowsOfLedger(query)).toEqual(rowsOfService(sandbox));
+  daemon.process.kill('SIGTERM');
+  expect((await daemon.ended).code).toBe(0);
+}, 90_000);
+
+async function flush(url: string): Promise<void> {
+  const client = new Redis(url);
+  await client.flushall();
+  client.disconnect();
+}
