@@ -1,3 +1,4 @@
+import { fillPoolsJob } from './fill-pools.job.ts';
 import type { JobDefinition } from './job-definition.ts';
 import { syncAddressesJob } from './sync-addresses.job.ts';
 import { syncBalancesJob } from './sync-balances.job.ts';
@@ -12,4 +13,5 @@ export const allJobs: JobDefinition[] = [
   syncBalancesJob,
   syncCoinsJob,
   syncAddressesJob,
+  fillPoolsJob,
 ];

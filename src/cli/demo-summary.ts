@@ -23,6 +23,12 @@ export function demoSummary(
       ({ symbol, chain, balance, frozen }) => `    ${balanceLine(symbol, chain, balance, frozen)}`,
     ),
     '',
+    '  Deposit addresses ready to be handed out',
+    ...status.pools.map(
+      ({ slip44, available, target, daysLeft }) =>
+        `    chain ${String(slip44).padEnd(5)} ${count(available)} of ${count(target)}, ${daysLeft === null ? 'none taken yet' : `for ${daysLeft} days at the present use`}`,
+    ),
+    '',
     '  Look for yourself',
     `    psql "${run.connectionString}"`,
     '',

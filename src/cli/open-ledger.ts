@@ -2,6 +2,7 @@ import { openEmbeddedPostgres } from '../embedded/embedded-postgres.ts';
 import { connectLedger, type Ledger, reachLedger } from '../ledger/connect-ledger.ts';
 import { judgeByStates } from '../ledger/final-states.ts';
 import { migrateLedger } from '../ledger/migrate-ledger.ts';
+import { mirrorPools } from '../ledger/pool-store.ts';
 import { migrateQueue } from '../queue/migrate-queue.ts';
 import type { QueueAddress } from '../queue/queue-backend.ts';
 import type { CommandContext } from './command-context.ts';
@@ -37,14 +38,24 @@ export async function openLedger({
   }
 }
 
-/** As `openLedger`, with the schema brought up to date and the rows judged by the states of the settings. */
+/** As `openLedger`, with the schema brought up to date, and rows and pools following the settings. */
 export async function openMigratedLedger(context: CommandContext): Promise<OpenedLedger> {
   const opened = await openLedger(context);
   await migrate(opened, context);
   const turned = await judgeByStates(opened.ledger, context.settings.states);
   if (turned > 0)
     context.log.info({ rows: turned }, 'rows judged again by the states of the settings');
+  await followPools(opened, context);
   return opened;
+}
+
+/** A process that is told of no pools leaves alone those that others fill. */
+export async function followPools(
+  { ledger }: OpenedLedger,
+  { settings }: CommandContext,
+): Promise<void> {
+  const { chains } = settings.pools;
+  if (chains.length > 0) await mirrorPools(ledger, chains);
 }
 
 /** Migrates the ledger's schema and, where the queue lives in PostgreSQL, the queue's. */

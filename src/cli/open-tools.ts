@@ -65,6 +65,7 @@ export async function openTools(
       listOrder: order === 'auto' ? null : order,
       concurrency: service.concurrency,
       chains: settings.pools.chains.map(({ slip44 }) => slip44),
+      pools: settings.pools,
     },
     ...(observers.onRun ? { onRun: observers.onRun } : {}),
   };

@@ -1,7 +1,14 @@
 import { styleText } from 'node:util';
 import { listProblems } from '../http/status-problems.ts';
 import type { StatusReport } from '../http/status-report.ts';
-import { agoWords, countWords, proofWords, secondsBetween } from '../http/status-words.ts';
+import {
+  agoWords,
+  countWords,
+  daysWords,
+  proofWords,
+  secondsBetween,
+  unexpectedWords,
+} from '../http/status-words.ts';
 import { printableText } from '../service/printable-text.ts';
 
 const widthMax = 100;
@@ -64,15 +71,18 @@ function transactionLines({ transactions, rejects }: StatusReport): string[] {
   return [`  ${counts.join(' · ')}`];
 }
 
-function poolLines({ pools }: StatusReport, paint: Paint): string[] {
+function poolLines({ pools, unexpectedDeposits }: StatusReport, paint: Paint): string[] {
   const names = columnOf(pools.map(({ slip44 }) => `chain ${slip44}`));
-  return pools.map(({ available, threshold, target }, index) => {
+  const lines = pools.map(({ available, threshold, target, daysLeft }, index) => {
     const filled = Math.round(Math.min(1, available / target) * barWidth);
     const bar = paint(available < threshold ? 'red' : 'green', '█'.repeat(filled));
     const rest = paint('dim', '░'.repeat(barWidth - filled));
     const counts = `${countWords(available)} of ${countWords(target)} · refilled below ${countWords(threshold)}`;
-    return `  ${names[index]}  ${bar}${rest}  ${counts}`;
+    const days = daysLeft === null ? '' : ` · ${daysWords(daysLeft)}`;
+    return `  ${names[index]}  ${bar}${rest}  ${counts}${days}`;
   });
+  const unexpected = pools.length > 0 ? unexpectedWords(unexpectedDeposits) : null;
+  return unexpected === null ? lines : [...lines, `  ${unexpected}`];
 }
 
 function balanceLines({ balances }: StatusReport): string[] {

@@ -16,6 +16,7 @@ export async function runProgram(argv: string[]): Promise<number> {
     .exitOverride()
     .showHelpAfterError('(add --help for the options)');
   addLedgerCommands(program, async (work) => end(await runCommand(work)));
+  addPoolCommands(program, async (work) => end(await runCommand(work)));
   addDemoCommand(program, end);
   addSandboxCommand(program, async (work) => end(await runCommand(work)));
   try {
@@ -55,7 +56,10 @@ function addLedgerCommands(program: Command, run: Run): void {
     });
   program
     .command('sync')
-    .argument('[parts...]', 'transactions, details, balances, coins, addresses (default: all)')
+    .argument(
+      '[parts...]',
+      'transactions, details, balances, coins, addresses, pools (default: all)',
+    )
     .description('one pass over what is new, then exits')
     .action(async (parts: string[]) => {
       const { sync } = await import('./commands/sync.ts');
@@ -72,7 +76,50 @@ function addLedgerCommands(program: Command, run: Run): void {
   program
     .command('migrate')
     .description('brings the schema up to date')
-    .action(async () => run((await import('./commands/migrate.ts')).migrateCommand));
+    .option('--reader <role>', 'let this role read all tables and views of the schema ledger')
+    .option('--issuer <role>', 'let this role call ledger.take_address, and nothing else')
+    .action(async (options) => {
+      const { migrateCommand } = await import('./commands/migrate.ts');
+      await run((context) => migrateCommand(context, options));
+    });
+}
+
+function addPoolCommands(program: Command, run: Run): void {
+  const pool = program.command('pool').description('the address pools: look, take, adopt, refill');
+  const commands = () => import('./commands/pool.ts');
+  pool
+    .command('list')
+    .description('the level of every pool, and how long it will last')
+    .option('--json', 'one JSON document on stdout')
+    .action(async (options) => {
+      const { poolList } = await commands();
+      await run((context) => poolList(context, options));
+    });
+  pool
+    .command('take')
+    .argument('<slip44>', 'code of the chain', chainCode)
+    .description('hands out one address and prints it')
+    .option('--reference <text>', 'whom it is for: the same reference gets the same address again')
+    .action(async (slip44: number, options) => {
+      const { poolTake } = await commands();
+      await run((context) => poolTake(context, slip44, options));
+    });
+  pool
+    .command('adopt')
+    .argument('<slip44>', 'code of the chain', chainCode)
+    .description('makes available what the service listed although nobody here asked for it')
+    .action(async (slip44: number) => {
+      const { poolAdopt } = await commands();
+      await run((context) => poolAdopt(context, slip44));
+    });
+  pool
+    .command('refill')
+    .argument('[slip44]', 'code of the chain (default: every configured pool)', chainCode)
+    .description('fills the pools to their targets now')
+    .action(async (slip44: number | undefined) => {
+      const { poolRefill } = await commands();
+      await run((context) => poolRefill(context, slip44));
+    });
 }
 
 function addDemoCommand(program: Command, end: (code: number) => void): void {
@@ -135,6 +182,13 @@ function addSandboxCommand(program: Command, run: Run): void {
 function integer(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('a whole number is expected');
   return Number(text);
+}
+
+/** As the registered codes are: below 2 to the power of 31. */
+function chainCode(text: string): number {
+  const code = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(code < 2 ** 31)) throw new InvalidArgumentError('the slip44 code of a chain is expected');
+  return code;
 }
 
 function decimal(text: string): number {

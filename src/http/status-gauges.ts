@@ -60,6 +60,22 @@ export const statusGauges: StatusGauge[] = [
       pools.map((pool) => ({ labels: { slip44: String(pool.slip44) }, value: pool.available })),
   },
   {
+    name: 'wallet_ledger_pool_days_left',
+    help: 'Days the available addresses last at the pace of the last 7 days; absent when none was handed out',
+    labelNames: ['slip44'],
+    samples: ({ pools }) =>
+      pools.flatMap(({ slip44, daysLeft }) =>
+        daysLeft === null ? [] : [{ labels: { slip44: String(slip44) }, value: daysLeft }],
+      ),
+  },
+  {
+    name: 'wallet_ledger_unexpected_deposits',
+    help: 'Deposits of the last 7 days to addresses that were neither generated nor handed out here',
+    labelNames: ['kind'],
+    samples: ({ unexpectedDeposits }) =>
+      Object.entries(unexpectedDeposits).map(([kind, value]) => ({ labels: { kind }, value })),
+  },
+  {
     name: 'wallet_ledger_queue_jobs',
     help: 'Job runs in the queue: due, at work, and failed within the hour',
     labelNames: ['state'],

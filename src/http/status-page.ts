@@ -1,10 +1,17 @@
 import { html } from 'hono/html';
-import type { BalanceStatus, PoolStatus, StreamStatus } from '../ledger/read-status.ts';
+import type { BalanceStatus, StreamStatus } from '../ledger/read-status.ts';
 import { drawBalance, drawingSize } from './draw-balance.ts';
 import { foreign, type Html, renderPage } from './page-frame.ts';
 import { listProblems, type Problem } from './status-problems.ts';
 import type { StatusReport } from './status-report.ts';
-import { agoWords, countWords, proofWords, secondsBetween } from './status-words.ts';
+import {
+  agoWords,
+  countWords,
+  daysWords,
+  proofWords,
+  secondsBetween,
+  unexpectedWords,
+} from './status-words.ts';
 
 /** The status as one page: complete without script, with nothing to load, every foreign text escaped. */
 export function renderStatus(report: StatusReport): Html {
@@ -19,7 +26,7 @@ export function renderStatus(report: StatusReport): Html {
     title: `wallet-ledger: ${problems.length === 0 ? 'all is well' : attention}`,
     header: html`${verdict}<p class="soft">as of <time datetime="${report.readAt}">${dateWords(report.readAt)}</time></p>`,
     main: html`${problemSection(problems)}${streamSection(report.streams)}${transactionSection(report)}
-${balanceSection(report)}${poolSection(report.pools)}${runSection(report)}${errorSection(report)}`,
+${balanceSection(report)}${poolSection(report)}${runSection(report)}${errorSection(report)}`,
   });
 }
 
@@ -101,19 +108,21 @@ function balanceCurve({ history }: BalanceStatus, readAt: string): Html | string
 height="${height}" viewBox="-1 -1 ${width + 2} ${height + 2}"><polyline class="curve" points="${points}"/></svg>`;
 }
 
-function poolSection(pools: PoolStatus[]): Html | string {
+function poolSection({ pools, unexpectedDeposits }: StatusReport): Html | string {
   if (pools.length === 0) return '';
-  const items = pools.map(({ slip44, available, threshold, target }) => {
+  const unexpected = unexpectedWords(unexpectedDeposits);
+  const items = pools.map(({ slip44, available, threshold, target, daysLeft }) => {
     const percent = (count: number) => Math.min(100, (count / target) * 100);
     return html`<li class="${available < threshold ? 'low' : ''}">
 <h3>Chain ${slip44}</h3>
-<p>${countWords(available)} of ${countWords(target)} addresses available · refilled below ${countWords(threshold)}</p>
+<p>${countWords(available)} of ${countWords(target)} addresses available · refilled below ${countWords(threshold)}${daysLeft === null ? '' : ` · ${daysWords(daysLeft)}`}</p>
 <svg aria-hidden="true" width="320" height="10" viewBox="0 0 100 4" preserveAspectRatio="none">
 <rect class="track" width="100" height="4"/><rect class="level" width="${percent(available)}" height="4"/>
 <rect class="mark" x="${percent(threshold) - 0.3}" width="0.6" height="4"/></svg>
 </li>`;
   });
-  return section('pools', 'Address pools', html`<ul>${items}</ul>`);
+  const note = unexpected === null ? '' : html`<p class="soft">${unexpected}</p>`;
+  return section('pools', 'Address pools', html`<ul>${items}</ul>${note}`);
 }
 
 function runSection({ lastRuns, readAt }: StatusReport): Html {

@@ -69,11 +69,18 @@ function rejectProblems(rejects: number): Problem[] {
   return [{ what, cure }];
 }
 
-function poolProblems({ slip44, available, threshold }: PoolStatus): Problem[] {
-  if (available >= threshold) return [];
+function poolProblems({ slip44, available, threshold, target, lastError }: PoolStatus): Problem[] {
+  const pool = `the address pool of chain ${slip44}`;
   const left = available === 0 ? 'is empty' : `is down to ${countWords(available)} addresses`;
+  if (lastError !== null && available < target) {
+    const state = available < threshold ? ` ${left}, and` : '';
+    const cure =
+      'check rights and limits at the service, and POOL_MAX_PER_DAY; it is tried again by itself';
+    return [{ what: `${pool}${state} could not be filled: ${lastError}`, cure }];
+  }
+  if (available >= threshold) return [];
   const cure = `run \`wallet-ledger pool refill ${slip44}\`, or let \`wallet-ledger start\` fill it`;
-  return [{ what: `the address pool of chain ${slip44} ${left}`, cure }];
+  return [{ what: `${pool} ${left}`, cure }];
 }
 
 function queueProblems(queue: StatusReport['queue']): Problem[] {

@@ -1,4 +1,4 @@
-import type { StreamStatus } from '../ledger/read-status.ts';
+import type { StreamStatus, UnexpectedDeposits } from '../ledger/read-status.ts';
 
 /** 5012 → `5,012`. */
 export function countWords(count: number): string {
@@ -29,6 +29,18 @@ export function agoWords(seconds: number | null): string {
   if (seconds < 7_200) return `${Math.floor(seconds / 60)} min ago`;
   if (seconds < 172_800) return `${Math.floor(seconds / 3_600)} h ago`;
   return `${countWords(Math.floor(seconds / 86_400))} days ago`;
+}
+
+/** 16.25 → `lasts 16.3 days`, at the pace of the last week. */
+export function daysWords(days: number): string {
+  return `lasts ${days.toLocaleString('en-US', { maximumFractionDigits: 1 })} days`;
+}
+
+/** `deposits in 7 days to addresses not generated or handed out here: 2 foreign, 1 unknown`; null when there are none. */
+export function unexpectedWords({ foreign, unknown }: UnexpectedDeposits): string | null {
+  if (foreign + unknown === 0) return null;
+  const counts = `${countWords(foreign)} foreign, ${countWords(unknown)} unknown`;
+  return `deposits in 7 days to addresses not generated or handed out here: ${counts}`;
 }
 
 /** From one ISO time to a later one. */

@@ -9,6 +9,8 @@ import { isConflict, isUnreachable } from './postgres-codes.ts';
 /** What statements run on: the pool, or the connection of an open transaction. */
 export type LedgerDb = NodePgDatabase;
 
+export type Presence = { name: string; isHeld(): boolean; end(): Promise<void> };
+
 export type Ledger = {
   /** Names this process among all that use the database: its connections carry it. */
   instance: string;
@@ -16,6 +18,8 @@ export type Ledger = {
   pool: pg.Pool;
   /** Runs `work` in one transaction; run again from the start when it lost against another one (up to 5 times). */
   transaction<T>(work: (db: LedgerDb) => Promise<T>): Promise<T>;
+  /** Opens a connection that carries this name: as long as it is held, other processes see that this one lives. */
+  announce(name: string): Promise<Presence>;
   close(): Promise<void>;
 };
 
@@ -78,6 +82,17 @@ export function connectLedger(options: {
           log.info({ run }, 'transaction lost against another one, running it again');
         }
       }
+    },
+    async announce(name) {
+      const { connectionString } = options;
+      const client = new pg.Client({ connectionString, application_name: name, keepAlive: true });
+      let isHeld = true;
+      client.on('error', () => undefined);
+      client.on('end', () => {
+        isHeld = false;
+      });
+      await client.connect();
+      return { name, isHeld: () => isHeld, end: () => client.end() };
     },
     close: () => pool.end(),
   };

@@ -3,6 +3,8 @@ const sqlState = {
   serializationFailure: '40001',
   deadlockDetected: '40P01',
   lockNotAvailable: '55P03',
+  insufficientPrivilege: '42501',
+  reservedName: '42939',
 } as const;
 
 /** The SQLSTATE of a failure, looked up through Drizzle's wrapper; undefined when PostgreSQL did not speak. */
@@ -23,6 +25,16 @@ export function isDataError(error: unknown): boolean {
 export function isConflict(error: unknown): boolean {
   const code = sqlStateOf(error);
   return code === sqlState.serializationFailure || code === sqlState.deadlockDetected;
+}
+
+/** Whether the role of the connection lacks a right. */
+export function isForbidden(error: unknown): boolean {
+  return sqlStateOf(error) === sqlState.insufficientPrivilege;
+}
+
+/** Whether a name is one that PostgreSQL keeps for itself. */
+export function isReservedName(error: unknown): boolean {
+  return sqlStateOf(error) === sqlState.reservedName;
 }
 
 /** Node's codes for a connection that could not be made or broke. */

@@ -19,7 +19,18 @@ export type StreamStatus = {
   lastError: string | null;
 };
 
-export type PoolStatus = PoolTarget & { available: number };
+/** `daysLeft`: at the pace of the last 7 days; null when no address was handed out. `lastError`: of filling it. */
+export type PoolStatus = PoolTarget & {
+  available: number;
+  daysLeft: number | null;
+  lastError: string | null;
+};
+
+/**
+ * Deposits of the last 7 days to addresses that were neither generated nor handed out by this program: `foreign` ones
+ * of the service's lists, and such that no list read so far has.
+ */
+export type UnexpectedDeposits = { foreign: number; unknown: number };
 
 /** `balance` and `frozen` with the service's own digits; `history`: up to 30 latest changes, oldest first. */
 export type BalanceStatus = {
@@ -55,6 +66,7 @@ export type LedgerStatus = {
   rejects: number;
   /** One per configured pool, in the order of the setting. */
   pools: PoolStatus[];
+  unexpectedDeposits: UnexpectedDeposits;
   balances: BalanceStatus[];
   /** The latest run of each job. */
   lastRuns: RunStatus[];
@@ -87,7 +99,8 @@ select to_char(now() at time zone 'UTC', ${iso}) as "readAt",
        unfinished.incomplete,
        unfinished.not_final as "notFinal",
        (select count(*)::float8 from ledger.rejects where resolved_at is null) as rejects,
-       (${availableAddresses}) as available,
+       (${poolLevels}) as levels,
+       (${unexpectedDeposits}) as "unexpectedDeposits",
        (${balances}) as balances,
        (${lastRuns}) as "lastRuns",
        (${lastErrors}) as "lastErrors"
@@ -108,19 +121,21 @@ type StatusRow = Omit<LedgerStatus, 'transactions' | 'pools'> & {
   total: number;
   incomplete: number;
   notFinal: number;
-  available: Record<string, number>;
+  levels: Record<string, Pick<PoolStatus, 'available' | 'daysLeft' | 'lastError'>>;
 };
 
 function rowToStatus(row: StatusRow, pools: readonly PoolTarget[]): LedgerStatus {
-  const { total, incomplete, notFinal, available, ...rest } = row;
+  const { total, incomplete, notFinal, levels, ...rest } = row;
   return {
     ...rest,
     transactions: { total, incomplete, final: total - notFinal },
     pools: pools.map(({ slip44, threshold, target }) => ({
       slip44,
-      available: available[slip44] ?? 0,
+      available: levels[slip44]?.available ?? 0,
       threshold,
       target,
+      daysLeft: levels[slip44]?.daysLeft ?? null,
+      lastError: levels[slip44]?.lastError ?? null,
     })),
   };
 }
@@ -133,9 +148,23 @@ const streams = sql`
                  last_error as "lastError"
             from ledger.streams) as s`;
 
-const availableAddresses = sql`
-  select coalesce(json_object_agg(a.slip44, a.available), '{}')
-    from (select slip44, count(*) as available from ledger.addresses where status = 'available' group by slip44) as a`;
+const poolLevels = sql`
+  select coalesce(json_object_agg(l.slip44, json_build_object('available', l.available, 'daysLeft', l.days_left,
+                                                              'lastError', p.last_error)), '{}')
+    from ledger.pool_levels l left join ledger.pools p on p.slip44 = l.slip44`;
+
+const unexpectedDeposits = sql`
+  select json_build_object('foreign', coalesce(sum(d.deposits) filter (where k.is_foreign), 0),
+                           'unknown', coalesce(sum(d.deposits) filter (where k.is_foreign is null), 0))
+    from (select lower(to_address) as address, count(*) as deposits
+            from ledger.transactions
+           where stream = 'deposit' and is_listed and to_address is not null
+             and occurred_at > now() - interval '7 days'
+           group by lower(to_address)) as d
+   cross join lateral (
+     select bool_and(a.status = 'foreign'
+                  or a.status = 'used' and a.generated_by is null and a.assigned_at is null) as is_foreign
+       from ledger.addresses a where lower(a.address) = d.address) as k`;
 
 const balances = sql`
   select coalesce(json_agg(b order by b.symbol, b.chain), '[]')

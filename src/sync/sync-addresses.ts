@@ -1,5 +1,6 @@
 import type { AddressRecord } from '../kernel/wallet-records.ts';
 import { storeListedAddresses } from '../ledger/address-store.ts';
+import type { ListVerdict } from './read-list.ts';
 import { type Stream, type StreamPass, syncStream } from './sync-stream.ts';
 import { emptyReport, type PassReport, type SyncTools } from './sync-tools.ts';
 
@@ -7,13 +8,22 @@ import { emptyReport, type PassReport, type SyncTools } from './sync-tools.ts';
 export async function syncAddresses(tools: SyncTools, pass: StreamPass): Promise<PassReport> {
   const report = emptyReport();
   for (const slip44 of tools.settings.chains) {
-    const one = await syncStream(tools, addressStream(tools, slip44), pass);
+    const one = await syncAddressList(tools, slip44, pass);
     if (!one) continue;
     report.rowsSeen += one.rowsSeen;
     report.rowsInserted += one.rowsInserted;
     report.isComplete &&= one.isComplete;
   }
   return report;
+}
+
+/** One pass over one chain's list; undefined when another process has it and the pass was not to wait. */
+export function syncAddressList(
+  tools: SyncTools,
+  slip44: number,
+  pass: StreamPass,
+): Promise<(PassReport & ListVerdict) | undefined> {
+  return syncStream(tools, addressStream(tools, slip44), pass);
 }
 
 function addressStreamName(slip44: number): string {

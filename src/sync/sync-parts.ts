@@ -1,3 +1,4 @@
+import { fillPools } from './fill-pools.ts';
 import { runPart } from './run-part.ts';
 import { syncAddresses } from './sync-addresses.ts';
 import { syncBalances } from './sync-balances.ts';
@@ -16,6 +17,7 @@ export const syncParts = {
   balances: (tools, pass) => syncBalances(tools, pass.signal),
   coins: (tools, pass) => syncCoins(tools, pass.signal),
   addresses: (tools, pass) => syncAddresses(tools, pass),
+  pools: (tools, pass) => fillPools(tools, { signal: pass.signal, whenBusy: 'wait' }),
 } as const satisfies Record<string, Part>;
 
 export type PartName = keyof typeof syncParts;

@@ -23,6 +23,8 @@ export type SyncSettings = {
   concurrency: number;
   /** slip44 codes of the chains whose addresses are kept. */
   chains: number[];
+  /** How address requests are bounded, and how long after a lost answer its list is believed. */
+  pools: { settleMs: number; maxPerDay: number };
 };
 
 /** What a pass did, for `sync_runs`, progress and exit codes. */

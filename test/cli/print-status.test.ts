@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import { printStatus } from '../../src/cli/print-status.ts';
-import { sampleReport, sampleStream } from '../http/sample-report.ts';
+import { samplePool, sampleReport, sampleStream } from '../http/sample-report.ts';
 
 const escapeCode = '\u001b';
 
@@ -15,6 +15,27 @@ test('the picture tells the proof, the pools and the queue', () => {
   expect(text).toContain(`chain 60  ${'█'.repeat(19)}${'░'.repeat(5)}  80 of 100`);
   expect(text).toContain('postgres · 1 due · 2 at work · 0 failed');
   expect(text).not.toContain('Needs attention');
+});
+
+test('a pool tells how long it lasts and why it is not filled, and deposits nobody expected are counted', () => {
+  const text = printStatus(
+    sampleReport({
+      pools: [
+        samplePool({ daysLeft: 16.25, lastError: 'code 1003: \u001b[31mlimit reached' }),
+        samplePool({ slip44: 195, available: 3, lastError: 'HTTP 403' }),
+        samplePool({ slip44: 0, available: 100, lastError: 'long settled' }),
+      ],
+      unexpectedDeposits: { foreign: 3, unknown: 1_000 },
+    }),
+    { useColor: false },
+  );
+  expect(text).toMatch(/chain 60 .* 80 of 100 · refilled below 50 · lasts 16\.3 days/);
+  expect(text).toContain('3 foreign, 1,000 unknown');
+  expect(text).toContain('✗ the address pool of chain 60 could not be filled: code 1003:');
+  expect(text).toContain('chain 195 is down to 3 addresses, and could not be filled: HTTP 403');
+  expect(text.match(/→ check rights and limits at the service/g)).toHaveLength(2);
+  expect(text).not.toContain(escapeCode);
+  expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
 });
 
 test('colour is a matter of the caller alone', () => {
@@ -35,7 +56,7 @@ test('every problem is named, with what to do', () => {
         sampleStream({ name: 'addresses:0', isComplete: false, lastError: 'HTTP 500' }),
       ],
       rejects: 1,
-      pools: [{ slip44: 60, available: 0, threshold: 50, target: 100 }],
+      pools: [samplePool({ available: 0 })],
       lastRuns: sampleReport().lastRuns.map((run) => ({
         ...run,
         outcome: 'failed',

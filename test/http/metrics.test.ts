@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { sampleReport, sampleStream } from './sample-report.ts';
+import { samplePool, sampleReport, sampleStream } from './sample-report.ts';
 import { type HttpHarness, openHttp } from './with-http.ts';
 
 let http: HttpHarness | undefined;
@@ -41,6 +41,8 @@ test('requests, rows and the status are told by their names', async () => {
           }),
         ],
         rejects: 4,
+        pools: [samplePool({ daysLeft: 2.5 }), samplePool({ slip44: 195 })],
+        unexpectedDeposits: { foreign: 3, unknown: 5 },
       }),
   });
   const { onAttempt, onRun } = http.metrics;
@@ -63,6 +65,9 @@ test('requests, rows and the status are told by their names', async () => {
     wallet_ledger_incomplete_transactions: 3,
     wallet_ledger_rejects_open: 4,
     'wallet_ledger_pool_available{slip44="60"}': 80,
+    'wallet_ledger_pool_days_left{slip44="60"}': 2.5,
+    'wallet_ledger_unexpected_deposits{kind="foreign"}': 3,
+    'wallet_ledger_unexpected_deposits{kind="unknown"}': 5,
     'wallet_ledger_queue_jobs{state="waiting"}': 1,
     'wallet_ledger_queue_jobs{state="active"}': 2,
     'wallet_ledger_queue_jobs{state="failed"}': 0,
@@ -71,6 +76,7 @@ test('requests, rows and the status are told by their names', async () => {
   for (const [name, value] of Object.entries(expected))
     expect([name, samples.get(name)]).toEqual([name, value]);
   expect(samples.has('wallet_ledger_stream_lag_seconds{stream="addresses:60"}')).toBe(false);
+  expect(samples.has('wallet_ledger_pool_days_left{slip44="195"}')).toBe(false);
   expect(types.get('wallet_ledger_service_request_seconds')).toBe('histogram');
   expect(types.has('process_cpu_seconds_total')).toBe(true);
 });

@@ -1,5 +1,5 @@
 import type { StatusReport } from '../../src/http/status-report.ts';
-import type { StreamStatus } from '../../src/ledger/read-status.ts';
+import type { PoolStatus, StreamStatus } from '../../src/ledger/read-status.ts';
 
 export function sampleStream(changes: Partial<StreamStatus> = {}): StreamStatus {
   return {
@@ -15,6 +15,11 @@ export function sampleStream(changes: Partial<StreamStatus> = {}): StreamStatus 
   };
 }
 
+export function samplePool(changes: Partial<PoolStatus> = {}): PoolStatus {
+  const level = { available: 80, daysLeft: null, lastError: null };
+  return { slip44: 60, threshold: 50, target: 100, ...level, ...changes };
+}
+
 /** A report without problems. */
 export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport {
   return {
@@ -22,7 +27,8 @@ export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport 
     streams: [sampleStream(), sampleStream({ name: 'withdraw' })],
     transactions: { total: 10_024, incomplete: 3, final: 10_021 },
     rejects: 0,
-    pools: [{ slip44: 60, available: 80, threshold: 50, target: 100 }],
+    pools: [samplePool()],
+    unexpectedDeposits: { foreign: 0, unknown: 0 },
     balances: [
       {
         symbol: 'BTC',

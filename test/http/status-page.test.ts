@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { renderStatus } from '../../src/http/status-page.ts';
 import type { StatusReport } from '../../src/http/status-report.ts';
-import { sampleReport, sampleStream } from './sample-report.ts';
+import { samplePool, sampleReport, sampleStream } from './sample-report.ts';
 import { openHttp } from './with-http.ts';
 
 async function pageOf(report: StatusReport): Promise<string> {
@@ -20,13 +20,16 @@ test('what is wrong comes with what to do', async () => {
   const page = await pageOf(
     sampleReport({
       streams: [sampleStream({ ledgerCount: 5_000, isComplete: false, lastError: 'HTTP 500' })],
-      pools: [{ slip44: 60, available: 10, threshold: 50, target: 100 }],
+      pools: [samplePool({ available: 10, daysLeft: 1.5 })],
+      unexpectedDeposits: { foreign: 2, unknown: 0 },
       rejects: 2,
     }),
   );
   expect(page).toContain('12 of 5,012 rows are missing');
   expect(page).toContain('deposit: HTTP 500');
   expect(page).toContain('wallet-ledger pool refill 60');
+  expect(page).toContain('lasts 1.5 days');
+  expect(page).toContain('2 foreign, 0 unknown');
   expect(page).toContain('ledger.rejects says why');
 });
 

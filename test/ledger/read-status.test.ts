@@ -42,7 +42,8 @@ test('an empty ledger has a status', async () => {
     streams: [],
     transactions: { total: 0, incomplete: 0, final: 0 },
     rejects: 0,
-    pools: pools.map((pool) => ({ ...pool, available: 0 })),
+    pools: pools.map((pool) => ({ ...pool, available: 0, daysLeft: null, lastError: null })),
+    unexpectedDeposits: { foreign: 0, unknown: 0 },
     balances: [],
     lastRuns: [],
     lastErrors: [],
@@ -94,7 +95,9 @@ test('status --json has the keys of the contract, and the digits of the service'
   expect(Object.keys(json).slice(0, keys.length)).toEqual(keys);
   const streamKeys = ['name', 'listOrder', 'pageSize', 'serviceTotal', 'ledgerCount', 'isComplete'];
   expect(Object.keys(json.streams[0])).toEqual([...streamKeys, 'lagSeconds', 'lastError']);
-  expect(Object.keys(json.pools[0])).toEqual(['slip44', 'available', 'threshold', 'target']);
+  expect(Object.keys(json.pools[0])).toEqual([
+    ...['slip44', 'available', 'threshold', 'target', 'daysLeft', 'lastError'],
+  ]);
   expect(json.balances[0].balance).toBe('12345678901234567890.10');
 });
 

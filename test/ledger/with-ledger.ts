@@ -48,7 +48,7 @@ export async function withLedger(options: { isMigrated?: boolean } = {}): Promis
     async clear() {
       await ledger.pool.query(
         ['transactions', 'transaction_changes', 'streams', 'final_states', 'addresses']
-          .concat('balances', 'balance_changes', 'coins', 'rejects')
+          .concat('balances', 'balance_changes', 'coins', 'rejects', 'pools', 'address_requests')
           .map((table) => `delete from ledger.${table}`)
           .join(';'),
       );

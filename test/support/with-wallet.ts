@@ -75,7 +75,14 @@ export async function openWallet(
     client,
     log: silent,
     clock: systemClock,
-    settings: { pageSize: 100, listOrder: null, concurrency: 8, chains: [], ...settings },
+    settings: {
+      pageSize: 100,
+      listOrder: null,
+      concurrency: 8,
+      chains: [],
+      pools: { settleMs: 0, maxPerDay: 10_000 },
+      ...settings,
+    },
   };
   return { ledger, tools };
 }

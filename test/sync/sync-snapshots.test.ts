@@ -20,7 +20,13 @@ const tools: SyncTools = {
   client,
   log: { debug: silent, info: silent, warn: silent, error: silent },
   clock: Date.now,
-  settings: { pageSize: 100, listOrder: null, concurrency: 4, chains: [] },
+  settings: {
+    pageSize: 100,
+    listOrder: null,
+    concurrency: 4,
+    chains: [],
+    pools: { settleMs: 0, maxPerDay: 0 },
+  },
 };
 const { signal } = new AbortController();
 

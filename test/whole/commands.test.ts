@@ -5,7 +5,16 @@ import { withService } from './with-service.ts';
 test('every command has its help and unknown ones are bad usage', async () => {
   const help = await runProgram(['--help']);
   expect(help.code).toBe(0);
-  for (const command of ['start', 'backfill', 'sync', 'status', 'migrate', 'sandbox', 'demo']) {
+  for (const command of [
+    'start',
+    'backfill',
+    'sync',
+    'status',
+    'pool',
+    'migrate',
+    'sandbox',
+    'demo',
+  ]) {
     expect(help.stdout).toContain(command);
     expect((await runProgram([command, '--help'])).code).toBe(0);
   }

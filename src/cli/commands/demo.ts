@@ -8,6 +8,7 @@ import type { Ledger } from '../../ledger/connect-ledger.ts';
 import { readStatus } from '../../ledger/read-status.ts';
 import { sandboxSettings } from '../../sandbox/sandbox-settings.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/start-sandbox.ts';
+import { fillPools } from '../../sync/fill-pools.ts';
 import { runBackfill } from '../../sync/run-backfill.ts';
 import type { PassReport } from '../../sync/sync-tools.ts';
 import { transactionStreams } from '../../sync/sync-transactions.ts';
@@ -20,6 +21,8 @@ import { startDaemon } from './start.ts';
 
 const demoTransactions = 6_000;
 const arrivalsPerSecond = 0.5;
+/** Two of the chains that the sandbox serves. */
+const demoPools = '60:50:100,195:20:50';
 /** Any constant serves: it keeps a second demo out of the first one's database. */
 const demoLock = 7_246_002;
 
@@ -46,6 +49,7 @@ async function demoSettings(sandbox: Sandbox): Promise<Environment> {
   return {
     ...sandboxSettings(sandbox),
     WALLET_MAX_RPS: 'off',
+    ADDRESS_POOLS: demoPools,
     DATABASE_URL: undefined,
     REDIS_URL: undefined,
     LEDGER_DATA_DIR: join(env['LEDGER_DATA_DIR'] ?? '.wallet-ledger', 'demo'),
@@ -74,11 +78,13 @@ async function runDemo(context: CommandContext, isOnce: boolean): Promise<number
       signal: shutdown.signal,
       onProgress: progress.onProgress,
     });
+    const pools = await fillPools(tools, { signal: shutdown.signal, whenBusy: 'wait' });
+    if (!pools.isComplete) incomplete.push('pools');
   } finally {
     progress.stop();
   }
   const seconds = (performance.now() - startedAt) / 1_000;
-  const status = await readStatus(ledger.db, []);
+  const status = await readStatus(ledger.db, context.settings.pools.chains);
   process.stdout.write(
     demoSummary(status, { connectionString, seconds, requests: tools.client.requests() }),
   );

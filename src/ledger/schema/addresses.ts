@@ -17,7 +17,12 @@ export const addresses = ledger.table(
   (table) => [
     primaryKey({ columns: [table.slip44, table.address] }),
     index('addresses_address').on(sql`lower(${table.address})`),
-    index('addresses_available').on(table.slip44).where(sql`${table.status} = 'available'`),
+    index('addresses_available')
+      .on(table.slip44, table.firstSeenAt, table.address)
+      .where(sql`${table.status} = 'available'`),
+    index('addresses_assigned_at')
+      .on(table.slip44, table.assignedAt)
+      .where(sql`${table.assignedAt} is not null`),
     uniqueIndex('addresses_assigned_to')
       .on(table.slip44, table.assignedTo)
       .where(sql`${table.assignedTo} is not null`),
@@ -36,6 +41,8 @@ export const addressRequests = ledger.table(
     finishedAt: instant('finished_at'),
     received: integer('received'),
     error: text('error'),
+    owner: text('owner'),
+    listReadAt: instant('list_read_at'),
   },
   (table) => [
     uniqueIndex('address_requests_open')

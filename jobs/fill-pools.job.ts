@@ -1,0 +1,10 @@
+import { fillPools } from '../src/sync/fill-pools.ts';
+import { runPart } from '../src/sync/run-part.ts';
+import type { JobDefinition } from './job-definition.ts';
+
+export const fillPoolsJob: JobDefinition = {
+  name: 'fill-pools',
+  everyMs: (schedule) => schedule.poolsEveryMs,
+  run: (tools, signal) =>
+    runPart(tools, 'pools', () => fillPools(tools, { signal, whenBusy: 'skip' })),
+};

@@ -1,0 +1,15 @@
+import { boolean, integer, text } from 'drizzle-orm/pg-core';
+import { instant, ledger } from './ledger-schema.ts';
+
+/** What ADDRESS_POOLS named last, and how filling each pool goes. */
+export const pools = ledger.table('pools', {
+  slip44: integer('slip44').primaryKey(),
+  threshold: integer('threshold').notNull(),
+  target: integer('target').notNull(),
+  isFilling: boolean('is_filling').notNull().default(false),
+  refusals: integer('refusals').notNull().default(0),
+  nextTryAt: instant('next_try_at'),
+  numMax: integer('num_max').notNull().default(200),
+  lastError: text('last_error'),
+  lastErrorAt: instant('last_error_at'),
+});

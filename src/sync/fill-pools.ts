@@ -1,0 +1,246 @@
+import { randomUUID } from 'node:crypto';
+import { abortableSleep } from '../kernel/abortable-sleep.ts';
+import { LedgerError, toError } from '../kernel/errors.ts';
+import {
+  beginFilling,
+  failRequest,
+  lockPool,
+  loseRequest,
+  noteListRead,
+  notePoolError,
+  openRequest,
+  resolveRequest,
+  storeGenerated,
+} from '../ledger/address-request-store.ts';
+import type { Presence } from '../ledger/connect-ledger.ts';
+import { storeRejects } from '../ledger/reject-store.ts';
+import { decidePool, numAfterRefusal, type PoolAction, refusalDelayMs } from './decide-pool.ts';
+import { syncAddressList } from './sync-addresses.ts';
+import { emptyReport, type PassReport, type SyncTools } from './sync-tools.ts';
+
+export type FillOptions = {
+  signal: AbortSignal;
+  /** What to do while another process waits for an answer, or a lost one is not to be believed yet. */
+  whenBusy: 'skip' | 'wait';
+  /** slip44 codes; default: every configured chain. */
+  chains?: number[];
+  /** Fill up to the target although the threshold is not crossed. */
+  force?: boolean;
+};
+
+type Sending = { id: number; num: number; refusals: number; plannedAt: number };
+type Planned = PoolAction | ({ kind: 'send' } & Sending);
+
+const busyPollMs = 250;
+/** A request that could not even be sent for so long is given up, before others may think its sender dead. */
+const sendMaxMs = 300_000;
+
+/**
+ * Fills the address pools that are below their threshold up to their target (section 4.1 of the service's
+ * document), all chains side by side: a chain that the service refuses holds up no other. Any number of processes
+ * may do it at once. `isComplete`: every pool is full, or in the hands of another process.
+ */
+export async function fillPools(tools: SyncTools, options: FillOptions): Promise<PassReport> {
+  const report = emptyReport();
+  const chains = options.chains ?? tools.settings.chains;
+  const ended = await Promise.allSettled(
+    chains.map((slip44) => fillPool(tools, slip44, options, report)),
+  );
+  for (const [index, one] of ended.entries()) {
+    if (one.status === 'rejected')
+      await acceptFailure(tools, chains[index] ?? 0, one.reason, report);
+  }
+  return report;
+}
+
+/** What the service says against one chain is that chain's; anything else concerns all. */
+async function acceptFailure(
+  tools: SyncTools,
+  slip44: number,
+  thrown: unknown,
+  report: PassReport,
+): Promise<void> {
+  const error = toError(thrown);
+  const isOfChain = error instanceof LedgerError && chainFailures.has(error.code);
+  if (!isOfChain) throw error;
+  report.isComplete = false;
+  tools.log.warn({ slip44, error }, 'the address pool could not be filled');
+  await notePoolError(tools.ledger.db, slip44, error.message);
+}
+
+const chainFailures = new Set<string>([
+  'service-refused',
+  'service-unsettled',
+  'service-malformed',
+]);
+
+async function fillPool(
+  tools: SyncTools,
+  slip44: number,
+  options: FillOptions,
+  report: PassReport,
+): Promise<void> {
+  const { ledger } = tools;
+  if (options.force) await beginFilling(ledger.db, slip44);
+  let presence: Presence | null = null;
+  try {
+    for (let verdict: Verdict = 'again'; verdict === 'again'; ) {
+      options.signal.throwIfAborted();
+      const action: Planned = await plan(tools, slip44, presence);
+      if (action.kind === 'request') {
+        await presence?.end();
+        presence = await ledger.announce(`${ledger.instance} ${randomUUID().slice(0, 8)}`);
+        continue;
+      }
+      verdict = await act(tools, slip44, action, options, report);
+      if (verdict === 'incomplete') report.isComplete = false;
+    }
+    // What was generated is to be found in the list: that proves it again, for a request or two.
+    if (presence) await isListRead(tools, slip44, options);
+  } finally {
+    await presence?.end();
+  }
+}
+
+type Verdict = 'again' | 'end' | 'incomplete';
+
+/**
+ * Decides under the lock of the pool's row. A request is written down there and then, before anybody can plan
+ * another one; but only by a process that shows itself already, so that nobody takes it for dead while it sends.
+ */
+async function plan(tools: SyncTools, slip44: number, presence: Presence | null): Promise<Planned> {
+  const { ledger, settings } = tools;
+  return await ledger.transaction(async (db) => {
+    const pool = await lockPool(db, slip44);
+    if (!pool) {
+      return { kind: 'blocked', reason: `ADDRESS_POOLS names no pool for the chain ${slip44}` };
+    }
+    const action = decidePool(pool, settings.pools);
+    if (action.kind === 'request' && presence?.isHeld()) {
+      const id = await openRequest(db, slip44, action.num, presence.name);
+      return {
+        kind: 'send',
+        id,
+        num: action.num,
+        refusals: pool.refusals,
+        plannedAt: performance.now(),
+      };
+    }
+    if (action.kind === 'lose') await loseRequest(db, action.id, 'its sender has gone');
+    // The service's own words about a refusal stay until it grants again.
+    if (action.kind === 'blocked' && pool.nextTryInMs <= 0) {
+      await notePoolError(db, slip44, action.reason);
+    }
+    return action;
+  });
+}
+
+async function act(
+  tools: SyncTools,
+  slip44: number,
+  action: Planned,
+  options: FillOptions,
+  report: PassReport,
+): Promise<Verdict> {
+  const { ledger, log } = tools;
+  switch (action.kind) {
+    case 'full':
+      return 'end';
+    case 'lose':
+      return 'again';
+    case 'busy':
+      if (options.whenBusy === 'skip') return 'end';
+      await abortableSleep(busyPollMs, options.signal);
+      return 'again';
+    case 'settle':
+      if (options.whenBusy === 'skip') return 'incomplete';
+      await abortableSleep(action.ms, options.signal);
+      return 'again';
+    case 'read-list': {
+      if (!(await isListRead(tools, slip44, options))) return 'incomplete';
+      if (action.lostId !== null) await noteListRead(ledger.db, action.lostId);
+      return 'again';
+    }
+    case 'resolve': {
+      if (!(await isListRead(tools, slip44, options))) return 'incomplete';
+      report.rowsInserted += await ledger.transaction((db) => resolveRequest(db, action.id));
+      return 'again';
+    }
+    case 'blocked':
+      log.warn({ slip44, reason: action.reason }, 'the address pool cannot be filled');
+      return 'incomplete';
+    case 'send':
+      return await send(tools, slip44, action, options.signal, report);
+    case 'request':
+      return 'again';
+  }
+}
+
+/** Whether the chain's list was read to its end just now, with nothing missing. */
+async function isListRead(
+  tools: SyncTools,
+  slip44: number,
+  options: FillOptions,
+): Promise<boolean> {
+  const read = await syncAddressList(tools, slip44, {
+    signal: options.signal,
+    whenLeased: options.whenBusy,
+    sliceMs: null,
+    mayRepeatWalk: true,
+  });
+  return read?.missing === 0 || (read?.missing ?? 1) < 0;
+}
+
+/** Sends the request once. Whatever ends it otherwise than a clear answer or refusal leaves it `unknown`. */
+async function send(
+  tools: SyncTools,
+  slip44: number,
+  request: Sending,
+  signal: AbortSignal,
+  report: PassReport,
+): Promise<Verdict> {
+  const { ledger, client, log } = tools;
+  try {
+    // A process that was stopped meanwhile may have been given up by the others.
+    if (performance.now() - request.plannedAt > sendMaxMs)
+      throw new Error('it was planned too long ago to be sent');
+    const bounded = AbortSignal.any([signal, AbortSignal.timeout(sendMaxMs)]);
+    const answer = await client.generateAddresses({ slip44, num: request.num }, bounded);
+    const addresses = answer.records.map((record) => record.address);
+    report.rowsInserted += await ledger.transaction(async (db) => {
+      await storeRejects(db, answer.rejects);
+      return await storeGenerated(db, request.id, addresses);
+    });
+    report.rowsSeen += addresses.length;
+    return 'again';
+  } catch (thrown) {
+    const error = toError(thrown);
+    if (error instanceof LedgerError && clearRefusals.has(error.code)) {
+      const delayMs = refusalDelayMs(request.refusals + 1);
+      const refusals = request.refusals + 1;
+      const numMax =
+        error.code === 'service-refused'
+          ? numAfterRefusal(request.num, refusals, error.message)
+          : request.num;
+      await failRequest(ledger.db, request.id, { error: error.message, delayMs, numMax });
+      log.warn(
+        { slip44, num: request.num, retryInMs: delayMs, error },
+        'the service refused to generate addresses',
+      );
+      return 'incomplete';
+    }
+    await loseRequest(ledger.db, request.id, error.message);
+    signal.throwIfAborted();
+    log.warn(
+      { slip44, num: request.num, error },
+      'the answer to an address request was lost; the list will tell',
+    );
+    return 'again';
+  }
+}
+
+const clearRefusals = new Set<string>([
+  'service-refused',
+  'service-authentication',
+  'service-rate-limited',
+]);

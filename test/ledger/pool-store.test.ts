@@ -1,0 +1,167 @@
+import { beforeEach, expect, test } from 'vitest';
+import { adoptForeign, mirrorPools, readPoolLevels } from '../../src/ledger/pool-store.ts';
+import { readStatus } from '../../src/ledger/read-status.ts';
+import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
+import { listed } from './transaction-rows.ts';
+import { withLedger } from './with-ledger.ts';
+
+const { ledger, connect, query, clear } = await withLedger();
+beforeEach(clear);
+
+const eth = { slip44: 60, threshold: 5, target: 10 };
+const tron = { slip44: 195, threshold: 1, target: 2 };
+const addAddresses = (rows: string) =>
+  query(`insert into ledger.addresses (slip44, address, status, assigned_at, generated_by, first_seen_at)
+    select slip44, slip44 || '-' || status || '-' || n || '-' || coalesce(ago, ''), status,
+           now() - ago::interval, generated_by::bigint, now()
+      from (values ${rows}) as r (slip44, status, ago, generated_by, num), generate_series(1, num) n`);
+
+test('the table follows the setting, keeps what is known of a chain that stays, and is not written for nothing', async () => {
+  await mirrorPools(ledger, [eth, tron]);
+  await query(
+    `update ledger.pools set is_filling = true, refusals = 2, num_max = 50, last_error = 'no'`,
+  );
+  const versions = () => query('select xmin::text, ctid::text from ledger.pools order by slip44');
+  const before = await versions();
+  await mirrorPools(ledger, [tron, eth]);
+  expect(await versions()).toEqual(before);
+  await mirrorPools(ledger, [
+    { ...eth, target: 20 },
+    { ...tron, slip44: 0 },
+  ]);
+  expect(
+    await query(
+      'select slip44, threshold, target, is_filling, refusals, num_max, last_error from ledger.pools order by slip44',
+    ),
+  ).toEqual([
+    { ...tron, slip44: 0, is_filling: false, refusals: 0, num_max: 200, last_error: null },
+    { ...eth, target: 20, is_filling: true, refusals: 2, num_max: 50, last_error: 'no' },
+  ]);
+  await mirrorPools(ledger, []);
+  expect(await query('select * from ledger.pools')).toEqual([]);
+});
+
+test('of many that mirror at once none fails and all agree', async () => {
+  const others = [ledger, connect(), connect()];
+  await Promise.all(
+    Array.from({ length: 12 }, (_, nth) => mirrorPools(others[nth % 3] ?? ledger, [eth, tron])),
+  );
+  expect(await query('select slip44 from ledger.pools order by slip44')).toHaveLength(2);
+});
+
+test('the levels count by status, by request and by the week', async () => {
+  await mirrorPools(ledger, [eth, tron]);
+  await addAddresses(`
+    (60, 'available', null, 1, 40), (60, 'foreign', null, null, 7),
+    (60, 'assigned', '1 day', 1, 6), (60, 'assigned', '8 days', 1, 50),
+    (60, 'used', '6 days', 1, 2), (60, 'used', null, null, 3), (0, 'foreign', null, null, 2)`);
+  await query(`insert into ledger.address_requests (slip44, num, state, requested_at, finished_at, received) values
+    (60, 10, 'done', now() - interval '23 hours', now(), 9), (60, 100, 'done', now() - interval '25 hours', now(), 100),
+    (60, 30, 'failed', now(), now(), 0), (60, 200, 'unknown', now() - interval '30 hours', null, null)`);
+  expect(await readPoolLevels(ledger.db)).toEqual([
+    {
+      slip44: 0,
+      ...{ available: 0, assigned: 0, used: 0, threshold: null, target: null },
+      ...{ generated24h: 0, daysLeft: null, lastError: null },
+    },
+    {
+      slip44: 60,
+      ...{ available: 40, assigned: 56, used: 5, threshold: 5, target: 10 },
+      // Eight in seven days: 40 last 35 days.
+      ...{ generated24h: 209, daysLeft: 35, lastError: null },
+    },
+    {
+      slip44: 195,
+      ...{ available: 0, assigned: 0, used: 0, threshold: 1, target: 2 },
+      ...{ generated24h: 0, daysLeft: null, lastError: null },
+    },
+  ]);
+  await addAddresses(`(60, 'assigned', '2 days', 1, 3)`);
+  const [row] = await query(
+    'select days_left, pg_typeof(days_left)::text from ledger.pool_levels where slip44 = 60',
+  );
+  expect(row).toEqual({ days_left: '25.5', pg_typeof: 'numeric' });
+});
+
+test('the columns of the view are those that users rely on', async () => {
+  const columns = await query<{ name: string }>(`select attname as name from pg_attribute
+    where attrelid = 'ledger.pool_levels'::regclass and attnum > 0 order by attnum`);
+  expect(columns.map(({ name }) => name)).toEqual(
+    ['slip44', 'available', 'assigned', 'used', 'threshold', 'target'].concat(
+      'generated_24h',
+      'days_left',
+    ),
+  );
+});
+
+test('adopting makes the chain’s foreign addresses available, those with a deposit used, and no other', async () => {
+  await addAddresses(`(60, 'foreign', null, null, 3), (195, 'foreign', null, null, 1),
+    (60, 'assigned', '1 day', 1, 1), (60, 'available', null, 1, 1)`);
+  await ledger.transaction((db) =>
+    storeListedTransactions(db, 'deposit', [
+      listed({ orderNo: 'seen', toAddress: '60-FOREIGN-1-' }),
+    ]),
+  );
+  // As a row would be that an interrupted operator put back by hand.
+  await query(
+    `update ledger.addresses set status = 'foreign', first_deposit_order_no = null where status = 'used'`,
+  );
+  const adopt = () => ledger.transaction((db) => adoptForeign(db, 60));
+  expect(await adopt()).toBe(2);
+  expect(
+    await query(
+      'select slip44, status, count(*)::int, min(first_deposit_order_no) as deposit from ledger.addresses group by 1, 2 order by 1, 2',
+    ),
+  ).toEqual([
+    { slip44: 60, status: 'assigned', count: 1, deposit: null },
+    { slip44: 60, status: 'available', count: 3, deposit: null },
+    { slip44: 60, status: 'used', count: 1, deposit: 'seen' },
+    { slip44: 195, status: 'foreign', count: 1, deposit: null },
+  ]);
+  expect(await adopt()).toBe(0);
+});
+
+test('an address that is adopted while its deposit is being stored ends used', async () => {
+  await addAddresses(`(60, 'foreign', null, null, 40)`);
+  const other = connect();
+  await Promise.all([
+    ...Array.from({ length: 40 }, (_, nth) =>
+      other.transaction((db) =>
+        storeListedTransactions(db, 'deposit', [
+          listed({ orderNo: `order-${nth}`, toAddress: `60-foreign-${nth + 1}-` }),
+        ]),
+      ),
+    ),
+    ...Array.from({ length: 5 }, () => ledger.transaction((db) => adoptForeign(db, 60))),
+  ]);
+  expect(await query(`select address from ledger.addresses where status <> 'used'`)).toEqual([]);
+});
+
+test('the status tells the days left, why a pool is not filled, and deposits that nobody expected', async () => {
+  await mirrorPools(ledger, [eth]);
+  await query(`update ledger.pools set last_error = 'code 1003: limit reached'`);
+  await addAddresses(`(60, 'available', null, 1, 4), (60, 'assigned', '1 day', 1, 7), (60, 'foreign', null, null, 2),
+    (195, 'foreign', null, null, 1)`);
+  await query(`insert into ledger.addresses (slip44, address, status, generated_by, first_seen_at)
+    values (195, '60-FOREIGN-2-', 'available', 1, now())`);
+  const now = Date.now();
+  const deposit = (orderNo: string, toAddress: string | null, change = {}) =>
+    listed({ orderNo, toAddress, occurredAt: now, ...change });
+  await ledger.transaction((db) =>
+    storeListedTransactions(db, 'deposit', [
+      deposit('ours', '60-assigned-1-1 day'),
+      deposit('foreign', '60-foreign-1-'),
+      deposit('foreign again', '60-FOREIGN-1-'),
+      deposit('ours on another chain', '60-foreign-2-'),
+      deposit('unknown', 'nowhere'),
+      deposit('without address', null),
+      deposit('long ago', 'nowhere', { occurredAt: now - 8 * 86_400_000 }),
+      deposit('going out', 'nowhere', { type: 'withdraw' }),
+    ]),
+  );
+  const { pools, unexpectedDeposits } = await readStatus(ledger.db, [eth]);
+  expect(unexpectedDeposits).toEqual({ foreign: 2, unknown: 1 });
+  expect(pools).toEqual([
+    { ...eth, available: 4, daysLeft: 4, lastError: 'code 1003: limit reached' },
+  ]);
+});

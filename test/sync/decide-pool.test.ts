@@ -1,0 +1,193 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  decidePool,
+  numAfterRefusal,
+  type PoolFacts,
+  refusalDelayMs,
+} from '../../src/sync/decide-pool.ts';
+import { type Outcome, PoolModel } from './pool-model.ts';
+
+const settleMs = 10_000;
+
+type Step = { process: number; isKill: boolean; passMs: number };
+
+const steps = fc.array(
+  fc.record<Step>({
+    process: fc.integer({ min: 0, max: 1 }),
+    isKill: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
+    passMs: fc.constantFrom(0, 0, 0, 10, 1_000, 5_000),
+  }),
+  { maxLength: 200 },
+);
+const outcomes = fc.array(
+  fc.constantFrom<Outcome[]>('clear', 'lost', 'lost', 'refused', 'never-arrived'),
+  { maxLength: 30 },
+);
+
+/** Two processes by the script, killed where it says; then both in turn until the pool rests. */
+function play(model: PoolModel, script: Step[]): void {
+  const processes = [model.process(), model.process()];
+  for (const { process, isKill, passMs } of script) {
+    model.now += passMs;
+    if (isKill) {
+      processes[process]?.return();
+      processes[process] = model.process();
+    }
+    processes[process]?.next();
+  }
+  model.outcomes = [];
+  for (let turn = 0; turn < 20_000 && model.available() < model.target; turn += 1) {
+    processes[turn % 2]?.next();
+    if (turn % 50 === 0) model.now += 1_000;
+  }
+}
+
+describe('the address request protocol', () => {
+  test('lost answers, refusals, crashes at every step, two processes, a lagging list: nothing is lost, nothing asked twice', () => {
+    fc.assert(
+      fc.property(
+        steps,
+        outcomes,
+        fc.integer({ min: 0, max: settleMs - 1_000 }),
+        fc.integer({ min: 0, max: 30 }),
+        (script, happened, lagMs, existing) => {
+          const model = new PoolModel({ maxPerDay: 100_000, settleMs }, lagMs, existing);
+          model.outcomes = [...happened];
+          play(model, script);
+          expect(model.violations).toEqual([]);
+          expect(model.available()).toBeGreaterThanOrEqual(model.target);
+          const lost = [...model.generated.keys()].filter(
+            (address) => !address.startsWith('old-') && !model.ledger.has(address),
+          );
+          expect(lost).toEqual([]);
+          const handedOut = [...model.ledger].filter(
+            ([address, kept]) => kept.isAvailable && address.startsWith('old-'),
+          );
+          expect(handedOut).toEqual([]);
+          const generated = [...model.generated.keys()].filter(
+            (address) => !address.startsWith('old-'),
+          ).length;
+          expect(generated).toBeLessThanOrEqual(model.target);
+        },
+      ),
+      { numRuns: 3_000 },
+    );
+  });
+
+  test('the daily ceiling is never crossed, whatever is lost', () => {
+    fc.assert(
+      fc.property(
+        steps,
+        outcomes,
+        fc.integer({ min: 1, max: 150 }),
+        fc.integer({ min: 0, max: 40_000 }),
+        (script, happened, maxPerDay, lagMs) => {
+          const model = new PoolModel({ maxPerDay, settleMs }, lagMs, 0);
+          model.outcomes = [...happened];
+          const processes = [model.process(), model.process()];
+          for (const { process, isKill, passMs } of script) {
+            model.now += passMs;
+            if (isKill) processes[process] = model.process();
+            processes[process]?.next();
+            if (model.now < 86_000_000 && lagMs < settleMs)
+              expect(model.generated.size).toBeLessThanOrEqual(maxPerDay);
+          }
+          expect(model.violations).toEqual([]);
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+
+  const full: PoolFacts = {
+    available: 100,
+    threshold: 50,
+    target: 100,
+    isFilling: false,
+    numMax: 200,
+    nextTryInMs: 0,
+    generated24h: 0,
+    isListRead: true,
+    isListGone: false,
+    open: null,
+  };
+  const limits = { maxPerDay: 1_000, settleMs };
+  const open = {
+    id: 7,
+    state: 'sent' as const,
+    ageMs: 5_000,
+    isOwnerAlive: true,
+    listReadAgeMs: null,
+  };
+
+  test.each<[string, Partial<PoolFacts>, object]>([
+    ['rests at its target', {}, { kind: 'full' }],
+    ['rests above its threshold', { available: 60 }, { kind: 'full' }],
+    ['asks below its threshold, up to the target', { available: 49 }, { kind: 'request', num: 51 }],
+    [
+      'goes on to the target once it fills',
+      { available: 60, isFilling: true },
+      { kind: 'request', num: 40 },
+    ],
+    [
+      'asks for 200 at the most',
+      { available: 0, threshold: 500, target: 1_000 },
+      { kind: 'request', num: 200 },
+    ],
+    ['asks for less after a refusal', { available: 0, numMax: 25 }, { kind: 'request', num: 25 }],
+    [
+      'asks for what the day still allows',
+      { available: 0, generated24h: 990 },
+      { kind: 'request', num: 10 },
+    ],
+    [
+      'reads the list before its first request',
+      { available: 0, isListRead: false },
+      { kind: 'read-list', lostId: null },
+    ],
+    ['waits while another one asks', { available: 0, open }, { kind: 'busy' }],
+    [
+      'gives up the request of a dead process',
+      { open: { ...open, isOwnerAlive: false } },
+      { kind: 'lose', id: 7 },
+    ],
+    [
+      'reads the list after a lost answer',
+      { open: { ...open, state: 'unknown' } },
+      { kind: 'read-list', lostId: 7 },
+    ],
+    [
+      'lets the list settle',
+      { open: { ...open, state: 'unknown', listReadAgeMs: 4_000 } },
+      { kind: 'settle', ms: 6_000 },
+    ],
+    [
+      'believes the list after that',
+      { open: { ...open, state: 'unknown', listReadAgeMs: settleMs } },
+      { kind: 'resolve', id: 7 },
+    ],
+  ])('a pool %s', (_name, change, action) => {
+    expect(decidePool({ ...full, ...change }, limits)).toEqual(action);
+  });
+
+  test.each<[string, Partial<PoolFacts>, RegExp]>([
+    ['a refusal', { available: 0, nextTryInMs: 30_000 }, /refused/],
+    ['the daily ceiling', { available: 0, generated24h: 1_000 }, /POOL_MAX_PER_DAY/],
+    ['a list that is suddenly empty', { available: 0, isListGone: true }, /lists no address/],
+  ])('%s blocks it, and says why', (_name, change, reason) => {
+    const action = decidePool({ ...full, ...change }, limits);
+    expect(action).toMatchObject({ kind: 'blocked', reason: expect.stringMatching(reason) });
+  });
+
+  test('refusals are tried again at growing intervals, at most an hour apart', () => {
+    expect([1, 2, 3, 20].map(refusalDelayMs)).toEqual([15_000, 30_000, 60_000, 3_600_000]);
+  });
+
+  test('a refusal that speaks of the number halves it, any other only after three in a row', () => {
+    expect(numAfterRefusal(200, 1, 'num exceeds the allowed limit')).toBe(100);
+    expect(numAfterRefusal(1, 1, 'too many')).toBe(1);
+    expect(numAfterRefusal(200, 2, 'the caller may not add addresses')).toBe(200);
+    expect(numAfterRefusal(200, 3, 'the caller may not add addresses')).toBe(100);
+  });
+});

@@ -1,0 +1,146 @@
+import { expect, test } from 'vitest';
+import type { Ledger } from '../../src/ledger/connect-ledger.ts';
+import { mirrorPools } from '../../src/ledger/pool-store.ts';
+import { fillPools } from '../../src/sync/fill-pools.ts';
+import { syncAddresses } from '../../src/sync/sync-addresses.ts';
+import { openWallet, withWallet } from '../support/with-wallet.ts';
+
+const { signal } = new AbortController();
+const patiently = { signal, whenBusy: 'wait' as const };
+const limits = { settleMs: 300, maxPerDay: 10_000 };
+
+async function statuses(ledger: Ledger, slip44 = 60): Promise<Record<string, number>> {
+  const { rows } = await ledger.pool.query(
+    'select status, count(*)::int as n from ledger.addresses where slip44 = $1 group by status',
+    [slip44],
+  );
+  return Object.fromEntries(rows.map((row) => [row.status, row.n]));
+}
+
+test('three at once fill a pool from 0 to exactly its target, in as few requests as the service allows', async () => {
+  const settings = { chains: [60], pools: limits };
+  const { sandbox, ledger, tools, connectionString } = await withWallet(
+    { transactions: 0, addressesPerChain: 0 },
+    settings,
+  );
+  await mirrorPools(ledger, [{ slip44: 60, threshold: 500, target: 1_000 }]);
+  const others = await Promise.all(
+    [1, 2].map(() => openWallet(sandbox, connectionString, settings)),
+  );
+  try {
+    const reports = await Promise.all(
+      [tools, ...others.map((other) => other.tools)].map((each) => fillPools(each, patiently)),
+    );
+    expect(reports.map((report) => report.isComplete)).toEqual([true, true, true]);
+  } finally {
+    await Promise.all(others.map((other) => other.ledger.close()));
+  }
+  expect(await statuses(ledger)).toEqual({ available: 1_000 });
+  expect(sandbox.stats.requests['/v1/wallet/address']).toBe(5);
+  expect(sandbox.world.generated(60)).toBe(1_000);
+  expect(await fillPools(tools, patiently)).toMatchObject({ isComplete: true, rowsInserted: 0 });
+  expect(sandbox.stats.requests['/v1/wallet/address']).toBe(5);
+});
+
+test('addresses that were there before are foreign and not counted; lost answers are found in the list, none is lost', async () => {
+  const { sandbox, ledger, tools } = await withWallet(
+    { transactions: 0, addressesPerChain: 300, addressLagMs: 100 },
+    { chains: [60], pools: limits },
+  );
+  await mirrorPools(ledger, [{ slip44: 60, threshold: 500, target: 1_000 }]);
+  sandbox.faults.next.push('lost-answer', 'lost-answer');
+  expect((await fillPools(tools, patiently)).isComplete).toBe(true);
+  expect(await statuses(ledger)).toEqual({ available: 1_000, foreign: 300 });
+  expect(sandbox.world.generated(60)).toBe(1_000);
+  const { rows } = await ledger.pool.query(
+    'select state, num, received from ledger.address_requests order by id',
+  );
+  expect(rows).toEqual(
+    Array.from({ length: 5 }, () => ({ state: 'done', num: 200, received: 200 })),
+  );
+});
+
+test('a chain that the service refuses holds up no other, keeps its words, waits, and then asks for less', async () => {
+  const { sandbox, ledger, tools } = await withWallet(
+    { transactions: 0, addressesPerChain: 0, supportedChains: [60] },
+    { chains: [195, 60], pools: limits },
+  );
+  await mirrorPools(ledger, [
+    { slip44: 195, threshold: 10, target: 40 },
+    { slip44: 60, threshold: 10, target: 40 },
+  ]);
+  expect((await fillPools(tools, patiently)).isComplete).toBe(false);
+  expect(await statuses(ledger, 60)).toEqual({ available: 40 });
+  const refused = async () =>
+    (
+      await ledger.pool.query(
+        'select num_max, refusals, last_error, next_try_at > now() as waits from ledger.pools where slip44 = 195',
+      )
+    ).rows[0];
+  const first = await refused();
+  expect(first.last_error).toMatch(/chain/);
+  const asked = sandbox.stats.requests['/v1/wallet/address'];
+  expect((await fillPools(tools, patiently)).isComplete).toBe(false);
+  expect(sandbox.stats.requests['/v1/wallet/address']).toBe(asked);
+});
+
+test('a refused number is halved, and the pool fills all the same once the service grants', async () => {
+  const { sandbox, ledger, tools } = await withWallet(
+    { transactions: 0, addressesPerChain: 0 },
+    { chains: [60], pools: limits },
+  );
+  await mirrorPools(ledger, [{ slip44: 60, threshold: 10, target: 150 }]);
+  sandbox.answers.set('/v1/wallet/address', {
+    status: 200,
+    text: '{"code":30002,"msg":"num exceeds the limit","data":null}',
+  });
+  expect((await fillPools(tools, patiently)).isComplete).toBe(false);
+  sandbox.answers.clear();
+  const { rows } = await ledger.pool.query(
+    'select num_max, refusals, last_error from ledger.pools',
+  );
+  expect(rows).toMatchObject([
+    { num_max: 75, refusals: 1, last_error: expect.stringContaining('num exceeds the limit') },
+  ]);
+  await ledger.pool.query(`update ledger.pools set next_try_at = now()`);
+  expect((await fillPools(tools, patiently)).isComplete).toBe(true);
+  const requests = await ledger.pool.query(
+    'select num, state from ledger.address_requests order by id',
+  );
+  expect(requests.rows).toEqual([
+    { num: 150, state: 'failed' },
+    { num: 75, state: 'done' },
+    { num: 75, state: 'done' },
+  ]);
+  const after = await ledger.pool.query('select refusals, last_error from ledger.pools');
+  expect(after.rows).toEqual([{ refusals: 0, last_error: null }]);
+});
+
+test('the daily ceiling stops it and says so', async () => {
+  const { sandbox, ledger, tools } = await withWallet(
+    { transactions: 0, addressesPerChain: 0 },
+    { chains: [60], pools: { ...limits, maxPerDay: 250 } },
+  );
+  await mirrorPools(ledger, [{ slip44: 60, threshold: 500, target: 1_000 }]);
+  expect((await fillPools(tools, patiently)).isComplete).toBe(false);
+  expect(sandbox.world.generated(60)).toBe(250);
+  const { rows } = await ledger.pool.query('select last_error from ledger.pools');
+  expect(rows[0].last_error).toContain('POOL_MAX_PER_DAY');
+});
+
+test('an address list that is suddenly empty is a fault, not a need', async () => {
+  const { sandbox, ledger, tools } = await withWallet(
+    { transactions: 0, addressesPerChain: 0 },
+    { chains: [60], pools: limits },
+  );
+  await mirrorPools(ledger, [{ slip44: 60, threshold: 10, target: 20 }]);
+  await fillPools(tools, patiently);
+  await ledger.pool.query(`update ledger.addresses set status = 'assigned'`);
+  sandbox.answers.set('/v1/wallet/address/list', {
+    status: 200,
+    text: '{"code":0,"msg":"","data":{"pageNo":1,"pageSize":100,"totalSize":0,"totalPages":0,"list":[],"prevPage":1,"nextPage":1}}',
+  });
+  await syncAddresses(tools, { signal, whenLeased: 'wait', sliceMs: null, mayRepeatWalk: false });
+  expect((await fillPools(tools, patiently)).isComplete).toBe(false);
+  expect(sandbox.world.generated(60)).toBe(20);
+});
