@@ -76,6 +76,16 @@ export const statusGauges: StatusGauge[] = [
       Object.entries(unexpectedDeposits).map(([kind, value]) => ({ labels: { kind }, value })),
   },
   {
+    name: 'wallet_ledger_unexplained_difference',
+    help: 'Balances less what the transactions add up to, in units of the coin; absent when explained',
+    labelNames: ['symbol'],
+    samples: ({ unexplainedDifferences }) =>
+      unexplainedDifferences.map(({ symbol, amount }) => ({
+        labels: { symbol },
+        value: Number(amount),
+      })),
+  },
+  {
     name: 'wallet_ledger_queue_jobs',
     help: 'Job runs in the queue: due, at work, and failed within the hour',
     labelNames: ['state'],

@@ -1,4 +1,4 @@
-import type { PoolStatus, StreamStatus } from '../ledger/read-status.ts';
+import type { PoolStatus, StreamStatus, UnexplainedDifference } from '../ledger/read-status.ts';
 import type { StatusReport } from './status-report.ts';
 import { agoWords, countWords } from './status-words.ts';
 
@@ -14,6 +14,7 @@ export function listProblems(report: StatusReport): Problem[] {
     ...(report.streams.length === 0 ? [nothingRead] : report.streams.flatMap(streamProblems)),
     ...jobProblems(report),
     ...rejectProblems(report.rejects),
+    ...report.unexplainedDifferences.map(differenceProblem),
     ...report.pools.flatMap(poolProblems),
     ...queueProblems(report.queue),
   ];
@@ -26,7 +27,7 @@ function streamProblems(stream: StreamStatus): Problem[] {
   const { name, lastError, lagSeconds } = stream;
   const problems: Problem[] = [];
   if (lastError !== null) {
-    const cure = 'the next pass tries again; check the settings and that the service answers';
+    const cure = 'the next pass tries again; `wallet-ledger doctor` checks settings and service';
     problems.push({ what: `${name}: ${lastError}`, cure });
   }
   if (!stream.isComplete) problems.push(proofProblem(stream));
@@ -46,7 +47,8 @@ function proofProblem({ name, serviceTotal, ledgerCount }: StreamStatus): Proble
   }
   if (ledgerCount > serviceTotal) {
     const more = countWords(ledgerCount - serviceTotal);
-    const cure = 'the service counts late, or no longer lists rows: see whether it stays so';
+    const cure =
+      'the service counts late or no longer lists rows; `wallet-ledger verify` names them';
     return { what: `${name}: the ledger holds ${more} rows more than the service counts`, cure };
   }
   return { what: `${name}: the counts are equal, but no complete walk proves it yet`, cure: fill };
@@ -58,15 +60,24 @@ function jobProblems({ lastRuns, streams }: StatusReport): Problem[] {
     .filter(({ outcome, error }) => outcome === 'failed' && !told.has(error))
     .map(({ job, error }) => ({
       what: `${job}: the last run failed: ${error ?? 'no reason was given'}`,
-      cure: 'it runs again by its schedule; check the settings and that the service answers',
+      cure: 'it runs again by its schedule; `wallet-ledger doctor` checks settings and service',
     }));
 }
 
 function rejectProblems(rejects: number): Problem[] {
   if (rejects === 0) return [];
   const what = `${countWords(rejects)} ${rejects === 1 ? 'value' : 'values'} could not be decoded`;
-  const cure = 'ledger.rejects says why, and keeps the payloads';
+  const cure = '`wallet-ledger rejects` says why, and `wallet-ledger rejects retry` tries again';
   return [{ what, cure }];
+}
+
+function differenceProblem({ symbol, amount, since }: UnexplainedDifference): Problem {
+  const side = amount.startsWith('-') ? 'less' : 'more';
+  const when = since.replace('T', ' ').replace('Z', ' UTC');
+  return {
+    what: `${symbol}: the balances hold ${amount.replace('-', '')} ${side} than the transactions add up to, since ${when}`,
+    cure: 'run `wallet-ledger verify`; ledger.reconciliation has the sums',
+  };
 }
 
 function poolProblems({ slip44, available, threshold, target, lastError }: PoolStatus): Problem[] {

@@ -7,9 +7,9 @@ export type StatusReport = LedgerStatus & { queue: QueueSnapshot | null };
 /** The document of `status --json`: the contract's keys first, then what else there is; without the histories. */
 export function toStatusJson(report: StatusReport): string {
   const { streams, transactions, rejects, pools, queue, lastErrors, lastRuns, readAt } = report;
-  const { unexpectedDeposits } = report;
+  const { unexpectedDeposits, unexplainedDifferences } = report;
   const balances = report.balances.map(({ history, ...balance }) => balance);
   const document = { streams, transactions, rejects, pools, queue, lastErrors };
-  const more = { unexpectedDeposits, lastRuns, balances, readAt };
+  const more = { unexpectedDeposits, unexplainedDifferences, lastRuns, balances, readAt };
   return `${JSON.stringify({ ...document, ...more }, null, 2)}\n`;
 }

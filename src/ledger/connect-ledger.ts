@@ -18,6 +18,8 @@ export type Ledger = {
   pool: pg.Pool;
   /** Runs `work` in one transaction; run again from the start when it lost against another one (up to 5 times). */
   transaction<T>(work: (db: LedgerDb) => Promise<T>): Promise<T>;
+  /** One connection for what must outlive a statement, such as a temporary table; ended by `release`. */
+  session(): Promise<{ db: LedgerDb; release(): void }>;
   /** Opens a connection that carries this name: as long as it is held, other processes see that this one lives. */
   announce(name: string): Promise<Presence>;
   close(): Promise<void>;
@@ -82,6 +84,10 @@ export function connectLedger(options: {
           log.info({ run }, 'transaction lost against another one, running it again');
         }
       }
+    },
+    async session() {
+      const client = await pool.connect();
+      return { db: drizzle(client), release: () => client.release(true) };
     },
     async announce(name) {
       const { connectionString } = options;

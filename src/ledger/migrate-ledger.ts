@@ -18,8 +18,7 @@ const lockWaitMs = 60_000;
  * to create anything is needed. A schema from a later version is refused.
  */
 export async function migrateLedger(ledger: Ledger): Promise<{ applied: number }> {
-  const migrationsFolder = join(packageRoot(), 'migrations');
-  const known = readMigrationFiles({ migrationsFolder });
+  const { migrationsFolder, known } = readMigrations();
   if ((await pending(ledger.db, known)) === 0) return { applied: 0 };
   const client = await ledger.pool.connect();
   try {
@@ -33,6 +32,16 @@ export async function migrateLedger(ledger: Ledger): Promise<{ applied: number }
     // Ending the connection gives the lock back whatever happened on it.
     client.release(true);
   }
+}
+
+/** How many migrations the schema lacks. Throws schema-newer for one from a later version. */
+export function countPendingMigrations(ledger: Ledger): Promise<number> {
+  return pending(ledger.db, readMigrations().known);
+}
+
+function readMigrations() {
+  const migrationsFolder = join(packageRoot(), 'migrations');
+  return { migrationsFolder, known: readMigrationFiles({ migrationsFolder }) };
 }
 
 async function pending(db: LedgerDb, known: { folderMillis: number }[]): Promise<number> {

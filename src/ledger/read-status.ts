@@ -41,6 +41,9 @@ export type BalanceStatus = {
   history: { at: string; balance: string | null }[];
 };
 
+/** Balances that the transactions do not add up to, and nothing known explains it; `amount`: reported less expected. */
+export type UnexplainedDifference = { symbol: string; amount: string; since: string };
+
 type RunStatus = {
   job: string;
   startedAt: string;
@@ -68,6 +71,7 @@ export type LedgerStatus = {
   pools: PoolStatus[];
   unexpectedDeposits: UnexpectedDeposits;
   balances: BalanceStatus[];
+  unexplainedDifferences: UnexplainedDifference[];
   /** The latest run of each job. */
   lastRuns: RunStatus[];
   /** The latest first. */
@@ -102,6 +106,7 @@ select to_char(now() at time zone 'UTC', ${iso}) as "readAt",
        (${poolLevels}) as levels,
        (${unexpectedDeposits}) as "unexpectedDeposits",
        (${balances}) as balances,
+       (${unexplainedDifferences}) as "unexplainedDifferences",
        (${lastRuns}) as "lastRuns",
        (${lastErrors}) as "lastErrors"
   from (
@@ -176,6 +181,14 @@ const balances = sql`
                                = (l.slip44, l.symbol, l.contract_address)
                            order by observed_at desc limit ${historyMax}) as c) as history
             from ledger.balances l where is_listed) as b`;
+
+const unexplainedDifferences = sql`
+  select coalesce(json_agg(json_build_object('symbol', u.symbol, 'amount', u.difference::text,
+                                             'since', to_char(u.observed_at at time zone 'UTC', ${iso}))
+                           order by u.symbol), '[]')
+    from (select distinct on (symbol) symbol, difference, is_explained, observed_at
+            from ledger.reconciliation_runs order by symbol, id desc) as u
+   where not u.is_explained`;
 
 const lastRuns = sql`
   select coalesce(json_agg(r order by r.job), '[]')

@@ -41,6 +41,7 @@ export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport 
         ],
       },
     ],
+    unexplainedDifferences: [],
     lastRuns: [
       {
         job: 'transactions',

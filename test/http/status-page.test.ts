@@ -30,7 +30,7 @@ test('what is wrong comes with what to do', async () => {
   expect(page).toContain('wallet-ledger pool refill 60');
   expect(page).toContain('lasts 1.5 days');
   expect(page).toContain('2 foreign, 0 unknown');
-  expect(page).toContain('ledger.rejects says why');
+  expect(page).toContain('rejects retry');
 });
 
 test('hostile text of the service stays text', async () => {

@@ -45,6 +45,7 @@ test('an empty ledger has a status', async () => {
     pools: pools.map((pool) => ({ ...pool, available: 0, daysLeft: null, lastError: null })),
     unexpectedDeposits: { foreign: 0, unknown: 0 },
     balances: [],
+    unexplainedDifferences: [],
     lastRuns: [],
     lastErrors: [],
   });

@@ -49,6 +49,7 @@ export async function withLedger(options: { isMigrated?: boolean } = {}): Promis
       await ledger.pool.query(
         ['transactions', 'transaction_changes', 'streams', 'final_states', 'addresses']
           .concat('balances', 'balance_changes', 'coins', 'rejects', 'pools', 'address_requests')
+          .concat('reconciliation_runs', 'sync_runs')
           .map((table) => `delete from ledger.${table}`)
           .join(';'),
       );

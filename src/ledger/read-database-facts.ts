@@ -1,0 +1,53 @@
+import type { Ledger } from './connect-ledger.ts';
+
+/** What the server is and lets this role do. */
+export type DatabaseFacts = {
+  version: string;
+  versionNumber: number;
+  /** Write-ahead: `off` loses the last commits in a crash. */
+  synchronousCommit: string;
+  /** For ordinary roles, over all programs. */
+  connectionsMax: number;
+  /** A standby, or a role or database that is set so. */
+  isReadOnly: boolean;
+  mayCreateSchema: boolean;
+  /** Whether it can give tickets for requests, whatever else the schema lacks. */
+  hasTickets: boolean;
+  /** Tables of the schema that this role cannot both read and write. */
+  forbiddenTables: string[];
+  /** The server's clock against this machine's, milliseconds. */
+  aheadMs: number;
+};
+
+const facts = `
+select current_setting('server_version') as version,
+       current_setting('server_version_num')::integer as "versionNumber",
+       current_setting('synchronous_commit') as "synchronousCommit",
+       current_setting('max_connections')::integer
+         - current_setting('superuser_reserved_connections')::integer as "connectionsMax",
+       pg_is_in_recovery() or current_setting('transaction_read_only')::boolean as "isReadOnly",
+       has_database_privilege(current_database(), 'CREATE') as "mayCreateSchema",
+       to_regproc('ledger.take_tickets') is not null as "hasTickets",
+       array(select c.relname::text
+               from pg_class c join pg_namespace n on n.oid = c.relnamespace
+              where n.nspname = 'ledger' and c.relkind in ('r', 'p')
+                and not (has_schema_privilege(n.oid, 'USAGE')
+                     and has_table_privilege(c.oid, 'SELECT') and has_table_privilege(c.oid, 'INSERT')
+                     and has_table_privilege(c.oid, 'UPDATE') and has_table_privilege(c.oid, 'DELETE'))
+              order by 1) as "forbiddenTables",
+       extract(epoch from clock_timestamp())::float8 * 1000 as "serverMs"`;
+
+/** Asks the server; `clock` is in Unix milliseconds. */
+export async function readDatabaseFacts(
+  ledger: Ledger,
+  clock: () => number,
+): Promise<DatabaseFacts> {
+  const askedAt = clock();
+  const { rows } = await ledger.pool.query<Omit<DatabaseFacts, 'aheadMs'> & { serverMs: number }>(
+    facts,
+  );
+  const now = (askedAt + clock()) / 2;
+  if (!rows[0]) throw new Error('the question about the database returned no row');
+  const { serverMs, ...row } = rows[0];
+  return { ...row, aheadMs: serverMs - now };
+}

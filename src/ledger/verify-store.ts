@@ -1,0 +1,160 @@
+import { sql } from 'drizzle-orm';
+import type { TransactionRecord } from '../kernel/wallet-records.ts';
+import type { LedgerDb } from './connect-ledger.ts';
+import { array } from './transaction-statement.ts';
+
+type RowDifference = { orderNo: string; fields: string[] };
+export type Comparison = { missing: string[]; different: RowDifference[] };
+
+/**
+ * Makes the list of rows that the walk has met, kept in the database so that memory stays bounded. It lives as long
+ * as the connection: everything of one verification runs on one.
+ */
+export async function beginSightings(db: LedgerDb): Promise<void> {
+  await db.execute(
+    sql`create temporary table if not exists sightings (order_no text primary key) on commit preserve rows`,
+  );
+  await db.execute(sql`truncate sightings`);
+}
+
+/**
+ * Compares listed rows with the ledger's, field by field, and notes that they were met. A null of the service says
+ * nothing. What a row that is not final is still free to change (state, hash) is no difference.
+ */
+export async function compareListed(db: LedgerDb, rows: TransactionRecord[]): Promise<Comparison> {
+  const found = await db.execute<{ order_no: string; is_known: boolean; fields: string[] }>(sql`
+with incoming as (
+  select distinct on (order_no) *, timestamptz 'epoch' + occurred_ms * interval '1 millisecond' as occurred_at
+    from unnest(
+      ${array(rows, (row) => row.orderNo)}::text[], ${array(rows, (row) => row.requestId)}::text[],
+      ${array(rows, (row) => row.symbol)}::text[], ${array(rows, (row) => row.txHash)}::text[],
+      ${array(rows, (row) => row.fromAddress)}::text[], ${array(rows, (row) => row.toAddress)}::text[],
+      ${array(rows, (row) => row.amount)}::numeric[], ${array(rows, (row) => row.type)}::text[],
+      ${array(rows, (row) => row.state)}::text[], ${array(rows, (row) => row.occurredAt)}::bigint[]
+    ) as i (order_no, request_id, symbol, tx_hash, from_address, to_address, amount, type, state, occurred_ms)
+),
+met as (insert into sightings select order_no from incoming on conflict do nothing)
+select i.order_no, t.order_no is not null as is_known,
+       array_remove(array[
+         case when i.symbol <> t.symbol or t.symbol is null and i.symbol is not null then 'symbol' end,
+         case when i.from_address is distinct from t.from_address and i.from_address is not null then 'fromAddress' end,
+         case when i.to_address is distinct from t.to_address and i.to_address is not null then 'toAddress' end,
+         case when i.amount is distinct from t.amount and i.amount is not null then 'amount' end,
+         case when i.type is distinct from t.type and i.type is not null then 'type' end,
+         case when i.occurred_at is distinct from t.occurred_at and i.occurred_at is not null then 'time' end,
+         case when t.is_final and i.request_id is distinct from t.request_id and i.request_id is not null then 'requestId' end,
+         case when t.is_final and i.tx_hash is distinct from t.tx_hash and i.tx_hash is not null then 'txHash' end,
+         case when t.is_final and i.state is distinct from t.state and i.state is not null then 'state' end,
+         case when not t.is_listed then 'isListed' end
+       ], null) as fields
+  from incoming i left join ledger.transactions t on t.order_no = i.order_no`);
+  const comparison: Comparison = { missing: [], different: [] };
+  for (const { order_no: orderNo, is_known: isKnown, fields } of found.rows) {
+    if (!isKnown) comparison.missing.push(orderNo);
+    else if (fields.length > 0) comparison.different.push({ orderNo, fields });
+  }
+  return comparison;
+}
+
+/** Rows that the walk has met. */
+export async function countSightings(db: LedgerDb): Promise<number> {
+  const counted = await db.execute<{ count: number }>(
+    sql`select count(*)::float8 as count from sightings`,
+  );
+  return counted.rows[0]?.count ?? 0;
+}
+
+/** Of these rows, those that the ledger has by now. */
+export async function knownByNow(db: LedgerDb, orderNos: string[]): Promise<Set<string>> {
+  const found = await db.execute<{ order_no: string }>(sql`
+    select order_no from ledger.transactions where order_no = any(${sql.param(orderNos)}::text[])`);
+  return new Set(found.rows.map((row) => row.order_no));
+}
+
+/** Rows that the walk has met and that others have brought into the ledger since `startedAt`. */
+export async function countBroughtMeanwhile(
+  db: LedgerDb,
+  stream: string,
+  startedAt: string,
+  butNot: string[],
+): Promise<number> {
+  const counted = await db.execute<{ count: number }>(sql`
+    select count(*)::float8 as count from ledger.transactions t join sightings s using (order_no)
+     where t.stream = ${stream} and t.first_seen_at >= ${startedAt}::timestamptz
+       and t.order_no <> all(${sql.param(butNot)}::text[])`);
+  return counted.rows[0]?.count ?? 0;
+}
+
+/** Rows that the ledger takes as listed and knew before `startedAt` (the database's time), but the walk has not met. */
+export async function unmetRows(
+  db: LedgerDb,
+  stream: string,
+  startedAt: string,
+): Promise<string[]> {
+  const found = await db.execute<{ order_no: string }>(sql`
+    select t.order_no from ledger.transactions t
+     where t.stream = ${stream} and t.is_listed and t.first_seen_at < ${startedAt}::timestamptz
+       and not exists (select from sightings s where s.order_no = t.order_no)
+     order by t.order_no`);
+  return found.rows.map((row) => row.order_no);
+}
+
+/** Marks rows that the service no longer lists, and logs it; they are never deleted. */
+export async function unlistRows(db: LedgerDb, orderNos: string[]): Promise<void> {
+  await db.execute(sql`
+    with unlisted as (
+      update ledger.transactions set is_listed = false, next_check_at = null, changed_at = now(), observed_at = now()
+       where is_listed and order_no = any(${sql.param(orderNos)}::text[]) returning order_no)
+    insert into ledger.transaction_changes (order_no, observed_at, field, old_value, new_value)
+    select order_no, now(), 'is_listed', 'true', 'false' from unlisted order by order_no`);
+}
+
+/** Sets the stream's count to what the table really holds: SQL from outside may have moved it. */
+export async function recountStream(db: LedgerDb, stream: string): Promise<void> {
+  await db.execute(sql`
+    update ledger.streams s
+       set ledger_count = c.count, is_complete = s.is_complete and c.count = s.service_total
+      from (select count(*) as count from ledger.transactions where stream = ${stream} and is_listed) c
+     where s.name = ${stream} and s.ledger_count <> c.count`);
+}
+
+/** The database's time, and what the service last counted for the stream (null before its first pass). */
+export async function startOfVerification(
+  db: LedgerDb,
+  stream: string,
+): Promise<{ startedAt: string; knownTotal: number | null }> {
+  const found = await db.execute<{ startedAt: string; knownTotal: number | null }>(sql`
+    select clock_timestamp()::text as "startedAt",
+           (select service_total::float8 from ledger.streams where name = ${stream}) as "knownTotal"`);
+  const row = found.rows[0];
+  if (!row) throw new Error('the database did not tell its time');
+  return row;
+}
+
+/** Notes that the addresses were met; returns those that the ledger lacks. */
+export async function compareAddresses(
+  db: LedgerDb,
+  slip44: number,
+  addresses: string[],
+): Promise<string[]> {
+  const found = await db.execute<{ address: string }>(sql`
+    with incoming as (select distinct address from unnest(${sql.param(addresses)}::text[]) as i (address)),
+    met as (insert into sightings select address from incoming on conflict do nothing)
+    select address from incoming i
+     where not exists (select from ledger.addresses a where a.slip44 = ${slip44} and a.address = i.address)`);
+  return found.rows.map((row) => row.address);
+}
+
+/** Addresses that the ledger knew before `startedAt` but the walk has not met. */
+export async function unmetAddresses(
+  db: LedgerDb,
+  slip44: number,
+  startedAt: string,
+): Promise<string[]> {
+  const found = await db.execute<{ address: string }>(sql`
+    select a.address from ledger.addresses a
+     where a.slip44 = ${slip44} and a.first_seen_at < ${startedAt}::timestamptz
+       and not exists (select from sightings s where s.order_no = a.address)
+     order by a.address`);
+  return found.rows.map((row) => row.address);
+}

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { readStatus } from '../../src/ledger/read-status.ts';
+import { recordReconciliation } from '../../src/ledger/reconciliation-store.ts';
+import { runParts } from '../../src/sync/sync-parts.ts';
+import { onePass, type Wallet, withWallet } from '../support/with-wallet.ts';
+
+type Compared = { symbol: string; difference: string; is_explained: boolean; explanation: string };
+
+const syncAll = ({ tools }: Wallet) =>
+  runParts(tools, ['transactions', 'details', 'balances'], onePass());
+
+async function compared({ ledger }: Wallet): Promise<Compared[]> {
+  const { rows } = await ledger.pool.query<Compared>(
+    'select symbol, difference::float8 as difference, is_explained, explanation from ledger.reconciliation order by 1',
+  );
+  return rows;
+}
+
+const writtenRuns = async ({ ledger }: Wallet) =>
+  (
+    await ledger.pool.query(
+      'select symbol, difference::float8 as difference, is_explained, xmin::text from ledger.reconciliation_runs order by id',
+    )
+  ).rows;
+
+test('the whole history adds up to the balances of every coin, and a quiet poll writes nothing', async () => {
+  const wallet = await withWallet({ transactions: 1_500 });
+  await syncAll(wallet);
+  const rows = await compared(wallet);
+  expect(rows.length).toBeGreaterThan(4);
+  for (const row of rows)
+    expect(row).toMatchObject({ difference: 0, is_explained: true, explanation: null });
+  const written = await writtenRuns(wallet);
+  expect(written).toHaveLength(rows.length);
+  await runParts(wallet.tools, ['balances'], onePass());
+  expect(await writtenRuns(wallet)).toEqual(written);
+});
+
+test('while transactions are on their way each difference is explained', async () => {
+  const wallet = await withWallet({ transactions: 3_000, settleMs: 30 * 86_400_000 });
+  await runParts(wallet.tools, ['transactions', 'balances'], onePass());
+  const rows = await compared(wallet);
+  expect(rows.filter(({ is_explained }) => !is_explained)).toEqual([]);
+  expect(rows.some(({ difference }) => Number(difference) !== 0)).toBe(true);
+  await syncAll(wallet);
+  expect((await compared(wallet)).filter(({ is_explained }) => !is_explained)).toEqual([]);
+  expect((await readStatus(wallet.ledger.db, [])).unexplainedDifferences).toEqual([]);
+});
+
+test('an amount that somebody changed in the ledger shows as an unexplained difference until it is gone', async () => {
+  const wallet = await withWallet({ transactions: 1_000 });
+  const { pool, db } = wallet.ledger;
+  await syncAll(wallet);
+  const change = (by: number) =>
+    pool.query(`update ledger.transactions set amount = amount + ${by} where order_no = (
+      select order_no from ledger.transactions where stream = 'deposit' and state = 'success' and symbol = 'ETH'
+       order by occurred_at limit 1)`);
+  const reconcile = () => wallet.ledger.transaction((tx) => recordReconciliation(tx, 0));
+  await change(3);
+  await reconcile();
+  const { unexplainedDifferences } = await readStatus(db, []);
+  expect(unexplainedDifferences).toEqual([
+    { symbol: 'ETH', amount: expect.stringMatching(/^-3(\.0*)?$/), since: expect.any(String) },
+  ]);
+  await change(-3);
+  await reconcile();
+  expect((await readStatus(db, [])).unexplainedDifferences).toEqual([]);
+  const runs = (await writtenRuns(wallet)).filter(({ symbol }) => symbol === 'ETH');
+  expect(runs.map(({ difference }) => difference)).toEqual([0, -3, 0]);
+});
