@@ -1,3 +1,4 @@
+import { auditHistoryJob } from './audit-history.job.ts';
 import { fillPoolsJob } from './fill-pools.job.ts';
 import type { JobDefinition } from './job-definition.ts';
 import { syncAddressesJob } from './sync-addresses.job.ts';
@@ -14,4 +15,5 @@ export const allJobs: JobDefinition[] = [
   syncCoinsJob,
   syncAddressesJob,
   fillPoolsJob,
+  auditHistoryJob,
 ];

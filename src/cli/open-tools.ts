@@ -64,6 +64,10 @@ export async function openTools(
       pageSize,
       listOrder: order === 'auto' ? null : order,
       concurrency: service.concurrency,
+      auditShare: Math.min(
+        1,
+        (settings.schedule.auditEveryMs ?? 0) / settings.schedule.auditCycleMs,
+      ),
       chains: settings.pools.chains.map(({ slip44 }) => slip44),
       pools: settings.pools,
     },

@@ -37,6 +37,8 @@ export type Checkpoint = {
   servedSize: { said: number; served: number } | null;
   /** Counts that disagree without anything to read, and for how many passes they have stood so. */
   unease: { total: number | null; count: number; passes: number } | null;
+  /** Page at which the audit goes on; absent before its first run. */
+  auditPage?: number;
 };
 
 export type ListMemory = {

@@ -115,7 +115,7 @@ function verdictOf(memory: ListMemory, isPaused: boolean): ListVerdict {
   };
 }
 
-function createListReader(port: ListPort, memory: ListMemory): ListReader {
+export function createListReader(port: ListPort, memory: ListMemory): ListReader {
   let latestObservation = 0;
   return {
     memory,

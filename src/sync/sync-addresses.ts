@@ -30,7 +30,7 @@ function addressStreamName(slip44: number): string {
   return `addresses:${slip44}`;
 }
 
-function addressStream(tools: SyncTools, slip44: number): Stream<AddressRecord> {
+export function addressStream(tools: SyncTools, slip44: number): Stream<AddressRecord> {
   return {
     name: addressStreamName(slip44),
     hasRanks: false,

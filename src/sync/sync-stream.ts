@@ -29,7 +29,7 @@ import type { ListPort } from './list-port.ts';
 import { type ListVerdict, readList } from './read-list.ts';
 import { emptyReport, type PassReport, type Progress, type SyncTools } from './sync-tools.ts';
 
-type Observed<T> = T & { observation: number };
+export type Observed<T> = T & { observation: number };
 
 /** One list that is kept in step: where its pages come from and where its rows go. */
 export type Stream<T> = ListSource<T> & {
@@ -80,7 +80,7 @@ export async function syncStream<T>(
     signal: pass.signal,
   });
   const report = emptyReport();
-  const port = createPort(tools, stream, pass, reader, report);
+  const port = createPort(tools, stream, pass, reader, report, memory.checkpoint.walks);
   try {
     const mayWalk = pass.mayRepeatWalk || (await isWalkAllowed(db, stream.name, memory));
     const verdict = await readList(port, memory, mayWalk);
@@ -100,11 +100,12 @@ function createPort<T>(
   pass: StreamPass,
   pages: PageReader<T>,
   report: PassReport,
+  walksBefore: number,
 ): ListPort {
   const { ledger } = tools;
   const pauseAt =
     pass.sliceMs === null ? Number.POSITIVE_INFINITY : performance.now() + pass.sliceMs;
-  let walks = -1;
+  let walks = walksBefore;
   let storedAt = performance.now();
   const isSliceOver = () => performance.now() > pauseAt;
   const isPauseDue = () => isSliceOver() && pages.aheadCount() === 0;
@@ -119,7 +120,7 @@ function createPort<T>(
     async store(facts, memory) {
       pass.signal.throwIfAborted();
       memory.checkpoint.askSize = pages.askSize();
-      const hasWalked = walks >= 0 && memory.checkpoint.walks > walks;
+      const hasWalked = memory.checkpoint.walks > walks;
       walks = memory.checkpoint.walks;
       const rows = rowsOf<T>(facts);
       const stored = await storeBatch(tools, stream, rows, rejectsOf<T>(facts), (db) =>
@@ -218,7 +219,7 @@ async function isWalkAllowed(db: LedgerDb, name: string, memory: ListMemory): Pr
   return sinceWalkMs === null || sinceWalkMs > repeatWalkMs;
 }
 
-function memoryOf(row: StreamRow, { settings }: SyncTools): ListMemory {
+export function memoryOf(row: StreamRow, { settings }: SyncTools): ListMemory {
   const stored = row.checkpoint as Checkpoint | null;
   return {
     listOrder: settings.listOrder ?? (row.listOrder as ListOrder | null),

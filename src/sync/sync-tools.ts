@@ -21,6 +21,8 @@ export type SyncSettings = {
   listOrder: 'newest-first' | 'oldest-first' | 'unordered' | null;
   /** Requests in flight at most. */
   concurrency: number;
+  /** Part of the history that one run of the audit reads again, 0 to 1. */
+  auditShare: number;
   /** slip44 codes of the chains whose addresses are kept. */
   chains: number[];
   /** How address requests are bounded, and how long after a lost answer its list is believed. */

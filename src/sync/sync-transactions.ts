@@ -29,7 +29,10 @@ export async function syncTransactions(
   return report;
 }
 
-function transactionStream(tools: SyncTools, type: TransactionStream): Stream<TransactionRecord> {
+export function transactionStream(
+  tools: SyncTools,
+  type: TransactionStream,
+): Stream<TransactionRecord> {
   return {
     name: type,
     hasRanks: true,

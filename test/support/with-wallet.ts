@@ -79,6 +79,7 @@ export async function openWallet(
       pageSize: 100,
       listOrder: null,
       concurrency: 8,
+      auditShare: 0.25,
       chains: [],
       pools: { settleMs: 0, maxPerDay: 10_000 },
       ...settings,

@@ -24,6 +24,7 @@ const tools: SyncTools = {
     pageSize: 100,
     listOrder: null,
     concurrency: 4,
+    auditShare: 0,
     chains: [],
     pools: { settleMs: 0, maxPerDay: 0 },
   },

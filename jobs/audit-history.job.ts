@@ -1,0 +1,9 @@
+import { auditHistory } from '../src/sync/audit-history.ts';
+import { runPart } from '../src/sync/run-part.ts';
+import type { JobDefinition } from './job-definition.ts';
+
+export const auditHistoryJob: JobDefinition = {
+  name: 'audit-history',
+  everyMs: (schedule) => schedule.auditEveryMs,
+  run: (tools, signal) => runPart(tools, 'audit', () => auditHistory(tools, signal)),
+};

@@ -1,0 +1,81 @@
+import { countWords } from '../../http/status-words.ts';
+import { systemClock } from '../../kernel/clock.ts';
+import type { LedgerDb } from '../../ledger/connect-ledger.ts';
+import { type OpenReject, readOpenRejects } from '../../ledger/reject-store.ts';
+import { printableText } from '../../service/printable-text.ts';
+import { retryRejects } from '../../sync/retry-rejects.ts';
+import type { CommandContext } from '../command-context.ts';
+import { migrate, openLedger, openMigratedLedger } from '../open-ledger.ts';
+
+const batchRejects = 1_000;
+const reasonMax = 60;
+const orderMax = 24;
+
+/** `wallet-ledger rejects`: what could not be decoded and why, open ones only. */
+export async function rejects(
+  context: CommandContext,
+  options: { json?: boolean },
+): Promise<number> {
+  const opened = await openLedger(context);
+  await migrate(opened, context);
+  const open = await readAll(opened.ledger.db);
+  process.stdout.write(
+    options.json ? `${JSON.stringify({ rejects: open }, null, 2)}\n` : printRejects(open),
+  );
+  return 0;
+}
+
+/** `wallet-ledger rejects retry`: decodes the payloads again; 3 when some still do not fit. */
+export async function rejectsRetry(context: CommandContext, ids: number[]): Promise<number> {
+  const { ledger } = await openMigratedLedger(context);
+  const { resolved, open } = await retryRejects(ledger, ids.length > 0 ? ids : null, systemClock());
+  const words = `${countWords(resolved.length)} settled, ${countWords(open.length)} still open`;
+  process.stdout.write(`${words}\n${open.length > 0 ? printRejects(open) : ''}`);
+  const tried = new Set([...resolved, ...open].map(({ id }) => id));
+  const unknown = ids.filter((id) => !tried.has(id));
+  if (unknown.length > 0)
+    process.stderr.write(`wallet-ledger: no open reject has the id ${unknown.join(', ')}\n`);
+  return open.length === 0 ? 0 : 3;
+}
+
+async function readAll(db: LedgerDb): Promise<OpenReject[]> {
+  const all: OpenReject[] = [];
+  for (let after = 0; ; ) {
+    const batch = await readOpenRejects(db, { after, limit: batchRejects, ids: null });
+    const last = batch.at(-1);
+    if (!last) return all;
+    all.push(...batch);
+    after = last.id;
+  }
+}
+
+/** A table for people; the payloads are left to `--json`. */
+function printRejects(open: OpenReject[]): string {
+  if (open.length === 0) return 'nothing is rejected\n';
+  const head = ['id', 'source', 'order', 'field', 'reason', 'times', 'last seen'];
+  const rows = open.map((reject) => [
+    String(reject.id),
+    reject.source,
+    cut(reject.orderNo ?? '–', orderMax),
+    cut(reject.field ?? '–', orderMax),
+    cut(reject.reason, reasonMax),
+    countWords(reject.times),
+    reject.lastSeenAt.replace('T', ' ').replace('Z', ''),
+  ]);
+  const table = [head, ...rows];
+  const widths = head.map((_, column) =>
+    table.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), 0),
+  );
+  const lines = table.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  return `${lines.join('\n')}\n`;
+}
+
+function cut(text: string, max: number): string {
+  const printable = printableText(text);
+  return printable.length > max ? `${printable.slice(0, max - 1)}…` : printable;
+}

@@ -1,0 +1,60 @@
+import { driftCount, verifyLedger } from '../../sync/verify-ledger.ts';
+import type { Drift } from '../../sync/verify-transactions.ts';
+import type { CommandContext } from '../command-context.ts';
+import { openTools } from '../open-tools.ts';
+
+const namedMax = 10;
+
+/** `wallet-ledger verify`: 0 when ledger and service are equal, or are after the repair; 3 when they differ. */
+export async function verify(
+  context: CommandContext,
+  options: { repair?: boolean; json?: boolean },
+): Promise<number> {
+  const { tools } = await openTools(context);
+  const isRepair = options.repair ?? false;
+  const drifts = await verifyLedger(tools, { signal: context.shutdown.signal, isRepair });
+  const left = drifts.reduce((sum, drift) => sum + driftCount(drift) - drift.repaired, 0);
+  process.stdout.write(options.json ? toJson(drifts) : drifts.map(toText).join(''));
+  if (left > 0) {
+    const cure = isRepair ? 'see the lines above' : 'run `wallet-ledger verify --repair`';
+    process.stderr.write(`wallet-ledger: ${left} rows differ from the service; ${cure}\n`);
+  }
+  return left > 0 ? 3 : 0;
+}
+
+function toJson(drifts: Drift[]): string {
+  const streams = drifts.map(({ name, compared, missing, different, extra }) => ({
+    name,
+    compared,
+    missing,
+    different,
+    extra,
+  }));
+  const repaired = drifts.reduce((sum, drift) => sum + drift.repaired, 0);
+  return `${JSON.stringify({ streams, repaired }, null, 2)}\n`;
+}
+
+function toText(drift: Drift): string {
+  const { name, compared, missing, different, extra, repaired } = drift;
+  const verdict =
+    driftCount(drift) === 0
+      ? 'equal'
+      : `${missing.length} missing, ${different.length} different, ${extra.length} extra${repaired > 0 ? `, ${repaired} mended` : ''}`;
+  const lines = [
+    `${name}: ${compared.toLocaleString('en-US')} compared, ${verdict}`,
+    ...named('missing', missing),
+    ...named(
+      'different',
+      different.map(({ orderNo, fields }) => `${orderNo} (${fields.join(', ')})`),
+    ),
+    ...named('extra', extra),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function named(what: string, keys: string[]): string[] {
+  if (keys.length === 0) return [];
+  const more =
+    keys.length > namedMax ? ` and ${keys.length - namedMax} more (--json names all)` : '';
+  return [`  ${what}: ${keys.slice(0, namedMax).join(', ')}${more}`];
+}

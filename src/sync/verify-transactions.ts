@@ -1,0 +1,155 @@
+import type { TransactionRecord } from '../kernel/wallet-records.ts';
+import type { LedgerDb } from '../ledger/connect-ledger.ts';
+import {
+  storeListedTransactions,
+  type TransactionStream,
+} from '../ledger/store-listed-transactions.ts';
+import {
+  beginSightings,
+  type Comparison,
+  compareListed,
+  countBroughtMeanwhile,
+  countSightings,
+  knownByNow,
+  recountStream,
+  startOfVerification,
+  unlistRows,
+  unmetRows,
+} from '../ledger/verify-store.ts';
+import type { Observed } from './sync-stream.ts';
+import type { SyncTools } from './sync-tools.ts';
+import { transactionStream } from './sync-transactions.ts';
+import { walkPages } from './walk-pages.ts';
+
+export type Drift = Comparison & {
+  name: string;
+  compared: number;
+  extra: string[];
+  /** Rows written by the repair. */
+  repaired: number;
+  /** Rows that arrived while it was compared, or shortly before: no drift. */
+  arrivals: number;
+};
+
+export type Verification = { signal: AbortSignal; isRepair: boolean };
+
+type Start = Awaited<ReturnType<typeof startOfVerification>>;
+
+/** A walk that has met fewer rows than the service counts is made again, so that no row is called extra by mistake. */
+const walksMax = 3;
+
+/**
+ * Reads one transaction list to its end and compares it with the ledger row by row. The list may move meanwhile:
+ * rows that arrive are not missing, rows first seen meanwhile are not extra. With `isRepair` missing and different
+ * rows are written (their details are due then), and rows that the list no longer holds become unlisted.
+ */
+export async function verifyTransactions(
+  tools: SyncTools,
+  type: TransactionStream,
+  { signal, isRepair }: Verification,
+): Promise<Drift> {
+  const drift: Drift = {
+    name: type,
+    compared: 0,
+    missing: [],
+    different: [],
+    extra: [],
+    repaired: 0,
+    arrivals: 0,
+  };
+  const { db, release } = await tools.ledger.session();
+  try {
+    await beginSightings(db);
+    const start = await startOfVerification(db, type);
+    const comparing: Comparing = {
+      db,
+      start,
+      drift,
+      isRepair,
+      timesOfMissing: new Map(),
+      unstorable: 0,
+    };
+    for (let walks = 1; walks <= walksMax; walks += 1) {
+      const { expected, unstorable } = await walkPages(
+        tools,
+        transactionStream(tools, type),
+        signal,
+        (rows) => compareBatch(tools, type, rows, comparing),
+      );
+      comparing.unstorable = unstorable;
+      drift.compared = await countSightings(db);
+      if (drift.compared < expected) continue;
+      drift.extra = await unmetRows(db, type, start.startedAt);
+      break;
+    }
+    await settleDrift(tools, comparing);
+  } finally {
+    release();
+  }
+  return drift;
+}
+
+type Comparing = {
+  db: LedgerDb;
+  start: Start;
+  drift: Drift;
+  isRepair: boolean;
+  timesOfMissing: Map<string, number>;
+  unstorable: number;
+};
+
+async function compareBatch(
+  tools: SyncTools,
+  type: TransactionStream,
+  rows: Observed<TransactionRecord>[],
+  { db, drift, isRepair, timesOfMissing }: Comparing,
+): Promise<void> {
+  const found = await compareListed(db, rows);
+  addDrift(drift, found);
+  const missing = new Set(found.missing);
+  const wrong = new Set([...missing, ...found.different.map(({ orderNo }) => orderNo)]);
+  for (const row of rows)
+    if (missing.has(row.orderNo)) timesOfMissing.set(row.orderNo, row.occurredAt ?? 0);
+  if (!isRepair || wrong.size === 0) return;
+  const mended = rows.filter((row) => wrong.has(row.orderNo));
+  await tools.ledger.transaction((tx) => storeListedTransactions(tx, type, mended));
+}
+
+/** Pages may show a row twice: it is named once. */
+function addDrift(drift: Drift, found: Comparison): void {
+  const known = new Set([...drift.missing, ...drift.different.map(({ orderNo }) => orderNo)]);
+  drift.missing.push(...found.missing.filter((orderNo) => !known.has(orderNo)));
+  drift.different.push(...found.different.filter(({ orderNo }) => !known.has(orderNo)));
+}
+
+async function settleDrift(tools: SyncTools, comparing: Comparing): Promise<void> {
+  const { db, drift, isRepair } = comparing;
+  if (!isRepair) {
+    const known = await knownByNow(db, drift.missing);
+    drift.missing = drift.missing.filter((orderNo) => !known.has(orderNo));
+  }
+  drift.arrivals = await countArrivals(comparing);
+  drift.missing = withoutArrivals(comparing);
+  if (!isRepair) return;
+  await tools.ledger.transaction(async (tx) => {
+    await unlistRows(tx, drift.extra);
+    await recountStream(tx, drift.name);
+  });
+  drift.repaired = drift.missing.length + drift.different.length + drift.extra.length;
+}
+
+/** Rows met that the service had not counted at the stream's last pass, and that nobody has brought in meanwhile. */
+async function countArrivals({ db, start, drift, unstorable }: Comparing): Promise<number> {
+  if (start.knownTotal === null) return 0;
+  const brought = await countBroughtMeanwhile(db, drift.name, start.startedAt, drift.missing);
+  return Math.max(0, drift.compared + unstorable - start.knownTotal - brought);
+}
+
+/** So many of the newest missing rows have only just arrived: the next pass brings them. */
+function withoutArrivals({ drift, timesOfMissing }: Comparing): string[] {
+  const newestFirst = [...drift.missing].sort(
+    (a, b) => (timesOfMissing.get(b) ?? 0) - (timesOfMissing.get(a) ?? 0),
+  );
+  const arrived = new Set(newestFirst.slice(0, drift.arrivals));
+  return drift.missing.filter((orderNo) => !arrived.has(orderNo));
+}

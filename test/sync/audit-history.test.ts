@@ -1,0 +1,67 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { auditHistory, auditPages } from '../../src/sync/audit-history.ts';
+import { type ListMemory, newCheckpoint } from '../../src/sync/list-memory.ts';
+import { syncAllDetails } from '../../src/sync/sync-details.ts';
+import { syncTransactions } from '../../src/sync/sync-transactions.ts';
+import { onePass, withWallet } from '../support/with-wallet.ts';
+
+const { signal } = new AbortController();
+
+test('a final row that changes months later is found within one cycle, logged, and its detail is fetched again', async () => {
+  const { sandbox, ledger, tools } = await withWallet({ transactions: 2_000, pageSizeMax: 50 });
+  await syncTransactions(tools, onePass());
+  await syncAllDetails(tools, signal);
+  const { rows: old } = await ledger.pool.query(
+    `select order_no from ledger.transactions where type = 'deposit' and state = 'success' order by occurred_at offset 100 limit 1`,
+  );
+  const orderNo = old[0].order_no;
+  sandbox.world.setState(orderNo, 'failed');
+  await ledger.pool.query(
+    `delete from ledger.transactions where order_no = (select max(order_no) from ledger.transactions where type = 'withdraw')`,
+  );
+  sandbox.stats.reset();
+  for (let run = 0; run < 4; run += 1) await auditHistory(tools, signal);
+  const { rows } = await ledger.pool.query(
+    'select field, old_value, new_value from ledger.transaction_changes where order_no = $1',
+    [orderNo],
+  );
+  expect(rows).toEqual([{ field: 'state', old_value: 'success', new_value: 'failed' }]);
+  expect((await syncAllDetails(tools, signal)).rowsSeen).toBeGreaterThan(0);
+  const { rows: streams } = await ledger.pool.query('select is_complete from ledger.streams');
+  expect(streams.map((row) => row.is_complete)).toEqual([true, true]);
+  const pages = Math.ceil(2_000 / 50) + 2;
+  expect(
+    sandbox.stats.listRequests.deposit + sandbox.stats.listRequests.withdraw,
+  ).toBeLessThanOrEqual(2 * pages + 8);
+});
+
+test('every page comes up within a cycle, whatever the share, the length and the order', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 400 }),
+      fc.double({ min: 0.001, max: 1, noNaN: true }),
+      fc.constantFrom('newest-first' as const, 'oldest-first' as const, 'unordered' as const),
+      fc.integer({ min: 1, max: 500 }),
+      (pages, share, listOrder, auditPage) => {
+        const memory: ListMemory = {
+          listOrder,
+          isOrderFixed: false,
+          pageSize: 10,
+          serviceTotal: pages * 10,
+          ledgerCount: pages * 10,
+          checkpoint: { ...newCheckpoint(10), gap: 0, auditPage },
+        };
+        const seen = new Set<number>();
+        for (let run = 0; run < Math.ceil(1 / share) + 1; run += 1) {
+          const slice = auditPages(memory, share);
+          for (const { page } of slice) seen.add(page);
+          memory.checkpoint.auditPage = slice.at(-1)?.nextAuditPage ?? 1;
+        }
+        expect(seen.size).toBe(pages);
+        expect(Math.max(...seen)).toBe(pages);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});

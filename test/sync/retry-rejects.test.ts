@@ -1,0 +1,130 @@
+import { beforeEach, expect, test } from 'vitest';
+import type { Reject } from '../../src/kernel/wallet-records.ts';
+import { storeRejects } from '../../src/ledger/reject-store.ts';
+import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
+import { retryRejects } from '../../src/sync/retry-rejects.ts';
+import { listed } from '../ledger/transaction-rows.ts';
+import { withLedger } from '../ledger/with-ledger.ts';
+
+const { ledger, query, clear } = await withLedger();
+const { db } = ledger;
+beforeEach(clear);
+
+const time = Date.UTC(2026, 0, 1);
+const row = { symbol: 'ETH', type: 'deposit', state: 'pending', amount: '2', time };
+
+/** As an older version of the program would have rejected what can be read now. */
+function reject(change: Partial<Reject>, payload: object = row): Reject {
+  return {
+    source: 'transaction-list',
+    orderNo: 'a',
+    field: 'amount',
+    reason: 'amount is odd',
+    payload: JSON.stringify({ orderNo: 'a', ...payload }),
+    ...change,
+  };
+}
+
+async function retry(ids: number[] | null = null) {
+  const { resolved, open } = await retryRejects(ledger, ids, Date.now());
+  return { resolved: resolved.map((one) => one.field), open: open.map((one) => one.field) };
+}
+
+const stored = () =>
+  query(
+    'select order_no, stream, amount, state, observation::int from ledger.transactions order by 1',
+  );
+
+test('an old payload fills what is empty and replaces nothing', async () => {
+  await storeListedTransactions(db, 'deposit', [
+    listed({ orderNo: 'a', state: 'success', observation: 9 }),
+  ]);
+  await storeRejects(db, [reject({})]);
+  expect(await retry()).toEqual({ resolved: ['amount'], open: [] });
+  const filled = {
+    order_no: 'a',
+    stream: 'deposit',
+    amount: '2',
+    state: 'success',
+    observation: 9,
+  };
+  expect(await stored()).toEqual([filled]);
+  expect(await query('select * from ledger.transaction_changes')).toEqual([]);
+  await storeRejects(db, [reject({ reason: 'another' }, { ...row, amount: '3' })]);
+  expect(await retry()).toEqual({ resolved: ['amount'], open: [] });
+  expect(await stored()).toEqual([filled]);
+});
+
+test('a row that the ledger lacks is stored, behind every answer to come', async () => {
+  await storeRejects(db, [reject({ orderNo: null, field: 'orderNo' })]);
+  expect(await retry()).toEqual({ resolved: ['orderNo'], open: [] });
+  expect(await stored()).toMatchObject([{ order_no: 'a', amount: '2', observation: 0 }]);
+  expect(await query('select name, ledger_count::int from ledger.streams')).toEqual([
+    { name: 'deposit', ledger_count: 1 },
+  ]);
+});
+
+test('what still does not fit stays open, and so does what was not asked for', async () => {
+  await storeRejects(db, [
+    reject({}, { ...row, amount: 'NaN' }),
+    reject({ field: 'time', payload: '{"orderNo":"a","ti' }),
+    reject({ field: null, reason: 'PostgreSQL does not take the row' }),
+    reject({ orderNo: 'b', field: 'state' }, { ...row, orderNo: 'b' }),
+    reject({
+      source: 'address-list',
+      orderNo: null,
+      field: 'address',
+      payload: '{"address":"0x1"}',
+    }),
+  ]);
+  const [first] = await query<{ id: number }>(
+    `select id::int from ledger.rejects where field = 'time'`,
+  );
+  expect(await retry([first?.id ?? 0])).toEqual({ resolved: [], open: ['time'] });
+  const { resolved, open } = await retry();
+  expect(resolved).toEqual(['state']);
+  expect(new Set(open)).toEqual(new Set(['amount', 'time', null, 'address']));
+  expect(await query(`select field from ledger.rejects where resolved_at is not null`)).toEqual([
+    { field: 'state' },
+  ]);
+});
+
+test('a field that a later answer brought readably is settled, and an address that was listed since', async () => {
+  await storeRejects(db, [
+    reject({}, { ...row, amount: 'NaN' }),
+    reject({
+      source: 'address-list',
+      orderNo: null,
+      field: 'address',
+      payload: '{"address":"0x1"}',
+    }),
+  ]);
+  await storeListedTransactions(db, 'deposit', [listed({ orderNo: 'a', amount: '5' })]);
+  await query(
+    `insert into ledger.addresses (slip44, address, status, first_seen_at) values (60, '0x1', 'foreign', now())`,
+  );
+  const { resolved } = await retry();
+  expect(new Set(resolved)).toEqual(new Set(['amount', 'address']));
+  expect(await stored()).toMatchObject([{ amount: '5' }]);
+});
+
+test('snapshot rows that fit now are stored where the ledger has none', async () => {
+  const coin = {
+    symbol: 'ETH',
+    slip44: 60,
+    contractAddress: null,
+    decimal: 18,
+    balance: '1',
+    frozen: '0',
+  };
+  const payload = JSON.stringify(coin);
+  await storeRejects(db, [
+    reject({ source: 'balance-list', orderNo: null, field: 'slip44', payload }),
+    reject({ source: 'coin-list', orderNo: null, field: 'slip44', payload }),
+  ]);
+  expect(await retry()).toEqual({ resolved: ['slip44', 'slip44'], open: [] });
+  expect(await query('select symbol, balance from ledger.balances')).toEqual([
+    { symbol: 'ETH', balance: '1' },
+  ]);
+  expect(await query('select symbol from ledger.coins')).toEqual([{ symbol: 'ETH' }]);
+});

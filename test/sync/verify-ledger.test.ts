@@ -1,0 +1,112 @@
+import { expect, test } from 'vitest';
+import { syncAddresses } from '../../src/sync/sync-addresses.ts';
+import { syncBalances } from '../../src/sync/sync-balances.ts';
+import { syncCoins } from '../../src/sync/sync-coins.ts';
+import { syncAllDetails } from '../../src/sync/sync-details.ts';
+import { syncTransactions } from '../../src/sync/sync-transactions.ts';
+import { driftCount, verifyLedger } from '../../src/sync/verify-ledger.ts';
+import { rowsOfLedger, rowsOfService } from '../support/compare-rows.ts';
+import { onePass, type Wallet, withWallet } from '../support/with-wallet.ts';
+
+const { signal } = new AbortController();
+
+async function filledWallet(options: Parameters<typeof withWallet>[0]): Promise<Wallet> {
+  const wallet = await withWallet({ addressesPerChain: 30, ...options }, { chains: [60] });
+  await syncTransactions(wallet.tools, onePass());
+  await syncAllDetails(wallet.tools, signal);
+  await syncBalances(wallet.tools, signal);
+  await syncCoins(wallet.tools, signal);
+  await syncAddresses(wallet.tools, onePass());
+  return wallet;
+}
+
+const count = (drifts: Awaited<ReturnType<typeof verifyLedger>>) =>
+  drifts.reduce((sum, drift) => sum + driftCount(drift), 0);
+
+test.each(['newest-first', 'oldest-first'] as const)(
+  'altered, deleted and invented rows of a list that is %s are named exactly, mended, and then gone; arrivals are no drift',
+  async (listOrder) => {
+    const { sandbox, ledger, tools } = await filledWallet({
+      transactions: 3_000,
+      arrivalsPerSecond: 40,
+      settleMs: 500,
+      listOrder,
+    });
+    const pick = async (limit: number, offset: number) =>
+      (
+        await ledger.pool.query(
+          'select order_no from ledger.transactions where is_final order by md5(order_no) limit $1 offset $2',
+          [limit, offset],
+        )
+      ).rows.map((row) => row.order_no);
+    const altered = await pick(60, 0);
+    const deleted = await pick(40, 60);
+    await ledger.pool.query(
+      `update ledger.transactions set amount = amount + 1, state = 'odd' where order_no = any($1)`,
+      [altered],
+    );
+    await ledger.pool.query('delete from ledger.transactions where order_no = any($1)', [deleted]);
+    const invented = (
+      await ledger.pool.query(`
+        insert into ledger.transactions (order_no, stream, symbol, amount, type, state, occurred_at, is_final, first_seen_at, changed_at, observed_at, observation)
+        select 'invented-' || order_no, stream, symbol, amount, type, state, occurred_at, true, now(), now(), now(), observation
+          from ledger.transactions order by md5(order_no) limit 7 returning order_no`)
+    ).rows.map((row) => row.order_no);
+    const found = await verifyLedger(tools, { signal, isRepair: false });
+    const all = (what: 'missing' | 'extra') => new Set(found.flatMap((drift) => drift[what]));
+    expect(all('missing')).toEqual(new Set(deleted));
+    expect(all('extra')).toEqual(new Set(invented));
+    const different = found.flatMap((drift) => drift.different);
+    expect(new Set(different.map(({ orderNo }) => orderNo))).toEqual(new Set(altered));
+    expect(different.every(({ fields }) => fields.join() === 'amount,state')).toBe(true);
+
+    const repaired = await verifyLedger(tools, { signal, isRepair: true });
+    expect(repaired.reduce((sum, drift) => sum + drift.repaired, 0)).toBe(107);
+    expect(count(await verifyLedger(tools, { signal, isRepair: false }))).toBe(0);
+    const { rows } = await ledger.pool.query(
+      'select count(*)::int as n from ledger.transactions where not is_listed',
+    );
+    expect(rows[0].n).toBe(7);
+    const log = await ledger.pool.query(
+      `select count(distinct order_no)::int as n from ledger.transaction_changes where field = 'amount'`,
+    );
+    expect(log.rows[0].n).toBe(60);
+    expect(sandbox.stats.signatureFailures).toBe(0);
+  },
+  60_000,
+);
+
+test('after a repair the ledger equals the service digit for digit, and its proof holds', async () => {
+  const { sandbox, ledger, tools } = await filledWallet({ transactions: 500 });
+  await ledger.pool.query(
+    `delete from ledger.transactions where order_no in (select order_no from ledger.transactions order by md5(order_no) limit 50)`,
+  );
+  await ledger.pool.query(
+    `update ledger.transactions set to_address = 'elsewhere' where order_no in (select order_no from ledger.transactions order by md5(order_no) limit 20)`,
+  );
+  await verifyLedger(tools, { signal, isRepair: true });
+  expect(await rowsOfLedger(async (text) => (await ledger.pool.query(text)).rows)).toEqual(
+    rowsOfService(sandbox),
+  );
+  expect((await syncTransactions(tools, onePass())).isComplete).toBe(true);
+});
+
+test('balances, coins and addresses that are not as the service says are named and mended', async () => {
+  const { ledger, tools } = await filledWallet({ transactions: 100 });
+  expect(count(await verifyLedger(tools, { signal, isRepair: false }))).toBe(0);
+  await ledger.pool.query(`update ledger.balances set balance = balance + 1 where symbol = 'BTC'`);
+  await ledger.pool.query(`update ledger.coins set decimals = 3 where symbol = 'LTC'`);
+  await ledger.pool.query(
+    `delete from ledger.addresses where address = (select min(address) from ledger.addresses)`,
+  );
+  const found = await verifyLedger(tools, { signal, isRepair: false });
+  expect(found.map((drift) => [drift.name, driftCount(drift)])).toEqual([
+    ['deposit', 0],
+    ['withdraw', 0],
+    ['balances', 1],
+    ['coins', 1],
+    ['addresses:60', 1],
+  ]);
+  await verifyLedger(tools, { signal, isRepair: true });
+  expect(count(await verifyLedger(tools, { signal, isRepair: false }))).toBe(0);
+});
