@@ -15,6 +15,7 @@ const rooms: Record<string, string[]> = {
   sync: ['kernel', 'service', 'ledger'],
   jobs: ['kernel', 'config', 'queue', 'sync'],
   http: ['kernel', 'ledger', 'queue'],
+  doctor: ['kernel', 'config', 'service', 'ledger', 'queue'],
   cli: [
     'kernel',
     'config',
@@ -26,6 +27,7 @@ const rooms: Record<string, string[]> = {
     'sync',
     'jobs',
     'http',
+    'doctor',
   ],
 };
 

@@ -17,6 +17,8 @@ export async function runProgram(argv: string[]): Promise<number> {
     .showHelpAfterError('(add --help for the options)');
   addLedgerCommands(program, async (work) => end(await runCommand(work)));
   addPoolCommands(program, async (work) => end(await runCommand(work)));
+  addRejectsCommand(program, async (work) => end(await runCommand(work)));
+  addDoctorCommand(program, end);
   addDemoCommand(program, end);
   addSandboxCommand(program, async (work) => end(await runCommand(work)));
   try {
@@ -74,6 +76,15 @@ function addLedgerCommands(program: Command, run: Run): void {
       await run((context) => status(context, options));
     });
   program
+    .command('verify')
+    .description('reads everything again and compares it with the ledger, row by row')
+    .option('--repair', 'write what is missing or different, unlist what is no longer there')
+    .option('--json', 'one JSON document on stdout')
+    .action(async (options) => {
+      const { verify } = await import('./commands/verify.ts');
+      await run((context) => verify(context, options));
+    });
+  program
     .command('migrate')
     .description('brings the schema up to date')
     .option('--reader <role>', 'let this role read all tables and views of the schema ledger')
@@ -119,6 +130,42 @@ function addPoolCommands(program: Command, run: Run): void {
     .action(async (slip44: number | undefined) => {
       const { poolRefill } = await commands();
       await run((context) => poolRefill(context, slip44));
+    });
+}
+
+function addRejectsCommand(program: Command, run: Run): void {
+  const commands = () => import('./commands/rejects.ts');
+  program
+    .command('rejects')
+    .description('what could not be decoded, and why')
+    .option('--json', 'one JSON document on stdout')
+    .action(async (options) => {
+      const { rejects } = await commands();
+      await run((context) => rejects(context, options));
+    })
+    .command('retry')
+    .argument(
+      '[ids...]',
+      'ids of rejects (default: all that are open)',
+      (id: string, ids: number[] = []) => [...ids, integer(id)],
+    )
+    .description('decodes the payloads again, and stores what fits now')
+    .action(async (ids: number[] = []) => {
+      const { rejectsRetry } = await commands();
+      await run((context) => rejectsRetry(context, ids));
+    });
+}
+
+function addDoctorCommand(program: Command, end: (code: number) => void): void {
+  program
+    .command('doctor')
+    .description('checks settings, service, database and Redis, and says for each what to do')
+    .option('--json', 'one JSON document on stdout')
+    .option('--try-variants', 'where the signature is refused, try other hashes and encodings')
+    .option('--sign <method path...>', 'only print what is signed of a request; sends nothing')
+    .action(async (options) => {
+      const { doctor } = await import('./commands/doctor.ts');
+      end(await doctor(options));
     });
 }
 

@@ -35,6 +35,20 @@ export function parseSettings(
   readFile: (path: string) => string,
   options: { needs?: readonly Need[] } = {},
 ): Settings {
+  const { settings, problems } = inspectSettings(env, readFile, options);
+  if (problems.length > 0) throw new LedgerError('settings', sentence(problems));
+  return settings;
+}
+
+/**
+ * As `parseSettings`, without throwing: every mistake, none of them with a secret in it, and the settings with the
+ * default in the place of each mistaken one.
+ */
+export function inspectSettings(
+  env: Environment,
+  readFile: (path: string) => string,
+  options: { needs?: readonly Need[] } = {},
+): { settings: Settings; problems: string[] } {
   const { texts, problems: sourceProblems } = readSettingTexts(env, readFile);
   const { values, problems: valueProblems } = readValues(texts);
   const isSet = (name: SettingName) =>
@@ -46,9 +60,11 @@ export function parseSettings(
     ...(options.needs?.includes('service') ? checkService(values, isSet) : []),
   ];
   const secrets = collectSecrets(texts);
-  if (problems.length > 0)
-    throw new LedgerError('settings', createRedactor(secrets)(sentence(problems)));
-  return arrange(values as SettingValues, secrets, warnOfUnknownNames(env));
+  const complete = { ...readValues({}).values, ...values } as SettingValues;
+  return {
+    settings: arrange(complete, secrets, warnOfUnknownNames(env)),
+    problems: problems.map(createRedactor(secrets)),
+  };
 }
 
 function sentence(problems: string[]): string {

@@ -5,6 +5,7 @@ import { withService } from './with-service.ts';
 test('a third of the answers lost, killed ten times: every generated address is in the ledger, and the pool ends full', async () => {
   const { sandbox, env, query } = await withService({ transactions: 0, addressesPerChain: 40 });
   sandbox.faults.lostPostRate = 0.3;
+  sandbox.faults.next.push('lost-answer', 'lost-answer');
   const settings = { ...env, ADDRESS_POOLS: '60:1500:3000', POOL_SETTLE: '300ms' };
   for (let run = 0; run < 10; run += 1) {
     const program = startProgram(['pool', 'refill', '60'], settings);

@@ -30,7 +30,7 @@ test('a pool is listed, filled, taken from and joined by what the service listed
   expect(other.stdout).not.toBe(first.stdout);
 
   // The threshold is not crossed: filled all the same, and the chain without a word too.
-  expect((await run('refill')).code).toBe(0);
+  expect(await run('refill')).toMatchObject({ code: 0 });
   expect(sandbox.world.generated(60)).toBe(22);
   const foreign = await query(
     `select from ledger.addresses where slip44 = 60 and status = 'foreign'`,

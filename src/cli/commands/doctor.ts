@@ -1,0 +1,139 @@
+import { readFileSync } from 'node:fs';
+import { inspectSettings } from '../../config/parse-settings.ts';
+import { readEnvironment } from '../../config/read-environment.ts';
+import type { Settings } from '../../config/settings.ts';
+import { describeSigning, type SigningReport } from '../../doctor/describe-signing.ts';
+import type { Finding, Verdict } from '../../doctor/finding.ts';
+import { runDoctor } from '../../doctor/run-doctor.ts';
+import { openEmbeddedPostgres } from '../../embedded/embedded-postgres.ts';
+import { systemClock } from '../../kernel/clock.ts';
+import { LedgerError, toError } from '../../kernel/errors.ts';
+import { createRedactor } from '../../kernel/redact.ts';
+import { connectLedger, type Ledger, reachLedger } from '../../ledger/connect-ledger.ts';
+import { type CommandContext, failureLine } from '../command-context.ts';
+import { createLogger } from '../logger.ts';
+import { createShutdown } from '../shutdown.ts';
+
+export type DoctorCommandOptions = { json?: boolean; tryVariants?: boolean; sign?: string[] };
+
+/** Long enough for a server that is starting, short enough for one that is not there. */
+const reachMs = 3_000;
+
+/**
+ * `wallet-ledger doctor`: unlike the other commands it runs on mistaken settings, too, and names them among what it
+ * finds. Resolves to 0, or to 2 when something is bad.
+ */
+export async function doctor(options: DoctorCommandOptions): Promise<number> {
+  let redact = createRedactor([]);
+  try {
+    const env = readEnvironment();
+    const { settings, problems } = inspectSettings(env, (path) => readFileSync(path, 'utf8'), {
+      needs: ['service'],
+    });
+    redact = createRedactor(settings.secrets);
+    const log = createLogger({ ...settings.log, redact, stream: process.stderr });
+    const shutdown = createShutdown({ log, host: process });
+    const context = { env, settings, log, shutdown };
+    try {
+      return options.sign
+        ? await sign(context, problems, options.sign, options.json === true)
+        : await examine(context, problems, options);
+    } finally {
+      await shutdown.close();
+    }
+  } catch (thrown) {
+    const error = toError(thrown);
+    process.stderr.write(redact(`${failureLine(error, false)}\n`));
+    return error instanceof LedgerError ? error.exitCode : 1;
+  }
+}
+
+async function examine(
+  context: CommandContext,
+  problems: readonly string[],
+  { json, tryVariants }: DoctorCommandOptions,
+): Promise<number> {
+  const { settings, env, log, shutdown } = context;
+  const redact = createRedactor(settings.secrets);
+  const checks: Finding[] = [];
+  await runDoctor({
+    settings,
+    problems,
+    env,
+    openLedger: () => openLedger(context),
+    isTryingVariants: tryVariants === true,
+    log,
+    clock: systemClock,
+    signal: shutdown.signal,
+    tell(findings) {
+      // Field by field: a password that is also a word of ours must not break the document.
+      const shown = findings.map(({ name, verdict, seen, cure }) => ({
+        name,
+        verdict,
+        seen: redact(seen),
+        cure: redact(cure),
+      }));
+      checks.push(...shown);
+      if (!json) process.stdout.write(shown.map(lineOf).join(''));
+    },
+  });
+  if (json) process.stdout.write(`${JSON.stringify({ checks }, null, 2)}\n`);
+  return checks.some(({ verdict }) => verdict === 'bad') ? 2 : 0;
+}
+
+const marks: Record<Verdict, string> = { good: 'good   ', warning: 'warning', bad: 'BAD    ' };
+
+function lineOf({ name, verdict, seen, cure }: Finding): string {
+  return `${marks[verdict]}  ${name}: ${seen}${cure && ` — ${cure}`}\n`;
+}
+
+async function openLedger({ settings, log, shutdown }: CommandContext): Promise<Ledger> {
+  const { url, dataDir } = settings.database;
+  const connectionString = url ?? (await openEmbedded());
+  const ledger = connectLedger({ connectionString, poolSize: 2, log });
+  shutdown.add('database connections', () => ledger.close());
+  await reachLedger(ledger, reachMs, shutdown.signal);
+  return ledger;
+
+  async function openEmbedded(): Promise<string> {
+    const embedded = await openEmbeddedPostgres({ dataDir, log, signal: shutdown.signal });
+    shutdown.add('embedded database', () => embedded.close());
+    return embedded.connectionString;
+  }
+}
+
+async function sign(
+  { settings, env }: CommandContext,
+  problems: readonly string[],
+  [method = '', target = '', ...rest]: string[],
+  isJson: boolean,
+): Promise<number> {
+  if (target === '' || rest.length > 0) {
+    throw new LedgerError('usage', '--sign takes a method and a path: --sign GET /v1/wallet/coin');
+  }
+  const mistaken = problems.filter((problem) => problem.startsWith('WALLET_'));
+  if (settings.service === null || mistaken.length > 0) {
+    throw new LedgerError('settings', mistaken.join('; '));
+  }
+  const nonce = String(systemClock() * (settings.service.nonceUnit === 'us' ? 1000 : 1));
+  const report = await describeSigning(settings.service, { method, target, nonce }, env);
+  const redact = createRedactor(secretsBeside(report.publicKey, settings));
+  process.stdout.write(redact(isJson ? `${JSON.stringify(report, null, 2)}\n` : pageOf(report)));
+  return 0;
+}
+
+/** WALLET_API_KEY is blotted out elsewhere; here the public key is what was asked for. */
+function secretsBeside(publicKey: string | null, { secrets }: Settings): string[] {
+  return secrets.filter((secret) => secret.trim().toLowerCase() !== publicKey?.toLowerCase());
+}
+
+function pageOf({ method, url, nonce, stringToSign, digestHex, publicKey }: SigningReport): string {
+  return [
+    `request         ${method} ${url}`,
+    `BIZ-API-NONCE   ${nonce}`,
+    `string to sign  ${stringToSign}`,
+    `digest          ${digestHex ?? '(none: HMAC-SHA256 under the shared secret)'}`,
+    `public key      ${publicKey ?? '(none: a shared secret)'}`,
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,65 @@
+import type { ServiceSettings } from '../config/settings.ts';
+import { abortableSleep } from '../kernel/abortable-sleep.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { LedgerError } from '../kernel/errors.ts';
+import type { TicketSource } from '../kernel/ticket.ts';
+import { buildRequest } from '../service/build-request.ts';
+import { type Failure, judgeAnswer } from '../service/judge-answer.ts';
+import { sendRequest } from '../service/send-request.ts';
+import type { Signer } from '../service/signer.ts';
+import { withDeadline } from '../service/with-deadline.ts';
+
+/** What the doctor asks the service with. */
+export type Contact = {
+  service: ServiceSettings;
+  tickets: TicketSource;
+  clock: Clock;
+  signal: AbortSignal;
+};
+
+/** The verdict on one signed request. `aheadMs`: the service's clock against ours, null without a Date header. */
+export type CoinsAnswer = { failure: Failure | null; aheadMs: number | null };
+
+export const signedEndpoint = '/v1/wallet/coin';
+
+const attemptsMax = 3;
+const pauseMaxMs = 5_000;
+
+/** Sends one signed GET of the coins, the smallest request there is; again, twice at most, where that can help. */
+export async function askCoins(contact: Contact, signer: Signer): Promise<CoinsAnswer> {
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await askCoinsOnce(contact, signer);
+    const { failure } = answer;
+    if (!failure?.isRepeated || attempt === attemptsMax) return answer;
+    await abortableSleep(Math.min(failure.pauseMs ?? 300 * attempt, pauseMaxMs), contact.signal);
+  }
+}
+
+/** Sends it once, whatever comes. */
+export async function askCoinsOnce(contact: Contact, signer: Signer): Promise<CoinsAnswer> {
+  const { service, clock, signal } = contact;
+  const { nonce } = await contact.tickets.take(signal);
+  const request = buildRequest(service.baseUrl, { method: 'GET', path: signedEndpoint }, nonce);
+  const sentAt = clock();
+  try {
+    return await withDeadline(service.timeoutMs, signal, async (deadline) => {
+      const answer = await sendRequest(request, signer, deadline);
+      const now = clock();
+      const judgement = judgeAnswer(answer, 'GET', now);
+      if ('data' in judgement) await signer.verifyResponse?.(answer);
+      const failure = 'failure' in judgement ? judgement.failure : null;
+      return { failure, aheadMs: aheadMsOf(answer.headers.get('date'), (sentAt + now) / 2) };
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof LedgerError)) throw error;
+    const { code, message, isRetryable } = error;
+    return { failure: { code, message, isRepeated: isRetryable }, aheadMs: null };
+  }
+}
+
+/** The header has whole seconds, cut off: half a second more is the likeliest. */
+function aheadMsOf(date: string | null, now: number): number | null {
+  const at = Date.parse(date ?? '');
+  return Number.isNaN(at) ? null : at + 500 - now;
+}

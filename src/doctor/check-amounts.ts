@@ -1,0 +1,62 @@
+import type { BalanceRecord, TransactionRecord } from '../kernel/wallet-records.ts';
+import { type Finding, good, warning } from './finding.ts';
+
+type Value = { text: string; decimals: number };
+
+/**
+ * Whether amounts look like coins or like smallest units. A fraction can only be coins; whole numbers with as many
+ * digits as the coin has decimals are hardly coins.
+ */
+export function checkAmounts(
+  balances: readonly BalanceRecord[],
+  transactions: readonly TransactionRecord[],
+): Finding {
+  const name = 'amounts';
+  const values = valuesOf(balances, transactions);
+  const fractions = values.filter(({ text }) => /\.\d*[1-9]/.test(text)).length;
+  const long = values.filter(
+    ({ text, decimals }) => digitsOf(text) >= Math.max(6, decimals),
+  ).length;
+  if (fractions > 0) {
+    const seen = `decimal coin units: ${fractions} of ${values.length} values have a fraction`;
+    return good(name, seen);
+  }
+  if (long > values.length / 2) {
+    const seen = `smallest units: ${long} of ${values.length} values are whole and about as long as the coin has decimals`;
+    return warning(
+      name,
+      seen,
+      'the ledger keeps them as they are: divide by 10^decimals when reading',
+    );
+  }
+  const cure = "ask the service for the unit, or compare a known transaction with its chain's";
+  return warning(name, `${values.length} values do not tell the unit`, cure);
+}
+
+function digitsOf(text: string): number {
+  return text.replace(/^-/, '').replace(/\..*/, '').length;
+}
+
+/** A symbol may stand for coins of several chains: one with several decimals is left out. */
+function valuesOf(
+  balances: readonly BalanceRecord[],
+  transactions: readonly TransactionRecord[],
+): Value[] {
+  const decimalsOf = new Map<string, number | null>();
+  for (const { symbol, decimals } of balances) {
+    const known = decimalsOf.get(symbol);
+    decimalsOf.set(symbol, known === undefined || known === decimals ? decimals : null);
+  }
+  const pairs = [
+    ...balances.map(({ balance, decimals }) => ({ text: balance, decimals })),
+    ...transactions.map(({ amount, symbol }) => ({
+      text: amount,
+      decimals: decimalsOf.get(symbol ?? '') ?? null,
+    })),
+  ];
+  return pairs.flatMap(({ text, decimals }) =>
+    text !== null && decimals !== null && decimals > 0 && /[1-9]/.test(text)
+      ? { text, decimals }
+      : [],
+  );
+}

@@ -1,0 +1,22 @@
+import { bad, type Finding, good, warning } from './finding.ts';
+
+const warningMs = 5_000;
+const badMs = 60_000;
+
+/** Judges how far another clock (`whose`, as in "the service's") is ahead of this machine's; null: not known. */
+export function checkClock(name: string, aheadMs: number | null, whose: string): Finding {
+  if (aheadMs === null) {
+    const cure = 'compare the clock of this machine with a time server';
+    return warning(name, `no answer told the time of ${whose} clock`, cure);
+  }
+  const seconds = Math.round(Math.abs(aheadMs) / 1000);
+  if (Math.abs(aheadMs) <= warningMs)
+    return good(name, `within ${Math.max(1, seconds)} s of ${whose}`);
+  const direction = aheadMs > 0 ? 'behind' : 'ahead of';
+  const judge = Math.abs(aheadMs) > badMs ? bad : warning;
+  return judge(
+    name,
+    `this machine's clock is ${seconds} s ${direction} ${whose}`,
+    'keep the clock by NTP: nonces and the queue rely on it',
+  );
+}

@@ -1,0 +1,60 @@
+import type { CoinStates } from '../ledger/read-coin-states.ts';
+import { type Finding, good, warning } from './finding.ts';
+
+const sides = [
+  ['deposit', 'depositState'],
+  ['withdraw', 'withdrawState'],
+] as const;
+
+/**
+ * Coins whose state is not that of most coins, and coins whose state is not the stored one any more. What the
+ * numbers mean, the service's document does not show (section 2.6). Null: not known.
+ */
+export function checkCoins(listed: CoinStates[] | null, stored: CoinStates[] | null): Finding[] {
+  const name = 'coin-states';
+  const coins = listed ?? stored ?? [];
+  if (coins.length === 0) {
+    return [warning(name, 'no coin is known', 'run the command again when the service answers')];
+  }
+  const unlike = sides.flatMap(([side, field]) => unlikeMost(coins, side, field));
+  const changed = listed && stored ? changes(listed, stored) : [];
+  const notes = [
+    ...(unlike.length > 0 ? [`unlike most coins: ${unlike.join(', ')}`] : []),
+    ...(changed.length > 0 ? [`changed since stored: ${changed.join(', ')}`] : []),
+  ];
+  if (notes.length === 0) return [good(name, `${coins.length} coins, all in the same states`)];
+  const cure = 'ask the service what these states mean before relying on the coins';
+  return [warning(name, notes.join('; '), cure)];
+}
+
+function unlikeMost(
+  coins: CoinStates[],
+  side: string,
+  field: 'depositState' | 'withdrawState',
+): string[] {
+  const counts = new Map<number | null, number>();
+  for (const coin of coins) counts.set(coin[field], (counts.get(coin[field]) ?? 0) + 1);
+  const [usual] = [...counts].sort(([, a], [, b]) => b - a)[0] ?? [];
+  return coins
+    .filter((coin) => coin[field] !== usual)
+    .map((coin) => `${labelOf(coin)} ${side} ${coin[field]} (most: ${usual})`);
+}
+
+function changes(listed: CoinStates[], stored: CoinStates[]): string[] {
+  const before = new Map(stored.map((coin) => [keyOf(coin), coin]));
+  return listed.flatMap((coin) =>
+    sides.flatMap(([side, field]) => {
+      const old = before.get(keyOf(coin));
+      if (!old || old[field] === coin[field]) return [];
+      return `${labelOf(coin)} ${side} ${old[field]} to ${coin[field]}`;
+    }),
+  );
+}
+
+function keyOf({ slip44, symbol, contractAddress }: CoinStates): string {
+  return JSON.stringify([slip44, symbol, contractAddress]);
+}
+
+function labelOf({ symbol, slip44 }: CoinStates): string {
+  return `${symbol} on ${slip44}`;
+}

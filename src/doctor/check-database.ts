@@ -1,0 +1,85 @@
+import type { Clock } from '../kernel/clock.ts';
+import type { Ledger } from '../ledger/connect-ledger.ts';
+import { countPendingMigrations } from '../ledger/migrate-ledger.ts';
+import { type DatabaseFacts, readDatabaseFacts } from '../ledger/read-database-facts.ts';
+import { checkClock } from './check-clock.ts';
+import { bad, type Finding, failed, good, warning } from './finding.ts';
+
+/** Beside the pool: queue, presence, migrations. */
+const otherConnections = 10;
+
+/** The findings, and whether tickets for requests can be had there. */
+export type DatabaseCheck = { findings: Finding[]; isUsable: boolean };
+
+/** Version, rights, settings, schema and clock of a database that answers. */
+export async function checkDatabase(
+  ledger: Ledger,
+  { clock, poolSize }: { clock: Clock; poolSize: number },
+): Promise<DatabaseCheck> {
+  const facts = await readDatabaseFacts(ledger, clock);
+  const migrations = await checkMigrations(ledger);
+  const findings = [
+    checkVersion(facts),
+    checkRights(facts, migrations.verdict === 'good'),
+    checkConnections(facts, poolSize),
+    checkDurability(facts),
+    migrations,
+    checkClock('database-clock', facts.aheadMs, "the database's"),
+  ];
+  const isUsable = facts.hasTickets && findings.every(({ verdict }) => verdict !== 'bad');
+  return { isUsable, findings };
+}
+
+function checkVersion({ version, versionNumber }: DatabaseFacts): Finding {
+  const name = 'database-version';
+  if (versionNumber >= 150_000) return good(name, `PostgreSQL ${version}`);
+  return bad(name, `PostgreSQL ${version}`, 'upgrade the server to PostgreSQL 15 or later');
+}
+
+function checkRights(facts: DatabaseFacts, isMigrated: boolean): Finding {
+  const name = 'database-rights';
+  const { isReadOnly, mayCreateSchema, forbiddenTables } = facts;
+  if (isReadOnly) {
+    const cure = 'point DATABASE_URL at the primary server, with a role that may write';
+    return bad(name, 'the connection is read-only', cure);
+  }
+  if (forbiddenTables.length > 0) {
+    const tables = forbiddenTables.join(', ');
+    const cure =
+      'let the role of DATABASE_URL own the schema ledger, or grant it all on its tables';
+    return bad(name, `the role may not read and write in the schema ledger: ${tables}`, cure);
+  }
+  if (mayCreateSchema) return good(name, 'may create schemas and write tables');
+  const cure = 'grant the role of DATABASE_URL the right CREATE on the database';
+  const seen = 'may not create schemas in the database';
+  if (!isMigrated) return bad(name, seen, cure);
+  return warning(name, `${seen}: later versions cannot migrate`, cure);
+}
+
+function checkConnections({ connectionsMax }: DatabaseFacts, poolSize: number): Finding {
+  const name = 'database-connections';
+  const seen = `the server allows ${connectionsMax}, DATABASE_POOL_SIZE=${poolSize}`;
+  if (poolSize + otherConnections <= connectionsMax) return good(name, seen);
+  const cure = `lower DATABASE_POOL_SIZE or raise max_connections: each process takes up to ${otherConnections} more`;
+  return warning(name, seen, cure);
+}
+
+function checkDurability({ synchronousCommit }: DatabaseFacts): Finding {
+  const name = 'database-durability';
+  const seen = `synchronous_commit is ${synchronousCommit}`;
+  if (synchronousCommit !== 'off') return good(name, seen);
+  const cure = 'set synchronous_commit=on: a crash may lose which addresses were handed out';
+  return warning(name, seen, cure);
+}
+
+async function checkMigrations(ledger: Ledger): Promise<Finding> {
+  const name = 'migrations';
+  try {
+    const pending = await countPendingMigrations(ledger);
+    if (pending === 0) return good(name, 'the schema is up to date');
+    const cure = 'run `wallet-ledger migrate`; start, sync and backfill do it, too';
+    return warning(name, `${pending} migrations are to be done`, cure);
+  } catch (thrown) {
+    return failed(name, thrown);
+  }
+}

@@ -1,0 +1,36 @@
+import type { Settings } from '../config/settings.ts';
+import { bad, type Finding, good, warning } from './finding.ts';
+import type { StreamName, TransactionPage } from './read-samples.ts';
+
+type SeenOrder = 'newest-first' | 'oldest-first' | 'unordered' | null;
+
+/** The order of a list's first page, by the times of its rows, against WALLET_LIST_ORDER. */
+export function checkListOrder(
+  type: StreamName,
+  page: TransactionPage,
+  setting: Settings['lists']['order'],
+): Finding {
+  const name = `list-order-${type}`;
+  const order = orderOf(page);
+  if (order === null) {
+    return warning(
+      name,
+      'too few rows with different times to tell',
+      'run the command again later',
+    );
+  }
+  const seen = `the first ${page.listed} rows are ${order}; WALLET_LIST_ORDER=${setting}`;
+  // Reading a list as unordered is slow, but right whatever its order is.
+  if (setting === 'auto' || setting === order) return good(name, seen);
+  if (setting === 'unordered')
+    return warning(name, seen, 'set WALLET_LIST_ORDER=auto: it is faster');
+  return bad(name, seen, `set WALLET_LIST_ORDER to auto or ${order}`);
+}
+
+function orderOf({ records }: TransactionPage): SeenOrder {
+  const times = records.flatMap(({ occurredAt }) => occurredAt ?? []);
+  if (new Set(times).size < 3) return null;
+  const steps = times.slice(1).map((time, index) => time - (times[index] ?? time));
+  if (steps.every((step) => step <= 0)) return 'newest-first';
+  return steps.every((step) => step >= 0) ? 'oldest-first' : 'unordered';
+}

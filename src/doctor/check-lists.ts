@@ -1,0 +1,58 @@
+import type { Settings } from '../config/settings.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { BalanceRecord } from '../kernel/wallet-records.ts';
+import type { StateSeen } from '../ledger/read-states-seen.ts';
+import type { WalletClient } from '../service/wallet-client.ts';
+import { checkAmounts } from './check-amounts.ts';
+import { checkListOrder } from './check-list-order.ts';
+import { checkPageSize } from './check-page-size.ts';
+import { checkParams } from './check-params.ts';
+import { checkStates, statesOf } from './check-states.ts';
+import { checkTotal } from './check-total.ts';
+import { type Finding, guarded } from './finding.ts';
+import { type ListSample, probePageSizes, readSample } from './read-samples.ts';
+
+export type ListTools = {
+  client: WalletClient;
+  settings: Pick<Settings, 'lists' | 'states'> & { service: NonNullable<Settings['service']> };
+  clock: Clock;
+  signal: AbortSignal;
+};
+
+/** How the service's transaction lists behave, and what their rows look like. `stored`: the ledger's states. */
+export async function checkLists(
+  tools: ListTools,
+  stored: readonly StateSeen[],
+): Promise<Finding[]> {
+  const { client, settings, signal } = tools;
+  const samples = [
+    await readSample(client, 'deposit', signal),
+    await readSample(client, 'withdraw', signal),
+  ] as const;
+  const [small, large] = bySize(samples);
+  const { probes, largest } = await probePageSizes(client, large.type, signal);
+  const { pageSize, order } = settings.lists;
+  const served = Math.min(pageSize, largest?.pageSize ?? pageSize);
+  const rows = samples.flatMap(({ wide }) => wide.records).concat(largest?.records ?? []);
+  return [
+    ...checkParams(samples, settings.service.paramNames),
+    checkListOrder(large.type, largest ?? large.wide, order),
+    checkListOrder(small.type, small.wide, order),
+    checkPageSize(probes, pageSize),
+    ...(await guarded('total-size', async () => [
+      await checkTotal(client, { type: small.type, pageSize: served }, signal),
+    ])),
+    ...(await guarded('amounts', async () => [checkAmounts(await balancesOf(tools), rows)])),
+    ...checkStates([...stored, ...statesOf(rows, tools.clock())], settings.states.final),
+  ];
+}
+
+async function balancesOf({ client, signal }: ListTools): Promise<BalanceRecord[]> {
+  return (await client.listBalances(signal)).records;
+}
+
+function bySize([a, b]: readonly [ListSample, ListSample]): readonly [ListSample, ListSample] {
+  return (a.wide.totalSize ?? a.wide.listed) <= (b.wide.totalSize ?? b.wide.listed)
+    ? [a, b]
+    : [b, a];
+}

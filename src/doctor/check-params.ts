@@ -1,0 +1,69 @@
+import type { ParamNames } from '../config/list-parsers.ts';
+import { bad, type Finding, good, warning } from './finding.ts';
+import { type ListSample, sampleSizes, type TransactionPage } from './read-samples.ts';
+
+const cure = "set WALLET_PARAM_NAMES to the service's names of the query parameters";
+
+/** Whether the names of WALLET_PARAM_NAMES mean something to the service: one that it does not know, it ignores. */
+export function checkParams(samples: readonly ListSample[], names: ParamNames): Finding[] {
+  return [
+    checkPageName(samples, names.page),
+    checkSizeName(samples, names.size),
+    checkTypeName(samples, names.type),
+  ];
+}
+
+function checkPageName(samples: readonly ListSample[], page: string): Finding {
+  const name = 'param-page';
+  const stuck = samples.find(({ first, second }) => isSamePage(first, second));
+  if (stuck) {
+    const echo = stuck.second.pageNo;
+    const said = echo === null ? '' : `, and the answer says page ${echo}`;
+    return bad(name, `asked by ${page}=2 the service sent page 1 again${said}`, cure);
+  }
+  const wrongEcho = samples.find(({ second }) => second.pageNo !== null && second.pageNo !== 2);
+  if (wrongEcho && wrongEcho.second.listed > 0) {
+    return bad(name, `asked by ${page}=2 the service says page ${wrongEcho.second.pageNo}`, cure);
+  }
+  if (!samples.some(({ second }) => second.listed > 0)) {
+    return warning(
+      name,
+      'too few transactions to tell',
+      'run the command again when there are more',
+    );
+  }
+  return good(name, `${page} is honoured: page 2 has other rows than page 1`);
+}
+
+function isSamePage(first: TransactionPage, second: TransactionPage): boolean {
+  const [before, after] = [first, second].map(({ records }) => records.map((row) => row.orderNo));
+  return first.listed > 0 && String(before) === String(after);
+}
+
+function checkSizeName(samples: readonly ListSample[], size: string): Finding {
+  const name = 'param-size';
+  const telling = samples.filter(({ wide }) => wide.listed > sampleSizes.small);
+  if (telling.length === 0) {
+    return warning(
+      name,
+      'too few transactions to tell',
+      'run the command again when there are more',
+    );
+  }
+  const deaf = telling.find(
+    ({ first, wide }) => first.listed > sampleSizes.small && first.pageSize === wide.pageSize,
+  );
+  if (!deaf) return good(name, `${size} is honoured`);
+  const { small, larger } = sampleSizes;
+  const seen = `asked by ${size}=${small} and ${size}=${larger} the service sent pages of ${deaf.first.pageSize} rows`;
+  return bad(name, seen, cure);
+}
+
+function checkTypeName(samples: readonly ListSample[], type: string): Finding {
+  const name = 'param-type';
+  for (const { type: asked, wide } of samples) {
+    const other = wide.records.find((row) => row.type !== null && row.type !== asked);
+    if (other) return bad(name, `asked by ${type}=${asked} the service sent a ${other.type}`, cure);
+  }
+  return good(name, `${type} is honoured: each list has rows of its own type`);
+}

@@ -1,0 +1,90 @@
+import type { ServiceSettings, Settings } from '../config/settings.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Log } from '../kernel/log.ts';
+import type { TicketSource } from '../kernel/ticket.ts';
+import type { LedgerDb } from '../ledger/connect-ledger.ts';
+import { type CoinStates, readCoinStates } from '../ledger/read-coin-states.ts';
+import { readStatesSeen } from '../ledger/read-states-seen.ts';
+import type { Signer } from '../service/signer.ts';
+import { createWalletClient } from '../service/wallet-client.ts';
+import { checkCoins } from './check-coins.ts';
+import { checkConnection } from './check-connection.ts';
+import { checkLists } from './check-lists.ts';
+import { checkSignature } from './check-signature.ts';
+import { checkStates } from './check-states.ts';
+import { type Finding, guarded, skipped } from './finding.ts';
+
+export type ServiceTools = {
+  service: ServiceSettings;
+  settings: Settings;
+  env: Readonly<Record<string, string | undefined>>;
+  tickets: TicketSource;
+  /** Null where there is no ledger to work with. */
+  db: LedgerDb | null;
+  isTryingVariants: boolean;
+  log: Log;
+  clock: Clock;
+  signal: AbortSignal;
+};
+
+const retry = { attemptsMax: 3, baseDelayMs: 200, delayMaxMs: 1_000 };
+
+/** Everything about the service, each part once the one before it works. */
+export async function checkService(
+  tools: ServiceTools,
+  tell: (findings: Finding[]) => void,
+): Promise<void> {
+  const connection = await checkConnection(tools.service.baseUrl, tools.service.timeoutMs);
+  tell(connection);
+  if (connection.some(({ verdict }) => verdict === 'bad')) {
+    const reason = 'the service does not answer';
+    tell(['signature', 'clock', 'lists'].map((name) => skipped(name, reason)));
+    return tell(await checkStored(tools));
+  }
+  const { env, isTryingVariants } = tools;
+  const { findings, signer } = await checkSignature(tools, { env, isTryingVariants });
+  tell(findings);
+  if (signer) return tell(await checkAnswers(tools, signer));
+  tell([skipped('lists', 'the service accepts no signed request')]);
+  tell(await checkStored(tools));
+}
+
+/** What the answers to signed requests tell. */
+async function checkAnswers(tools: ServiceTools, signer: Signer): Promise<Finding[]> {
+  const { service, settings, tickets, db, log, clock, signal } = tools;
+  const client = createWalletClient({
+    ...service,
+    signer,
+    tickets,
+    log,
+    clock,
+    retry,
+    random: Math.random,
+  });
+  const states = db ? await readStatesSeen(db).catch(() => []) : [];
+  return [
+    ...(await guarded('lists', () =>
+      checkLists({ client, settings: { ...settings, service }, clock, signal }, states),
+    )),
+    ...(await guarded('coin-states', async () =>
+      checkCoins((await client.listCoins(signal)).records, await storedCoins(db)),
+    )),
+  ];
+}
+
+/** What the ledger alone can tell. */
+async function checkStored({ db, settings }: ServiceTools): Promise<Finding[]> {
+  if (!db) return [];
+  return [
+    ...(await guarded('states', async () =>
+      checkStates(await readStatesSeen(db), settings.states.final),
+    )),
+    ...(await guarded('coin-states', async () => checkCoins(null, await storedCoins(db)))),
+  ];
+}
+
+/** Null where nothing is stored: that is no change. */
+async function storedCoins(db: LedgerDb | null): Promise<CoinStates[] | null> {
+  const coins = db ? await readCoinStates(db) : [];
+  return coins.length > 0 ? coins : null;
+}

@@ -1,0 +1,58 @@
+import type { Failure } from '../service/judge-answer.ts';
+import type { Signer } from '../service/signer.ts';
+import { askCoins, type Contact, signedEndpoint } from './ask-coins.ts';
+import { checkClock } from './check-clock.ts';
+import { bad, type Finding, failed, good, skipped } from './finding.ts';
+import { makeSigner, signingVariants, tryVariants } from './signing-variants.ts';
+
+/** The findings, and the signer that the service accepts; null when it accepts none that was tried. */
+export type SignatureCheck = { findings: Finding[]; signer: Signer | null };
+
+/** Whether the service accepts a signed request as the settings sign it, or, where asked, another way of signing. */
+export async function checkSignature(
+  contact: Contact,
+  options: { env: Readonly<Record<string, string | undefined>>; isTryingVariants: boolean },
+): Promise<SignatureCheck> {
+  const { service } = contact;
+  let signer: Signer;
+  try {
+    signer = await makeSigner(service, options.env);
+  } catch (thrown) {
+    return { findings: [failed('signature', thrown)], signer: null };
+  }
+  const { failure, aheadMs } = await askCoins(contact, signer);
+  const clock = checkClock('clock', aheadMs, "the service's");
+  if (failure === null) {
+    const seen = `a GET of ${signedEndpoint}, signed by ${service.signer}, is accepted`;
+    return { findings: [good('signature', seen), clock], signer };
+  }
+  const findings = [judge(failure, options.isTryingVariants), clock];
+  if (!options.isTryingVariants) return { findings, signer: null };
+  if (!isRefusal(failure)) {
+    const reason = 'the service gave no verdict on the signature';
+    return { findings: [...findings, skipped('signing-variants', reason)], signer: null };
+  }
+  const tried = await tryVariants(contact, signingVariants(service), options.env, isRefusal);
+  return { findings: [...findings, tried.finding], signer: tried.signer };
+}
+
+/** True where another signature may be answered otherwise: some services refuse with HTTP 200 and a code. */
+function isRefusal({ code }: Failure): boolean {
+  return ['service-authentication', 'service-refused', 'service-unsettled'].includes(code);
+}
+
+function judge(failure: Failure, isTryingVariants: boolean): Finding {
+  if (!isRefusal(failure)) {
+    return bad(
+      'signature',
+      `a signed request got no usable answer: ${failure.message}`,
+      'check that WALLET_BASE_URL is the service itself, without /v1, and that the service is up',
+    );
+  }
+  const tryOthers = isTryingVariants ? '' : ' try `wallet-ledger doctor --try-variants`;';
+  return bad(
+    'signature',
+    `the service refuses a signed request: ${failure.message}`,
+    `check WALLET_API_SECRET, WALLET_API_KEY and WALLET_SIGNER;${tryOthers} compare \`wallet-ledger doctor --sign GET ${signedEndpoint}\` with the service's support`,
+  );
+}

@@ -1,0 +1,42 @@
+import type { TransactionRecord } from '../kernel/wallet-records.ts';
+import type { StateSeen } from '../ledger/read-states-seen.ts';
+import { type Finding, good, warning } from './finding.ts';
+
+const oldMs = 7 * 86_400_000;
+
+/** The states of sampled rows, as the ledger counts them. `now` is in Unix milliseconds. */
+export function statesOf(rows: readonly TransactionRecord[], now: number): StateSeen[] {
+  const states = new Map<string, StateSeen>();
+  for (const { state, occurredAt } of rows) {
+    if (state === null) continue;
+    const seen = states.get(state) ?? { state, rows: 0, oldRows: 0 };
+    states.set(state, seen);
+    seen.rows += 1;
+    seen.oldRows += Number(occurredAt !== null && occurredAt < now - oldMs);
+  }
+  return [...states.values()];
+}
+
+/** Which states occur and which of them WALLET_FINAL_STATES takes as final. `final` is in lower case. */
+export function checkStates(states: readonly StateSeen[], final: ReadonlySet<string>): Finding[] {
+  const name = 'states';
+  if (states.length === 0) {
+    return [warning(name, 'no transaction was seen', 'run the command again when there are some')];
+  }
+  const isFinal = ({ state }: StateSeen) => final.has(state.trim().toLowerCase());
+  const finalSeen = namesOf(states.filter(isFinal));
+  const open = states.filter((each) => !isFinal(each));
+  const seen = `final: ${finalSeen || 'none'}; not final: ${namesOf(open) || 'none'}`;
+  // States on the way are left soon: one whose rows are mostly old looks like an end.
+  const suspects = namesOf(open.filter(({ rows, oldRows }) => oldRows > rows / 2));
+  if (suspects !== '') {
+    const cure = `ask the service whether these are ends, and add them to WALLET_FINAL_STATES: ${suspects}`;
+    return [warning(name, `${seen}; most rows of ${suspects} are older than 7 days`, cure)];
+  }
+  if (finalSeen !== '') return [good(name, seen)];
+  return [warning(name, seen, 'name the final ones in WALLET_FINAL_STATES')];
+}
+
+function namesOf(states: readonly StateSeen[]): string {
+  return [...new Set(states.map(({ state }) => state))].join(', ');
+}

@@ -1,0 +1,42 @@
+import type { ServiceSettings } from '../config/settings.ts';
+import { LedgerError } from '../kernel/errors.ts';
+import { buildRequest } from '../service/build-request.ts';
+import { makeSigner } from './signing-variants.ts';
+
+/** How a request would be signed: for comparing with the service's support. Holds no secret and no signature. */
+export type SigningReport = {
+  method: 'GET' | 'POST';
+  url: string;
+  nonce: string;
+  stringToSign: string;
+  /** Null for a shared secret. */
+  digestHex: string | null;
+  /** Null for a shared secret. */
+  publicKey: string | null;
+};
+
+/**
+ * Describes the signature of a request without a body; `target` is its path from `/v1` on, with or without a query.
+ * Sends nothing. Throws a usage or settings error.
+ */
+export async function describeSigning(
+  service: ServiceSettings,
+  request: { method: string; target: string; nonce: string },
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<SigningReport> {
+  const method = request.method.toUpperCase();
+  if (method !== 'GET' && method !== 'POST') {
+    throw new LedgerError('usage', `--sign ${request.method}: the method is GET or POST`);
+  }
+  const [path = '', ...rest] = request.target.split('?');
+  if (!path.startsWith('/')) {
+    throw new LedgerError('usage', `--sign ${method} ${path}: the path begins with a slash`);
+  }
+  const query = [...new URLSearchParams(rest.join('?'))];
+  const built = buildRequest(service.baseUrl, { method, path, query }, request.nonce);
+  const described = (await makeSigner(service, env)).describe?.(built);
+  if (!described) {
+    throw new LedgerError('settings', 'a signer module of your own does not say how it signs');
+  }
+  return { method, url: built.url.href, nonce: request.nonce, ...described };
+}

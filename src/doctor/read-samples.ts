@@ -1,0 +1,56 @@
+import { LedgerError } from '../kernel/errors.ts';
+import type { Page, TransactionRecord } from '../kernel/wallet-records.ts';
+import type { WalletClient } from '../service/wallet-client.ts';
+
+export type StreamName = 'deposit' | 'withdraw';
+export type TransactionPage = Page<TransactionRecord>;
+
+/** First looks at one list: two small pages, and the first of a larger size. */
+export type ListSample = {
+  type: StreamName;
+  first: TransactionPage;
+  second: TransactionPage;
+  /** Page 1 of `larger` rows. */
+  wide: TransactionPage;
+};
+
+export const sampleSizes = { small: 5, larger: 20 } as const;
+
+export async function readSample(
+  client: WalletClient,
+  type: StreamName,
+  signal: AbortSignal,
+): Promise<ListSample> {
+  const read = (pageNo: number, pageSize: number) =>
+    client.listTransactions({ type, pageNo, pageSize }, signal);
+  const first = await read(1, sampleSizes.small);
+  const second = await read(2, sampleSizes.small);
+  return { type, first, second, wide: await read(1, sampleSizes.larger) };
+}
+
+/** What became of asking for a page of that size: the rows it has by the answer, or the service's words. */
+export type SizeProbe = { asked: number; got: number } | { asked: number; refused: string };
+
+/** Asks for ever larger first pages, up to the first that is refused or cut. */
+export async function probePageSizes(
+  client: WalletClient,
+  type: StreamName,
+  signal: AbortSignal,
+): Promise<{ probes: SizeProbe[]; largest: TransactionPage | null }> {
+  const probes: SizeProbe[] = [];
+  let largest: TransactionPage | null = null;
+  for (const asked of [10, 50, 100, 200, 500]) {
+    try {
+      const page = await client.listTransactions({ type, pageNo: 1, pageSize: asked }, signal);
+      probes.push({ asked, got: page.pageSize });
+      if (!largest || page.listed >= largest.listed) largest = page;
+      if (page.pageSize < asked) break;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof LedgerError)) throw error;
+      probes.push({ asked, refused: error.message });
+      break;
+    }
+  }
+  return { probes, largest };
+}

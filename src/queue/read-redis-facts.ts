@@ -1,0 +1,61 @@
+import { Redis } from 'ioredis';
+import { LedgerError, toError } from '../kernel/errors.ts';
+import { withDeadline } from './deadline.ts';
+import { safeErrorMessage } from './safe-error-message.ts';
+
+/** What a Redis or Valkey server says of itself; null where it does not say. */
+export type RedisFacts = {
+  version: string | null;
+  evictionPolicy: string | null;
+  isAppendOnly: boolean;
+  /** Whether it writes snapshots by itself; null when it may not be asked. */
+  hasSnapshots: boolean | null;
+};
+
+const answerMs = 5_000;
+
+/** Asks the server. Throws queue-unreachable. */
+export async function readRedisFacts(url: string): Promise<RedisFacts> {
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: answerMs,
+    commandTimeout: answerMs,
+    maxRetriesPerRequest: 1,
+    retryStrategy: () => null,
+    replyMapping: 'legacy',
+  });
+  let fault: Error | undefined;
+  redis.on('error', (error) => {
+    fault = error;
+  });
+  try {
+    return await withDeadline(ask(redis), 2 * answerMs, 'no answer');
+  } catch (thrown) {
+    throw unreachable(redis, fault ?? toError(thrown));
+  } finally {
+    redis.disconnect();
+  }
+}
+
+function unreachable({ options }: Redis, cause: Error): LedgerError {
+  const message = `Redis at ${options.host}:${options.port} does not answer: ${safeErrorMessage(cause)}`;
+  return new LedgerError('queue-unreachable', message, { cause });
+}
+
+async function ask(redis: Redis): Promise<RedisFacts> {
+  await redis.connect();
+  const info = await redis.info();
+  // Managed servers often forbid CONFIG.
+  const save = await redis.config('GET', 'save').catch(() => null);
+  const schedule = Array.isArray(save) ? save[1] : undefined;
+  return {
+    version: fieldOf(info, 'redis_version'),
+    evictionPolicy: fieldOf(info, 'maxmemory_policy'),
+    isAppendOnly: fieldOf(info, 'aof_enabled') === '1',
+    hasSnapshots: typeof schedule === 'string' ? schedule !== '' : null,
+  };
+}
+
+function fieldOf(info: string, name: string): string | null {
+  return new RegExp(`^${name}:(.+?)\\r?$`, 'm').exec(info)?.[1] ?? null;
+}

@@ -1,0 +1,256 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { connectLedger } from '../../src/ledger/connect-ledger.ts';
+import { withLedger } from '../ledger/with-ledger.ts';
+import { startPostgres } from '../support/start-postgres.ts';
+import { examine, silent, withSandboxOf } from './examine.ts';
+
+const { ledger, connectionString } = await withLedger();
+const withDatabase = { openLedger: async () => ledger };
+
+describe('a healthy installation', () => {
+  test('has no bad line, and says what it saw', async () => {
+    const sandbox = await withSandboxOf();
+    const { findings, find } = await examine(sandbox, {}, withDatabase);
+    expect(findings.filter(({ verdict }) => verdict === 'bad')).toEqual([]);
+    // The tests' server is set for speed.
+    const good = findings
+      .filter(({ name, verdict }) => verdict === 'good' && name !== 'database-durability')
+      .map(({ name }) => name);
+    expect(good).toEqual([
+      'settings',
+      'database',
+      'database-version',
+      'database-rights',
+      'database-connections',
+      'migrations',
+      'database-clock',
+      'dns',
+      'connection',
+      'signature',
+      'clock',
+      'param-page',
+      'param-size',
+      'param-type',
+      'list-order-deposit',
+      'list-order-withdraw',
+      'page-size',
+      'total-size',
+      'amounts',
+      'states',
+    ]);
+    expect(find('page-size').seen).toContain('pages of 100 rows are sent; 200 is cut to 100');
+    expect(find('states').seen).toContain('final: ');
+    expect(find('coin-states').seen).toContain('LTC on 2 withdraw 0 (most: 1)');
+    expect(sandbox.stats.noncesReused).toBe(0);
+  });
+
+  test('is asked in moderation', async () => {
+    const sandbox = await withSandboxOf();
+    await examine(sandbox);
+    const { requests } = sandbox.stats;
+    expect(requests['/v1/transaction/list']).toBeLessThan(20);
+    expect(requests['/v1/wallet/coin']).toBe(2);
+    expect(requests['/v1/wallet/address']).toBe(0);
+  });
+
+  test('is found healthy through passing faults, too', async () => {
+    const sandbox = await withSandboxOf();
+    sandbox.faults.next.push('error-code', 'html');
+    const { findings } = await examine(sandbox, {}, withDatabase);
+    expect(findings.filter(({ verdict }) => verdict === 'bad')).toEqual([]);
+  });
+});
+
+describe('what is wrong is named', () => {
+  test('a wrong secret', async () => {
+    const sandbox = await withSandboxOf();
+    const { find, findings } = await examine(sandbox, {
+      WALLET_API_SECRET: 'quite-another-secret',
+    });
+    expect(find('signature')).toMatchObject({ verdict: 'bad' });
+    expect(find('signature').seen).toContain('wrong signature');
+    expect(find('signature').cure).toContain('WALLET_API_SECRET');
+    expect(find('lists').seen).toContain('skipped');
+    expect(JSON.stringify(findings)).not.toContain('quite-another-secret');
+  });
+
+  test('a key that is not the secret’s own', async () => {
+    const sandbox = await withSandboxOf({ signer: 'params-secp256k1' });
+    const { find } = await examine(sandbox, { WALLET_API_SECRET: 'ab'.repeat(32) });
+    expect(find('signature').seen).toContain('WALLET_API_KEY is not the public key');
+  });
+
+  test.each([
+    ['page', 'param-page', 'p'],
+    ['size', 'param-size', 'rows'],
+    ['type', 'param-type', 'kind'],
+  ])('a wrong name of the parameter %s', async (meaning, name, own) => {
+    const usual = { page: 'pageNo', size: 'pageSize', chain: 'slip44', type: 'type' };
+    const sandbox = await withSandboxOf({ paramNames: { ...usual, [meaning]: own } });
+    const { find, findings } = await examine(sandbox, { WALLET_PARAM_NAMES: 'page=pageNo' });
+    expect(find(name).verdict).toBe('bad');
+    expect(find(name).cure).toContain('WALLET_PARAM_NAMES');
+    const isParam = (other: string) => other.startsWith('param-') && other !== name;
+    expect(findings.filter((one) => isParam(one.name)).map(({ verdict }) => verdict)).toEqual([
+      'good',
+      'good',
+    ]);
+  });
+
+  test.each(['clamp', 'refuse'] as const)(
+    'a page size that the service does not take (%s)',
+    async (rule) => {
+      const sandbox = await withSandboxOf({ pageSizeMax: 50, pageSizeRule: rule });
+      const { find } = await examine(sandbox);
+      expect(find('page-size')).toMatchObject({
+        verdict: 'warning',
+        cure: 'set WALLET_PAGE_SIZE=50',
+      });
+      expect(find('page-size').seen).toContain(
+        rule === 'clamp' ? '100 is cut to 50' : '100 is refused',
+      );
+    },
+  );
+
+  test.each([
+    [30_000, 'warning', '30 s behind'],
+    [-90_000, 'bad', '90 s ahead of'],
+  ])('a clock that differs by %d ms', async (ms, verdict, seen) => {
+    const sandbox = await withSandboxOf();
+    const date = new Date(Date.now() + ms).toUTCString();
+    const text = '{"code":0,"data":[],"msg":""}';
+    sandbox.answers.set('/v1/wallet/coin', { status: 200, text, headers: { date } });
+    const { find } = await examine(sandbox);
+    expect(find('clock').verdict).toBe(verdict);
+    expect(find('clock').seen).toMatch(
+      new RegExp(seen.replace(/\d+/, (n) => `(${Number(n) - 1}|${n}|${Number(n) + 1})`)),
+    );
+  });
+
+  test('a list order that is not the one of the settings', async () => {
+    const sandbox = await withSandboxOf({ listOrder: 'oldest-first' });
+    const { find } = await examine(sandbox, { WALLET_LIST_ORDER: 'newest-first' });
+    expect(find('list-order-deposit')).toMatchObject({ verdict: 'bad' });
+    expect(find('list-order-deposit').cure).toContain('oldest-first');
+  });
+
+  test('a total that leaves rows out', async () => {
+    const { find } = await examine(await withSandboxOf({ totalLag: 3 }));
+    expect(find('total-size').verdict).toBe('warning');
+  });
+
+  test('states that the settings do not take as final', async () => {
+    const sandbox = await withSandboxOf();
+    const { find } = await examine(sandbox, {
+      WALLET_FINAL_STATES: 'landed',
+      WALLET_SUCCESS_STATES: 'landed',
+    });
+    expect(find('states').verdict).toBe('warning');
+    expect(find('states').cure).toContain('success');
+  });
+
+  test('a service that is not there, or has no name', async () => {
+    const sandbox = await withSandboxOf();
+    const away = await examine(sandbox, { WALLET_BASE_URL: 'http://127.0.0.1:9/api' });
+    expect(away.find('connection').verdict).toBe('bad');
+    const nameless = await examine(sandbox, { WALLET_BASE_URL: 'https://wallet.invalid/api' });
+    expect(nameless.find('dns').verdict).toBe('bad');
+    expect(nameless.find('lists').seen).toContain('skipped');
+  });
+
+  test('all mistakes in the settings, while what they do not touch is checked', async () => {
+    const sandbox = await withSandboxOf();
+    const { findings, find } = await examine(sandbox, {
+      HTTP_PORT: 'eighty',
+      WALLET_CONCURRENCY: 'many',
+      WALLET_MAX_RPM: '3',
+    });
+    const named = findings.filter(({ name }) => name === 'settings').map(({ seen }) => seen);
+    expect(named).toHaveLength(3);
+    expect(named.join()).toMatch(/WALLET_CONCURRENCY.*HTTP_PORT.*WALLET_MAX_RPM/);
+    expect(find('signature').verdict).toBe('good');
+    const mistaken = await examine(sandbox, { WALLET_SIGNER: 'ours' });
+    expect(mistaken.find('service').seen).toContain('skipped');
+  });
+
+  test('a database without the schema, while the service is checked', async () => {
+    const database = await startPostgres();
+    onTestFinished(() => database.close());
+    const empty = connectLedger({ ...database, poolSize: 2, log: silent });
+    onTestFinished(() => empty.close());
+    const { find } = await examine(await withSandboxOf(), {}, { openLedger: async () => empty });
+    expect(find('migrations')).toMatchObject({ verdict: 'warning' });
+    expect(find('migrations').cure).toContain('wallet-ledger migrate');
+    expect(find('signature').verdict).toBe('good');
+  });
+
+  test('a database that is down, while the service is checked', async () => {
+    const { find } = await examine(await withSandboxOf());
+    expect(find('database')).toMatchObject({ verdict: 'bad', seen: 'nothing listens there' });
+    expect(find('param-page').verdict).toBe('good');
+  });
+
+  test('a role that may not write, while the service is checked', async () => {
+    const { rows } = await ledger.pool.query<{ name: string }>('select current_database() as name');
+    const role = `${rows[0]?.name}_reader`;
+    await ledger.pool.query(`create role ${role} login password 'reader'`);
+    onTestFinished(async () => {
+      await ledger.pool.query(`drop owned by ${role}; drop role ${role}`);
+    });
+    await ledger.pool.query(
+      `grant usage on schema ledger, drizzle to ${role};
+       grant select on all tables in schema ledger, drizzle to ${role}`,
+    );
+    const url = new URL(connectionString);
+    url.username = role;
+    url.password = 'reader';
+    const reader = connectLedger({ connectionString: url.href, poolSize: 2, log: silent });
+    onTestFinished(() => reader.close());
+    const { find } = await examine(await withSandboxOf(), {}, { openLedger: async () => reader });
+    expect(find('database-rights').verdict).toBe('bad');
+    expect(find('database-rights').seen).toContain('transactions');
+    expect(find('signature').verdict).toBe('good');
+  });
+
+  test('coins that changed since they were stored', async () => {
+    const sandbox = await withSandboxOf();
+    await ledger.pool.query(
+      `insert into ledger.coins (slip44, symbol, contract_address, deposit_state, withdraw_state, observed_at, changed_at, observation)
+       values (0, 'BTC', '', 7, 1, now(), now(), 1)`,
+    );
+    const { find } = await examine(sandbox, {}, withDatabase);
+    expect(find('coin-states').seen).toContain('changed since stored: BTC on 0 deposit 7 to 1');
+  });
+});
+
+describe('--try-variants', () => {
+  test.each([
+    ['params-secp256k1', 'sha256', 'der-hex'],
+    ['params-secp256k1', 'sha256', 'raw-hex'],
+    ['params-secp256k1', 'sha256d', 'der-base64'],
+    ['body-ed25519', 'sha256', 'raw-base64'],
+    ['params-hmac', 'sha256', 'raw-base64'],
+  ] as const)('finds what %s takes: %s, %s', async (signer, signHash, signEncoding) => {
+    const sandbox = await withSandboxOf({ signer, signHash, signEncoding });
+    const unset = { WALLET_SIGN_HASH: '', WALLET_SIGN_ENCODING: '' };
+    const { find } = await examine(sandbox, unset, { isTryingVariants: true });
+    expect(find('signature').verdict).toBe('bad');
+    expect(find('signing-variants').cure).toBe(
+      `set WALLET_SIGN_HASH=${signHash} and WALLET_SIGN_ENCODING=${signEncoding}`,
+    );
+    expect(sandbox.stats.signatureFailures).toBeLessThanOrEqual(4);
+    expect(find('param-page').verdict).toBe('good');
+  });
+
+  test('gives up after four more requests, and names what it tried', async () => {
+    const sandbox = await withSandboxOf({ signer: 'params-secp256k1', apiSecret: 'cd'.repeat(32) });
+    const { find } = await examine(
+      sandbox,
+      { WALLET_API_SECRET: 'ab'.repeat(32), WALLET_API_KEY: '' },
+      { isTryingVariants: true },
+    );
+    expect(find('signing-variants').verdict).toBe('bad');
+    expect(find('signing-variants').seen).toContain('not tried: ');
+    expect(sandbox.stats.signatureFailures).toBe(5);
+  });
+});
