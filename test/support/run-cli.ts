@@ -64,6 +64,8 @@ export function startProgram(args: string[], env: Record<string, string> = {}): 
       }),
     peakMemoryMiB() {
       const peak = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1];
+      // A process that is ending has no memory to tell of.
+      if (peak === undefined) throw new Error('the program has ended');
       return Number(peak) / 1_024;
     },
   };

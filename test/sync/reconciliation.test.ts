@@ -55,7 +55,10 @@ test('an amount that somebody changed in the ledger shows as an unexplained diff
     pool.query(`update ledger.transactions set amount = amount + ${by} where order_no = (
       select order_no from ledger.transactions where stream = 'deposit' and state = 'success' and symbol = 'ETH'
        order by occurred_at limit 1)`);
-  const reconcile = () => wallet.ledger.transaction((tx) => recordReconciliation(tx, 0));
+  const reconcile = async () => {
+    await syncAll(wallet);
+    await wallet.ledger.transaction((tx) => recordReconciliation(tx, 0));
+  };
   await change(3);
   await reconcile();
   const { unexplainedDifferences } = await readStatus(db, []);
