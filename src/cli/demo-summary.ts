@@ -14,7 +14,7 @@ export function demoSummary(
     '  The proof',
     ...streams.map(
       ({ name, serviceTotal, ledgerCount, isComplete }) =>
-        `    ${name.padEnd(10)} the service says ${count(serviceTotal ?? 0)}, the ledger holds ${count(ledgerCount)}: ${isComplete ? 'proven complete' : 'NOT proven complete'}`,
+        `    ${name.padEnd(13)} the service says ${count(serviceTotal ?? 0)}, the ledger holds ${count(ledgerCount)}: ${isComplete ? 'proven complete' : 'NOT proven complete'}`,
     ),
     `    ${count(transactions.final)} final, ${count(transactions.incomplete)} still open, ${count(status.rejects)} rejects`,
     '',

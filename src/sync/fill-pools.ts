@@ -138,7 +138,7 @@ async function plan(tools: SyncTools, slip44: number, presence: Presence | null)
 async function act(
   tools: SyncTools,
   slip44: number,
-  action: Planned,
+  action: Exclude<Planned, { kind: 'request' }>,
   options: FillOptions,
   report: PassReport,
 ): Promise<Verdict> {
@@ -171,8 +171,6 @@ async function act(
       return 'incomplete';
     case 'send':
       return await send(tools, slip44, action, options.signal, report);
-    case 'request':
-      return 'again';
   }
 }
 
