@@ -13,7 +13,7 @@ import { freePort } from './free-port.ts';
 const startMs = 30_000;
 
 /** A throw-away server forgets everything in a crash, and is faster for it. */
-const settings = [
+const throwAwaySettings = [
   'fsync=off',
   'synchronous_commit=off',
   'full_page_writes=off',
@@ -21,12 +21,12 @@ const settings = [
   'shared_buffers=32MB',
   'listen_addresses=127.0.0.1',
   'unix_socket_directories=',
-].flatMap((setting) => ['-c', setting]);
+];
 
 type Account = { uid: number; gid: number };
 
 /** Starts a PostgreSQL of its own in the temporary directory, as an ordinary user even under root. */
-export async function startEmbeddedServer(): Promise<TestServer> {
+export async function startEmbeddedServer(settings = throwAwaySettings): Promise<TestServer> {
   const account = process.getuid?.() === 0 ? await ordinaryAccount() : undefined;
   const home = await mkdtemp(join(tmpdir(), 'wallet-ledger-test-'));
   if (account) await chown(home, account.uid, account.gid);
@@ -41,7 +41,7 @@ export async function startEmbeddedServer(): Promise<TestServer> {
   const port = await freePort();
   const server = spawn(
     join(native, 'bin', 'postgres'),
-    ['-D', data, '-p', String(port), ...settings],
+    ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
     { ...options, stdio: 'ignore' },
   );
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { startEmbeddedServer } from '../support/embedded-server.ts';
+import type { Bench } from './bench.ts';
+
+/** As a server in use: nothing that a crash could lose is left out. */
+const serverSettings = [
+  'max_connections=200',
+  'shared_buffers=256MB',
+  'max_wal_size=4GB',
+  'checkpoint_timeout=15min',
+  'listen_addresses=127.0.0.1',
+  'unix_socket_directories=',
+];
+
+const runsOfFigure = 3;
+
+/** Starts the bench's own PostgreSQL. `close` ends it and all that the parts have opened. */
+export async function openBench(isQuick: boolean): Promise<Bench & { close(): Promise<void> }> {
+  const server = await startEmbeddedServer(serverSettings);
+  const closers: (() => Promise<unknown> | unknown)[] = [() => server.close()];
+  const close = async () => {
+    for (const closer of closers.splice(0).reverse()) await closer();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void close().finally(() => process.exit(130)));
+  }
+  return {
+    isQuick,
+    runs: isQuick ? 1 : runsOfFigure,
+    async database() {
+      const url = new URL(server.url);
+      url.pathname = `/bench_${randomBytes(6).toString('hex')}`;
+      await onServer(server.url, `create database ${url.pathname.slice(1)} template template0`);
+      return url.toString();
+    },
+    dropDatabase: (connectionString) =>
+      onServer(
+        server.url,
+        `drop database if exists ${new URL(connectionString).pathname.slice(1)} with (force)`,
+      ),
+    onEnd: (closer) => closers.push(closer),
+    say: (line) => process.stderr.write(`${line}\n`),
+    close,
+  };
+}
+
+async function onServer(connectionString: string, statement: string): Promise<void> {
+  const client = new Client({ connectionString });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * `npm run bench -- [--quick] [--only abc] [--json FILE]`: measures the program against floors measured in the same
+ * run, prints one table and writes all figures as JSON. Needs nothing but Node and npm. Exits 1 when a target is missed.
+ */
+import { writeFileSync } from 'node:fs';
+import { arch, cpus, platform, totalmem } from 'node:os';
+import { parseArgs } from 'node:util';
+import { benchParts } from './bench-parts.ts';
+import { type FigureRow, toFigureRow } from './figures.ts';
+import { formatTable } from './format-table.ts';
+import { openBench } from './open-bench.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string', default: '' },
+    json: { type: 'string', default: 'bench.json' },
+  },
+});
+
+const bench = await openBench(options.quick);
+const rows: FigureRow[] = [];
+const startedAt = new Date();
+try {
+  for (const part of benchParts) {
+    const letters = [...part.letters].filter(
+      (each) => !options.only || options.only.includes(each),
+    );
+    if (letters.length === 0) continue;
+    bench.say(`${part.letters}: ${part.title}`);
+    const figures = await part.run(bench);
+    rows.push(...figures.map(toFigureRow));
+  }
+} finally {
+  await bench.close();
+}
+process.stdout.write(`${formatTable(rows)}\n`);
+const machine = `${cpus().length} cores (${cpus()[0]?.model}), ${Math.round(totalmem() / 2 ** 30)} GiB, ${platform()}-${arch()}, Node ${process.version}`;
+writeFileSync(
+  options.json,
+  `${JSON.stringify({ startedAt, machine, isQuick: options.quick, figures: rows }, null, 2)}\n`,
+);
+process.exitCode = rows.some((row) => row.isReached === false) ? 1 : 0;
