@@ -5,6 +5,7 @@ import {
   agoWords,
   countWords,
   daysWords,
+  finalChangesWords,
   proofWords,
   secondsBetween,
   unexpectedWords,
@@ -60,7 +61,7 @@ function streamLines({ streams }: StatusReport, paint: Paint): string[] {
   });
 }
 
-function transactionLines({ transactions, rejects }: StatusReport): string[] {
+function transactionLines({ transactions, rejects, streams }: StatusReport): string[] {
   const { total, final, incomplete } = transactions;
   const counts = [
     `${countWords(total)} in the ledger`,
@@ -68,7 +69,8 @@ function transactionLines({ transactions, rejects }: StatusReport): string[] {
     `${countWords(incomplete)} incomplete`,
     `${countWords(rejects)} ${rejects === 1 ? 'reject' : 'rejects'}`,
   ];
-  return [`  ${counts.join(' · ')}`];
+  const turned = finalChangesWords(streams);
+  return [`  ${counts.join(' · ')}`, ...(turned === null ? [] : [`  ${turned}`])];
 }
 
 function poolLines({ pools, unexpectedDeposits }: StatusReport, paint: Paint): string[] {

@@ -38,6 +38,12 @@ export const statusGauges: StatusGauge[] = [
     samples: perStream((stream) => stream.ledgerCount),
   },
   {
+    name: 'wallet_ledger_final_changes',
+    help: 'How often a transaction of the stream left a state that the settings take as final',
+    labelNames: ['stream'],
+    samples: perStream((stream) => stream.finalChanges),
+  },
+  {
     name: 'wallet_ledger_transactions',
     help: 'Transactions in the ledger',
     samples: ({ transactions }) => [{ labels: {}, value: transactions.total }],

@@ -8,6 +8,7 @@ import {
   agoWords,
   countWords,
   daysWords,
+  finalChangesWords,
   proofWords,
   secondsBetween,
   unexpectedWords,
@@ -61,7 +62,7 @@ function streamSection(streams: StreamStatus[]): Html {
   return section('streams', 'Proof of completeness', content);
 }
 
-function transactionSection({ transactions, rejects, queue }: StatusReport): Html {
+function transactionSection({ transactions, rejects, queue, streams }: StatusReport): Html {
   const facts: [string, number][] = [
     ['in the ledger', transactions.total],
     ['final', transactions.final],
@@ -75,7 +76,9 @@ function transactionSection({ transactions, rejects, queue }: StatusReport): Htm
   const items = facts.map(
     ([name, count]) => html`<div><dt>${name}</dt><dd>${countWords(count)}</dd></div>`,
   );
-  return section('transactions', 'Transactions and queue', html`<dl>${items}</dl>`);
+  const turned = finalChangesWords(streams);
+  const note = turned === null ? '' : html`<p class="soft">${turned}</p>`;
+  return section('transactions', 'Transactions and queue', html`<dl>${items}</dl>${note}`);
 }
 
 function balanceSection({ balances, readAt }: StatusReport): Html {

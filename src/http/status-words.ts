@@ -22,6 +22,14 @@ function verdictWords({ serviceTotal, ledgerCount, isComplete }: StreamStatus): 
   return 'not proven: no complete walk yet';
 }
 
+/** `final was not final: 3 changes, see ledger.state_transitions`; null when there are none. */
+export function finalChangesWords(streams: StreamStatus[]): string | null {
+  const count = streams.reduce((sum, { finalChanges }) => sum + finalChanges, 0);
+  if (count === 0) return null;
+  const changes = count === 1 ? '1 change' : `${countWords(count)} changes`;
+  return `final was not final: ${changes}, see ledger.state_transitions`;
+}
+
 /** Seconds as people say them: `12 s ago`, `5 min ago`, `3 h ago`, `4 days ago`; null: `never`. */
 export function agoWords(seconds: number | null): string {
   if (seconds === null) return 'never';

@@ -45,7 +45,7 @@ filled as (
          fee = s.fee, fee_symbol = s.fee_symbol, occurred_at = s.occurred_at,
          is_final = case when t.state is not null then t.is_final
                          else exists (select from ledger.final_states f where f.state = lower(btrim(s.state))) end,
-         next_check_at = now(), changed_at = now(), observed_at = now()
+         seal = null, next_check_at = now(), changed_at = now(), observed_at = now()
     from stored s
    where t.order_no = s.order_no
      and (s.request_id, s.symbol, s.tx_hash, s.from_address, s.to_address, s.amount, s.type, s.state, s.confirm_num,

@@ -17,6 +17,8 @@ export type StreamStatus = {
   lagSeconds: number | null;
   /** Of the latest pass; null when it ended well. */
   lastError: string | null;
+  /** How often a row left a state that the settings take as final. */
+  finalChanges: number;
 };
 
 /** `daysLeft`: at the pace of the last 7 days; null when no address was handed out. `lastError`: of filling it. */
@@ -150,7 +152,7 @@ const streams = sql`
     from (select name, list_order as "listOrder", page_size as "pageSize", service_total as "serviceTotal",
                  ledger_count as "ledgerCount", is_complete as "isComplete",
                  trunc(extract(epoch from now() - last_success_at)) as "lagSeconds",
-                 last_error as "lastError"
+                 last_error as "lastError", final_changes as "finalChanges"
             from ledger.streams) as s`;
 
 const poolLevels = sql`

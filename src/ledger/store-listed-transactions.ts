@@ -58,7 +58,7 @@ with incoming as (
 ),
 stored as (
   select t.order_no, t.stream, t.request_id, t.symbol, t.tx_hash, t.from_address, t.to_address, t.amount, t.type,
-         t.state, t.occurred_at, t.extra, t.is_listed,
+         t.state, t.is_final, t.occurred_at, t.extra, t.is_listed,
          i.request_id as new_request_id, i.symbol as new_symbol, i.tx_hash as new_tx_hash,
          i.from_address as new_from_address, i.to_address as new_to_address, i.amount as new_amount,
          i.type as new_type, i.state as new_state, ${occurredAt} as new_occurred_at,
@@ -92,6 +92,7 @@ updated as (
          occurred_at = coalesce(s.new_occurred_at, t.occurred_at),
          extra = coalesce(s.new_extra, t.extra),
          is_final = s.new_is_final,
+         seal = null,
          is_listed = true,
          next_check_at = now(),
          changed_at = now(),
@@ -126,16 +127,20 @@ ${changedFields([
 ])},
 ${usedAddresses(sql`(select * from inserted union all select * from updated)`)},
 counted as (
-  insert into ledger.streams (name, ledger_count)
-  select stream, sum(delta)
-    from (select stream, 1 as delta from inserted
+  insert into ledger.streams (name, ledger_count, final_changes)
+  select stream, sum(delta), sum(left_final)
+    from (select stream, 1 as delta, 0 as left_final from inserted
           union all
-          select new_stream, 1 from stored where not is_listed or new_stream <> stream
+          select new_stream, 1, 0 from stored where not is_listed or new_stream <> stream
           union all
-          select stream, -1 from stored where is_listed and new_stream <> stream) as moves
-   group by stream having sum(delta) <> 0
+          select stream, -1, 0 from stored where is_listed and new_stream <> stream
+          union all
+          select new_stream, 0, 1 from stored where is_final and new_state <> state) as moves
+   group by stream having sum(delta) <> 0 or sum(left_final) > 0
    order by stream
-  on conflict (name) do update set ledger_count = streams.ledger_count + excluded.ledger_count
+  on conflict (name) do update
+     set ledger_count = streams.ledger_count + excluded.ledger_count,
+         final_changes = streams.final_changes + excluded.final_changes
 )
 select (select count(*)::int from inserted) as inserted,
        (select count(*)::int from updated) as updated,

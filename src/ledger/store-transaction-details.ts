@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import type { TransactionDetailRecord } from '../kernel/wallet-records.ts';
 import type { LedgerDb } from './connect-ledger.ts';
+import { isAltered, sealOf } from './row-seal.ts';
 import { array, changedFields, uniqueNewest, usedAddresses } from './transaction-statement.ts';
 
 export type DetailedTransaction = TransactionDetailRecord & { observation: number };
@@ -63,7 +64,8 @@ with incoming as (
 ),
 stored as (
   select t.order_no, t.request_id, t.symbol, t.tx_hash, t.from_address, t.to_address, t.amount, t.state,
-         t.confirm_num, t.fee, t.fee_symbol, t.occurred_at, t.extra,
+         t.confirm_num, t.fee, t.fee_symbol, t.occurred_at, t.extra, t.stream, t.is_final, t.type as new_type,
+         t.order_no as new_order_no,
          coalesce(i.request_id, t.request_id) as new_request_id,
          coalesce(i.symbol, t.symbol) as new_symbol,
          coalesce(i.tx_hash, t.tx_hash) as new_tx_hash,
@@ -98,6 +100,7 @@ updated as (
          from_address = j.new_from_address, to_address = j.new_to_address, amount = j.new_amount,
          state = j.new_state, confirm_num = j.new_confirm_num, fee = j.new_fee, fee_symbol = j.new_fee_symbol,
          occurred_at = j.new_occurred_at, extra = j.new_extra, is_final = j.new_is_final,
+         seal = ${sealOf((name) => sql.raw(`j.new_${name}`))},
          detail_synced_at = now(),
          changed_at = case when j.differs then now() else t.changed_at end,
          next_check_at = case
@@ -125,9 +128,21 @@ ${changedFields([
   'occurred_at',
   'extra',
 ])},
-${usedAddresses(sql`updated`)}
+${usedAddresses(sql`updated`)},
+counted as (
+  update ledger.streams s set final_changes = s.final_changes + j.count
+    from (select stream, count(*) as count from judged where is_final and new_state <> state group by stream) j
+   where s.name = j.stream
+)
 select count(*) filter (where differs)::int as changed from updated`);
   return result.rows[0]?.changed ?? 0;
+}
+
+/** Makes rows due at once that somebody else has written since their detail was stored. */
+export async function recheckAltered(db: LedgerDb, orderNos: string[]): Promise<void> {
+  await db.execute(sql`
+    update ledger.transactions t set next_check_at = now(), seal = null
+     where order_no = any(${sql.param(orderNos)}::text[]) and ${isAltered('t')}`);
 }
 
 /** Puts off rows whose detail the service would not give, as if they had been looked at and found unchanged. */

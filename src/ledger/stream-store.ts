@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { LedgerDb } from './connect-ledger.ts';
 
 /** A stream's row as a pass reads and writes it; `checkpoint` is the pass's own business. */
@@ -94,8 +94,40 @@ export async function countUntil(db: LedgerDb, stream: string, timeMs: number): 
   const counted = await db.execute<{ count: number }>(sql`
     select count(*)::float8 as count from ledger.transactions
      where stream = ${stream} and is_listed
-       and (occurred_at <= timestamptz 'epoch' + ${timeMs}::bigint * interval '1 millisecond' or occurred_at is null)`);
+       and (occurred_at <= ${instantOf(timeMs)} or occurred_at is null)`);
   return counted.rows[0]?.count ?? 0;
+}
+
+/** Listed rows of the stream within a stretch of time (Unix ms, ends excluded; null: without end), by order number. */
+export async function listedBetween(
+  db: LedgerDb,
+  stream: string,
+  { after, before }: { after: number | null; before: number | null },
+): Promise<string[]> {
+  const found = await db.execute<{ order_no: string }>(sql`
+    select order_no from ledger.transactions
+     where stream = ${stream} and is_listed
+       and occurred_at > coalesce(${instantOf(after)}, '-infinity')
+       and occurred_at < coalesce(${instantOf(before)}, 'infinity')
+     order by order_no`);
+  return found.rows.map((row) => row.order_no);
+}
+
+function instantOf(ms: number | null): SQL {
+  return sql`(timestamptz 'epoch' + ${ms}::bigint * interval '1 millisecond')`;
+}
+
+/** Marks rows that the service no longer lists, counts them out and logs it; they are never deleted. */
+export async function unlistRows(db: LedgerDb, orderNos: string[]): Promise<void> {
+  await db.execute(sql`
+    with unlisted as (
+      update ledger.transactions set is_listed = false, next_check_at = null, changed_at = now(), observed_at = now()
+       where is_listed and order_no = any(${sql.param(orderNos)}::text[]) returning order_no, stream),
+    counted as (
+      update ledger.streams s set ledger_count = s.ledger_count - u.count
+        from (select stream, count(*) as count from unlisted group by stream) u where s.name = u.stream)
+    insert into ledger.transaction_changes (order_no, observed_at, field, old_value, new_value)
+    select order_no, now(), 'is_listed', 'true', 'false' from unlisted order by order_no`);
 }
 
 /** The two counts of every stream, in the order of their names. */

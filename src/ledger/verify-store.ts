@@ -1,10 +1,13 @@
 import { sql } from 'drizzle-orm';
-import type { TransactionRecord } from '../kernel/wallet-records.ts';
+import type { TransactionDetailRecord, TransactionRecord } from '../kernel/wallet-records.ts';
 import type { LedgerDb } from './connect-ledger.ts';
+import { isAltered } from './row-seal.ts';
 import { array } from './transaction-statement.ts';
 
-type RowDifference = { orderNo: string; fields: string[] };
+export type RowDifference = { orderNo: string; fields: string[] };
 export type Comparison = { missing: string[]; different: RowDifference[] };
+/** `altered`: rows equal to their list rows that somebody else has written; their details tell what differs. */
+export type ListComparison = Comparison & { altered: string[] };
 
 /**
  * Makes the list of rows that the walk has met, kept in the database so that memory stays bounded. It lives as long
@@ -19,10 +22,19 @@ export async function beginSightings(db: LedgerDb): Promise<void> {
 
 /**
  * Compares listed rows with the ledger's, field by field, and notes that they were met. A null of the service says
- * nothing. What a row that is not final is still free to change (state, hash) is no difference.
+ * nothing. What a row that is not final is still free to change (state, hash) is no difference, as long as nobody
+ * else has written it.
  */
-export async function compareListed(db: LedgerDb, rows: TransactionRecord[]): Promise<Comparison> {
-  const found = await db.execute<{ order_no: string; is_known: boolean; fields: string[] }>(sql`
+export async function compareListed(
+  db: LedgerDb,
+  rows: TransactionRecord[],
+): Promise<ListComparison> {
+  const found = await db.execute<{
+    order_no: string;
+    is_known: boolean;
+    is_altered: boolean;
+    fields: string[];
+  }>(sql`
 with incoming as (
   select distinct on (order_no) *, timestamptz 'epoch' + occurred_ms * interval '1 millisecond' as occurred_at
     from unnest(
@@ -34,7 +46,7 @@ with incoming as (
     ) as i (order_no, request_id, symbol, tx_hash, from_address, to_address, amount, type, state, occurred_ms)
 ),
 met as (insert into sightings select order_no from incoming on conflict do nothing)
-select i.order_no, t.order_no is not null as is_known,
+select i.order_no, t.order_no is not null as is_known, coalesce(t.is_altered, false) as is_altered,
        array_remove(array[
          case when i.symbol <> t.symbol or t.symbol is null and i.symbol is not null then 'symbol' end,
          case when i.from_address is distinct from t.from_address and i.from_address is not null then 'fromAddress' end,
@@ -42,18 +54,57 @@ select i.order_no, t.order_no is not null as is_known,
          case when i.amount is distinct from t.amount and i.amount is not null then 'amount' end,
          case when i.type is distinct from t.type and i.type is not null then 'type' end,
          case when i.occurred_at is distinct from t.occurred_at and i.occurred_at is not null then 'time' end,
-         case when t.is_final and i.request_id is distinct from t.request_id and i.request_id is not null then 'requestId' end,
-         case when t.is_final and i.tx_hash is distinct from t.tx_hash and i.tx_hash is not null then 'txHash' end,
-         case when t.is_final and i.state is distinct from t.state and i.state is not null then 'state' end,
+         case when t.is_settled and i.request_id is distinct from t.request_id and i.request_id is not null then 'requestId' end,
+         case when t.is_settled and i.tx_hash is distinct from t.tx_hash and i.tx_hash is not null then 'txHash' end,
+         case when t.is_settled and i.state is distinct from t.state and i.state is not null then 'state' end,
          case when not t.is_listed then 'isListed' end
        ], null) as fields
-  from incoming i left join ledger.transactions t on t.order_no = i.order_no`);
-  const comparison: Comparison = { missing: [], different: [] };
-  for (const { order_no: orderNo, is_known: isKnown, fields } of found.rows) {
-    if (!isKnown) comparison.missing.push(orderNo);
+  from incoming i
+  left join (select a.*, a.is_final or a.is_altered as is_settled
+               from (select t.*, ${isAltered('t')} as is_altered from ledger.transactions t) a) t on t.order_no = i.order_no`);
+  const comparison: ListComparison = { missing: [], different: [], altered: [] };
+  for (const { order_no: orderNo, is_known, is_altered, fields } of found.rows) {
+    if (!is_known) comparison.missing.push(orderNo);
     else if (fields.length > 0) comparison.different.push({ orderNo, fields });
+    else if (is_altered) comparison.altered.push(orderNo);
   }
   return comparison;
+}
+
+/** Compares fetched details with the ledger's rows, in the fields that only a detail shows. */
+export async function compareDetails(
+  db: LedgerDb,
+  rows: TransactionDetailRecord[],
+): Promise<RowDifference[]> {
+  const found = await db.execute<{ order_no: string; fields: string[] }>(sql`
+select i.order_no,
+       array_remove(array[
+         case when i.confirm_num is distinct from t.confirm_num then 'confirmNum' end,
+         case when i.fee is distinct from t.fee then 'fee' end,
+         case when i.fee_symbol is distinct from t.fee_symbol then 'feeSymbol' end
+       ], null) as fields
+  from unnest(
+      ${array(rows, (row) => row.orderNo)}::text[], ${array(rows, (row) => row.confirmNum)}::integer[],
+      ${array(rows, (row) => row.fee)}::numeric[], ${array(rows, (row) => row.feeSymbol)}::text[]
+    ) as i (order_no, confirm_num, fee, fee_symbol)
+  join ledger.transactions t on t.order_no = i.order_no`);
+  return found.rows
+    .filter(({ fields }) => fields.length > 0)
+    .map(({ order_no: orderNo, fields }) => ({ orderNo, fields }));
+}
+
+/** Empties what somebody else has written into fields in which the service has nothing. */
+export async function blankInvented(db: LedgerDb, rows: TransactionDetailRecord[]): Promise<void> {
+  await db.execute(sql`
+update ledger.transactions t
+   set confirm_num = case when i.confirm_num is null then null else t.confirm_num end,
+       fee = case when i.fee is null then null else t.fee end,
+       fee_symbol = case when i.fee_symbol is null then null else t.fee_symbol end
+  from unnest(
+      ${array(rows, (row) => row.orderNo)}::text[], ${array(rows, (row) => row.confirmNum)}::integer[],
+      ${array(rows, (row) => row.fee)}::numeric[], ${array(rows, (row) => row.feeSymbol)}::text[]
+    ) as i (order_no, confirm_num, fee, fee_symbol)
+ where t.order_no = i.order_no`);
 }
 
 /** Rows that the walk has met. */
@@ -97,16 +148,6 @@ export async function unmetRows(
        and not exists (select from sightings s where s.order_no = t.order_no)
      order by t.order_no`);
   return found.rows.map((row) => row.order_no);
-}
-
-/** Marks rows that the service no longer lists, and logs it; they are never deleted. */
-export async function unlistRows(db: LedgerDb, orderNos: string[]): Promise<void> {
-  await db.execute(sql`
-    with unlisted as (
-      update ledger.transactions set is_listed = false, next_check_at = null, changed_at = now(), observed_at = now()
-       where is_listed and order_no = any(${sql.param(orderNos)}::text[]) returning order_no)
-    insert into ledger.transaction_changes (order_no, observed_at, field, old_value, new_value)
-    select order_no, now(), 'is_listed', 'true', 'false' from unlisted order by order_no`);
 }
 
 /** Sets the stream's count to what the table really holds: SQL from outside may have moved it. */

@@ -39,6 +39,8 @@ export type Checkpoint = {
   unease: { total: number | null; count: number; passes: number } | null;
   /** Page at which the audit goes on; absent before its first run. */
   auditPage?: number;
+  /** Rows that the ledger held beyond the service's count when the audit last looked into it. */
+  auditedSurplus?: number;
 };
 
 export type ListMemory = {
@@ -146,6 +148,41 @@ function learnedOrder(current: ListOrder | null, times: number[]): ListOrder | n
   if (seen === null || current === seen || current === 'unordered') return current;
   if (current === null) return seen;
   return steps.rising + steps.falling >= turnedPageSteps ? seen : 'unordered';
+}
+
+export function isOrdered(memory: ListMemory): boolean {
+  return memory.listOrder === 'newest-first' || memory.listOrder === 'oldest-first';
+}
+
+/**
+ * A row of the page whose rank the ledger can tell by its time alone: no row on its new side has the same time.
+ * `rowsOnOldSide` of the service's list are not younger, the row itself included. Null where times or total are
+ * missing; where a whole page is of one time, its edge stands for it.
+ */
+export function rankMark(
+  facts: PageFacts,
+  memory: ListMemory,
+): { time: number; rowsOnOldSide: number } | null {
+  const { times, total } = facts;
+  if (!isOrdered(memory) || total === null || times.length !== facts.listed) return null;
+  const before = (facts.page - 1) * facts.size;
+  if (memory.listOrder === 'newest-first') {
+    const index =
+      facts.page === 1
+        ? 0
+        : Math.max(
+            0,
+            times.findIndex((time) => time !== times[0]),
+          );
+    const time = times[index];
+    return time === undefined ? null : { time, rowsOnOldSide: total - before - index };
+  }
+  const isEnd = before + facts.listed >= total;
+  const index = isEnd ? times.length - 1 : times.findLastIndex((time) => time !== times.at(-1));
+  const time = times.at(index);
+  return time === undefined
+    ? null
+    : { time, rowsOnOldSide: before + (index < 0 ? times.length : index + 1) };
 }
 
 /** Takes over what a page tells about the list itself. */

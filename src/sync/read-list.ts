@@ -1,3 +1,4 @@
+import { searchVanished } from './find-vanished.ts';
 import { isProven, type ListMemory, missing, notePage, withServedSize } from './list-memory.ts';
 import type { ListPort, ListReader } from './list-port.ts';
 import { isStandingUnease, pollList } from './poll-list.ts';
@@ -21,8 +22,8 @@ export type ListVerdict = {
 
 /**
  * One pass over a list: brings the ledger in step with it at the least cost that still proves it. The ways, from
- * cheap to dear, each tried only when the one before left the counts unequal: the growing end, a search by rank,
- * a walk over everything, a walk one page after another. `mayWalk` false leaves out the walks, except the first.
+ * cheap to dear, each tried only when the one before left the counts unequal: the growing end, a search by rank
+ * for rows that are missing or have vanished, a walk over everything, a walk one page after another. `mayWalk` false leaves out the walks, except the first.
  */
 export async function readList(
   port: ListPort,
@@ -49,7 +50,8 @@ async function isSettledCheaply(reader: ListReader, walked: Walked | null): Prom
   const { memory } = reader;
   // What the walk itself could not store explains a difference of just that many rows.
   if (walked && missing(memory) === walked.unstorable) return true;
-  return (await pollList(reader)) || (await searchList(reader));
+  if ((await pollList(reader)) || (await searchList(reader))) return true;
+  return isSurplusStanding(memory) && (await searchVanished(reader));
 }
 
 /** While a first walk takes its time, what arrives at the start of the list is not to wait for its end. */
@@ -57,10 +59,14 @@ function isHeadWorthReading(memory: ListMemory): boolean {
   return (memory.checkpoint.walk?.nextPage ?? 1) > 1 && memory.listOrder === 'newest-first';
 }
 
+/** A total that only lags catches up in a pass or two; what stays away has gone. */
+function isSurplusStanding(memory: ListMemory): boolean {
+  return isStandingUnease(memory) && (memory.checkpoint.unease?.passes ?? 0) + 1 >= uneasyPassesMax;
+}
+
 /** Too few rows: at once. Too many: the total may only lag, so only when it stays so. */
 function isWalkDue(memory: ListMemory, hasWalked: boolean): boolean {
-  const passes = isStandingUnease(memory) ? (memory.checkpoint.unease?.passes ?? 0) : 0;
-  return hasWalked || missing(memory) > 0 || passes + 1 >= uneasyPassesMax;
+  return hasWalked || missing(memory) > 0 || isSurplusStanding(memory);
 }
 
 async function walkUntilSettled(reader: ListReader, hasWalked: boolean): Promise<Walked> {
@@ -131,6 +137,12 @@ export function createListReader(port: ListPort, memory: ListMemory): ListReader
       const stored = await port.store(pages, memory);
       memory.ledgerCount = stored.ledgerCount;
       return stored.inserted;
+    },
+    async unlist(keys) {
+      const { gap } = memory.checkpoint;
+      // What an earlier walk took as one row too many is none any more.
+      if (gap !== null && gap < 0) memory.checkpoint.gap = Math.min(0, gap + keys.length);
+      memory.ledgerCount = (await port.ranks?.unlist(keys, memory)) ?? memory.ledgerCount;
     },
   };
 }

@@ -2,16 +2,10 @@
  * Finds rows that came in behind the list's growing end. On an ordered list the row at a place must be the
  * ledger's row of that rank, so a gap is searched by halving instead of walked: about log2(pages) requests each.
  *
- * Ranks count from the old side, which arrivals at the new side do not move. Rows of equal time widen a rank to a
- * range; the search then may end beside the gap, and the caller walks.
+ * Ranks count from the old side, which arrivals at the new side do not move. Where whole pages are of one time a
+ * rank is only a range; the search then may end beside the gap, and the caller walks.
  */
-import {
-  type ListMemory,
-  type ListOrder,
-  lastPage,
-  missing,
-  type PageFacts,
-} from './list-memory.ts';
+import { isOrdered, type ListOrder, lastPage, missing, rankMark } from './list-memory.ts';
 import type { ListReader } from './list-port.ts';
 
 /** Above this many missing rows a walk is cheaper than searching each. */
@@ -20,14 +14,13 @@ const searchedRowsMax = 32;
 /** True when the counts agree afterwards. */
 export async function searchList(reader: ListReader): Promise<boolean> {
   const { memory, port } = reader;
-  if (port.countUntil === null || !isOrdered(memory) || (memory.checkpoint.gap ?? 0) !== 0)
-    return false;
+  if (port.ranks === null || !isOrdered(memory) || (memory.checkpoint.gap ?? 0) !== 0) return false;
   for (let left = searchedRowsMax; left > 0; left -= 1) {
     const before = missing(memory);
     const searchCost = before * (Math.log2(lastPage(memory)) + 2);
     if (!(before > 0) || before > searchedRowsMax || searchCost > lastPage(memory))
       return before === 0;
-    await searchOne(reader, port.countUntil);
+    await searchOne(reader, port.ranks.countUntil);
     if (missing(memory) === 0) return true;
     if (missing(memory) >= before) return false;
   }
@@ -46,10 +39,10 @@ async function searchOne(
     lastRead = middleOf(range, memory.listOrder);
     const facts = await reader.read(lastRead);
     if (facts.listed > 0) await reader.store([facts]);
-    const edge = memory.listOrder === 'newest-first' ? facts.firstTime : facts.lastTime;
+    const mark = rankMark(facts, memory);
     // Found, or the page has shown that ranks mean nothing here.
-    if (missing(memory) < missingBefore || !isOrdered(memory) || edge === null) return;
-    const isGapOnOldSide = rowsOnOldSide(facts, memory) > (await countUntil(edge));
+    if (missing(memory) < missingBefore || mark === null) return;
+    const isGapOnOldSide = mark.rowsOnOldSide > (await countUntil(mark.time));
     range = halve(range, lastRead, memory.listOrder, isGapOnOldSide);
   }
   if (lastRead !== range.low) {
@@ -75,14 +68,4 @@ function halve(
 function middleOf(range: PageRange, order: ListOrder | null): number {
   const middle = (range.low + range.high) / 2;
   return order === 'newest-first' ? Math.ceil(middle) : Math.floor(middle);
-}
-
-/** Rows of the service's list from the page's edge to the list's old end, the edge's row included. */
-function rowsOnOldSide(facts: PageFacts, memory: ListMemory): number {
-  const before = (facts.page - 1) * facts.size;
-  return memory.listOrder === 'newest-first' ? (facts.total ?? 0) - before : before + facts.listed;
-}
-
-function isOrdered(memory: ListMemory): boolean {
-  return memory.listOrder === 'newest-first' || memory.listOrder === 'oldest-first';
 }

@@ -1,7 +1,8 @@
 import type { AddressRecord } from '../kernel/wallet-records.ts';
 import { storeListedAddresses } from '../ledger/address-store.ts';
 import type { ListVerdict } from './read-list.ts';
-import { type Stream, type StreamPass, syncStream } from './sync-stream.ts';
+import type { Stream } from './stream-port.ts';
+import { type StreamPass, syncStream } from './sync-stream.ts';
 import { emptyReport, type PassReport, type SyncTools } from './sync-tools.ts';
 
 /** One pass over the address lists of the configured chains (section 4.2 of the service's document). */

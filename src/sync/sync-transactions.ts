@@ -3,7 +3,8 @@ import {
   storeListedTransactions,
   type TransactionStream,
 } from '../ledger/store-listed-transactions.ts';
-import { type Stream, type StreamPass, syncStream } from './sync-stream.ts';
+import type { Stream } from './stream-port.ts';
+import { type StreamPass, syncStream } from './sync-stream.ts';
 import { emptyReport, type PassReport, type SyncTools } from './sync-tools.ts';
 
 export const transactionStreams: TransactionStream[] = ['deposit', 'withdraw'];

@@ -4,6 +4,7 @@ import {
   storeListedTransactions,
   type TransactionStream,
 } from '../ledger/store-listed-transactions.ts';
+import { unlistRows } from '../ledger/stream-store.ts';
 import {
   beginSightings,
   type Comparison,
@@ -13,10 +14,10 @@ import {
   knownByNow,
   recountStream,
   startOfVerification,
-  unlistRows,
   unmetRows,
 } from '../ledger/verify-store.ts';
-import type { Observed } from './sync-stream.ts';
+import { compareAltered } from './compare-altered.ts';
+import type { Observed } from './stream-port.ts';
 import type { SyncTools } from './sync-tools.ts';
 import { transactionStream } from './sync-transactions.ts';
 import { walkPages } from './walk-pages.ts';
@@ -39,7 +40,8 @@ type Start = Awaited<ReturnType<typeof startOfVerification>>;
 const walksMax = 3;
 
 /**
- * Reads one transaction list to its end and compares it with the ledger row by row. The list may move meanwhile:
+ * Reads one transaction list to its end and compares it with the ledger row by row; of rows that their seal shows
+ * to have been written by somebody else the detail, too. The list may move meanwhile:
  * rows that arrive are not missing, rows first seen meanwhile are not extra. With `isRepair` missing and different
  * rows are written (their details are due then), and rows that the list no longer holds become unlisted.
  */
@@ -66,6 +68,7 @@ export async function verifyTransactions(
       start,
       drift,
       isRepair,
+      signal,
       timesOfMissing: new Map(),
       unstorable: 0,
     };
@@ -94,6 +97,7 @@ type Comparing = {
   start: Start;
   drift: Drift;
   isRepair: boolean;
+  signal: AbortSignal;
   timesOfMissing: Map<string, number>;
   unstorable: number;
 };
@@ -102,14 +106,18 @@ async function compareBatch(
   tools: SyncTools,
   type: TransactionStream,
   rows: Observed<TransactionRecord>[],
-  { db, drift, isRepair, timesOfMissing }: Comparing,
+  { db, drift, isRepair, signal, timesOfMissing }: Comparing,
 ): Promise<void> {
-  const found = await compareListed(db, rows);
+  const { altered, ...found } = await compareListed(db, rows);
   addDrift(drift, found);
   const missing = new Set(found.missing);
   const wrong = new Set([...missing, ...found.different.map(({ orderNo }) => orderNo)]);
   for (const row of rows)
     if (missing.has(row.orderNo)) timesOfMissing.set(row.orderNo, row.occurredAt ?? 0);
+  if (altered.length > 0) {
+    const different = await compareAltered(tools, altered, { signal, isRepair });
+    addDrift(drift, { missing: [], different });
+  }
   if (!isRepair || wrong.size === 0) return;
   const mended = rows.filter((row) => wrong.has(row.orderNo));
   await tools.ledger.transaction((tx) => storeListedTransactions(tx, type, mended));

@@ -2,7 +2,7 @@ import { type ListMemory, newCheckpoint } from './list-memory.ts';
 import { createPageReader, type ListedPage, type ListSource } from './list-pages.ts';
 import type { ListPort } from './list-port.ts';
 import { createListReader } from './read-list.ts';
-import type { Observed } from './sync-stream.ts';
+import type { Observed } from './stream-port.ts';
 import type { SyncTools } from './sync-tools.ts';
 import { walkList } from './walk-list.ts';
 
@@ -40,7 +40,7 @@ export async function walkPages<T>(
       );
       return { inserted: 0, ledgerCount: 0 };
     },
-    countUntil: null,
+    ranks: null,
     isBatchFull: (rows) => rows >= batchRows,
     shouldPause: () => false,
   };

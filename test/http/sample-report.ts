@@ -9,6 +9,7 @@ export function sampleStream(changes: Partial<StreamStatus> = {}): StreamStatus 
     serviceTotal: 5_012,
     ledgerCount: 5_012,
     isComplete: true,
+    finalChanges: 0,
     lagSeconds: 3,
     lastError: null,
     ...changes,

@@ -67,6 +67,7 @@ test('counts, streams, pools, balances, runs and errors are those of the tables'
     isComplete: true,
     lagSeconds: 90,
     lastError: null,
+    finalChanges: 0,
   });
   expect(status.streams[1]).toMatchObject({ lagSeconds: null, lastError: 'HTTP 500' });
   expect(status.balances).toEqual([
@@ -95,7 +96,12 @@ test('status --json has the keys of the contract, and the digits of the service'
   const keys = ['streams', 'transactions', 'rejects', 'pools', 'queue', 'lastErrors'];
   expect(Object.keys(json).slice(0, keys.length)).toEqual(keys);
   const streamKeys = ['name', 'listOrder', 'pageSize', 'serviceTotal', 'ledgerCount', 'isComplete'];
-  expect(Object.keys(json.streams[0])).toEqual([...streamKeys, 'lagSeconds', 'lastError']);
+  expect(Object.keys(json.streams[0])).toEqual([
+    ...streamKeys,
+    'lagSeconds',
+    'lastError',
+    'finalChanges',
+  ]);
   expect(Object.keys(json.pools[0])).toEqual([
     ...['slip44', 'available', 'threshold', 'target', 'daysLeft', 'lastError'],
   ]);

@@ -23,13 +23,18 @@ export class Killed extends Error {}
 /** A list that moves while it is read, and the ledger beside it; time passes with each request. */
 export class ListModel {
   rows: Row[] = [];
-  ledger = new Set<string>();
+  /** Listed rows in the ledger, with their times. */
+  ledger = new Map<string, number>();
+  /** Rows that were marked as gone although the service lists them. */
+  wronglyUnlisted: string[] = [];
   stored: ListMemory;
   requests = 0;
   order: ListOrder | 'shuffled';
   size: number;
   lag = 0;
   beyondEnd: 'empty' | 'last-page' = 'empty';
+  /** Times are cut to multiples of it, so that several rows share one. */
+  timeStep = 1;
   #clock = 1_000_000;
   #serial = 0;
   #script: Happening[] = [];
@@ -74,7 +79,7 @@ export class ListModel {
 
   #insert(time: number): string {
     this.#serial += 1;
-    const row = { key: `order-${this.#serial}`, time };
+    const row = { key: `order-${this.#serial}`, time: time - (time % this.timeStep) };
     this.rows.push(row);
     return row.key;
   }
@@ -171,13 +176,35 @@ export class ListModel {
           this.#script.shift();
           throw new Killed();
         }
-        for (const facts of pages)
-          for (const key of (facts as unknown as { keys: string[] }).keys) this.ledger.add(key);
+        for (const facts of pages) {
+          const { keys, times } = facts as PageFacts & { keys: string[] };
+          for (const [index, key] of keys.entries()) this.ledger.set(key, times[index] ?? 0);
+        }
         this.stored = structuredClone({ ...memory, ledgerCount: this.ledger.size });
         return { inserted: this.ledger.size - before, ledgerCount: this.ledger.size };
       },
-      countUntil: async (time) =>
-        this.rows.filter((row) => row.time <= time && this.ledger.has(row.key)).length,
+      ranks: {
+        countUntil: async (time) =>
+          [...this.ledger.values()].filter((known) => known <= time).length,
+        unmet: async (pages, { after, before }) => {
+          const met = new Set(
+            pages.flatMap((facts) => (facts as unknown as { keys: string[] }).keys),
+          );
+          return [...this.ledger]
+            .filter(
+              ([key, time]) => time > (after ?? 0) && time < (before ?? Infinity) && !met.has(key),
+            )
+            .map(([key]) => key);
+        },
+        unlist: async (keys, memory) => {
+          for (const key of keys) {
+            if (this.rows.some((row) => row.key === key)) this.wronglyUnlisted.push(key);
+            this.ledger.delete(key);
+          }
+          this.stored = structuredClone({ ...memory, ledgerCount: this.ledger.size });
+          return this.ledger.size;
+        },
+      },
       isBatchFull: (rows) => rows >= 40,
       shouldPause: () => false,
     };

@@ -71,6 +71,36 @@ describe('transactions and their details', () => {
     },
   );
 
+  test.each(['newest-first', 'oldest-first'] as const)(
+    'a row that vanishes from a list that is %s is marked after three passes, by a search',
+    async (listOrder) => {
+      const { sandbox, ledger, tools } = await withWallet({
+        transactions: 6_000,
+        pageSizeMax: 20,
+        listOrder,
+      });
+      await syncTransactions(tools, onePass());
+      const found = await ledger.pool.query<{ order_no: string }>(
+        `select order_no from ledger.transactions where stream = 'deposit' order by occurred_at offset 1234 limit 1`,
+      );
+      const orderNo = found.rows[0]?.order_no ?? '';
+      sandbox.world.removeTransaction(orderNo);
+      sandbox.stats.reset();
+      await syncTransactions(tools, onePass());
+      await syncTransactions(tools, onePass());
+      expect(sandbox.stats.listRequests.deposit).toBeLessThanOrEqual(4);
+      expect((await syncTransactions(tools, onePass())).isComplete).toBe(true);
+      expect(sandbox.stats.listRequests.deposit).toBeLessThanOrEqual(3 * Math.log2(6_000 / 20));
+      const { rows } = await ledger.pool.query(
+        'select order_no from ledger.transactions where not is_listed',
+      );
+      expect(rows).toEqual([{ order_no: orderNo }]);
+      // It may come back.
+      await ledger.pool.query(`update ledger.streams set checkpoint = null`);
+      expect((await syncTransactions(tools, onePass())).isComplete).toBe(true);
+    },
+  );
+
   test('a late row in the middle of the history is found by a search', async () => {
     const { sandbox, tools } = await withWallet({ transactions: 6_000, pageSizeMax: 20 });
     await syncTransactions(tools, onePass());

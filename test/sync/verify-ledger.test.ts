@@ -110,3 +110,45 @@ test('balances, coins and addresses that are not as the service says are named a
   await verifyLedger(tools, { signal, isRepair: true });
   expect(count(await verifyLedger(tools, { signal, isRepair: false }))).toBe(0);
 });
+
+test('what somebody wrote into fields that only a detail shows, or into an open row, is named and mended', async () => {
+  const { sandbox, ledger, tools } = await filledWallet({
+    transactions: 400,
+    settleMs: 60 * 86_400_000,
+  });
+  const query = async (text: string) => (await ledger.pool.query(text)).rows;
+  const pick = (condition: string) => `(select order_no from ledger.transactions
+    where detail_synced_at is not null and ${condition} order by md5(order_no) limit 5)`;
+  await query(
+    `update ledger.transactions set fee = coalesce(fee, 0) + 1 where order_no in ${pick('is_final')}`,
+  );
+  await query(
+    `update ledger.transactions set confirm_num = 99999 where order_no in ${pick('fee < 1 and is_final')}`,
+  );
+  await query(
+    `update ledger.transactions set state = 'odd' where order_no in ${pick('not is_final')}`,
+  );
+  await query(
+    `update ledger.transactions set extra = '{"note": 1}' where order_no in ${pick(`state = 'success' and confirm_num < 99999 and fee < 1`)}`,
+  );
+  const requests = tools.client.requests();
+  const found = await verifyLedger(tools, { signal, isRepair: false });
+  const fields = found.flatMap((drift) => drift.different).flatMap((row) => row.fields);
+  expect(count(found)).toBe(15);
+  expect(new Set(fields)).toEqual(new Set(['fee', 'confirmNum', 'state']));
+  // Only rows that somebody wrote cost a detail: 15 of fees, confirmations and notes.
+  expect(tools.client.requests() - requests).toBeLessThanOrEqual(15 + 8 + 4);
+  await verifyLedger(tools, { signal, isRepair: true });
+  expect(count(await verifyLedger(tools, { signal, isRepair: false }))).toBe(0);
+  expect(await rowsOfLedger(query)).toEqual(rowsOfService(sandbox));
+});
+
+test('a fee where the service has none is taken out again', async () => {
+  const { ledger, tools } = await filledWallet({ transactions: 200 });
+  const query = async (text: string) => (await ledger.pool.query(text)).rows;
+  const free = await query(`select order_no from ledger.transactions where fee is null limit 3`);
+  await query(`update ledger.transactions set fee = 7 where fee is null`);
+  const found = await verifyLedger(tools, { signal, isRepair: true });
+  expect(count(found) > 0).toBe(free.length > 0);
+  expect(await query('select 1 from ledger.transactions where fee = 7')).toEqual([]);
+});

@@ -13,6 +13,7 @@ export const streams = ledger.table('streams', {
   lastSuccessAt: instant('last_success_at'),
   lastError: text('last_error'),
   lastErrorAt: instant('last_error_at'),
+  finalChanges: bigint('final_changes', { mode: 'number' }).notNull().default(0),
   leaseOwner: text('lease_owner'),
   leaseUntil: instant('lease_until'),
 });

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { bigint, boolean, index, integer, jsonb, numeric, text } from 'drizzle-orm/pg-core';
+import { bigint, boolean, index, integer, jsonb, numeric, text, uuid } from 'drizzle-orm/pg-core';
 import { instant, ledger } from './ledger-schema.ts';
 
 export const transactions = ledger.table(
@@ -28,6 +28,7 @@ export const transactions = ledger.table(
     observedAt: instant('observed_at').notNull().defaultNow(),
     observation: bigint('observation', { mode: 'number' }).notNull().default(0),
     extra: jsonb('extra'),
+    seal: uuid('seal'),
   },
   (table) => [
     index('transactions_stream_occurred_at').on(table.stream, table.occurredAt),

@@ -1,0 +1,31 @@
+import { type SQL, sql } from 'drizzle-orm';
+
+const sealed = [
+  'order_no',
+  'request_id',
+  'symbol',
+  'tx_hash',
+  'from_address',
+  'to_address',
+  'amount',
+  'type',
+  'state',
+  'confirm_num',
+  'fee',
+  'fee_symbol',
+  'occurred_at',
+  'extra',
+];
+
+/**
+ * The seal of a row whose values `column` gives. A detail's row is sealed when it is stored, and unsealed when a
+ * list changes it (its detail is due then): a seal that does not fit means that somebody else wrote the row.
+ */
+export function sealOf(column: (name: string) => SQL): SQL {
+  return sql`ledger.seal(${sql.join(sealed.map(column), sql`, `)})`;
+}
+
+/** Whether the row of `alias` (a table or CTE with the columns of ledger.transactions) does not fit its seal. */
+export function isAltered(alias: string): SQL {
+  return sql`coalesce(${sql.identifier(alias)}.seal <> ${sealOf((name) => sql`${sql.identifier(alias)}.${sql.identifier(name)}`)}, false)`;
+}

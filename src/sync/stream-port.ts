@@ -1,0 +1,216 @@
+import { LedgerError } from '../kernel/errors.ts';
+import type { Reject } from '../kernel/wallet-records.ts';
+import type { LedgerDb } from '../ledger/connect-ledger.ts';
+import { isDataError } from '../ledger/postgres-codes.ts';
+import { storeRejects } from '../ledger/reject-store.ts';
+import {
+  countUntil,
+  listedBetween,
+  type StreamRow,
+  saveStream,
+  unlistRows,
+} from '../ledger/stream-store.ts';
+import {
+  type Checkpoint,
+  type ListMemory,
+  type ListOrder,
+  newCheckpoint,
+  type PageFacts,
+} from './list-memory.ts';
+import { createPageReader, type ListedPage, type ListSource } from './list-pages.ts';
+import type { ListPort, Ranks } from './list-port.ts';
+import { emptyReport, type PassReport, type Progress, type SyncTools } from './sync-tools.ts';
+
+export type Observed<T> = T & { observation: number };
+
+/** One list that is kept in step: where its pages come from and where its rows go. */
+export type Stream<T> = ListSource<T> & {
+  /** Key of `ledger.streams`. */
+  name: string;
+  /** Whether the ledger can tell the rank of a row by its time. */
+  hasRanks: boolean;
+  storeRows(db: LedgerDb, rows: Observed<T>[]): Promise<{ inserted: number; updated: number }>;
+  /** What to keep of a row that PostgreSQL itself refused. */
+  toReject(row: T, reason: string): Reject;
+};
+
+export type PortOptions = {
+  signal: AbortSignal;
+  /** A long walk goes on in the next pass after this time; null: it is finished now. */
+  sliceMs: number | null;
+  onProgress?: Progress;
+};
+
+/** A stream's port, with what went through it so far. Close it: pages may be on their way. */
+export type StreamPort = { port: ListPort; report: PassReport; close(): void };
+
+/** Rows that one transaction stores: near the best of what PostgreSQL does with unnested batches. */
+const batchRows = 1_000;
+/** A slow service's rows do not wait longer, and the lease is kept alive by storing them. */
+const batchMs = 5_000;
+
+/** Opens the way between one list of the service and its rows in the ledger, for the holder of the stream's lease. */
+export function openStreamPort<T>(
+  tools: SyncTools,
+  stream: Stream<T>,
+  { signal, sliceMs, onProgress }: PortOptions,
+  memory: ListMemory,
+): StreamPort {
+  const { askSize } = memory.checkpoint;
+  const { concurrency } = tools.settings;
+  const pages = createPageReader(stream, { askSize, concurrency, signal });
+  const report = emptyReport();
+  const pauseAt = sliceMs === null ? Number.POSITIVE_INFINITY : performance.now() + sliceMs;
+  let { walks } = memory.checkpoint;
+  let storedAt = performance.now();
+  const isSliceOver = () => performance.now() > pauseAt;
+  const isPauseDue = () => isSliceOver() && pages.aheadCount() === 0;
+
+  const checkpointOf = (current: ListMemory): SaveCheckpoint => {
+    current.checkpoint.askSize = pages.askSize();
+    const hasWalked = current.checkpoint.walks > walks;
+    walks = current.checkpoint.walks;
+    const isVouched = current.checkpoint.gap !== null;
+    return (db) => saveCheckpoint(db, tools, stream.name, { ...current, isVouched, hasWalked });
+  };
+
+  const port: ListPort = {
+    // Once the slice is over nothing more is fetched ahead: no answer is thrown away at the pause.
+    read: (page, upTo, isFresh = false) =>
+      pages.read(page, isSliceOver() ? Math.min(page, upTo) : upTo, isFresh),
+    ranks: stream.hasRanks ? ranksOf(tools, stream, checkpointOf) : null,
+    isBatchFull: (rows) =>
+      rows >= batchRows || performance.now() > storedAt + batchMs || isPauseDue(),
+    shouldPause: isPauseDue,
+    async store(facts, current) {
+      signal.throwIfAborted();
+      const rows = rowsOf<T>(facts);
+      const stored = await storeBatch(
+        tools,
+        stream,
+        rows,
+        rejectsOf<T>(facts),
+        checkpointOf(current),
+      );
+      storedAt = performance.now();
+      report.rowsSeen += rows.length;
+      report.rowsInserted += stored.inserted;
+      report.rowsUpdated += stored.updated;
+      onProgress?.(stream.name, stored.ledgerCount, current.serviceTotal);
+      return stored;
+    },
+  };
+  return { port, report, close: pages.close };
+}
+
+export function memoryOf(row: StreamRow, { settings }: SyncTools): ListMemory {
+  const stored = row.checkpoint as Checkpoint | null;
+  return {
+    listOrder: settings.listOrder ?? (row.listOrder as ListOrder | null),
+    isOrderFixed: settings.listOrder !== null,
+    pageSize: row.pageSize,
+    serviceTotal: row.serviceTotal,
+    ledgerCount: row.ledgerCount,
+    checkpoint: stored ?? newCheckpoint(settings.pageSize),
+  };
+}
+
+type SaveCheckpoint = (db: LedgerDb) => Promise<number>;
+
+async function saveCheckpoint(
+  db: LedgerDb,
+  { ledger }: SyncTools,
+  name: string,
+  row: Parameters<typeof saveStream>[3],
+): Promise<number> {
+  const ledgerCount = await saveStream(db, name, ledger.instance, row);
+  if (ledgerCount !== undefined) return ledgerCount;
+  throw new LedgerError('interrupted', `another process has taken over the stream ${name}`);
+}
+
+function ranksOf<T>(
+  { ledger }: SyncTools,
+  stream: Stream<T>,
+  checkpointOf: (memory: ListMemory) => SaveCheckpoint,
+): Ranks {
+  return {
+    countUntil: (time) => countUntil(ledger.db, stream.name, time),
+    async unmet(pages, span) {
+      const met = new Set(rowsOf<T>(pages).map((row) => stream.keyOf(row)));
+      return (await listedBetween(ledger.db, stream.name, span)).filter((key) => !met.has(key));
+    },
+    unlist(keys, memory) {
+      const save = checkpointOf(memory);
+      return ledger.transaction(async (db) => {
+        await unlistRows(db, keys);
+        return await save(db);
+      });
+    },
+  };
+}
+
+type Stored = { inserted: number; updated: number; ledgerCount: number };
+
+/** Rows, rejects and checkpoint in one transaction; when PostgreSQL refuses a row, that one becomes a reject. */
+async function storeBatch<T>(
+  tools: SyncTools,
+  stream: Stream<T>,
+  rows: Observed<T>[],
+  rejects: Reject[],
+  save: SaveCheckpoint,
+): Promise<Stored> {
+  const storeAll = (batch: Observed<T>[], refused: Reject[]) =>
+    tools.ledger.transaction(async (db) => {
+      const counts =
+        batch.length > 0 ? await stream.storeRows(db, batch) : { inserted: 0, updated: 0 };
+      await storeRejects(db, refused);
+      return { ...counts, ledgerCount: await save(db) };
+    });
+  try {
+    return await storeAll(rows, rejects);
+  } catch (error) {
+    if (!isDataError(error)) throw error;
+    const { good, refused } = await sift(tools, stream, rows);
+    return await storeAll(good, [...rejects, ...refused]);
+  }
+}
+
+/** Finds the rows that PostgreSQL will not take by halving, so that one bad row costs few statements. */
+async function sift<T>(
+  tools: SyncTools,
+  stream: Stream<T>,
+  rows: Observed<T>[],
+): Promise<{ good: Observed<T>[]; refused: Reject[] }> {
+  try {
+    await tools.ledger.transaction((db) => stream.storeRows(db, rows));
+    return { good: rows, refused: [] };
+  } catch (error) {
+    if (!isDataError(error)) throw error;
+    const [only] = rows;
+    if (rows.length === 1 && only) {
+      return { good: [], refused: [stream.toReject(only, 'PostgreSQL does not take the row')] };
+    }
+    const half = Math.ceil(rows.length / 2);
+    const first = await sift(tools, stream, rows.slice(0, half));
+    const second = await sift(tools, stream, rows.slice(half));
+    return {
+      good: [...first.good, ...second.good],
+      refused: [...first.refused, ...second.refused],
+    };
+  }
+}
+
+/** The pages that come back to `store` are the ones that `read` gave out. */
+function contentsOf<T>(facts: PageFacts[]) {
+  return facts.map((page) => (page as ListedPage<T>).content);
+}
+
+function rowsOf<T>(facts: PageFacts[]): Observed<T>[] {
+  return contentsOf<T>(facts).flatMap(({ records, observation }) =>
+    records.map((record) => ({ ...record, observation })),
+  );
+}
+
+function rejectsOf<T>(facts: PageFacts[]): Reject[] {
+  return contentsOf<T>(facts).flatMap(({ rejects }) => rejects);
+}
