@@ -5,10 +5,11 @@ export const poolSlip44 = 60;
 
 const coins = 40;
 const openRows = 2_000;
+const availableAddresses = 10_000;
 
 /**
  * What three years leave beside `rows` transactions: open ones, the changes of all, balances with a change per
- * five transactions, a pool with an address per five of which half are handed out, and a month of runs.
+ * five transactions, a pool with an address per five, most of them handed out, and a month of runs.
  */
 export async function fillLife(pool: pg.Pool, rows: number): Promise<void> {
   const client = await pool.connect();
@@ -24,6 +25,7 @@ export async function fillLife(pool: pg.Pool, rows: number): Promise<void> {
 
 function statements(rows: number): string[] {
   const poolAddresses = rows / 5;
+  const takenAddresses = poolAddresses - availableAddresses;
   const runs = rows / 2;
   return [
     `update ledger.transactions
@@ -51,10 +53,10 @@ function statements(rows: number): string[] {
     `insert into ledger.addresses (slip44, address, status, assigned_to, assigned_at, generated_by, first_seen_at)
      select ${poolSlip44}, '0x' || md5(n::text) || '00000000', case when is_taken then 'assigned' else 'available' end,
             case when is_taken then 'earlier-' || n end,
-            case when is_taken then now() - interval '3 years' * (1 - n / ${poolAddresses / 2}.0) end,
+            case when is_taken then now() - interval '3 years' * (1 - n / ${takenAddresses}.0) end,
             1, now() - interval '3 years' * (1 - n / ${poolAddresses}.0)
        from generate_series(1, ${poolAddresses}) as n
-      cross join lateral (select n <= ${poolAddresses / 2}) as half (is_taken)`,
+      cross join lateral (select n <= ${takenAddresses}) as half (is_taken)`,
     `insert into ledger.sync_runs (job, started_at, finished_at, outcome, requests, rows_seen, rows_inserted,
                                    rows_updated)
      select (array['transactions', 'details', 'balances', 'coins', 'addresses'])[n % 5 + 1],
