@@ -5,8 +5,8 @@ import { type VirtualHistory, virtualRowsSql } from './virtual-history.ts';
 export const pageSize = 100;
 
 /**
- * Puts a history into the ledger as a completed walk and all its details leave it. Its indexes are built afterwards:
- * in ten million rows that takes a third of the time. Autovacuum is kept away from what is going to be measured.
+ * Puts a history into the ledger as a completed walk and all its details leave it. Its indexes are built afterwards,
+ * which takes a third less time. Autovacuum is kept away from what is going to be measured.
  */
 export async function fillHistory(pool: pg.Pool, history: VirtualHistory): Promise<void> {
   const client = await pool.connect();
@@ -56,7 +56,7 @@ async function withoutAutovacuum(client: pg.PoolClient): Promise<void> {
 }
 
 /** Runs `work` on the table without its indexes, and makes them again as they were. */
-export async function withoutIndexes(
+async function withoutIndexes(
   client: pg.PoolClient,
   table: string,
   work: () => Promise<void>,

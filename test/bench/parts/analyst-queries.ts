@@ -14,6 +14,7 @@ const wholeMs = 2_000;
 /** Every column is read: PostgreSQL leaves out the work for columns that nobody asks for. */
 const all = (from: string) => `select count(v) from (select * from ${from}) as v`;
 
+/** Further questions of analysts go here. */
 const queries: TimedQuery[] = [
   {
     name: 'daily_flows of 30 days',
