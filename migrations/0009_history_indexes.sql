@@ -1,0 +1,3 @@
+CREATE INDEX "transactions_day" ON "ledger"."transactions" USING brin ((("occurred_at" at time zone 'UTC')::date));--> statement-breakpoint
+CREATE INDEX "transactions_open" ON "ledger"."transactions" USING btree ("occurred_at") WHERE not "ledger"."transactions"."is_final";--> statement-breakpoint
+CREATE INDEX "transactions_unlisted" ON "ledger"."transactions" USING btree ("stream","occurred_at") WHERE not "ledger"."transactions"."is_listed";
