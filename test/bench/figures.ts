@@ -47,7 +47,7 @@ function isReached({ value, ratio }: FigureRow, target: Target): boolean {
   return 'atLeast' in target ? held >= target.atLeast : held <= target.atMost;
 }
 
-function median(samples: number[]): number {
+export function median(samples: number[]): number {
   const sorted = [...samples].sort((a, b) => a - b);
   const middle = sorted.length / 2;
   const upper = sorted[Math.floor(middle)] ?? Number.NaN;
