@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+export type ProductRun = {
+  code: number | null;
+  /** From its start to its end, Node's own start included. */
+  seconds: number;
+  /** Peak resident memory of the whole process (VmHWM), in MiB; 0 where there is no /proc. */
+  peakMiB: number;
+  stdout: string;
+  stderr: string;
+};
+
+export type RunningProduct = { process: ChildProcess; ended: Promise<ProductRun> };
+
+const program = resolve('dist/src/cli/main.js');
+const memoryPollMs = 50;
+
+/** Starts the built program as its users do, with no environment but the given one, in an empty directory. */
+export async function startProduct(
+  args: string[],
+  env: Record<string, string>,
+): Promise<RunningProduct> {
+  const directory = await mkdtemp(join(tmpdir(), 'wallet-ledger-bench-'));
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, [program, ...args], {
+    cwd: directory,
+    env: { PATH: process.env['PATH'] ?? '', HOME: directory, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      output[name] += text;
+    });
+  }
+  let peakMiB = 0;
+  const poll = setInterval(() => {
+    peakMiB = readPeakMiB(child.pid) ?? peakMiB;
+  }, memoryPollMs);
+  const ended = new Promise<ProductRun>((done, fail) => {
+    child.on('error', fail);
+    child.on('close', (code) => {
+      const seconds = (performance.now() - startedAt) / 1_000;
+      clearInterval(poll);
+      const run = { code, seconds, peakMiB, ...output };
+      rm(directory, { recursive: true, force: true }).then(() => done(run), fail);
+    });
+  });
+  return { process: child, ended };
+}
+
+/** Runs it to its end; throws what it said when it does not end with 0. */
+export async function runProduct(args: string[], env: Record<string, string>): Promise<ProductRun> {
+  const { ended } = await startProduct(args, env);
+  const run = await ended;
+  if (run.code === 0) return run;
+  throw new Error(`wallet-ledger ${args.join(' ')} ended with ${run.code}:\n${run.stderr}`);
+}
+
+/** Undefined while a process starts or ends: it has no memory to tell of. */
+export function readPeakMiB(pid: number | undefined): number | undefined {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const peakKiB = /VmHWM:\s+(\d+) kB/.exec(status)?.[1];
+    return peakKiB === undefined ? undefined : Number(peakKiB) / 1_024;
+  } catch {
+    return undefined;
+  }
+}
