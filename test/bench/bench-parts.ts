@@ -1,7 +1,18 @@
 import type { BenchPart } from './bench.ts';
 import { analystQueries } from './parts/analyst-queries.ts';
+import { freshnessPart } from './parts/freshness.ts';
+import { idleDaemonPart } from './parts/idle-daemon.ts';
 import { lateRow } from './parts/late-row.ts';
 import { quietTick } from './parts/quiet-tick.ts';
+import { requestBudgetPart, sharedBudgetPart } from './parts/request-budget.ts';
 
 /** In the order in which they run. */
-export const benchParts: BenchPart[] = [quietTick, lateRow, analystQueries];
+export const benchParts: BenchPart[] = [
+  requestBudgetPart,
+  quietTick,
+  freshnessPart,
+  idleDaemonPart,
+  analystQueries,
+  sharedBudgetPart,
+  lateRow,
+];

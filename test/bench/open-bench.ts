@@ -11,6 +11,7 @@ const serverSettings = [
   'checkpoint_timeout=15min',
   'listen_addresses=127.0.0.1',
   'unix_socket_directories=',
+  'shared_preload_libraries=pg_stat_statements',
 ];
 
 const runsOfFigure = 3;

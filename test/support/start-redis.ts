@@ -24,10 +24,11 @@ export async function startRedis(): Promise<TestRedis | undefined> {
   const container = await askForServer('redis');
   if (container) return { url: container, isPrivate: true, close: async () => undefined };
   const program = redisProgram();
-  return program ? startProgram(program) : undefined;
+  return program ? startRedisProgram(program) : undefined;
 }
 
-async function startProgram(program: string): Promise<TestRedis> {
+/** Starts the program on a free port, with nothing written to disk. */
+export async function startRedisProgram(program: string): Promise<TestRedis> {
   const home = await mkdtemp(join(tmpdir(), 'wallet-ledger-redis-'));
   const port = await freePort();
   const server = spawn(

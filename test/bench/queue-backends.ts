@@ -1,0 +1,18 @@
+import { redisProgram } from '../support/redis-program.ts';
+import { startRedisProgram } from '../support/start-redis.ts';
+import type { Bench } from './bench.ts';
+
+/** Where the queue can live on this machine, and the settings that say so. */
+export type BenchedQueue = { name: 'PostgreSQL' | 'Redis'; env: Record<string, string> };
+
+/** PostgreSQL, and a Redis of the bench's own where there is a program for it. */
+export async function startQueueBackends(bench: Bench): Promise<BenchedQueue[]> {
+  const queues: BenchedQueue[] = [{ name: 'PostgreSQL', env: {} }];
+  const program = redisProgram();
+  if (program) {
+    const redis = await startRedisProgram(program);
+    bench.onEnd(() => redis.close());
+    queues.push({ name: 'Redis', env: { REDIS_URL: redis.url } });
+  } else bench.say('no redis-server program: only the queue in PostgreSQL is measured');
+  return queues;
+}

@@ -1,0 +1,82 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
+import type { SandboxStats } from '../../src/sandbox/sandbox-stats.ts';
+import { stopChild } from '../support/embedded-server.ts';
+import type { Bench } from './bench.ts';
+
+/** A request to the service: when its head had been read, in Unix ms, and its path without the query. */
+export type Arrival = { atMs: number; path: string };
+
+export type SandboxProcess = {
+  /** The environment with which wallet-ledger reaches it. */
+  env: Record<string, string>;
+  /** All requests that have come since the last call, oldest first. */
+  takeArrivals(): Promise<Arrival[]>;
+  stats(): Promise<SandboxStats>;
+  /** Makes one transaction and returns its order number. */
+  addTransaction(): Promise<string>;
+  close(): Promise<void>;
+};
+
+/** What the process tells: where it is, once, and the arrivals whenever it is asked. */
+export type SandboxAnswer =
+  | { rootUrl: string; env: Record<string, string> }
+  | { arrivals: Arrival[] };
+
+const program = fileURLToPath(new URL('./serve-sandbox.ts', import.meta.url));
+
+/** Starts a sandbox in a process of its own; the bench ends it at the latest. */
+export async function startSandboxProcess(
+  bench: Bench,
+  options: Omit<Partial<SandboxOptions>, 'clock'>,
+): Promise<SandboxProcess> {
+  const child = fork(program, [JSON.stringify(options)], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const close = () => stopChild(child, 'SIGKILL');
+  bench.onEnd(close);
+  const told = await nextAnswer(child);
+  if (!('env' in told)) throw new Error('the sandbox process did not say where it is');
+  const { rootUrl, env } = told;
+
+  async function control<T>(method: string, path: string, body?: object): Promise<T> {
+    const response = await fetch(`${rootUrl}/control/${path}`, {
+      method,
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    if (!response.ok) throw new Error(`${path}: ${await response.text()}`);
+    return (await response.json()) as T;
+  }
+
+  return {
+    env,
+    async takeArrivals() {
+      const answer = nextAnswer(child);
+      child.send('arrivals');
+      const got = await answer;
+      return 'arrivals' in got ? got.arrivals : [];
+    },
+    stats: () => control('GET', 'stats'),
+    async addTransaction() {
+      const added = await control<{ orderNos: string[] }>('POST', 'transactions', { count: 1 });
+      const [orderNo] = added.orderNos;
+      if (orderNo === undefined) throw new Error('the sandbox added nothing');
+      return orderNo;
+    },
+    close,
+  };
+}
+
+async function nextAnswer(child: ChildProcess): Promise<SandboxAnswer> {
+  const ended = new AbortController();
+  const onExit = () => ended.abort(new Error('the sandbox process has ended'));
+  child.once('exit', onExit);
+  try {
+    const [answer] = await once(child, 'message', { signal: ended.signal });
+    return answer as SandboxAnswer;
+  } finally {
+    child.off('exit', onExit);
+  }
+}
