@@ -15,6 +15,8 @@ export function postgresQueueOptions(connectionString: string, max: number): Pos
     schema: queueSchema,
     application_name: 'wallet-ledger-queue',
     max,
+    // The watchdog and the jobs come more often: pg's own 10 s would end and open a dozen connections a minute.
+    idleTimeoutMillis: 60_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     connectionTimeoutMillis: 5_000,
