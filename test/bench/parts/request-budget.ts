@@ -9,8 +9,6 @@ import { type Arrival, type SandboxProcess, startSandboxProcess } from '../sandb
 
 const windowMs = 10_000;
 const latencyMs = 100;
-/** What a request may take from its ticket's moment to the service; two processes on busy cores need some of it. */
-const onTheWayMs = 100;
 const onlyDetails = {
   SYNC_TRANSACTIONS_EVERY: 'off',
   SYNC_DETAILS_EVERY: '1s',
@@ -188,12 +186,9 @@ function paceOf(arrivals: Arrival[]) {
 
 function windowBounds(budget: number): Pick<Figure, 'floor' | 'target' | 'note'> {
   return {
-    floor: {
-      what: `10 s of the budget + ${onTheWayMs} ms`,
-      samples: [(budget * (windowMs + onTheWayMs)) / 1_000],
-    },
+    floor: { what: '10 s of the budget', samples: [(budget * windowMs) / 1_000] },
     target: { of: 'ratio', atMost: 1 },
-    note: 'counted where the head of a request has been read, in any 10 s; late ones come closer to the next',
+    note: 'counted where the head of a request has been read, in any 10 s',
   };
 }
 
