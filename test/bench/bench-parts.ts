@@ -1,5 +1,7 @@
 import type { BenchPart } from './bench.ts';
 import { analystQueries } from './parts/analyst-queries.ts';
+import { backfillDetails } from './parts/backfill-details.ts';
+import { backfillList } from './parts/backfill-list.ts';
 import { freshnessPart } from './parts/freshness.ts';
 import { idleDaemonPart } from './parts/idle-daemon.ts';
 import { lateRow } from './parts/late-row.ts';
@@ -8,6 +10,8 @@ import { requestBudgetPart, sharedBudgetPart } from './parts/request-budget.ts';
 
 /** In the order in which they run. */
 export const benchParts: BenchPart[] = [
+  backfillList,
+  backfillDetails,
   requestBudgetPart,
   quietTick,
   freshnessPart,

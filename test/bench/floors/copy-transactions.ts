@@ -1,0 +1,38 @@
+import { Client } from 'pg';
+
+/**
+ * Copies the transactions of one ledger into another, whose table is empty, over a file of the server: the fastest
+ * way into a table with its indexes. Returns the seconds of the way in.
+ */
+export async function copyTransactions(from: string, to: string): Promise<number> {
+  const file = await onDatabase(from, async (client) => {
+    const found = await client.query<{ path: string }>(
+      `select current_setting('data_directory') || '/bench-transactions.copy' as path`,
+    );
+    const path = found.rows[0]?.path ?? '';
+    await client.query(`copy ledger.transactions to '${path}'`);
+    await client.query('checkpoint');
+    return path;
+  });
+  return onDatabase(to, async (client) => {
+    const startedAt = performance.now();
+    await client.query(`copy ledger.transactions from '${file}'`);
+    const seconds = (performance.now() - startedAt) / 1_000;
+    await client.query('checkpoint');
+    return seconds;
+  });
+}
+
+/** Runs `work` on a connection of its own. */
+export async function onDatabase<T>(
+  connectionString: string,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  const client = new Client({ connectionString });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
