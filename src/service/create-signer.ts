@@ -56,7 +56,9 @@ function createRecipeSigner(recipe: SigningRecipe, options: SignerOptions): Sign
   const textOf = (request: RequestToSign) => recipe.stringToSign(request, apiKey);
   return {
     apiKey,
-    sign: (request) => ({ signature: signWithKey(textOf(request), key, hash, encoding) }),
+    sign: async (request) => ({
+      signature: await signWithKey(textOf(request), key, hash, encoding),
+    }),
     describe: (request) => ({
       stringToSign: textOf(request),
       digestHex: digestOf(textOf(request), hash).toString('hex'),

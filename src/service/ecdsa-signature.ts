@@ -1,4 +1,8 @@
 import { type KeyObject, sign } from 'node:crypto';
+import { promisify } from 'node:util';
+
+// A signature over secp256k1 takes about a millisecond: on its own thread, beside everything else.
+const signAside = promisify(sign);
 
 const secp256k1Order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const scalarBytes = 32;
@@ -7,8 +11,8 @@ const scalarBytes = 32;
  * Signs SHA-256 of the message with a secp256k1 or P-256 key and returns r and s, 32 bytes each. Verifiers built
  * on libsecp256k1 refuse the upper half of s, so secp256k1 always gets the lower one; P-256 stays as it comes.
  */
-export function signEcdsa(message: Buffer, key: KeyObject): Buffer {
-  const signature = sign('sha256', message, { key, dsaEncoding: 'ieee-p1363' });
+export async function signEcdsa(message: Buffer, key: KeyObject): Promise<Buffer> {
+  const signature = await signAside('sha256', message, { key, dsaEncoding: 'ieee-p1363' });
   if (key.asymmetricKeyDetails?.namedCurve !== 'secp256k1') return signature;
   const s = BigInt(`0x${signature.toString('hex', scalarBytes)}`);
   if (s <= secp256k1Order / 2n) return signature;

@@ -75,18 +75,18 @@ export function digestOf(text: string, hash: SigningHash): Buffer {
 }
 
 /** The signature over the digest of the text, in the form of BIZ-API-SIGNATURE. */
-export function signWithKey(
+export async function signWithKey(
   text: string,
   key: SigningKey,
   hash: SigningHash,
   encoding: SignatureEncoding,
-): string {
+): Promise<string> {
   if (key.curve === 'ed25519') {
     return encodeSignature(sign(null, digestOf(text, hash), key.privateKey), encoding);
   }
   // ECDSA adds one SHA-256 of its own.
   const message = hash === 'sha256d' ? sha256(text) : Buffer.from(text);
-  return encodeSignature(signEcdsa(message, key.privateKey), encoding);
+  return encodeSignature(await signEcdsa(message, key.privateKey), encoding);
 }
 
 /** HMAC-SHA256 under the shared secret, over the text or (`sha256d`) over its SHA-256. */
