@@ -45,7 +45,8 @@ with incoming as (
   select i.*,
          case lower(btrim(i.type)) when 'deposit' then 'deposit' when 'withdraw' then 'withdraw'
               else ${stream}::text end as stream,
-         exists (select from ledger.final_states f where f.state = lower(btrim(i.state))) as is_final
+         exists (select from ledger.final_states f where f.state = lower(btrim(i.state))) as is_final,
+         exists (select from ledger.transactions t where t.order_no = i.order_no) as is_known
     from unnest(
       ${array(batch, (row) => row.orderNo)}::text[], ${array(batch, (row) => row.requestId)}::text[],
       ${array(batch, (row) => row.symbol)}::text[], ${array(batch, (row) => row.txHash)}::text[],
@@ -66,7 +67,7 @@ stored as (
          case when i.type is null then t.stream else i.stream end as new_stream,
          case when i.state is null then t.is_final else i.is_final end as new_is_final
     from incoming i join ledger.transactions t on t.order_no = i.order_no
-   where i.observation > t.observation
+   where i.is_known and i.observation > t.observation
      and (not t.is_listed
        or (coalesce(i.request_id, t.request_id), coalesce(i.symbol, t.symbol), coalesce(i.tx_hash, t.tx_hash),
            coalesce(i.from_address, t.from_address), coalesce(i.to_address, t.to_address),
@@ -108,7 +109,7 @@ inserted as (
   select i.order_no, i.stream, i.request_id, i.symbol, i.tx_hash, i.from_address, i.to_address, i.amount,
          i.type, i.state, ${occurredAt}, i.extra, i.is_final, now(), now(), now(), now(), i.observation
     from incoming i
-   where not exists (select from ledger.transactions t where t.order_no = i.order_no)
+   where not i.is_known
    order by i.order_no
   on conflict (order_no) do nothing
   returning order_no, stream, to_address
@@ -144,8 +145,7 @@ counted as (
 )
 select (select count(*)::int from inserted) as inserted,
        (select count(*)::int from updated) as updated,
-       (select count(*)::int from incoming i
-         where not exists (select from ledger.transactions t where t.order_no = i.order_no)) as unknown`;
+       (select count(*)::int from incoming where not is_known) as unknown`;
 }
 
 const occurredAt = sql`(timestamptz 'epoch' + i.occurred_ms * interval '1 millisecond')`;
