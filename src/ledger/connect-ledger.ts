@@ -5,6 +5,7 @@ import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import { LedgerError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import { isConflict, isUnreachable } from './postgres-codes.ts';
+import { prepareStatements } from './prepare-statements.ts';
 
 /** What statements run on: the pool, or the connection of an open transaction. */
 export type LedgerDb = NodePgDatabase;
@@ -50,7 +51,10 @@ export function connectLedger(options: {
   });
   // Without listeners a connection that dies, idle or in use, would end the process.
   pool.on('error', (error) => log.warn({ error: error.message }, 'database connection lost'));
-  pool.on('connect', (client) => client.on('error', () => undefined));
+  pool.on('connect', (client) => {
+    client.on('error', () => undefined);
+    prepareStatements(client);
+  });
 
   const attempt = async <T>(work: (db: LedgerDb) => Promise<T>): Promise<T> => {
     const client = await pool.connect();
