@@ -128,13 +128,12 @@ function wrongPage(asked: number, answered: number | null): LedgerError {
 
 function toListedPage<T>(page: number, content: Page<T>, source: ListSource<T>): ListedPage<T> {
   const times: number[] = [];
-  const digest = createHash('sha1');
   for (const record of content.records) {
     const time = source.timeOf(record);
     if (time !== null) times.push(time);
-    digest.update(`${source.keyOf(record)}\n`);
   }
-  for (const reject of content.rejects) digest.update(reject.payload);
+  const keys = content.records.map((record) => source.keyOf(record));
+  const shown = [...keys, ...content.rejects.map(({ payload }) => payload)].join('\n');
   return {
     page,
     size: Math.max(1, content.pageSize),
@@ -144,7 +143,7 @@ function toListedPage<T>(page: number, content: Page<T>, source: ListSource<T>):
     times,
     firstTime: edgeTime(content.records[0], source),
     lastTime: edgeTime(content.records.at(-1), source),
-    fingerprint: digest.digest('base64'),
+    fingerprint: createHash('sha1').update(shown).digest('base64'),
     isFresh: true,
     observation: content.observation,
     content,
