@@ -6,6 +6,7 @@
 import {
   isOrdered,
   type ListMemory,
+  lastPage,
   missing,
   type PageFacts,
   pagesFor,
@@ -25,7 +26,7 @@ export async function searchVanished(reader: ListReader): Promise<boolean> {
   while (missing(memory) < 0) {
     if (-missing(memory) > searchedRowsMax || !isOrdered(memory)) return false;
     const range = await narrow(reader, reader.port.ranks.countUntil);
-    if (range.high - range.low >= wholeListPages) return false;
+    if (range.high - range.low > wholeListPages) return false;
     if ((await unlistVanished(reader, await collect(reader, range))) === 0) return false;
   }
   return missing(memory) === 0;
@@ -84,15 +85,15 @@ function coveredSpan(pages: PageFacts[], memory: ListMemory): Span | null {
 type PageRange = { low: number; high: number };
 
 /**
- * Halves the list until two neighbouring pages are left: the vanished row belongs on them. The range goes one page
- * beyond a list that ends with a full one.
+ * Halves the list until two neighbouring pages are left: the vanished row belongs on them. Where the list ends with a
+ * full page, the empty one behind it comes along: it shows the end.
  */
 async function narrow(
   reader: ListReader,
   countUntil: (time: number) => Promise<number>,
 ): Promise<PageRange> {
   const { memory } = reader;
-  let range = { low: 1, high: pagesFor((memory.serviceTotal ?? 0) + 1, memory) };
+  let range = { low: 1, high: lastPage(memory) };
   const isShort = range.high <= wholeListPages;
   while (range.high - range.low > 1 && !isShort) {
     const middle = Math.floor((range.low + range.high) / 2);
@@ -104,7 +105,8 @@ async function narrow(
     const isAbove = isOnOldSide === (memory.listOrder === 'newest-first');
     range = isAbove ? { ...range, low: middle } : { ...range, high: middle };
   }
-  return range;
+  const end = pagesFor((memory.serviceTotal ?? 0) + 1, memory);
+  return range.high === lastPage(memory) ? { ...range, high: end } : range;
 }
 
 async function collect(reader: ListReader, { low, high }: PageRange): Promise<PageFacts[]> {
