@@ -5,5 +5,5 @@ import type { JobDefinition } from './job-definition.ts';
 export const auditHistoryJob: JobDefinition = {
   name: 'audit-history',
   everyMs: (schedule) => schedule.auditEveryMs,
-  run: (tools, signal) => runPart(tools, 'audit', () => auditHistory(tools, signal)),
+  run: (tools, signal) => runPart(tools, 'audit', (own) => auditHistory(own, signal)),
 };

@@ -6,5 +6,5 @@ export const fillPoolsJob: JobDefinition = {
   name: 'fill-pools',
   everyMs: (schedule) => schedule.poolsEveryMs,
   run: (tools, signal) =>
-    runPart(tools, 'pools', () => fillPools(tools, { signal, whenBusy: 'skip' })),
+    runPart(tools, 'pools', (own) => fillPools(own, { signal, whenBusy: 'skip' })),
 };

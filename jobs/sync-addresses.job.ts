@@ -8,7 +8,7 @@ export const syncAddressesJob: JobDefinition = {
   name: 'sync-addresses',
   everyMs: (schedule) => schedule.addressesEveryMs,
   run: (tools, signal) =>
-    runPart(tools, 'addresses', () =>
-      syncAddresses(tools, { signal, whenLeased: 'skip', sliceMs, mayRepeatWalk: false }),
+    runPart(tools, 'addresses', (own) =>
+      syncAddresses(own, { signal, whenLeased: 'skip', sliceMs, mayRepeatWalk: false }),
     ),
 };

@@ -5,5 +5,5 @@ import type { JobDefinition } from './job-definition.ts';
 export const syncBalancesJob: JobDefinition = {
   name: 'sync-balances',
   everyMs: (schedule) => schedule.balancesEveryMs,
-  run: (tools, signal) => runPart(tools, 'balances', () => syncBalances(tools, signal)),
+  run: (tools, signal) => runPart(tools, 'balances', (own) => syncBalances(own, signal)),
 };

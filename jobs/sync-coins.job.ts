@@ -5,5 +5,5 @@ import type { JobDefinition } from './job-definition.ts';
 export const syncCoinsJob: JobDefinition = {
   name: 'sync-coins',
   everyMs: (schedule) => schedule.coinsEveryMs,
-  run: (tools, signal) => runPart(tools, 'coins', () => syncCoins(tools, signal)),
+  run: (tools, signal) => runPart(tools, 'coins', (own) => syncCoins(own, signal)),
 };

@@ -5,5 +5,5 @@ import type { JobDefinition } from './job-definition.ts';
 export const syncDetailsJob: JobDefinition = {
   name: 'sync-details',
   everyMs: (schedule) => schedule.detailsEveryMs,
-  run: (tools, signal) => runPart(tools, 'details', () => syncDetails(tools, signal)),
+  run: (tools, signal) => runPart(tools, 'details', (own) => syncDetails(own, signal)),
 };

@@ -9,7 +9,7 @@ export const syncTransactionsJob: JobDefinition = {
   name: 'sync-transactions',
   everyMs: (schedule) => schedule.transactionsEveryMs,
   run: (tools, signal) =>
-    runPart(tools, 'transactions', () =>
-      syncTransactions(tools, { signal, whenLeased: 'skip', sliceMs, mayRepeatWalk: false }),
+    runPart(tools, 'transactions', (own) =>
+      syncTransactions(own, { signal, whenLeased: 'skip', sliceMs, mayRepeatWalk: false }),
     ),
 };

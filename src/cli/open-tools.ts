@@ -5,7 +5,6 @@ import { LedgerError } from '../kernel/errors.ts';
 import { createTicketSource } from '../ledger/ticket-source.ts';
 import { createSigner } from '../service/create-signer.ts';
 import { createWalletClient, type WalletClientOptions } from '../service/wallet-client.ts';
-import { countRequest } from '../sync/run-part.ts';
 import type { SyncTools } from '../sync/sync-tools.ts';
 import type { CommandContext } from './command-context.ts';
 import { type OpenedLedger, openMigratedLedger } from './open-ledger.ts';
@@ -49,10 +48,7 @@ export async function openTools(
     log,
     clock: systemClock,
     random: Math.random,
-    onAttempt(attempt) {
-      countRequest();
-      observers.onAttempt?.(attempt);
-    },
+    ...(observers.onAttempt ? { onAttempt: observers.onAttempt } : {}),
   });
   const { pageSize, order } = settings.lists;
   const tools: SyncTools = {

@@ -33,7 +33,7 @@ type Outcome<T> = { value: T } | { failure: Failure };
 
 export type Attempter = {
   /** Rejects only with what is no verdict on the service: the signal's reason, or the tickets' error. */
-  attempt<T>(call: Call<T>, signal?: AbortSignal): Promise<Outcome<T>>;
+  attempt<T>(call: Call<T>, signal?: AbortSignal, onSent?: () => void): Promise<Outcome<T>>;
   /** Attempts sent so far. */
   requests(): number;
 };
@@ -44,10 +44,15 @@ export function createAttempter(options: AttemptOptions): Attempter {
   const slots = createRequestSlots(options.concurrency);
   let requests = 0;
 
-  async function attemptInSlot<T>(call: Call<T>, signal?: AbortSignal): Promise<Outcome<T>> {
+  async function attemptInSlot<T>(
+    call: Call<T>,
+    signal?: AbortSignal,
+    onSent?: () => void,
+  ): Promise<Outcome<T>> {
     const ticket = await tickets.take(signal);
     signal?.throwIfAborted();
     requests += 1;
+    onSent?.();
     const startedAt = clock();
     let label = 'interrupted';
     try {
@@ -76,7 +81,7 @@ export function createAttempter(options: AttemptOptions): Attempter {
   }
 
   return {
-    attempt: (call, signal) => slots.run(() => attemptInSlot(call, signal), signal),
+    attempt: (call, signal, onSent) => slots.run(() => attemptInSlot(call, signal, onSent), signal),
     requests: () => requests,
   };
 }

@@ -17,6 +17,8 @@ export type Caller = {
   call<T>(call: Call<T>, signal?: AbortSignal): Promise<T>;
   /** Attempts sent so far. */
   requests(): number;
+  /** The same caller with a count of its own, from 0. */
+  metered(): Caller;
 };
 
 const defaultRetry: RetryPolicy = { attemptsMax: 8, baseDelayMs: 150, delayMaxMs: 5_000 };
@@ -26,10 +28,14 @@ export function createCaller(options: CallerOptions): Caller {
   const { tickets, log, random, retry = defaultRetry } = options;
   const { attempt: attemptCall, requests } = createAttempter(options);
 
-  async function callRepeatedly<T>(call: Call<T>, signal?: AbortSignal): Promise<T> {
+  async function callRepeatedly<T>(
+    call: Call<T>,
+    signal?: AbortSignal,
+    onSent?: () => void,
+  ): Promise<T> {
     const endpoint = `${call.method} ${call.path}`;
     for (let attempt = 1, unsettled = 0; ; attempt += 1) {
-      const outcome = await attemptCall(call, signal);
+      const outcome = await attemptCall(call, signal, onSent);
       if ('value' in outcome) return outcome.value;
       const { failure } = outcome;
       unsettled += Number(failure.code === 'service-unsettled');
@@ -58,14 +64,25 @@ export function createCaller(options: CallerOptions): Caller {
     else if (!isLast) await abortableSleep(delayMs, signal);
   }
 
-  return {
-    requests,
+  const callerWith = (sent: () => number, onSent?: () => void): Caller => ({
+    requests: sent,
+    metered() {
+      let own = 0;
+      return callerWith(
+        () => own,
+        () => {
+          own += 1;
+          onSent?.();
+        },
+      );
+    },
     call(call, signal) {
       // One signal ends all that is in flight: many listeners are no leak.
       if (signal) setMaxListeners(0, signal);
-      return callRepeatedly(call, signal);
+      return callRepeatedly(call, signal, onSent);
     },
-  };
+  });
+  return callerWith(requests);
 }
 
 function errorOf(

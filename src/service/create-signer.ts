@@ -56,9 +56,7 @@ function createRecipeSigner(recipe: SigningRecipe, options: SignerOptions): Sign
   const textOf = (request: RequestToSign) => recipe.stringToSign(request, apiKey);
   return {
     apiKey,
-    sign: async (request) => ({
-      signature: await signWithKey(textOf(request), key, hash, encoding),
-    }),
+    sign: (request) => ({ signature: signWithKey(textOf(request), key, hash, encoding) }),
     describe: (request) => ({
       stringToSign: textOf(request),
       digestHex: digestOf(textOf(request), hash).toString('hex'),

@@ -13,7 +13,13 @@ export type PublicKeyForms = {
   uncompressed: string;
 };
 
-export type SigningKey = { privateKey: KeyObject; curve: Curve; publicKey: PublicKeyForms };
+export type SigningKey = {
+  privateKey: KeyObject;
+  /** Its 32 bytes. */
+  secret: Buffer;
+  curve: Curve;
+  publicKey: PublicKeyForms;
+};
 
 // PKCS#8 up to the 32 bytes of the secret; OpenSSL derives the public part.
 const pkcs8Prefix: Record<Curve, string> = {
@@ -45,7 +51,7 @@ export function parseSigningKey(
       `WALLET_API_SECRET is a key for ${curveOf(privateKey)}, but WALLET_SIGNER needs ${curves.join(' or ')}`,
     );
   }
-  return { privateKey, curve, publicKey: publicKeyForms(privateKey) };
+  return { privateKey, secret: secretOf(privateKey), curve, publicKey: publicKeyForms(privateKey) };
 }
 
 function readPrivateKey(secret: string, bareCurve: Curve): KeyObject | null {
@@ -83,8 +89,11 @@ function privateKeyFrom(key: string | Buffer, form: 'pem' | 'pkcs8' | 'sec1'): K
 // OpenSSL reads a scalar beyond the curve's order without complaint; only ECDH refuses it.
 function assertScalarInRange(privateKey: KeyObject): void {
   const { namedCurve } = privateKey.asymmetricKeyDetails ?? {};
-  const { d } = privateKey.export({ format: 'jwk' });
-  if (namedCurve && d) createECDH(namedCurve).setPrivateKey(Buffer.from(d, 'base64url'));
+  if (namedCurve) createECDH(namedCurve).setPrivateKey(secretOf(privateKey));
+}
+
+function secretOf(privateKey: KeyObject): Buffer {
+  return Buffer.from(privateKey.export({ format: 'jwk' }).d ?? '', 'base64url');
 }
 
 function curveOf({ asymmetricKeyDetails, asymmetricKeyType }: KeyObject): string {

@@ -1,5 +1,5 @@
 import { createHash, createHmac, sign } from 'node:crypto';
-import { encodeDer, signEcdsa } from './ecdsa-signature.ts';
+import { encodeDer, signOnP256, signOnSecp256k1 } from './ecdsa-signature.ts';
 import type { Curve, PublicKeyForms, SigningKey } from './signing-key.ts';
 import { type StringToSign, signBody, signConcatenation, signParams } from './string-to-sign.ts';
 
@@ -75,18 +75,20 @@ export function digestOf(text: string, hash: SigningHash): Buffer {
 }
 
 /** The signature over the digest of the text, in the form of BIZ-API-SIGNATURE. */
-export async function signWithKey(
+export function signWithKey(
   text: string,
   key: SigningKey,
   hash: SigningHash,
   encoding: SignatureEncoding,
-): Promise<string> {
-  if (key.curve === 'ed25519') {
-    return encodeSignature(sign(null, digestOf(text, hash), key.privateKey), encoding);
-  }
-  // ECDSA adds one SHA-256 of its own.
-  const message = hash === 'sha256d' ? sha256(text) : Buffer.from(text);
-  return encodeSignature(await signEcdsa(message, key.privateKey), encoding);
+): string {
+  return encodeSignature(signDigest(text, key, hash), encoding);
+}
+
+function signDigest(text: string, { curve, privateKey, secret }: SigningKey, hash: SigningHash) {
+  if (curve === 'secp256k1') return signOnSecp256k1(digestOf(text, hash), secret);
+  if (curve === 'ed25519') return sign(null, digestOf(text, hash), privateKey);
+  // Signing on P-256 adds one SHA-256 of its own.
+  return signOnP256(hash === 'sha256d' ? sha256(text) : Buffer.from(text), privateKey);
 }
 
 /** HMAC-SHA256 under the shared secret, over the text or (`sha256d`) over its SHA-256. */

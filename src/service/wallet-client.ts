@@ -7,7 +7,7 @@ import type {
   TransactionDetailRecord,
   TransactionRecord,
 } from '../kernel/wallet-records.ts';
-import { type CallerOptions, createCaller } from './call-service.ts';
+import { type Caller, type CallerOptions, createCaller } from './call-service.ts';
 import { decodeBalances } from './decode-balance.ts';
 import { decodeCoins } from './decode-coin.ts';
 import { readSnapshot } from './read-snapshot.ts';
@@ -52,10 +52,16 @@ export type WalletClient = {
   ): Promise<Snapshot<AddressRecord>>;
   /** Attempts sent so far. */
   requests(): number;
+  /** The same client with a count of its own, from 0: for one of several parts that work side by side. */
+  metered(): WalletClient;
 };
 
 export function createWalletClient(options: WalletClientOptions): WalletClient {
-  const { call, requests } = createCaller(options);
+  return clientOf(createCaller(options), options);
+}
+
+function clientOf(caller: Caller, options: WalletClientOptions): WalletClient {
+  const { call, requests } = caller;
 
   async function snapshotRows(path: Parameters<typeof snapshotCall>[0], signal?: AbortSignal) {
     return await readSnapshot(path, (page) => call(snapshotCall(path, page, options), signal));
@@ -63,6 +69,7 @@ export function createWalletClient(options: WalletClientOptions): WalletClient {
 
   return {
     requests,
+    metered: () => clientOf(caller.metered(), options),
     listTransactions: (query, signal) => call(transactionListCall(query, options), signal),
     listAddresses: (query, signal) => call(addressListCall(query, options), signal),
     getTransaction: (orderNo, signal) => call(transactionInfoCall(orderNo, options), signal),

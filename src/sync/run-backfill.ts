@@ -38,12 +38,12 @@ export async function runBackfill(tools: SyncTools, backfill: Backfill): Promise
   };
   if (backfill.isRestart) await restartStreams(tools.ledger.db, backfill.types);
   await releaseAbandonedDetails(tools.ledger.db, tools.ledger.instance);
-  const parts: [string, () => Promise<PassReport>][] = [
-    ['transactions', () => syncTransactions(tools, pass, backfill.types)],
-    ['details', () => syncAllDetails(tools, signal, onProgress)],
-    ['balances', () => syncBalances(tools, signal)],
-    ['coins', () => syncCoins(tools, signal)],
-    ['addresses', () => syncAddresses(tools, pass)],
+  const parts: [string, (own: SyncTools) => Promise<PassReport>][] = [
+    ['transactions', (own) => syncTransactions(own, pass, backfill.types)],
+    ['details', (own) => syncAllDetails(own, signal, onProgress)],
+    ['balances', (own) => syncBalances(own, signal)],
+    ['coins', (own) => syncCoins(own, signal)],
+    ['addresses', (own) => syncAddresses(own, pass)],
   ];
   const incomplete: string[] = [];
   for (const [name, work] of parts) {
@@ -57,7 +57,7 @@ export async function runBackfill(tools: SyncTools, backfill: Backfill): Promise
 async function runPersistently(
   tools: SyncTools,
   name: string,
-  work: () => Promise<PassReport>,
+  work: (own: SyncTools) => Promise<PassReport>,
 ): Promise<PassReport> {
   for (let tries = 1; ; tries += 1) {
     try {

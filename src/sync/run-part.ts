@@ -1,17 +1,7 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { LedgerError, toError } from '../kernel/errors.ts';
 import { databaseError } from '../ledger/connect-ledger.ts';
 import { recordRun, type SyncRun } from '../ledger/sync-run-store.ts';
 import type { PassReport, SyncTools } from './sync-tools.ts';
-
-/** Each part's own requests, told apart although parts run side by side on one client. */
-const requestsOfPart = new AsyncLocalStorage<{ count: number }>();
-
-/** To be called for every attempt that the client sends. */
-export function countRequest(): void {
-  const counter = requestsOfPart.getStore();
-  if (counter) counter.count += 1;
-}
 
 /**
  * Runs one part of the work and writes its outcome to `sync_runs`; a pass that had nothing to do and asked nothing
@@ -20,24 +10,26 @@ export function countRequest(): void {
 export async function runPart(
   tools: SyncTools,
   part: string,
-  work: () => Promise<PassReport>,
+  work: (tools: SyncTools) => Promise<PassReport>,
 ): Promise<PassReport> {
-  const counter = { count: 0 };
+  // Parts work side by side on one client: each counts its own requests.
+  const client = tools.client.metered();
   const startedAt = performance.now();
   const record = (outcome: SyncRun['outcome'], report: Partial<PassReport>, error: string | null) =>
     recordRun(tools.ledger.db, {
       job: part,
       durationMs: performance.now() - startedAt,
       outcome,
-      requests: counter.count,
+      requests: client.requests(),
       rowsSeen: report.rowsSeen ?? 0,
       rowsInserted: report.rowsInserted ?? 0,
       rowsUpdated: report.rowsUpdated ?? 0,
       error,
     });
   try {
-    const report = await requestsOfPart.run(counter, work);
-    if (counter.count > 0) await record(report.isComplete ? 'done' : 'incomplete', report, null);
+    const report = await work({ ...tools, client });
+    if (client.requests() > 0)
+      await record(report.isComplete ? 'done' : 'incomplete', report, null);
     tools.onRun?.(part, report);
     return report;
   } catch (thrown) {

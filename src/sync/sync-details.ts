@@ -16,7 +16,9 @@ import { emptyReport, type PassReport, type Progress, type SyncTools } from './s
 const claimLeaseMs = 30_000;
 /** Claims at work side by side, so that one fetches while the other one stores. */
 const lanes = 2;
-const claimedPerRequest = 4;
+/** A claim is work for so long at the pace of the one before it: far below the lease, and few statements per row. */
+const claimWorkMs = 2_000;
+const claimedMax = 500;
 /** How long to wait for rows that another worker holds, a little over its lease. */
 const othersWaitMs = 35_000;
 const othersPollMs = 250;
@@ -39,7 +41,12 @@ export async function syncDetails(
   const { incomplete } = await countIncomplete(tools.ledger.db);
   if (incomplete === 0) return report;
   const work = async () => {
-    while (await syncClaim(tools, signal, report)) {
+    let limit = 2 * tools.settings.concurrency;
+    for (;;) {
+      const startedAt = performance.now();
+      const claimed = await syncClaim(tools, signal, report, limit);
+      if (claimed === 0) return;
+      limit = nextClaim(tools.settings.concurrency, claimed, performance.now() - startedAt);
       onProgress?.('details', report.rowsSeen, Math.max(incomplete, report.rowsSeen));
     }
   };
@@ -67,20 +74,23 @@ export async function syncAllDetails(
   return report;
 }
 
-/** One claimed batch: fetched side by side, written in one statement. False when nothing was due. */
+/** How many rows to claim after `claimed` of them took `tookMs`. */
+function nextClaim(concurrency: number, claimed: number, tookMs: number): number {
+  const atThisPace = Math.floor((claimed / Math.max(1, tookMs)) * claimWorkMs);
+  return Math.min(claimedMax, Math.max(concurrency, atThisPace));
+}
+
+/** One claimed batch: fetched side by side, written in one statement. Returns the rows claimed; 0: none was due. */
 async function syncClaim(
   tools: SyncTools,
   signal: AbortSignal,
   report: PassReport,
-): Promise<boolean> {
+  limit: number,
+): Promise<number> {
   signal.throwIfAborted();
   const { db } = tools.ledger;
-  const orderNos = await claimDueDetails(
-    db,
-    claimedPerRequest * tools.settings.concurrency,
-    claimLeaseMs,
-  );
-  if (orderNos.length === 0) return false;
+  const orderNos = await claimDueDetails(db, limit, claimLeaseMs);
+  if (orderNos.length === 0) return 0;
   // One failure that is not the row's own ends the batch: what is in flight then is not worth waiting for.
   const stop = new AbortController();
   const inFlight = AbortSignal.any([signal, stop.signal]);
@@ -104,7 +114,7 @@ async function syncClaim(
   const failure = ended.find((one) => one.status === 'rejected' && !isAbort(one.reason));
   if (failure?.status === 'rejected') throw failure.reason;
   signal.throwIfAborted();
-  return true;
+  return orderNos.length;
 }
 
 async function fetchDetail(

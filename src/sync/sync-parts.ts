@@ -34,7 +34,7 @@ export async function runParts(
 ): Promise<PartName[]> {
   const incomplete: PartName[] = [];
   for (const name of names) {
-    const report = await runPart(tools, name, () => syncParts[name](tools, pass));
+    const report = await runPart(tools, name, (own) => syncParts[name](own, pass));
     if (!report.isComplete) incomplete.push(name);
   }
   return incomplete;

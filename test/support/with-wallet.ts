@@ -9,7 +9,6 @@ import type { SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { createSigner } from '../../src/service/create-signer.ts';
 import { createWalletClient } from '../../src/service/wallet-client.ts';
-import { countRequest } from '../../src/sync/run-part.ts';
 import type { StreamPass } from '../../src/sync/sync-stream.ts';
 import type { SyncSettings, SyncTools } from '../../src/sync/sync-tools.ts';
 import { startPostgres } from './start-postgres.ts';
@@ -68,7 +67,6 @@ export async function openWallet(
     log: silent,
     clock: systemClock,
     random: Math.random,
-    onAttempt: countRequest,
   });
   const tools: SyncTools = {
     ledger,

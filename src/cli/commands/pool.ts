@@ -71,8 +71,8 @@ export async function poolRefill(
   }
   const { tools } = await openTools(context);
   const { signal } = context.shutdown;
-  const report = await runPart(tools, 'pools', () =>
-    fillPools(tools, { signal, whenBusy: 'wait', chains, force: true }),
+  const report = await runPart(tools, 'pools', (own) =>
+    fillPools(own, { signal, whenBusy: 'wait', chains, force: true }),
   );
   const levels = await readPoolLevels(tools.ledger.db);
   const asked = levels.filter((level) => chains.includes(level.slip44));
