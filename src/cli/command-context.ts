@@ -9,6 +9,7 @@ import { createRedactor } from '../kernel/redact.ts';
 import { databaseError } from '../ledger/connect-ledger.ts';
 import { describeError } from './describe-error.ts';
 import { createLogger } from './logger.ts';
+import { createScreen, type Screen } from './screen.ts';
 import { createShutdown, type Shutdown } from './shutdown.ts';
 
 /** What every command runs with. */
@@ -16,6 +17,7 @@ export type CommandContext = {
   env: Environment;
   settings: Settings;
   log: Log;
+  screen: Screen;
   shutdown: Shutdown;
 };
 
@@ -31,11 +33,12 @@ export async function runCommand(
   const settings = parseSettings(env, (path) => readFileSync(path, 'utf8'));
   const redact = createRedactor(settings.secrets);
   const { level, format } = settings.log;
-  const log = createLogger({ level, format, redact, stream: process.stderr });
+  const screen = createScreen(process.stderr);
+  const log = createLogger({ level, format, redact, stream: screen.log });
   for (const warning of settings.warnings) log.warn({}, warning);
   const shutdown = createShutdown({ log, host: process });
   try {
-    return await work({ env, settings, log, shutdown });
+    return await work({ env, settings, log, screen, shutdown });
   } catch (thrown) {
     const error = toError(databaseError(toError(thrown)));
     process.stderr.write(redact(`${failureLine(error, level === 'debug')}\n`));

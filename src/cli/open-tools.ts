@@ -9,7 +9,9 @@ import type { SyncTools } from '../sync/sync-tools.ts';
 import type { CommandContext } from './command-context.ts';
 import { type OpenedLedger, openMigratedLedger } from './open-ledger.ts';
 
-type Observers = Pick<SyncTools, 'onRun'> & Pick<WalletClientOptions, 'onAttempt'>;
+/** Told of what goes on; `onPause`: the service asked this process to wait, for so many milliseconds. */
+export type Observers = Pick<SyncTools, 'onRun'> &
+  Pick<WalletClientOptions, 'onAttempt'> & { onPause?: (ms: number) => void };
 
 /** The settings of the service, or the settings error that names what is missing. */
 function serviceSettings({ settings, env }: CommandContext): ServiceSettings {
@@ -41,10 +43,17 @@ export async function openTools(
   const { log, settings, shutdown } = context;
   // Every request in flight listens to it.
   setMaxListeners(0, shutdown.signal);
+  const tickets = createTicketSource(opened.ledger, service);
   const client = createWalletClient({
     ...service,
     signer,
-    tickets: createTicketSource(opened.ledger, service),
+    tickets: {
+      take: tickets.take,
+      async pause(ms) {
+        observers.onPause?.(ms);
+        await tickets.pause(ms);
+      },
+    },
     log,
     clock: systemClock,
     random: Math.random,

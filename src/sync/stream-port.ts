@@ -63,6 +63,7 @@ export function openStreamPort<T>(
   const pauseAt = sliceMs === null ? Number.POSITIVE_INFINITY : performance.now() + sliceMs;
   let { walks } = memory.checkpoint;
   let storedAt = performance.now();
+  let pagesStored = 0;
   const isSliceOver = () => performance.now() > pauseAt;
   const isPauseDue = () => isSliceOver() && pages.aheadCount() === 0;
 
@@ -96,7 +97,8 @@ export function openStreamPort<T>(
       report.rowsSeen += rows.length;
       report.rowsInserted += stored.inserted;
       report.rowsUpdated += stored.updated;
-      onProgress?.(stream.name, stored.ledgerCount, current.serviceTotal);
+      pagesStored += facts.length;
+      onProgress?.(stream.name, stored.ledgerCount, current.serviceTotal, pagesStored);
       return stored;
     },
   };

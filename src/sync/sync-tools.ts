@@ -42,5 +42,8 @@ export function emptyReport(): PassReport {
   return { rowsSeen: 0, rowsInserted: 0, rowsUpdated: 0, isComplete: true };
 }
 
-/** Told while a pass goes on; totals are the best that is known, null while nothing is. */
-export type Progress = (part: string, done: number, total: number | null) => void;
+/**
+ * Told while a pass goes on; totals are the best that is known, null while nothing is. `pages`: of its list, in this
+ * pass; left out by a part that has none.
+ */
+export type Progress = (part: string, done: number, total: number | null, pages?: number) => void;

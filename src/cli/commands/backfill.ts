@@ -3,16 +3,16 @@ import { runBackfill } from '../../sync/run-backfill.ts';
 import { transactionStreams } from '../../sync/sync-transactions.ts';
 import type { CommandContext } from '../command-context.ts';
 import { openTools } from '../open-tools.ts';
-import { createProgress } from '../progress.ts';
+import { createProgress } from '../progress/create-progress.ts';
 import { reportIncomplete } from '../report-incomplete.ts';
 
 export type BackfillOptions = { type?: TransactionStream; details: boolean; restart?: boolean };
 
 /** `wallet-ledger backfill`: 0 when the ledger is complete, 3 when something is missing. */
 export async function backfill(context: CommandContext, options: BackfillOptions): Promise<number> {
-  const { tools } = await openTools(context);
-  const progress = createProgress(process.stderr);
+  const progress = createProgress(context.screen);
   try {
+    const { tools } = await openTools(context, progress.observers);
     const incomplete = await runBackfill(tools, {
       types: options.type ? [options.type] : transactionStreams,
       withDetails: options.details,

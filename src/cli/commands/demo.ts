@@ -16,7 +16,7 @@ import { type CommandContext, runCommand } from '../command-context.ts';
 import { demoSummary } from '../demo-summary.ts';
 import { openLedger } from '../open-ledger.ts';
 import { openTools } from '../open-tools.ts';
-import { createProgress } from '../progress.ts';
+import { createProgress } from '../progress/create-progress.ts';
 import { startDaemon } from './start.ts';
 
 const demoTransactions = 6_000;
@@ -66,28 +66,9 @@ async function runDemo(context: CommandContext, isOnce: boolean): Promise<number
   process.stdout.write('Starting an embedded PostgreSQL and a sandbox wallet service …\n');
   const { ledger, connectionString } = await openLedger(context);
   await emptyDatabase(ledger, context);
-  const { tools } = await openTools(context);
-  const startedAt = performance.now();
-  const progress = createProgress(process.stderr);
-  let incomplete: string[];
-  try {
-    incomplete = await runBackfill(tools, {
-      types: transactionStreams,
-      withDetails: true,
-      isRestart: false,
-      signal: shutdown.signal,
-      onProgress: progress.onProgress,
-    });
-    const pools = await fillPools(tools, { signal: shutdown.signal, whenBusy: 'wait' });
-    if (!pools.isComplete) incomplete.push('pools');
-  } finally {
-    progress.stop();
-  }
-  const seconds = (performance.now() - startedAt) / 1_000;
+  const { incomplete, seconds, requests } = await fillFromNothing(context);
   const status = await readStatus(ledger.db, context.settings.pools.chains);
-  process.stdout.write(
-    demoSummary(status, { connectionString, seconds, requests: tools.client.requests() }),
-  );
+  process.stdout.write(demoSummary(status, { connectionString, seconds, requests }));
   if (isOnce) {
     process.stdout.write('  The database stops with this demo; without --once it stays up.\n');
     return incomplete.length === 0 ? 0 : 3;
@@ -98,6 +79,31 @@ async function runDemo(context: CommandContext, isOnce: boolean): Promise<number
   );
   await untilAborted(shutdown.signal);
   return 0;
+}
+
+/** Everything once, with progress; `incomplete`: the names of the parts that did not come to their end. */
+async function fillFromNothing(
+  context: CommandContext,
+): Promise<{ incomplete: string[]; seconds: number; requests: number }> {
+  const { signal } = context.shutdown;
+  const progress = createProgress(context.screen);
+  try {
+    const { tools } = await openTools(context, progress.observers);
+    const startedAt = performance.now();
+    const incomplete = await runBackfill(tools, {
+      types: transactionStreams,
+      withDetails: true,
+      isRestart: false,
+      signal,
+      onProgress: progress.onProgress,
+    });
+    const pools = await fillPools(tools, { signal, whenBusy: 'wait' });
+    if (!pools.isComplete) incomplete.push('pools');
+    const seconds = (performance.now() - startedAt) / 1_000;
+    return { incomplete, seconds, requests: tools.client.requests() };
+  } finally {
+    progress.stop();
+  }
 }
 
 /** Every demo starts from nothing: the sandbox's history is another one each time. */

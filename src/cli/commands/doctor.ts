@@ -12,6 +12,7 @@ import { createRedactor } from '../../kernel/redact.ts';
 import { connectLedger, type Ledger, reachLedger } from '../../ledger/connect-ledger.ts';
 import { type CommandContext, failureLine } from '../command-context.ts';
 import { createLogger } from '../logger.ts';
+import { createScreen } from '../screen.ts';
 import { createShutdown } from '../shutdown.ts';
 
 export type DoctorCommandOptions = { json?: boolean; tryVariants?: boolean; sign?: string[] };
@@ -31,9 +32,10 @@ export async function doctor(options: DoctorCommandOptions): Promise<number> {
       needs: ['service'],
     });
     redact = createRedactor(settings.secrets);
-    const log = createLogger({ ...settings.log, redact, stream: process.stderr });
+    const screen = createScreen(process.stderr);
+    const log = createLogger({ ...settings.log, redact, stream: screen.log });
     const shutdown = createShutdown({ log, host: process });
-    const context = { env, settings, log, shutdown };
+    const context = { env, settings, log, screen, shutdown };
     try {
       return options.sign
         ? await sign(context, problems, options.sign, options.json === true)

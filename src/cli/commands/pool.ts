@@ -20,11 +20,8 @@ export async function poolList(
 ): Promise<number> {
   const { ledger } = await openPools(context);
   const levels = await readPoolLevels(ledger.db);
-  const lines = levels.map(levelLine);
-  process.stdout.write(
-    options.json ? `${JSON.stringify({ pools: levels }, null, 2)}\n` : lines.join(''),
-  );
-  if (levels.length === 0) say('no pool is configured; set ADDRESS_POOLS');
+  printLevels(levels, options);
+  if (levels.length === 0) say('no pool is configured; set ADDRESS_POOLS, such as 60:50:100');
   const empty = levels.filter((level) => level.threshold !== null && level.available === 0);
   for (const { slip44 } of empty) sayEmpty(slip44);
   return empty.length === 0 ? 0 : 3;
@@ -37,7 +34,11 @@ export async function poolTake(
   { reference }: { reference?: string },
 ): Promise<number> {
   // A forgotten variable of a script, most likely: all its customers would get one address.
-  if (reference === '') throw new LedgerError('usage', 'the reference is empty');
+  if (reference === '') {
+    throw new LedgerError('usage', 'the reference is empty', {
+      cure: 'name whom the address is for, or leave --reference out',
+    });
+  }
   const { ledger } = await openPools(context);
   const address = await takeAddress(ledger.db, slip44, reference ?? null);
   if (address === null) {
@@ -62,12 +63,15 @@ export async function poolAdopt(context: CommandContext, slip44: number): Promis
 export async function poolRefill(
   context: CommandContext,
   slip44: number | undefined,
+  options: { json?: boolean },
 ): Promise<number> {
   const configured = context.settings.pools.chains.map((pool) => pool.slip44);
   const chains = slip44 === undefined ? configured : configured.filter((each) => each === slip44);
   if (chains.length === 0) {
     const which = slip44 === undefined ? 'no pool' : `no pool of chain ${slip44}`;
-    throw new LedgerError('settings', `ADDRESS_POOLS names ${which}`);
+    throw new LedgerError('settings', `ADDRESS_POOLS names ${which}`, {
+      cure: 'add slip44:threshold:target to it, such as 60:50:100',
+    });
   }
   const { tools } = await openTools(context);
   const { signal } = context.shutdown;
@@ -76,13 +80,15 @@ export async function poolRefill(
   );
   const levels = await readPoolLevels(tools.ledger.db);
   const asked = levels.filter((level) => chains.includes(level.slip44));
-  process.stdout.write(asked.map(levelLine).join(''));
+  printLevels(asked, options);
   if (report.isComplete) return 0;
   for (const level of asked.filter(({ available, target }) => available < (target ?? 0))) {
     const reason = printableText(
       level.lastError ?? 'its address list, or an earlier request, is not settled yet',
     );
-    say(`the pool of chain ${level.slip44} could not be filled: ${reason}; see \`status\``);
+    say(
+      `the pool of chain ${level.slip44} could not be filled: ${reason}; \`wallet-ledger status\` says what to do`,
+    );
   }
   return 3;
 }
@@ -92,6 +98,12 @@ async function openPools(context: CommandContext): Promise<OpenedLedger> {
   await migrate(opened, context);
   await followPools(opened, context);
   return opened;
+}
+
+function printLevels(levels: PoolLevel[], { json }: { json?: boolean }): void {
+  process.stdout.write(
+    json ? `${JSON.stringify({ pools: levels }, null, 2)}\n` : levels.map(levelLine).join(''),
+  );
 }
 
 function levelLine({ slip44, available, threshold, target, ...level }: PoolLevel): string {

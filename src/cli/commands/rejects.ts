@@ -25,16 +25,28 @@ export async function rejects(
   return 0;
 }
 
-/** `wallet-ledger rejects retry`: decodes the payloads again; 3 when some still do not fit. */
-export async function rejectsRetry(context: CommandContext, ids: number[]): Promise<number> {
+/**
+ * `wallet-ledger rejects retry`: decodes the payloads again; 3 when some still do not fit. As JSON: the ids of
+ * `resolved` ones, and `open` ones as `rejects --json` has them.
+ */
+export async function rejectsRetry(
+  context: CommandContext,
+  ids: number[],
+  options: { json?: boolean },
+): Promise<number> {
   const { ledger } = await openMigratedLedger(context);
   const { resolved, open } = await retryRejects(ledger, ids.length > 0 ? ids : null, systemClock());
-  const words = `${countWords(resolved.length)} settled, ${countWords(open.length)} still open`;
-  process.stdout.write(`${words}\n${open.length > 0 ? printRejects(open) : ''}`);
+  process.stdout.write(
+    options.json
+      ? `${JSON.stringify({ resolved: resolved.map(({ id }) => id), open }, null, 2)}\n`
+      : printRetry(resolved.length, open),
+  );
   const tried = new Set([...resolved, ...open].map(({ id }) => id));
   const unknown = ids.filter((id) => !tried.has(id));
   if (unknown.length > 0)
-    process.stderr.write(`wallet-ledger: no open reject has the id ${unknown.join(', ')}\n`);
+    process.stderr.write(
+      `wallet-ledger: no open reject has the id ${unknown.join(', ')}; \`wallet-ledger rejects\` lists those that are open\n`,
+    );
   return open.length === 0 ? 0 : 3;
 }
 
@@ -47,6 +59,11 @@ async function readAll(db: LedgerDb): Promise<OpenReject[]> {
     all.push(...batch);
     after = last.id;
   }
+}
+
+function printRetry(resolved: number, open: OpenReject[]): string {
+  const words = `${countWords(resolved)} settled, ${countWords(open.length)} still open`;
+  return `${words}\n${open.length > 0 ? printRejects(open) : ''}`;
 }
 
 /** A table for people; the payloads are left to `--json`. */

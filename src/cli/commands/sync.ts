@@ -2,15 +2,15 @@ import { LedgerError } from '../../kernel/errors.ts';
 import { isPartName, type PartName, runParts, syncParts } from '../../sync/sync-parts.ts';
 import type { CommandContext } from '../command-context.ts';
 import { openTools } from '../open-tools.ts';
-import { createProgress } from '../progress.ts';
+import { createProgress } from '../progress/create-progress.ts';
 import { reportIncomplete } from '../report-incomplete.ts';
 
 /** `wallet-ledger sync [part …]`: one pass of each part; 0, or 3 when something is missing. */
 export async function sync(context: CommandContext, names: string[]): Promise<number> {
   const parts = names.length > 0 ? names.map(partOf) : (Object.keys(syncParts) as PartName[]);
-  const { tools } = await openTools(context);
-  const progress = createProgress(process.stderr);
+  const progress = createProgress(context.screen);
   try {
+    const { tools } = await openTools(context, progress.observers);
     const incomplete = await runParts(tools, parts, {
       signal: context.shutdown.signal,
       whenLeased: 'wait',

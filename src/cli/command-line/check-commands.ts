@@ -1,0 +1,26 @@
+import { type CommandGroup, jsonOption } from './command-group.ts';
+
+/** What tells how things stand. */
+export const addCheckCommands: CommandGroup = (program, run) => {
+  program
+    .command('status')
+    .description('show what needs attention, whether the ledger is proven complete, and the pools')
+    .option(...jsonOption)
+    .action(async (options) => {
+      const { status } = await import('../commands/status.ts');
+      await run.inContext((context) => status(context, options));
+    });
+  program
+    .command('doctor')
+    .description('check settings, service, database and Redis, and say for each what to do')
+    .option(...jsonOption)
+    .option('--try-variants', 'where the signature is refused, try other hashes and encodings')
+    .option(
+      '--sign <method path...>',
+      'only print what is signed of a request, such as GET /v1/wallet/coin; sends nothing',
+    )
+    .action(async (options) => {
+      const { doctor } = await import('../commands/doctor.ts');
+      await run.alone(doctor(options));
+    });
+};

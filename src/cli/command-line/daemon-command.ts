@@ -1,0 +1,10 @@
+import type { CommandGroup } from './command-group.ts';
+
+export const addDaemonCommand: CommandGroup = (program, run) => {
+  program
+    .command('start')
+    .description(
+      'run the daemon: keep ledger and address pools up to date and serve the status page',
+    )
+    .action(async () => run.inContext((await import('../commands/start.ts')).start));
+};

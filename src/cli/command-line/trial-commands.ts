@@ -1,0 +1,62 @@
+import { type Command, Option } from 'commander';
+import { decimal, integer } from './argument-parsers.ts';
+import type { CommandGroup, CommandRunner } from './command-group.ts';
+
+/** What needs neither a service nor a database. */
+export const addTrialCommands: CommandGroup = (program, run) => {
+  program
+    .command('demo')
+    .description(
+      'try everything on this machine: embedded PostgreSQL, sandbox service, daemon and status page',
+    )
+    .option('--once', 'end after the first full sync')
+    .action(async (options) => {
+      const { demo } = await import('../commands/demo.ts');
+      await run.alone(demo(options));
+    });
+  addSandboxCommand(program, run);
+};
+
+function addSandboxCommand(program: Command, run: CommandRunner): void {
+  program
+    .command('sandbox')
+    .description(
+      'emulate the wallet service, always the same for one seed; prints the settings that reach it',
+    )
+    .option('--port <n>', 'port to listen on; 0: a free one', integer, 8090)
+    .option('--transactions <n>', 'transactions of the history', integer, 5_000)
+    .option('--seed <n>', 'what the wallet is drawn from', integer, 1)
+    .option('--fault <rate>', 'share of faulty answers, 0 to 1', decimal, 0)
+    .option('--rate <n>', 'requests a second above which it answers 429; 0: no limit', decimal, 0)
+    .option('--arrivals <n>', 'new transactions a second', decimal, 1)
+    .option('--latency <ms>', 'milliseconds before each answer', integer, 0)
+    .option('--page-size-max <n>', 'rows of the largest page it serves', integer, 100)
+    .addOption(
+      new Option('--order <order>', 'order of the transaction lists')
+        .choices(['newest-first', 'oldest-first', 'unordered', 'shuffled'])
+        .default('newest-first'),
+    )
+    .addOption(
+      new Option('--signer <recipe>', 'how requests must be signed')
+        .choices([
+          'params-secp256k1',
+          'body-secp256k1',
+          'body-ed25519',
+          'concat-ecdsa',
+          'params-hmac',
+          'body-hmac',
+          'none',
+        ])
+        .default('params-secp256k1'),
+    )
+    .action(async ({ fault, arrivals, latency, order, ...options }) => {
+      const { sandbox } = await import('../commands/sandbox.ts');
+      const given = {
+        faultRate: fault,
+        arrivalsPerSecond: arrivals,
+        latencyMs: latency,
+        listOrder: order,
+      };
+      await run.inContext((context) => sandbox(context, { ...options, ...given }));
+    });
+}

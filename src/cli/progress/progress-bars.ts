@@ -1,0 +1,54 @@
+import { MultiBar, Presets, type SingleBar } from 'cli-progress';
+import type { Screen } from '../screen.ts';
+import type { ProgressMeter } from './measure-progress.ts';
+import { durationWords, partWords } from './progress-words.ts';
+
+const drawEveryMs = 250;
+const nameWidth = 13;
+/** What stands beside a bar; the rest of the line is the bar's. */
+const wordsWidth = 62;
+
+/** A line that tells what is waited for, and a bar per part, redrawn in place below the log. Returns what ends it. */
+export function showBars(
+  { stream, drawBelowLog }: Screen,
+  meter: Pick<ProgressMeter, 'measure'>,
+): () => void {
+  const spare = (stream.columns ?? 80) - nameWidth - wordsWidth;
+  const multi = new MultiBar(
+    {
+      format: ' {part} {bar} {words}',
+      stream,
+      barsize: Math.min(30, Math.max(6, spare)),
+      hideCursor: true,
+      // Log lines are wrapped by the terminal, the bars cut; what a log line pushes down is drawn again.
+      linewrap: true,
+      forceRedraw: true,
+    },
+    Presets.shades_classic,
+  );
+  const head = multi.create(1, 0, { words: '' }, { format: ' {words}' });
+  const bars = new Map<string, SingleBar>();
+  const draw = () => {
+    const { seconds, parts, waiting } = meter.measure();
+    const after = `after ${durationWords(seconds)}`;
+    head.update(0, { words: waiting === null ? after : `${after} · ${waiting}` });
+    for (const facts of parts) {
+      const { part, done, total } = facts;
+      const payload = { part: part.padEnd(nameWidth), words: partWords(facts) };
+      const all = Math.max(total ?? done, done);
+      const bar = bars.get(part) ?? multi.create(all, done, payload);
+      bars.set(part, bar);
+      bar.setTotal(all);
+      bar.update(done, payload);
+    }
+  };
+  const undrawn = drawBelowLog((lines) => multi.log(lines));
+  const timer = setInterval(draw, drawEveryMs);
+  return () => {
+    clearInterval(timer);
+    draw();
+    multi.update();
+    multi.stop();
+    undrawn();
+  };
+}
