@@ -1,119 +1,178 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
-import { printStatus } from '../../src/cli/print-status.ts';
+import { printStatus } from '../../src/cli/status-picture/print-status.ts';
+import type { StatusReport } from '../../src/http/status-report.ts';
 import { samplePool, sampleReport, sampleStream } from '../http/sample-report.ts';
 
 const escapeCode = '\u001b';
 
-test('the picture tells the proof, the pools and the queue', () => {
-  const text = printStatus(sampleReport(), { useColor: false });
-  expect(text).toContain('✓ all is well');
-  expect(text).toContain(
-    '✓ deposit   service says 5,012 · ledger holds 5,012 · proven complete · read 3 s ago',
-  );
-  expect(text).toContain('10,024 in the ledger · 10,021 final · 3 incomplete · 0 rejects');
-  expect(text).toContain(`chain 60  ${'█'.repeat(19)}${'░'.repeat(5)}  80 of 100`);
+function draw(changes: Partial<StatusReport> = {}, columns?: number): string {
+  return printStatus(sampleReport(changes), { useColor: false, columns });
+}
+
+const broken: Partial<StatusReport> = {
+  streams: [
+    sampleStream({ ledgerCount: 5_000, isComplete: false, lagSeconds: 90_000 }),
+    sampleStream({ name: 'withdraw', ledgerCount: 5_013, isComplete: false }),
+    sampleStream({ name: 'addresses:60', serviceTotal: null, isComplete: false, lagSeconds: null }),
+    sampleStream({ name: 'addresses:0', isComplete: false, lastError: 'HTTP 500' }),
+    sampleStream({ name: 'addresses:1', lastError: 'HTTP 500' }),
+  ],
+  transactions: { total: 10_024, incomplete: 1_003, final: 10_021 },
+  rejects: 1,
+  pools: [samplePool({ available: 0 })],
+  lastRuns: sampleReport().lastRuns.map((run) => ({ ...run, outcome: 'failed', error: 'broke' })),
+  lastErrors: [{ job: 'transactions', at: '2026-03-01T11:00:00Z', message: 'broke' }],
+  queue: { backend: 'redis', waiting: 0, active: 0, failed: 3 },
+};
+
+test('the picture tells the verdict, the proof, the pools and the queue', () => {
+  const text = draw();
+  const full = '█'.repeat(20);
+  expect(text).toMatch(/^✓ all is well · 2026-03-01 12:00:00 UTC\n/);
+  expect(text).toContain(`✓ deposit   ${full}    5,012 of 5,012  proven complete · read 3 s ago\n`);
+  expect(text).toContain(`✓ details   ${full}  10,021 of 10,021  all fetched · 3 not final yet\n`);
+  expect(text).toContain('10,024 transactions · 10,021 final · 0 rejects');
+  expect(text).toContain(`✓ chain 60  ${'█'.repeat(10)}┃${'█'.repeat(5)}░░░░  80 of 100`);
   expect(text).toContain('postgres · 1 due · 2 at work · 0 failed');
-  expect(text).not.toContain('Needs attention');
+});
+
+test('a bar is full only where nothing is missing, and empty only where nothing is there', () => {
+  const text = draw({
+    streams: [
+      sampleStream({ name: 'nearly', ledgerCount: 999_999, serviceTotal: 1_000_000 }),
+      sampleStream({ name: 'hardly', ledgerCount: 1, serviceTotal: 1_000_000 }),
+      sampleStream({ name: 'none', ledgerCount: 0, serviceTotal: 0 }),
+    ],
+  });
+  expect(text).toContain(`nearly   ${'█'.repeat(19)}░ `);
+  expect(text).toContain(`hardly   █${'░'.repeat(19)} `);
+  expect(text).toContain(`none     ${'█'.repeat(20)} `);
 });
 
 test('a pool tells how long it lasts and why it is not filled, and deposits nobody expected are counted', () => {
-  const text = printStatus(
-    sampleReport({
-      pools: [
-        samplePool({ daysLeft: 16.25, lastError: 'code 1003: \u001b[31mlimit reached' }),
-        samplePool({ slip44: 195, available: 3, lastError: 'HTTP 403' }),
-        samplePool({ slip44: 0, available: 100, lastError: 'long settled' }),
-      ],
-      unexpectedDeposits: { foreign: 3, unknown: 1_000 },
-    }),
-    { useColor: false },
-  );
-  expect(text).toMatch(/chain 60 .* 80 of 100 · refilled below 50 · lasts 16\.3 days/);
+  const text = draw({
+    pools: [
+      samplePool({ daysLeft: 16.25, lastError: 'code 1003: \u001b[31mlimit reached' }),
+      samplePool({ slip44: 195, available: 3, lastError: 'HTTP 403' }),
+      samplePool({ slip44: 0, available: 100, lastError: 'long settled' }),
+    ],
+    unexpectedDeposits: { foreign: 3, unknown: 1_000 },
+  });
+  expect(text).toMatch(/… chain 60 .* 80 of 100 {2}lasts 16\.3 days · refilled below 50/);
+  expect(text).toMatch(/✗ chain 195 .* 3 of 100 {2}none taken in 7 days/);
   expect(text).toContain('3 foreign, 1,000 unknown');
   expect(text).toContain('✗ the address pool of chain 60 could not be filled: code 1003:');
   expect(text).toContain('chain 195 is down to 3 addresses, and could not be filled: HTTP 403');
-  expect(text.match(/→ check rights and limits at the service/g)).toHaveLength(2);
+  expect(text.match(/→ check rights and limits at the service/g)).toHaveLength(1);
   expect(text).not.toContain(escapeCode);
-  expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
 });
 
 test('colour is a matter of the caller alone', () => {
-  const plain = printStatus(sampleReport(), { useColor: false });
-  const coloured = printStatus(sampleReport(), { useColor: true });
-  expect(plain).not.toContain(escapeCode);
-  expect(coloured).toContain(escapeCode);
-  expect(stripVTControlCharacters(coloured)).toBe(plain);
+  for (const changes of [{}, broken]) {
+    const plain = draw(changes);
+    const coloured = printStatus(sampleReport(changes), { useColor: true, columns: 100 });
+    expect(plain).not.toContain(escapeCode);
+    expect(coloured).toContain(escapeCode);
+    expect(stripVTControlCharacters(coloured)).toBe(plain);
+  }
 });
 
-test('every problem is named, with what to do', () => {
-  const text = printStatus(
-    sampleReport({
-      streams: [
-        sampleStream({ ledgerCount: 5_000, isComplete: false, lagSeconds: 90_000 }),
-        sampleStream({ name: 'withdraw', ledgerCount: 5_013, isComplete: false }),
-        sampleStream({ name: 'addresses:60', serviceTotal: null, isComplete: false }),
-        sampleStream({ name: 'addresses:0', isComplete: false, lastError: 'HTTP 500' }),
-      ],
-      rejects: 1,
-      pools: [samplePool({ available: 0 })],
-      lastRuns: sampleReport().lastRuns.map((run) => ({
-        ...run,
-        outcome: 'failed',
-        error: 'broke',
-      })),
-      lastErrors: [{ job: 'transactions', at: '2026-03-01T11:00:00Z', message: 'broke' }],
-      queue: { backend: 'redis', waiting: 0, active: 0, failed: 3 },
-    }),
-    { useColor: false },
-  );
+test('every problem is named before all else, and what to do below it', () => {
+  const text = draw(broken);
   const problems = [
     'deposit: 12 of 5,012 rows are missing',
     'deposit: last read well 25 h ago',
     'withdraw: the ledger holds 1 rows more than the service counts',
     'addresses:60: not read to the end yet',
     'addresses:0: HTTP 500',
+    'addresses:1: HTTP 500',
     'addresses:0: the counts are equal, but no complete walk proves it yet',
     '1 value could not be decoded',
     'the address pool of chain 60 is empty',
     'transactions: the last run failed: broke',
     '3 job runs failed within the hour',
   ];
-  for (const problem of problems) expect(text).toContain(`✗ ${problem}`);
-  expect(text.match(/→ /g)).toHaveLength(problems.length);
-  expect(text).toContain(`✗ ${problems.length} things need attention`);
-  expect(text).toContain('transactions, 60 min ago: broke');
+  const [attention = '', rest = ''] = text.split('Proof:');
+  for (const problem of problems) expect(attention).toContain(`✗ ${problem}`);
+  // One cure of two problems is told once: two pairs are alike.
+  expect(attention.match(/→ /g)).toHaveLength(problems.length - 2);
+  expect(attention).toContain(`✗ ${problems.length} things need attention`);
+  expect(rest).toContain('… details');
+  expect(rest).toContain('1,000 still to fetch');
+  expect(rest).toContain('transactions, 60 min ago: broke');
+});
+
+test('of many lists and pools only the first and those with a problem are drawn', () => {
+  const text = draw({
+    streams: Array.from({ length: 30 }, (_, index) =>
+      sampleStream({ name: `addresses:${index}`, isComplete: index !== 29 }),
+    ),
+    pools: Array.from({ length: 30 }, (_, index) =>
+      samplePool({ slip44: index, available: index === 29 ? 1 : 80 }),
+    ),
+  });
+  expect(text).toContain('✗ addresses:29');
+  expect(text).not.toContain('addresses:20');
+  expect(text).toContain('and 21 more, proven complete');
+  expect(text).toContain('✗ chain 29');
+  expect(text).toContain('and 21 more above their thresholds');
 });
 
 test('a queue that does not answer is a problem, and no crash', () => {
-  expect(printStatus(sampleReport({ queue: null }), { useColor: false })).toContain(
-    'check REDIS_URL',
-  );
+  expect(draw({ queue: null })).toContain('check REDIS_URL');
+});
+
+test.each([
+  [undefined, 100],
+  [200, 100],
+  [80, 80],
+  [60, 60],
+  [40, 60],
+])('with %s columns no line is wider than %i', (columns, widthMax) => {
+  const large = sampleStream({ ledgerCount: 99_999_999, serviceTotal: 100_000_000 });
+  for (const changes of [{}, broken, { ...broken, streams: [large] }]) {
+    const widths = draw(changes, columns)
+      .split('\n')
+      .map((line) => line.length);
+    expect(Math.max(...widths)).toBeLessThanOrEqual(widthMax);
+  }
 });
 
 test('foreign text neither commands the terminal nor breaks the width', () => {
   const evil = `\u001b[2J\u009b31m\r\n\u202e${'x'.repeat(500)}`;
-  const text = printStatus(
-    sampleReport({
-      streams: [sampleStream({ name: evil, lastError: evil, isComplete: false })],
-      balances: Array.from({ length: 20 }, () => ({
-        symbol: evil,
-        chain: evil,
-        balance: '1'.repeat(80),
-        frozen: '2'.repeat(80),
-        history: [],
-      })),
-      lastRuns: sampleReport().lastRuns.map((run) => ({
-        ...run,
-        job: evil,
-        outcome: 'interrupted',
-      })),
-      lastErrors: [{ stream: evil, at: '2026-03-01T11:00:00Z', message: evil }],
-    }),
-    { useColor: false },
-  );
+  const text = draw({
+    streams: [sampleStream({ name: evil, lastError: evil, isComplete: false })],
+    balances: Array.from({ length: 20 }, () => ({
+      symbol: evil,
+      chain: evil,
+      balance: `${'1'.repeat(80)}.${'3'.repeat(80)}`,
+      frozen: '2'.repeat(80),
+      history: [],
+    })),
+    lastRuns: sampleReport().lastRuns.map((run) => ({ ...run, job: evil, outcome: 'interrupted' })),
+    lastErrors: [{ stream: evil, at: '2026-03-01T11:00:00Z', message: evil }],
+  });
   for (const control of ['\u001b', '\u009b', '\r', '\u202e']) expect(text).not.toContain(control);
   expect(text).toContain('and 5 more in ledger.balances');
   const widths = text.split('\n').map((line) => line.length);
   expect(Math.max(...widths)).toBeLessThanOrEqual(100);
+});
+
+test('the points of the balances stand below each other', () => {
+  const balances = ['1.50', '12345.6', '7', null].map((balance) => ({
+    symbol: 'BTC',
+    chain: 'Bitcoin',
+    balance,
+    frozen: '0.0',
+    history: [],
+  }));
+  expect(draw({ balances })).toContain(
+    [
+      '  BTC on Bitcoin      1.50',
+      '  BTC on Bitcoin  12345.6',
+      '  BTC on Bitcoin      7',
+      '  BTC on Bitcoin      –',
+    ].join('\n'),
+  );
 });

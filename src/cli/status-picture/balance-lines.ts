@@ -1,0 +1,31 @@
+import type { StatusReport } from '../../http/status-report.ts';
+import { countWords } from '../../http/status-words.ts';
+import { type Canvas, columnOf, cutTo } from './picture-text.ts';
+
+const balancesMax = 15;
+
+/** Balances with the service's own digits, their points below each other. */
+export function balanceLines({ balances }: StatusReport, { width }: Canvas): string[] {
+  const shown = balances.slice(0, balancesMax);
+  const names = columnOf(
+    shown.map(({ symbol, chain }) => `${symbol} on ${chain}`),
+    Math.floor(width / 3),
+  );
+  const amounts = shown.map(({ balance }) => /^([^.]*)(.*)$/s.exec(balance ?? '–') ?? []);
+  const wholes = columnOf(
+    amounts.map(([, whole = '']) => whole),
+    Math.floor(width / 3),
+    'right',
+  );
+  const fractions = columnOf(
+    amounts.map(([, , fraction = '']) => fraction),
+    Math.floor(width / 3),
+  );
+  const lines = shown.map(({ frozen }, index) => {
+    const held = frozen === null || Number(frozen) === 0 ? '' : `  ${frozen} frozen`;
+    const line = `  ${names[index]}  ${wholes[index]}${fractions[index]}${held}`;
+    return cutTo(line.trimEnd(), width);
+  });
+  const left = balances.length - shown.length;
+  return left > 0 ? [...lines, `  and ${countWords(left)} more in ledger.balances`] : lines;
+}

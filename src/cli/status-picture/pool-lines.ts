@@ -1,0 +1,42 @@
+import type { StatusReport } from '../../http/status-report.ts';
+import { countWords, daysWords, unexpectedWords } from '../../http/status-words.ts';
+import type { PoolStatus } from '../../ledger/read-status.ts';
+import { type BarRow, barTable, type Verdict } from './bar-table.ts';
+import { type Canvas, wrap } from './picture-text.ts';
+
+/** So many pools are shown where all are well; one that is not is shown always. */
+const poolsMax = 8;
+
+/** Level, threshold and reach of every pool. */
+export function poolLines({ pools, unexpectedDeposits }: StatusReport, canvas: Canvas): string[] {
+  if (pools.length === 0) return [];
+  const shown = pools.filter((pool, index) => index < poolsMax || verdictOn(pool) !== 'good');
+  const hidden = pools.length - shown.length;
+  const unexpected = unexpectedWords(unexpectedDeposits);
+  return [
+    ...barTable(shown.map(poolRow), canvas),
+    ...(hidden === 0 ? [] : [`    and ${countWords(hidden)} more above their thresholds`]),
+    ...(unexpected === null ? [] : wrap(unexpected, canvas.width - 4)).map((line) => `    ${line}`),
+  ];
+}
+
+function poolRow(pool: PoolStatus): BarRow {
+  const { slip44, available, threshold, target, daysLeft } = pool;
+  return {
+    verdict: verdictOn(pool),
+    name: `chain ${slip44}`,
+    part: available,
+    whole: target,
+    threshold,
+    counts: `${countWords(available)} of ${countWords(target)}`,
+    notes: [
+      ...(daysLeft === null ? ['none taken in 7 days'] : [daysWords(daysLeft)]),
+      `refilled below ${countWords(threshold)}`,
+    ],
+  };
+}
+
+function verdictOn({ available, threshold, target, lastError }: PoolStatus): Verdict {
+  if (available < threshold) return 'bad';
+  return lastError !== null && available < target ? 'open' : 'good';
+}

@@ -1,0 +1,34 @@
+import type { StatusReport } from '../../http/status-report.ts';
+import { attentionLines } from './attention-lines.ts';
+import { balanceLines } from './balance-lines.ts';
+import { createCanvas } from './picture-text.ts';
+import { poolLines } from './pool-lines.ts';
+import { proofLines } from './proof-lines.ts';
+import { errorLines, queueLine, runLines } from './work-lines.ts';
+
+const widthMin = 60;
+const widthMax = 100;
+
+/**
+ * The status as a picture for a terminal of `columns` (undefined: not a terminal), drawn for 60 to 100 of them; what
+ * an operator must do stands first. Without colour no escape code is in it.
+ */
+export function printStatus(
+  report: StatusReport,
+  { useColor, columns }: { useColor: boolean; columns: number | undefined },
+): string {
+  const width = Math.min(widthMax, Math.max(widthMin, columns ?? widthMax));
+  const canvas = createCanvas({ width, useColor });
+  const titled = (title: string, lines: string[]) =>
+    lines.length === 0 ? [] : ['', canvas.paint('bold', title), ...lines];
+  const parts = [
+    attentionLines(report, canvas),
+    titled('Proof: what the ledger holds of what the service counts', proofLines(report, canvas)),
+    titled('Address pools: refilled below ┃', poolLines(report, canvas)),
+    titled('Balances', balanceLines(report, canvas)),
+    titled('Queue', [queueLine(report)]),
+    titled('Last runs', runLines(report, canvas)),
+    titled('Last errors', errorLines(report, canvas)),
+  ];
+  return `${parts.flat().join('\n')}\n`;
+}

@@ -1,0 +1,72 @@
+import type { StatusReport } from '../../http/status-report.ts';
+import { agoWords, countWords, finalChangesWords } from '../../http/status-words.ts';
+import type { StreamStatus } from '../../ledger/read-status.ts';
+import { type BarRow, barTable } from './bar-table.ts';
+import { type Canvas, packNotes } from './picture-text.ts';
+
+/** So many streams are shown where all are well; one that is not is shown always. */
+const streamsMax = 8;
+
+/** What the ledger holds of what the service counts, and of whose transactions it has the details. */
+export function proofLines(report: StatusReport, canvas: Canvas): string[] {
+  const { streams, transactions, rejects } = report;
+  if (streams.length === 0) return ['  nothing read yet'];
+  const shown = streams.filter((stream, index) => index < streamsMax || !stream.isComplete);
+  const hidden = streams.length - shown.length;
+  const turned = finalChangesWords(streams);
+  const sums = [
+    `${countWords(transactions.total)} transactions`,
+    `${countWords(transactions.final)} final`,
+    `${countWords(rejects)} ${rejects === 1 ? 'reject' : 'rejects'}`,
+    ...(turned === null ? [] : [turned]),
+  ];
+  return [
+    ...barTable([...shown.map(streamRow), ...detailsRow(report)], canvas),
+    ...(hidden === 0 ? [] : [`    and ${countWords(hidden)} more, proven complete`]),
+    ...packNotes(sums, canvas.width - 4).map((line) => `    ${line}`),
+  ];
+}
+
+function streamRow(stream: StreamStatus): BarRow {
+  const { name, serviceTotal, ledgerCount, isComplete, lagSeconds } = stream;
+  return {
+    verdict: isComplete ? 'good' : 'bad',
+    name,
+    part: ledgerCount,
+    whole: serviceTotal ?? Number.POSITIVE_INFINITY,
+    counts: `${countWords(ledgerCount)} of ${serviceTotal === null ? '?' : countWords(serviceTotal)}`,
+    notes: [
+      proofVerdict(stream),
+      lagSeconds === null ? 'never read' : `read ${agoWords(lagSeconds)}`,
+    ],
+  };
+}
+
+function proofVerdict({ serviceTotal, ledgerCount, isComplete }: StreamStatus): string {
+  if (isComplete) return 'proven complete';
+  if (serviceTotal === null) return 'not read to its end';
+  if (ledgerCount < serviceTotal) return `${countWords(serviceTotal - ledgerCount)} missing`;
+  if (ledgerCount > serviceTotal)
+    return `${countWords(ledgerCount - serviceTotal)} more than counted`;
+  return 'not walked through yet';
+}
+
+/** Rows that are not final wait for their next look, whatever is known of them; final ones must have their details. */
+function detailsRow({ transactions: { total, final, incomplete } }: StatusReport): BarRow[] {
+  if (total === 0) return [];
+  const notFinal = total - final;
+  const toFetch = Math.max(0, incomplete - notFinal);
+  return [
+    {
+      verdict: toFetch === 0 ? 'good' : 'open',
+      name: 'details',
+      part: final - toFetch,
+      whole: final,
+      counts: `${countWords(final - toFetch)} of ${countWords(final)}`,
+      notes: [
+        toFetch === 0 ? 'all fetched' : `${countWords(toFetch)} still to fetch`,
+        ...(notFinal === 0 ? [] : [`${countWords(notFinal)} not final yet`]),
+      ],
+    },
+  ];
+}

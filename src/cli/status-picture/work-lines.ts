@@ -1,0 +1,52 @@
+import type { StatusReport } from '../../http/status-report.ts';
+import { agoWords, countWords, secondsBetween } from '../../http/status-words.ts';
+import { printableText } from '../../service/printable-text.ts';
+import { type Canvas, columnOf, cutTo, packNotes } from './picture-text.ts';
+
+/** The latest run of each job. */
+export function runLines({ lastRuns, readAt }: StatusReport, { width, paint }: Canvas): string[] {
+  const third = Math.floor(width / 3);
+  const names = columnOf(
+    lastRuns.map(({ job }) => job),
+    third,
+  );
+  const outcomes = columnOf(
+    lastRuns.map(({ outcome, finishedAt }) => {
+      const when = agoWords(secondsBetween(finishedAt, readAt));
+      return outcome === 'done' ? when : `${outcome} ${when}`;
+    }),
+    third,
+  );
+  const indent = 4 + (names[0]?.length ?? 0) + (outcomes[0]?.length ?? 0) + 2;
+  return lastRuns.flatMap((run, index) => {
+    const notes = [
+      `${countWords(run.requests)} requests`,
+      `${countWords(run.rowsSeen)} seen`,
+      ...(run.rowsInserted > 0 ? [`${countWords(run.rowsInserted)} new`] : []),
+      ...(run.rowsUpdated > 0 ? [`${countWords(run.rowsUpdated)} changed`] : []),
+    ];
+    const [first = '', ...more] = packNotes(notes, Math.max(12, width - indent));
+    const line = `  ${names[index]}  ${outcomes[index]}  ${first}`;
+    const lines = [line, ...more.map((note) => `${' '.repeat(indent)}${note}`)];
+    return lines.map((each) => {
+      const shown = cutTo(each, width);
+      return run.outcome === 'failed' ? paint('red', shown) : shown;
+    });
+  });
+}
+
+export function queueLine({ queue }: StatusReport): string {
+  if (queue === null) return '  does not answer';
+  const { backend, waiting, active, failed } = queue;
+  const counts = `${countWords(waiting)} due · ${countWords(active)} at work · ${countWords(failed)} failed`;
+  return `  ${backend} · ${counts} within the hour`;
+}
+
+/** The latest first. */
+export function errorLines({ lastErrors, readAt }: StatusReport, { width }: Canvas): string[] {
+  return lastErrors.map((error) => {
+    const source = 'stream' in error ? error.stream : error.job;
+    const when = agoWords(secondsBetween(error.at, readAt));
+    return `  ${cutTo(printableText(`${source}, ${when}: ${error.message}`), width - 2)}`;
+  });
+}
