@@ -3,7 +3,7 @@ import { parseSettings } from '../config/parse-settings.ts';
 import { readEnvironment } from '../config/read-environment.ts';
 import type { Environment } from '../config/read-setting-texts.ts';
 import type { Settings } from '../config/settings.ts';
-import { LedgerError, toError } from '../kernel/errors.ts';
+import { errorTable, LedgerError, toError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import { createRedactor } from '../kernel/redact.ts';
 import { databaseError } from '../ledger/connect-ledger.ts';
@@ -48,10 +48,19 @@ export async function runCommand(
   }
 }
 
-/** `wallet-ledger: what went wrong — what to do`, with stack traces when debugging. */
+/** For what fails before, or without, a command's settings. */
+export function isDebugging(): boolean {
+  try {
+    return readEnvironment()['LOG_LEVEL'] === 'debug';
+  } catch {
+    return false;
+  }
+}
+
+/** `wallet-ledger: what went wrong; what to do`, with stack traces when debugging. */
 export function failureLine(error: Error, withStack: boolean): string {
-  const { message, cure } = describeError(error, { withStack: false });
-  const line = `wallet-ledger: ${message.replaceAll(/\s+/g, ' ')}${cure ? `; ${cure}` : ''}`;
+  const { message, cure = errorTable.unexpected.cure } = describeError(error, { withStack: false });
+  const line = `wallet-ledger: ${message.replaceAll(/\s+/g, ' ')}; ${cure}`;
   if (!withStack) return line;
   return `${line}\n${JSON.stringify(describeError(error, { withStack: true }), null, 2)}`;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { setFlagsFromString } from 'node:v8';
 import { toError } from '../kernel/errors.ts';
-import { failureLine } from './command-context.ts';
+import { failureLine, isDebugging } from './command-context.ts';
 import { runProgram } from './program.ts';
 
 // Pages come and go by the thousand: without this V8 lets garbage pile up to twice the memory that is in use.
@@ -13,7 +13,7 @@ try {
 } catch (error) {
   // Only what fails before a command has its settings arrives here, settings errors above all.
   const failure = toError(error);
-  process.stderr.write(`${failureLine(failure, false)}\n`);
+  process.stderr.write(`${failureLine(failure, isDebugging())}\n`);
   exitCode = 'exitCode' in failure && typeof failure.exitCode === 'number' ? failure.exitCode : 1;
 }
 // A library's forgotten timer or socket must not keep a finished command alive; output is flushed first.

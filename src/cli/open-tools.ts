@@ -22,6 +22,7 @@ function serviceSettings({ settings, env }: CommandContext): ServiceSettings {
   throw new LedgerError(
     'settings',
     `${missing.join(', ')} must be set to speak with the wallet service`,
+    { cure: 'set it in the environment or the file .env; `wallet-ledger demo` needs no settings' },
   );
 }
 

@@ -23,5 +23,8 @@ function readEnvFile(path: string): string {
 }
 
 function unreadable(path: string, code: string, cause: unknown): LedgerError {
-  return new LedgerError('settings', `the file ${path} cannot be read (${code})`, { cause });
+  return new LedgerError('settings', `the file ${path} cannot be read (${code})`, {
+    cause,
+    cure: 'let this user read it, or move it away',
+  });
 }

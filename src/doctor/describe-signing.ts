@@ -15,6 +15,8 @@ export type SigningReport = {
   publicKey: string | null;
 };
 
+const example = { cure: 'write for example `wallet-ledger doctor --sign GET /v1/wallet/coin`' };
+
 /**
  * Describes the signature of a request without a body; `target` is its path from `/v1` on, with or without a query.
  * Sends nothing. Throws a usage or settings error.
@@ -26,17 +28,23 @@ export async function describeSigning(
 ): Promise<SigningReport> {
   const method = request.method.toUpperCase();
   if (method !== 'GET' && method !== 'POST') {
-    throw new LedgerError('usage', `--sign ${request.method}: the method is GET or POST`);
+    throw new LedgerError('usage', `--sign ${request.method}: the method is GET or POST`, example);
   }
   const [path = '', ...rest] = request.target.split('?');
   if (!path.startsWith('/')) {
-    throw new LedgerError('usage', `--sign ${method} ${path}: the path begins with a slash`);
+    throw new LedgerError(
+      'usage',
+      `--sign ${method} ${path}: the path begins with a slash`,
+      example,
+    );
   }
   const query = [...new URLSearchParams(rest.join('?'))];
   const built = buildRequest(service.baseUrl, { method, path, query }, request.nonce);
   const described = (await makeSigner(service, env)).describe?.(built);
   if (!described) {
-    throw new LedgerError('settings', 'a signer module of your own does not say how it signs');
+    throw new LedgerError('settings', 'a signer module of your own does not say how it signs', {
+      cure: 'let the module itself log what it signs',
+    });
   }
   return { method, url: built.url.href, nonce: request.nonce, ...described };
 }

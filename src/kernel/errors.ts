@@ -2,9 +2,13 @@
  * Every way the program can fail: the exit code it leads to, whether trying again can help, and what the
  * operator is told to do. Exit codes are those of the contract, section 2.
  */
-const errorTable = {
-  usage: { exitCode: 2, isRetryable: false, cure: 'run `wallet-ledger --help`' },
-  settings: { exitCode: 2, isRetryable: false, cure: 'correct the settings named above' },
+export const errorTable = {
+  usage: { exitCode: 2, isRetryable: false, cure: 'run the command with --help' },
+  settings: {
+    exitCode: 2,
+    isRetryable: false,
+    cure: 'correct it in the environment or the file .env; `wallet-ledger doctor` checks all settings',
+  },
   'service-unreachable': {
     exitCode: 4,
     isRetryable: true,
@@ -23,12 +27,12 @@ const errorTable = {
   'service-refused': {
     exitCode: 4,
     isRetryable: false,
-    cure: 'read the message of the service; settings and rights on its side decide',
+    cure: 'ask those who run the service about this answer: settings and rights on its side decide',
   },
   'service-unsettled': {
     exitCode: 4,
     isRetryable: true,
-    cure: 'the service kept answering with a failure code; run the command again: it resumes',
+    cure: 'wait until the service is well again, then run the command again: it resumes',
   },
   'service-malformed': {
     exitCode: 4,
@@ -38,7 +42,7 @@ const errorTable = {
   'service-parameters': {
     exitCode: 4,
     isRetryable: false,
-    cure: 'set WALLET_PARAM_NAMES to the names the service expects',
+    cure: 'set WALLET_PARAM_NAMES to the names that the service expects',
   },
   'database-unreachable': {
     exitCode: 5,
@@ -56,7 +60,11 @@ const errorTable = {
     cure: 'install the version of wallet-ledger that migrated this database, or a later one',
   },
   interrupted: { exitCode: 1, isRetryable: true, cure: 'run the command again: it resumes' },
-  unexpected: { exitCode: 1, isRetryable: false, cure: 'set LOG_LEVEL=debug for the stack trace' },
+  unexpected: {
+    exitCode: 1,
+    isRetryable: false,
+    cure: 'run it with LOG_LEVEL=debug and report the stack trace, most likely of a mistake in this program',
+  },
 } as const satisfies Record<string, { exitCode: number; isRetryable: boolean; cure: string }>;
 
 export type ErrorCode = keyof typeof errorTable;

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { DrizzleQueryError } from 'drizzle-orm/errors';
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import pg from 'pg';
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import { LedgerError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
-import { isConflict, isUnreachable } from './postgres-codes.ts';
+import { isConflict, isUnreachable, sqlStateOf } from './postgres-codes.ts';
+import { cureOf } from './postgres-cures.ts';
 import { prepareStatements } from './prepare-statements.ts';
 
 /** What statements run on: the pool, or the connection of an open transaction. */
@@ -127,12 +129,21 @@ export async function reachLedger(
   }
 }
 
-/** The failure as operators see it: the server's own words, never the statement with its parameters. */
+/**
+ * The failure as operators see it: the server's own words, never the statement with its parameters. What is no failure
+ * of the database stays as it is.
+ */
 export function databaseError(error: unknown): Error {
   if (error instanceof LedgerError || !(error instanceof Error)) return error as Error;
-  const words = wordsOf(error);
-  const code = isUnreachable(error) ? 'database-unreachable' : 'unexpected';
-  return new LedgerError(code, `the database failed: ${words}`, { cause: error });
+  const state = sqlStateOf(error);
+  const isDown = isUnreachable(error);
+  if (!isDown && state === undefined && !(error instanceof DrizzleQueryError)) return error;
+  const { code = isDown ? 'database-unreachable' : 'unexpected', ...known } =
+    cureOf(state ?? '') ?? {};
+  return new LedgerError(code, `the database failed: ${wordsOf(error)}`, {
+    cause: error,
+    ...known,
+  });
 }
 
 function wordsOf(error: Error): string {

@@ -50,7 +50,9 @@ export async function grantIssuer(ledger: Ledger, role: string): Promise<void> {
 async function grant(ledger: Ledger, role: string, { statements, isGranted }: Grant) {
   const bytes = Buffer.byteLength(role);
   if (bytes === 0 || bytes > nameBytesMax || role.includes('\0')) {
-    throw new LedgerError('usage', `a role's name has 1 to ${nameBytesMax} bytes`);
+    throw new LedgerError('usage', `a role's name has 1 to ${nameBytesMax} bytes`, {
+      cure: 'name another role',
+    });
   }
   await ledger
     .transaction(async (db) => {
@@ -78,7 +80,10 @@ function grantError(error: unknown, role: string): unknown {
   const words = databaseError(error).message;
   if (isForbidden(error)) return forbidden(role, words, error);
   if (isReservedName(error)) {
-    return new LedgerError('usage', `${role} cannot be a role: ${words}`, { cause: error });
+    return new LedgerError('usage', `${role} cannot be a role: ${words}`, {
+      cause: error,
+      cure: 'name another role',
+    });
   }
   return error;
 }

@@ -69,7 +69,13 @@ function packageRoot(): string {
   while (!existsSync(join(folder, 'package.json'))) {
     const parent = dirname(folder);
     if (parent === folder)
-      throw new LedgerError('unexpected', 'the migrations folder is missing from the installation');
+      throw new LedgerError(
+        'unexpected',
+        'the migrations folder is missing from the installation',
+        {
+          cure: 'install wallet-ledger again',
+        },
+      );
     folder = parent;
   }
   return folder;

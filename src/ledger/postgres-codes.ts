@@ -7,11 +7,14 @@ const sqlState = {
   reservedName: '42939',
 } as const;
 
+/** Node's own codes, EPIPE say, can be as long. */
+const sqlStateForm = /^(\d[0-9A-Z]|F0|HV|P0|XX)[0-9A-Z]{3}$/;
+
 /** The SQLSTATE of a failure, looked up through Drizzle's wrapper; undefined when PostgreSQL did not speak. */
-function sqlStateOf(error: unknown): string | undefined {
+export function sqlStateOf(error: unknown): string | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const code = (cause as { code?: unknown }).code;
-    if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return code;
+    if (typeof code === 'string' && sqlStateForm.test(code)) return code;
   }
   return undefined;
 }

@@ -10,7 +10,7 @@ import { systemClock } from '../../kernel/clock.ts';
 import { LedgerError, toError } from '../../kernel/errors.ts';
 import { createRedactor } from '../../kernel/redact.ts';
 import { connectLedger, type Ledger, reachLedger } from '../../ledger/connect-ledger.ts';
-import { type CommandContext, failureLine } from '../command-context.ts';
+import { type CommandContext, failureLine, isDebugging } from '../command-context.ts';
 import { createLogger } from '../logger.ts';
 import { createScreen } from '../screen.ts';
 import { createShutdown } from '../shutdown.ts';
@@ -45,7 +45,7 @@ export async function doctor(options: DoctorCommandOptions): Promise<number> {
     }
   } catch (thrown) {
     const error = toError(thrown);
-    process.stderr.write(redact(`${failureLine(error, false)}\n`));
+    process.stderr.write(redact(`${failureLine(error, isDebugging())}\n`));
     return error instanceof LedgerError ? error.exitCode : 1;
   }
 }
@@ -111,7 +111,9 @@ async function sign(
   isJson: boolean,
 ): Promise<number> {
   if (target === '' || rest.length > 0) {
-    throw new LedgerError('usage', '--sign takes a method and a path: --sign GET /v1/wallet/coin');
+    throw new LedgerError('usage', '--sign takes a method and a path', {
+      cure: 'write for example `wallet-ledger doctor --sign GET /v1/wallet/coin`',
+    });
   }
   const mistaken = problems.filter((problem) => problem.startsWith('WALLET_'));
   if (settings.service === null || mistaken.length > 0) {

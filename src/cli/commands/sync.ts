@@ -27,8 +27,7 @@ export async function sync(context: CommandContext, names: string[]): Promise<nu
 
 function partOf(name: string): PartName {
   if (isPartName(name)) return name;
-  throw new LedgerError(
-    'usage',
-    `there is no part ${name} to sync; the parts are ${Object.keys(syncParts).join(', ')}`,
-  );
+  throw new LedgerError('usage', `there is no part ${name} to sync`, {
+    cure: `name some of ${Object.keys(syncParts).join(', ')}, or none for all`,
+  });
 }

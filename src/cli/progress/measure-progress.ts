@@ -28,6 +28,7 @@ export type ProgressMeter = Required<Observers> & {
 
 type Part = Pick<PartFacts, 'part' | 'done' | 'total' | 'pages'> & {
   startedMs: number;
+  toldMs: number;
   rate: SmoothRate;
   endedMs: number | null;
 };
@@ -59,8 +60,11 @@ export function createProgressMeter(now: () => number): ProgressMeter {
 
   return {
     onProgress(part, done, total, pages) {
-      const known = parts.get(part) ?? begin(part, done, now());
-      parts.set(part, Object.assign(known, { done, total, pages: pages ?? null, endedMs: null }));
+      const nowMs = now();
+      const known = parts.get(part) ?? begin(part, done, nowMs);
+      known.rate.update(nowMs, done);
+      const told = { done, total, pages: pages ?? null, toldMs: nowMs, endedMs: null };
+      parts.set(part, Object.assign(known, told));
     },
     onRun() {
       for (const part of parts.values()) part.endedMs ??= now();
@@ -73,13 +77,14 @@ export function createProgressMeter(now: () => number): ProgressMeter {
       answers += 1;
       answeredMs = now();
       failure = null;
+      answerRate.update(answeredMs, answers);
     },
     onPause(ms) {
       pausedUntilMs = Math.max(pausedUntilMs, now() + ms);
     },
     measure() {
       const nowMs = now();
-      answerRate.update(nowMs, answers);
+      if (nowMs - answeredMs > silenceMs) answerRate.update(nowMs, answers);
       return {
         seconds: (nowMs - startMs) / 1_000,
         parts: [...parts.values()].map((part) => factsOf(part, nowMs, answerRate.perSecond())),
@@ -91,15 +96,17 @@ export function createProgressMeter(now: () => number): ProgressMeter {
 
 function begin(part: string, done: number, nowMs: number): Part {
   const rate = createSmoothRate(nowMs, done);
-  return { part, done, total: null, pages: null, startedMs: nowMs, rate, endedMs: null };
+  const told = { total: null, pages: null, startedMs: nowMs, toldMs: nowMs, endedMs: null };
+  return { part, done, rate, ...told };
 }
 
 function factsOf(
-  { rate, startedMs, endedMs, ...counts }: Part,
+  { rate, startedMs, toldMs, endedMs, ...counts }: Part,
   nowMs: number,
   answersPerSecond: number | null,
 ): PartFacts {
-  rate.update(nowMs, counts.done);
+  // Between two batches nothing is amiss yet.
+  if (nowMs - toldMs > silenceMs) rate.update(nowMs, counts.done);
   const rowsPerSecond = rate.perSecond();
   // Details come in batches, their answers one by one: those tell the pace better.
   const requestsPerSecond = counts.part === 'details' ? answersPerSecond : null;

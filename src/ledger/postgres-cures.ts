@@ -1,0 +1,36 @@
+import type { ErrorCode } from '../kernel/errors.ts';
+
+/** What an operator can do about what PostgreSQL said. */
+export type PostgresCure = { code: ErrorCode; cure: string };
+
+const outdated: PostgresCure = { code: 'unexpected', cure: 'run `wallet-ledger migrate`' };
+
+/** By SQLSTATE, or by the class that it begins with. */
+const cures: Record<string, PostgresCure> = {
+  '28': {
+    code: 'database-unreachable',
+    cure: 'check user and password in DATABASE_URL, and pg_hba.conf of the server',
+  },
+  '3D000': {
+    code: 'database-unreachable',
+    cure: 'create the database, or correct its name in DATABASE_URL',
+  },
+  '42501': {
+    code: 'unexpected',
+    cure: 'run `wallet-ledger migrate` as the owner of the schema ledger, and grant this role its rights',
+  },
+  '3F000': outdated,
+  '42P01': outdated,
+  '42703': outdated,
+  '42883': outdated,
+  '53100': { code: 'database-unreachable', cure: 'make room on the disk of PostgreSQL' },
+  '53300': {
+    code: 'database-unreachable',
+    cure: 'lower DATABASE_POOL_SIZE, or raise max_connections of PostgreSQL',
+  },
+};
+
+/** Undefined where the state says nothing that an operator could act on. */
+export function cureOf(sqlState: string): PostgresCure | undefined {
+  return cures[sqlState] ?? cures[sqlState.slice(0, 2)];
+}

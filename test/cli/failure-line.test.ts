@@ -1,0 +1,56 @@
+import { DrizzleQueryError } from 'drizzle-orm/errors';
+import { describe, expect, test } from 'vitest';
+import { failureLine } from '../../src/cli/command-context.ts';
+import { type ErrorCode, errorTable, LedgerError } from '../../src/kernel/errors.ts';
+import { databaseError } from '../../src/ledger/connect-ledger.ts';
+
+const codes = Object.keys(errorTable) as ErrorCode[];
+
+test.each(codes)('a failure %s ends with what to do, in one line', (code) => {
+  const line = failureLine(new LedgerError(code, 'GET /v1: said\nthis'), false);
+  const [, cure = ''] = /^wallet-ledger: GET \/v1: said this; (.+)$/.exec(line) ?? [];
+  // An instruction: it begins with a verb, and has more than one word.
+  expect(cure).toMatch(/^(run|correct|check|lower|ask|wait|set|install) \S/);
+  expect([1, 2, 3, 4, 5]).toContain(errorTable[code].exitCode);
+});
+
+test('a failure of which nothing is known ends with what to do, too', () => {
+  expect(failureLine(new TypeError('x is not a function'), false)).toBe(
+    `wallet-ledger: x is not a function; ${errorTable.unexpected.cure}`,
+  );
+});
+
+test('the stack is shown where it is wanted, and only there', () => {
+  const error = new LedgerError('unexpected', 'broke', { cause: new Error('inner') });
+  expect(failureLine(error, false)).not.toContain('failure-line.test.ts');
+  const shown = failureLine(error, true);
+  expect(shown.split('\n')[0]).toBe(failureLine(error, false));
+  expect(shown.match(/failure-line\.test\.ts/g)?.length).toBeGreaterThanOrEqual(2);
+});
+
+describe('databaseError', () => {
+  const said = (code: string) => Object.assign(new Error('said so'), { code });
+
+  test.each([
+    ['28P01', 'database-unreachable', 'check user and password in DATABASE_URL'],
+    ['3D000', 'database-unreachable', 'create the database'],
+    ['42501', 'unexpected', 'run `wallet-ledger migrate` as the owner'],
+    ['42P01', 'unexpected', 'run `wallet-ledger migrate`'],
+    ['53100', 'database-unreachable', 'make room on the disk'],
+    ['53300', 'database-unreachable', 'lower DATABASE_POOL_SIZE'],
+    ['57P01', 'database-unreachable', 'check DATABASE_URL'],
+    ['22012', 'unexpected', 'run it with LOG_LEVEL=debug'],
+    ['EPIPE', 'database-unreachable', 'check DATABASE_URL'],
+  ])('%s is %s: %s', (code, expected, cure) => {
+    for (const error of [said(code), new DrizzleQueryError('hidden', ['hidden'], said(code))]) {
+      const known = databaseError(error);
+      expect(known).toMatchObject({ code: expected, message: 'the database failed: said so' });
+      expect((known as LedgerError).cure).toContain(cure);
+    }
+  });
+
+  test('what the database has no part in stays as it is', () => {
+    const error = Object.assign(new Error('not permitted'), { code: 'EPERM' });
+    expect(databaseError(error)).toBe(error);
+  });
+});

@@ -1,0 +1,156 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createProgress } from '../../src/cli/progress/create-progress.ts';
+import { createProgressMeter } from '../../src/cli/progress/measure-progress.ts';
+import { durationWords, partWords } from '../../src/cli/progress/progress-words.ts';
+import { createScreen, type Screen } from '../../src/cli/screen.ts';
+import { emptyReport } from '../../src/sync/sync-tools.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function fakeScreen(isTTY: boolean) {
+  const written: { atMs: number; text: string }[] = [];
+  const stream = {
+    isTTY,
+    columns: 100,
+    write: (text: string) => written.push({ atMs: performance.now(), text }) > 0,
+    on: () => undefined,
+  };
+  const screen: Screen = createScreen(stream as unknown as NodeJS.WriteStream);
+  return { screen, written, text: () => written.map(({ text }) => text).join('') };
+}
+
+const answer = { endpoint: '/v1/transaction/info', outcome: 'success', seconds: 0.1 };
+
+describe('lines', () => {
+  test('come at least every 10 s, also while nothing arrives, and say so', async () => {
+    const { screen, written } = fakeScreen(false);
+    const startMs = performance.now();
+    const progress = createProgress(screen);
+    await vi.advanceTimersByTimeAsync(21_000);
+    progress.onProgress('deposit', 1_000, 5_000, 10);
+    await vi.advanceTimersByTimeAsync(40_000);
+    progress.stop();
+    const times = written.map(({ atMs }) => atMs - startMs);
+    for (const [index, atMs] of times.entries())
+      expect(atMs - (times[index - 1] ?? 0)).toBeLessThanOrEqual(10_000);
+    expect(times.at(-1)).toBe(61_000);
+    expect(written[0]?.text).toBe('progress after 5 s: nothing from the service for 5 s\n');
+    expect(written.at(-2)?.text).toMatch(/^progress after 1 min 0 s: deposit: 1,000 of 5,000 rows/);
+    expect(written.at(-2)?.text).toContain('nothing from the service for 60 s');
+  });
+
+  test('tell pages, rows of the total, the pace and the time left', async () => {
+    const { screen, written } = fakeScreen(false);
+    const progress = createProgress(screen);
+    for (let second = 1; second <= 10; second += 1) {
+      await vi.advanceTimersByTimeAsync(1_000);
+      progress.observers.onAttempt(answer);
+      progress.onProgress('deposit', second * 300, 12_000, second * 3);
+    }
+    expect(written.at(-1)?.text).toBe(
+      'progress after 10 s: deposit: 2,700 of 12,000 rows · 27 pages · 300 rows/s · 31 s left\n',
+    );
+    progress.stop();
+  });
+
+  test('a pause that the service asked for is told with its end', async () => {
+    const { screen, written } = fakeScreen(false);
+    const progress = createProgress(screen);
+    progress.observers.onAttempt({ ...answer, outcome: 'rate-limited' });
+    progress.observers.onPause(30_000);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(written.at(-1)?.text).toContain('paused: the service asked to wait (429), 20 s to go');
+    await vi.advanceTimersByTimeAsync(25_000);
+    expect(written.at(-1)?.text).toContain('for 35 s (last failure: rate-limited), trying again');
+    progress.stop();
+  });
+
+  test('what is through is told no more, until all is', async () => {
+    const { screen, written } = fakeScreen(false);
+    const progress = createProgress(screen);
+    await vi.advanceTimersByTimeAsync(1_000);
+    progress.onProgress('deposit', 100, 100, 1);
+    progress.observers.onRun('transactions', emptyReport());
+    progress.onProgress('details', 32, 100);
+    await vi.advanceTimersByTimeAsync(4_000);
+    expect(written.at(-1)?.text).toContain('details: 32 of 100 rows');
+    expect(written.at(-1)?.text).not.toContain('deposit');
+    progress.observers.onRun('details', emptyReport());
+    progress.stop();
+    progress.stop();
+    expect(written).toHaveLength(2);
+    expect(written.at(-1)?.text).toContain('deposit: 100 of 100 rows · 1 page · in 0 s; details:');
+  });
+});
+
+describe('bars', () => {
+  test('there is one for each part, and log lines go above them', async () => {
+    const { screen, text } = fakeScreen(true);
+    const progress = createProgress(screen);
+    progress.onProgress('deposit', 2_500, 5_000, 25);
+    progress.onProgress('details', 10, 100);
+    screen.log.write('WARN a line of the log\n');
+    expect(text()).not.toContain('WARN');
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(text()).toMatch(/deposit +█+░+ 2,500 of 5,000 rows · 25 pages/);
+    expect(text()).toMatch(/details +█+░+ 10 of 100 rows/);
+    expect(text()).toContain('WARN a line of the log\n');
+    screen.log.write('the last line\n');
+    progress.stop();
+    expect(text()).toContain('the last line\n');
+    screen.log.write('after the bars\n');
+    expect(text().endsWith('after the bars\n')).toBe(true);
+  });
+});
+
+describe('the pace', () => {
+  test('of details is that of the answers, which come one by one while rows come in batches', () => {
+    let nowMs = 0;
+    const meter = createProgressMeter(() => nowMs);
+    for (let second = 1; second <= 60; second += 1) {
+      nowMs = second * 1_000;
+      for (let request = 0; request < 10; request += 1) meter.onAttempt(answer);
+      if (second % 6 === 0) meter.onProgress('details', second * 10, 1_200);
+      meter.measure();
+    }
+    const [details] = meter.measure().parts;
+    expect(details?.requestsPerSecond).toBeCloseTo(10, 0);
+    expect(details?.secondsLeft).toBeCloseTo(60, 0);
+    expect(details && partWords(details)).toBe(
+      '600 of 1,200 rows · 10 requests/s · 1 min 0 s left',
+    );
+  });
+
+  test('is smoothed: batches do not make the time left jump, and a standstill makes it unknown', () => {
+    let nowMs = 0;
+    const meter = createProgressMeter(() => nowMs);
+    const left: number[] = [];
+    for (let second = 1; second <= 60; second += 1) {
+      nowMs = second * 1_000;
+      // 1,000 rows every 4 s.
+      if (second % 4 === 0) meter.onProgress('deposit', second * 250, 100_000, second);
+      const seconds = meter.measure().parts[0]?.secondsLeft ?? null;
+      if (second > 30 && seconds !== null) left.push(seconds);
+    }
+    expect(Math.min(...left)).toBeGreaterThan(260);
+    expect(Math.max(...left)).toBeLessThan(480);
+    nowMs += 600_000;
+    expect(meter.measure().parts[0]).toMatchObject({ rowsPerSecond: 0, secondsLeft: null });
+  });
+});
+
+test.each([
+  [0.4, '0 s'],
+  [45, '45 s'],
+  [59.7, '1 min 0 s'],
+  [468, '7 min 48 s'],
+  [7_500, '2 h 5 min'],
+  [273_600, '3 days 4 h'],
+])('%s seconds are %s', (seconds, words) => {
+  expect(durationWords(seconds)).toBe(words);
+});

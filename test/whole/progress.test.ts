@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { startProgram } from '../support/run-cli.ts';
+import { withService } from './with-service.ts';
+
+test('a service that lets wait gets a progress line within 11 s, which says so', async () => {
+  const { env } = await withService({ transactions: 100, latencyMs: 60_000 });
+  const startedMs = performance.now();
+  const program = startProgram(['backfill'], { ...env, WALLET_TIMEOUT: '90s' });
+  expect(await program.line('nothing from the service for')).toMatch(/^progress after \d+ s: /);
+  expect(performance.now() - startedMs).toBeLessThan(11_000);
+  program.process.kill('SIGKILL');
+});
+
+test('within a request budget it tells pages, rows, pace and time left', async () => {
+  const { env } = await withService({ transactions: 4_000 });
+  const program = startProgram(['backfill'], { ...env, WALLET_MAX_RPS: '3' });
+  const line = await program.line('rows/s');
+  expect(line).toMatch(/deposit: [\d,]+ of [\d,]+ rows · \d+ pages · [\d,.]+ rows\/s · .+ left/);
+  program.process.kill('SIGKILL');
+});
