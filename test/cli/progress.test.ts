@@ -16,7 +16,7 @@ function fakeScreen(isTTY: boolean) {
   const written: { atMs: number; text: string }[] = [];
   const stream = {
     isTTY,
-    columns: 100,
+    columns: 110,
     write: (text: string) => written.push({ atMs: performance.now(), text }) > 0,
     on: () => undefined,
   };

@@ -85,7 +85,14 @@ test('status --json is one document in the shape that users rely on', async () =
   });
   expect(status.streams[0].serviceTotal).toBe(status.streams[0].ledgerCount);
   expect(status.transactions.total).toBe(status.streams[0].ledgerCount);
-  expect((await runProgram(['status'], env)).stdout).toContain('deposit');
+  const [plain, coloured, uncoloured] = await Promise.all([
+    runProgram(['status'], env),
+    runProgram(['status'], { ...env, FORCE_COLOR: '1' }),
+    runProgram(['status'], { ...env, FORCE_COLOR: '0' }),
+  ]);
+  expect(plain.stdout).toContain('✓ deposit');
+  expect(plain.stdout + uncoloured.stdout).not.toContain('\u001b');
+  expect(coloured.stdout).toContain('\u001b[');
 });
 
 test('the sandbox prints the settings that reach it', async () => {

@@ -67,7 +67,7 @@ test('a taken port is named, with 2 and the way to another', async () => {
 test('a database that is not there, or lets nobody in, ends with 5 and what to look at', async () => {
   const { env } = await withService({ transactions: 10 });
   const other = (change: (url: URL) => void): Record<string, string> => {
-    const url = new URL(env['DATABASE_URL'] ?? '');
+    const url = new URL(String(env['DATABASE_URL']));
     change(url);
     return { ...env, ...quiet, DATABASE_URL: url.href };
   };

@@ -30,7 +30,12 @@ test('a pool is listed, filled, taken from and joined by what the service listed
   expect(other.stdout).not.toBe(first.stdout);
 
   // The threshold is not crossed: filled all the same, and the chain without a word too.
-  expect(await run('refill')).toMatchObject({ code: 0 });
+  const refilled = await run('refill', '--json');
+  expect(refilled.code).toBe(0);
+  expect(JSON.parse(refilled.stdout).pools).toMatchObject([
+    { slip44: 60, available: 20, target: 20 },
+    { slip44: 195, available: 4, target: 4 },
+  ]);
   expect(sandbox.world.generated(60)).toBe(22);
   const foreign = await query(
     `select from ledger.addresses where slip44 = 60 and status = 'foreign'`,

@@ -22,9 +22,17 @@ test('rejects are listed with their reasons, and tried again', async () => {
   expect(rejects[0].payload).toContain('NaN');
   const again = await runProgram(['rejects', 'retry'], env);
   expect([again.code, again.stdout]).toEqual([3, expect.stringContaining('still open')]);
+  const document = await runProgram(['rejects', 'retry', '--json'], env);
+  expect(document.code).toBe(3);
+  expect(JSON.parse(document.stdout)).toMatchObject({
+    resolved: [],
+    open: [{ orderNo: 'odd-amount' }],
+  });
   // As if this version read more than the one that rejected the row.
   await query(`update ledger.rejects set payload = replace(payload, 'NaN', '1.50')`);
-  const settled = await runProgram(['rejects', 'retry', String(rejects[0].id), '999999'], env);
+  const ids = [String(rejects[0].id), '999999'];
+  const settled = await runProgram(['rejects', 'retry', '--json', ...ids], env);
+  expect(JSON.parse(settled.stdout)).toEqual({ resolved: [rejects[0].id], open: [] });
   expect(settled.stderr).toContain('999999');
   expect((await runProgram(['rejects', 'retry', 'first'], env)).code).toBe(2);
   await runProgram(['rejects', 'retry'], env);

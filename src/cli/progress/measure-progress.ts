@@ -18,7 +18,7 @@ export type PartFacts = {
 };
 
 /** `waiting`: why nothing comes in, null while something does. */
-export type ProgressFacts = { seconds: number; parts: PartFacts[]; waiting: string | null };
+type ProgressFacts = { seconds: number; parts: PartFacts[]; waiting: string | null };
 
 /** Follows a pass by what it tells; `measure` says where everything stands now, and is called every few seconds. */
 export type ProgressMeter = Required<Observers> & {

@@ -5,20 +5,24 @@ import { durationWords, partWords } from './progress-words.ts';
 
 const drawEveryMs = 250;
 const nameWidth = 13;
-/** What stands beside a bar; the rest of the line is the bar's. */
-const wordsWidth = 62;
+/** What stands beside a bar, with and without the pages; the rest of the line is the bar's. */
+const wordsWidth = { withPages: 80, withoutPages: 58 } as const;
+const barMin = 6;
+const barMax = 30;
 
 /** A line that tells what is waited for, and a bar per part, redrawn in place below the log. Returns what ends it. */
 export function showBars(
   { stream, drawBelowLog }: Screen,
   meter: Pick<ProgressMeter, 'measure'>,
 ): () => void {
-  const spare = (stream.columns ?? 80) - nameWidth - wordsWidth;
+  const spare = (stream.columns ?? 80) - nameWidth - 4;
+  const hasPages = spare - wordsWidth.withPages >= barMin;
+  const barsize = spare - (hasPages ? wordsWidth.withPages : wordsWidth.withoutPages);
   const multi = new MultiBar(
     {
       format: ' {part} {bar} {words}',
       stream,
-      barsize: Math.min(30, Math.max(6, spare)),
+      barsize: Math.min(barMax, Math.max(barMin, barsize)),
       hideCursor: true,
       // Log lines are wrapped by the terminal, the bars cut; what a log line pushes down is drawn again.
       linewrap: true,
@@ -34,7 +38,8 @@ export function showBars(
     head.update(0, { words: waiting === null ? after : `${after} · ${waiting}` });
     for (const facts of parts) {
       const { part, done, total } = facts;
-      const payload = { part: part.padEnd(nameWidth), words: partWords(facts) };
+      const shown = hasPages ? facts : { ...facts, pages: null };
+      const payload = { part: part.padEnd(nameWidth), words: partWords(shown) };
       const all = Math.max(total ?? done, done);
       const bar = bars.get(part) ?? multi.create(all, done, payload);
       bars.set(part, bar);
