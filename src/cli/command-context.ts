@@ -11,6 +11,7 @@ import { describeError } from './describe-error.ts';
 import { createLogger } from './logger.ts';
 import { createScreen, type Screen } from './screen.ts';
 import { createShutdown, type Shutdown } from './shutdown.ts';
+import { startTracing } from './start-tracing.ts';
 
 /** What every command runs with. */
 export type CommandContext = {
@@ -19,6 +20,8 @@ export type CommandContext = {
   log: Log;
   screen: Screen;
   shutdown: Shutdown;
+  /** Whether traces are sent. */
+  isTraced: boolean;
 };
 
 /**
@@ -38,7 +41,8 @@ export async function runCommand(
   for (const warning of settings.warnings) log.warn({}, warning);
   const shutdown = createShutdown({ log, host: process });
   try {
-    return await work({ env, settings, log, screen, shutdown });
+    const { isTraced } = await startTracing(env, { log, shutdown });
+    return await work({ env, settings, log, screen, shutdown, isTraced });
   } catch (thrown) {
     const error = toError(databaseError(toError(thrown)));
     process.stderr.write(redact(`${failureLine(error, level === 'debug')}\n`));

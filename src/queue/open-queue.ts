@@ -1,4 +1,4 @@
-import { type IQueueBackend, Queue } from 'bullmq';
+import { type IQueueBackend, Queue, type Telemetry } from 'bullmq';
 import { withDeadline } from './deadline.ts';
 import type { FaultLog } from './fault-log.ts';
 import type { QueueBackend } from './queue-backend.ts';
@@ -10,10 +10,14 @@ const eventsMax = 1_000;
 export type JobQueue = Queue<unknown, void, string, unknown, void, string, IQueueBackend>;
 
 /** BullMQ's queue on a connected backend. Closing the backend closes it. */
-export async function openQueue(backend: QueueBackend, onFault: FaultLog): Promise<JobQueue> {
+export async function openQueue(
+  backend: QueueBackend,
+  onFault: FaultLog,
+  telemetry?: Telemetry,
+): Promise<JobQueue> {
   const queue: JobQueue = new Queue(
     backend.queueName,
-    { connection: {}, streams: { events: { maxLen: eventsMax } } },
+    { connection: {}, streams: { events: { maxLen: eventsMax } }, ...(telemetry && { telemetry }) },
     backend.createBackend,
   );
   queue.on('error', (error) => onFault('queue', error));

@@ -1,4 +1,4 @@
-import { type IQueueBackend, Worker } from 'bullmq';
+import { type IQueueBackend, type Telemetry, Worker } from 'bullmq';
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import { settlesWithin, withDeadline } from './deadline.ts';
 import type { FaultLog } from './fault-log.ts';
@@ -26,8 +26,9 @@ export async function openWorker(tools: {
   runner: JobRunner;
   jobsCount: number;
   onFault: FaultLog;
+  telemetry?: Telemetry | undefined;
 }): Promise<RunningWorker> {
-  const { backend, runner, onFault } = tools;
+  const { backend, runner, onFault, telemetry } = tools;
   const concurrency = Math.max(concurrencyMin, runsPerJobMax * tools.jobsCount);
   // The monotonic clock: a machine's time that is set right must not look like silence.
   const pulse = { at: performance.now() };
@@ -45,6 +46,7 @@ export async function openWorker(tools: {
       maxStalledCount: 1,
       drainDelay: 5,
       runRetryDelay: 5_000,
+      ...(telemetry && { telemetry }),
     },
     (...args) => watchFetches(backend.createBackend(...args), pulse, closing.signal),
   );

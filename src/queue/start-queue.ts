@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Telemetry } from 'bullmq';
 import type { Clock } from '../kernel/clock.ts';
 import { LedgerError, toError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
@@ -10,6 +11,7 @@ import { type JobQueue, openQueue } from './open-queue.ts';
 import { openWorker } from './open-worker.ts';
 import { connectQueueBackend, type QueueAddress, type QueueBackend } from './queue-backend.ts';
 import { countJobs, type QueueSnapshot } from './queue-snapshot.ts';
+import { loadQueueTelemetry } from './queue-telemetry.ts';
 import { createJobRunner } from './run-jobs.ts';
 import { startWatchdog } from './watchdog.ts';
 
@@ -27,6 +29,8 @@ export type QueueOptions = {
   jobs: RepeatableJob[];
   log: Log;
   clock: Clock;
+  /** Whether the queue's steps are traced. */
+  isTraced?: boolean;
   /** Told of each failed run, with the error as it was thrown. */
   onJobError?: (jobName: string, error: Error) => void;
   /** How often schedules and worker are checked; 15 s. */
@@ -50,8 +54,10 @@ export async function startQueue(options: QueueOptions): Promise<RunningQueue> {
   const onFault = createFaultLog(log, clock);
   const jobs = options.jobs.filter(isScheduled);
   const runner = createJobRunner({ jobs, log, clock, onJobError: options.onJobError ?? ignore });
-  const { backend, queue } = await connectWithRetries(options, onFault);
-  const startWorker = () => openWorker({ backend, runner, jobsCount: jobs.length, onFault });
+  const telemetry = options.isTraced ? await loadQueueTelemetry() : undefined;
+  const { backend, queue } = await connectWithRetries(options, onFault, telemetry);
+  const startWorker = () =>
+    openWorker({ backend, runner, jobsCount: jobs.length, onFault, telemetry });
   const checkSchedules = () => keepSchedules({ queue, backend, jobs, log, onFault, clock });
 
   await checkSchedules().catch((error) => onFault('watchdog', toError(error)));
@@ -111,11 +117,12 @@ function ignore(): void {}
 async function connectWithRetries(
   { backend: address, prefix }: QueueOptions,
   onFault: FaultLog,
+  telemetry: Telemetry | undefined,
 ): Promise<{ backend: QueueBackend; queue: JobQueue }> {
   for (let attempt = 1; ; attempt += 1) {
     const backend = await connectQueueBackend(address, prefix, onFault);
     try {
-      return { backend, queue: await openQueue(backend, onFault) };
+      return { backend, queue: await openQueue(backend, onFault, telemetry) };
     } catch (error) {
       await settlesWithin(backend.close(), disconnectMs);
       if (attempt >= attemptsMax) throw unreachable(address.kind, error);

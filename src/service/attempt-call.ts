@@ -1,6 +1,8 @@
+import { type Span, SpanKind, type SpanOptions, SpanStatusCode } from '@opentelemetry/api';
 import type { Clock } from '../kernel/clock.ts';
 import { LedgerError } from '../kernel/errors.ts';
-import type { TicketSource } from '../kernel/ticket.ts';
+import { inSpan } from '../kernel/in-span.ts';
+import type { Ticket, TicketSource } from '../kernel/ticket.ts';
 import { buildRequest, type RequestParts } from './build-request.ts';
 import { type Failure, isJudgedByBody, judgeAnswer } from './judge-answer.ts';
 import { createRequestSlots } from './request-slots.ts';
@@ -32,8 +34,16 @@ export type AttemptOptions = {
 type Outcome<T> = { value: T } | { failure: Failure };
 
 export type Attempter = {
-  /** Rejects only with what is no verdict on the service: the signal's reason, or the tickets' error. */
-  attempt<T>(call: Call<T>, signal?: AbortSignal, onSent?: () => void): Promise<Outcome<T>>;
+  /**
+   * `attempt` counts the call's attempts, from 1; `onSent` is told when it has its ticket. Rejects only with what is
+   * no verdict on the service: the signal's reason, or the tickets' error.
+   */
+  attempt<T>(
+    call: Call<T>,
+    attempt: number,
+    signal?: AbortSignal,
+    onSent?: () => void,
+  ): Promise<Outcome<T>>;
   /** Attempts sent so far. */
   requests(): number;
 };
@@ -46,6 +56,7 @@ export function createAttempter(options: AttemptOptions): Attempter {
 
   async function attemptInSlot<T>(
     call: Call<T>,
+    attempt: number,
     signal?: AbortSignal,
     onSent?: () => void,
   ): Promise<Outcome<T>> {
@@ -53,10 +64,21 @@ export function createAttempter(options: AttemptOptions): Attempter {
     signal?.throwIfAborted();
     requests += 1;
     onSent?.();
+    return await inSpan(`${call.method} ${call.path}`, spanOptions(call, attempt), (span) =>
+      attemptInSpan(call, ticket, span, signal),
+    );
+  }
+
+  async function attemptInSpan<T>(
+    call: Call<T>,
+    ticket: Ticket,
+    span: Span,
+    signal?: AbortSignal,
+  ): Promise<Outcome<T>> {
     const startedAt = clock();
     let label = 'interrupted';
     try {
-      const judgement = await judgedAnswer(call, ticket.nonce, signal);
+      const judgement = await judgedAnswer(call, ticket.nonce, span, signal);
       const outcome =
         'data' in judgement ? decodeData(call, judgement.data, ticket.observation) : judgement;
       label = 'failure' in outcome ? outcome.failure.code.replace('service-', '') : 'success';
@@ -64,13 +86,16 @@ export function createAttempter(options: AttemptOptions): Attempter {
     } finally {
       const seconds = Math.max(0, clock() - startedAt) / 1000;
       options.onAttempt?.({ endpoint: call.path, outcome: label, seconds });
+      span.setAttribute('wallet_ledger.outcome', label);
+      if (label !== 'success') span.setStatus({ code: SpanStatusCode.ERROR });
     }
   }
 
-  async function judgedAnswer(call: RequestParts, nonce: string, signal?: AbortSignal) {
+  async function judgedAnswer(call: RequestParts, nonce: string, span: Span, signal?: AbortSignal) {
     try {
       return await withDeadline(timeoutMs, signal, async (deadline) => {
         const answer = await sendRequest(buildRequest(baseUrl, call, nonce), signer, deadline);
+        span.setAttribute('http.response.status_code', answer.status);
         if (isJudgedByBody(answer.status)) await signer.verifyResponse?.(answer);
         return judgeAnswer(answer, call.method, clock());
       });
@@ -81,8 +106,21 @@ export function createAttempter(options: AttemptOptions): Attempter {
   }
 
   return {
-    attempt: (call, signal, onSent) => slots.run(() => attemptInSlot(call, signal, onSent), signal),
+    attempt: (call, attempt, signal, onSent) =>
+      slots.run(() => attemptInSlot(call, attempt, signal, onSent), signal),
     requests: () => requests,
+  };
+}
+
+/** The path of the endpoint and no more: parameters, headers and body are nobody else's business. */
+function spanOptions({ method, path }: RequestParts, attempt: number): SpanOptions {
+  return {
+    kind: SpanKind.CLIENT,
+    attributes: {
+      'http.request.method': method,
+      'url.template': path,
+      'wallet_ledger.attempt': attempt,
+    },
   };
 }
 

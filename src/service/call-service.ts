@@ -35,7 +35,7 @@ export function createCaller(options: CallerOptions): Caller {
   ): Promise<T> {
     const endpoint = `${call.method} ${call.path}`;
     for (let attempt = 1, unsettled = 0; ; attempt += 1) {
-      const outcome = await attemptCall(call, signal, onSent);
+      const outcome = await attemptCall(call, attempt, signal, onSent);
       if ('value' in outcome) return outcome.value;
       const { failure } = outcome;
       unsettled += Number(failure.code === 'service-unsettled');

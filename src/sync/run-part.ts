@@ -1,4 +1,5 @@
 import { LedgerError, toError } from '../kernel/errors.ts';
+import { inSpan } from '../kernel/in-span.ts';
 import { databaseError } from '../ledger/connect-ledger.ts';
 import { recordRun, type SyncRun } from '../ledger/sync-run-store.ts';
 import type { PassReport, SyncTools } from './sync-tools.ts';
@@ -27,7 +28,7 @@ export async function runPart(
       error,
     });
   try {
-    const report = await work({ ...tools, client });
+    const report = await tracedWork(part, { ...tools, client }, work);
     if (client.requests() > 0)
       await record(report.isComplete ? 'done' : 'incomplete', report, null);
     tools.onRun?.(part, report);
@@ -40,4 +41,22 @@ export async function runPart(
     );
     throw error;
   }
+}
+
+function tracedWork(
+  part: string,
+  tools: SyncTools,
+  work: (tools: SyncTools) => Promise<PassReport>,
+): Promise<PassReport> {
+  return inSpan(`part ${part}`, {}, async (span) => {
+    const report = await work(tools);
+    span.setAttributes({
+      'wallet_ledger.requests': tools.client.requests(),
+      'wallet_ledger.rows': report.rowsSeen,
+      'wallet_ledger.inserted': report.rowsInserted,
+      'wallet_ledger.updated': report.rowsUpdated,
+      'wallet_ledger.is_complete': report.isComplete,
+    });
+    return report;
+  });
 }

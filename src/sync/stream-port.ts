@@ -1,4 +1,5 @@
 import { LedgerError } from '../kernel/errors.ts';
+import { inSpan } from '../kernel/in-span.ts';
 import type { Reject } from '../kernel/wallet-records.ts';
 import type { LedgerDb } from '../ledger/connect-ledger.ts';
 import { isDataError } from '../ledger/postgres-codes.ts';
@@ -86,13 +87,14 @@ export function openStreamPort<T>(
     async store(facts, current) {
       signal.throwIfAborted();
       const rows = rowsOf<T>(facts);
-      const stored = await storeBatch(
-        tools,
-        stream,
-        rows,
-        rejectsOf<T>(facts),
-        checkpointOf(current),
-      );
+      const save = checkpointOf(current);
+      const attributes = { 'wallet_ledger.stream': stream.name, 'wallet_ledger.rows': rows.length };
+      const stored = await inSpan('store batch', { attributes }, async (span) => {
+        const counts = await storeBatch(tools, stream, rows, rejectsOf<T>(facts), save);
+        span.setAttribute('wallet_ledger.inserted', counts.inserted);
+        span.setAttribute('wallet_ledger.updated', counts.updated);
+        return counts;
+      });
       storedAt = performance.now();
       report.rowsSeen += rows.length;
       report.rowsInserted += stored.inserted;

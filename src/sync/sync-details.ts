@@ -1,5 +1,6 @@
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import { LedgerError } from '../kernel/errors.ts';
+import { inSpan } from '../kernel/in-span.ts';
 import type { Reject } from '../kernel/wallet-records.ts';
 import { storeRejects } from '../ledger/reject-store.ts';
 import {
@@ -148,14 +149,20 @@ async function storeFetched(
   const rows = details.flatMap((one) => one.rows);
   const stored = new Set(rows.map((row) => row.orderNo));
   const putOff = fetched.map(({ orderNo }) => orderNo).filter((orderNo) => !stored.has(orderNo));
-  await tools.ledger.transaction(async (db) => {
-    report.rowsUpdated += await storeTransactionDetails(db, rows);
-    await postponeDetails(db, putOff);
-    await storeRejects(
-      db,
-      details.flatMap((one) => one.rejects),
-    );
+  const rejects = details.flatMap((one) => one.rejects);
+  const attributes = { 'wallet_ledger.stream': 'details', 'wallet_ledger.rows': rows.length };
+  const updated = await inSpan('store batch', { attributes }, async (span) => {
+    const written = await tools.ledger.transaction(async (db) => {
+      const count = await storeTransactionDetails(db, rows);
+      await postponeDetails(db, putOff);
+      await storeRejects(db, rejects);
+      return count;
+    });
+    span.setAttribute('wallet_ledger.updated', written);
+    return written;
   });
+  // Added here: the other lane adds to the report while this one waits.
+  report.rowsUpdated += updated;
   report.rowsSeen += rows.length;
   for (const one of fetched) {
     if (one.kind === 'failed')

@@ -35,7 +35,7 @@ export async function doctor(options: DoctorCommandOptions): Promise<number> {
     const screen = createScreen(process.stderr);
     const log = createLogger({ ...settings.log, redact, stream: screen.log });
     const shutdown = createShutdown({ log, host: process });
-    const context = { env, settings, log, screen, shutdown };
+    const context = { env, settings, log, screen, shutdown, isTraced: false };
     try {
       return options.sign
         ? await sign(context, problems, options.sign, options.json === true)

@@ -55,6 +55,7 @@ export async function startDaemon(
     jobs: repeatableJobs(context, opened.tools),
     log,
     clock: systemClock,
+    isTraced: context.isTraced,
   });
   queue = running;
   shutdown.add('queue', () => running.close(queueCloseMs));

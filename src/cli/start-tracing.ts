@@ -1,0 +1,61 @@
+import type { NodeTracerConfig } from '@opentelemetry/sdk-trace-node';
+import type { Environment } from '../config/read-setting-texts.ts';
+import { readTracing, type Tracing } from '../config/read-tracing.ts';
+import type { Log } from '../kernel/log.ts';
+import type { Shutdown } from './shutdown.ts';
+
+/** Of the time that a stop may take, what the last spans get. */
+const flushMs = 3_000;
+
+/** Sends traces where the variables of OpenTelemetry ask for them, until the shutdown; loads nothing otherwise. */
+export async function startTracing(
+  env: Environment,
+  { log, shutdown }: { log: Log; shutdown: Shutdown },
+): Promise<{ isTraced: boolean }> {
+  const tracing = readTracing(env);
+  if (!tracing) return { isTraced: false };
+  const [{ diag, DiagLogLevel }, { OTLPTraceExporter }, sdk] = await Promise.all([
+    import('@opentelemetry/api'),
+    import('@opentelemetry/exporter-trace-otlp-http'),
+    import('@opentelemetry/sdk-trace-node'),
+  ]);
+  diag.setLogger(complaints(log), DiagLogLevel.WARN);
+  const provider = new sdk.NodeTracerProvider({
+    resource: resourceOf(tracing),
+    spanProcessors: [new sdk.BatchSpanProcessor(new OTLPTraceExporter())],
+    // Events of the queue's spans quote error messages, which may quote the service.
+    spanLimits: { eventCountLimit: 0 },
+  });
+  provider.register();
+  shutdown.add('traces', async () => {
+    const waiting = AbortSignal.timeout(flushMs);
+    const overdue = new Promise<void>((resolve) => {
+      waiting.addEventListener('abort', () => resolve(), { once: true });
+    });
+    await Promise.race([provider.shutdown(), overdue]);
+  });
+  return { isTraced: true };
+}
+
+/** One warning, not one per batch that a collector misses. */
+function complaints(log: Log) {
+  let isTold = false;
+  const tell = (message: string) => {
+    log[isTold ? 'debug' : 'warn']({ reason: message.slice(0, 200) }, 'traces cannot be sent');
+    isTold = true;
+  };
+  const silent = () => undefined;
+  return { error: tell, warn: tell, info: silent, debug: silent, verbose: silent };
+}
+
+type Resource = NonNullable<NodeTracerConfig['resource']>;
+
+/** The SDK has no function that makes one; what detectors would find out is nobody's business. */
+function resourceOf({ resource: attributes }: Tracing): Resource {
+  const resource: Resource = {
+    attributes,
+    merge: () => resource,
+    getRawAttributes: () => Object.entries(attributes),
+  };
+  return resource;
+}
