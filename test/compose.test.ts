@@ -1,10 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { parseSettings } from '../src/config/parse-settings.ts';
 import { settingsTable } from '../src/config/settings-table.ts';
 import { isLoopbackHost } from '../src/config/url-parsers.ts';
 import { createCredentials, type SignerName } from '../src/sandbox/signing-recipes.ts';
+import { openHttp } from './http/with-http.ts';
 import { usualImages } from './support/container-images.ts';
 
 type Service = {
@@ -13,12 +15,27 @@ type Service = {
   environment?: Record<string, string>;
   ports?: string[];
   network_mode?: string;
+  networks?: { default: { aliases: string[] } };
+  volumes?: string[];
+  configs?: { source: string; target: string }[];
+  profiles?: string[];
+  healthcheck?: { test: string[] };
+  read_only?: boolean;
+  user?: string;
+  cap_drop?: string[];
+  security_opt?: string[];
+  stop_grace_period?: string;
 };
 
 const text = readFileSync(new URL('../docker-compose.yml', import.meta.url), 'utf8');
 // As docker compose does where the environment sets none of the variables.
 const withDefaults = text.replace(/\$\{\w+:-([^}]*)\}/g, '$1');
-const { services } = parse(withDefaults, { merge: true }) as { services: Record<string, Service> };
+type Compose = {
+  services: Record<string, Service>;
+  configs: Record<string, { content: string }>;
+  volumes: Record<string, null>;
+};
+const { services, configs, volumes } = parse(withDefaults, { merge: true }) as Compose;
 
 function service(name: string): Service {
   const found = services[name];
@@ -85,5 +102,103 @@ describe('docker-compose.yml', () => {
     expect({ postgres: service('postgres').image, redis: service('redis').image }).toEqual(
       usualImages,
     );
+  });
+
+  it('runs every container without root, without rights, and on a file system of stone', () => {
+    for (const [name, one] of Object.entries(services)) {
+      const { read_only, user, cap_drop, security_opt } = one;
+      expect([name, read_only, cap_drop, security_opt]).toEqual([
+        name,
+        true,
+        ['ALL'],
+        ['no-new-privileges:true'],
+      ]);
+      expect([name, user]).toEqual([name, expect.not.stringMatching(/^(0|root)$/)]);
+    }
+  });
+
+  it('asks every container for its health, and gives the daemon longer than it takes to stop', () => {
+    for (const [name, { healthcheck }] of Object.entries(services))
+      expect([name, healthcheck?.test[0]]).toEqual([name, 'CMD']);
+    expect(daemon.stop_grace_period).toBe('35s');
+  });
+
+  it('pins every image of others', () => {
+    const images = Object.values(services).map(({ image }) => image);
+    const loose = images.filter((image) => image !== 'wallet-ledger' && !/:v?\d/.test(image));
+    expect(loose).toEqual([]);
+  });
+
+  it('mounts files that exist, and volumes that are declared', () => {
+    const sources = Object.values(services).flatMap(({ volumes: mounts = [] }) =>
+      mounts.map((mount) => mount.split(':')[0] ?? ''),
+    );
+    const files = sources.filter((source) => source.startsWith('.'));
+    expect(files).not.toEqual([]);
+    expect(files.filter((file) => !existsSync(resolve(file)))).toEqual([]);
+    const named = sources.filter((source) => !source.startsWith('.'));
+    expect(new Set(named)).toEqual(new Set(Object.keys(volumes)));
+  });
+
+  it('starts Prometheus and Grafana only where they are asked for', () => {
+    const optional = Object.keys(services).filter((name) => services[name]?.profiles);
+    expect(optional).toEqual(['prometheus', 'grafana']);
+  });
+
+  it('lets Prometheus in, at an address that leads to the daemon', () => {
+    const config = parse(readFileSync('ops/prometheus.yml', 'utf8')) as {
+      rule_files: string[];
+      scrape_configs: {
+        authorization: { credentials_file: string };
+        static_configs: { targets: string[] }[];
+      }[];
+    };
+    const [scrape] = config.scrape_configs;
+    const port = settings.http?.port;
+    expect(scrape?.static_configs[0]?.targets).toEqual([`wallet-ledger:${port}`]);
+    expect(sandbox.networks?.default.aliases).toContain('wallet-ledger');
+    const [secret] = service('prometheus').configs ?? [];
+    expect(secret?.target).toBe(`/etc/prometheus/${scrape?.authorization.credentials_file}`);
+    expect(configs[secret?.source ?? '']?.content).toBe(settings.http?.token);
+    for (const file of config.rule_files) {
+      const mount = `./ops/${file}:/etc/prometheus/${file}:ro`;
+      expect(service('prometheus').volumes).toContain(mount);
+    }
+  });
+});
+
+describe('Dockerfile', () => {
+  const dockerfile = readFileSync('Dockerfile', 'utf8');
+
+  it('leaves the build and its packages behind, and root', () => {
+    expect(dockerfile.match(/^FROM node:24-slim/gm)).toHaveLength(2);
+    expect(dockerfile).toContain('npm prune --omit=dev');
+    expect(dockerfile).toMatch(/^USER node$/m);
+  });
+
+  it('copies what .dockerignore lets through, and starts the bin', () => {
+    const { bin } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+      bin: Record<string, string>;
+    };
+    expect(dockerfile).toContain(`ENTRYPOINT ["node", "/app/${bin['wallet-ledger']}"]`);
+    const letThrough = readFileSync('.dockerignore', 'utf8').matchAll(/^!(.+)$/gm);
+    const missing = [...letThrough].filter(([, path = '']) => !existsSync(path));
+    expect(missing).toEqual([]);
+  });
+
+  it('sets nothing that is not a setting', () => {
+    const names = [...dockerfile.matchAll(/\b([A-Z][A-Z_]+)=/g)].map(([, name = '']) => name);
+    const others = names.filter((name) => !Object.hasOwn(settingsTable, name));
+    expect(others).toEqual(['NODE_ENV']);
+  });
+
+  it('asks for its health at paths that exist and are open to all', async () => {
+    const http = await openHttp({ token: 'secret' });
+    const checks = [dockerfile, text].flatMap((one) => [
+      ...one.matchAll(/(\/(healthz|readyz))`?'?\)/g),
+    ]);
+    expect(new Set(checks.map(([, path]) => path))).toEqual(new Set(['/healthz', '/readyz']));
+    for (const [, path] of checks) expect((await fetch(http.url + path)).status).toBe(200);
+    await http.close();
   });
 });
