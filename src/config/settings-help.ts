@@ -14,6 +14,22 @@ export function renderEnvExample(): string {
   return [envExampleHead, ...blocks].join('\n');
 }
 
+const settingsDocHead = `# Settings
+
+Environment variables, also from a file \`.env\` in the working directory; variables of the process go first. All are
+checked at the start, and every mistake is named at once. An empty value means "not set".
+
+- Durations: \`500ms\`, \`15s\`, \`5m\`, \`1h\`, \`7d\`.
+- \`NAME_FILE\` holds the path of a file with the value of the secret \`NAME\`; set one of the two.
+- \`OTEL_*\`, the standard variables of OpenTelemetry, switch traces on: see [operations.md](operations.md#traces).
+
+`;
+
+/** The text of `docs/settings.md`. */
+export function renderSettingsDoc(): string {
+  return settingsDocHead + renderSettingsTable();
+}
+
 /** A Markdown table of all settings. */
 export function renderSettingsTable(): string {
   const rows = settingEntries.map(([name, setting]) => {

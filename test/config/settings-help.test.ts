@@ -2,7 +2,11 @@ import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { expect, test } from 'vitest';
 import { parseSettings } from '../../src/config/parse-settings.ts';
-import { renderEnvExample, renderSettingsTable } from '../../src/config/settings-help.ts';
+import {
+  renderEnvExample,
+  renderSettingsDoc,
+  renderSettingsTable,
+} from '../../src/config/settings-help.ts';
 import { settingsTable } from '../../src/config/settings-table.ts';
 
 const example = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8');
@@ -10,6 +14,12 @@ const example = readFileSync(new URL('../../.env.example', import.meta.url), 'ut
 test('.env.example is what the table of settings says', () => {
   // Otherwise: npx tsx test/support/write-env-example.ts
   expect(example).toBe(renderEnvExample());
+});
+
+test('docs/settings.md is what the table of settings says', () => {
+  const page = readFileSync(new URL('../../docs/settings.md', import.meta.url), 'utf8');
+  // Otherwise: npx tsx test/support/write-settings-doc.ts
+  expect(page).toBe(renderSettingsDoc());
 });
 
 test('the defaults of .env.example, uncommented, are the defaults of the program', () => {

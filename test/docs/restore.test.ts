@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs';
+import { sql } from 'drizzle-orm';
+import { expect, test } from 'vitest';
+import type { Ledger } from '../../src/ledger/connect-ledger.ts';
+import { mirrorPools, takeAddress } from '../../src/ledger/pool-store.ts';
+import { fillPools } from '../../src/sync/fill-pools.ts';
+import { syncAddresses } from '../../src/sync/sync-addresses.ts';
+import { syncTransactions } from '../../src/sync/sync-transactions.ts';
+import { verifyLedger } from '../../src/sync/verify-ledger.ts';
+import { onePass, type Wallet, withWallet } from '../support/with-wallet.ts';
+
+const slip44 = 60;
+const tables = ['addresses', 'address_requests', 'streams', 'transactions'];
+
+/** The statements of the section on restoring, in their order. */
+function restoreStatements(): string[] {
+  const [, section = ''] =
+    /^## Restore$([\s\S]*?)^## /m.exec(readFileSync('docs/operations.md', 'utf8')) ?? [];
+  return [...section.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, text = '']) => text);
+}
+
+async function backUp({ db }: Ledger): Promise<void> {
+  for (const table of tables)
+    await db.execute(sql.raw(`create table public.kept_${table} as table ledger.${table}`));
+}
+
+async function restore({ db }: Ledger): Promise<void> {
+  for (const table of tables) {
+    await db.execute(sql.raw(`delete from ledger.${table}`));
+    await db.execute(
+      sql.raw(
+        `insert into ledger.${table} overriding system value select * from public.kept_${table}`,
+      ),
+    );
+  }
+}
+
+async function fill({ tools }: Wallet): Promise<void> {
+  const { signal } = new AbortController();
+  await fillPools(tools, { signal, whenBusy: 'wait', force: true });
+}
+
+async function takeSome(wallet: Wallet, references: string[]): Promise<Map<string, string>> {
+  const taken = new Map<string, string>();
+  for (const reference of references) {
+    const address = await takeAddress(wallet.ledger.db, slip44, reference);
+    if (address !== null) taken.set(reference, address);
+  }
+  expect(taken.size).toBe(references.length);
+  return taken;
+}
+
+async function openPool(): Promise<Wallet> {
+  const wallet = await withWallet(
+    { transactions: 100, addressesPerChain: 10 },
+    { chains: [slip44], pools: { settleMs: 0, maxPerDay: 1_000 } },
+  );
+  await mirrorPools(wallet.ledger, [{ slip44, threshold: 10, target: 20 }]);
+  await syncTransactions(wallet.tools, onePass());
+  await syncAddresses(wallet.tools, onePass());
+  await fill(wallet);
+  return wallet;
+}
+
+const named = (prefix: string, count: number) =>
+  Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
+
+test('after a restore by the book no address that was handed out is handed out again', async () => {
+  const wallet = await openPool();
+  const { ledger, tools } = wallet;
+  const before = await takeSome(wallet, named('before', 3));
+  // The worst moment: a request is open, and its answer will be looked for in the list.
+  await ledger.db.execute(sql`
+    insert into ledger.address_requests (slip44, num, state, requested_at, owner)
+    values (${slip44}, 20, 'sent', now(), 'a daemon that is gone')`);
+  await backUp(ledger);
+  await ledger.db.execute(sql`delete from ledger.address_requests where state = 'sent'`);
+  const after = await takeSome(wallet, named('after', 15));
+  await fill(wallet);
+  const late = await takeSome(wallet, named('late', 5));
+  wallet.sandbox.world.addTransactions(5, { type: 'deposit' });
+  await restore(ledger);
+
+  const [putAway = '', makeList = '', giveBack = '', lost = ''] = restoreStatements();
+  await ledger.db.execute(sql.raw(putAway));
+  const options = { signal: new AbortController().signal, isRepair: true };
+  await verifyLedger(tools, options);
+  const handedOut = new Map([...before, ...after, ...late]);
+  const { db, release } = await ledger.session();
+  try {
+    await db.execute(sql.raw(makeList));
+    for (const [reference, address] of handedOut)
+      await db.execute(sql`insert into handed_out values (${slip44}, ${address}, ${reference})`);
+    await db.execute(sql.raw(giveBack));
+    expect((await db.execute(sql.raw(lost))).rows).toEqual([]);
+  } finally {
+    release();
+  }
+  await fill(wallet);
+  const fresh = await takeSome(wallet, named('new', 15));
+  const old = new Set(handedOut.values());
+  expect([...fresh.values()].filter((address) => old.has(address))).toEqual([]);
+  const again = await takeSome(wallet, [...handedOut.keys()]);
+  expect(again).toEqual(handedOut);
+}, 60_000);
+
+test('without the steps addresses are handed out twice: the steps are no ceremony', async () => {
+  const wallet = await openPool();
+  await backUp(wallet.ledger);
+  const after = await takeSome(wallet, named('after', 5));
+  await restore(wallet.ledger);
+  const again = await takeSome(wallet, named('other', 5));
+  expect(new Set(again.values())).toEqual(new Set(after.values()));
+}, 60_000);
