@@ -62,7 +62,7 @@ export async function runProduct(args: string[], env: Record<string, string>): P
 }
 
 /** Undefined while a process starts or ends: it has no memory to tell of. */
-export function readPeakMiB(pid: number | undefined): number | undefined {
+function readPeakMiB(pid: number | undefined): number | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
     const peakKiB = /VmHWM:\s+(\d+) kB/.exec(status)?.[1];
