@@ -1,14 +1,20 @@
 import { isIP } from 'node:net';
 import { Hono, type MiddlewareHandler } from 'hono';
 import type { Registry } from 'prom-client';
-import { LedgerError, toError } from '../kernel/errors.ts';
+import { toError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
+import type { DailyFlows } from '../ledger/read-flows.ts';
+import type { QueueBoard } from '../queue/queue-board.ts';
+import { boardHeaders, boardPath, createBoardRoute, isOfBoard } from './board-route.ts';
 import { carriesToken } from './check-token.ts';
-import { renderFailure } from './page-frame.ts';
+import { answerWithEvents } from './event-stream.ts';
+import { createLiveStatus } from './live-status.ts';
+import { renderDocument } from './page-frame.ts';
+import { createPageSource } from './page-source.ts';
 import { securityHeaders } from './page-style.ts';
 import { answerWithin, shareBriefly } from './share-briefly.ts';
-import { renderStatus } from './status-page.ts';
 import type { StatusReport } from './status-report.ts';
+import { statusScript } from './status-script.ts';
 
 type Readiness = { database: boolean; queue: boolean; migrated: boolean };
 
@@ -18,20 +24,37 @@ export type HttpAppOptions = {
   /** Null: whoever reaches the port may read. */
   token: string | null;
   readStatus(): Promise<StatusReport>;
+  /** Read twice a minute at most. */
+  readFlows(): Promise<DailyFlows>;
+  /** The queue's own pages under the path; null while there is no queue. */
+  openBoard(basePath: string): Promise<QueueBoard> | null;
   isReady(): Promise<Readiness>;
   metrics: Registry;
   log: Log;
 };
 
+export type HttpApp = {
+  fetch: Hono['fetch'];
+  /** Ends what would go on by itself. */
+  close(): void;
+};
+
 const keepMs = 1_000;
 const answerMs = 10_000;
+const liveEveryMs = 5_000;
+const liveListenersMax = 50;
 const openPaths: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
-/** The routes of section 5 of the contract. Both reads are shared among the requests of a second. */
-export function createHttpApp(options: HttpAppOptions): Hono {
+/** The routes of section 5 of the contract. All readings are shared among the requests of a second. */
+export function createHttpApp(options: HttpAppOptions): HttpApp {
   const { metrics, log } = options;
   const isReady = shareBriefly(options.isReady, keepMs);
-  const readStatus = shareBriefly(logged(options.readStatus, log), keepMs);
+  const readPage = createPageSource(options);
+  const live = createLiveStatus({
+    render: async () => (await readPage()).page,
+    everyMs: liveEveryMs,
+    listenersMax: liveListenersMax,
+  });
   const app = new Hono();
   app.use(addSecurityHeaders, onlyReading, openOrAdmitted(options));
   app.get('/healthz', (c) => c.text('ok\n'));
@@ -48,22 +71,26 @@ export function createHttpApp(options: HttpAppOptions): Hono {
     return c.body(text, 200, { 'Content-Type': metrics.contentType });
   });
   app.get('/', async (c) => {
-    const report = await answerWithin(readStatus(), answerMs).catch(toError);
-    return report instanceof Error
-      ? c.html(renderFailure(describeFailure(report)), 503)
-      : c.html(renderStatus(report));
+    const { page, isFailure } = await readPage();
+    return c.html(renderDocument(page), isFailure ? 503 : 200);
   });
+  app.get('/status.js', (c) =>
+    c.body(statusScript, 200, { 'Content-Type': 'text/javascript; charset=utf-8' }),
+  );
+  app.get('/events', (c) => answerWithEvents(c, live));
+  app.get(`${boardPath}/*`, createBoardRoute(options));
   app.notFound((c) => c.text('not found\n', 404));
   app.onError((error, c) => {
     log.error({ error, path: c.req.path }, 'a page could not be made');
     return c.text('this page could not be made; the log says why\n', 503);
   });
-  return app;
+  return { fetch: app.fetch, close: live.close };
 }
 
 const addSecurityHeaders: MiddlewareHandler = async (c, next) => {
   await next();
-  for (const [name, value] of Object.entries(securityHeaders)) c.res.headers.set(name, value);
+  const headers = isOfBoard(c.req.path) ? boardHeaders : securityHeaders;
+  for (const [name, value] of Object.entries(headers)) c.res.headers.set(name, value);
 };
 
 const onlyReading: MiddlewareHandler = async (c, next) => {
@@ -95,30 +122,4 @@ function isOwnName(name: string, host: string): boolean {
   return (
     isAddress || name === 'localhost' || name.endsWith('.localhost') || name === host.toLowerCase()
   );
-}
-
-/** Tells the log when reading begins to fail, and when it works again. */
-function logged(read: () => Promise<StatusReport>, log: Log): () => Promise<StatusReport> {
-  let isFailing = false;
-  return async () => {
-    try {
-      const report = await read();
-      if (isFailing) log.info({}, 'the status can be read again');
-      isFailing = false;
-      return report;
-    } catch (error) {
-      if (!isFailing) log.warn({ error: toError(error) }, 'the status cannot be read');
-      isFailing = true;
-      throw error;
-    }
-  };
-}
-
-/** Only our own errors have words for readers; others may quote statements. */
-function describeFailure(error: Error): { message: string; cure: string } {
-  if (error instanceof LedgerError) return { message: error.message, cure: error.cure };
-  return {
-    message: 'The database or the queue does not answer.',
-    cure: 'see that PostgreSQL and, where REDIS_URL is set, Redis run; the log has the details',
-  };
 }

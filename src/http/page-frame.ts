@@ -5,49 +5,84 @@ import { pageStyle } from './page-style.ts';
 /** What the html helper returns; a promise only where a value was one. */
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
 
+/** What can change on the page, each piece by itself, in the order of the page. */
+export const partNames = [
+  'verdict',
+  'problems',
+  'streams',
+  'facts',
+  'flows',
+  'balances',
+  'pools',
+  'runs',
+  'errors',
+] as const;
+
+export type PartName = (typeof partNames)[number];
+
+/** A page: its title, and the pieces of HTML that there are. Where a piece is missing, its place is empty. */
+export type Page = { title: string; parts: Partial<Record<PartName, string>> };
+
 const foreignMax = 300;
 
 /** Text from outside: escaped by the helper, kept from turning the text around it, 300 characters at most. */
 export function foreign(text: string): Html {
-  const shown = text.length > foreignMax ? `${text.slice(0, foreignMax - 1)}…` : text;
-  return html`<bdi>${shown}</bdi>`;
+  return html`<bdi>${cut(text)}</bdi>`;
 }
 
-/** A whole document around the main part; the browser loads it again every 5 s. */
-export function renderPage(page: { title: string; header: Html; main: Html }): Html {
+/** The same length for text that goes where no element can stand, such as an attribute. */
+export function cut(text: string): string {
+  return text.length > foreignMax ? `${text.slice(0, foreignMax - 1)}…` : text;
+}
+
+export function section(id: string, title: string, content: Html): Html {
+  return html`<section aria-labelledby="${id}">
+<h2 id="${id}">${title}</h2>
+${content}
+</section>`;
+}
+
+/** A table that scrolls by itself where the screen is narrow, by keyboard as well. */
+export function scrollingTable(label: string, table: Html): Html {
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}">${table}</div>`;
+}
+
+/** 2026-01-02T03:04:05Z → `2026-01-02 03:04:05 UTC`. */
+export function dateWords(iso: string): string {
+  return `${iso.slice(0, 19).replace('T', ' ')} UTC`;
+}
+
+/** The whole document. Without script the browser loads it again every 5 s; with it the parts are renewed in place. */
+export function renderDocument({ title, parts }: Page): Html {
+  const [verdict, ...rest] = partNames.map((name) =>
+    raw(`<div data-part="${name}">${parts[name] ?? ''}</div>`),
+  );
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta http-equiv="refresh" content="5">
-<title>${page.title}</title>
+<noscript><meta http-equiv="refresh" content="5"></noscript>
+<title>${title}</title>
+<link rel="icon" href="data:,">
 <style>${raw(pageStyle)}</style>
+<script src="status.js" defer></script>
 </head>
 <body>
+<a class="skip" href="#main">To the status</a>
 <header>
+<div class="bar">
 <h1>wallet-ledger</h1>
-${page.header}
+<nav aria-label="More"><a href="queues">Queues</a> <a href="metrics">Metrics</a></nav>
+</div>
+${verdict}
 </header>
-<main>
-${page.main}
+<main id="main" tabindex="-1">
+${rest}
 </main>
-<footer>This page renews itself every 5 seconds.</footer>
+<footer><p data-link>This page renews itself every 5 seconds.</p></footer>
 </body>
 </html>
 `;
-}
-
-/** The page while the status cannot be read. */
-export function renderFailure(failure: { message: string; cure: string }): Html {
-  return renderPage({
-    title: 'wallet-ledger: no status',
-    header: html`<p class="bad">✗ The status cannot be read</p>`,
-    main: html`<section aria-labelledby="failure">
-<h2 id="failure">What is wrong</h2>
-<p>${foreign(failure.message)}</p>
-<p class="soft">What to do: ${foreign(failure.cure)}</p>
-</section>`,
-  });
 }

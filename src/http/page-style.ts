@@ -1,47 +1,104 @@
 import { createHash } from 'node:crypto';
 
-/** The pages' whole style sheet: no font, image or script is fetched from anywhere. */
+/** The pages' whole style sheet: no font, image or style is fetched from anywhere. */
 export const pageStyle = `
-:root { color-scheme: light dark; --text: #1c2430; --soft: #5b6675; --ground: #f6f7f9; --card: #fff;
-  --line: #dde2e8; --good: #16794a; --bad: #b3261e; --bar: #2f6fde; }
-@media (prefers-color-scheme: dark) { :root { --text: #e6eaf0; --soft: #9aa6b5; --ground: #12161c;
-  --card: #1a2029; --line: #2c3541; --good: #4cc38a; --bad: #ff8a80; --bar: #6ea0ff; } }
+:root { color-scheme: light dark; --text: #17202b; --soft: #566170; --ground: #f3f5f8; --card: #fff;
+  --line: #dfe4ea; --good: #12724a; --good-ground: #e4f5ec; --bad: #b3261e; --bad-ground: #fdebe9;
+  --in: #2563d8; --out: #b4530a; --link: #1d54bd; }
+@media (prefers-color-scheme: dark) { :root { --text: #e8ecf2; --soft: #a0acba; --ground: #0e1217;
+  --card: #171c23; --line: #2b333e; --good: #57cf99; --good-ground: #10291f; --bad: #ff938a;
+  --bad-ground: #331816; --in: #6c9fff; --out: #f0a35c; --link: #8fb5ff; } }
 * { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1rem; max-width: 62rem; background: var(--ground); color: var(--text);
-  font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
-h1 { font-size: 1.4rem; margin: 0; }
-h2 { font-size: 1.05rem; margin: 0 0 .5rem; }
-h3 { font-size: 1rem; margin: 0; }
-p { margin: .2rem 0; }
-section { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: 1rem;
+body { margin: 0 auto; padding: 1.25rem clamp(.75rem, 3vw, 2rem) 2rem; max-width: 76rem;
+  background: var(--ground); color: var(--text); font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
+h1 { font-size: 1.25rem; letter-spacing: -.01em; margin: 0; }
+h2 { font-size: 1.05rem; letter-spacing: -.005em; margin: 0 0 .75rem; }
+h3, h4 { font-size: .95rem; margin: 0; }
+.multiples { margin-top: 1.25rem; }
+.multiples ~ .cards { margin-top: .6rem; }
+p { margin: .15rem 0; }
+a { color: var(--link); }
+:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; border-radius: .25rem; }
+main:focus { outline: none; }
+.skip, .unseen { position: absolute; left: -100rem; }
+.skip:focus { left: 1rem; top: .5rem; background: var(--card); padding: .3rem .6rem; }
+.bar { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: baseline; gap: .25rem 1rem; }
+nav a { margin-left: .75rem; }
+nav a:first-child { margin-left: 0; }
+.verdict { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: baseline; gap: .1rem 1rem;
+  margin-top: .75rem; padding: .7rem 1rem; border-radius: .75rem; background: var(--good-ground); }
+.verdict.wrong { background: var(--bad-ground); }
+.verdict strong { font-size: 1.15rem; }
+.verdict .soft { font-variant-numeric: tabular-nums; color: var(--text); }
+section { background: var(--card); border: 1px solid var(--line); border-radius: .75rem; padding: 1rem 1.1rem;
   margin-top: 1rem; }
 ul { list-style: none; margin: 0; padding: 0; }
-li + li { border-top: 1px solid var(--line); margin-top: .6rem; padding-top: .6rem; }
-.soft { color: var(--soft); font-size: .9rem; }
+.stack > li + li { border-top: 1px solid var(--line); margin-top: .6rem; padding-top: .6rem; }
+.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 19rem), 1fr)); gap: 1rem 1.5rem; }
+.cards > li { border-top: 2px solid var(--line); padding-top: .5rem; min-width: 0; }
+.soft { color: var(--soft); font-size: .875rem; }
 .good { color: var(--good); }
 .bad { color: var(--bad); }
-dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(8rem, 1fr)); gap: .8rem; margin: 0; }
-dt { color: var(--soft); font-size: .9rem; }
-dd { margin: 0; font-size: 1.3rem; font-variant-numeric: tabular-nums; }
+.in { color: var(--in); }
+.out { color: var(--out); }
+.split { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; }
+.count { font-variant-numeric: tabular-nums; }
+dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(7.5rem, 1fr)); gap: .9rem; margin: 0; }
+dt { color: var(--soft); font-size: .875rem; }
+dd { margin: 0; font-size: 1.4rem; line-height: 1.25; font-variant-numeric: tabular-nums; }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; overflow-wrap: normal; }
-caption { text-align: left; color: var(--soft); font-size: .9rem; padding-bottom: .4rem; }
-th, td { text-align: left; padding: .3rem .8rem .3rem 0; border-top: 1px solid var(--line); }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
-svg { display: block; max-width: 100%; }
+table { border-collapse: collapse; width: 100%; overflow-wrap: normal; font-size: .925rem; }
+caption { text-align: left; color: var(--soft); font-size: .875rem; padding-bottom: .4rem; }
+th, td { text-align: left; padding: .35rem .9rem .35rem 0; border-top: 1px solid var(--line); vertical-align: top; }
+thead th { border-top: 0; color: var(--soft); font-weight: 600; font-size: .8125rem; white-space: nowrap; }
+th:last-child, td:last-child { padding-right: 0; }
+.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+details { margin-top: .3rem; font-size: .875rem; }
+summary { cursor: pointer; color: var(--link); width: fit-content; }
+details .scroll { max-height: 18rem; overflow-y: auto; }
+figure { margin: 0; }
+svg { display: block; width: 100%; overflow: visible; }
+.chart { display: grid; grid-template-columns: 3rem minmax(0, 1fr); gap: 0 .25rem; margin-top: .5rem; }
+.chart .days { grid-column: 2; }
+.days { display: flex; justify-content: space-between; color: var(--soft); font-size: .8125rem; }
+.chart svg, .multiple, .curve svg { forced-color-adjust: none; }
+.ticks text { fill: var(--soft); font-size: .8125rem; text-anchor: end; dominant-baseline: middle;
+  font-variant-numeric: tabular-nums; }
+.grid { stroke: var(--line); stroke-width: 1; }
+.axis { stroke: var(--soft); stroke-width: 1; vector-effect: non-scaling-stroke; }
+.bar-in { fill: var(--in); }
+.bar-out { fill: var(--out); }
+.day { fill: transparent; }
+.day:hover { fill: var(--text); fill-opacity: .08; }
+.multiple { height: 3.5rem; margin-top: .4rem; }
+.curve { width: 9rem; }
+.curve svg { height: 1.75rem; }
+.curve path.line { fill: none; stroke: var(--in); stroke-width: 1.75; vector-effect: non-scaling-stroke;
+  stroke-linejoin: round; }
+.curve path.area { fill: var(--in); fill-opacity: .14; }
+.level svg { height: .7rem; margin: .35rem 0 .1rem; }
 .track { fill: var(--line); }
-.level { fill: var(--bar); }
-.low .level { fill: var(--bad); }
+.fill { fill: var(--in); }
+.low .fill { fill: var(--bad); }
 .mark { fill: var(--text); }
-.curve { fill: none; stroke: var(--bar); stroke-width: 1.5; }
-footer { color: var(--soft); font-size: .9rem; margin-top: 1rem; }
+footer { color: var(--soft); font-size: .875rem; margin-top: 1rem; }
+@media (max-width: 30rem) { section { padding: .85rem .8rem; } .chart { grid-template-columns: 2.25rem minmax(0, 1fr); } }
 `;
 
 const styleDigest = createHash('sha256').update(pageStyle).digest('base64');
 
-/** Sent with every answer: nothing is loaded, run, framed, kept or told to others. */
+/** Sent with every answer: nothing of others is loaded, run or framed, and nothing kept or told to others. */
 export const securityHeaders: Readonly<Record<string, string>> = {
-  'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${styleDigest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    `style-src 'sha256-${styleDigest}'`,
+    "script-src 'self'",
+    "connect-src 'self'",
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
   'Cross-Origin-Resource-Policy': 'same-origin',

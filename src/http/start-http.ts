@@ -48,6 +48,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   return {
     port: address.port,
     close: () => {
+      app.close();
       closing ??= closeServer(server);
       return closing;
     },

@@ -10,6 +10,7 @@ import { keepSchedules } from './keep-schedules.ts';
 import { type JobQueue, openQueue } from './open-queue.ts';
 import { openWorker } from './open-worker.ts';
 import { connectQueueBackend, type QueueAddress, type QueueBackend } from './queue-backend.ts';
+import type { QueueBoard } from './queue-board.ts';
 import { countJobs, type QueueSnapshot } from './queue-snapshot.ts';
 import { loadQueueTelemetry } from './queue-telemetry.ts';
 import { createJobRunner } from './run-jobs.ts';
@@ -41,6 +42,8 @@ export type RunningQueue = {
   /** Whether the backend answers and the worker works. Never rejects. */
   isReady(): Promise<boolean>;
   snapshot(): Promise<QueueSnapshot>;
+  /** The pages that show the queue, to be served under the path. */
+  openBoard(basePath: string): Promise<QueueBoard>;
   /** Takes no more jobs, aborts those that run, waits for them, and is over by the deadline. Never rejects. */
   close(deadlineMs: number): Promise<void>;
 };
@@ -101,6 +104,10 @@ export async function startQueue(options: QueueOptions): Promise<RunningQueue> {
         () => false,
       ),
     snapshot: () => countJobs(queue, backend.kind),
+    async openBoard(basePath) {
+      const { createQueueBoard } = await import('./queue-board.ts');
+      return createQueueBoard(queue, basePath);
+    },
     async close(deadlineMs) {
       closing ??= shutDown(deadlineMs);
       await settlesWithin(closing, deadlineMs);

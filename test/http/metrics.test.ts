@@ -100,5 +100,5 @@ test('a stream that is gone, or a status that cannot be read, leaves no old gaug
 test('a scrape reads the status once for all gauges', async () => {
   http = await openHttp();
   await Promise.all([scrape(http.url), scrape(http.url), scrape(http.url)]);
-  expect(http.reads).toEqual({ page: 0, metrics: 1 });
+  expect(http.reads).toEqual({ page: 0, metrics: 1, flows: 0 });
 });

@@ -1,4 +1,5 @@
 import type { StatusReport } from '../../src/http/status-report.ts';
+import type { DailyFlows } from '../../src/ledger/read-flows.ts';
 import type { PoolStatus, StreamStatus } from '../../src/ledger/read-status.ts';
 
 export function sampleStream(changes: Partial<StreamStatus> = {}): StreamStatus {
@@ -58,6 +59,31 @@ export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport 
     ],
     lastErrors: [],
     queue: { backend: 'postgres', waiting: 1, active: 2, failed: 0 },
+    ...changes,
+  };
+}
+
+/** 30 days up to that of the sample report; one coin moved on the last two. */
+export function sampleFlows(changes: Partial<DailyFlows> = {}): DailyFlows {
+  const days = Array.from({ length: 30 }, (_, index) =>
+    new Date(Date.UTC(2026, 2, 1 - 29 + index)).toISOString().slice(0, 10),
+  );
+  const ending = <T>(rest: T, ...last: T[]): T[] => [
+    ...Array.from({ length: days.length - last.length }, () => rest),
+    ...last,
+  ];
+  return {
+    days,
+    deposits: ending(0, 12, 1_300),
+    withdrawals: ending(0, 7),
+    coins: [
+      {
+        symbol: 'BTC',
+        deposit: { total: '0.75', daily: ending<string | null>(null, '0.25', '0.5') },
+        withdraw: { total: '0.1', daily: ending<string | null>(null, '0.1') },
+      },
+    ],
+    coinsOmitted: 0,
     ...changes,
   };
 }

@@ -1,12 +1,17 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { renderDocument } from '../../src/http/page-frame.ts';
 import { renderStatus } from '../../src/http/status-page.ts';
 import type { StatusReport } from '../../src/http/status-report.ts';
-import { samplePool, sampleReport, sampleStream } from './sample-report.ts';
+import type { DailyFlows } from '../../src/ledger/read-flows.ts';
+import { sampleFlows, samplePool, sampleReport, sampleStream } from './sample-report.ts';
 import { openHttp } from './with-http.ts';
 
-async function pageOf(report: StatusReport): Promise<string> {
-  return String(await renderStatus(report));
+async function pageOf(
+  report: StatusReport,
+  flows: DailyFlows | null = sampleFlows(),
+): Promise<string> {
+  return String(await renderDocument(await renderStatus(report, flows)));
 }
 
 test('the proof stands there in words', async () => {
@@ -42,8 +47,9 @@ test('hostile text of the service stays text', async () => {
       lastRuns: sampleReport().lastRuns.map((run) => ({ ...run, job: evil, outcome: evil })),
       lastErrors: [{ job: evil, at: evil, message: evil }],
     }),
+    sampleFlows({ coins: sampleFlows().coins.map((coin) => ({ ...coin, symbol: evil })) }),
   );
-  expect(page).not.toContain('<script');
+  expect(page.match(/<script[^>]*>/g)).toEqual(['<script src="status.js" defer>']);
   expect(page).not.toContain('<img');
   expect(page).not.toMatch(/"'>/);
   expect(page).toContain('&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&gt;&lt;img');
@@ -57,27 +63,72 @@ test('endless text of the service is cut', async () => {
   expect(page.length).toBeLessThan(50_000);
 });
 
-test('the page loads nothing and runs nothing, and its style is the one the policy allows', async () => {
+test('the page loads its own script and nothing else, and its style is the one the policy allows', async () => {
   const http = await openHttp();
   const response = await fetch(http.url);
   const page = await response.text();
+  const script = await fetch(`${http.url}/status.js`);
   await http.close();
+  expect(script.headers.get('Content-Type')).toMatch(/^text\/javascript/);
   const style = /<style>([\s\S]*)<\/style>/.exec(page)?.[1] ?? '';
   const digest = createHash('sha256').update(style).digest('base64');
   expect(response.headers.get('Content-Security-Policy')).toContain(`style-src 'sha256-${digest}'`);
-  expect(page).not.toMatch(/<script|<link|<img|<iframe|\sstyle=|\son\w+=|https?:\/\//);
+  expect([...page.matchAll(/\s(?:src|href)="([^"]*)"/g)].map(([, target]) => target)).toEqual([
+    'data:,',
+    'status.js',
+    '#main',
+    'queues',
+    'metrics',
+  ]);
+  expect(page).not.toMatch(/<img|<iframe|\sstyle=|\son\w+=|https?:\/\//);
 });
 
 test('the page can be read by machines that read it aloud', async () => {
   const page = await pageOf(sampleReport());
   expect(page).toContain('<html lang="en">');
-  for (const landmark of ['header', 'main', 'footer']) expect(page).toContain(`<${landmark}>`);
+  for (const landmark of ['header', 'main', 'footer']) expect(page).toContain(`<${landmark}`);
   expect(page.match(/<h1>/g)).toHaveLength(1);
   expect(page.match(/<caption>/g)).toHaveLength(page.match(/<table>/g)?.length ?? 0);
+  expect(page.match(/aria-live/g)).toHaveLength(1);
   for (const [, id] of page.matchAll(/aria-labelledby="(\w+)"/g)) {
     expect(page).toContain(`id="${id}"`);
   }
-  expect(page).toMatch(/<svg role="img" aria-label="1 changes? since 2026-02-27 12:00:00 UTC"/);
+  for (const [drawing] of page.matchAll(/<svg[^>]*>/g)) {
+    expect(drawing).toMatch(/aria-hidden="true"|role="img" aria-label="[^"]+"/);
+  }
+  expect(page).toContain('BTC: 1 change since 2026-02-27 12:00:00 UTC, now 1.50');
+});
+
+test('each drawing has its numbers in a table', async () => {
+  const page = await pageOf(sampleReport());
+  expect(page).toContain('2026-03-01</th>\n<td class="number">1,300</td><td class="number">7</td>');
+  expect(page).toContain('2026-03-01</th><td class="number">0.5</td><td class="number">0.1</td>');
+  expect(page).toContain('1.50</td><td><time datetime="2026-02-28T12:00:00Z">');
+});
+
+test('drawings are made of finite numbers, whatever the amounts', async () => {
+  const daily = Array.from({ length: 30 }, (_, index) => `${index}${'9'.repeat(400)}`);
+  const amounts = { total: daily[0] ?? '', daily };
+  const history = ['1', '9'.repeat(400), '-5', null].map((balance, index) => ({
+    at: `2026-02-0${index + 1}T00:00:00Z`,
+    balance,
+  }));
+  const page = await pageOf(
+    sampleReport({
+      balances: sampleReport().balances.map((balance) => ({ ...balance, history })),
+      pools: [samplePool({ available: 500, target: 0 })],
+    }),
+    sampleFlows({ coins: [{ symbol: 'X', deposit: amounts, withdraw: amounts }] }),
+  );
+  const drawn = [...page.matchAll(/\s(?:d|x|y|width|height|y1|y2)="([^"]*)"/g)].join(' ');
+  expect(drawn).not.toMatch(/NaN|Infinity/);
+});
+
+test('without flows the rest is there', async () => {
+  expect(await pageOf(sampleReport(), null)).toContain('cannot be read at the moment');
+  const none = sampleFlows().days.map(() => 0);
+  const still = sampleFlows({ deposits: none, withdrawals: none, coins: [] });
+  expect(await pageOf(sampleReport(), still)).toContain('No deposit and no withdrawal');
 });
 
 test('an empty ledger has a page too', async () => {

@@ -1,23 +1,23 @@
 import { createMetrics, type Metrics } from '../../src/http/create-metrics.ts';
 import { type HttpOptions, startHttp } from '../../src/http/start-http.ts';
 import { type LogLine, recordLog } from '../queue/record-log.ts';
-import { sampleReport } from './sample-report.ts';
+import { sampleFlows, sampleReport } from './sample-report.ts';
 
 export type HttpHarness = {
   url: string;
   metrics: Metrics;
   lines: LogLine[];
   /** How often a page, and how often a scrape, had the status read. */
-  reads: { page: number; metrics: number };
+  reads: { page: number; metrics: number; flows: number };
   close(): Promise<void>;
 };
 
 /** Status pages on a free port of the loopback. */
 export async function openHttp(options: Partial<HttpOptions> = {}): Promise<HttpHarness> {
   const { log, lines } = recordLog();
-  const reads = { page: 0, metrics: 0 };
+  const reads = { page: 0, metrics: 0, flows: 0 };
   const readStatus = options.readStatus ?? (async () => sampleReport());
-  const countedFor = (reader: keyof typeof reads) => () => {
+  const countedFor = (reader: 'page' | 'metrics') => () => {
     reads[reader] += 1;
     return readStatus();
   };
@@ -26,6 +26,11 @@ export async function openHttp(options: Partial<HttpOptions> = {}): Promise<Http
     host: '127.0.0.1',
     port: 0,
     token: null,
+    readFlows: async () => {
+      reads.flows += 1;
+      return sampleFlows();
+    },
+    openBoard: () => null,
     isReady: async () => ({ database: true, queue: true, migrated: true }),
     metrics: metrics.registry,
     log,

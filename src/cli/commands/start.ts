@@ -3,6 +3,7 @@ import { createMetrics } from '../../http/create-metrics.ts';
 import { startHttp } from '../../http/start-http.ts';
 import { untilAborted } from '../../kernel/abortable-sleep.ts';
 import { systemClock } from '../../kernel/clock.ts';
+import { readFlows } from '../../ledger/read-flows.ts';
 import { readStatus } from '../../ledger/read-status.ts';
 import { releaseAbandonedDetails } from '../../ledger/store-transaction-details.ts';
 import type { RepeatableJob } from '../../queue/define-job.ts';
@@ -47,7 +48,15 @@ export async function startDaemon(
   const { http } = settings;
   const listening =
     http &&
-    (await startHttp({ ...http, readStatus: report, isReady, metrics: metrics.registry, log }));
+    (await startHttp({
+      ...http,
+      readStatus: report,
+      readFlows: () => readFlows(opened.ledger.db),
+      openBoard: (basePath) => queue?.openBoard(basePath) ?? null,
+      isReady,
+      metrics: metrics.registry,
+      log,
+    }));
   if (listening) shutdown.add('status pages', () => listening.close());
   const running = await startQueue({
     backend: opened.queueAddress,

@@ -1,0 +1,42 @@
+import { html } from 'hono/html';
+import type { BalanceStatus } from '../ledger/read-status.ts';
+import { balanceChart } from './balance-chart.ts';
+import { cut, dateWords, foreign, type Html, scrollingTable, section } from './page-frame.ts';
+import type { StatusReport } from './status-report.ts';
+
+/** Of each balance, so many of the latest changes are told in numbers. */
+const changesMax = 10;
+
+/** Every balance with its course; the numbers behind it fold out. */
+export function balanceSection({ balances, readAt }: StatusReport): Html {
+  if (balances.length === 0) return section('balances', 'Balances', html`<p>None read yet.</p>`);
+  const rows = balances.map(
+    (
+      balance,
+    ) => html`<tr><th scope="row">${foreign(balance.symbol)} <span class="soft">${foreign(balance.chain)}</span></th>
+<td class="number">${cut(balance.balance ?? '–')}</td><td class="number">${cut(balance.frozen ?? '–')}</td>
+<td>${course(balance, readAt)}</td></tr>`,
+  );
+  const table = html`<table>
+<caption>As the service reports them; the course of the latest changes</caption>
+<thead><tr><th scope="col">Coin</th><th scope="col" class="number">Balance</th>
+<th scope="col" class="number">Frozen</th><th scope="col">Over time</th></tr></thead>
+<tbody>${rows}</tbody>
+</table>`;
+  return section('balances', 'Balances', scrollingTable('Balances', table));
+}
+
+function course(balance: BalanceStatus, readAt: string): Html {
+  const chart = balanceChart(balance, readAt);
+  if (chart === null) return html`<span class="soft">unchanged</span>`;
+  const latest = balance.history.slice(-changesMax).reverse();
+  const rows = latest.map(
+    ({ at, balance: then }) =>
+      html`<tr><td class="number">${cut(then ?? '–')}</td><td><time datetime="${at}">${dateWords(at)}</time></td></tr>`,
+  );
+  return html`<div class="curve">${chart}</div>
+<details><summary>Changes<span class="unseen"> of ${foreign(balance.symbol)}</span></summary>
+<table><caption>The latest changes; ledger.balance_history has all</caption>
+<thead><tr><th scope="col" class="number">Balance</th><th scope="col">From</th></tr></thead>
+<tbody>${rows}</tbody></table></details>`;
+}

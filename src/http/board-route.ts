@@ -1,0 +1,51 @@
+import type { Handler } from 'hono';
+import { LedgerError, toError } from '../kernel/errors.ts';
+import type { Log } from '../kernel/log.ts';
+import type { QueueBoard } from '../queue/queue-board.ts';
+import { securityHeaders } from './page-style.ts';
+import { answerWithin } from './share-briefly.ts';
+
+export const boardPath = '/queues';
+
+const answerMs = 10_000;
+
+/** As for the other pages, but the board's page brings scripts, pictures and styles of its own, some within it. */
+export const boardHeaders: Readonly<Record<string, string>> = {
+  ...securityHeaders,
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "worker-src 'self'",
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'self'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+};
+
+export function isOfBoard(path: string): boolean {
+  return path === boardPath || path.startsWith(`${boardPath}/`);
+}
+
+/** Opens the board with the first request for it. */
+export function createBoardRoute(options: {
+  openBoard(basePath: string): Promise<QueueBoard> | null;
+  log: Log;
+}): Handler {
+  let opening: Promise<QueueBoard> | null = null;
+  return async (c) => {
+    opening ??= options.openBoard(boardPath);
+    if (opening === null) return c.text('the queue is not there yet\n', 503);
+    try {
+      return await answerWithin((await opening)(c.req.raw), answerMs);
+    } catch (thrown) {
+      const error = toError(thrown);
+      options.log.warn({ error, path: c.req.path }, 'the queue cannot be shown');
+      const words = error instanceof LedgerError ? error.message : 'the queue does not answer';
+      return c.text(`${words}\n`, 503);
+    }
+  };
+}

@@ -1,0 +1,65 @@
+import type { Page } from './page-frame.ts';
+
+/** Who is told of each new page; `end` when nothing more will come. */
+type Listener = { tell(page: Page): void; end(): void };
+
+export type LiveStatus = {
+  /** Adds a listener, told at once and then with each tick. Null: there are too many. Returns how to leave. */
+  listen(listener: Listener): (() => void) | null;
+  /** Ends all listeners and takes no more. */
+  close(): void;
+};
+
+/**
+ * One page for all listeners every `everyMs`. While nobody listens no timer runs and nothing is read. `render` must
+ * not reject.
+ */
+export function createLiveStatus(options: {
+  render: () => Promise<Page>;
+  everyMs: number;
+  listenersMax: number;
+}): LiveStatus {
+  const { render, everyMs, listenersMax } = options;
+  const listeners = new Set<Listener>();
+  let timer: NodeJS.Timeout | undefined;
+  let isRendering = false;
+  let isClosed = false;
+
+  async function tick(): Promise<void> {
+    timer = undefined;
+    isRendering = true;
+    const page = await render();
+    isRendering = false;
+    for (const listener of listeners) listener.tell(page);
+    startTimer();
+  }
+
+  function startTimer(): void {
+    if (timer !== undefined || isRendering || listeners.size === 0) return;
+    timer = setTimeout(() => void tick(), everyMs);
+  }
+
+  function leave(listener: Listener): void {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    clearTimeout(timer);
+    timer = undefined;
+  }
+
+  return {
+    listen(listener) {
+      if (isClosed || listeners.size >= listenersMax) return null;
+      listeners.add(listener);
+      startTimer();
+      void render().then((page) => listeners.has(listener) && listener.tell(page));
+      return () => leave(listener);
+    },
+    close() {
+      isClosed = true;
+      for (const listener of [...listeners]) {
+        leave(listener);
+        listener.end();
+      }
+    },
+  };
+}

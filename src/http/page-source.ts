@@ -1,0 +1,66 @@
+import { LedgerError, toError } from '../kernel/errors.ts';
+import type { Log } from '../kernel/log.ts';
+import type { DailyFlows } from '../ledger/read-flows.ts';
+import type { Page } from './page-frame.ts';
+import { answerWithin, shareBriefly } from './share-briefly.ts';
+import { renderFailure, renderStatus } from './status-page.ts';
+import type { StatusReport } from './status-report.ts';
+
+/** `isFailure`: the page says why there is no status. */
+export type ReadPage = { page: Page; isFailure: boolean };
+
+const keepMs = 1_000;
+const flowsKeepMs = 30_000;
+const answerMs = 10_000;
+const flowsAnswerMs = 3_000;
+
+/** Reads and renders the status page, once for all who ask within a second; the flows twice a minute. Never rejects. */
+export function createPageSource(options: {
+  readStatus(): Promise<StatusReport>;
+  readFlows(): Promise<DailyFlows>;
+  log: Log;
+}): () => Promise<ReadPage> {
+  const { log } = options;
+  const readStatus = logged(options.readStatus, 'the status', log);
+  const readFlows = shareBriefly(logged(options.readFlows, 'the daily flows', log), flowsKeepMs);
+  const page = shareBriefly(async () => {
+    const [report, flows] = await Promise.all([
+      readStatus(),
+      answerWithin(readFlows(), flowsAnswerMs).catch(() => null),
+    ]);
+    return await renderStatus(report, flows);
+  }, keepMs);
+  return async () => {
+    try {
+      return { page: await answerWithin(page(), answerMs), isFailure: false };
+    } catch (error) {
+      return { page: await renderFailure(describeFailure(toError(error))), isFailure: true };
+    }
+  };
+}
+
+/** Tells the log when reading begins to fail, and when it works again. */
+function logged<T>(read: () => Promise<T>, what: string, log: Log): () => Promise<T> {
+  let isFailing = false;
+  return async () => {
+    try {
+      const outcome = await read();
+      if (isFailing) log.info({}, `${what} can be read again`);
+      isFailing = false;
+      return outcome;
+    } catch (error) {
+      if (!isFailing) log.warn({ error: toError(error) }, `${what} cannot be read`);
+      isFailing = true;
+      throw error;
+    }
+  };
+}
+
+/** Only our own errors have words for readers; others may quote statements. */
+function describeFailure(error: Error): { message: string; cure: string } {
+  if (error instanceof LedgerError) return { message: error.message, cure: error.cure };
+  return {
+    message: 'The database or the queue does not answer.',
+    cure: 'see that PostgreSQL and, where REDIS_URL is set, Redis run; the log has the details',
+  };
+}

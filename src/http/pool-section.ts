@@ -1,0 +1,31 @@
+import { scaleLinear } from 'd3-scale';
+import { html } from 'hono/html';
+import type { PoolStatus } from '../ledger/read-status.ts';
+import { type Html, section } from './page-frame.ts';
+import type { StatusReport } from './status-report.ts';
+import { countWords, daysWords, unexpectedWords } from './status-words.ts';
+
+/** How full each pool is, and how long it lasts. */
+export function poolSection({ pools, unexpectedDeposits }: StatusReport): Html | string {
+  if (pools.length === 0) return '';
+  const unexpected = unexpectedWords(unexpectedDeposits);
+  const note = unexpected === null ? '' : html`<p class="soft">${unexpected}</p>`;
+  return section(
+    'pools',
+    'Address pools',
+    html`<ul class="cards">${pools.map(poolItem)}</ul>${note}`,
+  );
+}
+
+function poolItem({ slip44, available, threshold, target, daysLeft }: PoolStatus): Html {
+  const percent = scaleLinear().domain([0, target]).range([0, 100]).clamp(true);
+  const lasts = daysLeft === null ? '' : ` · ${daysWords(daysLeft)}`;
+  return html`<li class="level ${available < threshold ? 'low' : ''}">
+<h3>Chain ${slip44}</h3>
+<p class="count">${countWords(available)} of ${countWords(target)} addresses available${lasts}</p>
+<svg aria-hidden="true"><rect class="track" width="100%" height="100%" rx="4"/>
+<rect class="fill" width="${percent(available)}%" height="100%" rx="4"/>
+<rect class="mark" x="${percent(threshold)}%" width="2" height="100%"/></svg>
+<p class="soft">refilled below ${countWords(threshold)}</p>
+</li>`;
+}

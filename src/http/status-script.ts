@@ -1,0 +1,86 @@
+/**
+ * What the page runs, if it runs anything: it takes the parts that the server renders anew and carries only the
+ * differences over, so that focus, scroll position and open tables stay. A part in which text is selected waits until
+ * it no longer is. While nobody looks at the page, nothing is asked for.
+ */
+export const statusScript = `'use strict';
+(() => {
+  const places = new Map([...document.querySelectorAll('[data-part]')].map((place) => [place.dataset.part, place]));
+  const link = document.querySelector('[data-link]');
+  const retryMs = 30000;
+  const waiting = new Map();
+  let source;
+  let retry;
+
+  function renew(current, fresh) {
+    const before = [...current.childNodes];
+    const after = [...fresh.childNodes];
+    after.forEach((node, index) => {
+      const old = before[index];
+      if (old === undefined) current.append(node);
+      else if (old.nodeName !== node.nodeName) old.replaceWith(node);
+      else if (old.nodeType === Node.ELEMENT_NODE) renewElement(old, node);
+      else if (old.data !== node.data) old.data = node.data;
+    });
+    for (const node of before.slice(after.length)) node.remove();
+  }
+
+  function renewElement(old, node) {
+    for (const { name } of [...old.attributes]) {
+      // Whether a table is folded out is the reader's own.
+      if (!node.hasAttribute(name) && name !== 'open') old.removeAttribute(name);
+    }
+    for (const { name, value } of node.attributes) {
+      if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    }
+    renew(old, node);
+  }
+
+  function isSelected(place) {
+    const selection = document.getSelection();
+    return selection !== null && !selection.isCollapsed && selection.containsNode(place, true);
+  }
+
+  function renewPlaces() {
+    for (const [name, html] of waiting) {
+      const place = places.get(name);
+      if (place !== undefined && isSelected(place)) continue;
+      waiting.delete(name);
+      if (place === undefined) continue;
+      const template = document.createElement('template');
+      template.innerHTML = html;
+      renew(place, template.content);
+    }
+  }
+
+  function say(words) {
+    if (link.textContent !== words) link.textContent = words;
+  }
+
+  function connect() {
+    disconnect();
+    source = new EventSource('events');
+    source.onmessage = ({ data }) => {
+      const { title, parts } = JSON.parse(data);
+      document.title = title;
+      for (const [name, html] of Object.entries(parts)) waiting.set(name, html);
+      renewPlaces();
+      say('Live: this page renews itself every 5 seconds.');
+    };
+    source.onerror = () => {
+      say('Not up to date: the connection is lost, and tried again.');
+      // A refusal is final to the browser.
+      if (source.readyState === EventSource.CLOSED) retry = setTimeout(connect, retryMs);
+    };
+  }
+
+  function disconnect() {
+    clearTimeout(retry);
+    source?.close();
+  }
+
+  document.addEventListener('selectionchange', () => waiting.size > 0 && renewPlaces());
+  document.addEventListener('visibilitychange', () => (document.hidden ? disconnect() : connect()));
+  if (!document.hidden) connect();
+})();
+`;

@@ -1,0 +1,53 @@
+import { scaleLinear } from 'd3-scale';
+import { html } from 'hono/html';
+import type { StreamStatus } from '../ledger/read-status.ts';
+import { foreign, type Html, section } from './page-frame.ts';
+import type { StatusReport } from './status-report.ts';
+import { agoWords, countWords, finalChangesWords, proofWords } from './status-words.ts';
+
+/** Per stream, what the service counts against what the ledger holds. */
+export function streamSection(streams: StreamStatus[]): Html {
+  const items = streams.map((stream) => {
+    const paging = [stream.listOrder, stream.pageSize && `${countWords(stream.pageSize)} a page`];
+    const mark = stream.isComplete ? '✓' : '✗';
+    return html`<li class="level ${stream.isComplete ? '' : 'low'}">
+<h3>${foreign(stream.name)}</h3>
+<p class="${stream.isComplete ? 'good' : 'bad'}">${mark} ${proofWords(stream)}</p>
+${heldBar(stream)}
+<p class="soft">read ${[agoWords(stream.lagSeconds), ...paging].filter(Boolean).join(' · ')}</p>
+</li>`;
+  });
+  const content =
+    items.length > 0 ? html`<ul class="cards">${items}</ul>` : html`<p>Nothing read yet.</p>`;
+  return section('streams', 'Proof of completeness', content);
+}
+
+function heldBar({ serviceTotal, ledgerCount }: StreamStatus): Html | string {
+  if (serviceTotal === null) return '';
+  const width = scaleLinear()
+    .domain([0, Math.max(1, serviceTotal, ledgerCount)])
+    .range([0, 100]);
+  const held = serviceTotal + ledgerCount === 0 ? 100 : width(ledgerCount);
+  return html`<svg aria-hidden="true"><rect class="track" width="100%" height="100%" rx="4"/>
+<rect class="fill" width="${held}%" height="100%" rx="4"/></svg>`;
+}
+
+/** What the ledger holds in all, and what waits. */
+export function factSection({ transactions, rejects, queue, streams }: StatusReport): Html {
+  const facts: [string, number][] = [
+    ['in the ledger', transactions.total],
+    ['final', transactions.final],
+    ['incomplete rows', transactions.incomplete],
+    ['rejects', rejects],
+  ];
+  if (queue) {
+    const { waiting, active, failed } = queue;
+    facts.push(['jobs due', waiting], ['jobs at work', active], ['jobs failed, 1 h', failed]);
+  }
+  const items = facts.map(
+    ([name, count]) => html`<div><dt>${name}</dt><dd>${countWords(count)}</dd></div>`,
+  );
+  const turned = finalChangesWords(streams);
+  const note = turned === null ? '' : html`<p class="soft">${turned}</p>`;
+  return section('transactions', 'Transactions and queue', html`<dl>${items}</dl>${note}`);
+}
