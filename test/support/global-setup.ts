@@ -9,6 +9,7 @@ import {
   type TestServer,
 } from './containers.ts';
 import { startEmbeddedServer } from './embedded-server.ts';
+import { chromiumProgram } from './open-chromium.ts';
 import { redisProgram } from './redis-program.ts';
 
 const given = {
@@ -27,7 +28,7 @@ export async function setup(): Promise<() => Promise<void>> {
     !given.redis && hasImage(redisImage),
   ]);
   process.stdout.write(
-    `Tests use ${describePostgres(postgresInDocker)}, ${describeRedis(redisInDocker)}\n`,
+    `Tests use ${describePostgres(postgresInDocker)}, ${describeRedis(redisInDocker)}, ${describeChromium()}\n`,
   );
   const offers: Record<string, () => Promise<TestServer | null>> = {
     '/postgres': createPostgresOffer(postgresInDocker),
@@ -80,4 +81,11 @@ function describeRedis(inDocker: boolean): string {
   return program
     ? `Redis of ${program}`
     : 'no Redis: tests named "on Redis" are skipped (no TEST_REDIS_URL, REDIS_URL, Docker engine or redis-server program)';
+}
+
+function describeChromium(): string {
+  const program = chromiumProgram();
+  return program
+    ? `Chromium of ${program}`
+    : 'no Chromium: tests named "in Chromium" are skipped (no chromium or google-chrome program)';
 }

@@ -1,19 +1,6 @@
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { programOnPath } from './program-on-path.ts';
 
 /** The path of a Redis or Valkey server program on this machine. */
 export function redisProgram(): string | undefined {
-  const folders = (process.env['PATH'] ?? '').split(delimiter).filter(Boolean);
-  return ['redis-server', 'valkey-server']
-    .flatMap((name) => folders.map((folder) => join(folder, name)))
-    .find(isExecutable);
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  return programOnPath(['redis-server', 'valkey-server']);
 }

@@ -1,0 +1,179 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { AxeResults } from 'axe-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../src/kernel/clock.ts';
+import { readFlows } from '../../src/ledger/read-flows.ts';
+import { readStatus } from '../../src/ledger/read-status.ts';
+import { startQueue } from '../../src/queue/start-queue.ts';
+import { withLedger } from '../ledger/with-ledger.ts';
+import { recordLog } from '../queue/record-log.ts';
+import { openTestBackend } from '../queue/test-backends.ts';
+import { chromiumProgram, openChromium } from '../support/open-chromium.ts';
+import { sampleFlows, samplePool, sampleReport, sampleStream } from './sample-report.ts';
+import { openHttp } from './with-http.ts';
+
+const program = chromiumProgram();
+const chromium = program ? await openChromium(program) : undefined;
+const database = chromium ? await withLedger() : undefined;
+afterAll(() => chromium?.close());
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+type Visit = { page: Page; complaints: string[] };
+
+/** A page of its own, and what the browser complains of or asks of other origins. */
+async function visit(url: string, options: BrowserContextOptions = {}): Promise<Visit> {
+  const browser = chromium?.context.browser();
+  if (!browser) throw new Error('skipped');
+  const context = await browser.newContext(options);
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('request', (request) => {
+    const target = new URL(request.url());
+    if (target.protocol !== 'data:' && target.origin !== url) complaints.push(request.url());
+  });
+  await page.goto(url);
+  return { page, complaints };
+}
+
+async function serve(options: Parameters<typeof openHttp>[0] = {}): Promise<string> {
+  const http = await openHttp(options);
+  onTestFinished(() => http.close());
+  return http.url;
+}
+
+/** A report with something in every part, and much of it. */
+function busyReport() {
+  return sampleReport({
+    streams: [
+      sampleStream(),
+      sampleStream({ name: 'withdraw', ledgerCount: 5_000, isComplete: false }),
+      sampleStream({ name: 'addresses:60', serviceTotal: null, isComplete: false }),
+    ],
+    pools: [samplePool({ daysLeft: 12.3 }), samplePool({ slip44: 195, available: 4 })],
+    rejects: 2,
+    unexpectedDeposits: { foreign: 1, unknown: 2 },
+    balances: ['BTC', 'A-COIN-WITH-A-VERY-LONG-SYMBOL'].flatMap((symbol) =>
+      sampleReport().balances.map((balance) => ({
+        ...balance,
+        symbol,
+        balance: '123456789012.123456789012345678',
+      })),
+    ),
+    lastErrors: [{ job: 'details', at: '2026-03-01T11:00:00Z', message: 'HTTP 500' }],
+  });
+}
+
+describe.skipIf(!chromium)('the status page in Chromium', () => {
+  it('is complete without script', async () => {
+    const { page, complaints } = await visit(await serve(), { javaScriptEnabled: false });
+    const text = await page.locator('body').innerText();
+    expect(text).toContain('All is well');
+    expect(text).toContain('service says 5,012 · ledger holds 5,012 · proven complete');
+    expect(text).toContain('1,312 deposits');
+    expect(await page.getByRole('img').count()).toBe(3);
+    await page.getByText('Transactions as a table').click();
+    expect(await page.locator('body').innerText()).toContain('2026-03-01\t1,300\t0');
+    expect(await page.locator('noscript meta[http-equiv=refresh]').count()).toBe(1);
+    expect(complaints).toEqual([]);
+  });
+
+  it('follows the ledger without being loaded again', async () => {
+    if (!database) throw new Error('skipped');
+    const { ledger, query } = database;
+    await query(`insert into ledger.final_states values ('success', true)`);
+    await query(`insert into ledger.streams (name, service_total, ledger_count, is_complete, last_success_at)
+                 values ('deposit', 41, 41, true, now())`);
+    const url = await serve({
+      readStatus: async () => ({
+        ...(await readStatus(ledger.db, [])),
+        queue: sampleReport().queue,
+      }),
+      readFlows: () => readFlows(ledger.db),
+    });
+    const { page, complaints } = await visit(url);
+    await page.getByText('ledger holds 41').waitFor();
+    await page.getByText('Live: this page').waitFor();
+    await page.evaluate('document.body.dataset.mark = "the same document"');
+    await query(`update ledger.streams set service_total = 1234, ledger_count = 1234`);
+    await page.getByText('ledger holds 1,234').waitFor({ timeout: 15_000 });
+    expect(await page.locator('body').getAttribute('data-mark')).toBe('the same document');
+    expect(complaints).toEqual([]);
+  });
+
+  it('keeps focus, what is folded out, and selected text while it is renewed', async () => {
+    let rejects = 0;
+    const url = await serve({ readStatus: async () => sampleReport({ rejects }) });
+    const { page } = await visit(url);
+    await page.getByText('Live: this page').waitFor();
+    const summary = page.getByText('Transactions as a table');
+    await summary.click();
+    await page.evaluate(`
+      const cell = document.querySelector('dd');
+      document.getSelection().selectAllChildren(cell);
+    `);
+    rejects = 7;
+    await page.getByText('1 thing needs attention').waitFor({ timeout: 15_000 });
+    expect(await page.evaluate('document.activeElement.tagName')).toBe('SUMMARY');
+    expect(await page.locator('details[open]').count()).toBe(1);
+    expect(await page.evaluate('String(document.getSelection())')).toBe('10,024');
+    const facts = page.locator('[data-part=facts]');
+    expect(await facts.innerText()).not.toContain('7');
+    await page.evaluate('document.getSelection().empty()');
+    await facts.getByText('7', { exact: true }).waitFor();
+  });
+
+  it('says when it is no longer up to date, and recovers', async () => {
+    const http = await openHttp();
+    const { page } = await visit(http.url);
+    await page.getByText('Live: this page').waitFor();
+    await http.close();
+    await page.getByText('Not up to date').waitFor();
+    const again = await openHttp({ port: Number(new URL(http.url).port) });
+    onTestFinished(() => again.close());
+    await page.getByText('Live: this page').waitFor({ timeout: 20_000 });
+  });
+
+  it.each(
+    (['light', 'dark'] as const).flatMap((colorScheme) =>
+      [1280, 360].map((width) => ({ colorScheme, width })),
+    ),
+  )('can be read by everybody: $colorScheme, $width px', async ({ colorScheme, width }) => {
+    const url = await serve({ readStatus: async () => busyReport() });
+    const { page } = await visit(url, { colorScheme, viewport: { width, height: 800 } });
+    await page.getByText('Live: this page').waitFor();
+    for (const summary of await page.locator('summary').all()) await summary.click();
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate<AxeResults>('axe.run()');
+    expect(
+      violations.map(({ id, impact, nodes }) => ({ id, impact, html: nodes[0]?.html })),
+    ).toEqual([]);
+    const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+    expect(await page.evaluate(overflow)).toBe(0);
+  });
+
+  it('shows the queue at /queues, asking nobody else', async () => {
+    const backend = await openTestBackend.postgres();
+    onTestFinished(() => backend.close());
+    const queue = await startQueue({
+      backend: backend.address,
+      prefix: 'browser',
+      jobs: [{ name: 'idle', everyMs: 3_600_000, offsetMs: 0, run: async () => undefined }],
+      log: recordLog().log,
+      clock: systemClock,
+    });
+    onTestFinished(() => queue.close(3_000));
+    const url = await serve({ openBoard: queue.openBoard, readFlows: async () => sampleFlows() });
+    const { page, complaints } = await visit(url);
+    await page.getByRole('link', { name: 'Queues' }).click();
+    await page.getByText('browser').first().waitFor({ timeout: 15_000 });
+    expect(complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,89 @@
+// Writes docs/status-light.png and docs/status-dark.png from a demo: npm run build && npx tsx test/support/write-screenshots.ts
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { chromiumProgram, openChromium } from './open-chromium.ts';
+
+const width = 1280;
+const bytesMax = 200_000;
+const startMs = 120_000;
+
+/** What a demo of a minute's age cannot have: balances that moved for weeks, as their coins' flows did. */
+const balancesOfWeeks = `
+insert into ledger.balance_changes (slip44, symbol, contract_address, balance, frozen, observed_at)
+select b.slip44, b.symbol, b.contract_address,
+       greatest(0, b.balance - sum(f.net) over (partition by b.slip44, b.symbol, b.contract_address
+                                                order by f.day desc)), b.frozen, f.day + time '12:00'
+  from ledger.balances b
+  join (select symbol, day, sum(case type when 'deposit' then amount else -amount end) as net
+          from ledger.daily_flows
+         where day between current_date - 28 and current_date - 1 and state = 'success' group by symbol, day) f
+ using (symbol)`;
+
+/** The demo's page and database, once both are there. */
+async function startDemo(folder: string) {
+  const demo = spawn(process.execPath, ['dist/src/cli/main.js', 'demo'], {
+    env: { PATH: process.env['PATH'], HOME: folder, LEDGER_DATA_DIR: folder, HTTP_PORT: '0' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let told = '';
+  const find = (words: RegExp) => words.exec(told)?.[1];
+  const timer = setTimeout(() => demo.kill(), startMs);
+  for await (const text of demo.stdout.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
+    told += text;
+    if (find(/Status page: (\S+)/)) break;
+  }
+  clearTimeout(timer);
+  demo.stdout.resume();
+  const [url, connectionString] = [find(/Status page: (\S+)/), find(/psql "([^"]+)"/)];
+  const close = async () => {
+    if (demo.exitCode === null && demo.kill()) await once(demo, 'exit');
+  };
+  if (!url || !connectionString) {
+    await close();
+    throw new Error(`the demo did not start:\n${told}`);
+  }
+  return { url, connectionString, close };
+}
+
+async function takePictures(url: string): Promise<void> {
+  const program = chromiumProgram();
+  if (!program) throw new Error('there is no Chromium on the PATH');
+  const chromium = await openChromium(program);
+  try {
+    const [page = await chromium.context.newPage()] = chromium.context.pages();
+    await page.setViewportSize({ width, height: 900 });
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.goto(url);
+      await page.getByText('Live: this page').waitFor();
+      await page.getByText('All is well').waitFor();
+      const path = `docs/status-${colorScheme}.png`;
+      await page.screenshot({ path, fullPage: true });
+      const { size } = await stat(path);
+      if (size >= bytesMax) throw new Error(`${path} has ${size} bytes, more than ${bytesMax}`);
+    }
+  } finally {
+    await chromium.close();
+  }
+}
+
+await mkdir('docs', { recursive: true });
+const folder = await mkdtemp(join(tmpdir(), 'wallet-ledger-pictures-'));
+try {
+  const demo = await startDemo(folder);
+  try {
+    const client = new Client({ connectionString: demo.connectionString });
+    await client.connect();
+    await client.query(balancesOfWeeks);
+    await client.end();
+    await takePictures(demo.url);
+  } finally {
+    await demo.close();
+  }
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}
