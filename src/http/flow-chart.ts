@@ -1,5 +1,5 @@
 import { scaleBand, scaleLinear } from 'd3-scale';
-import { area, curveStep } from 'd3-shape';
+import { area, curveStepAfter } from 'd3-shape';
 import { html, raw } from 'hono/html';
 import type { CoinFlow, DailyFlows } from '../ledger/read-flows.ts';
 import { drawnNumber } from './drawn-number.ts';
@@ -49,18 +49,18 @@ export function coinChart({ symbol, deposit, withdraw }: CoinFlow, days: string[
   const [ins = [], outs = []] = amounts;
   const highest = Math.max(...ins, ...outs) || 1;
   const y = scaleLinear().domain([-highest, highest]).range([multiple.height, 0]);
-  const x = scaleLinear()
-    .domain([-0.5, days.length - 0.5])
-    .range([0, multiple.width]);
+  const x = scaleLinear().domain([0, days.length]).range([0, multiple.width]);
   const silhouette = area<number>()
     .x((_, index) => x(index))
     .y0(y(0))
     .y1((amount) => y(amount))
-    .curve(curveStep)
+    .curve(curveStepAfter)
     .digits(1);
+  // The last day's step reaches as far as that of every other.
+  const draw = (values: number[]) => silhouette([...values, ...values.slice(-1)]);
   const label = `${cut(symbol)} per day from ${days[0]} to ${days.at(-1)}: in all ${cut(deposit.total)} deposited, ${cut(withdraw.total)} withdrawn`;
   return html`<svg class="multiple" role="img" aria-label="${label}" viewBox="0 0 ${multiple.width} ${multiple.height}"
-preserveAspectRatio="none"><path class="bar-in" d="${silhouette(ins)}"/><path class="bar-out" d="${silhouette(outs.map((amount) => -amount))}"/>
+preserveAspectRatio="none"><path class="bar-in" d="${draw(ins)}"/><path class="bar-out" d="${draw(outs.map((amount) => -amount))}"/>
 <line class="axis" x1="0" x2="${multiple.width}" y1="${y(0)}" y2="${y(0)}"/></svg>`;
 }
 

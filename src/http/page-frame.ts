@@ -44,7 +44,7 @@ ${content}
 
 /** A table that scrolls by itself where the screen is narrow, by keyboard as well. */
 export function scrollingTable(label: string, table: Html): Html {
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}">${table}</div>`;
+  return html`<div class="scroll" tabindex="0" role="group" aria-label="${label}">${table}</div>`;
 }
 
 /** 2026-01-02T03:04:05Z → `2026-01-02 03:04:05 UTC`. */
