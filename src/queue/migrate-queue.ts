@@ -1,4 +1,9 @@
-import { runMigrations } from 'bullmq';
+import {
+  assertSchemaCompatibility,
+  LATEST_SCHEMA_VERSION,
+  runMigrations,
+  SchemaMigrationRequiredError,
+} from 'bullmq';
 import { Client } from 'pg';
 import { settlesWithin } from './deadline.ts';
 import { postgresQueueError } from './postgres-queue-error.ts';
@@ -8,7 +13,8 @@ const closeMs = 2_000;
 
 /**
  * Brings the queue's schema up to date, in one transaction and under BullMQ's advisory lock: any number may start
- * at once. Throws LedgerError `database-unreachable` or `schema-newer`.
+ * at once. Where nothing is pending no right to create anything is needed. Throws LedgerError `database-unreachable`
+ * or `schema-newer`.
  */
 export async function migrateQueue(connectionString: string): Promise<void> {
   const client = new Client({
@@ -22,10 +28,20 @@ export async function migrateQueue(connectionString: string): Promise<void> {
   client.on('error', () => undefined);
   try {
     await client.connect();
-    await runMigrations(client, queueSchema);
+    if (await isPending(client)) await runMigrations(client, queueSchema);
   } catch (error) {
     throw postgresQueueError(error);
   } finally {
     await settlesWithin(client.end(), closeMs);
+  }
+}
+
+/** BullMQ's own migrator creates the schema, if it is not there, before it looks: that takes an owner's rights. */
+async function isPending(client: Client): Promise<boolean> {
+  try {
+    return (await assertSchemaCompatibility(client, queueSchema)) < LATEST_SCHEMA_VERSION;
+  } catch (error) {
+    if (error instanceof SchemaMigrationRequiredError) return true;
+    throw error;
   }
 }
