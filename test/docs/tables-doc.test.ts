@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { withLedger } from '../ledger/with-ledger.ts';
+import { readCatalogue } from '../support/read-catalogue.ts';
+import { renderTablesDoc } from '../support/render-tables-doc.ts';
+
+const { ledger } = await withLedger();
+const catalogue = await readCatalogue(ledger.pool);
+
+test('docs/tables.md says what a freshly migrated database says; `npm run docs` writes it', () => {
+  expect(readFileSync('docs/tables.md', 'utf8')).toBe(renderTablesDoc(catalogue));
+});
+
+test('every table, view, function and column says what it is', () => {
+  const relations = [...catalogue.tables, ...catalogue.views];
+  const unsaid = [
+    ...[...relations, ...catalogue.functions].filter(({ comment }) => !comment),
+    ...relations.flatMap(({ name: relation, columns }) =>
+      columns.filter(({ comment }) => !comment).map(({ name }) => ({ relation, name })),
+    ),
+  ];
+  expect(unsaid).toEqual([]);
+});
