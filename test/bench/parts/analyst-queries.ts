@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import { readStatus } from '../../../src/ledger/read-status.ts';
+import { readCookbookQueries } from '../../support/cookbook-queries.ts';
 import type { Bench, BenchPart } from '../bench.ts';
 import { type Figure, percentile } from '../figures.ts';
 import { fillLife, poolSlip44 } from '../fill-life.ts';
@@ -53,6 +54,11 @@ const queries: TimedQuery[] = [
             from ledger.transactions_at(now() - interval '1 year') group by 1, 2`,
     atMostMs: wholeMs,
   },
+  ...readCookbookQueries().map(({ name, sql }) => ({
+    name: `cookbook: ${name}`,
+    sql,
+    atMostMs: wholeMs,
+  })),
 ];
 
 const takenAddresses = 5_000;
