@@ -6,7 +6,7 @@ import { pageStyle } from './page-style.ts';
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
 
 /** What can change on the page, each piece by itself, in the order of the page. */
-export const partNames = [
+const partNames = [
   'verdict',
   'problems',
   'streams',
