@@ -10,8 +10,9 @@ import { withLedger } from './with-ledger.ts';
 const { ledger, query, clear } = await withLedger();
 const { db } = ledger;
 const start = Date.UTC(2026, 0, 1);
-const minute = 60_000;
-const timeOf = (step: number) => new Date(start + step * minute).toISOString();
+/** Longer than transactions_at distrusts changed_at for. */
+const stepMs = 36 * 3_600_000;
+const timeOf = (step: number) => new Date(start + step * stepMs).toISOString();
 const runs = { numRuns: 25 };
 
 type Step = {
@@ -36,6 +37,7 @@ type Known = Omit<Step, 'kind'>;
 async function date(at: string): Promise<void> {
   await query(`update ledger.transaction_changes set observed_at = '${at}' where observed_at > now() - interval '1 day';
     update ledger.balance_changes set observed_at = '${at}' where observed_at > now() - interval '1 day';
+    update ledger.transactions set changed_at = '${at}' where changed_at > now() - interval '1 day';
     update ledger.transactions set first_seen_at = '${at}' where first_seen_at > now() - interval '1 day'`);
 }
 
