@@ -80,7 +80,7 @@ describe.skipIf(!chromium)('the status page in Chromium', () => {
     expect(text).toContain('1,312 deposits');
     expect(await page.getByRole('img').count()).toBe(3);
     await page.getByText('Transactions as a table').click();
-    expect(await page.locator('body').innerText()).toContain('2026-03-01\t1,300\t0');
+    expect(await page.locator('body').innerText()).toContain('2026-03-01\t1,300\t7');
     expect(await page.locator('noscript meta[http-equiv=refresh]').count()).toBe(1);
     expect(complaints).toEqual([]);
   });
