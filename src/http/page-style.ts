@@ -34,7 +34,7 @@ section { background: var(--card); border: 1px solid var(--line); border-radius:
   margin-top: 1rem; }
 ul { list-style: none; margin: 0; padding: 0; }
 .stack > li + li { border-top: 1px solid var(--line); margin-top: .6rem; padding-top: .6rem; }
-.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 19rem), 1fr)); gap: 1rem 1.5rem; }
+.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 15.5rem), 1fr)); gap: 1rem 1.5rem; }
 .cards > li { border-top: 2px solid var(--line); padding-top: .5rem; min-width: 0; }
 .soft { color: var(--soft); font-size: .875rem; }
 .good { color: var(--good); }
@@ -42,7 +42,7 @@ ul { list-style: none; margin: 0; padding: 0; }
 .in { color: var(--in); }
 .out { color: var(--out); }
 .split { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; }
-.count { font-variant-numeric: tabular-nums; }
+.count { font-variant-numeric: tabular-nums; font-size: .925rem; }
 dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(7.5rem, 1fr)); gap: .9rem; margin: 0; }
 dt { color: var(--soft); font-size: .875rem; }
 dd { margin: 0; font-size: 1.4rem; line-height: 1.25; font-variant-numeric: tabular-nums; }

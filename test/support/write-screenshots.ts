@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { chromiumProgram, openChromium } from './open-chromium.ts';
 
-const width = 1280;
+/** As far down as the amounts per coin. */
+const viewport = { width: 1280, height: 1400 };
 const bytesMax = 200_000;
 const startMs = 120_000;
 
@@ -55,13 +56,13 @@ async function takePictures(url: string): Promise<void> {
   const chromium = await openChromium(program);
   try {
     const [page = await chromium.context.newPage()] = chromium.context.pages();
-    await page.setViewportSize({ width, height: 900 });
+    await page.setViewportSize(viewport);
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       await page.goto(url);
       await page.getByText('Live: this page').waitFor();
       const path = `docs/status-${colorScheme}.png`;
-      await page.screenshot({ path, fullPage: true });
+      await page.screenshot({ path });
       const { size } = await stat(path);
       if (size >= bytesMax) throw new Error(`${path} has ${size} bytes, more than ${bytesMax}`);
     }
