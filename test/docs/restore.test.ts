@@ -75,9 +75,12 @@ test('after a restore by the book no address that was handed out is handed out a
     values (${slip44}, 20, 'sent', now(), 'a daemon that is gone')`);
   await backUp(ledger);
   await ledger.db.execute(sql`delete from ledger.address_requests where state = 'sent'`);
-  const after = await takeSome(wallet, named('after', 15));
+  const after = await takeSome(wallet, named('after', 10));
+  // An application's list may have gaps.
+  const forgotten = [...(await takeSome(wallet, named('forgotten', 5))).values()];
   await fill(wallet);
-  const late = await takeSome(wallet, named('late', 5));
+  const late = await takeSome(wallet, named('late', 3));
+  forgotten.push(...(await takeSome(wallet, named('late-forgotten', 5))).values());
   wallet.sandbox.world.addTransactions(5, { type: 'deposit' });
   await restore(ledger);
 
@@ -97,8 +100,8 @@ test('after a restore by the book no address that was handed out is handed out a
     release();
   }
   await fill(wallet);
-  const fresh = await takeSome(wallet, named('new', 15));
-  const old = new Set(handedOut.values());
+  const fresh = await takeSome(wallet, named('new', 20));
+  const old = new Set([...handedOut.values(), ...forgotten]);
   expect([...fresh.values()].filter((address) => old.has(address))).toEqual([]);
   const again = await takeSome(wallet, [...handedOut.keys()]);
   expect(again).toEqual(handedOut);
