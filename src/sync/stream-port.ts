@@ -104,6 +104,7 @@ export function openStreamPort<T>(
       return stored;
     },
   };
+  onProgress?.(stream.name, memory.ledgerCount, memory.serviceTotal, pagesStored);
   return { port, report, close: pages.close };
 }
 

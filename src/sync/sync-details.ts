@@ -41,6 +41,7 @@ export async function syncDetails(
   const report = emptyReport();
   const { incomplete } = await countIncomplete(tools.ledger.db);
   if (incomplete === 0) return report;
+  onProgress?.('details', 0, incomplete);
   const work = async () => {
     let limit = 2 * tools.settings.concurrency;
     for (;;) {

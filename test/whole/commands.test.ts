@@ -93,7 +93,7 @@ test('status --json is one document in the shape that users rely on', async () =
   expect(plain.stdout).toContain('✓ deposit');
   expect(plain.stdout + uncoloured.stdout).not.toContain('\u001b');
   expect(coloured.stdout).toContain('\u001b[');
-});
+}, 60_000);
 
 test('the sandbox prints the settings that reach it', async () => {
   const sandbox = startProgram([

@@ -9,7 +9,7 @@ test('a service that lets wait gets a progress line within 11 s, which says so',
   expect(await program.line('nothing from the service for')).toMatch(/^progress after \d+ s: /);
   expect(performance.now() - startedMs).toBeLessThan(11_000);
   program.process.kill('SIGKILL');
-});
+}, 60_000);
 
 test('within a request budget it tells pages, rows, pace and time left', async () => {
   const { env } = await withService({ transactions: 4_000 });
@@ -17,4 +17,4 @@ test('within a request budget it tells pages, rows, pace and time left', async (
   const line = await program.line('rows/s');
   expect(line).toMatch(/deposit: [\d,]+ of [\d,]+ rows · \d+ pages · [\d,.]+ rows\/s · .+ left/);
   program.process.kill('SIGKILL');
-});
+}, 60_000);

@@ -24,10 +24,8 @@ test('rejects are listed with their reasons, and tried again', async () => {
   expect([again.code, again.stdout]).toEqual([3, expect.stringContaining('still open')]);
   const document = await runProgram(['rejects', 'retry', '--json'], env);
   expect(document.code).toBe(3);
-  expect(JSON.parse(document.stdout)).toMatchObject({
-    resolved: [],
-    open: [{ orderNo: 'odd-amount' }],
-  });
+  const retried = JSON.parse(document.stdout);
+  expect([retried.resolved, retried.open[0].orderNo]).toEqual([[], 'odd-amount']);
   // As if this version read more than the one that rejected the row.
   await query(`update ledger.rejects set payload = replace(payload, 'NaN', '1.50')`);
   const ids = [String(rejects[0].id), '999999'];

@@ -13,7 +13,9 @@ export function showLines(
     const { seconds, parts, waiting } = meter.measure();
     if (isLast && parts.length === 0) return;
     const words = phaseOf(parts).map((facts) => `${facts.part}: ${partWords(facts)}`);
-    const standstill = isLast ? null : (waiting ?? (parts.length === 0 ? 'nothing yet' : null));
+    const standstill = isLast
+      ? null
+      : (waiting ?? (parts.length === 0 ? 'nothing read yet' : null));
     const told = [...words, ...(standstill === null ? [] : [standstill])];
     write(`progress after ${durationWords(seconds)}: ${told.join('; ')}\n`);
   };

@@ -20,7 +20,7 @@ export function runLines({ lastRuns, readAt }: StatusReport, { width, paint }: C
   const indent = 4 + (names[0]?.length ?? 0) + (outcomes[0]?.length ?? 0) + 2;
   return lastRuns.flatMap((run, index) => {
     const notes = [
-      `${countWords(run.requests)} requests`,
+      `${countWords(run.requests)} ${run.requests === 1 ? 'request' : 'requests'}`,
       `${countWords(run.rowsSeen)} seen`,
       ...(run.rowsInserted > 0 ? [`${countWords(run.rowsInserted)} new`] : []),
       ...(run.rowsUpdated > 0 ? [`${countWords(run.rowsUpdated)} changed`] : []),
