@@ -145,10 +145,18 @@ function renderFunction(each: CatalogueFunction): string {
   return `### ${each.name}\n\n\`${call}\`\n\n${each.comment}. ${who}`;
 }
 
+/** Columns are as wide as the formatter makes them, so that it finds nothing to change. */
 function renderRows(head: string[], rows: string[][]): string {
-  const line = (cells: string[]) =>
-    `| ${cells.map((cell) => oneLine(cell).replaceAll('|', '\\|')).join(' | ')} |`;
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+  const cells = [head, ...rows].map((row) =>
+    row.map((cell) => oneLine(cell).replaceAll('|', '\\|')),
+  );
+  const widths = head.map((_name, at) => Math.max(...cells.map((row) => row[at]?.length ?? 0), 3));
+  const line = (row: string[]) =>
+    `| ${row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`;
+  const [first = [], ...others] = cells;
+  return [line(first), line(widths.map((width) => '-'.repeat(width))), ...others.map(line)].join(
+    '\n',
+  );
 }
 
 function shortType(text: string): string {
