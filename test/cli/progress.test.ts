@@ -32,6 +32,7 @@ describe('lines', () => {
     const startMs = performance.now();
     const progress = createProgress(screen);
     await vi.advanceTimersByTimeAsync(21_000);
+    progress.observers.onAttempt(answer);
     progress.onProgress('deposit', 1_000, 5_000, 10);
     await vi.advanceTimersByTimeAsync(40_000);
     progress.stop();
@@ -39,9 +40,9 @@ describe('lines', () => {
     for (const [index, atMs] of times.entries())
       expect(atMs - (times[index - 1] ?? 0)).toBeLessThanOrEqual(10_000);
     expect(times.at(-1)).toBe(61_000);
-    expect(written[0]?.text).toBe('progress after 5 s: nothing from the service for 5 s\n');
+    expect(written[0]?.text).toBe('progress after 5 s: nothing from the service yet\n');
     expect(written.at(-2)?.text).toMatch(/^progress after 1 min 0 s: deposit: 1,000 of 5,000 rows/);
-    expect(written.at(-2)?.text).toContain('nothing from the service for 60 s');
+    expect(written.at(-2)?.text).toContain('nothing from the service for 39 s');
   });
 
   test('tell pages, rows of the total, the pace and the time left', async () => {

@@ -54,6 +54,8 @@ export function createProgressMeter(now: () => number): ProgressMeter {
     }
     const silentMs = nowMs - answeredMs;
     if (silentMs < silenceMs) return null;
+    // The database may be starting still.
+    if (answers === 0 && failure === null) return 'nothing from the service yet';
     const last = failure === null ? '' : ` (last failure: ${failure}), trying again`;
     return `nothing from the service for ${Math.floor(silentMs / 1_000)} s${last}`;
   };
