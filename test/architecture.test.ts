@@ -39,6 +39,11 @@ const packages: Record<string, string[]> = {
   'drizzle-orm': ['ledger'],
   pg: ['ledger', 'embedded', 'queue'],
   pino: ['cli'],
+  '@bull-board/api': ['queue'],
+  '@bull-board/hono': ['queue'],
+  'd3-scale': ['http'],
+  'd3-shape': ['http'],
+  'tiny-secp256k1': ['service'],
 };
 
 type Import = { file: string; room: string; specifier: string };

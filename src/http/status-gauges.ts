@@ -66,6 +66,16 @@ export const statusGauges: StatusGauge[] = [
       pools.map((pool) => ({ labels: { slip44: String(pool.slip44) }, value: pool.available })),
   },
   {
+    name: 'wallet_ledger_pool_threshold',
+    help: 'Below so many available addresses the pool is filled',
+    labelNames: ['slip44'],
+    samples: ({ pools }) =>
+      pools.map(({ slip44, threshold }) => ({
+        labels: { slip44: String(slip44) },
+        value: threshold,
+      })),
+  },
+  {
     name: 'wallet_ledger_pool_days_left',
     help: 'Days the available addresses last at the pace of the last 7 days; absent when none was handed out',
     labelNames: ['slip44'],

@@ -11,11 +11,12 @@ const silenceMaxSeconds = 3_600;
 /** Everything in the report that asks for someone's attention; empty when all is well. */
 export function listProblems(report: StatusReport): Problem[] {
   return [
+    // An empty pool stops customers first.
+    ...report.pools.flatMap(poolProblems),
     ...(report.streams.length === 0 ? [nothingRead] : report.streams.flatMap(streamProblems)),
     ...jobProblems(report),
     ...rejectProblems(report.rejects),
     ...report.unexplainedDifferences.map(differenceProblem),
-    ...report.pools.flatMap(poolProblems),
     ...queueProblems(report.queue),
   ];
 }
@@ -46,10 +47,11 @@ function proofProblem({ name, serviceTotal, ledgerCount }: StreamStatus): Proble
     return { what: `${name}: ${missing} of ${countWords(serviceTotal)} rows are missing`, cure };
   }
   if (ledgerCount > serviceTotal) {
-    const more = countWords(ledgerCount - serviceTotal);
+    const surplus = ledgerCount - serviceTotal;
+    const more = `${countWords(surplus)} ${surplus === 1 ? 'row' : 'rows'}`;
     const cure =
       'the service counts late or no longer lists rows; `wallet-ledger verify` names them';
-    return { what: `${name}: the ledger holds ${more} rows more than the service counts`, cure };
+    return { what: `${name}: the ledger holds ${more} more than the service counts`, cure };
   }
   return { what: `${name}: the counts are equal, but no complete walk proves it yet`, cure: fill };
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type SQL, sql } from 'drizzle-orm';
 import type { LedgerDb } from './connect-ledger.ts';
 
@@ -13,8 +14,13 @@ export type StreamRow = {
 /** How long a reader keeps a stream to itself without a sign of life; a killed one loses it with its connections. */
 const leaseMs = 30_000;
 
+/** A name for one pass: it begins with the name that the process's connections carry (`ledger.instance`). */
+export function newLeaseOwner(instance: string): string {
+  return `${instance} ${randomUUID().slice(0, 8)}`;
+}
+
 /**
- * Takes the stream for this process, making its row when it is new; undefined while another process reads it.
+ * Takes the stream for one pass, making its row when it is new; undefined while another pass, here or elsewhere, reads it.
  * The lease only saves requests: two readers at once are harmless.
  */
 export async function leaseStream(
@@ -28,7 +34,8 @@ export async function leaseStream(
     update ledger.streams
        set lease_owner = ${owner}, lease_until = now() + ${leaseMs} * interval '1 millisecond'
      where name = ${name} and (lease_owner is null or lease_owner = ${owner} or lease_until < now()
-             or not exists (select from pg_stat_activity where application_name = lease_owner))
+             or not exists (select from pg_stat_activity
+                             where application_name like 'wallet-ledger %' and starts_with(lease_owner, application_name)))
     returning list_order as "listOrder", page_size as "pageSize", service_total::float8 as "serviceTotal",
               ledger_count::float8 as "ledgerCount", checkpoint`);
   return leased.rows[0];

@@ -1,6 +1,5 @@
 import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
-import type { IServerAdapter } from '@bull-board/api/typings/app';
 import { HonoAdapter } from '@bull-board/hono';
 import { serveStatic } from '@hono/node-server/serve-static';
 import type { Queue } from 'bullmq';
@@ -21,7 +20,7 @@ export function createQueueBoard(queue: JobQueue, basePath: string): QueueBoard 
   createBullBoard({
     queues: [shown],
     // The packages' types are those of two copies of one interface.
-    serverAdapter: adapter as unknown as IServerAdapter,
+    serverAdapter: adapter,
     options: {
       uiConfig: { boardTitle: 'wallet-ledger: queue', hideDocsLink: true, hideRedisDetails: true },
     },

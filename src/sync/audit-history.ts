@@ -2,7 +2,7 @@ import { toError } from '../kernel/errors.ts';
 import type { TransactionRecord } from '../kernel/wallet-records.ts';
 import type { TransactionStream } from '../ledger/store-listed-transactions.ts';
 import { recheckAltered } from '../ledger/store-transaction-details.ts';
-import { leaseStream, releaseStream } from '../ledger/stream-store.ts';
+import { leaseStream, newLeaseOwner, releaseStream } from '../ledger/stream-store.ts';
 import { recountStream } from '../ledger/verify-store.ts';
 import { unlistVanished } from './find-vanished.ts';
 import { isOrdered, type ListMemory, lastPage, type PageFacts } from './list-memory.ts';
@@ -46,11 +46,17 @@ async function auditStream(
   const { db, instance } = tools.ledger;
   // The table may have been changed from outside, and the count with it.
   await recountStream(db, type);
-  const row = await leaseStream(db, type, instance);
+  const owner = newLeaseOwner(instance);
+  const row = await leaseStream(db, type, owner);
   if (!row) return undefined;
   const memory = memoryOf(row, tools);
   const stream = transactionStream(tools, type);
-  const { port, report, close } = openStreamPort(tools, stream, { signal, sliceMs: null }, memory);
+  const { port, report, close } = openStreamPort(
+    tools,
+    stream,
+    { signal, sliceMs: null },
+    { memory, owner },
+  );
   let failure: string | null = null;
   let hasUnknownSurplus = false;
   try {
@@ -64,7 +70,7 @@ async function auditStream(
     throw error;
   } finally {
     close();
-    await releaseStream(db, type, instance, failure).catch(() => undefined);
+    await releaseStream(db, type, owner, failure).catch(() => undefined);
   }
   return { report, hasUnknownSurplus };
 }

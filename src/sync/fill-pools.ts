@@ -163,7 +163,8 @@ async function act(
     }
     case 'resolve': {
       if (!(await isListRead(tools, slip44, options))) return 'incomplete';
-      report.rowsInserted += await ledger.transaction((db) => resolveRequest(db, action.id));
+      const resolved = await ledger.transaction((db) => resolveRequest(db, action.id));
+      report.rowsInserted += resolved;
       return 'again';
     }
     case 'blocked':
@@ -205,10 +206,11 @@ async function send(
     const bounded = AbortSignal.any([signal, AbortSignal.timeout(sendMaxMs)]);
     const answer = await client.generateAddresses({ slip44, num: request.num }, bounded);
     const addresses = answer.records.map((record) => record.address);
-    report.rowsInserted += await ledger.transaction(async (db) => {
+    const added = await ledger.transaction(async (db) => {
       await storeRejects(db, answer.rejects);
       return await storeGenerated(db, request.id, addresses);
     });
+    report.rowsInserted += added;
     report.rowsSeen += addresses.length;
     return 'again';
   } catch (thrown) {

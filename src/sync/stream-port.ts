@@ -55,7 +55,7 @@ export function openStreamPort<T>(
   tools: SyncTools,
   stream: Stream<T>,
   { signal, sliceMs, onProgress }: PortOptions,
-  memory: ListMemory,
+  { memory, owner }: { memory: ListMemory; owner: string },
 ): StreamPort {
   const { askSize } = memory.checkpoint;
   const { concurrency } = tools.settings;
@@ -73,7 +73,7 @@ export function openStreamPort<T>(
     const hasWalked = current.checkpoint.walks > walks;
     walks = current.checkpoint.walks;
     const isVouched = current.checkpoint.gap !== null;
-    return (db) => saveCheckpoint(db, tools, stream.name, { ...current, isVouched, hasWalked });
+    return (db) => saveCheckpoint(db, owner, stream.name, { ...current, isVouched, hasWalked });
   };
 
   const port: ListPort = {
@@ -124,13 +124,13 @@ type SaveCheckpoint = (db: LedgerDb) => Promise<number>;
 
 async function saveCheckpoint(
   db: LedgerDb,
-  { ledger }: SyncTools,
+  owner: string,
   name: string,
   row: Parameters<typeof saveStream>[3],
 ): Promise<number> {
-  const ledgerCount = await saveStream(db, name, ledger.instance, row);
+  const ledgerCount = await saveStream(db, name, owner, row);
   if (ledgerCount !== undefined) return ledgerCount;
-  throw new LedgerError('interrupted', `another process has taken over the stream ${name}`);
+  throw new LedgerError('interrupted', `another pass has taken over the stream ${name}`);
 }
 
 function ranksOf<T>(

@@ -1,7 +1,13 @@
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import { toError } from '../kernel/errors.ts';
 import type { LedgerDb } from '../ledger/connect-ledger.ts';
-import { leaseStream, msSinceWalk, releaseStream, type StreamRow } from '../ledger/stream-store.ts';
+import {
+  leaseStream,
+  msSinceWalk,
+  newLeaseOwner,
+  releaseStream,
+  type StreamRow,
+} from '../ledger/stream-store.ts';
 import type { ListMemory } from './list-memory.ts';
 import { type ListVerdict, readList } from './read-list.ts';
 import { memoryOf, openStreamPort, type PortOptions, type Stream } from './stream-port.ts';
@@ -28,17 +34,18 @@ export async function syncStream<T>(
   pass: StreamPass,
 ): Promise<(PassReport & ListVerdict) | undefined> {
   const { db, instance } = tools.ledger;
-  const row = await takeLease(tools, stream.name, pass);
+  const owner = newLeaseOwner(instance);
+  const row = await takeLease(tools, stream.name, owner, pass);
   if (!row) return undefined;
   const memory = memoryOf(row, tools);
-  const { port, report, close } = openStreamPort(tools, stream, pass, memory);
+  const { port, report, close } = openStreamPort(tools, stream, pass, { memory, owner });
   try {
     const mayWalk = pass.mayRepeatWalk || (await isWalkAllowed(db, stream.name, memory));
     const verdict = await readList(port, memory, mayWalk);
-    await releaseStream(db, stream.name, instance, null);
+    await releaseStream(db, stream.name, owner, null);
     return { ...report, ...verdict };
   } catch (error) {
-    await releaseStream(db, stream.name, instance, toError(error).message).catch(() => undefined);
+    await releaseStream(db, stream.name, owner, toError(error).message).catch(() => undefined);
     throw error;
   } finally {
     close();
@@ -48,14 +55,15 @@ export async function syncStream<T>(
 async function takeLease(
   tools: SyncTools,
   name: string,
+  owner: string,
   pass: StreamPass,
 ): Promise<StreamRow | undefined> {
-  const { db, instance } = tools.ledger;
+  const { db } = tools.ledger;
   for (let tries = 1; ; tries += 1) {
-    const row = await leaseStream(db, name, instance);
+    const row = await leaseStream(db, name, owner);
     if (row || pass.whenLeased === 'skip') return row;
     if (tries === 1)
-      tools.log.info({ stream: name }, 'another process is reading the stream, waiting for it');
+      tools.log.info({ stream: name }, 'another pass is reading the stream, waiting for it');
     await abortableSleep(leasePollMs, pass.signal);
   }
 }

@@ -83,7 +83,7 @@ test('every problem is named before all else, and what to do below it', () => {
   const problems = [
     'deposit: 12 of 5,012 rows are missing',
     'deposit: last read well 25 h ago',
-    'withdraw: the ledger holds 1 rows more than the service counts',
+    'withdraw: the ledger holds 1 row more than the service counts',
     'addresses:60: not read to the end yet',
     'addresses:0: HTTP 500',
     'addresses:1: HTTP 500',

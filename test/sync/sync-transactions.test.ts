@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { auditHistory } from '../../src/sync/audit-history.ts';
 import { syncAllDetails } from '../../src/sync/sync-details.ts';
 import { syncTransactions } from '../../src/sync/sync-transactions.ts';
 import { rowsOfLedger, rowsOfService } from '../support/compare-rows.ts';
@@ -70,6 +71,20 @@ describe('transactions and their details', () => {
       expect(sandbox.stats.listRequests.withdraw).toBe(1);
     },
   );
+
+  test('passes and audits of one process side by side leave each other the stream', async () => {
+    const { tools } = await withWallet({ transactions: 3_000, pageSizeMax: 20, latencyMs: 2 });
+    const skipping = onePass({ whenLeased: 'skip' });
+    await syncTransactions(tools, skipping);
+    await tools.ledger.pool.query('update ledger.streams set checkpoint = null');
+    const work = [1, 2, 3].flatMap(() => [
+      syncTransactions(tools, skipping),
+      auditHistory(tools, skipping.signal),
+    ]);
+    const ended = await Promise.allSettled(work);
+    expect(ended.filter(({ status }) => status === 'rejected')).toEqual([]);
+    expect((await syncTransactions(tools, onePass())).isComplete).toBe(true);
+  });
 
   test.each(['newest-first', 'oldest-first'] as const)(
     'a row that vanishes from a list that is %s is marked after three passes, by a search',
