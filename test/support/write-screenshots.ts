@@ -5,8 +5,6 @@ import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { openQueue } from '../../src/queue/open-queue.ts';
-import { connectQueueBackend } from '../../src/queue/queue-backend.ts';
 import { chromiumProgram, openChromium } from './open-chromium.ts';
 
 /** As far down as the amounts per coin. */
@@ -52,18 +50,6 @@ async function startDemo(folder: string) {
   return { url, connectionString, close };
 }
 
-/** Runs that lost a race while the demo began would stand on the page for an hour. */
-async function forgetFailures(connectionString: string): Promise<void> {
-  const onFault = () => undefined;
-  const backend = await connectQueueBackend(
-    { kind: 'postgres', connectionString },
-    'wallet-ledger',
-    onFault,
-  );
-  await (await openQueue(backend, onFault)).clean(0, 1_000, 'failed');
-  await backend.close();
-}
-
 async function takePictures(url: string): Promise<void> {
   const program = chromiumProgram();
   if (!program) throw new Error('there is no Chromium on the PATH');
@@ -95,7 +81,6 @@ try {
     await client.connect();
     await client.query(balancesOfWeeks);
     await client.end();
-    await forgetFailures(demo.connectionString);
     await takePictures(demo.url);
   } finally {
     await demo.close();

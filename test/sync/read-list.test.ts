@@ -87,7 +87,7 @@ describe('reading a moving list', () => {
           if (verdict.isComplete) expect(missingOf(model)).toEqual([]);
         },
       ),
-      { numRuns: 4_000 },
+      { numRuns: 2_000 },
     );
   });
 
@@ -111,7 +111,7 @@ describe('reading a moving list', () => {
           expect(new Set(model.ledger.keys())).toEqual(new Set(model.rows.map((row) => row.key)));
         },
       ),
-      { numRuns: 4_000 },
+      { numRuns: 2_000 },
     );
   });
 
@@ -168,7 +168,7 @@ describe('reading a moving list', () => {
           }
         },
       ),
-      { numRuns: 1_500 },
+      { numRuns: 1_000 },
     );
   });
 
@@ -212,7 +212,7 @@ describe('reading a moving list', () => {
           expect(model.requests).toBeLessThanOrEqual(Math.ceil(arrivals / size) + 1);
         },
       ),
-      { numRuns: 1_500 },
+      { numRuns: 1_000 },
     );
   });
 
@@ -301,7 +301,7 @@ describe('reading a moving list', () => {
           expect(model.wronglyUnlisted).toEqual([]);
         },
       ),
-      { numRuns: 1_500 },
+      { numRuns: 1_000 },
     );
   });
 
