@@ -20,8 +20,8 @@ export function newLeaseOwner(instance: string): string {
 }
 
 /**
- * Takes the stream for one pass, making its row when it is new; undefined while another pass, here or elsewhere, reads it.
- * The lease only saves requests: two readers at once are harmless.
+ * Takes the stream for one pass, making its row when it is new; undefined while another pass, here or elsewhere,
+ * reads it. The lease only saves requests: two readers at once are harmless.
  */
 export async function leaseStream(
   db: LedgerDb,

@@ -41,9 +41,9 @@ const walksMax = 3;
 
 /**
  * Reads one transaction list to its end and compares it with the ledger row by row; of rows that their seal shows
- * to have been written by somebody else the detail, too. The list may move meanwhile:
- * rows that arrive are not missing, rows first seen meanwhile are not extra. With `isRepair` missing and different
- * rows are written (their details are due then), and rows that the list no longer holds become unlisted.
+ * to have been written by somebody else the detail, too. The list may move meanwhile: rows that arrive are not
+ * missing, rows first seen meanwhile are not extra. With `isRepair` missing and different rows are written (their
+ * details are due then), and rows that the list no longer holds become unlisted.
  */
 export async function verifyTransactions(
   tools: SyncTools,
@@ -69,6 +69,7 @@ export async function verifyTransactions(
       drift,
       isRepair,
       signal,
+      named: new Set(),
       timesOfMissing: new Map(),
       unstorable: 0,
     };
@@ -98,6 +99,8 @@ type Comparing = {
   drift: Drift;
   isRepair: boolean;
   signal: AbortSignal;
+  /** Rows that are called missing or different already. */
+  named: Set<string>;
   timesOfMissing: Map<string, number>;
   unstorable: number;
 };
@@ -106,17 +109,18 @@ async function compareBatch(
   tools: SyncTools,
   type: TransactionStream,
   rows: Observed<TransactionRecord>[],
-  { db, drift, isRepair, signal, timesOfMissing }: Comparing,
+  comparing: Comparing,
 ): Promise<void> {
+  const { db, isRepair, signal, timesOfMissing } = comparing;
   const { altered, ...found } = await compareListed(db, rows);
-  addDrift(drift, found);
+  addDrift(comparing, found);
   const missing = new Set(found.missing);
   const wrong = new Set([...missing, ...found.different.map(({ orderNo }) => orderNo)]);
   for (const row of rows)
     if (missing.has(row.orderNo)) timesOfMissing.set(row.orderNo, row.occurredAt ?? 0);
   if (altered.length > 0) {
     const different = await compareAltered(tools, altered, { signal, isRepair });
-    addDrift(drift, { missing: [], different });
+    addDrift(comparing, { missing: [], different });
   }
   if (!isRepair || wrong.size === 0) return;
   const mended = rows.filter((row) => wrong.has(row.orderNo));
@@ -124,10 +128,11 @@ async function compareBatch(
 }
 
 /** Pages may show a row twice: it is named once. */
-function addDrift(drift: Drift, found: Comparison): void {
-  const known = new Set([...drift.missing, ...drift.different.map(({ orderNo }) => orderNo)]);
-  drift.missing.push(...found.missing.filter((orderNo) => !known.has(orderNo)));
-  drift.different.push(...found.different.filter(({ orderNo }) => !known.has(orderNo)));
+function addDrift({ drift, named }: Comparing, found: Comparison): void {
+  drift.missing.push(...found.missing.filter((orderNo) => !named.has(orderNo)));
+  drift.different.push(...found.different.filter(({ orderNo }) => !named.has(orderNo)));
+  for (const orderNo of found.missing) named.add(orderNo);
+  for (const { orderNo } of found.different) named.add(orderNo);
 }
 
 async function settleDrift(tools: SyncTools, comparing: Comparing): Promise<void> {
