@@ -1,6 +1,7 @@
 import ky from 'ky';
 import { LedgerError, toError } from '../kernel/errors.ts';
 import { isRedirect } from './judge-answer.ts';
+import { pooledFetch } from './pooled-fetch.ts';
 import { printableText } from './printable-text.ts';
 import { readBody } from './read-body.ts';
 import type { AnswerToVerify, RequestToSign, Signer } from './signer.ts';
@@ -14,12 +15,13 @@ export async function sendRequest(
   signer: Signer,
   signal: AbortSignal,
 ): Promise<AnswerToVerify> {
-  const { signature, nonce = request.nonce, headers } = await signer.sign(request);
+  const { signature, nonce = request.nonce, headers: own } = await signer.sign(request);
   const allHeaders = {
     accept: 'application/json',
+    'accept-encoding': 'gzip',
     'user-agent': 'wallet-ledger',
     ...(request.body !== '' && { 'content-type': 'application/json' }),
-    ...headers,
+    ...own,
     'BIZ-API-KEY': signer.apiKey,
     'BIZ-API-NONCE': nonce,
     'BIZ-API-SIGNATURE': signature,
@@ -30,22 +32,16 @@ export async function sendRequest(
       method: request.method,
       headers: allHeaders,
       ...(request.body !== '' && { body: request.body }),
-      signal,
+      // Under ky's own signal each request would build two more.
+      fetch: (own) => pooledFetch(own as Request, signal),
       redirect: 'manual',
       // One layer of retries and one deadline only: the caller's.
       retry: 0,
       timeout: false,
       throwHttpErrors: false,
     });
-    if (!isRedirect(response.status)) {
-      return {
-        status: response.status,
-        headers: response.headers,
-        rawBody: await readBody(response),
-      };
-    }
-    await response.body?.cancel();
-    return { status: response.status, headers: response.headers, rawBody: '' };
+    const { status, headers } = response;
+    return { status, headers, rawBody: isRedirect(status) ? '' : await readBody(response) };
   } catch (error) {
     throw error instanceof LedgerError ? error : networkError(error);
   }
