@@ -15,7 +15,7 @@ const keepMs = 1_000;
 
 /**
  * The process's own counters, and gauges that are read from the status with each scrape. When the status cannot be
- * read, `wallet_ledger_up` is 0 and the gauges are absent rather than old.
+ * read, the gauges are absent rather than old.
  */
 export function createMetrics(readStatus: () => Promise<StatusReport>): Metrics {
   const registry = new Registry();
@@ -29,7 +29,7 @@ export function createMetrics(readStatus: () => Promise<StatusReport>): Metrics 
     registers,
   });
   const seconds = new Histogram({
-    name: 'wallet_ledger_service_request_seconds',
+    name: 'wallet_ledger_service_request_duration_seconds',
     help: 'Duration of requests to the wallet service',
     labelNames: ['endpoint'],
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
@@ -63,7 +63,7 @@ function registerStatusGauges(registry: Registry, readStatus: () => Promise<Stat
     help: 'Whether the status could be read from database and queue',
     registers,
     async collect() {
-      this.set((await statusOrNull()) === null ? 0 : 1);
+      this.set((await statusOrNull())?.queue ? 1 : 0);
     },
   });
   for (const { name, help, labelNames = [], samples } of statusGauges) {

@@ -26,13 +26,13 @@ export const statusGauges: StatusGauge[] = [
     samples: perStream((stream) => Number(stream.isComplete)),
   },
   {
-    name: 'wallet_ledger_stream_service_total',
+    name: 'wallet_ledger_stream_service_rows',
     help: 'Items in the stream as the service counts them',
     labelNames: ['stream'],
     samples: perStream((stream) => stream.serviceTotal),
   },
   {
-    name: 'wallet_ledger_stream_ledger_count',
+    name: 'wallet_ledger_stream_ledger_rows',
     help: 'Listed items of the stream in the ledger',
     labelNames: ['stream'],
     samples: perStream((stream) => stream.ledgerCount),

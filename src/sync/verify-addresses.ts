@@ -17,7 +17,7 @@ import { walkPages } from './walk-pages.ts';
 export async function verifyAddresses(
   tools: SyncTools,
   slip44: number,
-  { signal, isRepair }: Verification,
+  verification: Verification,
 ): Promise<Drift> {
   const stream = addressStream(tools, slip44);
   const drift: Drift = {
@@ -33,12 +33,12 @@ export async function verifyAddresses(
   try {
     await beginSightings(db);
     const { startedAt } = await startOfVerification(db, stream.name);
-    await walkPages(tools, stream, signal, async (rows) => {
+    await walkPages(tools, stream, verification, async (rows) => {
       const addresses = rows.map((row) => row.address);
       const missing = await compareAddresses(db, slip44, addresses);
       drift.compared += addresses.length;
       drift.missing.push(...missing);
-      if (!isRepair || missing.length === 0) return;
+      if (!verification.isRepair || missing.length === 0) return;
       const { inserted } = await tools.ledger.transaction((tx) =>
         storeListedAddresses(tx, slip44, missing),
       );

@@ -16,7 +16,7 @@ export async function verifyLedger(tools: SyncTools, options: Verification): Pro
   const drifts: Drift[] = [];
   for (const type of transactionStreams)
     drifts.push(await verifyTransactions(tools, type, options));
-  if (options.isRepair) await syncAllDetails(tools, options.signal);
+  if (options.isRepair) await syncAllDetails(tools, options.signal, options.onProgress);
   const { client, ledger } = tools;
   const isWalletMoving = drifts.some(({ arrivals }) => arrivals > 0);
   const balances = await client.listBalances(options.signal);

@@ -18,7 +18,7 @@ import {
 } from '../ledger/verify-store.ts';
 import { compareAltered } from './compare-altered.ts';
 import type { Observed } from './stream-port.ts';
-import type { SyncTools } from './sync-tools.ts';
+import type { Progress, SyncTools } from './sync-tools.ts';
 import { transactionStream } from './sync-transactions.ts';
 import { walkPages } from './walk-pages.ts';
 
@@ -32,7 +32,7 @@ export type Drift = Comparison & {
   arrivals: number;
 };
 
-export type Verification = { signal: AbortSignal; isRepair: boolean };
+export type Verification = { signal: AbortSignal; isRepair: boolean; onProgress?: Progress };
 
 type Start = Awaited<ReturnType<typeof startOfVerification>>;
 
@@ -48,8 +48,9 @@ const walksMax = 3;
 export async function verifyTransactions(
   tools: SyncTools,
   type: TransactionStream,
-  { signal, isRepair }: Verification,
+  verification: Verification,
 ): Promise<Drift> {
+  const { signal, isRepair } = verification;
   const drift: Drift = {
     name: type,
     compared: 0,
@@ -77,7 +78,7 @@ export async function verifyTransactions(
       const { expected, unstorable } = await walkPages(
         tools,
         transactionStream(tools, type),
-        signal,
+        verification,
         (rows) => compareBatch(tools, type, rows, comparing),
       );
       comparing.unstorable = unstorable;

@@ -3,7 +3,7 @@ import { createPageReader, type ListedPage, type ListSource } from './list-pages
 import type { ListPort } from './list-port.ts';
 import { createListReader } from './read-list.ts';
 import type { Observed } from './stream-port.ts';
-import type { SyncTools } from './sync-tools.ts';
+import type { Progress, SyncTools } from './sync-tools.ts';
 import { walkList } from './walk-list.ts';
 
 const batchRows = 1_000;
@@ -15,13 +15,14 @@ const batchRows = 1_000;
  */
 export async function walkPages<T>(
   tools: SyncTools,
-  source: ListSource<T>,
-  signal: AbortSignal,
+  source: ListSource<T> & { name: string },
+  { signal, onProgress }: { signal: AbortSignal; onProgress?: Progress },
   onRows: (rows: Observed<T>[]) => Promise<void>,
 ): Promise<{ expected: number; unstorable: number }> {
   const { pageSize, concurrency } = tools.settings;
   const pages = createPageReader(source, { askSize: pageSize, concurrency, signal });
   let startTotal: number | null = null;
+  const walked = { rows: 0, pages: 0 };
   const port: ListPort = {
     async read(page, upTo, isFresh = false) {
       const facts = await pages.read(page, upTo, isFresh);
@@ -30,14 +31,16 @@ export async function walkPages<T>(
     },
     async store(facts) {
       signal.throwIfAborted();
-      await onRows(
-        facts.flatMap((page) =>
-          (page as ListedPage<T>).content.records.map((record) => ({
-            ...record,
-            observation: page.observation,
-          })),
-        ),
+      const rows = facts.flatMap((page) =>
+        (page as ListedPage<T>).content.records.map((record) => ({
+          ...record,
+          observation: page.observation,
+        })),
       );
+      await onRows(rows);
+      walked.rows += rows.length;
+      walked.pages += facts.length;
+      onProgress?.(source.name, walked.rows, memory.serviceTotal ?? startTotal, walked.pages);
       return { inserted: 0, ledgerCount: 0 };
     },
     ranks: null,

@@ -54,14 +54,14 @@ test('requests, rows and the status are told by their names', async () => {
   const expected = {
     'wallet_ledger_service_requests_total{endpoint="/v1/transaction/list",outcome="success"}': 1,
     'wallet_ledger_service_requests_total{endpoint="/v1/transaction/list",outcome="rate-limited"}': 1,
-    'wallet_ledger_service_request_seconds_count{endpoint="/v1/transaction/list"}': 2,
+    'wallet_ledger_service_request_duration_seconds_count{endpoint="/v1/transaction/list"}': 2,
     'wallet_ledger_rows_written_total{job="transactions",kind="inserted"}': 7,
     'wallet_ledger_rows_written_total{job="transactions",kind="updated"}': 2,
     'wallet_ledger_stream_lag_seconds{stream="deposit"}': 3,
     'wallet_ledger_stream_complete{stream="deposit"}': 1,
     'wallet_ledger_stream_complete{stream="addresses:60"}': 0,
-    'wallet_ledger_stream_service_total{stream="deposit"}': 5_012,
-    'wallet_ledger_stream_ledger_count{stream="deposit"}': 5_012,
+    'wallet_ledger_stream_service_rows{stream="deposit"}': 5_012,
+    'wallet_ledger_stream_ledger_rows{stream="deposit"}': 5_012,
     wallet_ledger_transactions: 10_024,
     wallet_ledger_incomplete_transactions: 3,
     wallet_ledger_rejects_open: 4,
@@ -79,7 +79,7 @@ test('requests, rows and the status are told by their names', async () => {
     expect([name, samples.get(name)]).toEqual([name, value]);
   expect(samples.has('wallet_ledger_stream_lag_seconds{stream="addresses:60"}')).toBe(false);
   expect(samples.has('wallet_ledger_pool_days_left{slip44="195"}')).toBe(false);
-  expect(types.get('wallet_ledger_service_request_seconds')).toBe('histogram');
+  expect(types.get('wallet_ledger_service_request_duration_seconds')).toBe('histogram');
   expect(types.has('process_cpu_seconds_total')).toBe(true);
 });
 
@@ -95,6 +95,14 @@ test('a stream that is gone, or a status that cannot be read, leaves no old gaug
   const { samples } = await scrape(url);
   const left = [...samples.keys()].filter((name) => name.startsWith('wallet_ledger_'));
   expect(left).toEqual(['wallet_ledger_up']);
+});
+
+test('a queue that does not answer is told by wallet_ledger_up, beside what the database says', async () => {
+  http = await openHttp({ readStatus: () => Promise.resolve(sampleReport({ queue: null })) });
+  const { samples } = await scrape(http.url);
+  expect(samples.get('wallet_ledger_up')).toBe(0);
+  expect(samples.get('wallet_ledger_transactions')).toBe(10_024);
+  expect([...samples.keys()].filter((name) => name.includes('queue_jobs'))).toEqual([]);
 });
 
 test('a scrape reads the status once for all gauges', async () => {

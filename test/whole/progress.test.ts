@@ -11,6 +11,14 @@ test('a service that lets wait gets a progress line within 11 s, which says so',
   program.process.kill('SIGKILL');
 }, 60_000);
 
+test('verify tells how far it is, too', async () => {
+  const { env } = await withService({ transactions: 4_000 });
+  const program = startProgram(['verify'], { ...env, WALLET_MAX_RPS: '3' });
+  const line = await program.line('rows/s');
+  expect(line).toMatch(/deposit: [\d,]+ of [\d,]+ rows · \d+ pages · .+ left/);
+  program.process.kill('SIGKILL');
+}, 60_000);
+
 test('within a request budget it tells pages, rows, pace and time left', async () => {
   const { env } = await withService({ transactions: 4_000 });
   const program = startProgram(['backfill'], { ...env, WALLET_MAX_RPS: '3' });

@@ -2,6 +2,7 @@ import { driftCount, verifyLedger } from '../../sync/verify-ledger.ts';
 import type { Drift } from '../../sync/verify-transactions.ts';
 import type { CommandContext } from '../command-context.ts';
 import { openTools } from '../open-tools.ts';
+import { createProgress } from '../progress/create-progress.ts';
 
 const namedMax = 10;
 
@@ -10,9 +11,8 @@ export async function verify(
   context: CommandContext,
   options: { repair?: boolean; json?: boolean },
 ): Promise<number> {
-  const { tools } = await openTools(context);
   const isRepair = options.repair ?? false;
-  const drifts = await verifyLedger(tools, { signal: context.shutdown.signal, isRepair });
+  const drifts = await withProgress(context, isRepair);
   const left = drifts.reduce((sum, drift) => sum + driftCount(drift) - drift.repaired, 0);
   process.stdout.write(options.json ? toJson(drifts) : drifts.map(toText).join(''));
   if (left > 0) {
@@ -20,6 +20,17 @@ export async function verify(
     process.stderr.write(`wallet-ledger: ${left} rows differ from the service; ${cure}\n`);
   }
   return left > 0 ? 3 : 0;
+}
+
+async function withProgress(context: CommandContext, isRepair: boolean): Promise<Drift[]> {
+  const progress = createProgress(context.screen);
+  try {
+    const { tools } = await openTools(context, progress.observers);
+    const { signal } = context.shutdown;
+    return await verifyLedger(tools, { signal, isRepair, onProgress: progress.onProgress });
+  } finally {
+    progress.stop();
+  }
 }
 
 function toJson(drifts: Drift[]): string {
