@@ -1,5 +1,12 @@
 import { searchVanished } from './find-vanished.ts';
-import { isProven, type ListMemory, missing, notePage, withServedSize } from './list-memory.ts';
+import {
+  isProven,
+  type ListMemory,
+  missing,
+  notePage,
+  type PageFacts,
+  withServedSize,
+} from './list-memory.ts';
 import type { ListPort, ListReader } from './list-port.ts';
 import { isStandingUnease, pollList } from './poll-list.ts';
 import { searchList } from './search-list.ts';
@@ -121,13 +128,20 @@ function verdictOf(memory: ListMemory, isPaused: boolean): ListVerdict {
   };
 }
 
+/** Fetched ahead and answered before rows came that a page before it has shown: some may have moved past both. */
+function isOvertaken({ isFresh, total }: PageFacts, { serviceTotal }: ListMemory): boolean {
+  return !isFresh && total !== null && total < (serviceTotal ?? 0);
+}
+
 export function createListReader(port: ListPort, memory: ListMemory): ListReader {
   let latestObservation = 0;
   return {
     memory,
     port,
     async read(page, upTo = page, isFresh = false) {
-      const facts = withServedSize(memory, await port.read(page, upTo, isFresh));
+      const answer = await port.read(page, upTo, isFresh);
+      const taken = isOvertaken(answer, memory) ? await port.read(page, upTo, true) : answer;
+      const facts = withServedSize(memory, taken);
       const isLatest = facts.observation >= latestObservation;
       if (isLatest) latestObservation = facts.observation;
       notePage(memory, facts, isLatest);

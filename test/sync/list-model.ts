@@ -18,6 +18,9 @@ export type Happening =
   | { kind: 'kill' }
   | { kind: 'nothing' };
 
+/** A page with the keys of its rows. */
+export type ShownPage = PageFacts & { keys: string[] };
+
 export class Killed extends Error {}
 
 /** A list that moves while it is read, and the ledger beside it; time passes with each request. */
@@ -109,14 +112,19 @@ export class ListModel {
     if (next?.kind === 'kill') throw new Killed();
   }
 
-  #serve(page: number): PageFacts & { keys: string[] } {
+  #serve(page: number): ShownPage {
     this.#happen();
+    this.#observation += 1;
+    return this.answer(page, this.#observation);
+  }
+
+  /** The page as the list stands now, for the request of that number. */
+  answer(page: number, observation: number): ShownPage {
     this.requests += 1;
     if (this.requests > 5_000) throw new Error('the list is read without end');
-    this.#observation += 1;
     const listing = this.#listing();
     this.#standing.set(
-      this.#observation,
+      observation,
       listing.map((row) => row.key),
     );
     const pages = Math.max(1, Math.ceil(listing.length / this.size));
@@ -134,7 +142,7 @@ export class ListModel {
       lastTime: times.at(-1) ?? null,
       fingerprint: rows.map((row) => row.key).join(),
       isFresh: true,
-      observation: this.#observation,
+      observation,
       keys: rows.map((row) => row.key),
     };
   }
@@ -148,7 +156,7 @@ export class ListModel {
    * Pages fetched ahead are answered in the order that `ahead` says (fractions in [0, 1)), as on a real network.
    */
   port(ahead: number[] = []): ListPort {
-    const answers = new Map<number, PageFacts & { keys: string[] }>();
+    const answers = new Map<number, ShownPage>();
     const order = [...ahead];
     return {
       read: async (page, upTo, isFresh = false) => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ListOrder } from '../../src/sync/list-memory.ts';
+import type { ListOrder, PageFacts } from '../../src/sync/list-memory.ts';
+import type { ListPort } from '../../src/sync/list-port.ts';
 import { type ListVerdict, readList } from '../../src/sync/read-list.ts';
 import { type Happening, Killed, ListModel } from './list-model.ts';
 
@@ -113,6 +114,36 @@ describe('reading a moving list', () => {
       ),
       { numRuns: 2_000 },
     );
+  });
+
+  test('a page fetched ahead and answered before the page in front of it proves nothing', async () => {
+    const model = new ListModel('newest-first', 3);
+    model.arrive(1);
+    await passes(model, []);
+    const throughout = model.arrive(7);
+    const port = model.port();
+    let requests = 100;
+    const asked = (page: number) => {
+      requests += 1;
+      return model.answer(page, requests);
+    };
+    let early: PageFacts | undefined;
+    const crossing: ListPort = {
+      ...port,
+      async read(page, upTo, isFresh = false) {
+        if (page === 2 && upTo >= 3 && !early) {
+          early = { ...model.answer(3, 200), isFresh: false };
+          model.arrive(9);
+        }
+        return page === 3 && early && !isFresh ? early : asked(page);
+      },
+    };
+    const verdict = await readList(crossing, structuredClone(model.stored), true);
+    expect(early).toMatchObject({ total: 8 });
+    if (verdict.isComplete) {
+      expect(throughout.filter((key) => !model.ledger.has(key))).toEqual([]);
+    }
+    expect(verdict).toMatchObject({ isComplete: model.ledger.size === model.rows.length });
   });
 
   test('an order that changes with every request still converges', async () => {
