@@ -111,12 +111,13 @@ async function settle(reader: ListReader, walked: Walked | null): Promise<void> 
 }
 
 /**
- * What a walk leaves unexplained and a further one would leave, too. Rows that came in during the walk, or that an
+ * What a walk leaves unexplained and a further one would leave, too. Rows that came in during or after the walk, or that an
  * unordered list did not happen to show, may still be there: they stay missing.
  */
 function acceptedGap(memory: ListMemory, walked: Walked): number {
   const gap = memory.serviceTotal === null ? 0 : memory.serviceTotal - memory.ledgerCount;
-  const mayYetCome = walked.hasGrown || memory.listOrder === 'unordered';
+  const hasGrown = walked.hasGrown || (memory.serviceTotal ?? 0) > (walked.endTotal ?? 0);
+  const mayYetCome = hasGrown || memory.listOrder === 'unordered';
   return gap > 0 && mayYetCome ? Math.min(gap, walked.unstorable) : gap;
 }
 

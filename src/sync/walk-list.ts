@@ -99,6 +99,8 @@ export type Walked = {
   unstorable: number;
   /** Whether rows came in between the walk's first page and its last. */
   hasGrown: boolean;
+  /** The service's total at the walk's last page; null: it does not count. */
+  endTotal: number | null;
 };
 
 /** Walks from the checkpoint, or from page 1, storing checkpoints on the way. */
@@ -113,8 +115,7 @@ export async function walkList(reader: ListReader, isSequential: boolean): Promi
     if (!isEnd && !reader.port.isBatchFull(rowsIn(cursor.batch))) continue;
     await reader.store(cursor.batch.splice(0));
     const isPaused = !isEnd && reader.port.shouldPause();
-    if (isEnd || isPaused)
-      return { isPaused, unstorable: walk.unstorable, hasGrown: hasGrown(walk) };
+    if (isEnd || isPaused) return { isPaused, ...outcomeOf(walk) };
   }
 }
 
@@ -160,8 +161,8 @@ function finish(memory: ListMemory, walk: WalkProgress): void {
   if (!memory.isOrderFixed) memory.listOrder = orderOf(walk) ?? memory.listOrder;
 }
 
-function hasGrown(walk: WalkProgress): boolean {
-  return (walk.lastTotal ?? 0) > (walk.startTotal ?? 0);
+function outcomeOf({ unstorable, startTotal, lastTotal }: WalkProgress) {
+  return { unstorable, hasGrown: (lastTotal ?? 0) > (startTotal ?? 0), endTotal: lastTotal };
 }
 
 function rowsIn(batch: PageFacts[]): number {
