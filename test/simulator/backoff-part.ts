@@ -1,0 +1,208 @@
+/**
+ * Processes that call a failing service: the product's caller with its slots, deadlines and tickets, down to the bytes
+ * it hands to Node's `fetch`.
+ */
+import { LedgerError } from '../../src/kernel/errors.ts';
+import type { Ledger } from '../../src/ledger/connect-ledger.ts';
+import { createTicketSource } from '../../src/ledger/ticket-source.ts';
+import { type CallerOptions, createCaller } from '../../src/service/call-service.ts';
+import type { Part } from './part.ts';
+import { quietLog } from './quiet-log.ts';
+import { createSimulation, type Simulation, type Task } from './simulation.ts';
+import { createStatementTable } from './statement.ts';
+import { letTimeBe } from './virtual-time.ts';
+
+export type BackoffDecisions = { retry: CallerOptions['retry'] };
+
+/** What the product promises by default. */
+const attemptsMax = 8;
+const delayMaxMs = 5_000;
+const pauseMaxMs = 120_000;
+const timeoutMs = 10_000;
+/** Answers are streams: they need a turn of the loop. */
+const afterMicrotasksOfStreams = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+type CallFacts = { method: string; attempts: number; startedAt: number; endedAt: number | null };
+type TicketFacts = { takenAt: number; owner: string };
+
+class BackoffWorld {
+  readonly sim: Simulation;
+  /** How often requests fail, 0 to 1: some services never answer well. */
+  readonly faultRate: number;
+  readonly decisions: BackoffDecisions;
+  ended = 0;
+  #calls = new Map<string, CallFacts>();
+  #tickets = new Map<string, TicketFacts>();
+  #observation = 0;
+  #pausedAt = -1;
+  #pausedUntil = 0;
+  #pausedBy = '';
+  #refusals = 0;
+  /** Process → pauses that the service asked it for and that it has not made yet. */
+  #asked = new Map<string, number[]>();
+
+  constructor(sim: Simulation, decisions: BackoffDecisions) {
+    this.sim = sim;
+    this.decisions = decisions;
+    this.faultRate = sim.random.pick(0.3, 0.7, 1);
+  }
+
+  async process(task: Task, owner: string): Promise<void> {
+    const { sim } = this;
+    const { call } = createCaller({
+      baseUrl: 'http://service.test',
+      signer: { apiKey: 'key', sign: () => ({ signature: 's', headers: { 'x-owner': owner } }) },
+      tickets: createTicketSource(this.#ledger(task, owner), { maxRps: null, nonceUnit: 'ms' }),
+      concurrency: 2,
+      timeoutMs,
+      clock: sim.now,
+      log: quietLog,
+      random: () => sim.random.next(),
+      ...(this.decisions.retry && { retry: this.decisions.retry }),
+    });
+    const calls = Array.from({ length: 1 + sim.random.int(2) }, async (_, n) => {
+      const path = `/v1/${owner}-${n}`;
+      const method = sim.random.pick('GET', 'GET', 'POST');
+      const known = { method, attempts: 0, startedAt: sim.now(), endedAt: null };
+      this.#calls.set(path, known);
+      const decode = (data: unknown) => data;
+      const json = method === 'POST' ? { json: { num: 1 } } : {};
+      await call({ method, path, decode, ...json }).catch((error) => {
+        if (!(error instanceof LedgerError)) throw error;
+      });
+      this.#checkTotal(path, known);
+    });
+    await Promise.all(calls);
+    this.ended += 1;
+  }
+
+  #checkTotal(path: string, { attempts, startedAt }: CallFacts): void {
+    const tookMs = this.sim.now() - startedAt;
+    const budgetMs = attemptsMax * (timeoutMs + delayMaxMs) + this.#refusals * pauseMaxMs;
+    if (attempts > attemptsMax) this.sim.violate(`${path}: ${attempts} attempts`);
+    if (tookMs > budgetMs) this.sim.violate(`${path} took ${tookMs} ms of ${budgetMs}`);
+  }
+
+  /** Tickets and pauses, as `ledger.take_tickets` and `ledger.pause_requests` give them. */
+  #ledger(task: Task, owner: string): Ledger {
+    const { sim } = this;
+    const answer = createStatementTable([
+      [
+        'ledger.take_tickets',
+        ([count]) =>
+          Array.from({ length: Number(count) }, () => {
+            this.#observation += 1;
+            const nonce = String(this.#observation);
+            this.#tickets.set(nonce, { takenAt: sim.now(), owner });
+            const wait_ms = Math.max(0, this.#pausedUntil - sim.now());
+            return { observation: nonce, nonce, wait_ms };
+          }),
+      ],
+      [
+        'ledger.pause_requests',
+        ([ms]) => {
+          this.#checkPause(owner, Number(ms));
+          this.#pausedUntil = Math.max(this.#pausedUntil, sim.now() + Number(ms));
+          this.#pausedAt = sim.now();
+          this.#pausedBy = owner;
+          return [];
+        },
+      ],
+    ]);
+    const execute = async (statement: never) => {
+      await sim.enter(task);
+      return answer(statement);
+    };
+    return { db: { execute } } as unknown as Ledger;
+  }
+
+  /** The service, where Node's `fetch` would be. */
+  async fetch(request: Request): Promise<Response> {
+    const { sim } = this;
+    const { random } = sim;
+    const path = new URL(request.url).pathname;
+    this.#checkSending(path, request);
+    const facts = this.#calls.get(path);
+    await sim.sleep(random.int(3_000), request.signal);
+    const ended = () => {
+      if (facts) facts.endedAt = sim.now();
+    };
+    if (!random.chance(this.faultRate)) return ok('{"code":0,"msg":"","data":{}}');
+    const what = random.int(6);
+    if (what === 0) return await this.#never(request, ended);
+    ended();
+    if (what === 1) throw new TypeError('fetch failed');
+    if (what === 2) return new Response('', { status: 503 });
+    if (what === 3) return ok('{"code":7,"msg":"busy","data":null}');
+    if (what === 4) return ok('<html>');
+    this.#refusals += 1;
+    const seconds = random.pick(null, '1', '40', '100000', 'soon');
+    const owner = request.headers.get('x-owner') ?? '';
+    const known = this.#asked.get(owner) ?? [];
+    this.#asked.set(owner, [...known, Math.min(pauseMaxMs, Number(seconds ?? 0) * 1_000 || 0)]);
+    return new Response('', { status: 429, headers: seconds ? { 'retry-after': seconds } : {} });
+  }
+
+  async #never(request: Request, ended: () => void): Promise<Response> {
+    return await new Promise((_, reject) => {
+      request.signal.addEventListener('abort', () => {
+        ended();
+        reject(request.signal.reason);
+      });
+    });
+  }
+
+  /** A pause is as long as the answer asked, or (0) as long as a repeat would have waited. */
+  #checkPause(owner: string, ms: number): void {
+    const asked = this.#asked.get(owner) ?? [];
+    const index = asked.findIndex((each) => each === ms || (each === 0 && ms <= delayMaxMs));
+    if (index < 0) this.sim.violate(`a pause of ${ms} ms where ${asked.join(', ')} were asked for`);
+    else asked.splice(index, 1);
+  }
+
+  #checkSending(path: string, request: Request): void {
+    const { sim } = this;
+    const facts = this.#calls.get(path);
+    const ticket = this.#tickets.get(request.headers.get('BIZ-API-NONCE') ?? '');
+    if (!facts || !ticket) {
+      sim.violate(`${path} was sent without a ticket`);
+      return;
+    }
+    this.#tickets.delete(request.headers.get('BIZ-API-NONCE') ?? '');
+    facts.attempts += 1;
+    if (facts.method === 'POST' && facts.attempts > 1) sim.violate(`${path}: a POST was repeated`);
+    if (facts.attempts > attemptsMax) sim.violate(`${path}: ${facts.attempts} attempts`);
+    const isBound = ticket.takenAt >= this.#pausedAt || ticket.owner === this.#pausedBy;
+    if (isBound && this.#pausedAt >= 0 && sim.now() < this.#pausedUntil)
+      sim.violate(`${path} was sent ${this.#pausedUntil - sim.now()} ms before a pause was over`);
+    const isFree = facts.endedAt !== null && this.#pausedUntil < facts.endedAt;
+    const waitedMs = sim.now() - (facts.endedAt ?? 0);
+    if (isFree && waitedMs > delayMaxMs) sim.violate(`${path} waited ${waitedMs} ms for a repeat`);
+  }
+}
+
+function ok(text: string): Response {
+  return new Response(text, { headers: { 'content-type': 'application/json' } });
+}
+
+export const backoffPart: Part<BackoffDecisions> = {
+  name: 'backoff',
+  decisions: { retry: undefined },
+  async play(seed, decisions) {
+    const sim = createSimulation(seed, { drain: afterMicrotasksOfStreams, stepsMax: 5_000 });
+    letTimeBe(sim);
+    const world = new BackoffWorld(sim, decisions);
+    const realFetch = globalThis.fetch;
+    globalThis.fetch = (request) => world.fetch(request as Request);
+    try {
+      const owners = ['a', 'b'].slice(0, 1 + sim.random.int(2));
+      for (const owner of owners) sim.start(owner, (task) => world.process(task, owner));
+      await sim.drive(() => world.ended === owners.length);
+      if (sim.violations.length === 0 && world.ended < owners.length)
+        sim.violate('a call never ended');
+      return sim;
+    } finally {
+      globalThis.fetch = realFetch;
+    }
+  },
+};

@@ -1,0 +1,119 @@
+/** The queue's schedules as BullMQ keeps them, and workers that take what is due. No job does anything. */
+import type { Simulation } from './simulation.ts';
+
+type Schedule = { everyMs: number; next: number };
+type QueuedJob = { name: string; at: number; state: 'delayed' | 'active'; since: number };
+
+/** BullMQ gives back the job of a dead worker after this long. */
+const stalledMs = 120_000;
+
+export class ModelQueue {
+  readonly schedules = new Map<string, Schedule>();
+  readonly jobs = new Map<string, QueuedJob>();
+  readonly sim: Simulation;
+  /** Wall time minus the simulation's time: what clock jumps change. */
+  offsetMs = 1_700_000_000_000;
+  workers = 0;
+  runs = 0;
+  /** Called when the next job is taken, before it has handed on its schedule; true: its worker dies. */
+  diesAtTake: () => boolean = () => false;
+  #timer: number | null = null;
+
+  constructor(sim: Simulation) {
+    this.sim = sim;
+  }
+
+  wall(): number {
+    return this.sim.now() + this.offsetMs;
+  }
+
+  jump(ms: number): void {
+    this.offsetMs += ms;
+    this.arm();
+  }
+
+  flush(): void {
+    this.schedules.clear();
+    this.jobs.clear();
+    this.arm();
+  }
+
+  /** Waiting and delayed jobs go, their schedules stay. */
+  drain(): void {
+    for (const [id, job] of this.jobs) if (job.state === 'delayed') this.jobs.delete(id);
+    this.arm();
+  }
+
+  upsert(name: string, everyMs: number, startDate: number): void {
+    const old = this.schedules.get(name);
+    const known = old && this.jobs.get(idOf(name, old.next));
+    if (old && old.everyMs === everyMs && known?.state === 'delayed') return;
+    if (old && known?.state === 'delayed') this.jobs.delete(idOf(name, old.next));
+    const now = this.wall();
+    const following = old?.everyMs === everyMs ? old.next + everyMs : Math.max(startDate, now);
+    this.#put(name, everyMs, following < now ? now + 2 * everyMs : following);
+  }
+
+  remove(name: string): void {
+    const old = this.schedules.get(name);
+    this.schedules.delete(name);
+    if (old && this.jobs.get(idOf(name, old.next))?.state === 'delayed')
+      this.jobs.delete(idOf(name, old.next));
+    this.arm();
+  }
+
+  add(name: string, id: string): void {
+    if (this.jobs.has(id)) return;
+    this.jobs.set(id, { name, at: this.wall(), state: 'delayed', since: 0 });
+    this.arm();
+  }
+
+  #put(name: string, everyMs: number, next: number): void {
+    this.schedules.set(name, { everyMs, next });
+    const id = idOf(name, next);
+    if (!this.jobs.has(id)) this.jobs.set(id, { name, at: next, state: 'delayed', since: 0 });
+    this.arm();
+  }
+
+  /** Sets the one timer to the time of the first job. */
+  arm(): void {
+    if (this.#timer !== null) this.sim.clearTimer(this.#timer);
+    this.#timer = null;
+    if (this.workers === 0) return;
+    let first = Number.POSITIVE_INFINITY;
+    for (const job of this.jobs.values()) first = Math.min(first, dueAt(job));
+    if (first === Number.POSITIVE_INFINITY) return;
+    this.#timer = this.sim.setTimer(first - this.wall(), () => this.#work());
+  }
+
+  #work(): 'quiet' {
+    this.#timer = null;
+    const now = this.wall();
+    for (const [id, job] of [...this.jobs]) {
+      if (dueAt(job) > now || this.workers === 0) continue;
+      if (this.diesAtTake()) Object.assign(job, { state: 'active', since: now });
+      else this.#run(id, job, now);
+    }
+    this.arm();
+    return 'quiet';
+  }
+
+  #run(id: string, job: QueuedJob, now: number): void {
+    this.runs += 1;
+    this.jobs.delete(id);
+    const schedule = this.schedules.get(job.name);
+    if (!schedule || id !== idOf(job.name, schedule.next)) return;
+    schedule.next = Math.max(schedule.next + schedule.everyMs, now);
+    const next = idOf(job.name, schedule.next);
+    this.jobs.set(next, { name: job.name, at: schedule.next, state: 'delayed', since: 0 });
+  }
+}
+
+function dueAt({ state, at, since }: QueuedJob): number {
+  return state === 'delayed' ? at : since + stalledMs;
+}
+
+/** As BullMQ names the job of a schedule's next run. */
+export function idOf(name: string, next: number): string {
+  return `repeat:${name}:${next}`;
+}

@@ -1,0 +1,153 @@
+import { randomInt } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { LedgerError } from '../../src/kernel/errors.ts';
+import { pollList } from '../../src/sync/poll-list.ts';
+import { createListReader } from '../../src/sync/read-list.ts';
+import { allParts } from './all-parts.ts';
+import { backoffPart } from './backoff-part.ts';
+import { fencePart } from './fence-part.ts';
+import type { PartName } from './part.ts';
+import { poolPart } from './pool-part.ts';
+import { type PartReport, runDays, runPart } from './run-part.ts';
+import { walkPart } from './walk-part.ts';
+import { watchdogPart } from './watchdog-part.ts';
+
+/** As many as take a second or two each. */
+const interleavings: Record<PartName, number> = {
+  walk: 3_000,
+  fence: 1_000,
+  pool: 1_000,
+  watchdog: 1_500,
+  backoff: 400,
+};
+const names = Object.keys(interleavings) as PartName[];
+const timeoutMs = 120_000;
+
+describe('no interleaving breaks a promise', () => {
+  test.each(names)(
+    '%s, the same seeds each time',
+    async (name) => {
+      const report = await allParts[name]({ seed: 1, interleavings: interleavings[name] });
+      expect(report).toMatchObject({ interleavings: interleavings[name], failure: null });
+    },
+    timeoutMs,
+  );
+
+  test.each(names)(
+    '%s, other seeds each time',
+    async (name) => {
+      const count = Math.ceil(interleavings[name] / 3);
+      // A failure names the seed that replays it.
+      const report = await allParts[name]({ seed: randomInt(2 ** 31), interleavings: count });
+      expect(report.failure).toBeNull();
+    },
+    timeoutMs,
+  );
+
+  /** A page answered out of order, taken for a proof; and a gap accepted for rows that came after the walk. */
+  test.each([4_962, 11_221])('walk, seed %i, which broke one once', async (seed) => {
+    expect((await allParts.walk({ seed, interleavings: 1 })).failure).toBeNull();
+  });
+
+  test(
+    'thirty days of schedules, with flushes, crashes and clock jumps',
+    async () => {
+      const report = await runDays(1, 30);
+      expect(report.failure).toBeNull();
+      expect(report.simulatedMs).toBeGreaterThan(30 * 86_400_000);
+    },
+    timeoutMs,
+  );
+});
+
+test('the same seed is the same run', async () => {
+  const play = async () => {
+    const { steps, simulatedMs } = await runPart(poolPart, { seed: 77, interleavings: 50 });
+    return { steps, simulatedMs };
+  };
+  expect(await play()).toEqual(await play());
+});
+
+/** What a wrong decision leads to is told within as many interleavings as the right ones stand. */
+describe('a wrong decision is found', () => {
+  const options = (name: PartName) => ({ seed: 1, interleavings: interleavings[name] });
+  const words = (report: PartReport) => report.failure?.violations.join() ?? 'nothing was found';
+
+  test('a walk that takes equal counts for a proof', async () => {
+    const report = await runPart(walkPart, options('walk'), {
+      async readList(port, memory) {
+        memory.checkpoint.gap ??= 0;
+        const isComplete = await pollList(createListReader(port, memory));
+        return { isComplete, isPaused: false, missing: isComplete ? 0 : 1 };
+      },
+    });
+    expect(words(report)).toMatch(/missing|not proven/);
+  });
+
+  test('a fence that lets the earlier answer win', async () => {
+    const report = await runPart(fencePart, options('fence'), {
+      mayOverwrite: (incoming, stored) => incoming < stored,
+    });
+    expect(words(report)).toMatch(/overwrote/);
+  });
+
+  test('a fence that lets the last writer win', async () => {
+    const report = await runPart(fencePart, options('fence'), { mayOverwrite: () => true });
+    expect(words(report)).toMatch(/overwrote/);
+  });
+
+  test('a worker that never looks at details', async () => {
+    const report = await runPart(fencePart, options('fence'), {
+      syncDetails: async () => ({ rowsSeen: 0, rowsInserted: 0, rowsUpdated: 0, isComplete: true }),
+    });
+    expect(words(report)).toMatch(/not complete/);
+  });
+
+  test('a pool that asks again before it has read the list', async () => {
+    const report = await runPart(poolPart, options('pool'), {
+      fillPools(tools, fill) {
+        const { client } = tools;
+        const generateAddresses: typeof client.generateAddresses = (request, signal) =>
+          client.generateAddresses(request, signal).catch((error) => {
+            throw new LedgerError('service-refused', String(error));
+          });
+        return poolPart.decisions.fillPools(
+          { ...tools, client: { ...client, generateAddresses } },
+          fill,
+        );
+      },
+    });
+    expect(words(report)).toMatch(/more was asked for|ceiling/);
+  });
+
+  test('a pool without a ceiling', async () => {
+    const report = await runPart(poolPart, options('pool'), {
+      fillPools(tools, fill) {
+        const pools = { ...tools.settings.pools, maxPerDay: 10_000 };
+        return poolPart.decisions.fillPools(
+          { ...tools, settings: { ...tools.settings, pools } },
+          fill,
+        );
+      },
+    });
+    expect(words(report)).toMatch(/ceiling/);
+  });
+
+  test('a watchdog that never repairs', async () => {
+    const wrong = { keepSchedules: async () => undefined };
+    expect(words(await runPart(watchdogPart, options('watchdog'), wrong))).toMatch(/schedule/);
+    expect(words(await runDays(1, 30, wrong))).toMatch(/schedule/);
+  });
+
+  test.each([
+    [
+      'a back-off without a cap',
+      { attemptsMax: 8, delayMaxMs: Number.POSITIVE_INFINITY },
+      /waited/,
+    ],
+    ['a back-off that tries once more', { attemptsMax: 9, delayMaxMs: 5_000 }, /9 attempts/],
+  ])('%s', async (_, policy, expected) => {
+    const retry = { baseDelayMs: 150, ...policy };
+    expect(words(await runPart(backoffPart, options('backoff'), { retry }))).toMatch(expected);
+  });
+});

@@ -1,0 +1,59 @@
+/**
+ * Puts Node's own timers under a simulation's clock while it runs: the product's sleeps, deadlines and watchdog are
+ * run as they are. Node is replaced here, nothing of ours.
+ */
+import { createRequire, syncBuiltinESMExports } from 'node:module';
+import type { Simulation } from './simulation.ts';
+
+let current: Simulation | undefined;
+
+/** Runs `work` with Node's timers handed to whatever simulation `letTimeBe` named last. */
+export async function withVirtualTime<T>(work: () => Promise<T>): Promise<T> {
+  const promises = createRequire(import.meta.url)('node:timers/promises');
+  const real = {
+    setTimeout: globalThis.setTimeout,
+    clearTimeout: globalThis.clearTimeout,
+    now: performance.now,
+    timeout: AbortSignal.timeout,
+    delay: promises.setTimeout,
+  };
+  const setVirtual = (fire: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) =>
+    current
+      ? current.setTimer(ms, () => {
+          fire(...args);
+          return undefined;
+        })
+      : real.setTimeout(fire, ms, ...args);
+  const clearVirtual = (id: never) =>
+    typeof id === 'number' && current ? current.clearTimer(id) : real.clearTimeout(id);
+  promises.setTimeout = (ms: number, value: unknown, options?: { signal?: AbortSignal }) =>
+    current ? current.sleep(ms, options?.signal).then(() => value) : real.delay(ms, value, options);
+  Object.assign(globalThis, { setTimeout: setVirtual, clearTimeout: clearVirtual });
+  performance.now = () => current?.now() ?? real.now.call(performance);
+  AbortSignal.timeout = (ms) => (current ? virtualTimeout(current, ms) : real.timeout(ms));
+  syncBuiltinESMExports();
+  try {
+    return await work();
+  } finally {
+    current = undefined;
+    promises.setTimeout = real.delay;
+    Object.assign(globalThis, { setTimeout: real.setTimeout, clearTimeout: real.clearTimeout });
+    performance.now = real.now;
+    AbortSignal.timeout = real.timeout;
+    syncBuiltinESMExports();
+  }
+}
+
+/** From now on time is this simulation's; undefined: Node's own. */
+export function letTimeBe(simulation: Simulation | undefined): void {
+  current = simulation;
+}
+
+function virtualTimeout(simulation: Simulation, ms: number): AbortSignal {
+  const controller = new AbortController();
+  simulation.setTimer(ms, () => {
+    controller.abort(new DOMException('timeout', 'TimeoutError'));
+    return undefined;
+  });
+  return controller.signal;
+}

@@ -1,0 +1,229 @@
+/**
+ * Daemons that read one moving list: the product's passes and its page reader, over a service whose rows arrive, come
+ * late and vanish between any two requests, and whose answers come in any order.
+ */
+import { LedgerError } from '../../src/kernel/errors.ts';
+import type { Page } from '../../src/kernel/wallet-records.ts';
+import { isProven, type ListMemory } from '../../src/sync/list-memory.ts';
+import { createPageReader, type ListSource } from '../../src/sync/list-pages.ts';
+import type { ListPort } from '../../src/sync/list-port.ts';
+import { readList } from '../../src/sync/read-list.ts';
+import { ListModel } from '../sync/list-model.ts';
+import type { Part } from './part.ts';
+import { createSimulation, type Simulation, type Task } from './simulation.ts';
+import { letTimeBe } from './virtual-time.ts';
+
+export type WalkDecisions = { readList: typeof readList };
+
+type Row = { key: string; time: number };
+
+const calmPassesMax = 16;
+
+class WalkWorld {
+  readonly model: ListModel;
+  readonly sim: Simulation;
+  readonly decisions: WalkDecisions;
+  /** Without removals, lags and changing grids every promise holds in full. */
+  readonly isStrict: boolean;
+  readonly concurrency: number;
+  isCalm = false as boolean;
+  isSettled = false as boolean;
+  #lease: Task | null = null;
+  #tickets = 0;
+  #passesInCalm = 0;
+
+  constructor(sim: Simulation, decisions: WalkDecisions) {
+    const { random } = sim;
+    this.sim = sim;
+    this.decisions = decisions;
+    this.isStrict = random.chance(0.7);
+    this.concurrency = 1 + random.int(2);
+    const order = random.pick('newest-first', 'oldest-first', 'unordered');
+    this.model = new ListModel(order, 2 + random.int(4), random.chance(0.3));
+    this.model.timeStep = random.pick(1, 1, 20);
+    this.model.arrive(random.int(16));
+  }
+
+  /** What befalls the list, a little at a time. */
+  async happen(task: Task): Promise<void> {
+    const { random } = this.sim;
+    for (let left = random.int(9); left > 0; left -= 1) {
+      for (let wait = random.int(6); wait >= 0; wait -= 1) await this.sim.enter(task);
+      const what = random.int(this.isStrict ? 2 : 5);
+      if (what === 0) this.model.arrive(1 + random.int(5));
+      if (what === 1) this.model.late(random.next());
+      if (what === 2) this.model.remove(random.next());
+      if (what === 3) this.model.lag = random.int(3);
+      if (what === 4) this.model.size = 2 + random.int(4);
+    }
+    this.model.lag = 0;
+    this.isCalm = true;
+  }
+
+  /** One daemon: a pass after the other, until the list is calm and proven. */
+  async daemon(task: Task): Promise<void> {
+    while (!this.isSettled) {
+      await this.sim.enter(task);
+      const isHeld = this.#lease?.isAlive && !this.sim.random.chance(0.02);
+      if (isHeld) {
+        // Waiting costs the loser nothing but turns; time must pass for the holder to go on.
+        await this.sim.sleep(500);
+        continue;
+      }
+      this.#lease = task;
+      await this.#pass(task).catch((error) => {
+        if (!(error instanceof LedgerError)) throw error;
+      });
+      if (this.#lease === task) this.#lease = null;
+    }
+  }
+
+  async #pass(task: Task): Promise<void> {
+    const { model, sim } = this;
+    const memory = structuredClone(model.stored);
+    const atStart = model.rows.map((row) => row.key);
+    const wasCalm = this.isCalm;
+    const walksBefore = memory.checkpoint.walks;
+    const { port, close } = this.#port(task, atStart);
+    const verdict = await this.decisions.readList(port, memory, true);
+    close();
+    const hasWalked = memory.checkpoint.walks > walksBefore;
+    if ((verdict.isComplete || hasWalked) && !verdict.isPaused && this.isStrict) {
+      this.#mustHold(atStart, verdict.isComplete ? 'proven' : 'walked');
+    }
+    if (!wasCalm) return;
+    this.#passesInCalm += 1;
+    // Rows that vanished during a walk are taken as they are until the audit comes by: proof and counts wait for it.
+    const isRested = verdict.isComplete || (!this.isStrict && (verdict.missing ?? 0) < 0);
+    if (isRested) {
+      this.#mustHold(atStart, 'settled');
+      this.isSettled = true;
+    } else if (this.#passesInCalm > calmPassesMax) {
+      sim.violate(`not proven after ${calmPassesMax} passes over a list that rests`);
+    }
+  }
+
+  /** Rows that were listed when the pass began and still are: there throughout, for none comes back. */
+  #mustHold(atStart: string[], what: string): void {
+    const { ledger, rows, wronglyUnlisted } = this.model;
+    const listed = new Set(rows.map((row) => row.key));
+    const lost = atStart.filter((key) => listed.has(key) && !ledger.has(key));
+    // A row that vanished and is still counted hides a missing one: counts cannot tell them apart.
+    const hidden = [...ledger.keys()].filter((key) => !listed.has(key)).length;
+    if (lost.length > hidden)
+      this.sim.violate(`${what}, but ${lost[0]} was listed throughout and is missing`);
+    if (wronglyUnlisted.length > 0)
+      this.sim.violate(`${wronglyUnlisted[0]} is listed and was unlisted`);
+  }
+
+  #port(task: Task, atStart: string[]): { port: ListPort; close(): void } {
+    const { sim, model, concurrency } = this;
+    const aborting = new AbortController();
+    const askSize = model.stored.checkpoint.askSize;
+    const pages = createPageReader(this.#source(task), {
+      askSize,
+      concurrency,
+      signal: aborting.signal,
+    });
+    const { store, ranks } = model.port();
+    const commit = async (memory: ListMemory) => {
+      await sim.enter(task);
+      if (this.#lease !== task) throw new LedgerError('interrupted', 'taken over');
+      // What the ledger says of itself from this commit on.
+      return () => {
+        const { ledger } = model;
+        if (this.isStrict && isProven({ ...memory, ledgerCount: ledger.size }))
+          this.#mustHold(atStart, 'is_complete');
+      };
+    };
+    const port: ListPort = {
+      read: (page, upTo, isFresh = false) => pages.read(page, upTo, isFresh),
+      async store(facts, memory) {
+        const check = await commit(memory);
+        const shown = facts.map((page) => {
+          const rows = (page as unknown as { content: Page<Row> }).content.records;
+          return { ...page, keys: rows.map((row) => row.key) };
+        });
+        const stored = await store(shown, memory);
+        check();
+        return stored;
+      },
+      ranks: ranks && {
+        async countUntil(time) {
+          await sim.enter(task);
+          return await ranks.countUntil(time);
+        },
+        async unmet(facts, span) {
+          await sim.enter(task);
+          const shown = facts.map((page) => ({
+            ...page,
+            keys: (page as unknown as { content: Page<Row> }).content.records.map((row) => row.key),
+          }));
+          return await ranks.unmet(shown, span);
+        },
+        async unlist(keys, memory) {
+          const check = await commit(memory);
+          const count = await ranks.unlist(keys, memory);
+          check();
+          return count;
+        },
+      },
+      isBatchFull: (rows) => rows >= 8,
+      shouldPause: () => pages.aheadCount() === 0 && sim.random.chance(0.1),
+    };
+    return { port, close: () => pages.close() };
+  }
+
+  #source(task: Task): ListSource<Row> {
+    const { sim, model } = this;
+    return {
+      keyOf: (row) => row.key,
+      timeOf: (row) => row.time,
+      readPage: async (pageNo) => {
+        await sim.enter(task);
+        this.#tickets += 1;
+        const observation = this.#tickets;
+        await sim.enter(task);
+        const { keys, times, size, total } = model.answer(pageNo, observation);
+        await sim.enter(task);
+        const isLost = !this.isCalm && sim.random.chance(0.01);
+        if (isLost) throw new LedgerError('service-unreachable', 'no answer');
+        const records = keys.map((key, index) => ({ key, time: times[index] ?? 0 }));
+        return {
+          observation,
+          pageNo,
+          pageSize: size,
+          totalSize: total,
+          listed: keys.length,
+          records,
+          rejects: [],
+        };
+      },
+    };
+  }
+}
+
+export const walkPart: Part<WalkDecisions> = {
+  name: 'walk',
+  decisions: { readList },
+  async play(seed, decisions) {
+    const sim = createSimulation(seed, { stepsMax: 20_000 });
+    letTimeBe(sim);
+    const world = new WalkWorld(sim, decisions);
+    sim.start('service', (task) => world.happen(task));
+    const daemons = [1, 2].map((n) => sim.start(`daemon ${n}`, (task) => world.daemon(task)));
+    let kills = sim.random.int(3);
+    sim.onStep(() => {
+      if (kills === 0 || !sim.random.chance(0.01)) return;
+      kills -= 1;
+      const victim = sim.random.int(daemons.length);
+      const dying = daemons[victim];
+      if (!dying?.isAlive || dying.isEnded) return;
+      sim.kill(dying);
+      daemons[victim] = sim.start('daemon again', (task) => world.daemon(task));
+    });
+    await sim.drive(() => world.isSettled);
+    if (!world.isSettled && sim.violations.length === 0) sim.violate('the daemons stand still');
+    return sim;
+  },
+};
