@@ -129,9 +129,17 @@ function verdictOf(memory: ListMemory, isPaused: boolean): ListVerdict {
   };
 }
 
-/** Fetched ahead and answered before rows came that a page before it has shown: some may have moved past both. */
-function isOvertaken({ isFresh, total }: PageFacts, { serviceTotal }: ListMemory): boolean {
-  return !isFresh && total !== null && total < (serviceTotal ?? 0);
+/**
+ * Fetched ahead, and the totals show that it and a page taken before it were not answered in the order of their
+ * numbers: rows may have moved past both, or not be counted yet.
+ */
+function isOvertaken(
+  { isFresh, total, observation }: PageFacts,
+  knownTotal: number | null,
+  latestObservation: number,
+): boolean {
+  if (isFresh || total === null || knownTotal === null) return false;
+  return total < knownTotal || (total > knownTotal && observation < latestObservation);
 }
 
 export function createListReader(port: ListPort, memory: ListMemory): ListReader {
@@ -141,7 +149,8 @@ export function createListReader(port: ListPort, memory: ListMemory): ListReader
     port,
     async read(page, upTo = page, isFresh = false) {
       const answer = await port.read(page, upTo, isFresh);
-      const taken = isOvertaken(answer, memory) ? await port.read(page, upTo, true) : answer;
+      const isAsked = isOvertaken(answer, memory.serviceTotal, latestObservation);
+      const taken = isAsked ? await port.read(page, upTo, true) : answer;
       const facts = withServedSize(memory, taken);
       const isLatest = facts.observation >= latestObservation;
       if (isLatest) latestObservation = facts.observation;
