@@ -1,7 +1,13 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { TransactionRecord } from '../kernel/wallet-records.ts';
 import type { LedgerDb } from './connect-ledger.ts';
-import { array, changedFields, uniqueNewest, usedAddresses } from './transaction-statement.ts';
+import {
+  array,
+  changedFields,
+  mergedExtra,
+  uniqueNewest,
+  usedAddresses,
+} from './transaction-statement.ts';
 
 export type TransactionStream = 'deposit' | 'withdraw';
 export type ListedTransaction = TransactionRecord & { observation: number };
@@ -63,7 +69,7 @@ stored as (
          i.request_id as new_request_id, i.symbol as new_symbol, i.tx_hash as new_tx_hash,
          i.from_address as new_from_address, i.to_address as new_to_address, i.amount as new_amount,
          i.type as new_type, i.state as new_state, ${occurredAt} as new_occurred_at,
-         coalesce(t.extra, '{}') || i.extra as new_extra, i.observation as new_observation,
+         ${mergedExtra} as new_extra, i.observation as new_observation,
          case when i.type is null then t.stream else i.stream end as new_stream,
          case when i.state is null then t.is_final else i.is_final end as new_is_final
     from incoming i join ledger.transactions t on t.order_no = i.order_no
@@ -72,7 +78,7 @@ stored as (
        or (coalesce(i.request_id, t.request_id), coalesce(i.symbol, t.symbol), coalesce(i.tx_hash, t.tx_hash),
            coalesce(i.from_address, t.from_address), coalesce(i.to_address, t.to_address),
            coalesce(i.amount, t.amount), coalesce(i.type, t.type), coalesce(i.state, t.state),
-           coalesce(${occurredAt}, t.occurred_at), coalesce(coalesce(t.extra, '{}') || i.extra, t.extra))
+           coalesce(${occurredAt}, t.occurred_at), coalesce(${mergedExtra}, t.extra))
           is distinct from
           (t.request_id, t.symbol, t.tx_hash, t.from_address, t.to_address, t.amount, t.type, t.state,
            t.occurred_at, t.extra))

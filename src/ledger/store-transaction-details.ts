@@ -2,7 +2,13 @@ import { sql } from 'drizzle-orm';
 import type { TransactionDetailRecord } from '../kernel/wallet-records.ts';
 import type { LedgerDb } from './connect-ledger.ts';
 import { isAltered, sealOf } from './row-seal.ts';
-import { array, changedFields, uniqueNewest, usedAddresses } from './transaction-statement.ts';
+import {
+  array,
+  changedFields,
+  mergedExtra,
+  uniqueNewest,
+  usedAddresses,
+} from './transaction-statement.ts';
 
 export type DetailedTransaction = TransactionDetailRecord & { observation: number };
 
@@ -77,7 +83,7 @@ stored as (
          coalesce(i.fee, t.fee) as new_fee,
          coalesce(i.fee_symbol, t.fee_symbol) as new_fee_symbol,
          coalesce(timestamptz 'epoch' + i.occurred_ms * interval '1 millisecond', t.occurred_at) as new_occurred_at,
-         coalesce(coalesce(t.extra, '{}') || i.extra, t.extra) as new_extra,
+         coalesce(${mergedExtra}, t.extra) as new_extra,
          case when i.state is null then t.is_final else i.is_final end as new_is_final,
          i.observation as new_observation
     from incoming i join ledger.transactions t on t.order_no = i.order_no

@@ -18,6 +18,9 @@ export function uniqueNewest<T extends { orderNo: string; observation: number }>
   return [...newest.values()].sort((a, b) => (a.orderNo < b.orderNo ? -1 : 1));
 }
 
+/** The undocumented fields of a stored row and of its answer. What is no object cannot be merged: it would only grow. */
+export const mergedExtra = sql`(case jsonb_typeof(t.extra) when 'object' then t.extra else '{}' end || i.extra)`;
+
 /**
  * The part of a statement that logs what the CTE `stored` (columns x and new_x) is about to change. Confirmations
  * that rise are no change; that fall, one.

@@ -34,7 +34,7 @@ export function payloadText(row: unknown): string {
 /**
  * JSON text of the fields that PostgreSQL's jsonb holds whatever they are: numbers beyond its limits become text,
  * characters it refuses U+FFFD. Null without fields; a note in the place of what is nested more than 16 deep, and
- * of the whole when it is longer than 16 KiB.
+ * of the whole when it is longer than 16 KiB. Always an object: the ledger merges the fields of list and detail.
  */
 export function extraText(fields: Record<string, unknown> | null): string | null {
   if (fields === null) return null;
@@ -46,7 +46,7 @@ export function extraText(fields: Record<string, unknown> | null): string | null
   };
   const text = write(fields, style, 0);
   if (style.room >= 0 && Buffer.byteLength(text) <= extraBytesMax) return text;
-  return JSON.stringify(`longer than 16 KiB, begins: ${cutToBytes(text, extraExcerptLength)}`);
+  return JSON.stringify({ 'longer than 16 KiB, begins': cutToBytes(text, extraExcerptLength) });
 }
 
 function write(value: unknown, style: Style, depth: number): string {

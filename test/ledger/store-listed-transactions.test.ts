@@ -134,7 +134,7 @@ function model(batches: Observed[][]) {
 }
 
 describe('any permutation, repetition and batching of answers', () => {
-  test('ends with what the latest answer said of each order, counted and logged exactly', async () => {
+  test('[P11 P14] ends with what the latest answer said of each order, counted and logged exactly', async () => {
     const batched = observations.chain((all) =>
       fc.tuple(
         fc.constant(all),
@@ -173,7 +173,7 @@ describe('any permutation, repetition and batching of answers', () => {
     );
   });
 
-  test('never blanks a value with a null: each field keeps the last value that was given', async () => {
+  test('[P16 V12] never blanks a value with a null: each field keeps the last value that was given', async () => {
     const field = (name: string) => fc.option(fc.constantFrom(`${name}-1`, `${name}-2`));
     const answers = fc.array(
       fc.record({
@@ -208,7 +208,7 @@ describe('any permutation, repetition and batching of answers', () => {
     );
   });
 
-  test('stores hostile text as it came', async () => {
+  test('[V15] stores hostile text as it came', async () => {
     const rows = fc.array(
       fc.record({
         orderNo: hostileText,
@@ -247,7 +247,7 @@ describe('any permutation, repetition and batching of answers', () => {
   });
 });
 
-test('amounts are kept digit for digit, however long', async () => {
+test('[V3 V4 V5] amounts are kept digit for digit, however long', async () => {
   const rows = decimals.map(([amount], nth) => listed({ orderNo: `order-${nth}`, amount }));
   await store(rows);
   expect((await readTransactions(fixture)).map((row) => row['amount'])).toEqual(
@@ -276,11 +276,23 @@ test('rows that are equal are neither written nor locked, nor is their stream', 
   expect(await readVersions(fixture)).toEqual(before);
 });
 
+test('[V12] undocumented fields that are no object are replaced, not added to with every answer', async () => {
+  await query(`insert into ledger.final_states values ('success', true)`);
+  await store([listed({ state: 'success' })]);
+  await query(`update ledger.transactions set extra = '["cut", "cut"]'`);
+  const extra = '{"memo": "a"}';
+  expect(await store([listed({ extra, observation: 2 })])).toMatchObject({ updated: 1 });
+  await query(`update ledger.transactions set extra = '"cut"'`);
+  await storeTransactionDetails(db, [detailed({ extra, observation: 3 })]);
+  expect(await store([listed({ extra, observation: 4 })])).toMatchObject({ updated: 0 });
+  expect(await readTransactions(fixture)).toMatchObject([{ extra }]);
+});
+
 test('an empty batch is no work', async () => {
   expect(await store([])).toEqual({ inserted: 0, updated: 0 });
 });
 
-test('each changed field is logged once, first sight and the filling of an empty field are not', async () => {
+test('[P18] each changed field is logged once, first sight and the filling of an empty field are not', async () => {
   await store([listed({ amount: '1.0', state: 'pending' })]);
   await store([listed({ amount: '1.00', state: 'pending', txHash: '0x1', observation: 2 })]);
   expect(await readChanges(fixture)).toEqual([]);
@@ -292,7 +304,7 @@ test('each changed field is logged once, first sight and the filling of an empty
   ]);
 });
 
-test('a value that an older answer disputes after an equal later one is due for its detail at once', async () => {
+test('[P15] a value that an older answer disputes after an equal later one is due for its detail at once', async () => {
   await query(`insert into ledger.final_states values ('success', true)`);
   await store([listed({ state: 'success', observation: 1 })]);
   await storeTransactionDetails(db, [detailed({ state: 'success', observation: 2 })]);
@@ -303,7 +315,7 @@ test('a value that an older answer disputes after an equal later one is due for 
   ]);
 });
 
-test('a late change re-opens a completed row and judges its state again', async () => {
+test('[V11] a late change re-opens a completed row and judges its state again', async () => {
   await query(`insert into ledger.final_states values ('success', true), ('failed', false)`);
   await store([listed({ state: ' Success ' })]);
   await storeTransactionDetails(db, [detailed({ state: 'success', fee: '0.1', confirmNum: 3 })]);
@@ -320,7 +332,7 @@ test('a late change re-opens a completed row and judges its state again', async 
   expect(await read()).toEqual([{ state: 'failed', is_final: true, is_complete: false, ...kept }]);
 });
 
-test('a type that flips takes the row from one count to the other, also to a stream not read yet', async () => {
+test('[P18] a type that flips takes the row from one count to the other, also to a stream not read yet', async () => {
   const read = () => query('select name, ledger_count from ledger.streams order by name');
   await store([listed({}), listed({ orderNo: 'order-2' })]);
   expect(await read()).toEqual([{ name: 'deposit', ledger_count: '2' }]);
@@ -337,7 +349,7 @@ test('a type that flips takes the row from one count to the other, also to a str
   ]);
 });
 
-test('a row of an unknown type counts for the list that it came in', async () => {
+test('[V11] a row of an unknown type counts for the list that it came in', async () => {
   await store([listed({ type: 'refund' })], 'withdraw');
   expect(await query('select stream, type from ledger.transactions')).toEqual([
     { stream: 'withdraw', type: 'refund' },
@@ -345,7 +357,7 @@ test('a row of an unknown type counts for the list that it came in', async () =>
   expect(await readMiscounts(fixture)).toEqual([]);
 });
 
-test('a row that had vanished is listed and counted again, whatever it says', async () => {
+test('[P17] a row that had vanished is listed and counted again, whatever it says', async () => {
   await store([listed({ amount: '1' })]);
   await query('update ledger.transactions set is_listed = false');
   await query('update ledger.streams set ledger_count = 0');
@@ -357,7 +369,7 @@ test('a row that had vanished is listed and counted again, whatever it says', as
   expect(await readChanges(fixture)).toEqual([]);
 });
 
-test('a deposit makes its address used on every chain, in whatever case it is written; a withdrawal does not', async () => {
+test('[V14] a deposit makes its address used on every chain, in whatever case it is written; a withdrawal does not', async () => {
   for (const chain of [60, 195]) {
     await ledger.transaction((tx) => storeListedAddresses(tx, chain, ['0xAB', '0xcd']));
   }
