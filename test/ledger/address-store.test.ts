@@ -57,11 +57,11 @@ test('an address that a stored deposit went to is used at once, with the first d
   ]);
 });
 
-test('addresses that differ in case only are two, as the service says', async () => {
+test('[V14] addresses that differ in case only are two, as the service says', async () => {
   expect(await store(['0xA', '0xa'])).toEqual({ inserted: 2 });
 });
 
-test('text of any kind is one address, byte for byte', async () => {
+test('[V14] text of any kind is one address, byte for byte', async () => {
   const hostile = [`'; drop table x; --`, '{a,"b"}', 'NULL', '\\', ' ', '\u{1F600}\n'];
   expect(await store(hostile)).toEqual({ inserted: hostile.length });
   const rows = await query<{ address: string }>('select address from ledger.addresses');

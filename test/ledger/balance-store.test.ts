@@ -74,7 +74,7 @@ test('a new name is stored without a row of history', async () => {
   expect(await readChanges()).toHaveLength(1);
 });
 
-test('an amount that cannot be read never replaces a number, one that can fills its place', async () => {
+test('[V1 V2] an amount that cannot be read never replaces a number, one that can fills its place', async () => {
   await store([balance({ symbol: 'A' }), balance({ symbol: 'B', balance: null })], 1);
   await store([balance({ symbol: 'A', balance: null, frozen: null }), balance({ symbol: 'B' })], 2);
   expect(await readRows()).toEqual([
@@ -122,7 +122,7 @@ describe('a balance that a whole answer does not name', () => {
   });
 });
 
-test('an earlier answer neither overwrites a row nor ends its listing', async () => {
+test('[P14] an earlier answer neither overwrites a row nor ends its listing', async () => {
   await store([balance({ symbol: 'A', balance: '5' }), balance({ symbol: 'B' })], 10);
   expect(await store([balance({ symbol: 'A', balance: '4' })], 9)).toEqual({
     inserted: 0,
@@ -139,7 +139,7 @@ test('an earlier answer neither overwrites a row nor ends its listing', async ()
   ]);
 });
 
-test('of a key that an answer names twice the first row counts; contracts are told apart', async () => {
+test('[V18] of a key that an answer names twice the first row counts; contracts are told apart', async () => {
   const stored = await store(
     [
       balance({ balance: '1' }),
@@ -152,7 +152,7 @@ test('of a key that an answer names twice the first row counts; contracts are to
   expect(await readRows()).toMatchObject([{ balance: '1' }, { balance: '2' }]);
 });
 
-test('amounts are kept digit for digit, however long', async () => {
+test('[V3 V4 V5] amounts are kept digit for digit, however long', async () => {
   await store(
     decimals.map(([amount], nth) => balance({ symbol: `${nth}`, balance: amount, frozen: amount })),
     1,

@@ -57,7 +57,7 @@ test('a coin that a whole answer does not name is no longer listed, until it is 
   ]);
 });
 
-test('an earlier answer neither overwrites a coin nor ends its listing', async () => {
+test('[P14] an earlier answer neither overwrites a coin nor ends its listing', async () => {
   await store([coin({ symbol: 'A', decimals: 8 }), coin({ symbol: 'B' })], 5);
   expect(await store([coin({ symbol: 'A', decimals: 6 })], 4)).toEqual({ inserted: 0, updated: 0 });
   expect(await readRows()).toMatchObject([{ decimals: 8 }, { is_listed: true }]);

@@ -85,7 +85,7 @@ describe('any permutation, repetition and batching of details', () => {
     ),
   );
 
-  test('ends with what the latest one said of each order, due again unless that is final', async () => {
+  test('[P14] ends with what the latest one said of each order, due again unless that is final', async () => {
     await fc.assert(
       fc.asyncProperty(batched, async ([all, batches]) => {
         await clear();
@@ -154,7 +154,7 @@ describe('any permutation, repetition and batching of details', () => {
   });
 });
 
-test('fees are kept digit for digit, however long', async () => {
+test('[V3 V4 V5] fees are kept digit for digit, however long', async () => {
   const rows = decimals.map(([fee], nth) => detailed({ orderNo: `order-${nth}`, fee }));
   await list(rows.map(({ orderNo }) => listed({ orderNo })));
   await detail(rows);
@@ -163,7 +163,7 @@ test('fees are kept digit for digit, however long', async () => {
   );
 });
 
-test('neither a list row nor a poorer detail blanks what a detail brought', async () => {
+test('[P16] neither a list row nor a poorer detail blanks what a detail brought', async () => {
   await list([listed({ amount: '1' })]);
   await detail([
     detailed({
@@ -189,7 +189,7 @@ test('neither a list row nor a poorer detail blanks what a detail brought', asyn
   ]);
 });
 
-test('a detail older than the list row is left aside, and the row stays due', async () => {
+test('[P14] a detail older than the list row is left aside, and the row stays due', async () => {
   await setFinal('success');
   await list([listed({ state: 'pending', observation: 5 })]);
   expect(await detail([detailed({ state: 'success', fee: '1', observation: 4 })])).toBe(0);

@@ -27,7 +27,7 @@ async function takeAll(of: ReturnType<typeof sources>, count: number): Promise<G
 }
 
 test.each(['ms', 'us'] as const)(
-  'two processes get tickets that are unique and rise in one order (%s)',
+  '[H16] two processes get tickets that are unique and rise in one order (%s)',
   async (unit) => {
     const pair = sources(null, unit);
     const tickets = [...(await takeAll(pair, 60)), ...(await takeAll(pair, 60))];
@@ -49,7 +49,7 @@ test('nonces begin at the clock in their unit, and never go back when the unit b
   expect(await take('ms')).toBe(us + 1);
 });
 
-test('two processes together keep to the budget in every window', async () => {
+test('[H9] two processes together keep to the budget in every window', async () => {
   const maxRps = 50;
   const times = (await takeAll(sources(maxRps), 30)).map(({ at }) => at).sort((a, b) => a - b);
   for (const [index, from] of times.entries()) {
@@ -68,7 +68,7 @@ test('an idle time is not saved up for a burst', async () => {
   expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(120);
 });
 
-test.each([50, null])('a pause holds back both processes (budget %s)', async (maxRps) => {
+test.each([50, null])('[H9] a pause holds back both processes (budget %s)', async (maxRps) => {
   const [one, two] = sources(maxRps);
   const began = performance.now();
   await one?.pause(400);

@@ -122,6 +122,10 @@ export const hostileText = fc.oneof(
     '\u202E',
     '\u{1F600}e\u0301',
     '%s :name ?',
+    '=1+1',
+    '+1',
+    '-1',
+    '@SUM(A1)',
   ),
 );
 

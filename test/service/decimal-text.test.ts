@@ -4,7 +4,7 @@ import { decimalProblem } from '../../src/service/decimal-text.ts';
 import { readAmount, readOptionalDecimal, Unreadable } from '../../src/service/field-readers.ts';
 
 describe('a decimal', () => {
-  it('is kept digit for digit, whatever its length', () => {
+  it('[V3 V4] is kept digit for digit, whatever its length', () => {
     const decimals = fc.stringMatching(/^-?\d{1,200}(\.\d{1,200})?([eE][+-]?\d{1,3})?$/);
     fc.assert(
       fc.property(decimals, (text) => {
@@ -21,7 +21,7 @@ describe('a decimal', () => {
     '0.0001e131075',
     '0e1000000',
     `${'0'.repeat(200_000)}7`,
-  ])('at the limits of PostgreSQL is kept', (text) => {
+  ])('[V5] at the limits of PostgreSQL is kept', (text) => {
     expect(decimalProblem(text)).toBeNull();
   });
 
@@ -34,7 +34,7 @@ describe('a decimal', () => {
     '1.5e-16383',
     '1e99999999999999999999',
     '0e-99999',
-  ])('beyond the limits of PostgreSQL is rejected', (text) => {
+  ])('[V5] beyond the limits of PostgreSQL is rejected', (text) => {
     expect(readAmount(text, 0)).toBeInstanceOf(Unreadable);
   });
 
@@ -57,13 +57,13 @@ describe('a decimal', () => {
     {},
     true,
     ['1'],
-  ])('written as %j is rejected', (value) => {
+  ])('[V2 V3] written as %j is rejected', (value) => {
     expect(readAmount(value, 0)).toMatchObject({ stored: null });
     expect(readOptionalDecimal(value, 0)).toMatchObject({ stored: null });
   });
 
   it.each(['', ' ', null, undefined])(
-    'that is blank (%j) is rejected only where it is due',
+    '[V1] that is blank (%j) is rejected only where it is due',
     (value) => {
       expect(readAmount(value, 0)).toMatchObject({ stored: null, reason: 'blank' });
       expect(readOptionalDecimal(value, 0)).toBeNull();

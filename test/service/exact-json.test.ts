@@ -42,7 +42,7 @@ describe('exact JSON', () => {
     );
   });
 
-  it('keeps every digit of a number', () => {
+  it('[V6] keeps every digit of a number', () => {
     const digits = fc.stringMatching(/^-?(0|[1-9]\d{0,40})(\.\d{1,40})?([eE][+-]?\d{1,5})?$/);
     fc.assert(
       fc.property(digits, fc.constantFrom('', ' ', '\n'), (number, space) => {
@@ -63,7 +63,7 @@ describe('exact JSON', () => {
     );
   });
 
-  it('keeps a field called __proto__ a field', () => {
+  it('[H6] keeps a field called __proto__ a field', () => {
     for (const text of ['{"__proto__":{"polluted":1}}', '{"__proto__":{"polluted":1.5}}']) {
       const value = parseExactJson(text) as object;
       expect(Object.keys(value)).toEqual(['__proto__']);

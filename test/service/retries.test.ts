@@ -41,17 +41,23 @@ describe('a read', () => {
     ['list as object', reply(200, '{"code":0,"data":{"list":{}}}')],
     ['data as list', reply(200, '{"code":0,"data":[]}')],
     ['no UTF-8', reply(200, '\xff', { 'content-type': 'application/json; charset=latin1' })],
-  ])('is repeated after %s, each time with a new nonce and signature', async (_what, fault) => {
-    service.answer(fault, fault, good);
-    const { client, tickets, attempts } = await makeClient(service.baseUrl);
-    expect(await client.listTransactions(query)).toMatchObject({ observation: 3, listed: 0 });
-    const nonces = service.seen.map(({ headers }) => headers['biz-api-nonce']);
-    const signatures = service.seen.map(({ headers }) => headers['biz-api-signature']);
-    expect(nonces).toEqual(tickets);
-    expect(new Set(nonces).size).toBe(3);
-    expect(new Set(signatures).size).toBe(3);
-    expect(attempts.at(-1)).toMatchObject({ endpoint: '/v1/transaction/list', outcome: 'success' });
-  });
+  ])(
+    '[H2 H3 H4 H7 H10 H16 V13] is repeated after %s, each time with a new nonce and signature',
+    async (_what, fault) => {
+      service.answer(fault, fault, good);
+      const { client, tickets, attempts } = await makeClient(service.baseUrl);
+      expect(await client.listTransactions(query)).toMatchObject({ observation: 3, listed: 0 });
+      const nonces = service.seen.map(({ headers }) => headers['biz-api-nonce']);
+      const signatures = service.seen.map(({ headers }) => headers['biz-api-signature']);
+      expect(nonces).toEqual(tickets);
+      expect(new Set(nonces).size).toBe(3);
+      expect(new Set(signatures).size).toBe(3);
+      expect(attempts.at(-1)).toMatchObject({
+        endpoint: '/v1/transaction/list',
+        outcome: 'success',
+      });
+    },
+  );
 
   it.each([
     ['service-unreachable', 8, reply(502, html)],
@@ -63,7 +69,7 @@ describe('a read', () => {
     ['service-refused', 1, reply(400, '{"code":12,"msg":"page size"}')],
     ['service-refused', 1, reply(404, html)],
     ['service-unreachable', 1, reply(302, '', { location: 'http://127.0.0.1:9/elsewhere' })],
-  ])('ends as %s after %i attempts', async (code, attempts, fault) => {
+  ])('[H3 H7 H8 H9 H10 H15] ends as %s after %i attempts', async (code, attempts, fault) => {
     service.answer(fault);
     const { client } = await makeClient(service.baseUrl);
     const error: unknown = await client.listTransactions(query).catch((thrown: unknown) => thrown);
@@ -73,7 +79,7 @@ describe('a read', () => {
     expect(client.requests()).toBe(attempts);
   });
 
-  it.each(['0', 0])('succeeds with the code %j', async (code) => {
+  it.each(['0', 0])('[H7] succeeds with the code %j', async (code) => {
     service.answer(() => ({ code, data: pageOf([]) }));
     const { client } = await makeClient(service.baseUrl);
     expect(await client.listTransactions(query)).toMatchObject({ listed: 0 });
@@ -89,7 +95,7 @@ describe('a read', () => {
     expect(service.seen).toHaveLength(6);
   });
 
-  it('tells what the service said, made harmless', async () => {
+  it('[V16] tells what the service said, made harmless', async () => {
     const msg = `bad\u001b[31m \u202e\n${'x'.repeat(1000)}`;
     service.answer(reply(400, JSON.stringify({ code: 12, msg })));
     const { client } = await makeClient(service.baseUrl);
@@ -98,7 +104,7 @@ describe('a read', () => {
     expect(String(error).length).toBeLessThan(450);
   });
 
-  it('that is refused for its signature tells of a wrong clock', async () => {
+  it('[H16] that is refused for its signature tells of a wrong clock', async () => {
     const { client } = await makeClient(service.baseUrl);
     for (const [skewMs, told] of [
       [90_000, "clock is 90 s behind the service's"],
@@ -131,7 +137,7 @@ describe('after HTTP 429', () => {
     ['3', 3000],
     ['99999999', 120_000],
     [new Date(Date.now() + 3_600_000).toUTCString(), 120_000],
-  ])('with Retry-After %s all requests pause for %i ms', async (header, ms) => {
+  ])('[H9] with Retry-After %s all requests pause for %i ms', async (header, ms) => {
     service.answer(reply(429, '', { 'retry-after': header }), good);
     const { client, pauses } = await makeClient(service.baseUrl);
     await client.listTransactions(query);
@@ -143,7 +149,7 @@ describe('after HTTP 429', () => {
     { 'retry-after': 'soon' },
     { 'retry-after': 'Thu, 01 Jan 2015 00:00:00 GMT' },
     { 'retry-after': '0' },
-  ])('with %j they pause as after any other fault', async (headers) => {
+  ])('[H9] with %j they pause as after any other fault', async (headers) => {
     service.answer(reply(429, '', headers), good);
     const { client, pauses } = await makeClient(service.baseUrl);
     await client.listTransactions(query);
@@ -173,7 +179,7 @@ describe('an address request', () => {
     ['service-malformed', reply(404, '{"code":0,"data":[]}')],
     ['service-malformed', reply(204)],
     ['service-malformed', reply(200, '{"code":0,"data":{"list":[]}}')],
-  ])('that ends as %s was sent once', async (code, fault) => {
+  ])('[H8 H9 A1 A6] that ends as %s was sent once', async (code, fault) => {
     service.answer(fault);
     const { client, pauses } = await makeClient(service.baseUrl);
     await expect(client.generateAddresses(request)).rejects.toMatchObject({ code });

@@ -44,7 +44,7 @@ describe('an answer', () => {
         response.on('close', () => clearInterval(timer));
       },
     ],
-  ])('that does not end in time (%s) is repeated', async (_what, fault) => {
+  ])('[H1 H11] that does not end in time (%s) is repeated', async (_what, fault) => {
     service.answer(fault, good);
     const { client, attempts } = await makeClient(service.baseUrl, { timeoutMs: 120 });
     expect(await client.listTransactions(query)).toMatchObject({ listed: 0 });
@@ -55,14 +55,14 @@ describe('an answer', () => {
     ['before its headers', (_seen, response) => void response.destroy()],
     ['with a length', (_seen, response) => cut(response, { 'content-length': '500' })],
     ['in chunks', (_seen, response) => cut(response, {})],
-  ])('that is cut %s is repeated', async (_what, fault) => {
+  ])('[H2 H12] that is cut %s is repeated', async (_what, fault) => {
     service.answer(fault, good);
     const { client, attempts } = await makeClient(service.baseUrl);
     expect(await client.listTransactions(query)).toMatchObject({ listed: 0 });
     expect(attempts.map(({ outcome }) => outcome)).toEqual(['unreachable', 'success']);
   });
 
-  it('that ends early without a length is malformed', async () => {
+  it('[H2] that ends early without a length is malformed', async () => {
     service.answer((_seen, response) => send(response, 200, goodText.slice(0, 30)), good);
     const { client, attempts } = await makeClient(service.baseUrl);
     await client.listTransactions(query);
@@ -90,7 +90,7 @@ describe('an answer', () => {
     expect(await client.listTransactions(query)).toMatchObject({ listed: 0 });
   });
 
-  it('that redirects is not followed, and names the setting', async () => {
+  it('[H15] that redirects is not followed, and names the setting', async () => {
     const other = await startScriptedService();
     other.answer(good);
     try {
@@ -110,7 +110,7 @@ describe('an answer', () => {
       `{"code":0,"data":${'['.repeat(200_000)}1.5${']'.repeat(200_000)}}`,
     ],
     ['many names', `{"code":0,${Array.from({ length: 100_000 }, (_, i) => `"k${i}":1`).join()}}`],
-  ])('of %s does no harm', async (_what, text) => {
+  ])('[H6] of %s does no harm', async (_what, text) => {
     service.answer(reply(200, text), good);
     const { client } = await makeClient(service.baseUrl);
     expect(await client.listTransactions(query)).toMatchObject({ rejects: expect.any(Array) });
@@ -128,7 +128,7 @@ describe('a connection that cannot be made', () => {
     expect(inspect([error, log], { depth: 10, showHidden: true })).not.toContain(testSecret);
   });
 
-  it('leaves an address request in doubt, sent once', async () => {
+  it('[H12 A1] leaves an address request in doubt, sent once', async () => {
     service.answer((_seen, response) => void response.destroy());
     const { client } = await makeClient(service.baseUrl);
     await expect(client.generateAddresses({ slip44: 60, num: 1 })).rejects.toMatchObject({

@@ -84,7 +84,7 @@ describe('the wallet client', () => {
     expect(service.seen[0]?.url.searchParams.has('requestId')).toBe(false);
   });
 
-  it('takes the answer for another order as malformed, and asks again', async () => {
+  it('[P13] takes the answer for another order as malformed, and asks again', async () => {
     service.answer(succeed({ ...transaction, orderNo: 'o-2' }), succeed(transaction));
     const { client } = await makeClient(service.baseUrl);
     expect((await client.getTransaction('o-1')).records).toMatchObject([{ orderNo: 'o-1' }]);

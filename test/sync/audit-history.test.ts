@@ -9,7 +9,7 @@ import { onePass, withWallet } from '../support/with-wallet.ts';
 
 const { signal } = new AbortController();
 
-test('a final row that changes months later is found within one cycle, logged, and its detail is fetched again', async () => {
+test('[P6] a final row that changes months later is found within one cycle, logged, and its detail is fetched again', async () => {
   const { sandbox, ledger, tools } = await withWallet({ transactions: 2_000, pageSizeMax: 50 });
   await syncTransactions(tools, onePass());
   await syncAllDetails(tools, signal);
@@ -46,7 +46,7 @@ test.each([
   ['unordered', 0.25],
   ['newest-first', 1],
 ] as const)(
-  'rows that the service took from a list that is %s are marked within one cycle of slices of %s, and the proof holds again',
+  '[P17] rows that the service took from a list that is %s are marked within one cycle of slices of %s, and the proof holds again',
   async (listOrder, auditShare) => {
     const { sandbox, ledger, tools } = await withWallet(
       { transactions: 3_000, pageSizeMax: 20, listOrder },

@@ -44,7 +44,7 @@ function play(model: PoolModel, script: Step[]): void {
 }
 
 describe('the address request protocol', () => {
-  test('lost answers, refusals, crashes at every step, two processes, a lagging list: nothing is lost, nothing asked twice', () => {
+  test('[A1 A2 A3 A5 A6 A7] lost answers, refusals, crashes at every step, two processes, a lagging list: nothing is lost, nothing asked twice', () => {
     fc.assert(
       fc.property(
         steps,
@@ -75,7 +75,7 @@ describe('the address request protocol', () => {
     );
   });
 
-  test('the daily ceiling is never crossed, whatever is lost', () => {
+  test('[A8] the daily ceiling is never crossed, whatever is lost', () => {
     fc.assert(
       fc.property(
         steps,
@@ -180,7 +180,7 @@ describe('the address request protocol', () => {
     expect(action).toMatchObject({ kind: 'blocked', reason: expect.stringMatching(reason) });
   });
 
-  test('refusals are tried again at growing intervals, at most an hour apart', () => {
+  test('[A6] refusals are tried again at growing intervals, at most an hour apart', () => {
     expect([1, 2, 3, 20].map(refusalDelayMs)).toEqual([15_000, 30_000, 60_000, 3_600_000]);
   });
 

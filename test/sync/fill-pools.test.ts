@@ -17,7 +17,7 @@ async function statuses(ledger: Ledger, slip44 = 60): Promise<Record<string, num
   return Object.fromEntries(rows.map((row) => [row.status, row.n]));
 }
 
-test('three at once fill a pool from 0 to exactly its target, in as few requests as the service allows', async () => {
+test('[A7] three at once fill a pool from 0 to exactly its target, in as few requests as the service allows', async () => {
   const settings = { chains: [60], pools: limits };
   const { sandbox, ledger, tools, connectionString } = await withWallet(
     { transactions: 0, addressesPerChain: 0 },
@@ -42,7 +42,7 @@ test('three at once fill a pool from 0 to exactly its target, in as few requests
   expect(sandbox.stats.requests['/v1/wallet/address']).toBe(5);
 });
 
-test('addresses that were there before are foreign and not counted; lost answers are found in the list, none is lost', async () => {
+test('[A1 A5] addresses that were there before are foreign and not counted; lost answers are found in the list, none is lost', async () => {
   const { sandbox, ledger, tools } = await withWallet(
     { transactions: 0, addressesPerChain: 300, addressLagMs: 100 },
     { chains: [60], pools: limits },
@@ -60,7 +60,7 @@ test('addresses that were there before are foreign and not counted; lost answers
   );
 });
 
-test('a chain that the service refuses holds up no other, keeps its words, waits, and then asks for less', async () => {
+test('[A6] a chain that the service refuses holds up no other, keeps its words, waits, and then asks for less', async () => {
   const { sandbox, ledger, tools } = await withWallet(
     { transactions: 0, addressesPerChain: 0, supportedChains: [60] },
     { chains: [195, 60], pools: limits },
@@ -84,7 +84,7 @@ test('a chain that the service refuses holds up no other, keeps its words, waits
   expect(sandbox.stats.requests['/v1/wallet/address']).toBe(asked);
 });
 
-test('a refused number is halved, and the pool fills all the same once the service grants', async () => {
+test('[A6] a refused number is halved, and the pool fills all the same once the service grants', async () => {
   const { sandbox, ledger, tools } = await withWallet(
     { transactions: 0, addressesPerChain: 0 },
     { chains: [60], pools: limits },
@@ -116,7 +116,7 @@ test('a refused number is halved, and the pool fills all the same once the servi
   expect(after.rows).toEqual([{ refusals: 0, last_error: null }]);
 });
 
-test('the daily ceiling stops it and says so', async () => {
+test('[A8] the daily ceiling stops it and says so', async () => {
   const { sandbox, ledger, tools } = await withWallet(
     { transactions: 0, addressesPerChain: 0 },
     { chains: [60], pools: { ...limits, maxPerDay: 250 } },
@@ -128,7 +128,7 @@ test('the daily ceiling stops it and says so', async () => {
   expect(rows[0].last_error).toContain('POOL_MAX_PER_DAY');
 });
 
-test('an address list that is suddenly empty is a fault, not a need', async () => {
+test('[A8] an address list that is suddenly empty is a fault, not a need', async () => {
   const { sandbox, ledger, tools } = await withWallet(
     { transactions: 0, addressesPerChain: 0 },
     { chains: [60], pools: limits },

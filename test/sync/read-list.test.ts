@@ -71,7 +71,7 @@ async function calm(model: ListModel): Promise<number> {
 }
 
 describe('reading a moving list', () => {
-  test('a row listed during the whole of a pass is in the ledger after it, whatever was inserted, wherever', async () => {
+  test('[P1 P4] a row listed during the whole of a pass is in the ledger after it, whatever was inserted, wherever', async () => {
     await fc.assert(
       fc.asyncProperty(
         orders,
@@ -92,7 +92,7 @@ describe('reading a moving list', () => {
     );
   });
 
-  test('kills, changing page sizes and lagging totals at any step: it ends complete and proven', async () => {
+  test('[P8] kills, changing page sizes and lagging totals at any step: it ends complete and proven', async () => {
     await fc.assert(
       fc.asyncProperty(
         orders,
@@ -146,7 +146,7 @@ describe('reading a moving list', () => {
     expect(verdict).toMatchObject({ isComplete: model.ledger.size === model.rows.length });
   });
 
-  test('an order that changes with every request still converges', async () => {
+  test('[P5] an order that changes with every request still converges', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 3, max: 15 }),
@@ -164,7 +164,7 @@ describe('reading a moving list', () => {
     );
   });
 
-  test('never claims completeness while a row is missing, even when rows are removed', async () => {
+  test('[P2] never claims completeness while a row is missing, even when rows are removed', async () => {
     const removing = fc.oneof(
       { weight: 4, arbitrary: insertions },
       {
@@ -273,7 +273,7 @@ describe('reading a moving list', () => {
     );
   });
 
-  test('rows that vanished from an ordered list are found by a search each, and are no longer taken as listed', async () => {
+  test('[P17] rows that vanished from an ordered list are found by a search each, and are no longer taken as listed', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom<ListOrder[]>('newest-first', 'oldest-first'),
@@ -336,7 +336,7 @@ describe('reading a moving list', () => {
     );
   });
 
-  test('a total that stays wrong is not believed, and costs little once it is known', async () => {
+  test('[P9] a total that stays wrong is not believed, and costs little once it is known', async () => {
     const model = new ListModel('newest-first', 10);
     model.arrive(205);
     model.lag = 5;
@@ -348,7 +348,7 @@ describe('reading a moving list', () => {
     expect(model.requests).toBe(1);
   });
 
-  test('a service that ignores the page parameter is named, not read for ever', async () => {
+  test('[P10] a service that ignores the page parameter is named, not read for ever', async () => {
     const model = new ListModel('newest-first', 10);
     model.arrive(50);
     const port = model.port();

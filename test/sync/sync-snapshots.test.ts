@@ -65,7 +65,7 @@ test.each(passes)('%s that differ are stored, equal ones are not', async (_name,
 });
 
 test.each(passes)(
-  '%s: a row without a key costs the pass its completeness, and no other row its listing',
+  '[V17] %s: a row without a key costs the pass its completeness, and no other row its listing',
   async (name, sync, row) => {
     service.answer(succeed([row, { ...row, ...usdt }]));
     await sync(tools, signal);
@@ -95,7 +95,7 @@ test('a balance that cannot be read is a reject, and the pass is complete', asyn
   ]);
 });
 
-test.each(passes)('%s: an answer that is none changes nothing', async (name, sync, row) => {
+test.each(passes)('[V13] %s: an answer that is none changes nothing', async (name, sync, row) => {
   service.answer(succeed([row]));
   await sync(tools, signal);
   for (const answer of [reply(500), succeed(null), reply(200, '[]')]) {

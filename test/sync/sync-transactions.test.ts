@@ -25,7 +25,7 @@ describe('transactions and their details', () => {
   });
 
   test.each(['newest-first', 'oldest-first', 'unordered', 'shuffled'] as const)(
-    'a list that is %s is read whole',
+    '[P5 P7] a list that is %s is read whole',
     async (listOrder) => {
       const { sandbox, ledger, tools } = await withWallet({
         transactions: 800,
@@ -87,7 +87,7 @@ describe('transactions and their details', () => {
   });
 
   test.each(['newest-first', 'oldest-first'] as const)(
-    'a row that vanishes from a list that is %s is marked after three passes, by a search',
+    '[P17] a row that vanishes from a list that is %s is marked after three passes, by a search',
     async (listOrder) => {
       const { sandbox, ledger, tools } = await withWallet({
         transactions: 6_000,
@@ -141,7 +141,7 @@ describe('transactions and their details', () => {
     expect(rows[0].page_size).toBe(25);
   });
 
-  test('a service that does not know the page parameter is named', async () => {
+  test('[P10] a service that does not know the page parameter is named', async () => {
     const { tools } = await withWallet(
       {
         transactions: 300,
@@ -153,7 +153,7 @@ describe('transactions and their details', () => {
     await expect(syncTransactions(tools, onePass())).rejects.toThrow(/page parameter/);
   });
 
-  test('with a fifth of the answers faulty the ledger still ends complete', async () => {
+  test('[H2 H3 H7 H9 H10 H12] with a fifth of the answers faulty the ledger still ends complete', async () => {
     const { sandbox, ledger, tools } = await withWallet({
       transactions: 120,
       faultRate: 0.2,
@@ -179,7 +179,7 @@ describe('transactions and their details', () => {
     expect(await ledgerRows(ledger)).toEqual(rowsOfService(sandbox));
   });
 
-  test('a row without an order number is kept as a reject and counts as missing, without being read for again and again', async () => {
+  test('[V10] a row without an order number is kept as a reject and counts as missing, without being read for again and again', async () => {
     const { sandbox, ledger, tools } = await withWallet({ transactions: 400 });
     sandbox.world.addRawListRow('deposit', {
       symbol: 'BTC',
@@ -197,7 +197,7 @@ describe('transactions and their details', () => {
   });
 
   test.each(['empty', 'last-page', 'refuse'] as const)(
-    'a list that ends with a full page and answers the page behind it with %s is read whole',
+    '[P12] a list that ends with a full page and answers the page behind it with %s is read whole',
     async (beyondEnd) => {
       const { sandbox, ledger, tools } = await withWallet({
         transactions: 200,
