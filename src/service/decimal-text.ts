@@ -1,14 +1,15 @@
 const plainOrExponent = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-// What PostgreSQL's numeric holds.
-const digitsBeforePointMax = 131_072;
+// What PostgreSQL's numeric holds; before the point it holds 72 digits more, which are left to the sums.
+const digitsBeforePointMax = 131_000;
 const digitsAfterPointMax = 16_383;
 // PostgreSQL refuses larger exponents even of zero.
 const exponentMax = 1_000_000;
 
 /**
- * Why the text is not a decimal that PostgreSQL's numeric holds exactly, or null when it is. Plain and exponent
- * forms pass, and cast as they stand: expanding an exponent here would let 30 bytes of an answer fill 130 KB.
+ * Why the text is not a decimal that PostgreSQL's numeric holds exactly, sums of such ones included, or null when it
+ * is. Plain and exponent forms pass, and cast as they stand: expanding an exponent here would let 30 bytes of an
+ * answer fill 130 KB.
  */
 export function decimalProblem(text: string): string | null {
   const match = plainOrExponent.exec(text);

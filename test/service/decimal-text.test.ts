@@ -14,27 +14,27 @@ describe('a decimal', () => {
   });
 
   it.each([
-    '9'.repeat(131_072),
+    '9'.repeat(131_000),
     `0.${'9'.repeat(16_383)}`,
-    '1e131071',
+    '1e130999',
     '1e-16383',
-    '0.0001e131075',
+    '0.0001e131003',
     '0e1000000',
     `${'0'.repeat(200_000)}7`,
-  ])('[V5] at the limits of PostgreSQL is kept', (text) => {
+  ])('[V5] at the limits of PostgreSQL and its sums is kept', (text) => {
     expect(decimalProblem(text)).toBeNull();
   });
 
   it.each([
-    '9'.repeat(131_073),
+    '9'.repeat(131_001),
     `0.${'9'.repeat(16_384)}`,
-    '1e131072',
-    '10e131071',
+    '1e131000',
+    '10e130999',
     '1e-16384',
     '1.5e-16383',
     '1e99999999999999999999',
     '0e-99999',
-  ])('[V5] beyond the limits of PostgreSQL is rejected', (text) => {
+  ])('[V5] beyond the limits of PostgreSQL and its sums is rejected', (text) => {
     expect(readAmount(text, 0)).toBeInstanceOf(Unreadable);
   });
 
