@@ -39,7 +39,7 @@ export function hostileHistory(count: number, seed: number, now: number): Hostil
     note(history, list, row);
     const twin = isHostile ? 1 : random();
     if (twin < 0.02) note(history, list, row);
-    else if (twin < 0.04 && list.length % pageRows < pageRows - 5)
+    else if (twin < 0.04 && list.length % pageRows > 0)
       note(history, list, goodRow(nth, type, now, { fields: {}, stored: { amount: '77.70' } }));
   }
   return history;

@@ -63,6 +63,7 @@ test(`[P11 V1 V2 V3 V4 V6 V7 V8 V9 V10 V11 V12 V15] of ${rowCount} rows, three i
   expect(first.code, first.stderr).toBe(3);
   expect(await storedRows(query)).toEqual(history.stored);
   expect(await storedRejects(query)).toEqual(history.rejected);
+  expect(await query('select order_no, field from ledger.transaction_changes')).toEqual([]);
   const before = await counters(query);
   // PostgreSQL was given no row that it refuses, and no row cost a statement of its own.
   expect(before.rolledBack).toBe(empty.rolledBack);
