@@ -1,0 +1,250 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { syncAllDetails, syncDetails } from '../../src/sync/sync-details.ts';
+import type { SyncTools } from '../../src/sync/sync-tools.ts';
+import { syncTransactions } from '../../src/sync/sync-transactions.ts';
+import { type PageAnswer, startListingService } from '../hostile/listing-service.ts';
+import { withLedger } from '../ledger/with-ledger.ts';
+import { makeClient } from '../service/support/make-client.ts';
+import { onePass } from '../support/with-wallet.ts';
+
+const { ledger, query, clear } = await withLedger();
+const service = await startListingService();
+afterAll(() => service.close());
+
+const { client } = await makeClient(service.baseUrl);
+const silent = () => undefined;
+const tools: SyncTools = {
+  ledger,
+  client,
+  log: { debug: silent, info: silent, warn: silent, error: silent },
+  clock: Date.now,
+  settings: {
+    pageSize: 100,
+    listOrder: null,
+    concurrency: 4,
+    auditShare: 0.25,
+    chains: [],
+    pools: { settleMs: 0, maxPerDay: 0 },
+  },
+};
+const { signal } = new AbortController();
+const now = Date.now();
+const count = 430;
+
+function row(nth: number, fields: Record<string, unknown> = {}) {
+  const time = now - nth * 60_000;
+  return {
+    orderNo: `order-${nth}`,
+    amount: '1',
+    type: 'deposit',
+    state: 'success',
+    time,
+    ...fields,
+  };
+}
+
+const put = (rows: object[]) =>
+  service.lists.set(
+    'deposit',
+    rows.map((each) => JSON.stringify(each)),
+  );
+const pass = () => syncTransactions(tools, onePass({ mayRepeatWalk: true }), ['deposit']);
+const orders = async () =>
+  (await query<{ order_no: string }>('select order_no from ledger.transactions')).map(
+    ({ order_no }) => order_no,
+  );
+
+beforeEach(async () => {
+  await clear();
+  await query(`insert into ledger.final_states values ('success', true)`);
+  service.asked.length = 0;
+  service.twist = (page) => page;
+  service.details.clear();
+  put(Array.from({ length: count }, (_, nth) => row(nth)));
+});
+
+/** Rows of a page that is served in a size of its own, whatever was asked for. */
+function inSize(pageNo: number, size: number): Pick<PageAnswer, 'rows'> {
+  const all = service.lists.get('deposit') ?? [];
+  return { rows: all.slice((pageNo - 1) * size, pageNo * size) };
+}
+
+test.each([10, 50])(
+  '[P7] a page cut down to %i rows is planned with, whether the answer says so or repeats the size asked for',
+  async (size) => {
+    for (const said of [size, 100]) {
+      await clear();
+      service.twist = (page, { pageNo }) => ({ ...page, pageSize: said, ...inSize(pageNo, size) });
+      expect(await pass()).toMatchObject({ isComplete: true, rowsInserted: count });
+    }
+  },
+);
+
+test('[P8] a page size that shrinks in the middle of a walk loses no row', async () => {
+  service.twist = (page, { pageNo }) =>
+    service.asked.length < 4 ? page : { ...page, pageSize: 30, ...inSize(pageNo, 30) };
+  expect(await pass()).toMatchObject({ isComplete: true, rowsInserted: count });
+});
+
+test.each([
+  ['too small', 100, false],
+  ['too big', 431, false],
+  ['much too big', 1_000_000, false],
+  ['zero', 0, false],
+  ['negative', -5, false],
+  ['text', String(count), true],
+  ['nonsense', 'many', false],
+  ['null', null, false],
+  ['a fraction', 1.5, false],
+])(
+  '[P9] a total that is %s neither ends a walk early nor keeps it from ending, and proves nothing it should not',
+  async (_what, totalSize, isComplete) => {
+    service.twist = (page) => ({ ...page, totalSize });
+    expect(await pass()).toMatchObject({ isComplete, rowsInserted: count });
+    expect(service.asked.length).toBeLessThan(60);
+    service.asked.length = 0;
+    await pass();
+    expect(await orders()).toHaveLength(count);
+    expect(service.asked.length).toBeLessThan(60);
+  },
+);
+
+test('[P10] a service that sends the same page for ever is named, and the reading ends', async () => {
+  service.twist = (page, { pageNo }) => ({ ...page, pageNo, ...inSize(1, 100) });
+  await expect(pass()).rejects.toMatchObject({ code: 'service-parameters' });
+  expect(service.asked.length).toBeLessThan(60);
+});
+
+test('[P13] a page that belongs to another request is asked for again, and its rows are not taken for those asked for', async () => {
+  const crossed = new Set<number>();
+  service.twist = (page, { pageNo }) => {
+    if (pageNo < 3 || crossed.has(pageNo)) return page;
+    crossed.add(pageNo);
+    return { ...page, pageNo: pageNo - 1, ...inSize(pageNo - 1, 100) };
+  };
+  expect(await pass()).toMatchObject({ isComplete: true, rowsInserted: count });
+  expect(crossed.size).toBeGreaterThan(1);
+});
+
+test('[P13] a detail that belongs to another order is not stored for the one asked for', async () => {
+  put([row(1), row(2)]);
+  await pass();
+  service.details.set('order-1', JSON.stringify(row(2, { fee: '2', confirmNum: 2 })));
+  service.details.set('order-2', JSON.stringify(row(2, { fee: '2', confirmNum: 2 })));
+  expect((await syncDetails(tools, signal)).isComplete).toBe(false);
+  const read = () => query('select order_no, fee from ledger.transactions order by 1');
+  expect(await read()).toEqual([
+    { order_no: 'order-1', fee: null },
+    { order_no: 'order-2', fee: '2' },
+  ]);
+});
+
+test('[P14] a list page that was asked for before a detail and comes after it does not overwrite it', async () => {
+  put([row(1, { state: 'pending' })]);
+  await pass();
+  service.details.set('order-1', JSON.stringify(row(1, { state: 'success', fee: '0.1' })));
+  await query(`update ledger.transactions set next_check_at = now() + interval '1 hour'`);
+  await query(`update ledger.streams set checkpoint = null`);
+  put([row(1, { state: 'confirming' })]);
+  let isHeld = false;
+  let letGo = (): void => undefined;
+  const held = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  service.twist = async (page) => {
+    isHeld = true;
+    await held;
+    return page;
+  };
+  const late = pass();
+  await expect.poll(() => isHeld).toBe(true);
+  await query('update ledger.transactions set next_check_at = now()');
+  expect(await syncAllDetails(tools, signal)).toMatchObject({ rowsSeen: 1, isComplete: true });
+  letGo();
+  await late;
+  expect(await query('select state, fee from ledger.transactions')).toEqual([
+    { state: 'success', fee: '0.1' },
+  ]);
+});
+
+test('[P6] a row that changes without moving is seen by its detail while it is open, without reading the list', async () => {
+  put([row(1, { state: 'pending' }), row(2)]);
+  for (const nth of [1, 2]) service.details.set(`order-${nth}`, JSON.stringify(row(nth)));
+  service.details.set('order-1', JSON.stringify(row(1, { state: 'pending' })));
+  await pass();
+  await syncAllDetails(tools, signal);
+  expect(
+    await query(`select order_no, next_check_at > now() as is_due from ledger.transactions
+      where next_check_at is not null`),
+  ).toEqual([{ order_no: 'order-1', is_due: true }]);
+  service.details.set('order-1', JSON.stringify(row(1, { fee: '0.1' })));
+  await query('update ledger.transactions set next_check_at = now() where next_check_at > now()');
+  service.asked.length = 0;
+  await syncAllDetails(tools, signal);
+  expect(service.asked).toEqual(['/api/v1/transaction/info?orderNo=order-1']);
+  expect(
+    await query(`select state, fee, is_final from ledger.transactions where order_no = 'order-1'`),
+  ).toEqual([{ state: 'success', fee: '0.1', is_final: true }]);
+});
+
+test('[P16] reading the list again leaves what details brought, and asks for none of them again', async () => {
+  put([row(1), row(2)]);
+  for (const nth of [1, 2])
+    service.details.set(
+      `order-${nth}`,
+      JSON.stringify(row(nth, { fee: '0.10', feeSymbol: 'ETH', confirmNum: '7' })),
+    );
+  await pass();
+  await syncAllDetails(tools, signal);
+  await query('update ledger.streams set checkpoint = null');
+  service.asked.length = 0;
+  expect(await pass()).toMatchObject({ rowsSeen: 2, rowsUpdated: 0 });
+  await syncAllDetails(tools, signal);
+  expect(service.asked.filter((path) => path.includes('/info'))).toEqual([]);
+  expect(
+    await query('select distinct fee, fee_symbol, confirm_num from ledger.transactions'),
+  ).toEqual([{ fee: '0.10', fee_symbol: 'ETH', confirm_num: 7 }]);
+});
+
+test('[P18] an orderNo that comes again with other content keeps both: the new one in the row, the old one in the log', async () => {
+  put([row(1, { amount: '1', toAddress: '0xA' })]);
+  await pass();
+  await query('update ledger.streams set checkpoint = null');
+  put([row(1, { amount: '900', toAddress: '0xB', type: 'withdraw' })]);
+  await pass();
+  expect(await query('select amount, to_address, type from ledger.transactions')).toEqual([
+    { amount: '900', to_address: '0xB', type: 'withdraw' },
+  ]);
+  expect(
+    await query('select field, old_value, new_value from ledger.transaction_changes order by 1'),
+  ).toEqual([
+    { field: 'amount', old_value: '1', new_value: '900' },
+    { field: 'to_address', old_value: '0xA', new_value: '0xB' },
+    { field: 'type', old_value: 'deposit', new_value: 'withdraw' },
+  ]);
+});
+
+test('[P17] a row that the service takes away stays, marked, and is unmarked when it comes back', async () => {
+  const all = Array.from({ length: 60 }, (_, nth) => row(nth));
+  put(all);
+  expect((await pass()).isComplete).toBe(true);
+  put(all.filter((_, nth) => nth !== 30));
+  for (let passes = 0; passes < 4; passes += 1) await pass();
+  const unlisted = () => query('select order_no from ledger.transactions where not is_listed');
+  expect(await unlisted()).toEqual([{ order_no: 'order-30' }]);
+  put(all);
+  expect(await pass()).toMatchObject({ isComplete: true });
+  expect(await unlisted()).toEqual([]);
+  expect(await orders()).toHaveLength(60);
+});
+
+test('[V13] a page without a list is a failure, not an empty page, and no row counts as gone for it', async () => {
+  expect((await pass()).isComplete).toBe(true);
+  for (const rows of [['null],"list":null,"x":[null'], ['],"list":{},"x":[']]) {
+    service.twist = (page) => ({ ...page, rows });
+    await expect(pass()).rejects.toMatchObject({ code: 'service-malformed' });
+  }
+  expect(await query('select count(*)::int as n from ledger.transactions where is_listed')).toEqual(
+    [{ n: count }],
+  );
+});
