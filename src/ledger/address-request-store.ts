@@ -45,7 +45,9 @@ filling as (
 select c.available, p.threshold, p.target, p.num_max as "numMax", p.refusals,
        (p.is_filling or c.available < p.threshold) and c.available < p.target as "isFilling",
        coalesce(${ms(sql`p.next_try_at - now()`)}, 0) as "nextTryInMs",
-       (select coalesce(sum(coalesce(r.received, r.num)), 0)::int from ledger.address_requests r
+       -- An answer without a new address may have generated them all the same; a list that shows none has not.
+       (select coalesce(sum(case when r.received = 0 and r.list_read_at is null then r.num
+                                 else coalesce(r.received, r.num) end), 0)::int from ledger.address_requests r
          where r.slip44 = p.slip44 and r.state <> 'failed' and r.requested_at > now() - interval '24 hours') as "generated24h",
        coalesce(s.checkpoint ->> 'gap' is not null, false) as "isListRead",
        -- As the last reading of the list found it: what has been generated since does not count against it.
@@ -193,6 +195,19 @@ export async function beginFilling(db: LedgerDb, slip44: number): Promise<void> 
   await db.execute(sql`
     update ledger.pools set is_filling = true, next_try_at = null
      where slip44 = ${slip44} and (not is_filling or next_try_at is not null)`);
+}
+
+/** Lets the chain wait for `delayMs`, as after a refusal. */
+export async function postponePool(
+  db: LedgerDb,
+  slip44: number,
+  { error, refusals, delayMs }: { error: string; refusals: number; delayMs: number },
+): Promise<void> {
+  await db.execute(sql`
+    update ledger.pools
+       set refusals = ${refusals}, next_try_at = now() + ${delayMs} * interval '1 millisecond',
+           last_error = ${error}, last_error_at = now()
+     where slip44 = ${slip44}`);
 }
 
 /** Keeps why a chain's pool cannot be filled, for `status`. */

@@ -3,18 +3,16 @@ import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import { LedgerError, toError } from '../kernel/errors.ts';
 import {
   beginFilling,
-  failRequest,
   lockPool,
   loseRequest,
   noteListRead,
   notePoolError,
   openRequest,
   resolveRequest,
-  storeGenerated,
 } from '../ledger/address-request-store.ts';
 import type { Presence } from '../ledger/connect-ledger.ts';
-import { storeRejects } from '../ledger/reject-store.ts';
-import { decidePool, numAfterRefusal, type PoolAction, refusalDelayMs } from './decide-pool.ts';
+import { decidePool, type PoolAction } from './decide-pool.ts';
+import { type FillVerdict, type Sending, sendAddressRequest } from './send-address-request.ts';
 import { syncAddressList } from './sync-addresses.ts';
 import { emptyReport, type PassReport, type SyncTools } from './sync-tools.ts';
 
@@ -28,12 +26,9 @@ export type FillOptions = {
   force?: boolean;
 };
 
-type Sending = { id: number; num: number; refusals: number; plannedAt: number };
 type Planned = PoolAction | ({ kind: 'send' } & Sending);
 
 const busyPollMs = 250;
-/** A request that could not even be sent for so long is given up, before others may think its sender dead. */
-const sendMaxMs = 300_000;
 
 /**
  * Fills the address pools that are below their threshold up to their target (section 4.1 of the service's
@@ -84,7 +79,7 @@ async function fillPool(
   if (options.force) await beginFilling(ledger.db, slip44);
   let presence: Presence | null = null;
   try {
-    for (let verdict: Verdict = 'again'; verdict === 'again'; ) {
+    for (let verdict: FillVerdict = 'again'; verdict === 'again'; ) {
       options.signal.throwIfAborted();
       const action: Planned = await plan(tools, slip44, presence);
       if (action.kind === 'request') {
@@ -101,8 +96,6 @@ async function fillPool(
     await presence?.end();
   }
 }
-
-type Verdict = 'again' | 'end' | 'incomplete';
 
 /**
  * Decides under the lock of the pool's row. A request is written down there and then, before anybody can plan
@@ -141,7 +134,7 @@ async function act(
   action: Exclude<Planned, { kind: 'request' }>,
   options: FillOptions,
   report: PassReport,
-): Promise<Verdict> {
+): Promise<FillVerdict> {
   const { ledger, log } = tools;
   switch (action.kind) {
     case 'full':
@@ -171,7 +164,7 @@ async function act(
       log.warn({ slip44, reason: action.reason }, 'the address pool cannot be filled');
       return 'incomplete';
     case 'send':
-      return await send(tools, slip44, action, options.signal, report);
+      return await sendAddressRequest(tools, slip44, action, options.signal, report);
   }
 }
 
@@ -189,58 +182,3 @@ async function isListRead(
   });
   return read?.missing === 0 || (read?.missing ?? 1) < 0;
 }
-
-/** Sends the request once. Whatever ends it otherwise than a clear answer or refusal leaves it `unknown`. */
-async function send(
-  tools: SyncTools,
-  slip44: number,
-  request: Sending,
-  signal: AbortSignal,
-  report: PassReport,
-): Promise<Verdict> {
-  const { ledger, client, log } = tools;
-  try {
-    // A process that was stopped meanwhile may have been given up by the others.
-    if (performance.now() - request.plannedAt > sendMaxMs)
-      throw new Error('it was planned too long ago to be sent');
-    const bounded = AbortSignal.any([signal, AbortSignal.timeout(sendMaxMs)]);
-    const answer = await client.generateAddresses({ slip44, num: request.num }, bounded);
-    const addresses = answer.records.map((record) => record.address);
-    const added = await ledger.transaction(async (db) => {
-      await storeRejects(db, answer.rejects);
-      return await storeGenerated(db, request.id, addresses);
-    });
-    report.rowsInserted += added;
-    report.rowsSeen += addresses.length;
-    return 'again';
-  } catch (thrown) {
-    const error = toError(thrown);
-    if (error instanceof LedgerError && clearRefusals.has(error.code)) {
-      const delayMs = refusalDelayMs(request.refusals + 1);
-      const refusals = request.refusals + 1;
-      const numMax =
-        error.code === 'service-refused'
-          ? numAfterRefusal(request.num, refusals, error.message)
-          : request.num;
-      await failRequest(ledger.db, request.id, { error: error.message, delayMs, numMax });
-      log.warn(
-        { slip44, num: request.num, retryInMs: delayMs, error },
-        'the service refused to generate addresses',
-      );
-      return 'incomplete';
-    }
-    await loseRequest(ledger.db, request.id, error.message);
-    signal.throwIfAborted();
-    log.warn(
-      { slip44, num: request.num, error },
-      'the answer to an address request was lost; the list will tell',
-    );
-    return 'again';
-  }
-}
-
-const clearRefusals = new Set<string>([
-  'service-refused',
-  'service-authentication',
-  'service-rate-limited',
-]);

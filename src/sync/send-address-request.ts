@@ -1,0 +1,84 @@
+import { LedgerError, toError } from '../kernel/errors.ts';
+import {
+  failRequest,
+  loseRequest,
+  postponePool,
+  storeGenerated,
+} from '../ledger/address-request-store.ts';
+import type { LedgerDb } from '../ledger/connect-ledger.ts';
+import { storeRejects } from '../ledger/reject-store.ts';
+import { numAfterRefusal, refusalDelayMs } from './decide-pool.ts';
+import type { PassReport, SyncTools } from './sync-tools.ts';
+
+/** A request that was written down as `sent`; `plannedAt` by performance.now(). */
+export type Sending = { id: number; num: number; refusals: number; plannedAt: number };
+
+/** How the filling of a pool goes on. */
+export type FillVerdict = 'again' | 'end' | 'incomplete';
+
+/** A request that could not even be sent for so long is given up, before others may think its sender dead. */
+const sendMaxMs = 300_000;
+
+/** Sends the request once. Whatever ends it otherwise than a clear answer or refusal leaves it `unknown`. */
+export async function sendAddressRequest(
+  tools: SyncTools,
+  slip44: number,
+  request: Sending,
+  signal: AbortSignal,
+  report: PassReport,
+): Promise<FillVerdict> {
+  const { ledger, client, log } = tools;
+  try {
+    // A process that was stopped meanwhile may have been given up by the others.
+    if (performance.now() - request.plannedAt > sendMaxMs)
+      throw new Error('it was planned too long ago to be sent');
+    const bounded = AbortSignal.any([signal, AbortSignal.timeout(sendMaxMs)]);
+    const answer = await client.generateAddresses({ slip44, num: request.num }, bounded);
+    const addresses = answer.records.map((record) => record.address);
+    const added = await ledger.transaction(async (db) => {
+      await storeRejects(db, answer.rejects);
+      const stored = await storeGenerated(db, request.id, addresses);
+      if (stored === 0) await holdOff(db, slip44, request);
+      return stored;
+    });
+    report.rowsInserted += added;
+    report.rowsSeen += addresses.length;
+    return added === 0 ? 'incomplete' : 'again';
+  } catch (thrown) {
+    const error = toError(thrown);
+    if (error instanceof LedgerError && clearRefusals.has(error.code)) {
+      const delayMs = refusalDelayMs(request.refusals + 1);
+      const refusals = request.refusals + 1;
+      const numMax =
+        error.code === 'service-refused'
+          ? numAfterRefusal(request.num, refusals, error.message)
+          : request.num;
+      await failRequest(ledger.db, request.id, { error: error.message, delayMs, numMax });
+      log.warn(
+        { slip44, num: request.num, retryInMs: delayMs, error },
+        'the service refused to generate addresses',
+      );
+      return 'incomplete';
+    }
+    await loseRequest(ledger.db, request.id, error.message);
+    signal.throwIfAborted();
+    log.warn(
+      { slip44, num: request.num, error },
+      'the answer to an address request was lost; the list will tell',
+    );
+    return 'again';
+  }
+}
+
+const clearRefusals = new Set<string>([
+  'service-refused',
+  'service-authentication',
+  'service-rate-limited',
+]);
+
+/** Who says yes and brings nothing new would be asked without end, and may generate addresses all the same. */
+async function holdOff(db: LedgerDb, slip44: number, request: Sending): Promise<void> {
+  const refusals = request.refusals + 1;
+  const error = `${request.num} addresses were asked for, and the answer brought no new one`;
+  await postponePool(db, slip44, { error, refusals, delayMs: refusalDelayMs(refusals) });
+}

@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest';
+import { mirrorPools } from '../../src/ledger/pool-store.ts';
+import { fillPools } from '../../src/sync/fill-pools.ts';
+import { type Wallet, withWallet } from '../support/with-wallet.ts';
+
+const patiently = { signal: new AbortController().signal, whenBusy: 'wait' as const };
+const settings = { chains: [60], pools: { settleMs: 100, maxPerDay: 10_000 } };
+const path = '/v1/wallet/address';
+
+async function withPool(target = 10): Promise<Wallet> {
+  const wallet = await withWallet({ transactions: 0, addressesPerChain: 3 }, settings);
+  await mirrorPools(wallet.ledger, [{ slip44: 60, threshold: target, target }]);
+  return wallet;
+}
+
+function say({ sandbox }: Wallet, addresses: unknown[]): void {
+  const data = addresses.map((address) => ({ address }));
+  sandbox.answers.set(path, { status: 200, text: JSON.stringify({ code: 0, msg: '', data }) });
+}
+
+const requests = async ({ ledger }: Wallet) =>
+  (
+    await ledger.pool.query(
+      'select num, state, received, error from ledger.address_requests order by id',
+    )
+  ).rows;
+
+test('[A4] of an answer with fewer, doubled, known and empty addresses the valid ones are taken once, and the difference is told', async () => {
+  const wallet = await withPool();
+  const { ledger, sandbox, tools } = wallet;
+  const [known] = sandbox.world.addresses(60);
+  const good = ['0xa', '0xb', '0xB', 'a'.repeat(1_024), '0xc', '0xd', '0xe', '0xf', '0xg'];
+  say(wallet, [...good, '0xa', '0xb', '', ' ', null, 'a\0', 'a'.repeat(1_025), known]);
+  expect((await fillPools(tools, patiently)).isComplete).toBe(true);
+  const { rows } = await ledger.pool.query(
+    `select address from ledger.addresses where generated_by is not null`,
+  );
+  expect(new Set(rows.map(({ address }) => address))).toEqual(new Set([...good, known]));
+  expect(await requests(wallet)).toEqual([{ num: 10, state: 'done', received: 10, error: null }]);
+  const rejects = await ledger.pool.query('select count(*)::int as n from ledger.rejects');
+  expect(rejects.rows).toEqual([{ n: 5 }]);
+});
+
+test('[A4] an answer with more addresses than were asked for is taken whole', async () => {
+  const wallet = await withPool(2);
+  say(wallet, ['0xa', '0xb', '0xc']);
+  expect((await fillPools(wallet.tools, patiently)).isComplete).toBe(true);
+  expect(await requests(wallet)).toEqual([
+    { num: 2, state: 'done', received: 3, error: '2 addresses were asked for, 3 new ones came' },
+  ]);
+});
+
+test.each([
+  ['no address', []],
+  ['only known addresses', ['0xa', '0xb']],
+  ['only unusable addresses', ['', null]],
+])(
+  '[A4 A8] a service that answers %s again and again is not asked again and again',
+  async (_what, addresses) => {
+    const wallet = await withPool();
+    const { sandbox, tools } = wallet;
+    const stop = new AbortController();
+    const watch = setInterval(() => {
+      if (sandbox.stats.requests[path] > 20) stop.abort(new Error('asked without end'));
+    }, 5);
+    try {
+      say(wallet, addresses);
+      expect((await fillPools(tools, { ...patiently, signal: stop.signal })).isComplete).toBe(
+        false,
+      );
+    } finally {
+      clearInterval(watch);
+    }
+    const asked = sandbox.stats.requests[path];
+    expect(asked).toBeLessThanOrEqual(3);
+    expect((await fillPools(tools, patiently)).isComplete).toBe(false);
+    expect(sandbox.stats.requests[path]).toBe(asked);
+    sandbox.answers.clear();
+    await wallet.ledger.pool.query('update ledger.pools set next_try_at = now()');
+    expect((await fillPools(tools, patiently)).isComplete).toBe(true);
+  },
+);
+
+test('[A8] the daily ceiling counts what an answer without addresses may have generated', async () => {
+  const wallet = await withWallet(
+    { transactions: 0, addressesPerChain: 0 },
+    { chains: [60], pools: { settleMs: 100, maxPerDay: 25 } },
+  );
+  const { ledger, sandbox, tools } = wallet;
+  await mirrorPools(ledger, [{ slip44: 60, threshold: 10, target: 10 }]);
+  say(wallet, []);
+  for (let turn = 0; turn < 6; turn += 1) {
+    expect((await fillPools(tools, patiently)).isComplete).toBe(false);
+    await ledger.pool.query('update ledger.pools set next_try_at = now()');
+  }
+  expect(sandbox.world.generated(60)).toBe(25);
+  const { rows } = await ledger.pool.query('select last_error from ledger.pools');
+  expect(rows[0].last_error).toContain('POOL_MAX_PER_DAY');
+});
