@@ -52,7 +52,7 @@ test('[H18] thousands of requests with a fifth of the answers faulty leave no so
     timeoutMs: 5_000,
     retry: { attemptsMax: 3, baseDelayMs: 1, delayMaxMs: 1 },
   });
-  const rounds = 30;
+  const rounds = 20;
   const outcomes = new Set<string>();
   for (let round = 0; round < rounds; round += 1) {
     const calls = Array.from({ length: 100 }, () =>
@@ -68,4 +68,4 @@ test('[H18] thousands of requests with a fifth of the answers faulty leave no so
   // A connection whose answer was thrown away may still be closing while the next one opens.
   expect(mostOpen).toBeLessThanOrEqual(4 * concurrency);
   await until(async () => open.size <= concurrency);
-}, 60_000);
+}, 120_000);

@@ -104,6 +104,15 @@ describe('a read', () => {
     expect(String(error).length).toBeLessThan(450);
   });
 
+  it('[H3] answered with a web page tells a short, harmless piece of it', async () => {
+    const page = `<html>\u001b[31m\u202e\n<h1>Please log in</h1>${'<p>'.repeat(10_000)}</html>`;
+    service.answer(reply(200, page, { 'content-type': 'text/html' }));
+    const { client } = await makeClient(service.baseUrl);
+    const error: unknown = await client.listTransactions(query).catch((thrown: unknown) => thrown);
+    expect(String(error)).toContain('not JSON: <html> [31m <h1>Please log in');
+    expect(String(error).length).toBeLessThan(300);
+  });
+
   it('[H16] that is refused for its signature tells of a wrong clock', async () => {
     const { client } = await makeClient(service.baseUrl);
     for (const [skewMs, told] of [

@@ -25,6 +25,7 @@ const query = { type: 'deposit', pageNo: 1, pageSize: 10 } as const;
 const good = succeed(pageOf([]));
 const goodText = JSON.stringify({ code: 0, data: pageOf([]) });
 const silence = () => undefined;
+const singleAttempt = { retry: { attemptsMax: 1, baseDelayMs: 1, delayMaxMs: 1 } };
 
 function cut(response: ServerResponse, headers: Record<string, string>): void {
   response.writeHead(200, headers);
@@ -46,7 +47,7 @@ describe('an answer', () => {
     ],
   ])('[H1 H11] that does not end in time (%s) is repeated', async (_what, fault) => {
     service.answer(fault, good);
-    const { client, attempts } = await makeClient(service.baseUrl, { timeoutMs: 120 });
+    const { client, attempts } = await makeClient(service.baseUrl, { timeoutMs: 500 });
     expect(await client.listTransactions(query)).toMatchObject({ listed: 0 });
     expect(attempts.map(({ outcome }) => outcome)).toEqual(['unreachable', 'success']);
   });
@@ -62,6 +63,14 @@ describe('an answer', () => {
     expect(attempts.map(({ outcome }) => outcome)).toEqual(['unreachable', 'success']);
   });
 
+  it('[H12] that is cut on a connection kept open from the request before is repeated', async () => {
+    service.answer(good, (_seen, response) => void response.destroy(), good);
+    const { client, attempts } = await makeClient(service.baseUrl);
+    await client.listTransactions(query);
+    expect(await client.listTransactions(query)).toMatchObject({ listed: 0 });
+    expect(attempts.map(({ outcome }) => outcome)).toEqual(['success', 'unreachable', 'success']);
+  });
+
   it('[H2] that ends early without a length is malformed', async () => {
     service.answer((_seen, response) => send(response, 200, goodText.slice(0, 30)), good);
     const { client, attempts } = await makeClient(service.baseUrl);
@@ -69,7 +78,7 @@ describe('an answer', () => {
     expect(attempts.map(({ outcome }) => outcome)).toEqual(['malformed', 'success']);
   });
 
-  it('that unpacks to more than 8 MiB is not read to the end', async () => {
+  it('[H5] that unpacks to more than 8 MiB is not read to the end', async () => {
     const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, ' '));
     service.answer((_seen, response) => send(response, 200, bomb, { 'content-encoding': 'gzip' }));
     const { client } = await makeClient(service.baseUrl, {
@@ -78,6 +87,32 @@ describe('an answer', () => {
     const error: unknown = await client.listTransactions(query).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: 'service-malformed' });
     expect(String(error)).toContain('more than 8388608 bytes');
+  });
+
+  it.each([
+    ['announced', { 'content-length': String(9 * 1024 * 1024) }],
+    ['not announced', {}],
+  ])('[H6] of 9 MiB whose length is %s is not read to the end', async (_what, headers) => {
+    const huge = Buffer.alloc(9 * 1024 * 1024, ' ');
+    service.answer((_seen, response) => send(response, 200, huge, headers));
+    const { client } = await makeClient(service.baseUrl, singleAttempt);
+    await expect(client.listTransactions(query)).rejects.toThrow('more than 8388608 bytes');
+  });
+
+  it('[H5] that unpacks to 10 GiB costs no memory worth mentioning', async () => {
+    // Packed streams behind one another are one stream.
+    const member = gzipSync(Buffer.alloc(64 * 1024 * 1024));
+    const bomb = Buffer.concat(Array.from({ length: 160 }, () => member));
+    service.answer((_seen, response) => send(response, 200, bomb, { 'content-encoding': 'gzip' }));
+    const { client } = await makeClient(service.baseUrl, singleAttempt);
+    const before = process.memoryUsage().rss;
+    let peak = before;
+    const watch = setInterval(() => {
+      peak = Math.max(peak, process.memoryUsage().rss);
+    }, 2);
+    await expect(client.listTransactions(query)).rejects.toThrow('more than 8388608 bytes');
+    clearInterval(watch);
+    expect((peak - before) / 1024 / 1024).toBeLessThan(256);
   });
 
   it('that is packed, or begins with a byte order mark, is read', async () => {
@@ -118,6 +153,17 @@ describe('an answer', () => {
 });
 
 describe('a connection that cannot be made', () => {
+  it('[H13] for the name has no address ends in bounded time, and other requests go on', async () => {
+    const nowhere = await makeClient('http://nowhere.invalid/api', { timeoutMs: 2_000 });
+    service.answer(good);
+    const { client } = await makeClient(service.baseUrl);
+    const lost = nowhere.client.listTransactions(query);
+    const ended = expect(lost).rejects.toMatchObject({ code: 'service-unreachable' });
+    expect(await client.listTransactions(query)).toMatchObject({ listed: 0 });
+    await ended;
+    expect(nowhere.client.requests()).toBe(8);
+  });
+
   it('is reported with its cause and without the secret', async () => {
     const gone = await startScriptedService();
     await gone.close();

@@ -104,3 +104,31 @@ test.each(passes)('[V13] %s: an answer that is none changes nothing', async (nam
   }
   expect(await query(`select is_listed from ledger.${name}`)).toEqual([{ is_listed: true }]);
 });
+
+test.each(passes)(
+  '[H8] %s: a refused key is one request a pass, and no row counts as gone for it',
+  async (name, sync, row) => {
+    service.answer(succeed([row]));
+    await sync(tools, signal);
+    for (const status of [401, 403]) {
+      service.answer(reply(status, '{"code":1,"data":[],"msg":"key"}'));
+      await expect(sync(tools, signal)).rejects.toMatchObject({ code: 'service-authentication' });
+      expect(service.seen).toHaveLength(1);
+    }
+    expect(await query(`select is_listed from ledger.${name}`)).toEqual([{ is_listed: true }]);
+  },
+);
+
+test('[H10] an endpoint that fails for good holds up no other', async () => {
+  service.answer(({ url }, response) =>
+    url.pathname.endsWith('/balance')
+      ? void response.writeHead(503).end()
+      : { code: 0, data: [coin] },
+  );
+  const [balances, coins] = await Promise.allSettled([
+    syncBalances(tools, signal),
+    syncCoins(tools, signal),
+  ]);
+  expect(balances).toMatchObject({ reason: { code: 'service-unreachable' } });
+  expect(coins).toMatchObject({ value: { rowsInserted: 1, isComplete: true } });
+});
