@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import { LedgerError, toError } from '../kernel/errors.ts';
@@ -22,6 +22,8 @@ const requestMs = 10_000;
 /** For a connection on which nothing moves, a reader who does not read included. */
 const silenceMs = 30_000;
 const connectionsMax = 1_000;
+/** Requests of one connection under way at a time. Browsers and scrapers wait for each answer. */
+const sentAheadMax = 4;
 /** On closing, what answers under way get. */
 const lastAnswersMs = 500;
 
@@ -36,7 +38,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   });
   const server = createServer(
     { headersTimeout: requestMs, requestTimeout: requestMs, connectionsCheckingInterval: 2_000 },
-    (request, response) => void listener(request, response),
+    fewAtATime((request, response) => void listener(request, response)),
   );
   server.keepAliveTimeout = 5_000;
   server.setTimeout(silenceMs);
@@ -52,6 +54,22 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
       closing ??= closeServer(server);
       return closing;
     },
+  };
+}
+
+/** Node parses a thousand requests of one packet at once: who sends them and does not read would fill the memory. */
+function fewAtATime(listener: RequestListener): RequestListener {
+  const underWay = new WeakMap<Socket, number>();
+  return (request, response) => {
+    const { socket } = request;
+    const count = (underWay.get(socket) ?? 0) + 1;
+    if (count > sentAheadMax) {
+      socket.destroy();
+      return;
+    }
+    underWay.set(socket, count);
+    response.once('close', () => underWay.set(socket, (underWay.get(socket) ?? 1) - 1));
+    listener(request, response);
   };
 }
 

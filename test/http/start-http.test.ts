@@ -187,3 +187,21 @@ test('nonsense on the wire is refused, and serving goes on', async () => {
   }
   expect((await fetch(url)).status).toBe(200);
 });
+
+test('requests sent ahead of their answers are few on a connection, so that one who does not read costs little', async () => {
+  const { url } = await open();
+  const answersTo = async (count: number): Promise<number> => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined);
+    const last = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
+    socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(count - 1) + last);
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk;
+    });
+    await once(socket, 'close');
+    return text.split('HTTP/1.1 200').length - 1;
+  };
+  expect(await answersTo(4)).toBe(4);
+  expect(await answersTo(300)).toBeLessThanOrEqual(4);
+  expect((await fetch(url)).status).toBe(200);
+});
