@@ -49,6 +49,7 @@ const openPaths: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 export function createHttpApp(options: HttpAppOptions): HttpApp {
   const { metrics, log } = options;
   const isReady = shareBriefly(options.isReady, keepMs);
+  const readMetrics = shareBriefly(() => metrics.metrics(), keepMs);
   const readPage = createPageSource(options);
   const live = createLiveStatus({
     render: async () => (await readPage()).page,
@@ -67,7 +68,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
     return c.json({ ready, notReady }, ready ? 200 : 503);
   });
   app.get('/metrics', async (c) => {
-    const text = await answerWithin(metrics.metrics(), answerMs);
+    const text = await answerWithin(readMetrics(), answerMs);
     return c.body(text, 200, { 'Content-Type': metrics.contentType });
   });
   app.get('/', async (c) => {

@@ -1,4 +1,5 @@
-import { afterEach, expect, test } from 'vitest';
+import { Registry } from 'prom-client';
+import { afterEach, expect, test, vi } from 'vitest';
 import { samplePool, sampleReport, sampleStream } from './sample-report.ts';
 import { type HttpHarness, openHttp } from './with-http.ts';
 
@@ -109,4 +110,13 @@ test('a scrape reads the status once for all gauges', async () => {
   http = await openHttp();
   await Promise.all([scrape(http.url), scrape(http.url), scrape(http.url)]);
   expect(http.reads).toEqual({ page: 0, metrics: 1, flows: 0 });
+});
+
+test('scrapes of one moment share one text', async () => {
+  const registry = new Registry();
+  const told = vi.spyOn(registry, 'metrics');
+  http = await openHttp({ metrics: registry });
+  const { url } = http;
+  await Promise.all(Array.from({ length: 20 }, () => fetch(`${url}/metrics`)));
+  expect(told.mock.calls.length).toBeLessThanOrEqual(2);
 });
