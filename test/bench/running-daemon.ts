@@ -5,6 +5,7 @@ import { startProduct } from './run-product.ts';
 export type RunningDaemon = {
   /** Address of its status pages, without a path. */
   url: string;
+  pid: number;
   /** Seconds of processor time since its start, in user and kernel mode (Linux). */
   cpuSeconds(): number;
   /** Ends it with SIGTERM; throws what it said when it does not end with 0. */
@@ -51,6 +52,7 @@ export async function startDaemon(
   });
   return {
     url: `http://127.0.0.1:${port}`,
+    pid: Number(child.pid),
     cpuSeconds: () => readCpuSeconds(child.pid),
     stop,
   };
