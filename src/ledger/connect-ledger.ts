@@ -5,8 +5,8 @@ import pg from 'pg';
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import { LedgerError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
-import { isConflict, isUnreachable, sqlStateOf } from './postgres-codes.ts';
-import { cureOf } from './postgres-cures.ts';
+import { isConflict, isUnreachable, isUntrusted, sqlStateOf } from './postgres-codes.ts';
+import { cureOf, untrusted } from './postgres-cures.ts';
 import { prepareStatements } from './prepare-statements.ts';
 
 /** What statements run on: the pool, or the connection of an open transaction. */
@@ -136,6 +136,10 @@ export async function reachLedger(
 export function databaseError(error: unknown): Error {
   if (error instanceof LedgerError || !(error instanceof Error)) return error as Error;
   const state = sqlStateOf(error);
+  if (isUntrusted(error)) {
+    const message = `the database failed: ${wordsOf(error)}`;
+    return new LedgerError(untrusted.code, message, { cause: error, cure: untrusted.cure });
+  }
   const isDown = isUnreachable(error);
   if (!isDown && state === undefined && !(error instanceof DrizzleQueryError)) return error;
   const { code = isDown ? 'database-unreachable' : 'unexpected', ...known } =

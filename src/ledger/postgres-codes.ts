@@ -42,6 +42,8 @@ export function isReservedName(error: unknown): boolean {
 
 /** Node's codes for a connection that could not be made or broke. */
 const socketCode = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_)/;
+/** Node's codes for a certificate that it does not accept. */
+const certificateCode = /^(UNABLE_TO_(GET|VERIFY)|DEPTH_ZERO|SELF_SIGNED|CERT_|ERR_TLS_CERT)/;
 /** pg's own failures carry no code at all. */
 const driverMessage =
   /^(Connection terminated|timeout exceeded|Client has encountered|Query read timeout)/;
@@ -59,6 +61,16 @@ export function isUnreachable(error: unknown): boolean {
     const code = (cause as { code?: unknown }).code;
     if (typeof code === 'string' && socketCode.test(code)) return true;
     if (driverMessage.test(cause.message)) return true;
+  }
+  return false;
+}
+
+/** Whether the server could not be spoken to as safely as the connection string asks for. */
+export function isUntrusted(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const code = (cause as { code?: unknown }).code;
+    if (typeof code === 'string' && certificateCode.test(code)) return true;
+    if (cause.message === 'The server does not support SSL connections') return true;
   }
   return false;
 }

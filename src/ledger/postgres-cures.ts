@@ -5,6 +5,12 @@ export type PostgresCure = { code: ErrorCode; cure: string };
 
 const outdated: PostgresCure = { code: 'unexpected', cure: 'run `wallet-ledger migrate`' };
 
+/** Where the server's certificate is not accepted, or it has none. */
+export const untrusted: PostgresCure = {
+  code: 'database-unreachable',
+  cure: 'give PostgreSQL a certificate for its host name, and name its authority: sslrootcert in DATABASE_URL, or NODE_EXTRA_CA_CERTS',
+};
+
 /** By SQLSTATE, or by the class that it begins with. */
 const cures: Record<string, PostgresCure> = {
   '28': {

@@ -41,6 +41,9 @@ describe('databaseError', () => {
     ['57P01', 'database-unreachable', 'check DATABASE_URL'],
     ['22012', 'unexpected', 'run it with LOG_LEVEL=debug'],
     ['EPIPE', 'database-unreachable', 'check DATABASE_URL'],
+    ['CERT_HAS_EXPIRED', 'database-unreachable', 'name its authority'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'database-unreachable', 'name its authority'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'database-unreachable', 'name its authority'],
   ])('%s is %s: %s', (code, expected, cure) => {
     for (const error of [said(code), new DrizzleQueryError('hidden', ['hidden'], said(code))]) {
       const known = databaseError(error);
