@@ -1,0 +1,194 @@
+import { once } from 'node:events';
+import { createServer as createHttpServer, type IncomingHttpHeaders, request } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createSecureContext, TLSSocket } from 'node:tls';
+import { expect, onTestFinished, test } from 'vitest';
+import { runProgram } from '../support/run-cli.ts';
+import { withService } from '../whole/with-service.ts';
+import {
+  type CertificateAuthority,
+  createAuthority,
+  type Identity,
+  openssl,
+} from './certificates.ts';
+
+const canary = 'canary-of-the-link';
+const quiet = { LOG_LEVEL: 'error' };
+
+async function listen(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+/** A TLS front of the service; counts the requests that reach it. */
+async function serveTls(identity: Identity, servicePort: number) {
+  let requests = 0;
+  const server = createHttpsServer(identity, (incoming, response) => {
+    requests += 1;
+    const { method, headers, url: path } = incoming;
+    incoming.pipe(
+      request({ port: servicePort, host: '127.0.0.1', method, headers, path }, (answer) => {
+        response.writeHead(answer.statusCode ?? 500, answer.headers);
+        answer.pipe(response);
+      }),
+    );
+  });
+  const port = await listen(server);
+  onTestFinished(() => server.closeAllConnections());
+  return { port, requests: () => requests };
+}
+
+function authority(): CertificateAuthority {
+  const made = createAuthority();
+  onTestFinished(() => made.remove());
+  return made;
+}
+
+test.skipIf(!openssl)(
+  '[S4] the service is spoken to under a certificate that is trusted, valid and its own, and under no other (with openssl)',
+  async () => {
+    const { sandbox, env } = await withService({ transactions: 10 });
+    const trusted = authority();
+    const untrusted = authority();
+    const attempt = async (identity: Identity) => {
+      const { port, requests } = await serveTls(identity, sandbox.port);
+      const { code, stderr } = await runProgram(['sync', 'coins'], {
+        ...env,
+        ...quiet,
+        WALLET_BASE_URL: `https://127.0.0.1:${port}/api`,
+        NODE_EXTRA_CA_CERTS: trusted.path,
+      });
+      return { code, stderr, requests: requests() };
+    };
+    const good = await attempt(trusted.issue(['127.0.0.1']));
+    expect([good.code, good.requests, good.stderr]).toEqual([0, 1, '']);
+    const bad: [string, Identity, RegExp][] = [
+      ['of an unknown authority', untrusted.issue(['127.0.0.1']), /certificate/],
+      ['that has run out', trusted.issue(['127.0.0.1'], { isExpired: true }), /expired/],
+      ['of another host', trusted.issue(['wallet.example.com']), /does not match|altnames/],
+    ];
+    await Promise.all(
+      bad.map(async ([what, identity, words]) => {
+        const { code, stderr, requests } = await attempt(identity);
+        expect([what, code, requests]).toEqual([what, 4, 0]);
+        expect(stderr).toMatch(words);
+      }),
+    );
+  },
+  120_000,
+);
+
+test('[S4] an environment that switches the check of certificates off is refused', async () => {
+  const { env } = await withService({ transactions: 10 });
+  const { code, stderr } = await runProgram(['start'], {
+    ...env,
+    WALLET_BASE_URL: 'https://wallet.example.com',
+    NODE_TLS_REJECT_UNAUTHORIZED: '0',
+  });
+  expect(code).toBe(2);
+  expect(stderr).toContain('NODE_TLS_REJECT_UNAUTHORIZED');
+});
+
+/** Takes connections as a PostgreSQL or a Redis with TLS does, and keeps what it is told once it is encrypted. */
+async function listenWithTls(identity: Identity, greeting: 'postgres' | 'redis') {
+  const told: string[] = [];
+  const context = createSecureContext(identity);
+  const secure = (socket: Socket) => {
+    const encrypted = new TLSSocket(socket, { isServer: true, secureContext: context });
+    encrypted.on('error', () => undefined);
+    encrypted.on('data', (data) => told.push(data.toString('latin1')));
+  };
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    if (greeting === 'redis') return secure(socket);
+    // The client asks for TLS in the clear; `S` grants it.
+    socket.once('data', () => {
+      socket.write('S');
+      secure(socket);
+    });
+  });
+  return { port: await listen(server), told };
+}
+
+test.skipIf(!openssl)(
+  '[S4] neither PostgreSQL nor Redis is told anything under a certificate that nobody vouches for (with openssl)',
+  async () => {
+    const { env } = await withService({ transactions: 10 });
+    const identity = authority().issue(['127.0.0.1']);
+    const [database, redis] = await Promise.all([
+      listenWithTls(identity, 'postgres'),
+      listenWithTls(identity, 'redis'),
+    ]);
+    const address = `127.0.0.1:${database.port}/ledger`;
+    const ends = await Promise.all([
+      ...['require', 'verify-ca', 'verify-full'].map((mode) =>
+        runProgram(['status'], {
+          ...quiet,
+          DATABASE_URL: `postgres://me:${canary}@${address}?sslmode=${mode}`,
+        }),
+      ),
+      runProgram(['start'], {
+        ...env,
+        ...quiet,
+        REDIS_URL: `rediss://:${canary}@127.0.0.1:${redis.port}`,
+      }),
+    ]);
+    expect(ends.map(({ code }) => code)).toEqual([5, 5, 5, 5]);
+    for (const { stderr } of ends) expect(stderr).toMatch(/certificate/);
+    expect([...database.told, ...redis.told]).toEqual([]);
+  },
+  120_000,
+);
+
+test('[S3] a redirect is not followed: whoever it names gets no request, and so no key and no signature', async () => {
+  const { env } = await withService({ transactions: 10 });
+  const strangers: IncomingHttpHeaders[] = [];
+  const stranger = await listen(
+    createHttpServer((incoming, response) => {
+      strangers.push(incoming.headers);
+      response.end('{"code":0,"data":[]}');
+    }),
+  );
+  for (const status of [301, 302, 303, 307, 308]) {
+    const asked: IncomingHttpHeaders[] = [];
+    const front = await listen(
+      createHttpServer((incoming, response) => {
+        asked.push(incoming.headers);
+        response.writeHead(status, { Location: `http://127.0.0.1:${stranger}/api${incoming.url}` });
+        response.end();
+      }),
+    );
+    const { code, stderr } = await runProgram(['sync', 'coins'], {
+      ...env,
+      ...quiet,
+      WALLET_BASE_URL: `http://127.0.0.1:${front}/api`,
+    });
+    expect([status, code]).toEqual([status, 4]);
+    expect(stderr).toContain('set WALLET_BASE_URL to the address of the service itself');
+    // The one that was asked did get them: the test would see them arrive.
+    expect(asked).toEqual([expect.objectContaining({ 'biz-api-signature': expect.any(String) })]);
+  }
+  expect(strangers).toEqual([]);
+}, 60_000);
+
+test('[S3] a proxy that the environment names gets no request', async () => {
+  const { sandbox, env } = await withService({ transactions: 10 });
+  let proxied = 0;
+  const proxy = await listen(
+    createHttpServer((_, response) => {
+      proxied += 1;
+      response.end();
+    }),
+  );
+  const address = `http://127.0.0.1:${proxy}`;
+  const names = ['http_proxy', 'https_proxy', 'all_proxy'].flatMap((name) => [
+    [name, address],
+    [name.toUpperCase(), address],
+  ]);
+  const { code } = await runProgram(['sync', 'coins'], { ...env, ...Object.fromEntries(names) });
+  expect([code, proxied]).toEqual([0, 0]);
+  expect(sandbox.stats.requests['/v1/wallet/coin']).toBe(1);
+}, 60_000);
