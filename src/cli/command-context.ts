@@ -40,6 +40,11 @@ export async function runCommand(
   const log = createLogger({ level, format, redact, stream: screen.log });
   for (const warning of settings.warnings) log.warn({}, warning);
   const shutdown = createShutdown({ log, host: process });
+  // Node's own report of what nobody caught would show secrets. A rejection arrives here, too.
+  process.on('uncaughtException', (thrown) => {
+    const line = redact(`${failureLine(toError(thrown), level === 'debug')}\n`);
+    process.stderr.write(line, () => process.exit(1));
+  });
   try {
     const { isTraced } = await startTracing(env, { log, shutdown });
     return await work({ env, settings, log, screen, shutdown, isTraced });

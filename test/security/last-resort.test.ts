@@ -1,0 +1,37 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { startProgram } from '../support/run-cli.ts';
+import { withService } from '../whole/with-service.ts';
+
+/** A module that Node loads before the program. */
+function preload(source: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'wallet-ledger-preload-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, 'preload.mjs');
+  writeFileSync(path, source);
+  return `--import ${pathToFileURL(path)}`;
+}
+
+test.each([
+  ['an exception', 'throw new Error(`lost: ${process.env.WALLET_API_SECRET}`)'],
+  ['a rejection', 'Promise.reject(new Error(`lost: ${process.env.WALLET_API_SECRET}`))'],
+])(
+  '[S15] %s that nobody catches ends the daemon with 1, and shows no secret',
+  async (_, fault) => {
+    const { env } = await withService({ transactions: 20 });
+    const daemon = startProgram(['start'], {
+      ...env,
+      NODE_OPTIONS: preload(`process.on('SIGUSR2', () => { ${fault}; });`),
+    });
+    await daemon.line('"listening"');
+    daemon.process.kill('SIGUSR2');
+    const { code, stdout, stderr } = await daemon.ended;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/lost: /);
+    expect(stdout + stderr).not.toContain(env['WALLET_API_SECRET']);
+  },
+  60_000,
+);
