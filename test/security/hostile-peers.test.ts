@@ -1,0 +1,103 @@
+import { once } from 'node:events';
+import { createServer as createHttpServer, type ServerResponse } from 'node:http';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { expect, onTestFinished, test } from 'vitest';
+import { runProgram, startProgram } from '../support/run-cli.ts';
+import { withService } from '../whole/with-service.ts';
+
+const quiet = { LOG_LEVEL: 'error' };
+
+async function listen(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+/** A server that takes every connection and never says a word. */
+async function listenMutely(): Promise<number> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    onTestFinished(() => void socket.destroy());
+  });
+  return await listen(server);
+}
+
+const deep = 300_000;
+/** What is answered, and how the command ends: a row that cannot be read is kept as a reject, with 3. */
+const hostileAnswers: [string, number, (response: ServerResponse) => void][] = [
+  [
+    'unpacks to 2 GiB',
+    4,
+    (response) => {
+      response.setHeader('Content-Encoding', 'gzip');
+      const stuffing = gzipSync(Buffer.alloc(16 * 2 ** 20, ' '));
+      for (let part = 0; part < 128; part += 1) response.write(stuffing);
+      response.end();
+    },
+  ],
+  [
+    'is nested deeply',
+    3,
+    (response) => response.end(`{"code":0,"data":${'['.repeat(deep)}${']'.repeat(deep)}}`),
+  ],
+  ['never ends', 4, (response) => void setInterval(() => response.write(' '), 10).unref()],
+  ['is a web page', 4, (response) => response.end('<html><body>maintenance</body></html>')],
+  [
+    'reaches for prototypes',
+    4,
+    (response) => response.end('{"code":0,"data":{"__proto__":{"list":[]},"constructor":{"a":1}}}'),
+  ],
+];
+
+test('[S5] hostile answers end the command with its code, within little memory, and store nothing', async () => {
+  const { env, query } = await withService({ transactions: 10 });
+  const attempt = async (answer: (response: ServerResponse) => void) => {
+    const port = await listen(createHttpServer((_request, response) => answer(response)));
+    const program = startProgram(['sync', 'coins'], {
+      ...env,
+      ...quiet,
+      WALLET_BASE_URL: `http://127.0.0.1:${port}/api`,
+      WALLET_TIMEOUT: '1s',
+    });
+    let peakMiB = 0;
+    const watch = setInterval(() => {
+      try {
+        peakMiB = program.peakMemoryMiB();
+      } catch {
+        // It has ended, or there is no /proc.
+      }
+    }, 50);
+    const { code, stderr } = await program.ended;
+    clearInterval(watch);
+    return { code, stderr, peakMiB };
+  };
+  await Promise.all(
+    hostileAnswers.map(async ([what, expected, answer]) => {
+      const { code, stderr, peakMiB } = await attempt(answer);
+      expect([what, code]).toEqual([what, expected]);
+      expect(stderr).not.toMatch(/^\s+at /m);
+      expect([what, peakMiB < 400]).toEqual([what, true]);
+    }),
+  );
+  expect(await query('select 1 from ledger.coins')).toEqual([]);
+}, 90_000);
+
+test('[S6] a service, a database and a Redis that take connections and say nothing are given up, each with its code', async () => {
+  const { env } = await withService({ transactions: 10 });
+  const port = await listenMutely();
+  const [service, database, redis] = await Promise.all([
+    runProgram(['sync', 'coins'], {
+      ...env,
+      ...quiet,
+      WALLET_BASE_URL: `http://127.0.0.1:${port}/api`,
+      WALLET_TIMEOUT: '300ms',
+    }),
+    runProgram(['status'], { ...quiet, DATABASE_URL: `postgres://me@127.0.0.1:${port}/ledger` }),
+    runProgram(['start'], { ...env, ...quiet, REDIS_URL: `redis://127.0.0.1:${port}` }),
+  ]);
+  expect([service.code, database.code, redis.code]).toEqual([4, 5, 5]);
+  for (const { stderr } of [service, database, redis])
+    expect(stderr).toMatch(/wallet-ledger: .+; .+\n$/s);
+}, 90_000);

