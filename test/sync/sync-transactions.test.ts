@@ -153,6 +153,29 @@ describe('transactions and their details', () => {
     await expect(syncTransactions(tools, onePass())).rejects.toThrow(/page parameter/);
   });
 
+  test('another page than the one that was asked for is not taken for it', async () => {
+    const { sandbox, ledger, tools } = await withWallet({ transactions: 300 });
+    const deposits = sandbox.world.transactions('deposit').length;
+    sandbox.world.addTransactions(390 - deposits, { type: 'deposit' });
+    // A cache on the way that mixes up two answers, once.
+    let hasMixedUp = false;
+    const client: typeof tools.client = {
+      ...tools.client,
+      listTransactions(query, inFlight) {
+        const isMixedUp = !hasMixedUp && query.pageNo === 2;
+        hasMixedUp ||= isMixedUp;
+        return tools.client.listTransactions(isMixedUp ? { ...query, pageNo: 3 } : query, inFlight);
+      },
+    };
+    const report = await syncTransactions({ ...tools, client }, onePass(), ['deposit']);
+    expect(report).toMatchObject({ isComplete: true, rowsSeen: 390 });
+    expect(sandbox.stats.listRequests.deposit).toBe(5);
+    const { rows } = await ledger.pool.query(
+      'select count(*)::int as rows from ledger.transactions',
+    );
+    expect(rows).toEqual([{ rows: 390 }]);
+  });
+
   test('[H2 H3 H7 H9 H10 H12] with a fifth of the answers faulty the ledger still ends complete', async () => {
     const { sandbox, ledger, tools } = await withWallet({
       transactions: 120,
@@ -162,6 +185,31 @@ describe('transactions and their details', () => {
     await syncTransactions(tools, onePass());
     expect((await syncAllDetails(tools, signal)).isComplete).toBe(true);
     expect(await ledgerRows(ledger)).toEqual(rowsOfService(sandbox));
+  });
+
+  test('rows and checkpoint are written together or not at all', async () => {
+    const { ledger, tools } = await withWallet({ transactions: 300 });
+    await ledger.pool.query(`
+      create function public.refuse() returns trigger language plpgsql
+        as $$ begin raise exception 'no checkpoint today'; end $$;
+      create trigger refuse before update of checkpoint on ledger.streams
+        for each row execute function public.refuse()`);
+    await expect(syncTransactions(tools, onePass())).rejects.toThrow();
+    expect((await ledger.pool.query('select order_no from ledger.transactions')).rows).toEqual([]);
+    await ledger.pool.query('drop trigger refuse on ledger.streams');
+    const report = await syncTransactions(tools, onePass());
+    expect(report).toMatchObject({ isComplete: true, rowsInserted: 300 });
+  });
+
+  test('counts that are equal prove nothing before the first walk has ended', async () => {
+    const { sandbox, ledger, tools } = await withWallet({ transactions: 400, totalLag: 300 });
+    const deposits = sandbox.world.transactions('deposit').length;
+    sandbox.world.addTransactions(400 - deposits, { type: 'deposit' });
+    await syncTransactions(tools, onePass({ sliceMs: 0 }), ['deposit']);
+    const { rows } = await ledger.pool.query(
+      'select ledger_count::int, service_total::int, is_complete from ledger.streams',
+    );
+    expect(rows).toEqual([{ ledger_count: 100, service_total: 100, is_complete: false }]);
   });
 
   test('two readers at once end with the same ledger', async () => {
