@@ -60,6 +60,20 @@ test('[A1 A5] addresses that were there before are foreign and not counted; lost
   );
 });
 
+test('when a lost answer leaves more new addresses than were asked for, none of them is handed out', async () => {
+  const { sandbox, ledger, tools } = await withWallet(
+    { transactions: 0, addressesPerChain: 0 },
+    { chains: [60], pools: limits },
+  );
+  await mirrorPools(ledger, [{ slip44: 60, threshold: 10, target: 20 }]);
+  sandbox.faults.next.push('lost-answer');
+  expect((await fillPools(tools, { signal, whenBusy: 'skip' })).isComplete).toBe(false);
+  // Another program with the same key: nobody can tell whose these are.
+  sandbox.world.generateAddresses(60, 5);
+  expect((await fillPools(tools, patiently)).isComplete).toBe(true);
+  expect(await statuses(ledger)).toEqual({ available: 20, foreign: 25 });
+});
+
 test('[A6] a chain that the service refuses holds up no other, keeps its words, waits, and then asks for less', async () => {
   const { sandbox, ledger, tools } = await withWallet(
     { transactions: 0, addressesPerChain: 0, supportedChains: [60] },
