@@ -197,6 +197,14 @@ test('[P14] a detail older than the list row is left aside, and the row stays du
   expect(await readDue()).toEqual([{ order_no: 'order-1', due: 0, is_final: false }]);
 });
 
+test('a state is final in whatever case and between whatever blanks it is written', async () => {
+  await setFinal('success');
+  await list([listed({ state: ' SUCCESS ' })]);
+  expect(await readDue()).toEqual([{ order_no: 'order-1', due: 0, is_final: true }]);
+  await detail([detailed({ state: 'Success ' })]);
+  expect(await readDue()).toEqual([{ order_no: 'order-1', due: null, is_final: true }]);
+});
+
 test('a detail of an order that the ledger does not hold changes nothing', async () => {
   expect(await detail([detailed({ orderNo: 'unheard of' })])).toBe(0);
   expect(await readTransactions(fixture)).toEqual([]);
