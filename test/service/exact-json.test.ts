@@ -63,6 +63,14 @@ describe('exact JSON', () => {
     );
   });
 
+  it.each(['9007199254740993', '-9007199254740993', '9999999999999999', '1000000000000000'])(
+    'keeps %s, an integer of 16 digits, as its text',
+    (digits) => {
+      expect(parseExactJson(digits)).toEqual(new ExactNumber(digits));
+      expect(parseExactJson(`{"amount":${digits}}`)).toEqual({ amount: new ExactNumber(digits) });
+    },
+  );
+
   it('[H6] keeps a field called __proto__ a field', () => {
     for (const text of ['{"__proto__":{"polluted":1}}', '{"__proto__":{"polluted":1.5}}']) {
       const value = parseExactJson(text) as object;
