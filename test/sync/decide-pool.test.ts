@@ -100,6 +100,24 @@ describe('the address request protocol', () => {
     );
   });
 
+  test('the requests of one day together keep to the ceiling, however often the pool is emptied', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 300 }),
+        fc.array(fc.integer({ min: 0, max: 100 }), { minLength: 5, maxLength: 20 }),
+        (maxPerDay, taken) => {
+          const model = new PoolModel({ maxPerDay, settleMs }, 0, 0);
+          const process = model.process();
+          for (const count of taken) {
+            for (let turn = 0; turn < 20; turn += 1) process.next();
+            expect(model.generated.size).toBeLessThanOrEqual(maxPerDay);
+            model.take(count);
+          }
+        },
+      ),
+    );
+  });
+
   const full: PoolFacts = {
     available: 100,
     threshold: 50,
