@@ -4,6 +4,7 @@ import { unlistVanished } from '../../src/sync/find-vanished.ts';
 import type { ListOrder, PageFacts } from '../../src/sync/list-memory.ts';
 import type { ListPort } from '../../src/sync/list-port.ts';
 import { createListReader, type ListVerdict, readList } from '../../src/sync/read-list.ts';
+import { walkList } from '../../src/sync/walk-list.ts';
 import { type Happening, Killed, ListModel } from './list-model.ts';
 
 const orders = fc.constantFrom<ListOrder[]>('newest-first', 'oldest-first', 'unordered');
@@ -90,6 +91,27 @@ describe('reading a moving list', () => {
         },
       ),
       { numRuns: 2_000 },
+    );
+  });
+
+  test('a walk alone meets every row that stood there throughout, in whatever order pages fetched ahead are answered', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        orders,
+        fc.integer({ min: 2, max: 8 }),
+        fc.integer({ min: 20, max: 150 }),
+        fc.array(insertions, { minLength: 10, maxLength: 60 }),
+        network,
+        async (order, size, count, script, ahead) => {
+          const model = new ListModel(order, size);
+          const throughout = model.arrive(count);
+          model.script(script);
+          const reader = createListReader(model.port(ahead), structuredClone(model.stored));
+          await walkList(reader, false);
+          expect(throughout.filter((key) => !model.ledger.has(key))).toEqual([]);
+        },
+      ),
+      { numRuns: 500 },
     );
   });
 
