@@ -1,0 +1,15 @@
+import { ledgerBugs } from './ledger-bugs.ts';
+import type { PlantedBug } from './planted-bug.ts';
+import { poolBugs } from './pool-bugs.ts';
+import { queueBugs } from './queue-bugs.ts';
+import { readingBugs } from './reading-bugs.ts';
+import { serviceBugs } from './service-bugs.ts';
+
+/** Every planted bug, in the order of the table in docs/planted-bugs.md. */
+export const plantedBugs: PlantedBug[] = [
+  ...readingBugs,
+  ...ledgerBugs,
+  ...serviceBugs,
+  ...poolBugs,
+  ...queueBugs,
+];

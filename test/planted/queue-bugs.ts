@@ -1,0 +1,59 @@
+import type { PlantedBug } from './planted-bug.ts';
+
+const queue = 'test/queue/start-queue.test.ts';
+const schedules = 'test/queue/decide-schedule-repair.test.ts';
+
+/** Mistakes in keeping the daemon going, and in ending it. */
+export const queueBugs: PlantedBug[] = [
+  {
+    id: 'watchdog-blind',
+    promise: 'Schedules come back',
+    wrong: 'the watchdog looks after the worker and leaves lost schedules lost',
+    file: 'src/queue/start-queue.ts',
+    find: '      await checkSchedules();\n      // The backend',
+    put: '      // The backend',
+    caughtBy: {
+      file: queue,
+      name: 'has its schedules back after everything in the queue was lost',
+    },
+  },
+  {
+    id: 'run-lost-schedule-stands',
+    promise: 'Schedules come back',
+    wrong: 'a schedule whose next run has vanished counts as well',
+    file: 'src/queue/decide-schedule-repair.ts',
+    find: "if (stored.everyMs !== everyMs || stored.nextJob === 'absent') return 'put';",
+    put: "if (stored.everyMs !== everyMs) return 'put';",
+    caughtBy: {
+      file: schedules,
+      name: 'has exactly the wanted schedules, each with a run ahead, two passes after any disturbance',
+    },
+  },
+  {
+    id: 'removed-job-stays',
+    promise: 'Schedules come back',
+    wrong: 'the schedule of a job that is gone keeps coming',
+    file: 'src/queue/decide-schedule-repair.ts',
+    find: '.filter((schedule) => !wantedNames.has(schedule.name))',
+    put: '.filter((schedule) => !wantedNames.has(schedule.name) && schedule.nextRunAt === null)',
+    caughtBy: { file: schedules, name: 'removes what is not wanted' },
+  },
+  {
+    id: 'stop-drops-work',
+    promise: 'A stop is a stop',
+    wrong: 'the queue closes without waiting for the jobs that run',
+    file: 'src/queue/start-queue.ts',
+    find: 'worker.close(Math.max(deadlineMs - disconnectMs, deadlineMs / 2));',
+    put: 'worker.close(Math.min(deadlineMs - disconnectMs, 0));',
+    caughtBy: { file: queue, name: 'aborts a running job when it closes, and waits for it' },
+  },
+  {
+    id: 'stop-not-told',
+    promise: 'A stop is a stop',
+    wrong: 'running jobs are waited for and not told to end',
+    file: 'src/queue/run-jobs.ts',
+    find: "for (const controller of running.keys()) controller.abort(interruption('stopping'));",
+    put: 'if (running.size === 0) return;',
+    caughtBy: { file: queue, name: 'aborts a running job when it closes, and waits for it' },
+  },
+];

@@ -1,0 +1,101 @@
+// Plants each bug of the table and demands that its test fails: npm run planted-bugs -- [--only <bug>]
+import { parseArgs } from 'node:util';
+import { startEmbeddedServer } from '../support/embedded-server.ts';
+import type { PlantedBug } from './planted-bug.ts';
+import { plantedBugs } from './planted-bugs.ts';
+import { runNamedTests } from './run-named-tests.ts';
+import { copyWorkTree, type WorkCopy } from './work-copy.ts';
+
+const baselineMaxMs = 300_000;
+const variantMaxMs = 90_000;
+
+/** The second is what Vitest's report has in place of the first. */
+const timedOut = /\btimed out in \d+ms|STACK_TRACE_ERROR/;
+
+/** Null: caught. */
+type Outcome = { problem: string | null; words: string };
+
+const { values } = parseArgs({ options: { only: { type: 'string', multiple: true } } });
+const chosen = plantedBugs.filter(({ id }) => values.only?.includes(id) ?? true);
+if (chosen.length === 0) throw new Error(`no bug is called ${values.only}`);
+
+const stopping = new AbortController();
+const { signal } = stopping;
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stopping.abort());
+const server = await startEmbeddedServer();
+const copy = copyWorkTree(process.cwd());
+try {
+  const unsound = await runBaseline();
+  const survivors: string[] = [];
+  for (const bug of chosen) {
+    const startedAt = performance.now();
+    const outcome = unsound.get(bug.id) ?? (await tryBug(copy, bug));
+    if (outcome.problem !== null) survivors.push(bug.id);
+    print(bug, outcome, (performance.now() - startedAt) / 1_000);
+  }
+  process.stdout.write(
+    survivors.length === 0
+      ? `All ${chosen.length} planted bugs are caught.\n`
+      : `Of ${chosen.length} planted bugs ${survivors.length} are not caught: ${survivors.join(', ')}\n`,
+  );
+  if (survivors.length > 0) process.exitCode = 1;
+} catch (error) {
+  if (!signal.aborted) throw error;
+  process.stdout.write('Stopped: what is not in the table above was not tried.\n');
+  process.exitCode = 1;
+} finally {
+  copy.remove();
+  await server.close();
+}
+
+/** All named tests where nothing is planted; those that do not pass there prove nothing. */
+async function runBaseline(): Promise<Map<string, Outcome>> {
+  const verdictOf = await runNamedTests(
+    copy.folder,
+    chosen.map(({ caughtBy }) => caughtBy),
+    { maxMs: baselineMaxMs, databaseUrl: server.url, signal },
+  );
+  const unsound = new Map<string, Outcome>();
+  for (const { id, caughtBy } of chosen) {
+    const verdict = verdictOf(caughtBy);
+    if (verdict.kind === 'passed') continue;
+    const words = verdict.kind === 'failed' ? verdict.words : '';
+    unsound.set(id, { problem: `its test ${verdict.kind} without it`, words });
+  }
+  return unsound;
+}
+
+async function tryBug(tree: WorkCopy, bug: PlantedBug): Promise<Outcome> {
+  const takeOut = tree.plant(bug);
+  try {
+    const compiled = await tree.compile(signal);
+    if (compiled.code !== 0) return { problem: 'does not compile', words: compiled.output };
+    const options = { maxMs: variantMaxMs, databaseUrl: server.url, signal };
+    const verdict = (await runNamedTests(tree.folder, [bug.caughtBy], options))(bug.caughtBy);
+    if (verdict.kind !== 'failed')
+      return { problem: `SURVIVES: its test ${verdict.kind}`, words: '' };
+    const { words } = verdict;
+    // A test that only runs out of time has not said what is wrong.
+    if (timedOut.test(words)) return { problem: 'its test timed out', words };
+    return { problem: null, words };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { problem: 'its test could not be run', words: String(error) };
+  } finally {
+    takeOut();
+  }
+}
+
+function print(bug: PlantedBug, { problem, words }: Outcome, seconds: number): void {
+  const { file, name } = bug.caughtBy;
+  const said = words
+    .split('\n')
+    .slice(0, problem === null ? 1 : 20)
+    .join('\n    ')
+    .slice(0, 2_000);
+  process.stdout.write(
+    `${problem === null ? 'caught' : 'NOT CAUGHT'}  ${bug.id}  (${bug.promise})  ${file}: ${name}  ${seconds.toFixed(1)} s\n` +
+      (problem === null ? '' : `  ${problem}\n`) +
+      (said && `    ${said}\n`),
+  );
+}
