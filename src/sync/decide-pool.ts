@@ -50,6 +50,8 @@ export type PoolFacts = {
   isListRead: boolean;
   /** The list is empty at the service while the ledger holds addresses of it: a fault, not a need. */
   isListGone: boolean;
+  /** Whether this pass has read the list: an earlier reading may have come before a lagging list showed anything. */
+  isListFresh: boolean;
   open: OpenRequest | null;
 };
 
@@ -61,7 +63,7 @@ export type PoolAction =
   | { kind: 'busy' }
   /** The answer can no longer be expected. */
   | { kind: 'lose'; id: number }
-  /** `lostId`: the request whose answer is looked for; null: before the chain's first request. */
+  /** `lostId`: the request whose answer is looked for; null: only to know the list before more is asked for. */
   | { kind: 'read-list'; lostId: number | null }
   | { kind: 'settle'; ms: number }
   | { kind: 'resolve'; id: number }
@@ -79,7 +81,9 @@ export function decidePool(facts: PoolFacts, limits: PoolLimits): PoolAction {
   const isWanted = facts.isFilling || facts.available < facts.threshold;
   const wanted = facts.target - facts.available;
   if (!isWanted || wanted <= 0) return { kind: 'full' };
-  if (!facts.isListRead) return { kind: 'read-list', lostId: null };
+  if (!facts.isListRead || (facts.isListGone && !facts.isListFresh)) {
+    return { kind: 'read-list', lostId: null };
+  }
   if (facts.isListGone) {
     return {
       kind: 'blocked',

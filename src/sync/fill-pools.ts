@@ -78,16 +78,18 @@ async function fillPool(
   const { ledger } = tools;
   if (options.force) await beginFilling(ledger.db, slip44);
   let presence: Presence | null = null;
+  let isListFresh = false;
   try {
     for (let verdict: FillVerdict = 'again'; verdict === 'again'; ) {
       options.signal.throwIfAborted();
-      const action: Planned = await plan(tools, slip44, presence);
+      const action: Planned = await plan(tools, slip44, presence, isListFresh);
       if (action.kind === 'request') {
         await presence?.end();
         presence = await ledger.announce(`${ledger.instance} ${randomUUID().slice(0, 8)}`);
         continue;
       }
       verdict = await act(tools, slip44, action, options, report);
+      isListFresh ||= action.kind === 'read-list';
       if (verdict === 'incomplete') report.isComplete = false;
     }
     // What was generated is to be found in the list: that proves it again, for a request or two.
@@ -101,14 +103,19 @@ async function fillPool(
  * Decides under the lock of the pool's row. A request is written down there and then, before anybody can plan
  * another one; but only by a process that shows itself already, so that nobody takes it for dead while it sends.
  */
-async function plan(tools: SyncTools, slip44: number, presence: Presence | null): Promise<Planned> {
+async function plan(
+  tools: SyncTools,
+  slip44: number,
+  presence: Presence | null,
+  isListFresh: boolean,
+): Promise<Planned> {
   const { ledger, settings } = tools;
   return await ledger.transaction(async (db) => {
     const pool = await lockPool(db, slip44);
     if (!pool) {
       return { kind: 'blocked', reason: `ADDRESS_POOLS names no pool for the chain ${slip44}` };
     }
-    const action = decidePool(pool, settings.pools);
+    const action = decidePool({ ...pool, isListFresh }, settings.pools);
     if (action.kind === 'request' && presence?.isHeld()) {
       const id = await openRequest(db, slip44, action.num, presence.name);
       return {

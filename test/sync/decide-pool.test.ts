@@ -128,6 +128,7 @@ describe('the address request protocol', () => {
     generated24h: 0,
     isListRead: true,
     isListGone: false,
+    isListFresh: false,
     open: null,
   };
   const limits = { maxPerDay: 1_000, settleMs };
@@ -192,7 +193,11 @@ describe('the address request protocol', () => {
   test.each<[string, Partial<PoolFacts>, RegExp]>([
     ['a refusal', { available: 0, nextTryInMs: 30_000 }, /refused/],
     ['the daily ceiling', { available: 0, generated24h: 1_000 }, /POOL_MAX_PER_DAY/],
-    ['a list that is suddenly empty', { available: 0, isListGone: true }, /lists no address/],
+    [
+      'a list that is suddenly empty',
+      { available: 0, isListGone: true, isListFresh: true },
+      /lists no address/,
+    ],
   ])('%s blocks it, and says why', (_name, change, reason) => {
     const action = decidePool({ ...full, ...change }, limits);
     expect(action).toMatchObject({ kind: 'blocked', reason: expect.stringMatching(reason) });

@@ -3,6 +3,7 @@ import type { Ledger } from '../../src/ledger/connect-ledger.ts';
 import { mirrorPools } from '../../src/ledger/pool-store.ts';
 import { fillPools } from '../../src/sync/fill-pools.ts';
 import { syncAddresses } from '../../src/sync/sync-addresses.ts';
+import { until } from '../support/until.ts';
 import { openWallet, withWallet } from '../support/with-wallet.ts';
 
 const { signal } = new AbortController();
@@ -140,6 +141,19 @@ test('[A8] the daily ceiling stops it and says so', async () => {
   expect(sandbox.world.generated(60)).toBe(250);
   const { rows } = await ledger.pool.query('select last_error from ledger.pools');
   expect(rows[0].last_error).toContain('POOL_MAX_PER_DAY');
+});
+
+test('[A5] a list that has not shown the first addresses yet is asked again before the next request, not taken for a fault', async () => {
+  const { sandbox, ledger, tools } = await withWallet(
+    { transactions: 0, addressesPerChain: 0, addressLagMs: 700 },
+    { chains: [60], pools: limits },
+  );
+  await mirrorPools(ledger, [{ slip44: 60, threshold: 10, target: 20 }]);
+  await fillPools(tools, patiently);
+  await ledger.pool.query(`update ledger.addresses set status = 'assigned'`);
+  await until(async () => (await fillPools(tools, patiently)).isComplete);
+  expect(await statuses(ledger)).toEqual({ assigned: 20, available: 20 });
+  expect(sandbox.world.generated(60)).toBe(40);
 });
 
 test('[A8] an address list that is suddenly empty is a fault, not a need', async () => {

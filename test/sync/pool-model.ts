@@ -118,6 +118,7 @@ export class PoolModel {
         .reduce((sum, request) => sum + (request.received ?? request.num), 0),
       isListRead: this.#isListRead,
       isListGone: false,
+      isListFresh: false,
       open: open
         ? {
             id: open.id,
