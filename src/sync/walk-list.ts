@@ -43,7 +43,11 @@ function decideWalkStep(
 ): WalkStep {
   // On a coarser grid even an empty page may lie behind rows not read yet.
   const regrid = isCoarser(walk, facts) ? stepForOtherGrid(walk, facts) : undefined;
-  if (facts.listed === 0) return regrid ?? { kind: 'end' };
+  if (facts.listed === 0) {
+    // A total of 0 is what some services say of any page behind the end.
+    const shrunk = facts.total === 0 ? undefined : stepForShrunkList(walk, facts);
+    return regrid ?? shrunk ?? { kind: 'end' };
+  }
   if (isRepeat(walk, facts, previousFingerprint)) {
     return facts.page > last ? { kind: 'end' } : { kind: 'repeat' };
   }
@@ -147,7 +151,7 @@ function advance(walk: WalkProgress, facts: PageFacts, step: WalkStep): void {
   walk.unstorable += facts.unstorable;
   walk.startTotal ??= facts.total;
   walk.lastTotal = facts.total ?? walk.lastTotal;
-  if (facts.listed > 0 || step.kind === 'regrid') walk.pageSize = facts.size;
+  if (facts.listed > 0 || 'toPage' in step) walk.pageSize = facts.size;
   if (step.kind === 'rewind' || step.kind === 'regrid') walk.rewinds += 1;
   walk.nextPage = 'toPage' in step ? step.toPage : facts.page + 1;
 }

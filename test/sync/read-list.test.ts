@@ -388,6 +388,16 @@ describe('reading a moving list', () => {
     expect(model.requests).toBe(1);
   });
 
+  test('[P2] rows that went while a walk read its last page do not hide the row that moved up', async () => {
+    const model = new ListModel('newest-first', 2);
+    model.arrive(5);
+    const oldest = model.rows[0]?.key ?? '';
+    model.script([{ kind: 'nothing' }, { kind: 'nothing' }, { kind: 'remove', at: 0.99 }]);
+    await readList(model.port(), structuredClone(model.stored), true);
+    expect(model.rows.map((row) => row.key)).toContain(oldest);
+    expect([...model.ledger.keys()]).toContain(oldest);
+  });
+
   test('a page that is short in the middle of the list does not end it', async () => {
     const model = new ListModel('unordered', 10);
     model.arrive(50);
