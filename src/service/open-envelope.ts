@@ -16,13 +16,13 @@ export function openEnvelope(rawBody: string): Envelope | { problem: string } {
     return { problem: 'an answer that is not an envelope of code, data and msg' };
   }
   const { code, msg, data } = envelope as Record<string, unknown>;
-  const codeText = code instanceof ExactNumber ? code.text : String(code ?? '');
-  if (
-    codeText.trim() === '' ||
-    (typeof code === 'object' && !(code instanceof ExactNumber)) ||
-    typeof code === 'boolean'
-  ) {
-    return { problem: 'an answer without a code' };
-  }
+  const codeText = textOfCode(code);
+  if (codeText.trim() === '') return { problem: 'an answer without a code' };
   return { code: codeText, message: typeof msg === 'string' ? msg : '', data };
+}
+
+/** '' for what is no code; an object is not asked for its text, for it may bring a toString of its own. */
+function textOfCode(code: unknown): string {
+  if (code instanceof ExactNumber) return code.text;
+  return typeof code === 'string' || typeof code === 'number' ? String(code) : '';
 }

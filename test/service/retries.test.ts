@@ -32,6 +32,7 @@ describe('a read', () => {
     ['no envelope', reply(200, '[]')],
     ['no code', reply(200, '{"data":{"list":[]}}')],
     ['code null', reply(200, '{"code":null,"data":{"list":[]}}')],
+    ['an object as code', reply(200, '{"code":{"toString":1},"data":{"list":[]}}')],
     ['code false', reply(200, '{"code":false,"data":{"list":[]}}')],
     ['a code other than 0', reply(200, '{"code":1001,"msg":"later"}')],
     ['a text code', reply(200, '{"code":"BUSY","data":{"list":[]}}')],
