@@ -31,8 +31,8 @@ export type Stream<T> = ListSource<T> & {
   /** Whether the ledger can tell the rank of a row by its time. */
   hasRanks: boolean;
   storeRows(db: LedgerDb, rows: Observed<T>[]): Promise<{ inserted: number; updated: number }>;
-  /** What to keep of a row that PostgreSQL itself refused. */
-  toReject(row: T, reason: string): Reject;
+  /** What to keep of a row that PostgreSQL itself refused: the same however often it is read. */
+  toReject(row: Observed<T>, reason: string): Reject;
 };
 
 export type PortOptions = {

@@ -47,7 +47,7 @@ export function addressStream(tools: SyncTools, slip44: number): Stream<AddressR
       );
       return { inserted, updated: 0 };
     },
-    toReject: (record, reason) => ({
+    toReject: ({ observation, ...record }, reason) => ({
       source: 'address-list',
       orderNo: null,
       field: 'address',

@@ -42,7 +42,7 @@ export function transactionStream(
     keyOf: (record) => record.orderNo,
     timeOf: (record) => record.occurredAt,
     storeRows: (db, rows) => storeListedTransactions(db, type, rows),
-    toReject: (record, reason) => ({
+    toReject: ({ observation, ...record }, reason) => ({
       source: 'transaction-list',
       orderNo: record.orderNo,
       field: null,
