@@ -226,6 +226,87 @@ describe('reading a moving list', () => {
     );
   });
 
+  test('[P2] rows removed while the list is walked: those that stay are all read, in this pass or the next', async () => {
+    const removals: fc.Arbitrary<Happening> = fc.oneof(
+      { weight: 3, arbitrary: fc.constant<Happening>({ kind: 'nothing' }) },
+      {
+        weight: 1,
+        arbitrary: fc.record({
+          kind: fc.constant('remove' as const),
+          at: fc.double({ min: 0, max: 0.999, noNaN: true }),
+        }),
+      },
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        orders,
+        fc.integer({ min: 5, max: 15 }),
+        fc.integer({ min: 0, max: 150 }),
+        fc.array(removals, { maxLength: 30 }),
+        network,
+        async (order, size, count, script, ahead) => {
+          const model = new ListModel(order, size);
+          model.arrive(count);
+          model.script(script);
+          await passes(model, ahead);
+          model.script([]);
+          await passes(model, []);
+          expect(
+            model.rows.filter((row) => !model.ledger.has(row.key)).map((row) => row.key),
+          ).toEqual([]);
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('[P3] a walk from the last page down would lose rows that were there throughout, and the model shows it', async () => {
+    const walkDown = async (model: ListModel): Promise<void> => {
+      const port = model.port();
+      const { size, total } = await port.read(1, 1, true);
+      for (let page = Math.ceil((total ?? 0) / size); page >= 1; page -= 1) {
+        await port.store([await port.read(page, page, true)], model.stored);
+      }
+    };
+    const found = await fc.check(
+      fc.asyncProperty(fc.array(insertions, { maxLength: 40 }), async (script) => {
+        const model = new ListModel('newest-first', 5);
+        const throughout = model.arrive(60);
+        model.script(script);
+        await walkDown(model);
+        expect(throughout.filter((key) => !model.ledger.has(key))).toEqual([]);
+      }),
+      { numRuns: 500 },
+    );
+    expect(found.failed).toBe(true);
+  });
+
+  test('[P3] a walk asks for no page below the one before it', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        orders,
+        fc.integer({ min: 2, max: 15 }),
+        fc.integer({ min: 1, max: 150 }),
+        async (order, size, count) => {
+          const model = new ListModel(order, size);
+          model.arrive(count);
+          const port = model.port();
+          const asked: number[] = [];
+          const watched = {
+            ...port,
+            read: (page: number, upTo: number, isFresh?: boolean) => {
+              asked.push(page);
+              return port.read(page, upTo, isFresh);
+            },
+          };
+          await readList(watched, structuredClone(model.stored), true);
+          expect(asked).toEqual([...asked].sort((a, b) => a - b));
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
   test('when nothing has changed a pass makes one request', async () => {
     await fc.assert(
       fc.asyncProperty(
