@@ -41,27 +41,16 @@ function decideWalkStep(
   last: number,
   previousFingerprint: string | null,
 ): WalkStep {
-  // On a coarser grid even an empty page may lie behind rows not read yet.
-  const regrid = isCoarser(walk, facts) ? stepForOtherGrid(walk, facts) : undefined;
-  if (facts.listed === 0) {
-    // A total of 0 is what some services say of any page behind the end.
-    const shrunk = facts.total === 0 ? undefined : stepForShrunkList(walk, facts);
-    return regrid ?? shrunk ?? { kind: 'end' };
-  }
+  const back = stepBack(walk, facts);
+  if (facts.listed === 0) return back ?? { kind: 'end' };
   if (isRepeat(walk, facts, previousFingerprint)) {
     return facts.page > last ? { kind: 'end' } : { kind: 'repeat' };
   }
-  const isFull = facts.listed >= facts.size;
-  return (
-    stepForShrunkList(walk, facts) ??
-    regrid ??
-    (isFull ? stepForOtherGrid(walk, facts) : undefined) ??
-    (facts.page >= last && !isFull ? { kind: 'end' } : { kind: 'next' })
-  );
+  return back ?? (facts.page >= last && !isFull(facts) ? { kind: 'end' } : { kind: 'next' });
 }
 
-function isCoarser(walk: WalkProgress, facts: PageFacts): boolean {
-  return walk.pageSize !== null && facts.size > walk.pageSize;
+function isFull(facts: PageFacts): boolean {
+  return facts.listed >= facts.size;
 }
 
 /** As many new rows as a page holds show a page twice, too; but then the total has risen by as many. */
@@ -74,19 +63,28 @@ function isRepeat(
   return facts.fingerprint === previousFingerprint && risen < facts.listed;
 }
 
-function stepForShrunkList(walk: WalkProgress, facts: PageFacts): WalkStep | undefined {
-  if (walk.lastTotal === null || facts.total === null || walk.rewinds >= rewindsMax)
-    return undefined;
-  const removed = walk.lastTotal - facts.total;
-  if (removed <= 0) return undefined;
-  if (!facts.isFresh) return { kind: 'reread' };
-  return { kind: 'rewind', toPage: Math.max(1, facts.page - Math.ceil(removed / facts.size)) };
+/** Back to the place up to which the walk has met every row: where rows have gone, or the page size has changed. */
+function stepBack(walk: WalkProgress, facts: PageFacts): WalkStep | undefined {
+  if (walk.rewinds >= rewindsMax) return undefined;
+  const removed = removedRows(walk, facts);
+  if (removed > 0 && !facts.isFresh) return { kind: 'reread' };
+  const readRows = (facts.page - 1) * sizeSoFar(walk, facts);
+  const toPage = Math.floor(Math.max(0, readRows - removed) / facts.size) + 1;
+  if (removed > 0) return { kind: 'rewind', toPage };
+  return toPage === facts.page ? undefined : { kind: 'regrid', toPage };
 }
 
-function stepForOtherGrid(walk: WalkProgress, facts: PageFacts): WalkStep | undefined {
-  if (walk.pageSize === null || walk.rewinds >= rewindsMax) return undefined;
-  const toPage = Math.floor(((facts.page - 1) * walk.pageSize) / facts.size) + 1;
-  return toPage === facts.page ? undefined : { kind: 'regrid', toPage };
+/** A total of 0 is what some services say of a page behind the end: no word on rows that have gone. */
+function removedRows(walk: WalkProgress, facts: PageFacts): number {
+  if (walk.lastTotal === null || facts.total === null) return 0;
+  if (facts.listed === 0 && facts.total === 0) return 0;
+  return Math.max(0, walk.lastTotal - facts.total);
+}
+
+/** Rows per page up to this one. A last page that is not full need not show the size of the others. */
+function sizeSoFar(walk: WalkProgress, facts: PageFacts): number {
+  const { pageSize } = walk;
+  return pageSize !== null && (facts.size > pageSize || isFull(facts)) ? pageSize : facts.size;
 }
 
 /** What a walk carries from page to page; lost with the process, unlike its progress. */

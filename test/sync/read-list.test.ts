@@ -256,7 +256,21 @@ describe('reading a moving list', () => {
           ).toEqual([]);
         },
       ),
-      { numRuns: 1_000 },
+      {
+        numRuns: 1_000,
+        examples: [
+          [
+            'unordered',
+            12,
+            49,
+            [
+              ...Array.from({ length: 4 }, (): Happening => ({ kind: 'nothing' })),
+              { kind: 'remove', at: 0 },
+            ],
+            [],
+          ],
+        ],
+      },
     );
   });
 
