@@ -29,12 +29,16 @@ export type Ledger = {
 };
 
 const conflictRetriesMax = 5;
+/** Above what the server allows a statement: only a connection that has gone silent lets this pass. */
+const answerWithinMs = 75_000;
 
 /** Opens the pool. Nothing is sent until the first statement; `reachLedger` waits for the server. */
 export function connectLedger(options: {
   connectionString: string;
   poolSize: number;
   log: Log;
+  /** How long an answer may take before its connection is given up; 75 s. */
+  answerMs?: number;
 }): Ledger {
   const { log } = options;
   const instance = `wallet-ledger ${randomUUID()}`;
@@ -47,7 +51,9 @@ export function connectLedger(options: {
     statement_timeout: 60_000,
     lock_timeout: 10_000,
     idle_in_transaction_session_timeout: 60_000,
+    query_timeout: options.answerMs ?? answerWithinMs,
     keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
     // Session settings of roles and databases must not change what text forms mean.
     options: '-c TimeZone=UTC -c DateStyle=ISO',
   });

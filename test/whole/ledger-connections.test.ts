@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { sql } from 'drizzle-orm';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { connectLedger } from '../../src/ledger/connect-ledger.ts';
+import { migrateLedger } from '../../src/ledger/migrate-ledger.ts';
+import { recordLog } from '../queue/record-log.ts';
+import { startPostgres } from '../support/start-postgres.ts';
+
+const database = await startPostgres();
+const { log, lines } = recordLog();
+const ledger = connectLedger({ connectionString: database.connectionString, poolSize: 8, log });
+await migrateLedger(ledger);
+await ledger.pool.query('create table public.pairs (id int primary key, n int)');
+await ledger.pool.query('insert into public.pairs values (1, 0), (2, 0)');
+afterAll(async () => {
+  await ledger.close();
+  await database.close();
+});
+
+const total = async () =>
+  (await ledger.pool.query('select sum(n)::int as n from public.pairs')).rows[0]?.n;
+
+test('[D4] of two transactions that lock each other out one is run again from the start, and both take effect once', async () => {
+  const before = await total();
+  let met = 0;
+  let release = () => {};
+  const both = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const add = (first: number, second: number) =>
+    ledger.transaction(async (db) => {
+      await db.execute(sql`update public.pairs set n = n + 1 where id = ${first}`);
+      met += 1;
+      if (met === 2) release();
+      await both;
+      await db.execute(sql`update public.pairs set n = n + 1 where id = ${second}`);
+    });
+  await Promise.all([add(1, 2), add(2, 1)]);
+  expect(await total()).toBe(before + 4);
+  expect(lines.map(({ message }) => message)).toContain(
+    'transaction lost against another one, running it again',
+  );
+});
+
+test('[D5] a transaction that cannot be put in order with others is run again, five times at the most', async () => {
+  const before = await total();
+  let runs = 0;
+  await ledger.transaction(async (db) => {
+    await db.execute(sql`set transaction isolation level serializable`);
+    await db.execute(sql`select * from public.pairs`);
+    runs += 1;
+    if (runs < 3) await ledger.pool.query('update public.pairs set n = n + 1 where id = 1');
+    await db.execute(sql`update public.pairs set n = n + 1 where id = 1`);
+  });
+  expect([runs, (await total()) - before]).toEqual([3, 3]);
+  let vain = 0;
+  const hopeless = ledger.transaction(async (db) => {
+    vain += 1;
+    await db.execute(sql`do $$ begin raise exception 'never' using errcode = '40001'; end $$`);
+  });
+  await expect(hopeless).rejects.toThrow();
+  expect(vain).toBe(5);
+});
+
+/** Passes everything on until it falls silent; then the connections stay, and nothing comes through any more. */
+async function openSilencer(target: string) {
+  const { hostname, port } = new URL(target);
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(Number(port), hostname);
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(socket);
+      socket.on('error', () => undefined).on('close', () => other.destroy());
+      socket.pipe(other);
+    }
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const url = new URL(target);
+  const address = server.address();
+  url.port = String(typeof address === 'object' ? address?.port : 0);
+  const fallSilent = () => {
+    for (const socket of sockets) socket.unpipe().pause();
+  };
+  return { url: url.toString(), fallSilent };
+}
+
+test('[D9] a connection through which nothing comes any more is given up, and the next statement has another one', async () => {
+  const { url, fallSilent } = await openSilencer(database.connectionString);
+  const silenced = connectLedger({ connectionString: url, poolSize: 1, log, answerMs: 1_000 });
+  onTestFinished(() => silenced.close());
+  await silenced.pool.query('select 1');
+  fallSilent();
+  await expect(silenced.pool.query('select 1')).rejects.toThrow(/timeout/);
+  expect((await silenced.pool.query('select 2 as n')).rows).toEqual([{ n: 2 }]);
+  fallSilent();
+  await expect(silenced.transaction((db) => db.execute(sql`select 1`))).rejects.toThrow(/timeout/);
+  expect((await silenced.pool.query('select 3 as n')).rows).toEqual([{ n: 3 }]);
+}, 30_000);
