@@ -104,7 +104,7 @@ describe('docker-compose.yml', () => {
     );
   });
 
-  it('runs every container without root, without rights, and on a file system of stone', () => {
+  it('[S14] runs every container without root, without rights, and on a file system of stone', () => {
     for (const [name, one] of Object.entries(services)) {
       const { read_only, user, cap_drop, security_opt } = one;
       expect([name, read_only, cap_drop, security_opt]).toEqual([

@@ -41,18 +41,21 @@ describe('createLogger', () => {
     });
   });
 
-  test.each(['json', 'pretty'] as const)('no secret passes, wherever it stands (%s)', (format) => {
-    const { log, text } = capture({ format, level: 'debug' });
-    const error = new Error(`inner ${secret}`, { cause: new Error(`cause ${secret}`) });
-    log.error(
-      { error, deep: { list: [secret, encodeURIComponent(secret)] }, [secret]: 1 },
-      `message ${secret} ${Buffer.from(`me:${secret}`).toString('base64')}`,
-    );
-    expect(text()).toContain('[redacted]');
-    expect(text()).not.toContain(secret);
-    expect(text()).not.toContain(encodeURIComponent(secret));
-    expect(text()).not.toContain(Buffer.from(`me:${secret}`).toString('base64').slice(4, 16));
-  });
+  test.each(['json', 'pretty'] as const)(
+    '[S2] no secret passes, wherever it stands (%s)',
+    (format) => {
+      const { log, text } = capture({ format, level: 'debug' });
+      const error = new Error(`inner ${secret}`, { cause: new Error(`cause ${secret}`) });
+      log.error(
+        { error, deep: { list: [secret, encodeURIComponent(secret)] }, [secret]: 1 },
+        `message ${secret} ${Buffer.from(`me:${secret}`).toString('base64')}`,
+      );
+      expect(text()).toContain('[redacted]');
+      expect(text()).not.toContain(secret);
+      expect(text()).not.toContain(encodeURIComponent(secret));
+      expect(text()).not.toContain(Buffer.from(`me:${secret}`).toString('base64').slice(4, 16));
+    },
+  );
 
   test('an error is its message, code, cure and cause, without a stack', () => {
     const { log, json } = capture();

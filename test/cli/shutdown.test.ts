@@ -51,7 +51,7 @@ test('closers run once, one after another, the last registered first; a failing 
   expect(host.listenerCount('SIGTERM')).toBe(0);
 });
 
-test('a second signal exits at once', () => {
+test('[Q15] a second signal exits at once', () => {
   const { host } = setUp();
   host.emit('SIGINT', 'SIGINT');
   expect(host.exit).not.toHaveBeenCalled();
@@ -68,7 +68,7 @@ test('the grace ends a shutdown that hangs, and the log says what hung', async (
   expect(lines.at(-1)).toContain('"waitingFor":"queue"');
 });
 
-test('work that ignores the signal is left when the grace is over', async () => {
+test('[Q15] work that ignores the signal is left when the grace is over', async () => {
   const { host } = setUp(30);
   host.emit('SIGTERM', 'SIGTERM');
   await vi.waitUntil(() => host.exit.mock.calls.length > 0);

@@ -207,7 +207,7 @@ describe('parseSettings', () => {
     },
   );
 
-  test('status pages off loopback need a token, unless they are off', () => {
+  test('[S7] status pages off loopback need a token, unless they are off', () => {
     expect(mistake({ HTTP_HOST: '0.0.0.0' })).toContain('HTTP_TOKEN');
     expect(parse({ HTTP_HOST: '0.0.0.0', HTTP_PORT: 'off' }).http).toBeNull();
     expect(parse({ HTTP_HOST: '[::1]', HTTP_PORT: '0' }).http).toMatchObject({

@@ -65,7 +65,7 @@ async function openPool(): Promise<Wallet> {
 const named = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
 
-test('after a restore by the book no address that was handed out is handed out again', async () => {
+test('[S18 D3] after a restore by the book no address that was handed out is handed out again', async () => {
   const wallet = await openPool();
   const { ledger, tools } = wallet;
   const before = await takeSome(wallet, named('before', 3));

@@ -139,7 +139,7 @@ test('while the status cannot be read, listeners are told so', async () => {
   expect(parts.problems).toContain('What to do');
 });
 
-test('the token is asked for, and at most 50 listen at once', async () => {
+test('[S7 S8] the token is asked for, and at most 50 listen at once', async () => {
   const guarded = await open({ token: 'secret' });
   for (const path of ['/events', '/status.js', '/queues', '/queues/api/queues']) {
     expect([path, (await fetch(`${guarded.url}${path}`)).status]).toEqual([path, 401]);

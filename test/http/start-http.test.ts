@@ -62,7 +62,7 @@ test('readiness names what is not ready', async () => {
   expect([waiting.status, await waiting.json()]).toEqual([503, named]);
 });
 
-test('with a token only the two checks are open', async () => {
+test('[S7] with a token only the two checks are open', async () => {
   const { url } = await open({ token: 'a:secret' });
   for (const path of ['/', '/metrics', '/nothing', '/healthz/', '//healthz', '/HEALTHZ']) {
     const refused = await fetch(`${url}${path}`);
@@ -85,19 +85,19 @@ test.each<[string, Record<string, string>, number]>([
   ['a longer token', { Authorization: 'Bearer a:secrets' }, 401],
   ['an empty token', { Authorization: 'Bearer ' }, 401],
   ['another scheme', { Authorization: 'Digest a:secret' }, 401],
-])('the token is taken as it should be: %s', async (_, headers, status) => {
+])('[S7] the token is taken as it should be: %s', async (_, headers, status) => {
   const { url } = await open({ token: 'a:secret' });
   expect((await fetch(url, { headers })).status).toBe(status);
 });
 
-test('without a token a name that someone pointed at this machine is refused', async () => {
+test('[S7] without a token a name that someone pointed at this machine is refused', async () => {
   const { url } = await open();
   expect(await statusWith(url, { Host: 'attacker.example' })).toBe(403);
   expect(await statusWith(url, { Host: 'localhost:8080' })).toBe(200);
   expect(await statusWith(url, { Host: '[::1]:8080' })).toBe(200);
 });
 
-test('only reading is served, and only what there is', async () => {
+test('[S7] only reading is served, and only what there is', async () => {
   const { url } = await open();
   const post = await fetch(url, { method: 'POST', body: 'x' });
   expect([post.status, post.headers.get('Allow')]).toEqual([405, 'GET, HEAD']);

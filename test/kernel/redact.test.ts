@@ -9,7 +9,7 @@ const secretText = fc
 const around = fc.string({ maxLength: 40 });
 
 describe('createRedactor', () => {
-  test('no planted secret is left, in any encoding, anywhere', () => {
+  test('[S2] no planted secret is left, in any encoding, anywhere', () => {
     const encodings: ((text: string) => string)[] = [
       (text) => text,
       (text) => JSON.stringify({ text }),

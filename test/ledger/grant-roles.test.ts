@@ -48,7 +48,7 @@ const functions = [
   `select ledger.pause_requests(1)`,
 ];
 
-test('a reader reads every table and view, later ones included, and writes none', async () => {
+test('[D10 S10] a reader reads every table and view, later ones included, and writes none', async () => {
   await Promise.all([grantReader(ledger, reader), grantReader(connect(), reader)]);
   await query('create view ledger.later as select 1 as one');
   const readable = await relations('ledger');
@@ -73,7 +73,7 @@ test('a reader reads every table and view, later ones included, and writes none'
   await query('drop view ledger.later');
 });
 
-test('a reader has no part in the queue, the migrations, the functions and the sequences', async () => {
+test('[D10 S10] a reader has no part in the queue, the migrations, the functions and the sequences', async () => {
   for (const { name } of await relations('queue,drizzle')) {
     expect(await asRole(reader, `select * from ${name} limit 1`)).toMatch(/permission denied/);
   }
@@ -90,7 +90,7 @@ test('a reader has no part in the queue, the migrations, the functions and the s
   ]);
 });
 
-test('an issuer takes addresses and can do nothing else', async () => {
+test('[S10] an issuer takes addresses and can do nothing else', async () => {
   await grantIssuer(ledger, issuer);
   await grantIssuer(ledger, issuer);
   const [take = '', ...others] = functions;

@@ -15,7 +15,7 @@ test('the times of the migrations rise with their order, so that none is ever sk
   expect(journal.entries.map((entry) => entry.idx)).toEqual([...times.keys()]);
 });
 
-test('of five that migrate a fresh database at once one applies everything', async () => {
+test('[Q14] of five that migrate a fresh database at once one applies everything', async () => {
   const done = await Promise.all([1, 2, 3, 4, 5].map(() => migrateLedger(connect())));
   expect(done.map(({ applied }) => applied).sort((a, b) => b - a)).toEqual([
     journal.entries.length,

@@ -387,7 +387,7 @@ test('[V14] a deposit makes its address used on every chain, in whatever case it
   );
 });
 
-test('writers at work on the same orders at once never deadlock, and end with the latest answers', async () => {
+test('[D4] writers at work on the same orders at once never deadlock, and end with the latest answers', async () => {
   const writers = [connect(), connect(), connect(), connect()];
   const orders = Array.from({ length: 40 }, (_, nth) => `order-${(nth * 7) % 40}`);
   await ledger.transaction((tx) =>

@@ -49,7 +49,7 @@ test('nonces begin at the clock in their unit, and never go back when the unit b
   expect(await take('ms')).toBe(us + 1);
 });
 
-test('[H9] two processes together keep to the budget in every window', async () => {
+test('[H9 Q12] two processes together keep to the budget in every window', async () => {
   const maxRps = 50;
   const times = (await takeAll(sources(maxRps), 30)).map(({ at }) => at).sort((a, b) => a - b);
   for (const [index, from] of times.entries()) {

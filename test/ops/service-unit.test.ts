@@ -34,7 +34,7 @@ test('the unit sets nothing that is not a setting', () => {
   expect(names.filter((name) => !Object.hasOwn(settingsTable, name))).toEqual(['NODE_ENV']);
 });
 
-test('the unit locks the daemon in', () => {
+test('[S14] the unit locks the daemon in', () => {
   expect(valuesOf('CapabilityBoundingSet')).toEqual(['']);
   for (const name of ['NoNewPrivileges', 'PrivateTmp', 'PrivateDevices', 'ProtectHome'])
     expect([name, ...valuesOf(name)]).toEqual([name, 'yes']);

@@ -93,7 +93,7 @@ const step = fc.oneof(
 );
 
 describe('the watchdog', () => {
-  it('has exactly the wanted schedules, each with a run ahead, two passes after any disturbance', () => {
+  it('[Q4 Q10 Q16] has exactly the wanted schedules, each with a run ahead, two passes after any disturbance', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
         const queue = new ModelQueue();

@@ -17,7 +17,7 @@ async function query(statement: string): Promise<Record<string, unknown>[]> {
   }
 }
 
-it('migrates once where five start at once, and again without change', async () => {
+it('[Q14] migrates once where five start at once, and again without change', async () => {
   await Promise.all(Array.from({ length: 5 }, () => migrateQueue(database.connectionString)));
   const versions = await query('select version, applied_at from queue.migration order by version');
   expect(versions.length).toBeGreaterThan(0);

@@ -86,7 +86,7 @@ describe.each(['PostgreSQL', 'Redis'] as const)('the board of a queue on %s', (k
     expect(await Promise.all(answers)).toEqual(expected);
   });
 
-  it.skipIf(!backend)('changes nothing, whatever it is sent', async () => {
+  it.skipIf(!backend)('[S8 Q16] changes nothing, whatever it is sent', async () => {
     const http = await open();
     await expect.poll(async () => (await shownBy(http, 'failed')).jobs.length, eventually).toBe(1);
     const before = await shownBy(http, 'failed');

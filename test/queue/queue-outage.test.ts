@@ -91,7 +91,7 @@ describe.each([
     await gate.close();
   });
 
-  it.skipIf(!backend)('at the start is an error that says where, at once', async () => {
+  it.skipIf(!backend)('[Q7] at the start is an error that says where, at once', async () => {
     if (!backend) return;
     const port = await freePort();
     const url = new URL(urlOf(backend.address));
@@ -130,7 +130,7 @@ describe('the queue on PostgreSQL', () => {
     }
   }
 
-  it('goes on when its connections are killed again and again', async () => {
+  it('[Q8] goes on when its connections are killed again and again', async () => {
     const { goesOn, queue } = await startTicking(postgres.address);
     for (let round = 0; round < 3; round += 1) {
       await query(
@@ -142,7 +142,7 @@ describe('the queue on PostgreSQL', () => {
     expect(await queue.isReady()).toBe(true);
   });
 
-  it('forgets a stalled check that a wrong clock has stamped in the future', async () => {
+  it('[Q10] forgets a stalled check that a wrong clock has stamped in the future', async () => {
     const prefix = freshPrefix();
     await startTicking(postgres.address, prefix);
     const future = String(Date.now() + 3_600_000);
@@ -160,7 +160,7 @@ describe('the queue on PostgreSQL', () => {
     }, eventually);
   });
 
-  it('forgets failed jobs after an hour', async () => {
+  it('[Q17] forgets failed jobs after an hour', async () => {
     const prefix = freshPrefix();
     const { queue } = await startTicking(postgres.address, prefix);
     await query(
@@ -196,7 +196,7 @@ describe('the queue on PostgreSQL', () => {
 });
 
 describe('the queue on Redis', () => {
-  it.skipIf(!ownRedis?.isPrivate)('has its schedules back after FLUSHALL', async () => {
+  it.skipIf(!ownRedis?.isPrivate)('[Q4] has its schedules back after FLUSHALL', async () => {
     if (!ownRedis) return;
     const { goesOn } = await startTicking({ kind: 'redis', url: ownRedis.url });
     const client = new Redis(ownRedis.url);

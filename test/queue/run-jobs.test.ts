@@ -40,7 +40,7 @@ describe('the job runner', () => {
     expect(lines).toMatchObject([{ level: 'warn', fields: { job: 'a', code: 'service-refused' } }]);
   });
 
-  it('ends a run whose lock is lost, without a failure', async () => {
+  it('[Q1] ends a run whose lock is lost, without a failure', async () => {
     const { start, errors } = runnerOf(untilAborted);
     const lock = new AbortController();
     const run = start(lock.signal);

@@ -120,7 +120,7 @@ describe.each(['PostgreSQL', 'Redis'] as const)('the queue on %s', (kind) => {
       );
     });
 
-    it('keeps one schedule where several queues start at once', async () => {
+    it('[Q12] keeps one schedule where several queues start at once', async () => {
       const prefix = freshPrefix();
       const { job, runs } = counted('shared', 500, 500);
       const startedAt = Date.now();
@@ -131,7 +131,7 @@ describe.each(['PostgreSQL', 'Redis'] as const)('the queue on %s', (kind) => {
       expect(await schedules(prefix)).toEqual([{ key: 'shared', every: 500 }]);
     });
 
-    it('goes on after an error that the database could not store', async () => {
+    it('[Q17] goes on after an error that the database could not store', async () => {
       const prefix = freshPrefix();
       let runs = 0;
       const errors: string[] = [];
@@ -156,7 +156,7 @@ describe.each(['PostgreSQL', 'Redis'] as const)('the queue on %s', (kind) => {
       expect((await readQueueSnapshot(options)).failed).toBeGreaterThanOrEqual(4);
     });
 
-    it('aborts a running job when it closes, and waits for it', async () => {
+    it('[Q15] aborts a running job when it closes, and waits for it', async () => {
       const prefix = freshPrefix();
       let end: 'open' | 'started' | 'checkpointed' = 'open';
       const job: RepeatableJob = {
@@ -195,7 +195,7 @@ describe.each(['PostgreSQL', 'Redis'] as const)('the queue on %s', (kind) => {
       expect(Date.now() - startedAt).toBeLessThan(2_000);
     });
 
-    it('has its schedules back after everything in the queue was lost', async () => {
+    it('[Q4 Q16] has its schedules back after everything in the queue was lost', async () => {
       const prefix = freshPrefix();
       const { job, runs } = counted('lost', 300);
       const other = counted('other', 60_000, 60_000);

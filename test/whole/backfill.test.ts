@@ -3,7 +3,7 @@ import { rowsOfLedger, rowsOfService } from '../support/compare-rows.ts';
 import { runProgram, startProgram } from '../support/run-cli.ts';
 import { withService } from './with-service.ts';
 
-test('killed 15 times at random moments and then finished, the ledger equals the service digit for digit', async () => {
+test('[Q3] killed 15 times at random moments and then finished, the ledger equals the service digit for digit', async () => {
   const { sandbox, env, query } = await withService({ transactions: 20_000 });
   let kills = 0;
   for (let run = 0; run < 15; run += 1) {

@@ -11,7 +11,7 @@ function portOf(line: string): number {
   return (JSON.parse(line) as { port: number }).port;
 }
 
-test('two daemons on one database: every arrival within 2 s at the median, nothing doubled, both end with 0', async () => {
+test('[Q12] two daemons on one database: every arrival within 2 s at the median, nothing doubled, both end with 0', async () => {
   const { sandbox, env, query } = await withService({
     transactions: 1_000,
     arrivalsPerSecond: 20,
@@ -68,7 +68,7 @@ test('a daemon brings an empty ledger up to the service, details included, and s
   expect((await daemon.ended).code).toBe(0);
 }, 60_000);
 
-test('a daemon killed outright leaves nothing that another one does not finish', async () => {
+test('[Q3] a daemon killed outright leaves nothing that another one does not finish', async () => {
   const { sandbox, env, query } = await withService({ transactions: 3_000 });
   const settings = { ...env, SYNC_TRANSACTIONS_EVERY: '1s', SYNC_DETAILS_EVERY: '1s' };
   const first = startProgram(['start'], settings);
@@ -96,7 +96,7 @@ test('a daemon killed outright leaves nothing that another one does not finish',
   expect((await second.ended).code).toBe(0);
 }, 120_000);
 
-test('on Redis the daemon works the same, and a flushed Redis costs it nothing but a moment', async (context) => {
+test('[Q4] on Redis the daemon works the same, and a flushed Redis costs it nothing but a moment', async (context) => {
   const redis = await startRedis();
   if (!redis) return context.skip('no Redis at hand');
   onTestFinished(() => redis.close());

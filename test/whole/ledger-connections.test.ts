@@ -4,6 +4,8 @@ import { sql } from 'drizzle-orm';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { connectLedger } from '../../src/ledger/connect-ledger.ts';
 import { migrateLedger } from '../../src/ledger/migrate-ledger.ts';
+import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
+import { listed } from '../ledger/transaction-rows.ts';
 import { recordLog } from '../queue/record-log.ts';
 import { startPostgres } from '../support/start-postgres.ts';
 
@@ -62,6 +64,18 @@ test('[D5] a transaction that cannot be put in order with others is run again, f
   await expect(hopeless).rejects.toThrow();
   expect(vain).toBe(5);
 });
+
+test('[D11] a batch of 10,000 rows, with more values than a statement may have parameters, is stored whole', async () => {
+  const rows = Array.from({ length: 10_000 }, (_, index) =>
+    listed({ orderNo: `order-${index}`, amount: `${index}.5`, symbol: 'BTC', state: 'success' }),
+  );
+  const stored = await ledger.transaction((db) => storeListedTransactions(db, 'deposit', rows));
+  expect(stored).toEqual({ inserted: 10_000, updated: 0 });
+  const { rows: sums } = await ledger.pool.query(
+    'select count(*)::int as n, sum(amount)::text as sum from ledger.transactions',
+  );
+  expect(sums).toEqual([{ n: 10_000, sum: '50000000.0' }]);
+}, 60_000);
 
 /** Passes everything on until it falls silent; then the connections stay, and nothing comes through any more. */
 async function openSilencer(target: string) {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { runProgram, startProgram } from '../support/run-cli.ts';
 import { withService } from './with-service.ts';
 
-test('a third of the answers lost, killed ten times: every generated address is in the ledger, and the pool ends full', async () => {
+test('[Q3] a third of the answers lost, killed ten times: every generated address is in the ledger, and the pool ends full', async () => {
   const { sandbox, env, query } = await withService({ transactions: 0, addressesPerChain: 40 });
   sandbox.faults.lostPostRate = 0.3;
   sandbox.faults.next.push('lost-answer', 'lost-answer');
