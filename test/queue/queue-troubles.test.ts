@@ -1,0 +1,342 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { PostgresConnection, PostgresQueueBackend, Queue } from 'bullmq';
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import { Client } from 'pg';
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
+import { systemClock } from '../../src/kernel/clock.ts';
+import {
+  decideScheduleRepair,
+  type StoredSchedule,
+} from '../../src/queue/decide-schedule-repair.ts';
+import type { RepeatableJob } from '../../src/queue/define-job.ts';
+import type { QueueAddress } from '../../src/queue/queue-backend.ts';
+import { type RunningQueue, startQueue } from '../../src/queue/start-queue.ts';
+import { stopChild } from '../support/embedded-server.ts';
+import { freePort } from '../support/free-port.ts';
+import { redisProgram } from '../support/redis-program.ts';
+import { recordLog } from './record-log.ts';
+import { openTcpGate } from './tcp-gate.ts';
+import { freshPrefix, openTestBackend } from './test-backends.ts';
+
+const postgres = await openTestBackend.postgres();
+const connectionString =
+  postgres.address.kind === 'postgres' ? postgres.address.connectionString : '';
+const sql = new Client({ connectionString });
+await sql.connect();
+const redis = redisProgram();
+const cleanups: (() => unknown)[] = [];
+const eventually = { timeout: 60_000, interval: 50 };
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+afterAll(async () => {
+  await sql.end();
+  await postgres.close();
+});
+
+async function start(
+  jobs: RepeatableJob[],
+  options: { address?: QueueAddress; prefix?: string; watchdogEveryMs?: number } = {},
+) {
+  const { log, lines } = recordLog();
+  const queue: RunningQueue = await startQueue({
+    backend: options.address ?? postgres.address,
+    prefix: options.prefix ?? freshPrefix(),
+    jobs,
+    log,
+    clock: systemClock,
+    watchdogEveryMs: options.watchdogEveryMs ?? 300,
+  });
+  cleanups.push(() => queue.close(2_000));
+  return { queue, lines };
+}
+
+function ticking(
+  name = 'tick',
+  run: (signal: AbortSignal) => Promise<void> = async () => undefined,
+  everyMs = 200,
+) {
+  const runs: number[] = [];
+  const job: RepeatableJob = {
+    name,
+    everyMs,
+    offsetMs: 0,
+    async run(signal) {
+      runs.push(Date.now());
+      await run(signal);
+    },
+  };
+  const goesOn = async () => {
+    const before = runs.length;
+    await vi.waitFor(() => expect(runs.length).toBeGreaterThan(before + 2), eventually);
+  };
+  return { job, runs, goesOn };
+}
+
+/** BullMQ's own queue, as Bull Board or an operator's script would open it. */
+function openOperatorsQueue(prefix: string): Queue {
+  const connection = new PostgresConnection({ connectionString, schema: 'queue', max: 2 });
+  const queue = new Queue(
+    prefix,
+    { connection: connection.pool as never },
+    (name, options) =>
+      new PostgresQueueBackend(
+        connection,
+        name,
+        { ...options, connection: connection.pool },
+        false,
+      ),
+  );
+  queue.on('error', () => undefined);
+  cleanups.push(async () => {
+    await queue.close();
+    await connection.close();
+  });
+  return queue as unknown as Queue;
+}
+
+describe('a worker that stood still', () => {
+  test('[Q1 Q2] loses its lock, is told to stop, and its job is done by another: no failure, and the schedule goes on', async () => {
+    const prefix = freshPrefix();
+    const reasons: string[] = [];
+    let isFirst = true;
+    const { job, runs, goesOn } = ticking('long', async (signal) => {
+      if (!isFirst) return;
+      isFirst = false;
+      await new Promise<void>((_, reject) => {
+        signal.addEventListener('abort', () => {
+          reasons.push(String(signal.reason));
+          reject(signal.reason);
+        });
+      });
+    });
+    const { queue } = await start([job], { prefix });
+    await vi.waitFor(() => expect(runs).toHaveLength(1), eventually);
+    // As after 60 s of standing still: the lock has run out, and somebody else has taken the job.
+    await sql.query(
+      `update queue.job set lock_token = 'another', locked_until_ms = 0 where queue = $1 and state = 'active'`,
+      [prefix],
+    );
+    // The next renewal of the lock comes within 20 s.
+    await vi.waitFor(
+      () => expect(reasons).toEqual([expect.stringContaining('took the run away')]),
+      eventually,
+    );
+    await goesOn();
+    expect((await queue.snapshot()).failed).toBe(0);
+  }, 90_000);
+});
+
+test('[Q9] a database that goes away between the end of a run and its completion: the schedule goes on', async () => {
+  const gate = await openTcpGate(connectionString);
+  cleanups.push(() => gate.close());
+  let shutAt = -1;
+  const { job, runs, goesOn } = ticking('tick', async () => {
+    if (runs.length === 3 && shutAt < 0) {
+      shutAt = runs.length;
+      gate.shut();
+    }
+  });
+  const { queue } = await start([job], {
+    address: { kind: 'postgres', connectionString: gate.url },
+  });
+  await vi.waitFor(() => expect(shutAt).toBe(3), eventually);
+  await vi.waitFor(async () => expect(await queue.isReady()).toBe(false), eventually);
+  gate.open();
+  await goesOn();
+}, 60_000);
+
+test('[Q13] an older and a newer release on one queue: each job runs, none fails, unknown ones are left out', async () => {
+  const prefix = freshPrefix();
+  const common = [ticking('common'), ticking('common')] as const;
+  const added = ticking('added');
+  const dropped = ticking('dropped');
+  const older = await start([common[0].job, dropped.job], { prefix });
+  const newer = await start([common[1].job, added.job], { prefix });
+  await Promise.all([added.goesOn(), dropped.goesOn()]);
+  await vi.waitFor(
+    () => expect(common[0].runs.length + common[1].runs.length).toBeGreaterThan(5),
+    eventually,
+  );
+  for (const { queue, lines } of [older, newer]) {
+    expect((await queue.snapshot()).failed).toBe(0);
+    expect(lines.filter(({ level }) => level === 'error')).toEqual([]);
+  }
+  // Once the old release is gone its schedule is as well.
+  await older.queue.close(2_000);
+  await vi.waitFor(async () => {
+    const { rows } = await sql.query(
+      'select scheduler_id as id from queue.scheduler where queue = $1 order by 1',
+      [prefix],
+    );
+    expect(rows.map(({ id }) => id)).toEqual(['added', 'common']);
+  }, eventually);
+}, 90_000);
+
+describe('an operator at the queue', () => {
+  test('[Q16] who drains it, takes a schedule away or obliterates it meets a watchdog that repairs it', async () => {
+    const prefix = freshPrefix();
+    const { job, goesOn } = ticking();
+    await start([job], { prefix });
+    const operator = openOperatorsQueue(prefix);
+    await goesOn();
+    const meddling: (() => Promise<unknown>)[] = [
+      () => operator.drain(true),
+      () => operator.removeJobScheduler('tick'),
+      () => operator.obliterate({ force: true }).then(() => operator.resume()),
+    ];
+    for (const meddle of meddling) {
+      await meddle();
+      await goesOn();
+    }
+  }, 60_000);
+
+  test('[Q16] who pauses it is obeyed until it is resumed', async () => {
+    const prefix = freshPrefix();
+    const { job, runs, goesOn } = ticking();
+    const { queue } = await start([job], { prefix });
+    const operator = openOperatorsQueue(prefix);
+    await goesOn();
+    await operator.pause();
+    await vi.waitFor(async () => expect((await queue.snapshot()).active).toBe(0), eventually);
+    const paused = runs.length;
+    // Several passes of the watchdog.
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(runs.length - paused).toBeLessThanOrEqual(1);
+    expect(await operator.isPaused()).toBe(true);
+    await operator.resume();
+    await goesOn();
+  }, 60_000);
+});
+
+test('[Q17] a job that always fails and a backlog of jobs that nobody knows keep no other from running', async () => {
+  const prefix = freshPrefix();
+  const { job, goesOn } = ticking();
+  const poisoned = ticking('poisoned', () => Promise.reject(new Error('always')));
+  const operator = openOperatorsQueue(prefix);
+  await operator.addBulk(
+    Array.from({ length: 3_000 }, (_, index) => ({
+      name: 'left over',
+      data: { index },
+      opts: { removeOnComplete: true },
+    })),
+  );
+  await start([job, poisoned.job], { prefix });
+  await goesOn();
+  await poisoned.goesOn();
+  await vi.waitFor(async () => {
+    const { rows } = await sql.query(
+      `select count(*)::int as left from queue.job where queue = $1 and name = 'left over'`,
+      [prefix],
+    );
+    expect(rows).toEqual([{ left: 0 }]);
+  }, eventually);
+  await goesOn();
+}, 90_000);
+
+test('[Q11] what is decided of a schedule hangs on distances in time alone, not on the date', () => {
+  const day = 86_400_000;
+  const dates = [
+    Date.UTC(2026, 9, 25, 0, 59, 59, 999),
+    Date.UTC(2027, 11, 31, 23, 59, 59, 999),
+    Date.UTC(2028, 1, 29, 12),
+    2 ** 31 * 1_000 - 1,
+    2 ** 31 * 1_000 + 1,
+  ];
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...dates),
+      fc.integer({ min: 1_000, max: day }),
+      fc.integer({ min: -2 * day, max: 2 * day }),
+      fc.constantFrom<StoredSchedule['nextJob']>('waiting', 'active', 'absent'),
+      (date, everyMs, aheadMs, nextJob) => {
+        const decideAt = (now: number) =>
+          decideScheduleRepair(
+            now,
+            [{ name: 'a', everyMs }],
+            [{ name: 'a', everyMs, nextRunAt: now + aheadMs, nextJob }],
+          );
+        expect(decideAt(date)).toEqual(decideAt(1_700_000_000_000));
+      },
+    ),
+  );
+});
+
+describe.skipIf(!redis)('the queue on Redis', () => {
+  async function startRedis(port: number, ...settings: string[]): Promise<ChildProcess> {
+    const server = spawn(
+      redis ?? '',
+      [
+        '--port',
+        String(port),
+        '--bind',
+        '127.0.0.1',
+        '--save',
+        '',
+        '--appendonly',
+        'no',
+        ...settings,
+      ],
+      { stdio: 'ignore', cwd: '/tmp' },
+    );
+    cleanups.push(() => stopChild(server, 'SIGKILL'));
+    const client = await openClient(port);
+    await vi.waitFor(async () => expect(await client.ping()).toBe('PONG'), eventually);
+    return server;
+  }
+
+  async function openClient(port: number): Promise<Redis> {
+    const client = new Redis(port, '127.0.0.1', { retryStrategy: () => 50 });
+    client.on('error', () => undefined);
+    cleanups.push(() => client.disconnect());
+    return client;
+  }
+
+  test('[Q5] a Redis that is killed and comes back empty has its schedules again, and the jobs go on', async () => {
+    const port = await freePort();
+    const server = await startRedis(port);
+    const { job, goesOn } = ticking();
+    await start([job], { address: { kind: 'redis', url: `redis://127.0.0.1:${port}` } });
+    await goesOn();
+    await stopChild(server, 'SIGKILL');
+    await startRedis(port);
+    await goesOn();
+  }, 90_000);
+
+  test('[Q6] a Redis that is full is told of in the log, asked in moderation, and used again once there is room', async () => {
+    const port = await freePort();
+    await startRedis(port, '--maxmemory-policy', 'noeviction');
+    const client = await openClient(port);
+    const { job, runs, goesOn } = ticking('tick', undefined, 1_500);
+    const { queue, lines } = await start([job], {
+      address: { kind: 'redis', url: `redis://127.0.0.1:${port}` },
+    });
+    await vi.waitFor(() => expect(runs.length).toBeGreaterThan(1), eventually);
+    // Between two runs: what a run that is being finished meets is the recovery of stalled jobs, after minutes.
+    await vi.waitFor(async () => expect((await queue.snapshot()).active).toBe(0), eventually);
+    await client.config('SET', 'maxmemory', '1');
+    const isTold = () =>
+      lines.some(
+        ({ level, fields }) => level !== 'debug' && JSON.stringify(fields).includes('OOM'),
+      ) || lines.some(({ message }) => message.includes('OOM'));
+    await vi.waitFor(() => expect(isTold()).toBe(true), eventually);
+    const commands = async () =>
+      Number(/total_commands_processed:(\d+)/.exec(await client.info('stats'))?.[1]);
+    const before = await commands();
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    // A loop that does not pause sends thousands of commands in this time.
+    expect((await commands()) - before).toBeLessThan(600);
+    await client.config('SET', 'maxmemory', '0');
+    // A run that could not be finished is taken up again when its lock has run out, 60 s later: now.
+    const locks = await client.keys('*:lock');
+    if (locks.length > 0) await client.del(locks);
+    await vi.waitFor(() => expect(runs.length).toBeGreaterThan(4), {
+      ...eventually,
+      timeout: 150_000,
+    });
+    await goesOn();
+  }, 240_000);
+});
