@@ -95,14 +95,14 @@ test('[D3] after a failover to a standby that lacks the last commits the ledger 
   await until(async () => (await completed(query)) === 300);
   await close();
   await until(
-    async () => (await onServer(`create database ${name}_standby template ${name}`)) !== null,
+    async () => (await onServer(`create database ${name}_standby template ${name}`)).length === 0,
   );
   await onServer(`alter database ${name} with allow_connections true`);
   sandbox.world.addTransactions(150, { type: 'deposit' });
   await until(async () => (await completed(query)) === 450, 60_000);
   await close();
   await until(
-    async () => (await onServer(`alter database ${name} rename to ${name}_lost`)) !== null,
+    async () => (await onServer(`alter database ${name} rename to ${name}_lost`)).length === 0,
   );
   await onServer(`alter database ${name}_standby rename to ${name}`);
   await onServer(`alter database ${name} with allow_connections true`);
