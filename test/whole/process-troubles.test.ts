@@ -96,7 +96,7 @@ test('[Q14] a migrator that is killed half-way leaves nothing behind, and the ne
   expect(applied).toHaveLength(1);
 }, 90_000);
 
-test('[Q15] a daemon whose service hangs stops with 0 and keeps what it has; told twice, it leaves at once', async () => {
+test('[Q15] a daemon whose service hangs stops with 0 and keeps what it has; the next command finishes it', async () => {
   const { sandbox, env, query } = await withService({ transactions: 600, hangMs: 60_000 });
   const stopping = startProgram(['start'], { ...env, ...often });
   await stopping.line('"listening"');
@@ -108,14 +108,6 @@ test('[Q15] a daemon whose service hangs stops with 0 and keeps what it has; tol
   expect(await stopping.ended).toMatchObject({ code: 0, signal: null });
   const kept = Number((await query(completed))[0]?.['n']);
   expect(kept).toBeGreaterThan(20);
-
-  const impatient = startProgram(['backfill'], env);
-  await until(async () => sandbox.stats.faults.hang > 8);
-  impatient.process.kill('SIGTERM');
-  await impatient.line('stopping');
-  impatient.process.kill('SIGTERM');
-  const { code } = await impatient.ended;
-  expect([0, 1]).toContain(code);
   sandbox.faults.rate = 0;
   expect((await runProgram(['backfill'], env)).code).toBe(0);
   expect(await rowsOfLedger(query)).toEqual(rowsOfService(sandbox));
