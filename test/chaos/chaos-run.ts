@@ -1,0 +1,165 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ChaosOptions } from './chaos-options.ts';
+import { replayLine } from './chaos-options.ts';
+import { runChecks } from './checks/run-checks.ts';
+import { describeRun } from './describe-run.ts';
+import { planFaults } from './fault-schedule.ts';
+import { judgeExits } from './judge-exits.ts';
+import { type Living, startLiving } from './living.ts';
+import { makeFaults } from './make-faults.ts';
+import { type KillSwitch, type OpenWorld, openWorld } from './open-world.ts';
+import { type ChaosOutcome, type Invariant, invariant } from './report.ts';
+import { watchResources } from './resources.ts';
+import { chooseSettings, type RunSettings } from './run-settings.ts';
+import { scanLogs } from './scan-logs.ts';
+
+const convergeMaxMs = 120_000;
+const checkPauseMs = 2_000;
+const oneOffEndMs = 60_000;
+const readyMaxMs = 60_000;
+const lastWordsShown = 400;
+
+/** Makes one run, from empty folder to outcome. `signal` ends its faults early; what follows is still made. */
+export async function runChaos(
+  options: ChaosOptions,
+  tools: { say(line: string): void; killSwitch: KillSwitch; signal: AbortSignal },
+): Promise<ChaosOutcome> {
+  const settings = chooseSettings(options);
+  const world = await openWorld(options, settings, tools.killSwitch);
+  const watch = watchResources(() =>
+    world.fleet.members().map((member) => ({ name: member.name, pid: member.pid() })),
+  );
+  try {
+    await untilStarted(world);
+    const living = startLiving({
+      oracle: world.oracle,
+      consumers: world.consumers,
+      slip44s: settings.slip44s,
+      seed: options.seed,
+      pace: settings.consumers,
+    });
+    const plan = planFaults(options, world.offers);
+    const made = await makeFaults({ world, plan, options, living, ...tools });
+    tools.say('faults are over; waiting for the ledger to be complete');
+    Object.assign(world.http.rates, { bad: 0, lostPost: 0, unsentPost: 0, isAway: false });
+    await living.stop();
+    world.oracle.settle();
+    const check = () => checkLedger(world, settings, living);
+    const converged = await converge(world, check, tools.say);
+    const stopped = await stopAll(world);
+    const invariants: Invariant[] = [
+      converged,
+      stopped,
+      await verify(world),
+      ...(await check()),
+      invariant('exits.explained', 'Every end of a process is one that the contract names', [
+        ...judgeExits(world.fleet.exits, made.outages).map(({ exit, reason }) => ({
+          reason,
+          ...exit,
+          lastWords: exit.lastWords.slice(-lastWordsShown),
+        })),
+      ]),
+      invariant(
+        'consumers.once',
+        'No address went to two references, and a reference always got the same one',
+        living.wrongAddresses,
+      ),
+    ];
+    await world.fleet.close();
+    const findings = await scanLogs(logsOf(options.out), {
+      WALLET_API_SECRET: world.oracle.privateKey,
+      'the password of the database': world.cluster.password,
+    });
+    invariants.push(
+      invariant('logs.clean', 'No log shows a secret or an error that nobody caught', findings),
+    );
+    return describeRun({
+      ...{ options, world, plan, made, living, invariants },
+      resources: watch.figures(),
+      replay: replayLine(options),
+    });
+  } finally {
+    watch.stop();
+    await world.close();
+  }
+}
+
+/** Faults that come before the schema is there would test the first start alone. */
+async function untilStarted({ fleet }: OpenWorld): Promise<void> {
+  const giveUpAt = performance.now() + readyMaxMs;
+  while (!fleet.daemons.every((daemon) => daemon.isStarted())) {
+    if (performance.now() > giveUpAt) throw new Error('the daemons do not start');
+    await delay(100);
+  }
+}
+
+/** Waits until every check holds. */
+async function converge(
+  world: OpenWorld,
+  check: () => Promise<Invariant[]>,
+  say: (line: string) => void,
+): Promise<Invariant> {
+  const startedAt = performance.now();
+  for (;;) {
+    const broken = (await check()).filter(({ violations }) => violations > 0);
+    const lost = world.probes.pending();
+    const tookMs = performance.now() - startedAt;
+    if (broken.length === 0 && lost.length === 0) {
+      world.probes.record('all faults off', tookMs);
+      return invariant('converged', `Complete within ${convergeMaxMs / 1_000} s of rest`, []);
+    }
+    if (tookMs > convergeMaxMs) {
+      const missing = [...broken.map(({ id, violations }) => ({ id, violations })), ...lost];
+      return invariant('converged', `Complete within ${convergeMaxMs / 1_000} s of rest`, missing);
+    }
+    say(`not complete: ${broken.map(({ id, violations }) => `${id} ${violations}`).join(', ')}`);
+    await delay(checkPauseMs);
+  }
+}
+
+async function checkLedger(
+  { oracle, database }: OpenWorld,
+  settings: RunSettings,
+  living: Living,
+): Promise<Invariant[]> {
+  await oracle.writeTruth(database);
+  return await runChecks(database, {
+    poolMaxPerDay: settings.poolMaxPerDay,
+    maxRps: settings.maxRps,
+    taken: living.taken(),
+  });
+}
+
+/** The daemons by SIGTERM; the one-off commands, which nothing disturbs any more, by themselves. */
+async function stopAll({ fleet }: OpenWorld): Promise<Invariant> {
+  fleet.retire();
+  await Promise.all(fleet.daemons.map((daemon) => daemon.end('SIGTERM')));
+  const running = () =>
+    [fleet.backfill, fleet.refill].filter((member) => member.pid() !== undefined);
+  const giveUpAt = performance.now() + oneOffEndMs;
+  while (running().length > 0 && performance.now() < giveUpAt) await delay(100);
+  const hanging = running();
+  const names = hanging.map(({ name }) => name);
+  await Promise.all(hanging.map((member) => member.end('SIGKILL')));
+  return invariant(
+    'commands.end',
+    'A one-off command that nothing disturbs comes to its end',
+    names,
+  );
+}
+
+async function verify({ fleet }: OpenWorld): Promise<Invariant> {
+  const exit = await fleet.run('verify', ['verify', '--json']);
+  const { code, lastWords, output } = exit;
+  const samples = code === 0 ? [] : [{ code, lastWords: output || lastWords }];
+  return invariant('verify.equal', '`wallet-ledger verify` finds the ledger equal', samples);
+}
+
+function logsOf(folder: string): string[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.log'))
+    .map((name) => join(folder, name))
+    .filter((path) => statSync(path).isFile());
+}

@@ -1,0 +1,26 @@
+/** What the run was set to. */
+export type CheckContext = {
+  /** POOL_MAX_PER_DAY of the run. */
+  poolMaxPerDay: number;
+  /** WALLET_MAX_RPS of the run; undefined for `off`. */
+  maxRps?: number | undefined;
+  /** What `take_address` or `pool take` gave out, and for which reference (null: none given). */
+  taken?: readonly { slip44: number; reference: string | null; address: string }[] | undefined;
+};
+
+/** One promise as a query; each row that it finds is a violation. */
+export type Check = {
+  /** Stable name: `transactions.complete`. */
+  id: string;
+  /** What has to hold, in words. */
+  promise: string;
+  sql: string;
+};
+
+export type CheckResult = {
+  id: string;
+  promise: string;
+  violations: number;
+  /** The first few violating rows. */
+  samples: unknown[];
+};

@@ -1,0 +1,233 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type pg from 'pg';
+import type { DatabaseCluster } from './database-cluster.ts';
+import type { FakeClock } from './fake-clock.ts';
+import type { FaultKind, PlannedFault } from './fault-schedule.ts';
+import type { Fleet, Member } from './fleet.ts';
+import type { HttpFaultProxy } from './http-fault-proxy.ts';
+import type { Lies, Oracle } from './oracle/oracle-types.ts';
+import type { Probes } from './probes.ts';
+import type { RedisServer } from './redis-server.ts';
+import type { SmallDisk } from './small-disk.ts';
+import type { TcpFaultProxy } from './tcp-fault-proxy.ts';
+
+/** All that a fault may lay hands on. */
+export type World = {
+  fleet: Fleet;
+  cluster: DatabaseCluster;
+  /** Connections of the runner's own, past the proxy. */
+  database: pg.Pool;
+  databaseProxy: TcpFaultProxy;
+  redis: { server: RedisServer; proxy: TcpFaultProxy } | null;
+  http: HttpFaultProxy;
+  oracle: Oracle;
+  clock: FakeClock | null;
+  disk: SmallDisk | null;
+  probes: Probes;
+};
+
+type FaultAction = {
+  /** Faults of one lane are made one after another. */
+  lane(fault: PlannedFault, world: World): string;
+  /** Resolves when the fault is over. */
+  act(world: World, fault: PlannedFault): Promise<void>;
+};
+
+const schedulesMaxMs = 90_000;
+const startMaxMs = 20_000;
+const slowByMs = 300;
+const clockStepsS = [3_600, -3_600, 90, -90, 86_400, -20];
+
+/** Daemons by the fault's dice. */
+function daemonOf({ fleet }: World, { dice }: PlannedFault): Member {
+  return fleet.daemons[Math.floor(dice[0] * fleet.daemons.length)] ?? fleet.backfill;
+}
+
+function oneOffOf({ fleet }: World, { dice }: PlannedFault): Member {
+  return dice[0] < 0.7 ? fleet.backfill : fleet.refill;
+}
+
+function anyMember({ fleet }: World, { dice }: PlannedFault): Member {
+  const members = fleet.members();
+  return members[Math.floor(dice[0] * members.length)] ?? fleet.backfill;
+}
+
+async function endAndRevive(member: Member, signal: 'SIGKILL' | 'SIGTERM', pauseMs: number) {
+  await member.end(signal);
+  await delay(pauseMs);
+  member.revive();
+}
+
+const onDaemon = (fault: PlannedFault, world: World) => daemonOf(world, fault).name;
+const onAny = (fault: PlannedFault, world: World) => anyMember(world, fault).name;
+const on = (lane: string) => () => lane;
+
+/** How each planned fault is made. */
+export const faultActions: Record<FaultKind, FaultAction> = {
+  'kill a daemon': {
+    lane: onDaemon,
+    act: (world, fault) => endAndRevive(daemonOf(world, fault), 'SIGKILL', fault.lengthMs),
+  },
+  'kill a one-off command': {
+    lane: (fault, world) => oneOffOf(world, fault).name,
+    act: (world, fault) => endAndRevive(oneOffOf(world, fault), 'SIGKILL', 0),
+  },
+  'stop a process for seconds': {
+    lane: onAny,
+    act: (world, fault) => anyMember(world, fault).freeze(fault.lengthMs),
+  },
+  'stop a process beyond its locks': {
+    lane: onDaemon,
+    act: (world, fault) => daemonOf(world, fault).freeze(fault.lengthMs),
+  },
+  'tell a daemon to stop': {
+    lane: onDaemon,
+    act: async (world, fault) => {
+      const daemon = daemonOf(world, fault);
+      // Only what has started can be asked for an orderly end; one that cannot start is told all the same.
+      const giveUpAt = performance.now() + startMaxMs;
+      while (!daemon.isStarted() && performance.now() < giveUpAt) await delay(50);
+      await endAndRevive(daemon, 'SIGTERM', fault.lengthMs);
+    },
+  },
+  'end all database connections': {
+    lane: on('database'),
+    act: ({ database }) => endConnections(database, 1),
+  },
+  'end some database connections': {
+    lane: on('database'),
+    act: ({ database }, { dice }) => endConnections(database, 0.1 + 0.6 * dice[0]),
+  },
+  'crash the database': {
+    lane: on('database'),
+    act: ({ cluster }, { lengthMs }) => restart(cluster, 'SIGQUIT', lengthMs),
+  },
+  'kill the database': {
+    lane: on('database'),
+    act: ({ cluster }, { lengthMs }) => restart(cluster, 'SIGKILL', lengthMs),
+  },
+  'database goes silent': {
+    lane: on('database'),
+    act: ({ databaseProxy }, { lengthMs }) => databaseProxy.goSilent(lengthMs),
+  },
+  'database connections reset': {
+    lane: on('database'),
+    act: ({ databaseProxy }, { lengthMs }) => databaseProxy.reset(lengthMs),
+  },
+  'database half closed': {
+    lane: on('database'),
+    act: ({ databaseProxy }, { lengthMs }) => databaseProxy.halfClose(lengthMs),
+  },
+  'database slow': {
+    lane: on('database'),
+    act: ({ databaseProxy }, { lengthMs, dice }) =>
+      databaseProxy.slowDown(dice[0] * slowByMs, lengthMs),
+  },
+  'flush Redis': {
+    lane: on('redis'),
+    act: async ({ redis, probes }) => {
+      if (!redis) return;
+      const before = await redis.server.schedules();
+      await redis.server.flush();
+      await noteSchedules(redis.server, before, probes, 'schedules after a flush');
+    },
+  },
+  'kill Redis': {
+    lane: on('redis'),
+    act: async ({ redis, probes }, { lengthMs }) => {
+      if (!redis) return;
+      const before = await redis.server.schedules();
+      await redis.server.kill();
+      await delay(lengthMs);
+      await redis.server.start();
+      await noteSchedules(redis.server, before, probes, 'schedules after a kill');
+    },
+  },
+  'Redis goes silent': {
+    lane: on('redis'),
+    act: async ({ redis }, { lengthMs }) => redis?.proxy.goSilent(lengthMs),
+  },
+  'Redis connections reset': {
+    lane: on('redis'),
+    act: async ({ redis }, { lengthMs }) => redis?.proxy.reset(lengthMs),
+  },
+  'burst of bad answers': {
+    lane: on('answers'),
+    act: async ({ http }, { lengthMs, dice }) => {
+      const usual = http.rates.bad;
+      http.rates.bad = 0.3 + 0.6 * dice[0];
+      await delay(lengthMs);
+      http.rates.bad = usual;
+    },
+  },
+  'service away': {
+    lane: on('away'),
+    act: async ({ http }, { lengthMs }) => {
+      http.rates.isAway = true;
+      await delay(lengthMs);
+      http.rates.isAway = false;
+    },
+  },
+  'service lies': {
+    lane: on('lies'),
+    act: async ({ oracle }, { lengthMs, dice }) => {
+      const names = Object.keys(oracle.lies) as (keyof Lies)[];
+      const name = names[Math.floor(dice[0] * names.length)] ?? 'clampPage';
+      oracle.lies[name] = 0.1 + 0.4 * dice[1];
+      await delay(lengthMs);
+      oracle.lies[name] = 0;
+    },
+  },
+  'lost address answers': {
+    lane: on('posts'),
+    act: async ({ http }, { lengthMs, dice }) => {
+      const usual = http.rates.lostPost;
+      http.rates.lostPost = 0.3 + 0.7 * dice[0];
+      await delay(lengthMs);
+      http.rates.lostPost = usual;
+    },
+  },
+  'clock steps': {
+    lane: on('clock'),
+    act: async ({ clock }, { lengthMs, dice }) => {
+      clock?.step(clockStepsS[Math.floor(dice[0] * clockStepsS.length)] ?? 60);
+      await delay(lengthMs);
+      clock?.step(0);
+    },
+  },
+  'disk full': {
+    lane: on('database'),
+    act: async ({ disk, cluster }, { lengthMs }) => {
+      // Somebody else may take the last blocks meanwhile: then it is just as full.
+      await disk?.fill().catch(() => disk.fill());
+      await delay(lengthMs);
+      disk?.clear();
+      // A server that gave up is started again by whoever looks after it.
+      await cluster.start();
+    },
+  },
+};
+
+async function restart(cluster: DatabaseCluster, signal: 'SIGQUIT' | 'SIGKILL', pauseMs: number) {
+  await cluster.crash(signal);
+  await delay(pauseMs);
+  await cluster.start();
+}
+
+/** All sessions but our own. */
+async function endConnections(database: pg.Pool, share: number): Promise<void> {
+  await database.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+      where backend_type = 'client backend' and application_name <> 'chaos' and random() < $1`,
+    [share],
+  );
+}
+
+async function noteSchedules(server: RedisServer, before: number, probes: Probes, kind: string) {
+  const from = performance.now();
+  while (performance.now() - from < schedulesMaxMs) {
+    if ((await server.schedules().catch(() => 0)) >= before) break;
+    await delay(100);
+  }
+  probes.record(kind, performance.now() - from);
+}

@@ -1,0 +1,67 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { focusNames } from './chaos-options.ts';
+import { faultKinds, type Need, planFaults } from './fault-schedule.ts';
+
+const everything = new Set<Need>(['faketime', 'tmpfs']);
+
+const anyRun = fc.record({
+  seed: fc.nat(),
+  minutes: fc.double({ min: 0.5, max: 60, noNaN: true }),
+  focus: fc.option(fc.constantFrom(...focusNames)),
+  queue: fc.constantFrom('postgres' as const, 'redis' as const),
+});
+
+test('the same seed gives the same plan, another one another', () => {
+  const run = { seed: 1, minutes: 5, focus: null, queue: 'redis' } as const;
+  expect(planFaults(run, everything)).toEqual(planFaults(run, everything));
+  expect(planFaults({ ...run, seed: 2 }, everything)).not.toEqual(planFaults(run, everything));
+});
+
+test('faults come in the order of time, within the run, no longer than their kind may be', () => {
+  fc.assert(
+    fc.property(anyRun, (run) => {
+      const { faults } = planFaults(run, everything);
+      const times = faults.map(({ atMs }) => atMs);
+      expect(times).toEqual([...times].sort((a, b) => a - b));
+      for (const { kind, atMs, lengthMs } of faults) {
+        const [shortest, longest] = faultKinds[kind].lengthMs;
+        expect(atMs).toBeGreaterThan(0);
+        expect(atMs).toBeLessThan(run.minutes * 60_000);
+        expect(lengthMs).toBeGreaterThanOrEqual(shortest);
+        expect(lengthMs).toBeLessThanOrEqual(longest);
+      }
+    }),
+  );
+});
+
+test('without a focus every kind comes that fits the run and the machine', () => {
+  const run = { seed: 3, minutes: 10, focus: null, queue: 'redis' } as const;
+  const kinds = new Set(planFaults(run, everything).faults.map(({ kind }) => kind));
+  const missing = Object.keys(faultKinds).filter((kind) => !kinds.has(kind as never));
+  expect(missing).toEqual(['disk full']);
+});
+
+test('a focus brings its own kinds alone, and more of them', () => {
+  fc.assert(
+    fc.property(anyRun, (run) => {
+      const { faults } = planFaults(run, everything);
+      if (run.focus === null) return;
+      for (const { kind } of faults) expect(faultKinds[kind].focus).toBe(run.focus);
+    }),
+  );
+  const run = { seed: 3, minutes: 20, queue: 'postgres' } as const;
+  const kills = (focus: 'kills' | null) =>
+    planFaults({ ...run, focus }, everything).faults.filter(({ kind }) =>
+      kind.startsWith('kill a'),
+    );
+  expect(kills(null).length).toBeGreaterThan(0);
+  expect(kills('kills').length).toBeGreaterThanOrEqual(20 * 60);
+});
+
+test('what the machine cannot do is skipped by name', () => {
+  const run = { seed: 3, minutes: 10, focus: null, queue: 'postgres' } as const;
+  const { faults, skipped } = planFaults(run, new Set());
+  expect(skipped).toEqual([{ kind: 'clock steps', needs: 'faketime' }]);
+  expect(faults.some(({ kind }) => kind === 'clock steps')).toBe(false);
+});

@@ -1,0 +1,191 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createWriteStream, mkdirSync, type WriteStream } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { stopChild } from '../support/embedded-server.ts';
+
+/** How one process came to its end. */
+export type Exit = {
+  member: string;
+  command: string;
+  pid: number;
+  /** Milliseconds of the wall clock. */
+  startedAt: number;
+  endedAt: number;
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  /** The signal that we sent to end it, and when; null: it ended by itself. */
+  told: { signal: 'SIGKILL' | 'SIGTERM'; at: number } | null;
+  /** Whether it had come so far as to say that it works. */
+  wasStarted: boolean;
+  /** The end of what it said. */
+  lastWords: string;
+};
+
+export type Member = {
+  readonly name: string;
+  pid(): number | undefined;
+  isStarted(): boolean;
+  /** Ends the process; it is started again by `revive`. */
+  end(signal: 'SIGKILL' | 'SIGTERM'): Promise<Exit | undefined>;
+  /** SIGSTOP, and SIGCONT after so long. */
+  freeze(forMs: number): Promise<void>;
+  /** Starts the process where none runs. */
+  revive(): void;
+};
+
+export type Fleet = {
+  daemons: Member[];
+  backfill: Member;
+  /** `pool refill`, again and again. */
+  refill: Member;
+  exits: Exit[];
+  members(): Member[];
+  /** Runs a command to its end, with its output in a log of its own. */
+  run(name: string, args: string[]): Promise<Exit & { output: string }>;
+  /** From now on no process is started again. */
+  retire(): void;
+  killNow(): void;
+  /** Ends whatever still runs, and the logs. */
+  close(): Promise<void>;
+};
+
+const program = resolve('dist/src/cli/main.js');
+const oneOffPauseMs = 2_000;
+const revivePauseMs = 500;
+const lastWordsMax = 2_000;
+/** A daemon's last line of its start: it has reached its database and its queue. */
+const startedLine = '"msg":"status page"';
+
+/** Starts `wallet-ledger start` so many times, and the one-off commands again and again. */
+export function startFleet(options: {
+  folder: string;
+  daemons: number;
+  backfillArgs: string[];
+  env: Record<string, string>;
+  /** More environment for one member. */
+  envOf(name: string): Record<string, string>;
+}): Fleet {
+  const exits: Exit[] = [];
+  const running = new Set<ChildProcess>();
+  const state = { isRetired: false };
+  const logs = new Set<WriteStream>();
+
+  function launch(name: string, args: string[], log: WriteStream) {
+    const home = join(options.folder, 'home', name);
+    mkdirSync(home, { recursive: true });
+    const child = spawn(process.execPath, [program, ...args], {
+      cwd: home,
+      env: {
+        PATH: process.env['PATH'] ?? '',
+        HOME: home,
+        ...options.env,
+        ...options.envOf(name),
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    running.add(child);
+    const seen = { isStarted: false, words: '', output: '' };
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        log.write(text);
+        seen.words = (seen.words + text).slice(-lastWordsMax);
+        seen.isStarted ||= seen.words.includes(startedLine);
+        if (stream === child.stdout && name === 'verify') seen.output += text;
+      });
+    }
+    const told: { current: Exit['told'] } = { current: null };
+    const startedAt = Date.now();
+    const ended = new Promise<Exit & { output: string }>((done) => {
+      child.on('error', (error) => log.write(`${error}\n`));
+      child.on('close', (code, signal) => {
+        running.delete(child);
+        done({
+          member: name,
+          command: args.join(' '),
+          pid: child.pid ?? 0,
+          startedAt,
+          endedAt: Date.now(),
+          code,
+          signal,
+          told: told.current,
+          wasStarted: seen.isStarted,
+          lastWords: seen.words,
+          output: seen.output,
+        });
+      });
+    });
+    return { child, ended, told, isStarted: () => seen.isStarted };
+  }
+
+  function logOf(name: string): WriteStream {
+    const log = createWriteStream(join(options.folder, `${name}.log`), { flags: 'a' });
+    logs.add(log);
+    return log;
+  }
+
+  function enlist(name: string, args: string[], pauseMs: number): Member {
+    const log = logOf(name);
+    let current: ReturnType<typeof launch> | undefined;
+    const revive = () => {
+      if (current || state.isRetired) return;
+      const own = launch(name, args, log);
+      current = own;
+      void own.ended.then(async ({ output: _, ...exit }) => {
+        exits.push(exit);
+        current = undefined;
+        // Whoever ended it starts it again.
+        if (exit.told) return;
+        await delay(pauseMs);
+        revive();
+      });
+    };
+    revive();
+    return {
+      name,
+      pid: () => current?.child.pid,
+      isStarted: () => current?.isStarted() ?? false,
+      revive,
+      async end(signal) {
+        const own = current;
+        if (!own) return undefined;
+        own.told.current ??= { signal, at: Date.now() };
+        own.child.kill(signal);
+        return await own.ended;
+      },
+      async freeze(forMs) {
+        const own = current;
+        own?.child.kill('SIGSTOP');
+        await delay(forMs);
+        own?.child.kill('SIGCONT');
+      },
+    };
+  }
+
+  const daemons = Array.from({ length: options.daemons }, (_, index) =>
+    enlist(`daemon-${index + 1}`, ['start'], revivePauseMs),
+  );
+  const backfill = enlist('backfill', options.backfillArgs, oneOffPauseMs);
+  const refill = enlist('refill', ['pool', 'refill'], oneOffPauseMs);
+  return {
+    daemons,
+    backfill,
+    refill,
+    exits,
+    members: () => [...daemons, backfill, refill],
+    async run(name, args) {
+      return await launch(name, args, logOf(name)).ended;
+    },
+    retire() {
+      state.isRetired = true;
+    },
+    killNow() {
+      for (const child of running) child.kill('SIGKILL');
+    },
+    async close() {
+      state.isRetired = true;
+      await Promise.all([...running].map((child) => stopChild(child, 'SIGKILL')));
+      await Promise.all([...logs].map((log) => new Promise<void>((done) => log.end(done))));
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import type { Exit } from './fleet.ts';
+
+/** A stretch of time in which we kept a server away from the processes; wall clock. */
+export type Outage = { of: 'database' | 'redis'; from: number; to: number };
+
+const stopMaxMs = 30_000;
+/** An outage is felt this long: reconnecting takes its time. */
+const afterglowMs = 30_000;
+/** The end codes of a one-off command that the contract has for what we did to it. */
+const backfillCodes = [0, 3, 4, 5];
+
+/** The exits that nothing explains, with why. */
+export function judgeExits(
+  exits: readonly Exit[],
+  outages: readonly Outage[],
+): { exit: Exit; reason: string }[] {
+  return exits.flatMap((exit) => {
+    const reason = complaint(exit, outages);
+    return reason === null ? [] : [{ exit, reason }];
+  });
+}
+
+function complaint(exit: Exit, outages: readonly Outage[]): string | null {
+  if (exit.told?.signal === 'SIGKILL') return null;
+  if (exit.told) return complaintOnStop(exit, exit.told.at);
+  if (exit.signal !== null) return `ended by ${exit.signal} that nobody sent`;
+  if (exit.command === 'start') {
+    const isExplained = exit.code === 5 && !exit.wasStarted && isTouched(exit, outages);
+    return isExplained ? null : `a daemon ended by itself with ${exit.code}`;
+  }
+  if (exit.code === null || !backfillCodes.includes(exit.code)) return `ended with ${exit.code}`;
+  return exit.code === 5 && !isTouched(exit, outages)
+    ? 'ended with 5 while database and queue were there'
+    : null;
+}
+
+function complaintOnStop(exit: Exit, toldAt: number): string | null {
+  const tookMs = exit.endedAt - toldAt;
+  if (tookMs > stopMaxMs) return `took ${Math.round(tookMs / 1_000)} s to stop`;
+  if (exit.code === 0) return null;
+  // Before a process can listen to signals, they end it.
+  const wasDeaf = exit.signal === 'SIGTERM' && !exit.wasStarted;
+  return wasDeaf ? null : `told to stop, it ended with ${exit.code ?? exit.signal}`;
+}
+
+function isTouched({ startedAt, endedAt }: Exit, outages: readonly Outage[]): boolean {
+  return outages.some(({ from, to }) => from <= endedAt && to + afterglowMs >= startedAt);
+}

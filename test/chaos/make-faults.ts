@@ -1,0 +1,122 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ChaosOptions } from './chaos-options.ts';
+import { faultActions, type World } from './fault-actions.ts';
+import type { FaultKind, Plan, PlannedFault } from './fault-schedule.ts';
+import type { Outage } from './judge-exits.ts';
+import type { Living } from './living.ts';
+
+export type MadeFaults = {
+  counts: ReadonlyMap<FaultKind, number>;
+  /** Faults that could not be made, with why: a mistake of the runner or the machine. */
+  failures: string[];
+  outages: Outage[];
+  /** How long the faults went on. */
+  elapsedMs: number;
+};
+
+type Tools = {
+  world: World;
+  plan: Plan;
+  options: ChaosOptions;
+  living: Living;
+  say(line: string): void;
+  signal: AbortSignal;
+};
+
+const progressMs = 10_000;
+const lanesMaxMs = 120_000;
+
+/** Makes the planned faults, each lane's one after another, and sends a probe after each. */
+export async function makeFaults(tools: Tools): Promise<MadeFaults> {
+  const { world, plan, options, signal } = tools;
+  const counts = new Map<FaultKind, number>();
+  const outages: Outage[] = [];
+  const failures: string[] = [];
+  const lanes = new Map<string, Promise<void>>();
+  const startedAt = performance.now();
+  const endsAt = startedAt + options.minutes * 60_000;
+  const isOver = () =>
+    signal.aborted || performance.now() >= endsAt || isEnough(options, world, counts);
+
+  const make = async (fault: PlannedFault, lane: string) => {
+    if (isOver()) return;
+    const from = Date.now();
+    try {
+      await faultActions[fault.kind].act(world, fault);
+      counts.set(fault.kind, (counts.get(fault.kind) ?? 0) + 1);
+      for (const orderNo of world.oracle.arrive(1)) world.probes.watch(fault.kind, orderNo);
+    } catch (error) {
+      failures.push(`${fault.kind}: ${error}`);
+    }
+    if (lane === 'database' || lane === 'redis') outages.push({ of: lane, from, to: Date.now() });
+  };
+
+  const progress = setInterval(() => tools.say(progressLine(tools, counts, startedAt)), progressMs);
+  for (const fault of plan.faults) {
+    while (!isOver() && performance.now() < startedAt + fault.atMs) await delay(20);
+    if (isOver()) break;
+    const lane = faultActions[fault.kind].lane(fault, world);
+    lanes.set(
+      lane,
+      (lanes.get(lane) ?? Promise.resolve()).then(() => make(fault, lane)),
+    );
+  }
+  while (!isOver()) await delay(50);
+  const elapsedMs = performance.now() - startedAt;
+  await Promise.race([Promise.all(lanes.values()), delay(lanesMaxMs, undefined, { ref: false })]);
+  clearInterval(progress);
+  return { counts, failures, outages, elapsedMs };
+}
+
+/** How far the run has come with what `--until` counts. */
+export function focusCount(
+  { focus }: Pick<ChaosOptions, 'focus'>,
+  { http }: Pick<World, 'http'>,
+  counts: ReadonlyMap<FaultKind, number>,
+): number {
+  const made = (...kinds: FaultKind[]) =>
+    kinds.reduce((sum, kind) => sum + (counts.get(kind) ?? 0), 0);
+  switch (focus) {
+    case 'kills':
+      return made('kill a daemon', 'kill a one-off command');
+    case 'answers':
+      return http.counts.requests;
+    case 'posts':
+      return http.counts.lostPosts;
+    case 'database':
+      return made('end all database connections');
+    case 'redis':
+      return made('flush Redis');
+    case 'clock':
+      return made('clock steps');
+    case 'disk':
+      return made('disk full');
+    case null:
+      return 0;
+  }
+}
+
+function isEnough(options: ChaosOptions, world: World, counts: ReadonlyMap<FaultKind, number>) {
+  return options.until !== null && focusCount(options, world, counts) >= options.until;
+}
+
+function progressLine(
+  { world, living, options }: Tools,
+  counts: ReadonlyMap<FaultKind, number>,
+  startedAt: number,
+): string {
+  const seconds = Math.round((performance.now() - startedAt) / 1_000);
+  const faults = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const { requests, badGets, lostPosts } = world.http.counts;
+  const parts = [
+    `${seconds} s of ${options.minutes * 60}`,
+    `${faults} faults`,
+    `${requests} requests, ${badGets} spoilt`,
+    `${lostPosts} address answers lost`,
+    `${living.done.arrivals} arrivals, ${world.probes.pending().length} probes waiting`,
+    `${living.done.taken} addresses taken`,
+  ];
+  if (options.until !== null)
+    parts.push(`${focusCount(options, world, counts)} of ${options.until} ${options.focus}`);
+  return parts.join(' · ');
+}

@@ -1,0 +1,88 @@
+import type pg from 'pg';
+
+/** How an oracle is made; the same seed gives the same history, coins, balances and odd rows. */
+export type OracleOptions = {
+  seed: number;
+  /** Transactions at the start, odd rows not counted. */
+  history: number;
+  /** The chains that addresses can be generated for. */
+  slip44s: number[];
+  /** Larger pages are answered with this many items. */
+  pageSizeMax: number;
+  /** How long a generated address is missing in the list. Default 0. */
+  addressListLagMs?: number;
+  /** Newest transactions on page 1. Default true. */
+  newestFirst?: boolean;
+  /** Rows with hostile values, there from the start and never changed. Default 0. */
+  oddRows?: number;
+  /**
+   * Share of requests whose signature is verified, a third of a millisecond each; of the others only the key and the
+   * nonce are judged. Default 1.
+   */
+  verifyShare?: number;
+};
+
+/** Rates 0..1 of content lies, per answer; may be changed at any time. All are 0 at the start. */
+export type Lies = {
+  /** A list answers with smaller pages than asked for, and says so in pageSize. */
+  clampPage: number;
+  /** totalSize is off, text, null or missing. */
+  wrongTotal: number;
+  /** A page as the list was before its last arrivals. */
+  stalePage: number;
+  /** The detail of another order. */
+  wrongDetail: number;
+  /** One row of a page takes the place of its neighbour too. */
+  duplicateInPage: number;
+  /** A page beyond the end answers with the last page, null, or nothing at all in `list`. */
+  boundaryPage: number;
+};
+
+/** One request as received, whatever became of its answer. */
+export type OracleCall = {
+  /** Also in the answer's header `x-oracle-call`. */
+  serial: number;
+  /** Milliseconds of the wall clock. */
+  at: number;
+  method: string;
+  /** Path without the query. */
+  path: string;
+  slip44: number | null;
+  nonce: string | null;
+  /** Whether key, signature and nonce were good. */
+  accepted: boolean;
+  /** `ok`, or why it was refused; with `:lie` and the lie's name when the answer was not the truth. */
+  answer: string;
+};
+
+/** The truth of one wallet service, and the service itself; runs inside the caller's process. */
+export type Oracle = {
+  readonly port: number;
+  /** `http://127.0.0.1:<port>`, for WALLET_BASE_URL. */
+  readonly baseUrl: string;
+  /** Hex, for WALLET_API_SECRET. */
+  readonly privateKey: string;
+  /** The public key in hex, for WALLET_API_KEY. */
+  readonly apiKey: string;
+  /** New deposits and withdrawals; their order numbers. */
+  arrive(count: number): string[];
+  /** Moves that many open rows one step on (state, confirmNum and fee appear); how many moved. */
+  advance(count: number): number;
+  /** Moves every open row to a final state; how many moved. */
+  settle(): number;
+  /** Changes fields of final rows ("final was not final"); how many changed. */
+  amend(count: number): number;
+  /** Changes balances, and now and then a coin's states; how many balances changed. */
+  moveBalances(count: number): number;
+  /** Mutable. */
+  readonly lies: Lies;
+  /** The requests received, the latest 200,000 at most. */
+  readonly calls: readonly OracleCall[];
+  /** TCP connections that are open at the moment. */
+  openConnections(): number;
+  /** To be told by whoever stands between: the answer of this call never reached the asker whole. */
+  noteLostAnswer(serial: number): void;
+  /** (Re)creates the schema `oracle` in that database and loads the truth into it. */
+  writeTruth(client: pg.Client | pg.Pool): Promise<void>;
+  close(): Promise<void>;
+};

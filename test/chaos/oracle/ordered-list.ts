@@ -1,0 +1,30 @@
+import type { TransactionRow } from './transaction-row.ts';
+
+/** Rows by time; of equal times, in the order they came. */
+export type OrderedList = {
+  readonly rows: readonly TransactionRow[];
+  add(row: TransactionRow): void;
+};
+
+export function createOrderedList(): OrderedList {
+  const rows: TransactionRow[] = [];
+  return {
+    rows,
+    add(row) {
+      const last = rows.at(-1);
+      if (!last || last.timeMs <= row.timeMs) rows.push(row);
+      else rows.splice(placeAfter(rows, row.timeMs), 0, row);
+    },
+  };
+}
+
+function placeAfter(rows: readonly TransactionRow[], timeMs: number): number {
+  let low = 0;
+  let high = rows.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((rows[middle]?.timeMs ?? 0) <= timeMs) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

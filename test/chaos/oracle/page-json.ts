@@ -1,0 +1,68 @@
+import type { Lies } from './oracle-types.ts';
+
+export type PageQuestion = {
+  page: number;
+  size: number;
+  /** Rows of the list, oldest first, and the JSON of one of them. */
+  total: number;
+  item(index: number): string;
+  newestFirst: boolean;
+};
+
+export type PageAnswer = { json: string; lies: string[]; isLast: boolean };
+
+const staleRowsMax = 50;
+
+/** One page of a list (document, 2.2), with the lies that fall to it. */
+export function pageJson(
+  question: PageQuestion,
+  lies: Lies,
+  isHit: (rate: number) => boolean,
+): PageAnswer {
+  const told: string[] = [];
+  const lie = (name: keyof Lies) => {
+    if (!isHit(lies[name])) return false;
+    told.push(name);
+    return true;
+  };
+  const size = lie('clampPage') ? Math.max(1, Math.ceil(question.size / 2)) : question.size;
+  const total = lie('stalePage')
+    ? question.total - Math.min(question.total, 1 + (question.page % staleRowsMax))
+    : question.total;
+  const pages = Math.max(1, Math.ceil(total / size));
+  const isBeyond = question.page > pages;
+  const boundary = isBeyond && lie('boundaryPage') ? question.page % 3 : null;
+  const shownPage = boundary === 0 ? pages : question.page;
+  const items = itemsOf({ ...question, page: shownPage, size, total });
+  if (items.length > 1 && lie('duplicateInPage')) items[1] = items[0] ?? '';
+  const fields = [
+    `"pageNo":${question.page}`,
+    `"pageSize":${size}`,
+    ...(lie('wrongTotal') ? wrongTotals(total, question.page) : [`"totalSize":${total}`]),
+    `"totalPages":${pages}`,
+    ...(boundary === 2 ? [] : [`"list":${boundary === 1 ? 'null' : `[${items.join(',')}]`}`]),
+    `"prevPage":${Math.max(1, question.page - 1)}`,
+    `"nextPage":${Math.min(pages, question.page + 1)}`,
+  ];
+  return { json: `{${fields.join(',')}}`, lies: told, isLast: question.page >= pages };
+}
+
+function itemsOf({ page, size, total, item, newestFirst }: PageQuestion): string[] {
+  const items: string[] = [];
+  const from = (page - 1) * size;
+  for (let place = from; place < Math.min(total, from + size); place += 1) {
+    items.push(item(newestFirst ? total - 1 - place : place));
+  }
+  return items;
+}
+
+function wrongTotals(total: number, page: number): string[] {
+  const wrong = [
+    [`"totalSize":${total + 7}`],
+    [`"totalSize":${Math.max(0, total - 3)}`],
+    ['"totalSize":"many"'],
+    ['"totalSize":null'],
+    [],
+  ];
+  return wrong[page % wrong.length] ?? [];
+}

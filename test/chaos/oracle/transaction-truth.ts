@@ -1,0 +1,126 @@
+import {
+  amendRow,
+  type CoinName,
+  finish,
+  inventTransaction,
+  stepOn,
+} from './invent-transaction.ts';
+import type { Moment, Moments } from './moments.ts';
+import { makeOdd } from './odd-row.ts';
+import { createOrderedList, type OrderedList } from './ordered-list.ts';
+import type { SeededRandom } from './seeded-random.ts';
+import { type Stream, standingOf, type TransactionRow } from './transaction-row.ts';
+
+export type TransactionTruth = {
+  readonly byOrderNo: ReadonlyMap<string, TransactionRow>;
+  readonly lists: Readonly<Record<Stream | 'all', OrderedList>>;
+  arrive(count: number): string[];
+  advance(count: number): number;
+  settle(): number;
+  amend(count: number): number;
+};
+
+export type TransactionTruthOptions = {
+  history: number;
+  oddRows: number;
+  coins: readonly CoinName[];
+  random: SeededRandom;
+  moments: Moments;
+  /** An address that a deposit may go to. */
+  knownAddress(): string | null;
+};
+
+const historySpacingMs = 40_000;
+const lateMs = 86_400_000;
+
+export function createTransactionTruth(options: TransactionTruthOptions): TransactionTruth {
+  const { random, moments, history, oddRows } = options;
+  const byOrderNo = new Map<string, TransactionRow>();
+  const lists = {
+    deposit: createOrderedList(),
+    withdraw: createOrderedList(),
+    all: createOrderedList(),
+  };
+  const open: TransactionRow[] = [];
+  const final: TransactionRow[] = [];
+  let serial = 0;
+
+  const add = (timeMs: number, isFinal: boolean) => {
+    serial += 1;
+    const known = random.chance(0.3) ? options.knownAddress() : null;
+    const row = inventTransaction(
+      random,
+      serial,
+      timeMs,
+      random.pick(options.coins),
+      known,
+      isFinal,
+    );
+    return row;
+  };
+  const enter = (row: TransactionRow) => {
+    byOrderNo.set(row.orderNo, row);
+    lists[row.stream].add(row);
+    lists.all.add(row);
+    if (row.odd === null) (row.plan.length > 0 ? open : final).push(row);
+    return row;
+  };
+  const change = (row: TransactionRow, moment: Moment, alter: (row: TransactionRow) => void) => {
+    row.versions ??= [{ ...standingOf(row), moment: null, at: 0 }];
+    alter(row);
+    row.versions.push({ ...standingOf(row), moment: moment.id, at: moment.at });
+  };
+
+  const total = history + oddRows;
+  let timeMs = Date.now() - (total + 1) * historySpacingMs;
+  for (let index = 0; index < total; index += 1) {
+    // Ties, also of several rows in a row.
+    if (!random.chance(0.2)) timeMs += 1 + random.below(historySpacingMs);
+    const isOdd =
+      Math.floor(((index + 1) * oddRows) / total) > Math.floor((index * oddRows) / total);
+    const row = add(timeMs, isOdd || !random.chance(0.02));
+    if (isOdd) makeOdd(row, Math.floor((index * oddRows) / total));
+    enter(row);
+  }
+
+  return {
+    byOrderNo,
+    lists,
+    arrive: (count) =>
+      Array.from({ length: count }, () => {
+        const isLate = random.chance(0.03);
+        const at = Date.now() - (isLate ? random.below(lateMs) : 0);
+        return enter(add(at, random.chance(0.2))).orderNo;
+      }),
+    advance(count) {
+      const moment = moments.begin();
+      const moved = Math.min(count, open.length);
+      for (let done = 0; done < moved && open.length > 0; done += 1) {
+        const index = random.below(open.length);
+        const row = open[index];
+        if (!row) continue;
+        change(row, moment, (each) => stepOn(each, random));
+        if (row.plan.length === 0) {
+          final.push(row);
+          open[index] = open.at(-1) ?? row;
+          open.pop();
+        }
+      }
+      return moved;
+    },
+    settle() {
+      const moment = moments.begin();
+      for (const row of open) change(row, moment, (each) => finish(each, random));
+      final.push(...open);
+      return open.splice(0).length;
+    },
+    amend(count) {
+      if (final.length === 0) return 0;
+      const moment = moments.begin();
+      for (let done = 0; done < count; done += 1) {
+        change(random.pick(final), moment, (row) => amendRow(row, random));
+      }
+      return count;
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type pg from 'pg';
+
+/** How long the ledger took to know a transaction that arrived when a fault was over. */
+export type Probes = {
+  /** Watches for the order from now on. */
+  watch(kind: string, orderNo: string): void;
+  /** Adds a time measured otherwise. */
+  record(kind: string, ms: number): void;
+  times: ReadonlyMap<string, readonly number[]>;
+  /** Orders that are not there yet. */
+  pending(): { kind: string; orderNo: string; forMs: number }[];
+  stop(): void;
+};
+
+const pollMs = 100;
+
+export function startProbes(database: pg.Pool): Probes {
+  const times = new Map<string, number[]>();
+  const waiting = new Map<string, { kind: string; at: number }>();
+  let isStopped = false;
+  const record = (kind: string, ms: number) => {
+    const known = times.get(kind);
+    if (known) known.push(ms);
+    else times.set(kind, [ms]);
+  };
+  const look = async () => {
+    const { rows } = await database.query<{ order_no: string }>(
+      'select order_no from ledger.transactions where order_no = any($1)',
+      [[...waiting.keys()]],
+    );
+    const now = performance.now();
+    for (const { order_no: orderNo } of rows) {
+      const probe = waiting.get(orderNo);
+      if (probe) record(probe.kind, now - probe.at);
+      waiting.delete(orderNo);
+    }
+  };
+  const poll = async () => {
+    while (!isStopped) {
+      // While the database is away there is nothing to see.
+      if (waiting.size > 0) await look().catch(() => undefined);
+      await delay(pollMs);
+    }
+  };
+  void poll();
+  return {
+    watch: (kind, orderNo) => waiting.set(orderNo, { kind, at: performance.now() }),
+    record,
+    times,
+    pending: () =>
+      [...waiting].map(([orderNo, { kind, at }]) => ({
+        kind,
+        orderNo,
+        forMs: Math.round(performance.now() - at),
+      })),
+    stop() {
+      isStopped = true;
+    },
+  };
+}

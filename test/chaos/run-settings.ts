@@ -1,0 +1,75 @@
+import type { ChaosOptions } from './chaos-options.ts';
+import type { AnswerRates } from './http-fault-proxy.ts';
+
+/** What a run is set to: service, consumers and program. */
+export type RunSettings = {
+  history: number;
+  verifyShare: number;
+  slip44s: number[];
+  pageSizeMax: number;
+  addressListLagMs: number;
+  oddRows: number;
+  newestFirst: boolean;
+  poolMaxPerDay: number;
+  /** Undefined: off. */
+  maxRps: number | undefined;
+  consumers: { count: number; pauseMs: number };
+  backfillArgs: string[];
+  rates: Pick<AnswerRates, 'bad' | 'lostPost' | 'unsentPost' | 'pausing'>;
+  env: Record<string, string>;
+};
+
+const usualChains = [0, 60, 195, 501];
+/** A chain that is being filled takes a connection of its own, in every process. */
+const manyChains = Array.from({ length: 10 }, (_, index) => index);
+
+/** Short intervals, so that much happens in a minute; seeds differ in order of the lists and request budget. */
+export function chooseSettings({ focus, seed, minutes }: ChaosOptions): RunSettings {
+  const isAnswers = focus === 'answers';
+  const isPosts = focus === 'posts';
+  const slip44s = isPosts ? manyChains : usualChains;
+  const pool = isPosts ? '10:12' : '15:40';
+  const poolMaxPerDay = Math.ceil(2_000 + 1_000 * minutes);
+  const maxRps = focus === null && seed % 2 === 1 ? 100 : undefined;
+  return {
+    history: isAnswers ? 20_000 : 1_500,
+    // Two hundred thousand requests would keep one processor busy with their signatures alone.
+    verifyShare: isAnswers ? 0.1 : 1,
+    slip44s,
+    pageSizeMax: isAnswers ? 20 : 50,
+    addressListLagMs: 200,
+    oddRows: 20,
+    newestFirst: seed % 4 < 2,
+    poolMaxPerDay,
+    maxRps,
+    consumers: isPosts ? { count: 4, pauseMs: 2 } : { count: 2, pauseMs: 150 },
+    // Whole walks again and again: nothing else makes so many requests.
+    backfillArgs: isAnswers ? ['backfill', '--restart'] : ['backfill'],
+    rates: {
+      bad: isAnswers ? 0.2 : focus === null ? 0.03 : 0.01,
+      lostPost: isPosts ? 0.6 : focus === null ? 0.1 : 0.03,
+      unsentPost: 0.03,
+      pausing: isAnswers ? 0.05 : 1,
+    },
+    env: {
+      WALLET_TIMEOUT: '3s',
+      WALLET_PAGE_SIZE: isAnswers ? '20' : '50',
+      WALLET_MAX_RPS: maxRps === undefined ? 'off' : String(maxRps),
+      DATABASE_POOL_SIZE: '5',
+      SYNC_TRANSACTIONS_EVERY: '1s',
+      SYNC_DETAILS_EVERY: '1s',
+      SYNC_BALANCES_EVERY: '2s',
+      SYNC_COINS_EVERY: '10s',
+      SYNC_ADDRESSES_EVERY: '5s',
+      FILL_POOLS_EVERY: '1s',
+      AUDIT_EVERY: '3s',
+      AUDIT_CYCLE: '30s',
+      ADDRESS_POOLS: slip44s.map((slip44) => `${slip44}:${pool}`).join(','),
+      POOL_MAX_PER_DAY: String(poolMaxPerDay),
+      POOL_SETTLE: '500ms',
+      HTTP_PORT: '0',
+      LOG_LEVEL: 'info',
+      LOG_FORMAT: 'json',
+    },
+  };
+}
