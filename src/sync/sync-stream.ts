@@ -1,5 +1,5 @@
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
-import { toError } from '../kernel/errors.ts';
+import { LedgerError, toError } from '../kernel/errors.ts';
 import type { LedgerDb } from '../ledger/connect-ledger.ts';
 import {
   leaseStream,
@@ -33,10 +33,30 @@ export async function syncStream<T>(
   stream: Stream<T>,
   pass: StreamPass,
 ): Promise<(PassReport & ListVerdict) | undefined> {
-  const { db, instance } = tools.ledger;
-  const owner = newLeaseOwner(instance);
-  const row = await takeLease(tools, stream.name, owner, pass);
-  if (!row) return undefined;
+  for (;;) {
+    const owner = newLeaseOwner(tools.ledger.instance);
+    const row = await takeLease(tools, stream.name, owner, pass);
+    if (!row) return undefined;
+    try {
+      return await readLeased(tools, stream, pass, { owner, row });
+    } catch (error) {
+      if (!isTakenOver(error, pass)) throw error;
+    }
+  }
+}
+
+/** Without its connections for a moment a pass is taken for dead: another one goes on from its checkpoint. */
+function isTakenOver(error: unknown, { signal }: StreamPass): boolean {
+  return error instanceof LedgerError && error.code === 'interrupted' && !signal.aborted;
+}
+
+async function readLeased<T>(
+  tools: SyncTools,
+  stream: Stream<T>,
+  pass: StreamPass,
+  { owner, row }: { owner: string; row: StreamRow },
+): Promise<PassReport & ListVerdict> {
+  const { db } = tools.ledger;
   const memory = memoryOf(row, tools);
   const { port, report, close } = openStreamPort(tools, stream, pass, { memory, owner });
   try {

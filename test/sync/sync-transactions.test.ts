@@ -39,6 +39,26 @@ describe('transactions and their details', () => {
     },
   );
 
+  test('a pass whose lease another one has taken over takes it again and goes on', async () => {
+    const { ledger, tools } = await withWallet({ transactions: 600 });
+    let robbed = 0;
+    const client: typeof tools.client = {
+      ...tools.client,
+      async listTransactions(query, inFlight) {
+        if (query.type === 'deposit' && query.pageNo === 2 && robbed++ === 0) {
+          await ledger.pool.query(`update ledger.streams set lease_owner = 'wallet-ledger of another process',
+                                   lease_until = now() + interval '1 hour' where name = 'deposit'`);
+        }
+        return tools.client.listTransactions(query, inFlight);
+      },
+    };
+    const report = await syncTransactions({ ...tools, client }, onePass({ whenLeased: 'wait' }));
+    expect(robbed).toBeGreaterThan(0);
+    expect(report.isComplete).toBe(true);
+    const { rows } = await ledger.pool.query('select last_error from ledger.streams');
+    expect(rows).toEqual([{ last_error: null }, { last_error: null }]);
+  });
+
   test('on an unchanged service a pass costs one request per list and writes no data row', async () => {
     const { sandbox, ledger, tools } = await withWallet({ transactions: 1_000 });
     await syncTransactions(tools, onePass());
