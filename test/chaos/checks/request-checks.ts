@@ -13,7 +13,7 @@ export const requestChecks: readonly Check[] = [
   {
     id: 'requests.lost-answer',
     promise:
-      'after a lost answer nothing more is asked for before the address list has been read to its end',
+      'after a lost answer nothing more is asked for before the address list has been read where new addresses appear',
     sql: `select a.slip44, a.serial as lost, b.serial as later
             from oracle.address_posts a
            cross join lateral (select * from oracle.address_posts b
@@ -21,7 +21,7 @@ export const requestChecks: readonly Check[] = [
                                 order by b.received_seq limit 1) b
            where a.is_answer_lost
              and not exists (select from oracle.address_list_reads r
-                              where r.slip44 = a.slip44 and r.is_last
+                              where r.slip44 = a.slip44 and r.shows_newest
                                 and r.seq > a.received_seq and r.seq < b.received_seq)`,
   },
   {

@@ -28,8 +28,8 @@ type AddressListRead = {
   slip44: number;
   at: number;
   page: number;
-  /** Nothing comes behind this page. */
-  isLast: boolean;
+  /** Whether the page is the one on which new addresses appear. */
+  showsNewest: boolean;
 };
 
 export type AddressTruth = {
@@ -41,7 +41,7 @@ export type AddressTruth = {
   generate(post: AddressPost): Address[];
   finish(serial: number, isLost: boolean): void;
   lose(serial: number): void;
-  noteRead(slip44: number, page: number, isLast: boolean): void;
+  noteRead(slip44: number, page: number, showsNewest: boolean): void;
   /** The chain's addresses that the list shows by now, oldest first; undefined for an unknown chain. */
   visible(slip44: number): { all: readonly Address[]; count: number } | undefined;
   some(): string | null;
@@ -106,8 +106,8 @@ export function createAddressTruth(
       const post = bySerial.get(serial);
       if (post) post.isAnswerLost = true;
     },
-    noteRead(slip44, page, isLast) {
-      reads.push({ seq: ++seq, slip44, at: Date.now(), page, isLast });
+    noteRead(slip44, page, showsNewest) {
+      reads.push({ seq: ++seq, slip44, at: Date.now(), page, showsNewest });
     },
     visible(slip44) {
       const all = addresses.get(slip44);

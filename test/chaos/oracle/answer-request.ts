@@ -80,7 +80,7 @@ function listAddresses(world: World, call: OracleCall, params: Params): Answer {
   if (!visible) return refused(1406, 'chain is not supported');
   const item = (index: number) => addressJson(visible.all[index]?.address ?? '');
   const { answer, isLast } = page(world, { ...paging, total: visible.count, item });
-  world.addresses.noteRead(slip44, paging.page, isLast);
+  world.addresses.noteRead(slip44, paging.page, world.newestFirst ? paging.page === 1 : isLast);
   return answer;
 }
 

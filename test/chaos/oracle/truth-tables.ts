@@ -51,7 +51,7 @@ create table oracle.address_posts (
 );
 create table oracle.address_list_reads (
   seq bigint primary key, slip44 integer not null, at_ms bigint not null, page integer not null,
-  is_last boolean not null
+  shows_newest boolean not null
 );
 
 create table oracle.calls (

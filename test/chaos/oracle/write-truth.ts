@@ -191,12 +191,12 @@ async function loadAddresses(db: Db, { addresses, posts, reads }: AddressTruth):
   await load(
     db,
     'address_list_reads',
-    reads.map(({ seq, slip44, at, page, isLast }) => ({
+    reads.map(({ seq, slip44, at, page, showsNewest }) => ({
       seq,
       slip44,
       at_ms: at,
       page,
-      is_last: isLast,
+      shows_newest: showsNewest,
     })),
   );
 }
