@@ -29,6 +29,7 @@ export type Ledger = {
 };
 
 const conflictRetriesMax = 5;
+const connectionTimeoutMillis = 5_000;
 /** Above what the server allows a statement: only a connection that has gone silent lets this pass. */
 const answerWithinMs = 75_000;
 
@@ -46,7 +47,7 @@ export function connectLedger(options: {
     connectionString: options.connectionString,
     max: options.poolSize,
     application_name: instance,
-    connectionTimeoutMillis: 5_000,
+    connectionTimeoutMillis,
     idleTimeoutMillis: 30_000,
     statement_timeout: 60_000,
     lock_timeout: 10_000,
@@ -101,19 +102,25 @@ export function connectLedger(options: {
       const client = await pool.connect();
       return { db: drizzle(client), release: () => client.release(true) };
     },
-    async announce(name) {
-      const { connectionString } = options;
-      const client = new pg.Client({ connectionString, application_name: name, keepAlive: true });
-      let isHeld = true;
-      client.on('error', () => undefined);
-      client.on('end', () => {
-        isHeld = false;
-      });
-      await client.connect();
-      return { name, isHeld: () => isHeld, end: () => client.end() };
-    },
+    announce: (name) => announce(options.connectionString, name),
     close: () => pool.end(),
   };
+}
+
+async function announce(connectionString: string, name: string): Promise<Presence> {
+  const client = new pg.Client({
+    connectionString,
+    application_name: name,
+    keepAlive: true,
+    connectionTimeoutMillis,
+  });
+  let isHeld = true;
+  client.on('error', () => undefined);
+  client.on('end', () => {
+    isHeld = false;
+  });
+  await client.connect();
+  return { name, isHeld: () => isHeld, end: () => client.end() };
 }
 
 /** Waits until the database answers, at most `withinMs`; else an error that names it. */

@@ -5,6 +5,7 @@ import { inSpan } from '../kernel/in-span.ts';
 import type { Ticket, TicketSource } from '../kernel/ticket.ts';
 import { buildRequest, type RequestParts } from './build-request.ts';
 import { type Failure, isJudgedByBody, judgeAnswer } from './judge-answer.ts';
+import type { Fetch } from './pooled-fetch.ts';
 import { createRequestSlots } from './request-slots.ts';
 import { sendRequest } from './send-request.ts';
 import type { Signer } from './signer.ts';
@@ -27,6 +28,8 @@ export type AttemptOptions = {
   /** Per attempt, from the signature to the last byte of the answer. */
   timeoutMs: number;
   clock: Clock;
+  /** Over connections that are kept where absent. */
+  fetch?: Fetch;
   /** Told of every attempt: `outcome` is success, interrupted, or the error code without `service-`. */
   onAttempt?: (attempt: { endpoint: string; outcome: string; seconds: number }) => void;
 };
@@ -94,7 +97,12 @@ export function createAttempter(options: AttemptOptions): Attempter {
   async function judgedAnswer(call: RequestParts, nonce: string, span: Span, signal?: AbortSignal) {
     try {
       return await withDeadline(timeoutMs, signal, async (deadline) => {
-        const answer = await sendRequest(buildRequest(baseUrl, call, nonce), signer, deadline);
+        const answer = await sendRequest(
+          buildRequest(baseUrl, call, nonce),
+          signer,
+          deadline,
+          options.fetch,
+        );
         span.setAttribute('http.response.status_code', answer.status);
         if (isJudgedByBody(answer.status)) await signer.verifyResponse?.(answer);
         return judgeAnswer(answer, call.method, clock());

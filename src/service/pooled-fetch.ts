@@ -12,6 +12,9 @@ const unpackers = new Map([
   ['br', brotliDecompressSync],
 ]);
 
+/** How a request becomes an answer; for one request, and without redirects. */
+export type Fetch = (request: Request, signal: AbortSignal) => Promise<Response>;
+
 /** Kept connections, as many as requests are in flight; the caller's signal is the one deadline. */
 const connections = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
 
@@ -19,7 +22,7 @@ const connections = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
  * Node's `fetch` at half the cost, and without redirects. The answer is read to its end and unpacked. Rejects with service-malformed for more than 8 MiB, of which the rest is not read, and with what the
  * network says when no whole answer came.
  */
-export async function pooledFetch(request: Request, signal: AbortSignal): Promise<Response> {
+export const pooledFetch: Fetch = async (request, signal) => {
   const url = new URL(request.url);
   const answer = await connections.request({
     origin: url.origin,
@@ -33,7 +36,7 @@ export async function pooledFetch(request: Request, signal: AbortSignal): Promis
   const bytes = unpack(await readBounded(answer.body), headers.get('content-encoding'));
   // A Response of a status without a body takes none, not even an empty one.
   return new Response(bytes.length > 0 ? bytes : null, { status: answer.statusCode, headers });
-}
+};
 
 async function readBounded(body: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = [];

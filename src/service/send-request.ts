@@ -1,7 +1,7 @@
 import ky from 'ky';
 import { LedgerError, toError } from '../kernel/errors.ts';
 import { isRedirect } from './judge-answer.ts';
-import { pooledFetch } from './pooled-fetch.ts';
+import { type Fetch, pooledFetch } from './pooled-fetch.ts';
 import { printableText } from './printable-text.ts';
 import { readBody } from './read-body.ts';
 import type { AnswerToVerify, RequestToSign, Signer } from './signer.ts';
@@ -14,6 +14,7 @@ export async function sendRequest(
   request: RequestToSign,
   signer: Signer,
   signal: AbortSignal,
+  fetch: Fetch = pooledFetch,
 ): Promise<AnswerToVerify> {
   const { signature, nonce = request.nonce, headers: own } = await signer.sign(request);
   const allHeaders = {
@@ -33,7 +34,7 @@ export async function sendRequest(
       headers: allHeaders,
       ...(request.body !== '' && { body: request.body }),
       // Under ky's own signal each request would build two more.
-      fetch: (own) => pooledFetch(own as Request, signal),
+      fetch: (own) => fetch(own as Request, signal),
       redirect: 'manual',
       // One layer of retries and one deadline only: the caller's.
       retry: 0,

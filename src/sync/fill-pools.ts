@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import { LedgerError, toError } from '../kernel/errors.ts';
 import {
@@ -13,6 +12,7 @@ import {
 import type { Presence } from '../ledger/connect-ledger.ts';
 import { decidePool, type PoolAction } from './decide-pool.ts';
 import { type FillVerdict, type Sending, sendAddressRequest } from './send-address-request.ts';
+import { type SharedPresence, sharePresence } from './share-presence.ts';
 import { syncAddressList } from './sync-addresses.ts';
 import { emptyReport, type PassReport, type SyncTools } from './sync-tools.ts';
 
@@ -38,9 +38,11 @@ const busyPollMs = 250;
 export async function fillPools(tools: SyncTools, options: FillOptions): Promise<PassReport> {
   const report = emptyReport();
   const chains = options.chains ?? tools.settings.chains;
+  const shared = sharePresence(tools.ledger);
   const ended = await Promise.allSettled(
-    chains.map((slip44) => fillPool(tools, slip44, options, report)),
+    chains.map((slip44) => fillPool(tools, slip44, options, { report, shared })),
   );
+  await shared.end();
   for (const [index, one] of ended.entries()) {
     if (one.status === 'rejected')
       await acceptFailure(tools, chains[index] ?? 0, one.reason, report);
@@ -73,30 +75,25 @@ async function fillPool(
   tools: SyncTools,
   slip44: number,
   options: FillOptions,
-  report: PassReport,
+  { report, shared }: { report: PassReport; shared: SharedPresence },
 ): Promise<void> {
   const { ledger } = tools;
   if (options.force) await beginFilling(ledger.db, slip44);
   let presence: Presence | null = null;
   let isListFresh = false;
-  try {
-    for (let verdict: FillVerdict = 'again'; verdict === 'again'; ) {
-      options.signal.throwIfAborted();
-      const action: Planned = await plan(tools, slip44, presence, isListFresh);
-      if (action.kind === 'request') {
-        await presence?.end();
-        presence = await ledger.announce(`${ledger.instance} ${randomUUID().slice(0, 8)}`);
-        continue;
-      }
-      verdict = await act(tools, slip44, action, options, report);
-      isListFresh ||= action.kind === 'read-list';
-      if (verdict === 'incomplete') report.isComplete = false;
+  for (let verdict: FillVerdict = 'again'; verdict === 'again'; ) {
+    options.signal.throwIfAborted();
+    const action: Planned = await plan(tools, slip44, presence, isListFresh);
+    if (action.kind === 'request') {
+      presence = await shared.hold();
+      continue;
     }
-    // What was generated is to be found in the list: that proves it again, for a request or two.
-    if (presence) await isListRead(tools, slip44, options);
-  } finally {
-    await presence?.end();
+    verdict = await act(tools, slip44, action, options, report);
+    isListFresh ||= action.kind === 'read-list';
+    if (verdict === 'incomplete') report.isComplete = false;
   }
+  // What was generated is to be found in the list: that proves it again, for a request or two.
+  if (presence) await isListRead(tools, slip44, options);
 }
 
 /**

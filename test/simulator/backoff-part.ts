@@ -1,6 +1,6 @@
 /**
  * Processes that call a failing service: the product's caller with its slots, deadlines and tickets, down to the bytes
- * it hands to Node's `fetch`.
+ * it hands to the network.
  */
 import { LedgerError } from '../../src/kernel/errors.ts';
 import type { Ledger } from '../../src/ledger/connect-ledger.ts';
@@ -56,6 +56,7 @@ class BackoffWorld {
       concurrency: 2,
       timeoutMs,
       clock: sim.now,
+      fetch: (request, signal) => this.fetch(request, signal),
       log: quietLog,
       random: () => sim.random.next(),
       ...(this.decisions.retry && { retry: this.decisions.retry }),
@@ -116,20 +117,20 @@ class BackoffWorld {
     return { db: { execute } } as unknown as Ledger;
   }
 
-  /** The service, where Node's `fetch` would be. */
-  async fetch(request: Request): Promise<Response> {
+  /** The service. */
+  async fetch(request: Request, signal: AbortSignal): Promise<Response> {
     const { sim } = this;
     const { random } = sim;
     const path = new URL(request.url).pathname;
     this.#checkSending(path, request);
     const facts = this.#calls.get(path);
-    await sim.sleep(random.int(3_000), request.signal);
+    await sim.sleep(random.int(3_000), signal);
     const ended = () => {
       if (facts) facts.endedAt = sim.now();
     };
     if (!random.chance(this.faultRate)) return ok('{"code":0,"msg":"","data":{}}');
     const what = random.int(6);
-    if (what === 0) return await this.#never(request, ended);
+    if (what === 0) return await this.#never(signal, ended);
     ended();
     if (what === 1) throw new TypeError('fetch failed');
     if (what === 2) return new Response('', { status: 503 });
@@ -143,11 +144,11 @@ class BackoffWorld {
     return new Response('', { status: 429, headers: seconds ? { 'retry-after': seconds } : {} });
   }
 
-  async #never(request: Request, ended: () => void): Promise<Response> {
+  async #never(signal: AbortSignal, ended: () => void): Promise<Response> {
     return await new Promise((_, reject) => {
-      request.signal.addEventListener('abort', () => {
+      signal.addEventListener('abort', () => {
         ended();
-        reject(request.signal.reason);
+        reject(signal.reason);
       });
     });
   }
@@ -192,17 +193,11 @@ export const backoffPart: Part<BackoffDecisions> = {
     const sim = createSimulation(seed, { drain: afterMicrotasksOfStreams, stepsMax: 5_000 });
     letTimeBe(sim);
     const world = new BackoffWorld(sim, decisions);
-    const realFetch = globalThis.fetch;
-    globalThis.fetch = (request) => world.fetch(request as Request);
-    try {
-      const owners = ['a', 'b'].slice(0, 1 + sim.random.int(2));
-      for (const owner of owners) sim.start(owner, (task) => world.process(task, owner));
-      await sim.drive(() => world.ended === owners.length);
-      if (sim.violations.length === 0 && world.ended < owners.length)
-        sim.violate('a call never ended');
-      return sim;
-    } finally {
-      globalThis.fetch = realFetch;
-    }
+    const owners = ['a', 'b'].slice(0, 1 + sim.random.int(2));
+    for (const owner of owners) sim.start(owner, (task) => world.process(task, owner));
+    await sim.drive(() => world.ended === owners.length);
+    if (sim.violations.length === 0 && world.ended < owners.length)
+      sim.violate('a call never ended');
+    return sim;
   },
 };

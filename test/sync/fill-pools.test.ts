@@ -43,6 +43,29 @@ test('[A7] three at once fill a pool from 0 to exactly its target, in as few req
   expect(sandbox.stats.requests['/v1/wallet/address']).toBe(5);
 });
 
+test('a pass over many chains takes one connection more than the pool has, not one a chain', async () => {
+  const chains = [0, 2, 60, 195];
+  const { sandbox, ledger, tools } = await withWallet(
+    { transactions: 0, addressesPerChain: 0 },
+    { chains, pools: limits },
+  );
+  await mirrorPools(
+    ledger,
+    chains.map((slip44) => ({ slip44, threshold: 5, target: 10 })),
+  );
+  const announced: string[] = [];
+  const counting: Ledger = {
+    ...ledger,
+    announce: (name) => {
+      announced.push(name);
+      return ledger.announce(name);
+    },
+  };
+  expect((await fillPools({ ...tools, ledger: counting }, patiently)).isComplete).toBe(true);
+  expect(announced).toHaveLength(1);
+  expect(chains.map((slip44) => sandbox.world.generated(slip44))).toEqual(chains.map(() => 10));
+});
+
 test('[A1 A5] addresses that were there before are foreign and not counted; lost answers are found in the list, none is lost', async () => {
   const { sandbox, ledger, tools } = await withWallet(
     { transactions: 0, addressesPerChain: 300, addressLagMs: 100 },
