@@ -1,13 +1,12 @@
 /**
  * A walk reads the whole list, page 1 upward. Whatever is inserted meanwhile, wherever: rows only move to higher
  * pages, so a walk that reads each page after the one before it meets every row that was there throughout.
- * Pages fetched ahead keep that promise as long as no page shows a smaller total than the one before it.
+ * Pages fetched ahead keep that promise because the reader asks again for one that was overtaken.
  *
  *            ┌───────── rewind: rows have been removed, those behind moved up
  *            ▼
  *   start ▶ read page ─▶ next ─▶ … ─▶ end
- *            ▲    └─▶ regrid: the page size changed, go on at the same place
- *            └────── reread: fetched ahead and answered out of order
+ *                 └─▶ regrid: the page size changed, go on at the same place
  */
 import { LedgerError } from '../kernel/errors.ts';
 import {
@@ -29,7 +28,6 @@ const repeatsMax = 2;
 type WalkStep =
   | { kind: 'next' }
   | { kind: 'end' }
-  | { kind: 'reread' }
   | { kind: 'rewind'; toPage: number }
   | { kind: 'regrid'; toPage: number }
   | { kind: 'repeat' };
@@ -67,7 +65,6 @@ function isRepeat(
 function stepBack(walk: WalkProgress, facts: PageFacts): WalkStep | undefined {
   if (walk.rewinds >= rewindsMax) return undefined;
   const removed = removedRows(walk, facts);
-  if (removed > 0 && !facts.isFresh) return { kind: 'reread' };
   const readRows = (facts.page - 1) * sizeSoFar(walk, facts);
   const toPage = Math.floor(Math.max(0, readRows - removed) / facts.size) + 1;
   if (removed > 0) return { kind: 'rewind', toPage };
@@ -134,7 +131,6 @@ async function takePage(
   cursor.repeats = step.kind === 'repeat' ? cursor.repeats + 1 : 0;
   if (cursor.repeats >= repeatsMax) throw pageIgnored(facts.page);
   cursor.isFresh = step.kind !== 'next';
-  if (step.kind === 'reread') return step.kind;
   const isNext = step.kind === 'next' || step.kind === 'repeat';
   cursor.previousFingerprint = isNext ? facts.fingerprint : null;
   cursor.batch.push(facts);

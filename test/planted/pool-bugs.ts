@@ -16,8 +16,14 @@ export const poolBugs: PlantedBug[] = [
     find: 'const id = await openRequest(db, slip44, action.num, presence.name);',
     put: 'const id = 0;',
     also: [
+      { file: 'src/sync/fill-pools.ts', find: '  openRequest,\n', put: '' },
       {
-        file: 'src/sync/fill-pools.ts',
+        file: 'src/sync/send-address-request.ts',
+        find: '  postponePool,\n',
+        put: '  openRequest,\n  postponePool,\n',
+      },
+      {
+        file: 'src/sync/send-address-request.ts',
         find: 'const added = await ledger.transaction(async (db) => {',
         put: `request.id = await openRequest(ledger.db, slip44, request.num, ledger.instance);
     const added = await ledger.transaction(async (db) => {`,

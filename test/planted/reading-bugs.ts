@@ -44,12 +44,12 @@ export const readingBugs: PlantedBug[] = [
     id: 'ahead-as-proof',
     promise: 'Complete',
     wrong: 'pages fetched ahead count although the totals between them have moved',
-    file: 'src/sync/walk-list.ts',
-    find: "if (!facts.isFresh) return { kind: 'reread' };",
-    put: 'if (!facts.isFresh) return undefined;',
+    file: 'src/sync/read-list.ts',
+    find: 'isOvertaken(answer, memory.serviceTotal, latestObservation)',
+    put: 'isOvertaken(answer, null, latestObservation)',
     caughtBy: {
       file: readList,
-      name: 'a walk alone meets every row that stood there throughout, in whatever order pages fetched ahead are answered',
+      name: 'a page fetched ahead and answered before the page in front of it proves nothing',
     },
   },
   {
@@ -66,8 +66,8 @@ export const readingBugs: PlantedBug[] = [
     promise: 'Complete',
     wrong: 'a page with fewer rows than its size ends the walk, whatever the total says',
     file: 'src/sync/walk-list.ts',
-    find: "(facts.page >= last && !isFull ? { kind: 'end' } : { kind: 'next' })",
-    put: "(isFull ? { kind: 'next' } : { kind: 'end' })",
+    find: "(facts.page >= last && !isFull(facts) ? { kind: 'end' } : { kind: 'next' })",
+    put: "(isFull(facts) ? { kind: 'next' } : { kind: 'end' })",
     caughtBy: {
       file: readList,
       name: 'a page that is short in the middle of the list does not end it',

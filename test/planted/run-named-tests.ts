@@ -50,7 +50,7 @@ export async function runNamedTests(
 }
 
 function verdictOf(results: Report['testResults'], folder: string, test: NamedTest): TestVerdict {
-  const title = new RegExp(`^${patternOf(test.name)}$`);
+  const title = new RegExp(`^(\\[[A-Z0-9 ]+\\] )?${patternOf(test.name)}$`);
   const ran = results
     .filter(({ name }) => name === join(folder, test.file))
     .flatMap(({ assertionResults }) => assertionResults)

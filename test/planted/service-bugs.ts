@@ -173,9 +173,9 @@ export const serviceBugs: PlantedBug[] = [
     id: 'body-without-end',
     promise: 'Proportional',
     wrong: 'an answer is read to its end, however long',
-    file: 'src/service/read-body.ts',
-    find: 'if (bytes > bodyBytesMax) {',
-    put: 'if (chunk.length > bodyBytesMax) {',
+    file: 'src/service/pooled-fetch.ts',
+    find: 'unpacker(body, { maxOutputLength: bodyBytesMax })',
+    put: 'unpacker(body)',
     caughtBy: { file: transport, name: 'that unpacks to more than 8 MiB is not read to the end' },
   },
   {
