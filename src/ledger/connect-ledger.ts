@@ -5,7 +5,13 @@ import pg from 'pg';
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import { LedgerError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
-import { isConflict, isUnreachable, isUntrusted, sqlStateOf } from './postgres-codes.ts';
+import {
+  isConflict,
+  isConnectionLost,
+  isUnreachable,
+  isUntrusted,
+  sqlStateOf,
+} from './postgres-codes.ts';
 import { cureOf, untrusted } from './postgres-cures.ts';
 import { prepareStatements } from './prepare-statements.ts';
 
@@ -19,7 +25,10 @@ export type Ledger = {
   instance: string;
   db: LedgerDb;
   pool: pg.Pool;
-  /** Runs `work` in one transaction; run again from the start when it lost against another one (up to 5 times). */
+  /**
+   * Runs `work` in one transaction; run again from the start when it lost against another one or lost its connection
+   * (up to 5 times). Even a commit may have been the lost one: run twice, `work` must leave what it leaves once.
+   */
   transaction<T>(work: (db: LedgerDb) => Promise<T>): Promise<T>;
   /** One connection for what must outlive a statement, such as a temporary table; ended by `release`. */
   session(): Promise<{ db: LedgerDb; release(): void }>;
@@ -28,7 +37,7 @@ export type Ledger = {
   close(): Promise<void>;
 };
 
-const conflictRetriesMax = 5;
+const runsMax = 5;
 const connectionTimeoutMillis = 5_000;
 /** Above what the server allows a statement: only a connection that has gone silent lets this pass. */
 const answerWithinMs = 75_000;
@@ -50,13 +59,14 @@ export function connectLedger(options: {
     connectionTimeoutMillis,
     idleTimeoutMillis: 30_000,
     statement_timeout: 60_000,
-    lock_timeout: 10_000,
-    idle_in_transaction_session_timeout: 60_000,
+    // A process that stands still lets go of its locks before the others give up waiting for them.
+    idle_in_transaction_session_timeout: 10_000,
+    lock_timeout: 20_000,
     query_timeout: options.answerMs ?? answerWithinMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    // Session settings of roles and databases must not change what text forms mean.
-    options: '-c TimeZone=UTC -c DateStyle=ISO',
+    // Settings of roles and databases must change neither what text forms mean nor what statements see.
+    options: '-c TimeZone=UTC -c DateStyle=ISO -c default_transaction_isolation=read\\ committed',
   });
   // Without listeners a connection that dies, idle or in use, would end the process.
   pool.on('error', (error) => log.warn({ error: error.message }, 'database connection lost'));
@@ -93,8 +103,10 @@ export function connectLedger(options: {
         try {
           return await attempt(work);
         } catch (error) {
-          if (!isConflict(error) || run === conflictRetriesMax) throw error;
-          log.info({ run }, 'transaction lost against another one, running it again');
+          const isLost = isConnectionLost(error);
+          if (run === runsMax || !(isLost || isConflict(error))) throw error;
+          const why = isLost ? 'with its connection' : 'against another one';
+          log.info({ run }, `transaction lost ${why}, running it again`);
         }
       }
     },

@@ -30,6 +30,18 @@ export function isConflict(error: unknown): boolean {
   return code === sqlState.serializationFailure || code === sqlState.deadlockDetected;
 }
 
+/** Whether the connection broke on the way: the server may well answer on another one. */
+export function isConnectionLost(error: unknown): boolean {
+  const state = sqlStateOf(error);
+  if (state !== undefined) return /^(08|57P01|25P03)/.test(state);
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const code = (cause as { code?: unknown }).code;
+    if (code === 'ECONNRESET' || code === 'EPIPE') return true;
+    if (cause.message.startsWith('Connection terminated')) return true;
+  }
+  return false;
+}
+
 /** Whether the role of the connection lacks a right. */
 export function isForbidden(error: unknown): boolean {
   return sqlStateOf(error) === sqlState.insufficientPrivilege;

@@ -65,6 +65,19 @@ test('[D5] a transaction that cannot be put in order with others is run again, f
   expect(vain).toBe(5);
 });
 
+test('[D1] a transaction whose connection is killed is run again from the start, on another one', async () => {
+  const before = await total();
+  let runs = 0;
+  await ledger.transaction(async (db) => {
+    runs += 1;
+    await db.execute(sql`update public.pairs set n = n + 1 where id = 1`);
+    const found = await db.execute<{ pid: number }>(sql`select pg_backend_pid() as pid`);
+    if (runs < 3) await ledger.pool.query('select pg_terminate_backend($1)', [found.rows[0]?.pid]);
+    await db.execute(sql`update public.pairs set n = n + 1 where id = 2`);
+  });
+  expect([runs, (await total()) - before]).toEqual([3, 2]);
+});
+
 test('[D11] a batch of 10,000 rows, with more values than a statement may have parameters, is stored whole', async () => {
   const rows = Array.from({ length: 10_000 }, (_, index) =>
     listed({ orderNo: `order-${index}`, amount: `${index}.5`, symbol: 'BTC', state: 'success' }),

@@ -21,13 +21,13 @@ test('[Q1 Q2] a process that stood still while another went on does not overwrit
   await until(async () => asked() === 1);
   first.process.kill('SIGSTOP');
   sandbox.world.addTransactions(30, { type: 'deposit' });
-  expect((await runProgram(['sync', 'balances'], env)).code).toBe(0);
+  expect(await runProgram(['sync', 'balances'], env)).toMatchObject({ code: 0 });
   const amounts =
     'select slip44, symbol, contract_address, balance::text from ledger.balances order by 1, 2, 3';
   const latest = await query(amounts);
   expect(latest.length).toBeGreaterThan(0);
   first.process.kill('SIGCONT');
-  expect((await first.ended).code).toBe(0);
+  expect(await first.ended).toMatchObject({ code: 0 });
   expect(await query(amounts)).toEqual(latest);
 }, 60_000);
 
