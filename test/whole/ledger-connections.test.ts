@@ -72,7 +72,8 @@ test('[D1] a transaction whose connection is killed is run again from the start,
     runs += 1;
     await db.execute(sql`update public.pairs set n = n + 1 where id = 1`);
     const found = await db.execute<{ pid: number }>(sql`select pg_backend_pid() as pid`);
-    if (runs < 3) await ledger.pool.query('select pg_terminate_backend($1)', [found.rows[0]?.pid]);
+    if (runs < 3)
+      await ledger.pool.query('select pg_terminate_backend($1, 5000)', [found.rows[0]?.pid]);
     await db.execute(sql`update public.pairs set n = n + 1 where id = 2`);
   });
   expect([runs, (await total()) - before]).toEqual([3, 2]);
