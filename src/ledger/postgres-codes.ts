@@ -37,7 +37,7 @@ export function isConnectionLost(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const code = (cause as { code?: unknown }).code;
     if (code === 'ECONNRESET' || code === 'EPIPE') return true;
-    if (cause.message.startsWith('Connection terminated')) return true;
+    if (/^(Connection terminated|Client has encountered)/.test(cause.message)) return true;
   }
   return false;
 }
