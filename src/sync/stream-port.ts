@@ -20,6 +20,7 @@ import {
 } from './list-memory.ts';
 import { createPageReader, type ListedPage, type ListSource } from './list-pages.ts';
 import type { ListPort, Ranks } from './list-port.ts';
+import { notTaken, siftRows } from './sift-rows.ts';
 import { emptyReport, type PassReport, type Progress, type SyncTools } from './sync-tools.ts';
 
 export type Observed<T> = T & { observation: number };
@@ -175,33 +176,11 @@ async function storeBatch<T>(
     return await storeAll(rows, rejects);
   } catch (error) {
     if (!isDataError(error)) throw error;
-    const { good, refused } = await sift(tools, stream, rows);
-    return await storeAll(good, [...rejects, ...refused]);
-  }
-}
-
-/** Finds the rows that PostgreSQL will not take by halving, so that one bad row costs few statements. */
-async function sift<T>(
-  tools: SyncTools,
-  stream: Stream<T>,
-  rows: Observed<T>[],
-): Promise<{ good: Observed<T>[]; refused: Reject[] }> {
-  try {
-    await tools.ledger.transaction((db) => stream.storeRows(db, rows));
-    return { good: rows, refused: [] };
-  } catch (error) {
-    if (!isDataError(error)) throw error;
-    const [only] = rows;
-    if (rows.length === 1 && only) {
-      return { good: [], refused: [stream.toReject(only, 'PostgreSQL does not take the row')] };
-    }
-    const half = Math.ceil(rows.length / 2);
-    const first = await sift(tools, stream, rows.slice(0, half));
-    const second = await sift(tools, stream, rows.slice(half));
-    return {
-      good: [...first.good, ...second.good],
-      refused: [...first.refused, ...second.refused],
-    };
+    const { good, refused } = await siftRows(rows, (batch) =>
+      tools.ledger.transaction((db) => stream.storeRows(db, batch)),
+    );
+    const refusals = refused.map((row) => stream.toReject(row, notTaken));
+    return await storeAll(good, [...rejects, ...refusals]);
   }
 }
 

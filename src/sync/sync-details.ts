@@ -2,6 +2,7 @@ import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import { LedgerError } from '../kernel/errors.ts';
 import { inSpan } from '../kernel/in-span.ts';
 import type { Reject } from '../kernel/wallet-records.ts';
+import { isDataError } from '../ledger/postgres-codes.ts';
 import { storeRejects } from '../ledger/reject-store.ts';
 import {
   claimDueDetails,
@@ -11,6 +12,7 @@ import {
   releaseDetails,
   storeTransactionDetails,
 } from '../ledger/store-transaction-details.ts';
+import { notTaken, siftRows } from './sift-rows.ts';
 import { emptyReport, type PassReport, type Progress, type SyncTools } from './sync-tools.ts';
 
 /** How long a claimed row is kept from other workers; a dead worker's rows come back after it. */
@@ -153,12 +155,7 @@ async function storeFetched(
   const rejects = details.flatMap((one) => one.rejects);
   const attributes = { 'wallet_ledger.stream': 'details', 'wallet_ledger.rows': rows.length };
   const updated = await inSpan('store batch', { attributes }, async (span) => {
-    const written = await tools.ledger.transaction(async (db) => {
-      const count = await storeTransactionDetails(db, rows);
-      await postponeDetails(db, putOff);
-      await storeRejects(db, rejects);
-      return count;
-    });
+    const written = await storeDetails(tools, rows, { putOff, rejects });
     span.setAttribute('wallet_ledger.updated', written);
     return written;
   });
@@ -172,6 +169,35 @@ async function storeFetched(
         'detail not available, put off',
       );
   }
+}
+
+/** Details, rejects and what is put off in one transaction; when PostgreSQL refuses a row, that one becomes a reject. */
+async function storeDetails(
+  tools: SyncTools,
+  rows: DetailedTransaction[],
+  { putOff, rejects }: { putOff: string[]; rejects: Reject[] },
+): Promise<number> {
+  const store = (batch: DetailedTransaction[], orderNos: string[], refusals: Reject[]) =>
+    tools.ledger.transaction(async (db) => {
+      const count = await storeTransactionDetails(db, batch);
+      await postponeDetails(db, orderNos);
+      await storeRejects(db, refusals);
+      return count;
+    });
+  try {
+    return await store(rows, putOff, rejects);
+  } catch (error) {
+    if (!isDataError(error)) throw error;
+    const { good, refused } = await siftRows(rows, (batch) => store(batch, [], []));
+    const orderNos = refused.map(({ orderNo }) => orderNo);
+    return await store(good, [...putOff, ...orderNos], [...rejects, ...refused.map(toReject)]);
+  }
+}
+
+function toReject({ observation, ...record }: DetailedTransaction): Reject {
+  const { orderNo } = record;
+  const payload = JSON.stringify(record);
+  return { source: 'transaction-detail', orderNo, field: null, reason: notTaken, payload };
 }
 
 function isAbort(error: unknown): boolean {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { syncDetails } from '../../src/sync/sync-details.ts';
 import { syncTransactions } from '../../src/sync/sync-transactions.ts';
 import { onePass, withWallet } from '../support/with-wallet.ts';
 
@@ -60,3 +61,29 @@ test('[V8] of a batch with rows that PostgreSQL refuses, those are kept as rejec
     { numRuns: 4 },
   );
 }, 120_000);
+
+test('[V8] details that PostgreSQL refuses are rejects, put off, and hold up no other', async () => {
+  const { ledger, tools } = await withWallet({ transactions: 120 });
+  await syncTransactions(tools, onePass());
+  await ledger.pool.query(`create function public.refuse() returns trigger language plpgsql as $$ begin
+    if new.detail_synced_at is not null and abs(hashtext(new.order_no)) % 40 = 0 then
+      raise exception using errcode = '22021', message = 'poison'; end if; return new; end $$`);
+  await ledger.pool.query(`create trigger refuse before update on ledger.transactions
+    for each row execute function public.refuse()`);
+  await ledger.pool.query(`update ledger.transactions set next_check_at = now()`);
+  expect((await syncDetails(tools, new AbortController().signal)).isComplete).toBe(false);
+  const { rows } = await ledger.pool.query(`
+    select abs(hashtext(order_no)) % 40 = 0 as is_poisoned, count(*)::int as n, count(detail_synced_at)::int as fetched,
+           count(*) filter (where next_check_at <= now())::int as due
+      from ledger.transactions group by 1 order by 1`);
+  const poisoned = rows[1]?.n;
+  expect(poisoned).toBeGreaterThan(0);
+  expect(rows).toEqual([
+    { is_poisoned: false, n: 120 - poisoned, fetched: 120 - poisoned, due: 0 },
+    { is_poisoned: true, n: poisoned, fetched: 0, due: 0 },
+  ]);
+  const refused = await ledger.pool.query(
+    `select source, count(*)::int as n from ledger.rejects group by 1`,
+  );
+  expect(refused.rows).toEqual([{ source: 'transaction-detail', n: poisoned }]);
+});

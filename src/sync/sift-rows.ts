@@ -1,0 +1,28 @@
+import { isDataError } from '../ledger/postgres-codes.ts';
+
+/** The reason of a reject. */
+export const notTaken = 'PostgreSQL does not take the row';
+
+/**
+ * Finds the rows that PostgreSQL does not take by halving, so that one bad row costs few statements. `store` writes a
+ * batch whole or not at all, and may be given a row more than once; it throws anything but a refusal on.
+ */
+export async function siftRows<R>(
+  rows: R[],
+  store: (batch: R[]) => Promise<unknown>,
+): Promise<{ good: R[]; refused: R[] }> {
+  try {
+    await store(rows);
+    return { good: rows, refused: [] };
+  } catch (error) {
+    if (!isDataError(error)) throw error;
+    if (rows.length === 1) return { good: [], refused: rows };
+    const half = Math.ceil(rows.length / 2);
+    const first = await siftRows(rows.slice(0, half), store);
+    const second = await siftRows(rows.slice(half), store);
+    return {
+      good: [...first.good, ...second.good],
+      refused: [...first.refused, ...second.refused],
+    };
+  }
+}
