@@ -32,6 +32,8 @@ export type Ledger = {
   transaction<T>(work: (db: LedgerDb) => Promise<T>): Promise<T>;
   /** One connection for what must outlive a statement, such as a temporary table; ended by `release`. */
   session(): Promise<{ db: LedgerDb; release(): void }>;
+  /** A connection of its own, whose statements may take as long as they need. */
+  patient(): Promise<pg.Client>;
   /** Opens a connection that carries this name: as long as it is held, other processes see that this one lives. */
   announce(name: string): Promise<Presence>;
   close(): Promise<void>;
@@ -41,6 +43,10 @@ const runsMax = 5;
 const connectionTimeoutMillis = 5_000;
 /** Above what the server allows a statement: only a connection that has gone silent lets this pass. */
 const answerWithinMs = 75_000;
+
+/** Settings of roles and databases must change neither what text forms mean nor what statements see. */
+const sessionOptions =
+  '-c TimeZone=UTC -c DateStyle=ISO -c default_transaction_isolation=read\\ committed';
 
 /** Opens the pool. Nothing is sent until the first statement; `reachLedger` waits for the server. */
 export function connectLedger(options: {
@@ -65,8 +71,7 @@ export function connectLedger(options: {
     query_timeout: options.answerMs ?? answerWithinMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    // Settings of roles and databases must change neither what text forms mean nor what statements see.
-    options: '-c TimeZone=UTC -c DateStyle=ISO -c default_transaction_isolation=read\\ committed',
+    options: sessionOptions,
   });
   // Without listeners a connection that dies, idle or in use, would end the process.
   pool.on('error', (error) => log.warn({ error: error.message }, 'database connection lost'));
@@ -103,10 +108,9 @@ export function connectLedger(options: {
         try {
           return await attempt(work);
         } catch (error) {
-          const isLost = isConnectionLost(error);
-          if (run === runsMax || !(isLost || isConflict(error))) throw error;
-          const why = isLost ? 'with its connection' : 'against another one';
-          log.info({ run }, `transaction lost ${why}, running it again`);
+          const how = howLost(error);
+          if (how === null || run === runsMax) throw error;
+          log.info({ run }, `transaction lost ${how}, running it again`);
         }
       }
     },
@@ -114,25 +118,38 @@ export function connectLedger(options: {
       const client = await pool.connect();
       return { db: drizzle(client), release: () => client.release(true) };
     },
+    patient: () => openClient(options.connectionString, instance),
     announce: (name) => announce(options.connectionString, name),
     close: () => pool.end(),
   };
 }
 
+/** Null: running the transaction again would not help. */
+function howLost(error: unknown): string | null {
+  if (isConflict(error)) return 'against another one';
+  return isConnectionLost(error) ? 'with its connection' : null;
+}
+
 async function announce(connectionString: string, name: string): Promise<Presence> {
+  const client = await openClient(connectionString, name);
+  let isHeld = true;
+  client.on('end', () => {
+    isHeld = false;
+  });
+  return { name, isHeld: () => isHeld, end: () => client.end() };
+}
+
+async function openClient(connectionString: string, name: string): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString,
     application_name: name,
     keepAlive: true,
     connectionTimeoutMillis,
+    options: sessionOptions,
   });
-  let isHeld = true;
   client.on('error', () => undefined);
-  client.on('end', () => {
-    isHeld = false;
-  });
   await client.connect();
-  return { name, isHeld: () => isHeld, end: () => client.end() };
+  return client;
 }
 
 /** Waits until the database answers, at most `withinMs`; else an error that names it. */

@@ -5,12 +5,17 @@ import { sql } from 'drizzle-orm';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
+import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import { LedgerError } from '../kernel/errors.ts';
 import type { Ledger, LedgerDb } from './connect-ledger.ts';
+import { isLockTimeout } from './postgres-codes.ts';
 
 /** Any constant serves; it only has to be the same in every version. */
 const migrationLock = 7_246_001;
-const lockWaitMs = 60_000;
+/** A statement that waits for a table makes everybody else wait behind it: it gives way soon, and tries again. */
+const tableWaitMs = 3_000;
+const giveWayMs = 2_000;
+const triesMax = 24;
 
 /**
  * Brings the schema up to date: all pending migrations in one transaction, under an advisory lock, so that of
@@ -20,17 +25,29 @@ const lockWaitMs = 60_000;
 export async function migrateLedger(ledger: Ledger): Promise<{ applied: number }> {
   const { migrationsFolder, known } = readMigrations();
   if ((await pending(ledger.db, known)) === 0) return { applied: 0 };
-  const client = await ledger.pool.connect();
+  const client = await ledger.patient();
   try {
-    await client.query(`set lock_timeout = ${lockWaitMs}`);
     await client.query('select pg_advisory_lock($1)', [migrationLock]);
+    await client.query(`set lock_timeout = ${tableWaitMs}`);
     const db = drizzle(client);
     const applied = await pending(db, known);
-    if (applied > 0) await migrate(db, { migrationsFolder });
+    if (applied > 0) await givingWay(() => migrate(db, { migrationsFolder }));
     return { applied };
   } finally {
     // Ending the connection gives the lock back whatever happened on it.
-    client.release(true);
+    await client.end();
+  }
+}
+
+async function givingWay(work: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      if (!isLockTimeout(error) || tries === triesMax) throw error;
+      await abortableSleep(giveWayMs);
+    }
   }
 }
 

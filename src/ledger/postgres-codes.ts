@@ -42,6 +42,11 @@ export function isConnectionLost(error: unknown): boolean {
   return false;
 }
 
+/** Whether a lock was not free in time. */
+export function isLockTimeout(error: unknown): boolean {
+  return sqlStateOf(error) === sqlState.lockNotAvailable;
+}
+
 /** Whether the role of the connection lacks a right. */
 export function isForbidden(error: unknown): boolean {
   return sqlStateOf(error) === sqlState.insufficientPrivilege;

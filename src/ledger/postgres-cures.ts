@@ -29,6 +29,10 @@ const cures: Record<string, PostgresCure> = {
   '42P01': outdated,
   '42703': outdated,
   '42883': outdated,
+  '55P03': {
+    code: 'database-unreachable',
+    cure: 'end the transaction that holds the lock: see pg_stat_activity and pg_blocking_pids()',
+  },
   '53100': { code: 'database-unreachable', cure: 'make room on the disk of PostgreSQL' },
   '53300': {
     code: 'database-unreachable',

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { LedgerError } from '../../src/kernel/errors.ts';
 import { migrateLedger } from '../../src/ledger/migrate-ledger.ts';
+import { until } from '../support/until.ts';
 import { withLedger } from './with-ledger.ts';
 
 const { ledger, connect, connectionString, query } = await withLedger({ isMigrated: false });
@@ -24,6 +25,26 @@ test('[Q14] of five that migrate a fresh database at once one applies everything
     0,
     0,
   ]);
+});
+
+test('[D7 Q14] a migration that waits for an analyst lets everybody else pass, and is applied once the analyst is done', async () => {
+  // As if the last migration, which writes a view anew, were still to come.
+  await query(`delete from drizzle.__drizzle_migrations
+                where created_at = (select max(created_at) from drizzle.__drizzle_migrations)`);
+  await query('alter function ledger.count_state_transitions() rename to earlier_count');
+  const reading = 'select count(*) from ledger.state_transitions';
+  const analyst = await ledger.pool.connect();
+  onTestFinished(() => analyst.release(true));
+  await analyst.query('begin');
+  await analyst.query(reading);
+  const migrating = migrateLedger(connect());
+  const isWaiting = `select 1 from pg_locks where not granted and relation = 'ledger.state_transitions'::regclass`;
+  await until(async () => (await query(isWaiting)).length > 0);
+  // Comes behind the migration, and waits until that gives way: the analyst reads on all the while.
+  await query(reading);
+  await analyst.query('commit');
+  expect(await migrating).toEqual({ applied: 1 });
+  await query('drop function ledger.earlier_count()');
 });
 
 test('a second run finds nothing to do', async () => {
