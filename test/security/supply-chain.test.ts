@@ -117,6 +117,6 @@ test('[S11] statements that go to pg as text hold no value but constants of the 
   // The name of a function, and a number for SET, which takes no parameters.
   expect(withValues).toEqual([
     'src/embedded/server-presence.ts: select ${lockFunction}($1) as answer',
-    'src/ledger/migrate-ledger.ts: set lock_timeout = ${lockWaitMs}',
+    'src/ledger/migrate-ledger.ts: set lock_timeout = ${tableWaitMs}',
   ]);
 });
