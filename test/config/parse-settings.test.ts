@@ -291,6 +291,8 @@ describe('parseSettings', () => {
     ];
     fc.assert(
       fc.property(fc.constantFrom(...names), fc.string({ unit: 'binary' }), (name, text) => {
+        // A secret that is a piece of the name takes that piece out of the message, too.
+        fc.pre(text === '' || !name.includes(text));
         try {
           parse({ [name]: text });
         } catch (error) {
