@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
 
 export default defineConfig({
   test: {
@@ -6,7 +7,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    // Two cores: more files at once only make each slower.
-    maxWorkers: 2,
+    // Two cores, and one file that mostly waits.
+    maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
   },
 });

@@ -18,7 +18,7 @@ afterAll(async () => {
   for (const backend of Object.values(backends)) await backend?.close();
 });
 
-const eventually = { timeout: 10_000, interval: 20 };
+const eventually = { timeout: 20_000, interval: 20 };
 
 describe.each(['PostgreSQL', 'Redis'] as const)('the queue on %s', (kind) => {
   const backend = backends[kind];
@@ -87,8 +87,9 @@ describe.each(['PostgreSQL', 'Redis'] as const)('the queue on %s', (kind) => {
       await vi.waitFor(() => expect(runs.length).toBeGreaterThanOrEqual(6), eventually);
       const first = runs.slice(0, 6);
       const tookMs = Math.max(...first) - Math.min(...first);
-      expect(tookMs).toBeGreaterThan(900);
-      expect(tookMs).toBeLessThan(4_000);
+      // Neither at once nor now and then; a busy machine may draw two runs together.
+      expect(tookMs).toBeGreaterThan(500);
+      expect(tookMs).toBeLessThan(8_000);
       expect(await queue.isReady()).toBe(true);
       await queue.close(3_000);
       const counts = await inspect(prefix, (view) => view.getJobCounts());

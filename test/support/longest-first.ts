@@ -1,0 +1,19 @@
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** Files that take minutes, mostly of waiting. */
+const longest = [
+  'chaos/chaos.test.ts',
+  'whole/database-troubles.test.ts',
+  'whole/backfill.test.ts',
+];
+
+/** A fresh checkout knows no durations: what takes longest must not begin last. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const place = longest.findIndex((name) => moduleId.endsWith(name));
+      return place < 0 ? longest.length : place;
+    };
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+  }
+}
