@@ -22,6 +22,8 @@ export type Backfill = {
 
 /** A part that failed although each request was repeated is tried once more from its checkpoint. */
 const triesMax = 2;
+/** In between a daemon gets at the list, or this one itself reads what has arrived at its head. */
+const sliceMs = 20_000;
 
 /**
  * The whole history, once: transactions, their details, balances, coins, and the addresses of the configured
@@ -32,7 +34,7 @@ export async function runBackfill(tools: SyncTools, backfill: Backfill): Promise
   const pass: StreamPass = {
     signal,
     whenLeased: 'wait',
-    sliceMs: null,
+    sliceMs,
     mayRepeatWalk: true,
     ...(onProgress ? { onProgress } : {}),
   };

@@ -38,7 +38,7 @@ export type Stream<T> = ListSource<T> & {
 
 export type PortOptions = {
   signal: AbortSignal;
-  /** A long walk goes on in the next pass after this time; null: it is finished now. */
+  /** A long walk gives the stream away after this time; null: it is finished first. */
   sliceMs: number | null;
   onProgress?: Progress;
 };

@@ -11,10 +11,10 @@ import {
 import type { ListMemory } from './list-memory.ts';
 import { type ListVerdict, readList } from './read-list.ts';
 import { memoryOf, openStreamPort, type PortOptions, type Stream } from './stream-port.ts';
-import type { PassReport, SyncTools } from './sync-tools.ts';
+import { emptyReport, type PassReport, type Progress, type SyncTools } from './sync-tools.ts';
 
 export type StreamPass = PortOptions & {
-  /** Another process reads the stream: leave it to it, or wait for it. */
+  /** Another process reads the stream, or a slice is over: leave it to others, or wait for it and go on. */
   whenLeased: 'skip' | 'wait';
   /** Whether a walk over everything may be made again although the last one left a difference. */
   mayRepeatWalk: boolean;
@@ -33,12 +33,24 @@ export async function syncStream<T>(
   stream: Stream<T>,
   pass: StreamPass,
 ): Promise<(PassReport & ListVerdict) | undefined> {
+  const sum = emptyReport();
+  let pages = 0;
   for (;;) {
     const owner = newLeaseOwner(tools.ledger.instance);
     const row = await takeLease(tools, stream.name, owner, pass);
     if (!row) return undefined;
+    const pagesBefore = pages;
+    const onProgress: Progress = (part, done, total, own = 0) => {
+      pages = pagesBefore + own;
+      pass.onProgress?.(part, done, total, pages);
+    };
     try {
-      return await readLeased(tools, stream, pass, { owner, row });
+      const slice = await readLeased(tools, stream, { ...pass, onProgress }, { owner, row });
+      sum.rowsSeen += slice.rowsSeen;
+      sum.rowsInserted += slice.rowsInserted;
+      sum.rowsUpdated += slice.rowsUpdated;
+      if (!slice.isPaused || pass.whenLeased === 'skip')
+        return { ...slice, ...sum, isComplete: slice.isComplete };
     } catch (error) {
       if (!isTakenOver(error, pass)) throw error;
     }

@@ -225,7 +225,7 @@ describe('transactions and their details', () => {
     const { sandbox, ledger, tools } = await withWallet({ transactions: 400, totalLag: 300 });
     const deposits = sandbox.world.transactions('deposit').length;
     sandbox.world.addTransactions(400 - deposits, { type: 'deposit' });
-    await syncTransactions(tools, onePass({ sliceMs: 0 }), ['deposit']);
+    await syncTransactions(tools, onePass({ sliceMs: 0, whenLeased: 'skip' }), ['deposit']);
     const { rows } = await ledger.pool.query(
       'select ledger_count::int, service_total::int, is_complete from ledger.streams',
     );
@@ -280,9 +280,45 @@ describe('transactions and their details', () => {
     },
   );
 
+  test('a walk that waits for its list between slices is one pass, and new rows do not wait for its end', async () => {
+    const { sandbox, ledger, tools } = await withWallet({ transactions: 4_000, latencyMs: 30 });
+    const shown: number[] = [];
+    const rowsBehind: number[] = [];
+    let late = '';
+    const client: typeof tools.client = {
+      ...tools.client,
+      async listTransactions(query, inFlight) {
+        if (query.pageNo === 3 && late === '')
+          [late = ''] = sandbox.world.addTransactions(1, { type: 'deposit' });
+        const { rows } = await ledger.pool.query(
+          'select count(*)::int as n from ledger.transactions where order_no = $1',
+          [late],
+        );
+        if (rows[0].n > 0) rowsBehind.push(query.pageNo);
+        return await tools.client.listTransactions(query, inFlight);
+      },
+    };
+    const report = await syncTransactions(
+      { ...tools, client },
+      onePass({
+        sliceMs: 40,
+        whenLeased: 'wait',
+        onProgress: (_part, _done, _total, pages = 0) => shown.push(pages),
+      }),
+      ['deposit'],
+    );
+    const deposits = sandbox.world.transactions('deposit').length;
+    expect(report).toMatchObject({ isComplete: true, rowsInserted: deposits });
+    // It was there while pages of the walk were still asked for.
+    expect(Math.max(...rowsBehind)).toBeGreaterThan(3);
+    expect(shown).toEqual([...shown].sort((a, b) => a - b));
+    expect(shown.at(-1)).toBeGreaterThanOrEqual(Math.ceil(deposits / 100));
+  });
+
   test('a walk that is sliced goes on where it paused, and new rows do not wait for its end', async () => {
     const { sandbox, ledger, tools } = await withWallet({ transactions: 4_000, latencyMs: 30 });
-    const sliced = () => syncTransactions(tools, onePass({ sliceMs: 40 }), ['deposit']);
+    const sliced = () =>
+      syncTransactions(tools, onePass({ sliceMs: 40, whenLeased: 'skip' }), ['deposit']);
     expect((await sliced()).isComplete).toBe(false);
     const [arrived] = sandbox.world.addTransactions(1, { type: 'deposit' });
     await sliced();
