@@ -37,7 +37,8 @@ async function stopWell(daemon: RunningProgram): Promise<void> {
 test('[D1] connections killed every half second: the daemon lives, keeps to its connections, and completes the ledger', async () => {
   const { sandbox, env, query } = await withService({ transactions: 800 });
   const daemon = startProgram(['start'], { ...env, ...often, DATABASE_POOL_SIZE: '5' });
-  await daemon.line('"listening"');
+  // Until then it may still end with 5: nothing is lost where nothing runs yet.
+  await daemon.line('"status page"');
   const others = `from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid() and application_name like 'wallet-ledger%'`;
   let most = 0;
@@ -47,14 +48,15 @@ test('[D1] connections killed every half second: the daemon lives, keeps to its 
     await query(`select pg_terminate_backend(pid) ${others}`);
     await delay(500);
   }
-  expect(daemon.process.exitCode).toBeNull();
+  if (daemon.process.exitCode !== null) expect(await daemon.ended).toBe('still running');
   // The ledger's five, the queue's seven, and those that show a process lives.
   expect(most).toBeLessThanOrEqual(5 + 7 + 3);
   sandbox.world.addTransactions(20, { type: 'deposit' });
-  await until(async () => (await completed(query)) === 820, 60_000);
+  // A run whose completion was lost keeps its lock for 30 s, and is looked for every 30 s.
+  await until(async () => (await completed(query)) === 820, 110_000);
   expect(await rowsOfLedger(query)).toEqual(rowsOfService(sandbox));
   await stopWell(daemon);
-}, 120_000);
+}, 180_000);
 
 test('[D2] a server that crashes three times under a running daemon: it lives, and the ledger is completed', async () => {
   const { sandbox, env } = await withService({ transactions: 1_000, latencyMs: 20 });
