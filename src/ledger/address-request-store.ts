@@ -27,9 +27,14 @@ const ms = (interval: ReturnType<typeof sql>) =>
 
 /**
  * Locks the chain's pool until the transaction ends and reads it; undefined when the chain has none. Below the
- * threshold it begins to fill, at the target it stops.
+ * threshold it begins to fill, at the target it stops. A request that `self` is said to be sending while it asks has
+ * nobody who sends it: its commit was made and not learnt of.
  */
-export async function lockPool(db: LedgerDb, slip44: number): Promise<PoolRow | undefined> {
+export async function lockPool(
+  db: LedgerDb,
+  slip44: number,
+  self: string | null,
+): Promise<PoolRow | undefined> {
   await db.execute(sql`select 1 from ledger.pools where slip44 = ${slip44} for update`);
   const found = await db.execute<PoolRow & Record<string, unknown>>(sql`
 with counted as (
@@ -54,7 +59,8 @@ select c.available, p.threshold, p.target, p.num_max as "numMax", p.refusals,
        coalesce(s.service_total = 0 and ((s.checkpoint -> 'unease' ->> 'count')::bigint > 0
                                          or (s.checkpoint ->> 'gap')::bigint < 0), false) as "isListGone",
        (select json_build_object('id', r.id, 'state', r.state, 'ageMs', ${ms(sql`now() - r.requested_at`)},
-                 'isOwnerAlive', exists (select from pg_stat_activity a where a.application_name = r.owner),
+                 'isOwnerAlive', r.owner is distinct from ${self}::text
+                   and exists (select from pg_stat_activity a where a.application_name = r.owner),
                  'listReadAgeMs', ${ms(sql`now() - r.list_read_at`)})
           from ledger.address_requests r where r.slip44 = p.slip44 and r.state in ('sent', 'unknown')) as open
   from ledger.pools p

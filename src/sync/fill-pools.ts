@@ -108,7 +108,7 @@ async function plan(
 ): Promise<Planned> {
   const { ledger, settings } = tools;
   return await ledger.transaction(async (db) => {
-    const pool = await lockPool(db, slip44);
+    const pool = await lockPool(db, slip44, presence?.name ?? null);
     if (!pool) {
       return { kind: 'blocked', reason: `ADDRESS_POOLS names no pool for the chain ${slip44}` };
     }

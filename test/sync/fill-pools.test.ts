@@ -66,6 +66,29 @@ test('a pass over many chains takes one connection more than the pool has, not o
   expect(chains.map((slip44) => sandbox.world.generated(slip44))).toEqual(chains.map(() => 10));
 });
 
+test('a request whose commit was made and not learnt of is settled by the list, not waited for', async () => {
+  const { sandbox, ledger, tools } = await withWallet(
+    { transactions: 0, addressesPerChain: 0 },
+    { chains: [60], pools: limits },
+  );
+  await mirrorPools(ledger, [{ slip44: 60, threshold: 10, target: 20 }]);
+  const open = `select count(*)::int as n from ledger.address_requests where state = 'sent'`;
+  let isLost = false;
+  const losing: Ledger = {
+    ...ledger,
+    async transaction(work) {
+      const result = await ledger.transaction(work);
+      if (isLost || (await ledger.pool.query(open)).rows[0].n === 0) return result;
+      isLost = true;
+      return await ledger.transaction(work);
+    },
+  };
+  const report = await fillPools({ ...tools, ledger: losing }, patiently);
+  expect([isLost, report.isComplete]).toEqual([true, true]);
+  expect(sandbox.world.generated(60)).toBe(20);
+  expect(await statuses(ledger)).toEqual({ available: 20 });
+});
+
 test('[A1 A5] addresses that were there before are foreign and not counted; lost answers are found in the list, none is lost', async () => {
   const { sandbox, ledger, tools } = await withWallet(
     { transactions: 0, addressesPerChain: 300, addressLagMs: 100 },
