@@ -1,6 +1,5 @@
 import { onTestFinished } from 'vitest';
 import { systemClock } from '../../src/kernel/clock.ts';
-import type { Log } from '../../src/kernel/log.ts';
 import { connectLedger, type Ledger } from '../../src/ledger/connect-ledger.ts';
 import { judgeByStates } from '../../src/ledger/final-states.ts';
 import { migrateLedger } from '../../src/ledger/migrate-ledger.ts';
@@ -12,8 +11,7 @@ import { createWalletClient } from '../../src/service/wallet-client.ts';
 import type { StreamPass } from '../../src/sync/sync-stream.ts';
 import type { SyncSettings, SyncTools } from '../../src/sync/sync-tools.ts';
 import { startPostgres } from './start-postgres.ts';
-
-const silent: Log = { debug() {}, info() {}, warn() {}, error() {} };
+import { silent, toolsOver } from './tools-over.ts';
 
 const finalStates = new Set(['success', 'failed', 'rejected']);
 
@@ -68,22 +66,7 @@ export async function openWallet(
     clock: systemClock,
     random: Math.random,
   });
-  const tools: SyncTools = {
-    ledger,
-    client,
-    log: silent,
-    clock: systemClock,
-    settings: {
-      pageSize: 100,
-      listOrder: null,
-      concurrency: 8,
-      auditShare: 0.25,
-      chains: [],
-      pools: { settleMs: 0, maxPerDay: 10_000 },
-      ...settings,
-    },
-  };
-  return { ledger, tools };
+  return { ledger, tools: toolsOver({ ledger, client }, settings) };
 }
 
 /** A pass as `sync` makes it. */

@@ -1,10 +1,10 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { syncAllDetails, syncDetails } from '../../src/sync/sync-details.ts';
-import type { SyncTools } from '../../src/sync/sync-tools.ts';
 import { syncTransactions } from '../../src/sync/sync-transactions.ts';
 import { type PageAnswer, startListingService } from '../hostile/listing-service.ts';
 import { withLedger } from '../ledger/with-ledger.ts';
 import { makeClient } from '../service/support/make-client.ts';
+import { toolsOver } from '../support/tools-over.ts';
 import { onePass } from '../support/with-wallet.ts';
 
 const { ledger, query, clear } = await withLedger();
@@ -12,21 +12,7 @@ const service = await startListingService();
 afterAll(() => service.close());
 
 const { client } = await makeClient(service.baseUrl);
-const silent = () => undefined;
-const tools: SyncTools = {
-  ledger,
-  client,
-  log: { debug: silent, info: silent, warn: silent, error: silent },
-  clock: Date.now,
-  settings: {
-    pageSize: 100,
-    listOrder: null,
-    concurrency: 4,
-    auditShare: 0.25,
-    chains: [],
-    pools: { settleMs: 0, maxPerDay: 0 },
-  },
-};
+const tools = toolsOver({ ledger, client });
 const { signal } = new AbortController();
 const now = Date.now();
 const count = 430;

@@ -1,10 +1,10 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { syncBalances } from '../../src/sync/sync-balances.ts';
 import { syncCoins } from '../../src/sync/sync-coins.ts';
-import type { SyncTools } from '../../src/sync/sync-tools.ts';
 import { withLedger } from '../ledger/with-ledger.ts';
 import { makeClient } from '../service/support/make-client.ts';
 import { reply, startScriptedService, succeed } from '../service/support/scripted-service.ts';
+import { toolsOver } from '../support/tools-over.ts';
 
 const { ledger, query, clear } = await withLedger();
 const service = await startScriptedService();
@@ -14,21 +14,7 @@ beforeEach(clear);
 const { client } = await makeClient(service.baseUrl, {
   retry: { attemptsMax: 1, baseDelayMs: 1, delayMaxMs: 1 },
 });
-const silent = () => undefined;
-const tools: SyncTools = {
-  ledger,
-  client,
-  log: { debug: silent, info: silent, warn: silent, error: silent },
-  clock: Date.now,
-  settings: {
-    pageSize: 100,
-    listOrder: null,
-    concurrency: 4,
-    auditShare: 0,
-    chains: [],
-    pools: { settleMs: 0, maxPerDay: 0 },
-  },
-};
+const tools = toolsOver({ ledger, client });
 const { signal } = new AbortController();
 
 const eth = {

@@ -1,0 +1,28 @@
+import { systemClock } from '../../src/kernel/clock.ts';
+import type { Log } from '../../src/kernel/log.ts';
+import type { SyncSettings, SyncTools } from '../../src/sync/sync-tools.ts';
+
+const say = () => undefined;
+export const silent: Log = { debug: say, info: say, warn: say, error: say };
+
+/** What passes work with, over a ledger and a client of the test's own. */
+export function toolsOver(
+  { ledger, client }: Pick<SyncTools, 'ledger' | 'client'>,
+  settings: Partial<SyncSettings> = {},
+): SyncTools {
+  return {
+    ledger,
+    client,
+    log: silent,
+    clock: systemClock,
+    settings: {
+      pageSize: 100,
+      listOrder: null,
+      concurrency: 8,
+      auditShare: 0.25,
+      chains: [],
+      pools: { settleMs: 0, maxPerDay: 10_000 },
+      ...settings,
+    },
+  };
+}
