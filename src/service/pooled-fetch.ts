@@ -19,8 +19,9 @@ export type Fetch = (request: Request, signal: AbortSignal) => Promise<Response>
 const connections = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
 
 /**
- * Node's `fetch` at half the cost, and without redirects. The answer is read to its end and unpacked. Rejects with service-malformed for more than 8 MiB, of which the rest is not read, and with what the
- * network says when no whole answer came.
+ * Node's `fetch` at half the cost, and without redirects. The answer is read to its end and unpacked. Rejects with
+ * service-malformed for more than 8 MiB, of which the rest is not read, and with what the network says when no whole
+ * answer came.
  */
 export const pooledFetch: Fetch = async (request, signal) => {
   const url = new URL(request.url);

@@ -30,7 +30,8 @@ export type ListVerdict = {
 /**
  * One pass over a list: brings the ledger in step with it at the least cost that still proves it. The ways, from
  * cheap to dear, each tried only when the one before left the counts unequal: the growing end, a search by rank
- * for rows that are missing or have vanished, a walk over everything, a walk one page after another. `mayWalk` false leaves out the walks, except the first.
+ * for rows that are missing or have vanished, a walk over everything, a walk one page after another. `mayWalk` false
+ * leaves out the walks, except the first.
  */
 export async function readList(
   port: ListPort,
@@ -111,8 +112,8 @@ async function settle(reader: ListReader, walked: Walked | null): Promise<void> 
 }
 
 /**
- * What a walk leaves unexplained and a further one would leave, too. Rows that came in during or after the walk, or that an
- * unordered list did not happen to show, may still be there: they stay missing.
+ * What a walk leaves unexplained and a further one would leave, too. Rows that came in during or after the walk, or
+ * that an unordered list did not happen to show, may still be there: they stay missing.
  */
 function acceptedGap(memory: ListMemory, walked: Walked): number {
   const gap = memory.serviceTotal === null ? 0 : memory.serviceTotal - memory.ledgerCount;
