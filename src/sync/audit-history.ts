@@ -10,7 +10,7 @@ import type { ListedPage } from './list-pages.ts';
 import type { ListReader } from './list-port.ts';
 import { createListReader } from './read-list.ts';
 import { memoryOf, openStreamPort } from './stream-port.ts';
-import { emptyReport, type PassReport, type SyncTools } from './sync-tools.ts';
+import { addCounts, emptyReport, type PassReport, type SyncTools } from './sync-tools.ts';
 import { transactionStream, transactionStreams } from './sync-transactions.ts';
 import { verifyTransactions } from './verify-transactions.ts';
 
@@ -28,9 +28,7 @@ export async function auditHistory(tools: SyncTools, signal: AbortSignal): Promi
   for (const type of transactionStreams) {
     const audited = await auditStream(tools, type, signal);
     if (!audited) continue;
-    report.rowsSeen += audited.report.rowsSeen;
-    report.rowsInserted += audited.report.rowsInserted;
-    report.rowsUpdated += audited.report.rowsUpdated;
+    addCounts(report, audited.report);
     // What has vanished from a list without an order shows only when it is read as a whole.
     if (audited.hasUnknownSurplus)
       await verifyTransactions(tools, type, { signal, isRepair: true });

@@ -3,7 +3,7 @@ import { storeListedAddresses } from '../ledger/address-store.ts';
 import type { ListVerdict } from './read-list.ts';
 import type { Stream } from './stream-port.ts';
 import { type StreamPass, syncStream } from './sync-stream.ts';
-import { emptyReport, type PassReport, type SyncTools } from './sync-tools.ts';
+import { addCounts, emptyReport, type PassReport, type SyncTools } from './sync-tools.ts';
 
 /** One pass over the address lists of the configured chains (section 4.2 of the service's document). */
 export async function syncAddresses(tools: SyncTools, pass: StreamPass): Promise<PassReport> {
@@ -11,8 +11,7 @@ export async function syncAddresses(tools: SyncTools, pass: StreamPass): Promise
   for (const slip44 of tools.settings.chains) {
     const one = await syncAddressList(tools, slip44, pass);
     if (!one) continue;
-    report.rowsSeen += one.rowsSeen;
-    report.rowsInserted += one.rowsInserted;
+    addCounts(report, one);
     report.isComplete &&= one.isComplete;
   }
   return report;

@@ -13,7 +13,13 @@ import {
   storeTransactionDetails,
 } from '../ledger/store-transaction-details.ts';
 import { notTaken, siftRows } from './sift-rows.ts';
-import { emptyReport, type PassReport, type Progress, type SyncTools } from './sync-tools.ts';
+import {
+  addCounts,
+  emptyReport,
+  type PassReport,
+  type Progress,
+  type SyncTools,
+} from './sync-tools.ts';
 
 /** How long a claimed row is kept from other workers; a dead worker's rows come back after it. */
 const claimLeaseMs = 30_000;
@@ -71,8 +77,7 @@ export async function syncAllDetails(
   while (!report.isComplete && performance.now() < deadline) {
     await abortableSleep(othersPollMs, signal);
     const more = await syncDetails(tools, signal, onProgress);
-    report.rowsSeen += more.rowsSeen;
-    report.rowsUpdated += more.rowsUpdated;
+    addCounts(report, more);
     report.isComplete = more.isComplete;
   }
   return report;

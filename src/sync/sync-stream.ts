@@ -11,7 +11,13 @@ import {
 import type { ListMemory } from './list-memory.ts';
 import { type ListVerdict, readList } from './read-list.ts';
 import { memoryOf, openStreamPort, type PortOptions, type Stream } from './stream-port.ts';
-import { emptyReport, type PassReport, type Progress, type SyncTools } from './sync-tools.ts';
+import {
+  addCounts,
+  emptyReport,
+  type PassReport,
+  type Progress,
+  type SyncTools,
+} from './sync-tools.ts';
 
 export type StreamPass = PortOptions & {
   /** Another process reads the stream, or a slice is over: leave it to others, or wait for it and go on. */
@@ -46,11 +52,9 @@ export async function syncStream<T>(
     };
     try {
       const slice = await readLeased(tools, stream, { ...pass, onProgress }, { owner, row });
-      sum.rowsSeen += slice.rowsSeen;
-      sum.rowsInserted += slice.rowsInserted;
-      sum.rowsUpdated += slice.rowsUpdated;
-      if (!slice.isPaused || pass.whenLeased === 'skip')
-        return { ...slice, ...sum, isComplete: slice.isComplete };
+      addCounts(sum, slice);
+      const { isComplete, isPaused, missing } = slice;
+      if (!isPaused || pass.whenLeased === 'skip') return { ...sum, isComplete, isPaused, missing };
     } catch (error) {
       if (!isTakenOver(error, pass)) throw error;
     }

@@ -42,6 +42,13 @@ export function emptyReport(): PassReport {
   return { rowsSeen: 0, rowsInserted: 0, rowsUpdated: 0, isComplete: true };
 }
 
+/** Adds what another part has done; whether all of it is complete is the caller's to say. */
+export function addCounts(sum: PassReport, part: PassReport): void {
+  sum.rowsSeen += part.rowsSeen;
+  sum.rowsInserted += part.rowsInserted;
+  sum.rowsUpdated += part.rowsUpdated;
+}
+
 /**
  * Told while a pass goes on; totals are the best that is known, null while nothing is. `pages`: of its list, in this
  * pass; left out by a part that has none.

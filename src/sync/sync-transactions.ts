@@ -5,7 +5,7 @@ import {
 } from '../ledger/store-listed-transactions.ts';
 import type { Stream } from './stream-port.ts';
 import { type StreamPass, syncStream } from './sync-stream.ts';
-import { emptyReport, type PassReport, type SyncTools } from './sync-tools.ts';
+import { addCounts, emptyReport, type PassReport, type SyncTools } from './sync-tools.ts';
 
 export const transactionStreams: TransactionStream[] = ['deposit', 'withdraw'];
 
@@ -22,9 +22,7 @@ export async function syncTransactions(
   for (const one of ended) {
     if (one.status === 'rejected') throw one.reason;
     if (!one.value) continue;
-    report.rowsSeen += one.value.rowsSeen;
-    report.rowsInserted += one.value.rowsInserted;
-    report.rowsUpdated += one.value.rowsUpdated;
+    addCounts(report, one.value);
     report.isComplete &&= one.value.isComplete;
   }
   return report;
