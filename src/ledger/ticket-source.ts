@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import type { Ticket, TicketSource } from '../kernel/ticket.ts';
@@ -47,6 +48,8 @@ export function createTicketSource(
     if (isFetching) return;
     isFetching = true;
     while (waiters.length > 0) {
+      // Requests that follow answers of the same moment ask in the same turn of the event loop.
+      await nextTurn();
       const served = waiters;
       waiters = [];
       await fetchGrants(served);

@@ -3,7 +3,6 @@ import { LedgerError, toError } from '../kernel/errors.ts';
 import { isRedirect } from './judge-answer.ts';
 import { type Fetch, pooledFetch } from './pooled-fetch.ts';
 import { printableText } from './printable-text.ts';
-import { readBody } from './read-body.ts';
 import type { AnswerToVerify, RequestToSign, Signer } from './signer.ts';
 
 /**
@@ -42,7 +41,7 @@ export async function sendRequest(
       throwHttpErrors: false,
     });
     const { status, headers } = response;
-    return { status, headers, rawBody: isRedirect(status) ? '' : await readBody(response) };
+    return { status, headers, rawBody: isRedirect(status) ? '' : await response.text() };
   } catch (error) {
     throw error instanceof LedgerError ? error : networkError(error);
   }

@@ -16,6 +16,7 @@ export async function withVirtualTime<T>(work: () => Promise<T>): Promise<T> {
     now: performance.now,
     timeout: AbortSignal.timeout,
     delay: promises.setTimeout,
+    turn: promises.setImmediate,
   };
   const setVirtual = (fire: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) =>
     current
@@ -28,6 +29,7 @@ export async function withVirtualTime<T>(work: () => Promise<T>): Promise<T> {
     typeof id === 'number' && current ? current.clearTimer(id) : real.clearTimeout(id);
   promises.setTimeout = (ms: number, value: unknown, options?: { signal?: AbortSignal }) =>
     current ? current.sleep(ms, options?.signal).then(() => value) : real.delay(ms, value, options);
+  promises.setImmediate = () => (current ? current.sleep(0) : real.turn());
   Object.assign(globalThis, { setTimeout: setVirtual, clearTimeout: clearVirtual });
   performance.now = () => current?.now() ?? real.now.call(performance);
   AbortSignal.timeout = (ms) => (current ? virtualTimeout(current, ms) : real.timeout(ms));
@@ -37,6 +39,7 @@ export async function withVirtualTime<T>(work: () => Promise<T>): Promise<T> {
   } finally {
     current = undefined;
     promises.setTimeout = real.delay;
+    promises.setImmediate = real.turn;
     Object.assign(globalThis, { setTimeout: real.setTimeout, clearTimeout: real.clearTimeout });
     performance.now = real.now;
     AbortSignal.timeout = real.timeout;
