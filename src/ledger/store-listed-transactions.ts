@@ -52,7 +52,7 @@ with incoming as (
          case lower(btrim(i.type)) when 'deposit' then 'deposit' when 'withdraw' then 'withdraw'
               else ${stream}::text end as stream,
          exists (select from ledger.final_states f where f.state = lower(btrim(i.state))) as is_final,
-         exists (select from ledger.transactions t where t.order_no = i.order_no) as is_known
+         (select true from ledger.transactions t where t.order_no = i.order_no) is not null as is_known
     from unnest(
       ${array(batch, (row) => row.orderNo)}::text[], ${array(batch, (row) => row.requestId)}::text[],
       ${array(batch, (row) => row.symbol)}::text[], ${array(batch, (row) => row.txHash)}::text[],
