@@ -16,7 +16,8 @@ export function createTicketSource(
   options: { maxRps: number | null; nonceUnit: 'ms' | 'us' },
 ): TicketSource {
   let waiters: Waiter[] = [];
-  let isFetching = false;
+  let isGathering = false;
+  let trips = 0;
   /** Counts pauses: a ticket granted before a pause is given up, its slot lies inside the pause. */
   let pauses = 0;
 
@@ -45,16 +46,16 @@ export function createTicketSource(
   };
 
   const pump = async (): Promise<void> => {
-    if (isFetching) return;
-    isFetching = true;
-    while (waiters.length > 0) {
-      // Requests that follow answers of the same moment ask in the same turn of the event loop.
-      await nextTurn();
-      const served = waiters;
-      waiters = [];
-      await fetchGrants(served);
-    }
-    isFetching = false;
+    if (isGathering || trips >= 2) return;
+    isGathering = true;
+    await nextTurn();
+    isGathering = false;
+    const served = waiters;
+    waiters = [];
+    trips += 1;
+    await fetchGrants(served);
+    trips -= 1;
+    if (waiters.length > 0) void pump();
   };
 
   const grant = (): Promise<Grant> =>

@@ -1,3 +1,5 @@
+/** What nearly all decimals look like, within every bound. */
+const ordinary = /^-?\d{1,60}(?:\.\d{1,60})?$/;
 const plainOrExponent = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 // What PostgreSQL's numeric holds; before the point it holds 72 digits more, which are left to the sums.
@@ -12,6 +14,7 @@ const exponentMax = 1_000_000;
  * answer fill 130 KB.
  */
 export function decimalProblem(text: string): string | null {
+  if (ordinary.test(text)) return null;
   const match = plainOrExponent.exec(text);
   if (!match) return 'not a decimal number';
   const [, whole = '', fraction = '', exponentText = '0'] = match;

@@ -73,7 +73,9 @@ function withExtra<R extends object>(
 }
 
 function undocumentedFields(row: RawRow): RawRow | null {
-  const names = Object.keys(row).filter((name) => !documentedNames.has(name));
+  const names = Object.keys(row);
+  if (names.every((name) => documentedNames.has(name))) return null;
+  const others = names.filter((name) => !documentedNames.has(name));
   // Not by assignment: a field may be called __proto__.
-  return names.length === 0 ? null : Object.fromEntries(names.map((name) => [name, row[name]]));
+  return Object.fromEntries(others.map((name) => [name, row[name]]));
 }
