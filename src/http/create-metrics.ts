@@ -12,6 +12,9 @@ export type Metrics = {
 };
 
 const keepMs = 1_000;
+/** How often prom-client samples the event loop; by default it would wake an idle process a hundred times a second. */
+const loopSampleMs = 60_000;
+const loopSamples = /^nodejs_eventloop_lag_.+_seconds$/;
 
 /**
  * The process's own counters, and gauges that are read from the status with each scrape. When the status cannot be
@@ -20,7 +23,7 @@ const keepMs = 1_000;
 export function createMetrics(readStatus: () => Promise<StatusReport>): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
+  collectProcessMetrics(registry);
   registerStatusGauges(registry, readStatus);
   const requests = new Counter({
     name: 'wallet_ledger_service_requests_total',
@@ -80,5 +83,13 @@ function registerStatusGauges(registry: Registry, readStatus: () => Promise<Stat
         for (const { labels, value } of status ? samples(status) : []) this.set(labels, value);
       },
     });
+  }
+}
+
+/** Without the samples of the event loop, which are too few to tell anything; the lag at each scrape stays. */
+function collectProcessMetrics(registry: Registry): void {
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: loopSampleMs });
+  for (const { name } of registry.getMetricsAsArray()) {
+    if (loopSamples.test(name)) registry.removeSingleMetric(name);
   }
 }

@@ -7,9 +7,12 @@ import type { Ledger } from './connect-ledger.ts';
 type Grant = Ticket & { goAt: number };
 type Waiter = { resolve(grant: Grant): void; reject(error: unknown): void };
 
+/** While one trip is on its way the next one may start: its requests would wait longer than the trip costs. */
+const tripsMax = 2;
+
 /**
- * Tickets from `ledger.take_tickets`. Requests that ask while a round trip is under way share the next one, so
- * the database sees one statement at a time however many requests are in flight.
+ * Tickets from `ledger.take_tickets`. Requests that ask in the same turn of the event loop, or while `tripsMax` round
+ * trips are under way, share the next one: the database sees few statements however many requests are in flight.
  */
 export function createTicketSource(
   ledger: Ledger,
@@ -46,8 +49,9 @@ export function createTicketSource(
   };
 
   const pump = async (): Promise<void> => {
-    if (isGathering || trips >= 2) return;
+    if (isGathering || trips >= tripsMax) return;
     isGathering = true;
+    // Requests that follow answers of the same moment ask in the same turn.
     await nextTurn();
     isGathering = false;
     const served = waiters;
