@@ -1,4 +1,4 @@
-import { createHash, createHmac, sign } from 'node:crypto';
+import { createHmac, hash as oneShotHash, sign } from 'node:crypto';
 import { encodeDer, signOnP256, signOnSecp256k1 } from './ecdsa-signature.ts';
 import type { Curve, PublicKeyForms, SigningKey } from './signing-key.ts';
 import { type StringToSign, signBody, signConcatenation, signParams } from './string-to-sign.ts';
@@ -108,5 +108,5 @@ function encodeSignature(raw: Buffer, encoding: SignatureEncoding): string {
 }
 
 function sha256(data: string | Buffer): Buffer {
-  return createHash('sha256').update(data).digest();
+  return oneShotHash('sha256', data, 'buffer');
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { LedgerError } from '../kernel/errors.ts';
 import type { Page } from '../kernel/wallet-records.ts';
 import type { PageFacts } from './list-memory.ts';
@@ -143,7 +143,7 @@ function toListedPage<T>(page: number, content: Page<T>, source: ListSource<T>):
     times,
     firstTime: edgeTime(content.records[0], source),
     lastTime: edgeTime(content.records.at(-1), source),
-    fingerprint: createHash('sha1').update(shown).digest('base64'),
+    fingerprint: hash('sha1', shown, 'base64'),
     isFresh: true,
     observation: content.observation,
     content,

@@ -191,7 +191,8 @@ function contentsOf<T>(facts: PageFacts[]) {
 
 function rowsOf<T>(facts: PageFacts[]): Observed<T>[] {
   return contentsOf<T>(facts).flatMap(({ records, observation }) =>
-    records.map((record) => ({ ...record, observation })),
+    // Not by a copy: rows come by the million.
+    records.map((record) => Object.assign(record as object, { observation }) as Observed<T>),
   );
 }
 
