@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
+import { packageRoot } from '../kernel/package-root.ts';
 import { runCommand } from './command-context.ts';
 import { addCheckCommands } from './command-line/check-commands.ts';
 import type { CommandRunner } from './command-line/command-group.ts';
@@ -53,6 +56,7 @@ function createProgram(run: CommandRunner): Command {
     .description(
       'An exact, provably complete and always current copy of a custodial wallet in PostgreSQL',
     )
+    .version(readVersion(), '-V, --version', 'print the version')
     .exitOverride()
     // Commander spreads a mistake over lines; `usageLine` tells it in one.
     .configureOutput({ outputError: () => undefined })
@@ -63,6 +67,10 @@ function createProgram(run: CommandRunner): Command {
   }
   // Under the last heading, too.
   return program.helpCommand(true);
+}
+
+function readVersion(): string {
+  return JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')).version;
 }
 
 function usageLine({ message }: CommanderError, program: Command, argv: string[]): string {

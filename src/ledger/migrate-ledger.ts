@@ -1,12 +1,11 @@
-import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import { LedgerError } from '../kernel/errors.ts';
+import { packageRoot } from '../kernel/package-root.ts';
 import type { Ledger, LedgerDb } from './connect-ledger.ts';
 import { isLockTimeout } from './postgres-codes.ts';
 
@@ -78,22 +77,4 @@ async function pending(db: LedgerDb, known: { folderMillis: number }[]): Promise
     );
   }
   return known.filter((migration) => !done.has(migration.folderMillis)).length;
-}
-
-/** The folder with package.json, wherever the compiled file lies below it. */
-function packageRoot(): string {
-  let folder = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(folder, 'package.json'))) {
-    const parent = dirname(folder);
-    if (parent === folder)
-      throw new LedgerError(
-        'unexpected',
-        'the migrations folder is missing from the installation',
-        {
-          cure: 'install wallet-ledger again',
-        },
-      );
-    folder = parent;
-  }
-  return folder;
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { runProgram, startProgram } from '../support/run-cli.ts';
 import { withService } from './with-service.ts';
@@ -23,6 +24,11 @@ test('every command has its help and unknown ones are bad usage', async () => {
   }
   expect((await runProgram(['no-such-command'])).code).toBe(2);
   expect((await runProgram(['backfill', '--type', 'both'])).code).toBe(2);
+});
+
+test('the version is that of the package', async () => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+  expect(await runProgram(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` });
 });
 
 test('all mistakes in the settings are named at once, with exit code 2 and no stack trace', async () => {
