@@ -19,8 +19,9 @@ const socketsMax = 64;
 const answerMs = 30_000;
 
 /**
- * Sends GETs at a steady pace, whatever the answers do: a server that slows down does not slow the load down with it.
- * The paths come in turn. Resolves when the last answer is there.
+ * Sends GETs at a steady pace, as browsers do: one that meets a kept connection just as the server lets go of it is
+ * sent again on another one. The pace stays, whatever the answers do: a server that slows down does not slow the load down with
+ * it. The paths come in turn. Resolves when the last answer is there.
  */
 export async function sendSteadily(options: {
   url: string;
@@ -46,12 +47,19 @@ export async function sendSteadily(options: {
         outcomes[`${path} ${outcome}`] = (outcomes[`${path} ${outcome}`] ?? 0) + 1;
         done();
       };
-      const request = get(`${url}${path}`, { agent, timeout: answerMs }, (response) => {
-        response.resume();
-        response.once('close', () => end(response.complete ? `${response.statusCode}` : 'cut'));
-      });
-      request.once('timeout', () => request.destroy(new Error('timeout')));
-      request.once('error', (error: NodeJS.ErrnoException) => end(error.code ?? error.message));
+      const ask = (isAgain: boolean) => {
+        const request = get(`${url}${path}`, { agent, timeout: answerMs }, (response) => {
+          response.resume();
+          response.once('close', () => end(response.complete ? `${response.statusCode}` : 'cut'));
+        });
+        request.once('timeout', () => request.destroy(new Error('timeout')));
+        request.once('error', (error: NodeJS.ErrnoException) => {
+          const isLetGo = request.reusedSocket && error.code === 'ECONNRESET';
+          if (isLetGo && !isAgain) ask(true);
+          else end(error.code ?? error.message);
+        });
+      };
+      ask(false);
     });
 
   const startedAt = performance.now();
