@@ -10,12 +10,14 @@ import { judgeExits } from './judge-exits.ts';
 import { type Living, startLiving } from './living.ts';
 import { makeFaults } from './make-faults.ts';
 import { type KillSwitch, type OpenWorld, openWorld } from './open-world.ts';
+import { faultsOff } from './probes.ts';
 import { type ChaosOutcome, type Invariant, invariant } from './report.ts';
 import { watchResources } from './resources.ts';
 import { chooseSettings, type RunSettings } from './run-settings.ts';
 import { scanLogs } from './scan-logs.ts';
 
-const convergeMaxMs = 120_000;
+/** To read a list anew and fetch what is missing. */
+const catchUpMs = 120_000;
 const checkPauseMs = 2_000;
 const oneOffEndMs = 60_000;
 const readyMaxMs = 60_000;
@@ -47,7 +49,8 @@ export async function runChaos(
     await living.stop();
     world.oracle.settle();
     const check = () => checkLedger(world, settings, living);
-    const converged = await converge(world, check, tools.say);
+    const restMs = restOf(options.minutes);
+    const converged = await converge(world, check, { restMs, say: tools.say });
     const stopped = await stopAll(world);
     const invariants: Invariant[] = [
       converged,
@@ -95,24 +98,30 @@ async function untilStarted({ fleet }: OpenWorld): Promise<void> {
   }
 }
 
+/** A row that is not final is looked at again after half the time it has stood still, which is the run at most. */
+function restOf(minutes: number): number {
+  return catchUpMs + (minutes * 60_000) / 2;
+}
+
 /** Waits until every check holds. */
 async function converge(
   world: OpenWorld,
   check: () => Promise<Invariant[]>,
-  say: (line: string) => void,
+  { restMs, say }: { restMs: number; say: (line: string) => void },
 ): Promise<Invariant> {
   const startedAt = performance.now();
+  const what = `Complete within ${restMs / 1_000} s of rest`;
   for (;;) {
     const broken = (await check()).filter(({ violations }) => violations > 0);
     const lost = world.probes.pending();
     const tookMs = performance.now() - startedAt;
     if (broken.length === 0 && lost.length === 0) {
-      world.probes.record('all faults off', tookMs);
-      return invariant('converged', `Complete within ${convergeMaxMs / 1_000} s of rest`, []);
+      world.probes.record(faultsOff, tookMs);
+      return invariant('converged', what, []);
     }
-    if (tookMs > convergeMaxMs) {
+    if (tookMs > restMs) {
       const missing = [...broken.map(({ id, violations }) => ({ id, violations })), ...lost];
-      return invariant('converged', `Complete within ${convergeMaxMs / 1_000} s of rest`, missing);
+      return invariant('converged', what, missing);
     }
     say(`not complete: ${broken.map(({ id, violations }) => `${id} ${violations}`).join(', ')}`);
     await delay(checkPauseMs);

@@ -5,6 +5,7 @@ import { type FaultKind, faultKinds, type Plan } from './fault-schedule.ts';
 import type { Exit } from './fleet.ts';
 import type { Living } from './living.ts';
 import { focusCount, type MadeFaults } from './make-faults.ts';
+import { faultsOff } from './probes.ts';
 import { type ChaosOutcome, type Invariant, invariant, percentile } from './report.ts';
 import type { ProcessFigures } from './resources.ts';
 
@@ -117,6 +118,7 @@ function countExits(exits: Exit[]): Record<string, number> {
 
 function slowRecoveries(recoveries: ReadonlyMap<string, readonly number[]>) {
   return [...recoveries].flatMap(([kind, times]) => {
+    if (kind === faultsOff) return [];
     const [p50, p99] = [percentile(times, 50), percentile(times, 99)];
     const isSlow = kind.startsWith('schedules')
       ? p99 > schedulesMaxMs

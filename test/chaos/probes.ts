@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 
+/** From the end of the faults to a ledger that equals the service; `converged` judges it. */
+export const faultsOff = 'all faults off';
+
 /** How long the ledger took to know a transaction that arrived when a fault was over. */
 export type Probes = {
   /** Watches for the order from now on. */
