@@ -10,7 +10,7 @@ export const boardPath = '/queues';
 const answerMs = 10_000;
 
 /** As for the other pages, but the board's page brings scripts, pictures and styles of its own, some within it. */
-export const boardHeaders: Readonly<Record<string, string>> = {
+const boardHeaders: Readonly<Record<string, string>> = {
   ...securityHeaders,
   'Content-Security-Policy': [
     "default-src 'none'",
@@ -25,6 +25,15 @@ export const boardHeaders: Readonly<Record<string, string>> = {
     "frame-ancestors 'none'",
   ].join('; '),
 };
+
+/** Some hundred kilobytes of scripts, whose names change with what they hold. */
+const keptHeaders = { ...boardHeaders, 'Cache-Control': 'private, max-age=604800' };
+const keptPaths = new RegExp(`^${boardPath}/static/.*\\.[0-9a-f]{8,}\\.`);
+
+/** The headers of an answer of the board. */
+export function headersOfBoard(path: string): Readonly<Record<string, string>> {
+  return keptPaths.test(path) ? keptHeaders : boardHeaders;
+}
 
 export function isOfBoard(path: string): boolean {
   return path === boardPath || path.startsWith(`${boardPath}/`);

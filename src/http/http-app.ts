@@ -5,7 +5,7 @@ import { toError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import type { DailyFlows } from '../ledger/read-flows.ts';
 import type { QueueBoard } from '../queue/queue-board.ts';
-import { boardHeaders, boardPath, createBoardRoute, isOfBoard } from './board-route.ts';
+import { boardPath, createBoardRoute, headersOfBoard, isOfBoard } from './board-route.ts';
 import { carriesToken } from './check-token.ts';
 import { answerWithEvents } from './event-stream.ts';
 import { createLiveStatus } from './live-status.ts';
@@ -90,7 +90,8 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
 
 const addSecurityHeaders: MiddlewareHandler = async (c, next) => {
   await next();
-  const headers = isOfBoard(c.req.path) ? boardHeaders : securityHeaders;
+  const { path } = c.req;
+  const headers = isOfBoard(path) && c.res.ok ? headersOfBoard(path) : securityHeaders;
   for (const [name, value] of Object.entries(headers)) c.res.headers.set(name, value);
 };
 

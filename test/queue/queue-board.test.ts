@@ -114,8 +114,11 @@ describe.each(['PostgreSQL', 'Redis'] as const)('the board of a queue on %s', (k
     const files = [...page.matchAll(/(?:src|href)="(static\/[^"]+)"/g)].map(([, file]) => file);
     expect(files.length).toBeGreaterThan(3);
     for (const file of files) {
-      expect([file, (await fetch(`${url}/queues/${file}`)).status]).toEqual([file, 200]);
+      const { status, headers } = await fetch(`${url}/queues/${file}`);
+      const isKept = headers.get('Cache-Control') !== 'no-store';
+      expect([file, status, isKept]).toEqual([file, 200, /\.[0-9a-f]{8,}\./.test(file ?? '')]);
     }
+    expect(files.filter((file) => /\.[0-9a-f]{8,}\.js$/.test(file ?? ''))).not.toEqual([]);
     for (const way of ['..%2f..%2fpackage.json', '%2e%2e/%2e%2e/package.json']) {
       const { status } = await fetch(`${url}/queues/static/${way}`);
       expect([way, status]).toEqual([way, 404]);
