@@ -40,18 +40,25 @@ export async function runCommand(
   const log = createLogger({ level, format, redact, stream: screen.log });
   for (const warning of settings.warnings) log.warn({}, warning);
   const shutdown = createShutdown({ log, host: process });
+  const lastWords = (thrown: unknown) => {
+    const error = databaseError(toError(thrown));
+    return {
+      line: redact(`${failureLine(error, level === 'debug')}\n`),
+      exitCode: error instanceof LedgerError ? error.exitCode : 1,
+    };
+  };
   // Node's own report of what nobody caught would show secrets. A rejection arrives here, too.
   process.on('uncaughtException', (thrown) => {
-    const line = redact(`${failureLine(toError(thrown), level === 'debug')}\n`);
-    process.stderr.write(line, () => process.exit(1));
+    const { line, exitCode } = lastWords(thrown);
+    process.stderr.write(line, () => process.exit(exitCode));
   });
   try {
     const { isTraced } = await startTracing(env, { log, shutdown });
     return await work({ env, settings, log, screen, shutdown, isTraced });
   } catch (thrown) {
-    const error = toError(databaseError(toError(thrown)));
-    process.stderr.write(redact(`${failureLine(error, level === 'debug')}\n`));
-    return error instanceof LedgerError ? error.exitCode : 1;
+    const { line, exitCode } = lastWords(thrown);
+    process.stderr.write(line);
+    return exitCode;
   } finally {
     await shutdown.close();
   }

@@ -66,13 +66,14 @@ const driverMessage =
   /^(Connection terminated|timeout exceeded|Client has encountered|Query read timeout)/;
 
 /**
- * Whether the connection or the server is to blame: a socket error, class 08 (connection), 53 (resources),
- * 57 (operator intervention, shutdown), 58 (system error), or a lock that was not free in time.
+ * Whether the connection or the server is to blame: a socket error, class 08 (connection), 25P03 (it stood still in a
+ * transaction), 53 (resources), 57 (operator intervention, shutdown), 58 (system error), or a lock that was not free
+ * in time.
  */
 export function isUnreachable(error: unknown): boolean {
   const state = sqlStateOf(error);
   if (state !== undefined)
-    return /^(08|53|57|58)/.test(state) || state === sqlState.lockNotAvailable;
+    return /^(08|25P03|53|57|58)/.test(state) || state === sqlState.lockNotAvailable;
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof AggregateError) return cause.errors.some(isUnreachable);
     const code = (cause as { code?: unknown }).code;

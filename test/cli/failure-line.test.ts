@@ -38,6 +38,7 @@ describe('databaseError', () => {
     ['42P01', 'unexpected', 'run `wallet-ledger migrate`'],
     ['53100', 'database-unreachable', 'make room on the disk'],
     ['53300', 'database-unreachable', 'lower DATABASE_POOL_SIZE'],
+    ['25P03', 'database-unreachable', 'check DATABASE_URL'],
     ['57P01', 'database-unreachable', 'check DATABASE_URL'],
     ['22012', 'unexpected', 'run it with LOG_LEVEL=debug'],
     ['EPIPE', 'database-unreachable', 'check DATABASE_URL'],

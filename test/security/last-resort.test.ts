@@ -35,3 +35,16 @@ test.each([
   },
   60_000,
 );
+
+test('a lost connection that nobody catches ends the daemon with 5 and the cure, not as a bug', async () => {
+  const { env } = await withService({ transactions: 20 });
+  const fault = `throw Object.assign(new Error('terminating connection'), { code: '57P01' })`;
+  const daemon = startProgram(['start'], {
+    ...env,
+    NODE_OPTIONS: preload(`process.on('SIGUSR2', () => { ${fault}; });`),
+  });
+  await daemon.line('"listening"');
+  daemon.process.kill('SIGUSR2');
+  const { code, stderr } = await daemon.ended;
+  expect([code, stderr]).toEqual([5, expect.stringContaining('check DATABASE_URL')]);
+}, 60_000);
