@@ -1,7 +1,8 @@
 /** The queue's schedules as BullMQ keeps them, and workers that take what is due. No job does anything. */
 import type { Simulation } from './simulation.ts';
 
-type Schedule = { everyMs: number; next: number };
+/** As `getJobSchedulers` tells it, and the id of the job of its next run. */
+type Schedule = { key: string; every: number; next: number; nextId: string };
 type QueuedJob = { name: string; at: number; state: 'delayed' | 'active'; since: number };
 
 /** BullMQ gives back the job of a dead worker after this long. */
@@ -44,21 +45,21 @@ export class ModelQueue {
     this.arm();
   }
 
-  upsert(name: string, everyMs: number, startDate: number): void {
+  upsert(name: string, every: number, startDate: number): void {
     const old = this.schedules.get(name);
-    const known = old && this.jobs.get(idOf(name, old.next));
-    if (old && old.everyMs === everyMs && known?.state === 'delayed') return;
-    if (old && known?.state === 'delayed') this.jobs.delete(idOf(name, old.next));
+    const isWaiting = old && this.jobs.get(old.nextId)?.state === 'delayed';
+    if (old?.every === every && isWaiting) return;
+    if (isWaiting) this.jobs.delete(old.nextId);
     const now = this.wall();
-    const following = old?.everyMs === everyMs ? old.next + everyMs : Math.max(startDate, now);
-    this.#put(name, everyMs, following < now ? now + 2 * everyMs : following);
+    const following = old?.every === every ? old.next + every : Math.max(startDate, now);
+    this.#put(name, every, following < now ? now + 2 * every : following);
+    this.arm();
   }
 
   remove(name: string): void {
     const old = this.schedules.get(name);
     this.schedules.delete(name);
-    if (old && this.jobs.get(idOf(name, old.next))?.state === 'delayed')
-      this.jobs.delete(idOf(name, old.next));
+    if (old && this.jobs.get(old.nextId)?.state === 'delayed') this.jobs.delete(old.nextId);
     this.arm();
   }
 
@@ -68,11 +69,11 @@ export class ModelQueue {
     this.arm();
   }
 
-  #put(name: string, everyMs: number, next: number): void {
-    this.schedules.set(name, { everyMs, next });
-    const id = idOf(name, next);
-    if (!this.jobs.has(id)) this.jobs.set(id, { name, at: next, state: 'delayed', since: 0 });
-    this.arm();
+  #put(key: string, every: number, next: number): void {
+    const nextId = idOf(key, next);
+    this.schedules.set(key, { key, every, next, nextId });
+    if (!this.jobs.has(nextId))
+      this.jobs.set(nextId, { name: key, at: next, state: 'delayed', since: 0 });
   }
 
   /** Sets the one timer to the time of the first job. */
@@ -102,10 +103,9 @@ export class ModelQueue {
     this.runs += 1;
     this.jobs.delete(id);
     const schedule = this.schedules.get(job.name);
-    if (!schedule || id !== idOf(job.name, schedule.next)) return;
-    schedule.next = Math.max(schedule.next + schedule.everyMs, now);
-    const next = idOf(job.name, schedule.next);
-    this.jobs.set(next, { name: job.name, at: schedule.next, state: 'delayed', since: 0 });
+    if (!schedule || id !== schedule.nextId) return;
+    const { every, next } = schedule;
+    this.#put(job.name, every, Math.max(next + every, now));
   }
 }
 
@@ -114,6 +114,6 @@ function dueAt({ state, at, since }: QueuedJob): number {
 }
 
 /** As BullMQ names the job of a schedule's next run. */
-export function idOf(name: string, next: number): string {
+function idOf(name: string, next: number): string {
   return `repeat:${name}:${next}`;
 }

@@ -1,8 +1,15 @@
-/** `npm run simulate -- [--seed N] [--interleavings N] [--days N] [--only part]`; exits with 1 on a violation. */
+/**
+ * `npm run simulate -- [--seed N] [--interleavings N] [--days N] [--only part]`: plays the seeds on all cores; exits
+ * with 1 on a violation.
+ */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { allParts } from './all-parts.ts';
 import type { PartName } from './part.ts';
-import { type PartReport, runDays } from './run-part.ts';
+import type { Share } from './play-share.ts';
+import type { PartReport } from './run-part.ts';
 
 const { values } = parseArgs({
   options: {
@@ -12,38 +19,70 @@ const { values } = parseArgs({
     only: { type: 'string' },
   },
 });
-const names = Object.keys(allParts) as PartName[];
-if (values.only !== undefined && !names.includes(values.only as PartName)) {
-  process.stderr.write(`--only is one of ${names.join(', ')}\n`);
+const known = Object.keys(allParts) as PartName[];
+const names = known.filter((name) => values.only === undefined || values.only === name);
+if (names.length === 0) {
+  process.stderr.write(`--only is one of ${known.join(', ')}\n`);
   process.exit(2);
 }
 
 const seed = Number(values.seed);
+const interleavings = Number(values.interleavings);
 const days = Number(values.days);
-let isBroken = false;
+const shares = Math.max(1, Math.min(availableParallelism(), interleavings));
+const reports = new Map<string, PartReport[]>();
 
-for (const name of names) {
-  if (values.only !== undefined && values.only !== name) continue;
-  tell(await allParts[name]({ seed, interleavings: Number(values.interleavings) }));
-  if (name === 'watchdog' && days > 0) tell(await runDays(seed, days));
+await Promise.all(Array.from({ length: shares }, (_, index) => play(index)));
+
+async function play(index: number): Promise<void> {
+  const from = Math.floor((interleavings * index) / shares);
+  const to = Math.floor((interleavings * (index + 1)) / shares);
+  const share: Share = {
+    names,
+    seed: seed + from,
+    interleavings: to - from,
+    days: index === 0 ? days : 0,
+  };
+  const child = fork(new URL('./play-share.ts', import.meta.url), [JSON.stringify(share)]);
+  child.on('message', (report: PartReport) => {
+    const parts = [...(reports.get(report.part) ?? []), report];
+    reports.set(report.part, parts);
+    if (report.part === 'days' || parts.length === shares) tell(merge(parts));
+  });
+  const [code] = await once(child, 'exit');
+  if (code !== 0) throw new Error(`a share of the simulation ended with ${code}`);
 }
-process.exitCode = isBroken ? 1 : 0;
+
+function merge(parts: PartReport[]): PartReport {
+  const [first] = parts.toSorted(
+    (a, b) => (a.failure?.seed ?? Infinity) - (b.failure?.seed ?? Infinity),
+  );
+  const sum = (of: (report: PartReport) => number) => parts.reduce((all, one) => all + of(one), 0);
+  return {
+    part: first?.part ?? 'days',
+    interleavings: sum((one) => one.interleavings),
+    simulatedMs: sum((one) => one.simulatedMs),
+    steps: sum((one) => one.steps),
+    tookMs: Math.max(...parts.map((one) => one.tookMs)),
+    processorMs: sum((one) => one.processorMs),
+    failure: first?.failure ?? null,
+  };
+}
 
 function tell(report: PartReport): void {
-  const { part, interleavings, simulatedMs, steps, tookMs, processorMs, failure } = report;
+  const { part, simulatedMs, steps, tookMs, processorMs, failure } = report;
   const words = [
     part.padEnd(8),
-    `${interleavings} interleavings`,
+    `${report.interleavings} interleavings`,
     `${(simulatedMs / 86_400_000).toFixed(1)} days simulated`,
     `${steps} steps`,
     `${failure?.violations.length ?? 0} violations`,
     `${(tookMs / 1_000).toFixed(1)} s (${(processorMs / 1_000).toFixed(1)} s of processor)`,
-    `${Math.round((interleavings / tookMs) * 60_000)} interleavings per minute`,
-    `${Math.round((interleavings / processorMs) * 60_000)} per minute of processor`,
+    `${Math.round((report.interleavings / tookMs) * 60_000)} interleavings per minute`,
   ];
   process.stdout.write(`${words.join(', ')}\n`);
   if (!failure) return;
-  isBroken = true;
+  process.exitCode = 1;
   for (const violation of failure.violations) process.stdout.write(`  violated: ${violation}\n`);
   const replay =
     part === 'days'

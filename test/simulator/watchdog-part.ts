@@ -7,7 +7,7 @@ import type { JobQueue } from '../../src/queue/open-queue.ts';
 import type { QueueBackend } from '../../src/queue/queue-backend.ts';
 import { startWatchdog } from '../../src/queue/watchdog.ts';
 import { defaultJobs } from './default-jobs.ts';
-import { idOf, ModelQueue } from './model-queue.ts';
+import { ModelQueue } from './model-queue.ts';
 import type { Part } from './part.ts';
 import { quietLog } from './quiet-log.ts';
 import { createSimulation, type Simulation, type Task } from './simulation.ts';
@@ -142,8 +142,8 @@ class WatchdogWorld {
     for (const { name, everyMs } of jobs) {
       const schedule = queue.schedules.get(name);
       if (!schedule) return `${name} has no schedule`;
-      if (schedule.everyMs !== everyMs) return `the schedule of ${name} has another interval`;
-      if (!queue.jobs.has(idOf(name, schedule.next))) return `the schedule of ${name} has no run`;
+      if (schedule.every !== everyMs) return `the schedule of ${name} has another interval`;
+      if (!queue.jobs.has(schedule.nextId)) return `the schedule of ${name} has no run`;
       if (schedule.next > now + 2 * everyMs) return `the schedule of ${name} is silent too long`;
     }
     return undefined;
@@ -155,7 +155,7 @@ class WatchdogWorld {
     if (queue.jobs.size <= jobs.length) return undefined;
     for (const [id, { name, state }] of queue.jobs) {
       const schedule = queue.schedules.get(name);
-      const isAhead = schedule && id === idOf(name, schedule.next);
+      const isAhead = schedule && id === schedule.nextId;
       const isOurs = jobs.some((job) => job.name === name);
       if (!isAhead && isOurs && state === 'delayed' && !id.startsWith('nudge-'))
         return `the schedule of ${name} has a second run: ${id}`;
@@ -184,9 +184,7 @@ class WatchdogWorld {
     const { queue } = this;
     return {
       getJobSchedulers: () =>
-        this.#call(task, this.#locked !== task, () =>
-          [...queue.schedules].map(([key, { everyMs, next }]) => ({ key, every: everyMs, next })),
-        ),
+        this.#call(task, this.#locked !== task, () => [...queue.schedules.values()]),
       getJobState: (id: string) =>
         this.#call(task, false, () => queue.jobs.get(id)?.state ?? 'unknown'),
       removeJobScheduler: (name: string) => this.#call(task, false, () => queue.remove(name)),

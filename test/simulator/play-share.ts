@@ -1,0 +1,13 @@
+/** A process of `npm run simulate`: argument 1 is its `Share`; tells the report of each part when it has been played. */
+import { allParts } from './all-parts.ts';
+import type { PartName } from './part.ts';
+import { runDays } from './run-part.ts';
+
+/** Seeds from `seed` upward, as many as interleavings; `days` 0: no simulated days. */
+export type Share = { names: PartName[]; seed: number; interleavings: number; days: number };
+
+const { names, seed, interleavings, days }: Share = JSON.parse(process.argv[2] ?? '');
+for (const name of names) {
+  process.send?.(await allParts[name]({ seed, interleavings }));
+  if (name === 'watchdog' && days > 0) process.send?.(await runDays(seed, days));
+}
