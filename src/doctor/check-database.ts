@@ -2,6 +2,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Ledger } from '../ledger/connect-ledger.ts';
 import { countPendingMigrations } from '../ledger/migrate-ledger.ts';
 import { type DatabaseFacts, readDatabaseFacts } from '../ledger/read-database-facts.ts';
+import { queueSchema } from '../queue/postgres-queue-options.ts';
 import { checkClock } from './check-clock.ts';
 import { bad, type Finding, failed, good, warning } from './finding.ts';
 
@@ -14,9 +15,10 @@ export type DatabaseCheck = { findings: Finding[]; isUsable: boolean };
 /** Version, rights, settings, schema and clock of a database that answers. */
 export async function checkDatabase(
   ledger: Ledger,
-  { clock, poolSize }: { clock: Clock; poolSize: number },
+  { clock, poolSize, hasQueue }: { clock: Clock; poolSize: number; hasQueue: boolean },
 ): Promise<DatabaseCheck> {
-  const facts = await readDatabaseFacts(ledger, clock);
+  const schemas = ['ledger', ...(hasQueue ? [queueSchema] : [])];
+  const facts = await readDatabaseFacts(ledger, clock, schemas);
   const migrations = await checkMigrations(ledger);
   const findings = [
     checkVersion(facts),
@@ -38,16 +40,14 @@ function checkVersion({ version, versionNumber }: DatabaseFacts): Finding {
 
 function checkRights(facts: DatabaseFacts, isMigrated: boolean): Finding {
   const name = 'database-rights';
-  const { isReadOnly, mayCreateSchema, forbiddenTables } = facts;
+  const { isReadOnly, mayCreateSchema, forbidden } = facts;
   if (isReadOnly) {
     const cure = 'point DATABASE_URL at the primary server, with a role that may write';
     return bad(name, 'the connection is read-only', cure);
   }
-  if (forbiddenTables.length > 0) {
-    const tables = forbiddenTables.join(', ');
-    const cure =
-      'let the role of DATABASE_URL own the schema ledger, or grant it all on its tables';
-    return bad(name, `the role may not read and write in the schema ledger: ${tables}`, cure);
+  if (forbidden.length > 0) {
+    const cure = 'let the role of DATABASE_URL own them, or grant it what docs/roles.md says';
+    return bad(name, `the role may not use ${forbidden.join(', ')}`, cure);
   }
   if (mayCreateSchema) return good(name, 'may create schemas and write tables');
   const cure = 'grant the role of DATABASE_URL the right CREATE on the database';

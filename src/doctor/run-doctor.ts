@@ -68,7 +68,11 @@ async function openAndCheckDatabase(options: DoctorOptions): Promise<Ledger | nu
     const what =
       url === null ? `the embedded database in ${dataDir}` : 'the database of DATABASE_URL';
     tell([good('database', `${what} answers`)]);
-    const { findings, isUsable } = await checkDatabase(ledger, { clock, poolSize });
+    const { findings, isUsable } = await checkDatabase(ledger, {
+      clock,
+      poolSize,
+      hasQueue: settings.queue.redisUrl === null,
+    });
     tell(findings);
     return isUsable ? ledger : null;
   } catch (thrown) {

@@ -13,8 +13,8 @@ export type DatabaseFacts = {
   mayCreateSchema: boolean;
   /** Whether it can give tickets for requests, whatever else the schema lacks. */
   hasTickets: boolean;
-  /** Tables of the schema that this role cannot both read and write. */
-  forbiddenTables: string[];
+  /** What is there and this role may not use as docs/roles.md says: tables, sequences and functions by full name. */
+  forbidden: string[];
   /** The server's clock against this machine's, milliseconds. */
   aheadMs: number;
 };
@@ -28,23 +28,35 @@ select current_setting('server_version') as version,
        pg_is_in_recovery() or current_setting('transaction_read_only')::boolean as "isReadOnly",
        has_database_privilege(current_database(), 'CREATE') as "mayCreateSchema",
        to_regproc('ledger.take_tickets') is not null as "hasTickets",
-       array(select c.relname::text
+       array(select c.oid::regclass::text
                from pg_class c join pg_namespace n on n.oid = c.relnamespace
-              where n.nspname = 'ledger' and c.relkind in ('r', 'p')
-                and not (has_schema_privilege(n.oid, 'USAGE')
-                     and has_table_privilege(c.oid, 'SELECT') and has_table_privilege(c.oid, 'INSERT')
-                     and has_table_privilege(c.oid, 'UPDATE') and has_table_privilege(c.oid, 'DELETE'))
-              order by 1) as "forbiddenTables",
+              where case when c.relkind in ('r', 'p') and n.nspname = any ($1::text[])
+                         then not (has_schema_privilege(n.oid, 'USAGE')
+                                   and has_table_privilege(c.oid, 'SELECT') and has_table_privilege(c.oid, 'INSERT')
+                                   and has_table_privilege(c.oid, 'UPDATE') and has_table_privilege(c.oid, 'DELETE'))
+                         when c.oid = to_regclass('drizzle.__drizzle_migrations')
+                         then not has_table_privilege(c.oid, 'SELECT')
+                         when c.relkind = 'S' and (n.nspname = 'queue' and 'queue' = any ($1::text[])
+                                                   or c.oid = to_regclass('ledger.observations'))
+                         then not has_sequence_privilege(c.oid, 'USAGE')
+                    end
+              union all
+             select p.oid::regprocedure::text from pg_proc p
+              where p.oid in (to_regproc('ledger.take_tickets'), to_regproc('ledger.pause_requests'))
+                and not has_function_privilege(p.oid, 'EXECUTE')
+              order by 1) as forbidden,
        extract(epoch from clock_timestamp())::float8 * 1000 as "serverMs"`;
 
-/** Asks the server; `clock` is in Unix milliseconds. */
+/** Asks the server; `clock` is in Unix milliseconds, `schemas` those whose tables are read and written. */
 export async function readDatabaseFacts(
   ledger: Ledger,
   clock: () => number,
+  schemas: string[],
 ): Promise<DatabaseFacts> {
   const askedAt = clock();
   const { rows } = await ledger.pool.query<Omit<DatabaseFacts, 'aheadMs'> & { serverMs: number }>(
     facts,
+    [schemas],
   );
   const now = (askedAt + clock()) / 2;
   if (!rows[0]) throw new Error('the question about the database returned no row');

@@ -28,6 +28,7 @@ test('[S10] a daemon whose role may create nothing backfills, syncs, starts and 
     const { code, stderr } = await runProgram(command, settings);
     expect([command, code, stderr]).toEqual([command, 0, stderr]);
   }
+  expect(await rightsOf(settings)).toMatchObject({ verdict: 'warning' });
   await query('delete from ledger.sync_runs');
   const running = startProgram(['start'], settings);
   await running.line('"listening"');
@@ -46,7 +47,24 @@ test('[S10] a daemon whose role may create nothing backfills, syncs, starts and 
   expect(await query(`select relname from pg_class where relowner = '${daemon}'::regrole`)).toEqual(
     [],
   );
+  await query(
+    `revoke usage on sequence ledger.observations from ${daemon}; revoke delete on queue.job from ${daemon};
+     revoke select on drizzle.__drizzle_migrations from ${daemon}`,
+  );
+  const { verdict, seen } = await rightsOf(settings);
+  expect([verdict, seen]).toEqual([
+    'bad',
+    'the role may not use drizzle.__drizzle_migrations, ledger.observations, queue.job',
+  ]);
 }, 120_000);
+
+async function rightsOf(env: Record<string, string>) {
+  const { stdout } = await runProgram(['doctor', '--json'], env);
+  const { checks } = JSON.parse(stdout) as {
+    checks: { name: string; verdict: string; seen: string }[];
+  };
+  return checks.find(({ name }) => name === 'database-rights') ?? { verdict: '', seen: stdout };
+}
 
 type Roles = { owner: string; daemon: string };
 
