@@ -12,16 +12,23 @@ const headRoundsMax = 5;
  */
 export async function pollList(reader: ListReader): Promise<boolean> {
   const { memory } = reader;
-  const before = memory.ledgerCount;
+  const { ledgerCount } = memory;
   if (memory.listOrder !== 'oldest-first') {
     if (await pollHead(reader)) return true;
     // The page itself may have shown another order than the one remembered.
     if (memory.listOrder === 'newest-first') return false;
   }
-  const grewAtHead = memory.ledgerCount > before;
+  const grewAtHead = memory.ledgerCount > ledgerCount;
   const isSettled = await pollTail(reader);
-  if (isSettled && memory.listOrder === null && !grewAtHead) memory.listOrder = 'oldest-first';
+  if (!grewAtHead) learnFromTail(reader, memory.ledgerCount > ledgerCount);
   return isSettled;
+}
+
+/** Without times only the place where rows come in tells the order. */
+function learnFromTail({ memory, port }: ListReader, hasGrown: boolean): void {
+  if (port.ranks !== null || memory.isOrderFixed) return;
+  if (hasGrown) memory.listOrder = 'oldest-first';
+  else if (missing(memory) > 0) memory.listOrder = null;
 }
 
 /** New rows at the list's start: page 1 upward, and again for those that arrived meanwhile. */

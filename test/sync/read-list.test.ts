@@ -525,3 +525,68 @@ describe('reading a moving list', () => {
     );
   });
 });
+
+describe('a list that shows no times', () => {
+  function withoutTimes(model: ListModel): ListPort {
+    const port = model.port([]);
+    return {
+      ...port,
+      ranks: null,
+      async read(page, upTo, isFresh) {
+        const facts = await port.read(page, upTo, isFresh);
+        return { ...facts, times: [], firstTime: null, lastTime: null };
+      },
+    };
+  }
+
+  async function requestsOfPass(model: ListModel): Promise<number> {
+    const before = model.requests;
+    const verdict = await readList(withoutTimes(model), structuredClone(model.stored), true);
+    expect(verdict).toMatchObject({ isComplete: true });
+    return model.requests - before;
+  }
+
+  test.each(['newest-first', 'oldest-first'] as const)(
+    'is read where it grows: %s',
+    async (order) => {
+      const model = new ListModel(order, 10);
+      model.arrive(300);
+      await requestsOfPass(model);
+      for (let round = 0; round < 3; round += 1) {
+        model.arrive(5);
+        expect(await requestsOfPass(model)).toBeLessThanOrEqual(3);
+      }
+    },
+  );
+
+  test('is not taken for one that grows at its end because its total lagged for a while', async () => {
+    const model = new ListModel('newest-first', 10);
+    model.arrive(300);
+    await requestsOfPass(model);
+    model.lag = 3;
+    await readList(withoutTimes(model), structuredClone(model.stored), true);
+    model.script([
+      { kind: 'lag', rows: 5 },
+      { kind: 'nothing' },
+      { kind: 'nothing' },
+      { kind: 'lag', rows: 0 },
+    ]);
+    await requestsOfPass(model);
+    model.arrive(5);
+    expect(await requestsOfPass(model)).toBeLessThanOrEqual(3);
+  });
+
+  test('is read at both ends again when it no longer grows where it did', async () => {
+    const model = new ListModel('oldest-first', 10);
+    model.arrive(300);
+    await requestsOfPass(model);
+    model.arrive(5);
+    await requestsOfPass(model);
+    expect(model.stored.listOrder).toBe('oldest-first');
+    model.order = 'newest-first';
+    model.arrive(5);
+    await requestsOfPass(model);
+    model.arrive(5);
+    expect(await requestsOfPass(model)).toBeLessThanOrEqual(3);
+  });
+});
