@@ -202,6 +202,8 @@ class WatchdogWorld {
     return {
       exclusively: async (work) => {
         while (this.#locked !== null) await this.sim.sleep(100);
+        // Nobody takes a lock for a process that died waiting.
+        if (!task.isAlive) return await new Promise(() => undefined);
         this.#locked = task;
         try {
           return await work();
