@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { Ticket } from '../../src/kernel/ticket.ts';
 import { createTicketSource } from '../../src/ledger/ticket-source.ts';
+import { until } from '../support/until.ts';
 import { withLedger } from './with-ledger.ts';
 
 const { ledger, connect, query } = await withLedger();
@@ -86,13 +87,16 @@ test('a shorter pause does not cut a longer one short', async () => {
 });
 
 test('a ticket that was waiting when its process was paused is given up for a later one', async () => {
-  const [one] = sources(10);
-  await one?.take();
+  const [one] = sources(2);
+  const first = await one?.take();
   const waiting = one?.take();
+  const granted = async () =>
+    (await query('select last_value::int as n from ledger.observations'))[0];
+  await until(async () => (await granted())?.['n'] === (first?.observation ?? 0) + 1);
   const began = performance.now();
-  await one?.pause(300);
+  await one?.pause(900);
   await waiting;
-  expect(performance.now() - began).toBeGreaterThanOrEqual(295);
+  expect(performance.now() - began).toBeGreaterThanOrEqual(895);
 });
 
 test('who waits for a ticket leaves with the signal’s reason', async () => {

@@ -164,9 +164,9 @@ export const serviceBugs: PlantedBug[] = [
     id: 'redirect-followed',
     promise: 'Secrets',
     wrong: 'a redirect takes the signed headers to another address',
-    file: 'src/service/send-request.ts',
-    find: "redirect: 'manual',",
-    put: "redirect: 'follow',",
+    file: 'src/service/pooled-fetch.ts',
+    find: 'new Agent({ headersTimeout: 0, bodyTimeout: 0 })',
+    put: "new Agent({ headersTimeout: 0, bodyTimeout: 0 }).compose((await import('undici')).interceptors.redirect({ maxRedirections: 3 }))",
     caughtBy: { file: transport, name: 'that redirects is not followed, and names the setting' },
   },
   {
