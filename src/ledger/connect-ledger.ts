@@ -27,7 +27,7 @@ export type Ledger = {
   pool: pg.Pool;
   /**
    * Runs `work` in one transaction; run again from the start when it lost against another one or lost its connection
-   * (up to 5 times). Even a commit may have been the lost one: run twice, `work` must leave what it leaves once.
+   * (up to 8 times). Even a commit may have been the lost one: run twice, `work` must leave what it leaves once.
    */
   transaction<T>(work: (db: LedgerDb) => Promise<T>): Promise<T>;
   /** One connection for what must outlive a statement, such as a temporary table; ended by `release`. */
@@ -39,7 +39,7 @@ export type Ledger = {
   close(): Promise<void>;
 };
 
-const runsMax = 5;
+const runsMax = 8;
 const connectionTimeoutMillis = 5_000;
 /** Above what the server allows a statement: only a connection that has gone silent lets this pass. */
 const answerWithinMs = 75_000;
@@ -111,6 +111,8 @@ export function connectLedger(options: {
           const how = howLost(error);
           if (how === null || run === runsMax) throw error;
           log.info({ run }, `transaction lost ${how}, running it again`);
+          // Who met another one and begins again at once meets it again.
+          await abortableSleep(Math.random() * 100 * run);
         }
       }
     },

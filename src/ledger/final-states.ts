@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import type { Ledger } from './connect-ledger.ts';
+import type { Ledger, LedgerDb } from './connect-ledger.ts';
 
 /**
  * Makes the settings' final states (lower case; `success` within `final`) the ones that rows are judged by. When
@@ -13,12 +13,17 @@ export async function judgeByStates(
   const final = [...states.final];
   const wanted = sql`select state, state = any(${sql.param([...states.success])}::text[]) as is_success
     from unnest(${sql.param(final)}::text[]) as s (state)`;
-  const same = await ledger.db.execute<{ same: boolean }>(sql`
-    select not exists ((${wanted}) except select state, is_success from ledger.final_states)
-       and not exists (select state, is_success from ledger.final_states except (${wanted})) as same`);
-  if (same.rows[0]?.same) return 0;
+  const isSame = async (db: LedgerDb) => {
+    const same = await db.execute<{ same: boolean }>(sql`
+      select not exists ((${wanted}) except select state, is_success from ledger.final_states)
+         and not exists (select state, is_success from ledger.final_states except (${wanted})) as same`);
+    return same.rows[0]?.same ?? false;
+  };
+  if (await isSame(ledger.db)) return 0;
   return await ledger.transaction(async (db) => {
     await db.execute(sql`lock table ledger.final_states in share row exclusive mode`);
+    // Another process that started with this one may have done it meanwhile.
+    if (await isSame(db)) return 0;
     await db.execute(sql`delete from ledger.final_states`);
     await db.execute(sql`insert into ledger.final_states (state, is_success) ${wanted}`);
     const turned = await db.execute(sql`
