@@ -7,6 +7,7 @@ import { errorTable, LedgerError, toError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import { createRedactor } from '../kernel/redact.ts';
 import { databaseError } from '../ledger/connect-ledger.ts';
+import { sqlStateOf } from '../ledger/postgres-codes.ts';
 import { describeError } from './describe-error.ts';
 import { createLogger } from './logger.ts';
 import { createScreen, type Screen } from './screen.ts';
@@ -40,23 +41,22 @@ export async function runCommand(
   const log = createLogger({ level, format, redact, stream: screen.log });
   for (const warning of settings.warnings) log.warn({}, warning);
   const shutdown = createShutdown({ log, host: process });
-  const lastWords = (thrown: unknown) => {
-    const error = databaseError(toError(thrown));
-    return {
-      line: redact(`${failureLine(error, level === 'debug')}\n`),
-      exitCode: error instanceof LedgerError ? error.exitCode : 1,
-    };
-  };
+  const lastWords = (error: Error) => ({
+    line: redact(`${failureLine(error, level === 'debug')}\n`),
+    exitCode: error instanceof LedgerError ? error.exitCode : 1,
+  });
   // Node's own report of what nobody caught would show secrets. A rejection arrives here, too.
   process.on('uncaughtException', (thrown) => {
-    const { line, exitCode } = lastWords(thrown);
+    // A socket's error alone does not tell whose it is: a reader of the output who has left is no database.
+    const isOfDatabase = sqlStateOf(thrown) !== undefined;
+    const { line, exitCode } = lastWords(isOfDatabase ? databaseError(thrown) : toError(thrown));
     process.stderr.write(line, () => process.exit(exitCode));
   });
   try {
     const { isTraced } = await startTracing(env, { log, shutdown });
     return await work({ env, settings, log, screen, shutdown, isTraced });
   } catch (thrown) {
-    const { line, exitCode } = lastWords(thrown);
+    const { line, exitCode } = lastWords(databaseError(toError(thrown)));
     process.stderr.write(line);
     return exitCode;
   } finally {

@@ -48,3 +48,12 @@ test('a lost connection that nobody catches ends the daemon with 5 and the cure,
   const { code, stderr } = await daemon.ended;
   expect([code, stderr]).toEqual([5, expect.stringContaining('check DATABASE_URL')]);
 }, 60_000);
+
+test('a reader of the output who has left is not taken for the database', async () => {
+  const { env } = await withService({ transactions: 20 });
+  const status = startProgram(['status', '--json'], env);
+  status.process.stdout?.destroy();
+  const { code, stderr } = await status.ended;
+  expect(code).not.toBe(5);
+  expect(stderr).not.toContain('DATABASE_URL');
+}, 60_000);
