@@ -49,11 +49,15 @@ test('a lost connection that nobody catches ends the daemon with 5 and the cure,
   expect([code, stderr]).toEqual([5, expect.stringContaining('check DATABASE_URL')]);
 }, 60_000);
 
-test('a reader of the output who has left is not taken for the database', async () => {
+test('a pipe whose reader has left is not taken for the database', async () => {
   const { env } = await withService({ transactions: 20 });
-  const status = startProgram(['status', '--json'], env);
-  status.process.stdout?.destroy();
-  const { code, stderr } = await status.ended;
-  expect(code).not.toBe(5);
-  expect(stderr).not.toContain('DATABASE_URL');
+  const fault = `throw Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })`;
+  const daemon = startProgram(['start'], {
+    ...env,
+    NODE_OPTIONS: preload(`process.on('SIGUSR2', () => { ${fault}; });`),
+  });
+  await daemon.line('"listening"');
+  daemon.process.kill('SIGUSR2');
+  const { code, stderr } = await daemon.ended;
+  expect([code, stderr]).toEqual([1, expect.not.stringContaining('DATABASE_URL')]);
 }, 60_000);
