@@ -1,4 +1,5 @@
 import { type PgPool, PostgresConnection, PostgresQueueBackend } from 'bullmq';
+import pg from 'pg';
 import { toError } from '../kernel/errors.ts';
 import { settlesWithin } from './deadline.ts';
 import type { FaultLog } from './fault-log.ts';
@@ -55,7 +56,29 @@ function openConnection(connectionString: string, max: number, onFault: FaultLog
   connection.on('error', report);
   // A client that is checked out has no listener of its pool, and an error without listener ends the process.
   connection.pool.on('connect', (client) => client.on('error', report));
+  Object.defineProperty(connection, 'pgModule', { value: { Client: ListenClient } });
   return connection;
+}
+
+/**
+ * BullMQ looks for the end of the connection that it listens on only once that is ready. A server that ends it in the
+ * same breath would end the process, and a connection kept as ready would never be opened anew.
+ */
+class ListenClient extends pg.Client {
+  private lost: Error | null = null;
+
+  constructor(config: pg.ClientConfig) {
+    super(config);
+    this.on('error', (error) => {
+      this.lost = error;
+    });
+  }
+
+  override async connect(): Promise<pg.Client> {
+    await super.connect();
+    if (this.lost) throw this.lost;
+    return this;
+  }
 }
 
 function workerBackend(

@@ -5,6 +5,7 @@ import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/kernel/clock.ts';
+import { connectPostgresQueue } from '../../src/queue/connect-postgres-queue.ts';
 import {
   decideScheduleRepair,
   type StoredSchedule,
@@ -148,6 +149,32 @@ test('[Q9] a database that goes away between the end of a run and its completion
   gate.open();
   await goesOn();
 }, 60_000);
+
+test('[D1] a listening connection that the server ends in the moment it is ready ends no process', async () => {
+  const gate = await openTcpGate(connectionString);
+  cleanups.push(() => gate.close());
+  const queue = await connectPostgresQueue(gate.url, freshPrefix(), () => undefined);
+  cleanups.push(() => queue.close());
+  const worker = queue.createBackend(
+    queue.queueName,
+    { connection: {} },
+    { withBlockingConnection: true },
+  );
+  cleanups.push(() => worker.close());
+  worker.on('error', () => undefined);
+  const uncaught: unknown[] = [];
+  const note = (error: unknown) => uncaught.push(error);
+  process.on('uncaughtException', note);
+  cleanups.push(() => process.off('uncaughtException', note));
+  gate.endWhenReady();
+  for (let time = 1; time <= 3; time += 1) {
+    await expect(worker.waitForJob(1)).rejects.toThrow('terminating connection');
+    expect(gate.refusals()).toBeGreaterThanOrEqual(time);
+  }
+  expect(uncaught).toEqual([]);
+  gate.open();
+  await worker.waitForJob(0.1);
+}, 30_000);
 
 test('[Q13] an older and a newer release on one queue: each job runs, none fails, unknown ones are left out', async () => {
   const prefix = freshPrefix();

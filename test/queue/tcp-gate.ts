@@ -7,16 +7,28 @@ export type TcpGate = {
   /** Cuts all connections, and from now on each new one as soon as it is there, as a restarting server does. */
   shut(): void;
   open(): void;
-  /** Connections refused since the gate was shut. */
+  /** From now on lets a server of PostgreSQL end each connection, with its own words, in the moment it is ready. */
+  endWhenReady(): void;
+  /** Connections refused, or ended when they were ready, since the gate was told to. */
   refusals(): number;
   close(): Promise<void>;
 };
+
+/** ReadyForQuery, and the error with which PostgreSQL ends a connection (protocol 3.0, message formats). */
+const ready = Buffer.from('5a0000000549', 'hex');
+const ended = errorResponse({
+  S: 'FATAL',
+  V: 'FATAL',
+  C: '57P01',
+  M: 'terminating connection due to administrator command',
+});
 
 /** Stands between a client and a server, so that a test can take the server away and bring it back. */
 export async function openTcpGate(target: string): Promise<TcpGate> {
   const { hostname, port: targetPort } = new URL(target);
   const sockets = new Set<Socket>();
   let isShut = false;
+  let isDeadly = false;
   let refusals = 0;
   const server = createServer((near) => {
     near.on('error', () => undefined);
@@ -36,8 +48,16 @@ export async function openTcpGate(target: string): Promise<TcpGate> {
         sockets.delete(socket);
         other.destroy();
       });
-      socket.pipe(other);
     }
+    near.pipe(far);
+    far.on('data', (chunk) => {
+      if (!isDeadly || !chunk.subarray(-ready.length).equals(ready)) {
+        near.write(chunk);
+        return;
+      }
+      refusals += 1;
+      near.end(Buffer.concat([chunk, ended]));
+    });
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const cut = () => {
@@ -54,6 +74,12 @@ export async function openTcpGate(target: string): Promise<TcpGate> {
     },
     open() {
       isShut = false;
+      isDeadly = false;
+    },
+    endWhenReady() {
+      isDeadly = true;
+      refusals = 0;
+      cut();
     },
     refusals: () => refusals,
     async close() {
@@ -62,4 +88,13 @@ export async function openTcpGate(target: string): Promise<TcpGate> {
       await once(server, 'close');
     },
   };
+}
+
+function errorResponse(fields: Record<string, string>): Buffer {
+  const told = Object.entries(fields).map(([type, value]) => `${type}${value}\0`);
+  const body = Buffer.from(`${told.join('')}\0`);
+  const head = Buffer.alloc(5);
+  head.write('E');
+  head.writeInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
 }
