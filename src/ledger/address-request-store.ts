@@ -89,12 +89,23 @@ export async function loseRequest(db: LedgerDb, id: number, error: string): Prom
     update ledger.address_requests set state = 'unknown', error = ${error} where id = ${id} and state = 'sent'`);
 }
 
-/** The service refused for certain; the chain waits `delayMs` and then asks for `numMax` at the most. */
+/** Who plans locks the pool before its requests; who closes one does it in the same order, and cannot deadlock. */
+async function lockPoolOf(db: LedgerDb, id: number): Promise<void> {
+  await db.execute(sql`
+    select from ledger.pools
+     where slip44 = (select slip44 from ledger.address_requests where id = ${id}) for update`);
+}
+
+/**
+ * The service refused for certain; the chain waits `delayMs` and then asks for `numMax` at the most. Call it inside
+ * a transaction.
+ */
 export async function failRequest(
   db: LedgerDb,
   id: number,
   refusal: { error: string; delayMs: number; numMax: number },
 ): Promise<void> {
+  await lockPoolOf(db, id);
   await db.execute(sql`
     with failed as (
       update ledger.address_requests set state = 'failed', finished_at = now(), received = 0, error = ${refusal.error}
@@ -116,6 +127,7 @@ export async function storeGenerated(
   addresses: string[],
 ): Promise<number> {
   const listed = sql`unnest(${sql.param(addresses)}::text[]) as i (address)`;
+  await lockPoolOf(db, id);
   await db.execute(sql`
     with inserted as (
       insert into ledger.addresses (slip44, address, status, first_deposit_order_no, generated_by, first_seen_at)

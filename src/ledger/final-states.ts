@@ -26,15 +26,17 @@ export async function judgeByStates(
     if (await isSame(db)) return 0;
     await db.execute(sql`delete from ledger.final_states`);
     await db.execute(sql`insert into ledger.final_states (state, is_success) ${wanted}`);
+    // Locked in key order, as every batch locks its rows.
     const turned = await db.execute(sql`
-      with judged as (
-        select order_no, exists (select from ledger.final_states f where f.state = lower(btrim(t.state))) as is_final
-          from ledger.transactions t order by order_no)
+      with turned as (
+        select order_no from ledger.transactions t
+         where is_final <> exists (select from ledger.final_states f where f.state = lower(btrim(t.state)))
+         order by order_no for update)
       update ledger.transactions t
-         set is_final = j.is_final,
-             next_check_at = case when j.is_final and t.detail_synced_at >= t.changed_at then null else now() end
-        from judged j
-       where t.order_no = j.order_no and t.is_final <> j.is_final`);
+         set is_final = not t.is_final,
+             next_check_at = case when not t.is_final and t.detail_synced_at >= t.changed_at then null else now() end
+        from turned
+       where t.order_no = turned.order_no`);
     return turned.rowCount ?? 0;
   });
 }

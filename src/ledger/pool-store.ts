@@ -24,11 +24,17 @@ export async function mirrorPools(ledger: Ledger, pools: readonly PoolTarget[]):
     from unnest(${column('slip44')}::int[], ${column('threshold')}::int[], ${column('target')}::int[])
       as w (slip44, threshold, target)`;
   const stored = sql`select slip44, threshold, target from ledger.pools`;
-  const same = await ledger.db.execute<{ same: boolean }>(sql`
-    select not exists ((${wanted}) except ${stored}) and not exists (${stored} except (${wanted})) as same`);
-  if (same.rows[0]?.same) return;
+  const isSame = async (db: LedgerDb) => {
+    const same = await db.execute<{ same: boolean }>(sql`
+      select not exists ((${wanted}) except ${stored}) and not exists (${stored} except (${wanted})) as same`);
+    return same.rows[0]?.same;
+  };
+  if (await isSame(ledger.db)) return;
   await ledger.transaction(async (db) => {
-    await db.execute(sql`lock table ledger.pools in share row exclusive mode`);
+    // Waits for those that have locked a row, too: one of them may be about to write it.
+    await db.execute(sql`lock table ledger.pools in exclusive mode`);
+    // Another process that started with this one may have done it meanwhile.
+    if (await isSame(db)) return;
     await db.execute(sql`
       delete from ledger.pools where slip44 not in (select slip44 from (${wanted}) as w)`);
     await db.execute(sql`

@@ -53,7 +53,8 @@ export async function sendAddressRequest(
         error.code === 'service-refused'
           ? numAfterRefusal(request.num, refusals, error.message)
           : request.num;
-      await failRequest(ledger.db, request.id, { error: error.message, delayMs, numMax });
+      const refusal = { error: error.message, delayMs, numMax };
+      await ledger.transaction((db) => failRequest(db, request.id, refusal));
       log.warn(
         { slip44, num: request.num, retryInMs: delayMs, error },
         'the service refused to generate addresses',

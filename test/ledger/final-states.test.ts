@@ -1,8 +1,12 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { judgeByStates } from '../../src/ledger/final-states.ts';
+import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
 import { syncAllDetails } from '../../src/sync/sync-details.ts';
 import { syncTransactions } from '../../src/sync/sync-transactions.ts';
+import { until } from '../support/until.ts';
 import { onePass, withWallet } from '../support/with-wallet.ts';
+import { listed } from './transaction-rows.ts';
+import { withLedger } from './with-ledger.ts';
 
 const signal = new AbortController().signal;
 
@@ -28,4 +32,24 @@ test('other final states judge the stored rows again, and the same ones write no
     await judgeByStates(ledger, { final: new Set(['success', 'failed', 'rejected']), success }),
   ).toBe(others);
   expect(await counts()).toMatchObject({ final: 300, due: 0 });
+});
+
+test('rows are judged again in the order in which batches lock them, whatever their order on disk', async () => {
+  const { ledger, connect, query, logged } = await withLedger();
+  for (const orderNo of ['b', 'a']) {
+    await ledger.transaction((tx) =>
+      storeListedTransactions(tx, 'deposit', [listed({ orderNo, state: 'success' })]),
+    );
+  }
+  const batch = await ledger.pool.connect();
+  onTestFinished(() => batch.release(true));
+  await batch.query('begin');
+  await batch.query(`update ledger.transactions set is_final = is_final where order_no = 'a'`);
+  const success = new Set(['success']);
+  const judging = judgeByStates(connect(), { final: success, success });
+  await until(async () => (await query('select from pg_locks where not granted')).length > 0);
+  await batch.query(`update ledger.transactions set is_final = is_final where order_no = 'b'`);
+  await batch.query('commit');
+  expect(await judging).toBe(2);
+  expect(logged).toEqual([]);
 });

@@ -1,12 +1,17 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { failRequest, openRequest } from '../../src/ledger/address-request-store.ts';
 import { adoptForeign, mirrorPools, readPoolLevels } from '../../src/ledger/pool-store.ts';
 import { readStatus } from '../../src/ledger/read-status.ts';
 import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
+import { until } from '../support/until.ts';
 import { listed } from './transaction-rows.ts';
 import { withLedger } from './with-ledger.ts';
 
-const { ledger, connect, query, clear } = await withLedger();
+const { ledger, connect, query, clear, logged } = await withLedger();
 beforeEach(clear);
+
+const isSomeoneLockedOut = async () =>
+  (await query('select from pg_locks where not granted')).length > 0;
 
 const eth = { slip44: 60, threshold: 5, target: 10 };
 const tron = { slip44: 195, threshold: 1, target: 2 };
@@ -47,6 +52,41 @@ test('of many that mirror at once none fails and all agree', async () => {
     Array.from({ length: 12 }, (_, nth) => mirrorPools(others[nth % 3] ?? ledger, [eth, tron])),
   );
   expect(await query('select slip44 from ledger.pools order by slip44')).toHaveLength(2);
+});
+
+test('a process that starts with other pools and one that plans a request at that moment do not lock each other out', async () => {
+  await mirrorPools(ledger, [eth, tron]);
+  const planning = await ledger.pool.connect();
+  onTestFinished(() => planning.release(true));
+  await planning.query('begin');
+  await planning.query('select from ledger.pools where slip44 = 60 for update');
+  const mirroring = mirrorPools(connect(), [{ ...eth, target: 20 }, tron]);
+  await until(isSomeoneLockedOut);
+  await planning.query('update ledger.pools set is_filling = true where slip44 = 60');
+  await planning.query('commit');
+  await mirroring;
+  expect(await query('select is_filling, target from ledger.pools where slip44 = 60')).toEqual([
+    { is_filling: true, target: 20 },
+  ]);
+  expect(logged).toEqual([]);
+});
+
+test('a refusal that is written down while the pool is planned waits for the plan', async () => {
+  await mirrorPools(ledger, [eth]);
+  const id = await openRequest(ledger.db, 60, 5, 'a sender taken for dead');
+  const planning = await ledger.pool.connect();
+  onTestFinished(() => planning.release(true));
+  await planning.query('begin');
+  await planning.query('select from ledger.pools where slip44 = 60 for update');
+  const refusal = { error: 'no', delayMs: 1_000, numMax: 5 };
+  const failing = connect().transaction((db) => failRequest(db, id, refusal));
+  await until(isSomeoneLockedOut);
+  await planning.query(`update ledger.address_requests set state = 'unknown'`);
+  await planning.query('commit');
+  await failing;
+  expect(await query('select state from ledger.address_requests')).toEqual([{ state: 'unknown' }]);
+  expect(await query('select refusals from ledger.pools')).toEqual([{ refusals: 0 }]);
+  expect(logged).toEqual([]);
 });
 
 test('the levels count by status, by request and by the week', async () => {

@@ -35,17 +35,16 @@ export function createModelPool(
 
   const open = () => requests.find((each) => each.state === 'sent' || each.state === 'unknown');
   const byId = (id: unknown) => requests[Number(id) - 1];
-  const available = () => {
-    let count = 0;
-    for (const { status } of addresses.values()) count += Number(status === 'available');
-    return count;
-  };
+  // Asked after every step: kept, not counted.
+  let available = 0;
   const insert = (address: string, kept: Address) => {
     if (addresses.has(address)) return false;
     addresses.set(address, kept);
+    available += Number(kept.status === 'available');
     stream().ledgerCount += 1;
     undo.push(() => {
       addresses.delete(address);
+      available -= Number(kept.status === 'available');
       stream().ledgerCount -= 1;
     });
     return true;
@@ -60,12 +59,13 @@ export function createModelPool(
     const kept = addresses.get(address);
     if (kept?.generatedBy !== null) return;
     kept.generatedBy = id;
-    if (kept.status === 'foreign') kept.status = 'available';
+    if (kept.status !== 'foreign') return;
+    kept.status = 'available';
+    available += 1;
   };
 
   const lockPool: Handler = () => {
-    const count = available();
-    state.isFilling = (state.isFilling || count < pool.threshold) && count < pool.target;
+    state.isFilling = (state.isFilling || available < pool.threshold) && available < pool.target;
     const request = open();
     const { checkpoint, serviceTotal } = stream();
     const age = (since: number | null) => (since === null ? null : sim.now() - since);
@@ -74,7 +74,7 @@ export function createModelPool(
       {
         ...pool,
         ...state,
-        available: count,
+        available,
         nextTryInMs: state.nextTryAt - sim.now(),
         generated24h: generated24h(),
         isListRead: (checkpoint?.gap ?? null) !== null,
@@ -137,6 +137,7 @@ export function createModelPool(
       },
     ],
     ['select 1 from ledger.pools', nothing],
+    ['(select slip44 from ledger.address_requests', nothing],
     ['as available from ledger.addresses', lockPool],
     ['insert into ledger.address_requests', openRequest],
     [
@@ -211,7 +212,19 @@ export function createModelPool(
     requests,
     execute,
     open,
-    available,
+    available: () => available,
+    /** Hands out so many addresses, or as many as there are; returns how many. */
+    assign(wanted: number): number {
+      let left = wanted;
+      for (const kept of addresses.values()) {
+        if (left === 0) break;
+        if (kept.status !== 'available') continue;
+        kept.status = 'assigned';
+        left -= 1;
+      }
+      available -= wanted - left;
+      return wanted - left;
+    },
     generated24h,
     facts: () => lockPool([]),
     /** All of the work or nothing of it; its statements may be undone as far as transactions of ours fail. */

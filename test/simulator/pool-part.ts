@@ -62,14 +62,7 @@ class PoolWorld {
     for (let left = sim.random.int(6); left > 0; left -= 1) {
       await sim.sleep(sim.random.int(40_000));
       await sim.enter(task);
-      let wanted = sim.random.int(5);
-      for (const kept of pool.addresses.values()) {
-        if (wanted === 0) break;
-        if (kept.status !== 'available') continue;
-        kept.status = 'assigned';
-        this.#taken += 1;
-        wanted -= 1;
-      }
+      this.#taken += pool.assign(sim.random.int(5));
     }
     this.isCalm = true;
     this.calmSince = sim.now();
