@@ -6,6 +6,7 @@ import { LedgerError } from '../../src/kernel/errors.ts';
 import type { Ledger } from '../../src/ledger/connect-ledger.ts';
 import { createTicketSource } from '../../src/ledger/ticket-source.ts';
 import { type CallerOptions, createCaller } from '../../src/service/call-service.ts';
+import { ReadResponse } from '../../src/service/pooled-fetch.ts';
 import type { Part } from './part.ts';
 import { quietLog } from './quiet-log.ts';
 import { createSimulation, type Simulation, type Task } from './simulation.ts';
@@ -133,7 +134,7 @@ class BackoffWorld {
     if (what === 0) return await this.#never(signal, ended);
     ended();
     if (what === 1) throw new TypeError('fetch failed');
-    if (what === 2) return new Response('', { status: 503 });
+    if (what === 2) return answered('', 503);
     if (what === 3) return ok('{"code":7,"msg":"busy","data":null}');
     if (what === 4) return ok('<html>');
     this.#refusals += 1;
@@ -141,7 +142,7 @@ class BackoffWorld {
     const owner = request.headers.get('x-owner') ?? '';
     const known = this.#asked.get(owner) ?? [];
     this.#asked.set(owner, [...known, Math.min(pauseMaxMs, Number(seconds ?? 0) * 1_000 || 0)]);
-    return new Response('', { status: 429, headers: seconds ? { 'retry-after': seconds } : {} });
+    return answered('', 429, seconds ? { 'retry-after': seconds } : {});
   }
 
   async #never(signal: AbortSignal, ended: () => void): Promise<Response> {
@@ -183,7 +184,12 @@ class BackoffWorld {
 }
 
 function ok(text: string): Response {
-  return new Response(text, { headers: { 'content-type': 'application/json' } });
+  return answered(text, 200, { 'content-type': 'application/json' });
+}
+
+/** As the program's own fetch answers: read to its end. */
+function answered(text: string, status: number, headers: Record<string, string> = {}): Response {
+  return new ReadResponse(Buffer.from(text), status, headers);
 }
 
 export const backoffPart: Part<BackoffDecisions> = {

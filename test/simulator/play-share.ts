@@ -6,6 +6,9 @@ import { runDays } from './run-part.ts';
 /** Seeds from `seed` upward, as many as interleavings; `days` 0: no simulated days. */
 export type Share = { names: PartName[]; seed: number; interleavings: number; days: number };
 
+// Stacks of errors that are part of the play would cost more than the play.
+Error.stackTraceLimit = 0;
+
 const { names, seed, interleavings, days }: Share = JSON.parse(process.argv[2] ?? '');
 for (const name of names) {
   process.send?.(await allParts[name]({ seed, interleavings }));
