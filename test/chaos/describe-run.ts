@@ -52,8 +52,7 @@ export function describeRun(run: {
       invariant(
         'recovery.in-time',
         `Recovered within ${recoveryP50MaxMs / 1_000} s (p50) and ${recoveryP99MaxMs / 1_000} s (p99); schedules within ${schedulesMaxMs / 1_000} s`,
-        // Who is killed every few seconds has no time to recover in.
-        options.focus === 'kills' ? [] : slowRecoveries(recoveries),
+        slowRecoveries(recoveries),
       ),
       invariant(
         'resources.bounded',

@@ -17,6 +17,8 @@ export async function bareBackfill(
   { pageSize, concurrency }: { pageSize: number; concurrency: number },
 ): Promise<number> {
   const pool = new Pool({ connectionString, max: connections });
+  // The database may be dropped before the server has taken leave of them.
+  pool.on('error', () => undefined);
   const startedAt = performance.now();
   try {
     await Promise.all(
