@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import type { LedgerDb } from './connect-ledger.ts';
+import { array } from './transaction-statement.ts';
 
 /**
  * Notes how far the transactions are from the reported balances: one row in `reconciliation_runs` per coin whose
@@ -7,16 +8,24 @@ import type { LedgerDb } from './connect-ledger.ts';
  * `balancesAgeMs`: how long ago the balances were asked for.
  */
 export async function recordReconciliation(db: LedgerDb, balancesAgeMs: number): Promise<void> {
+  // A statement of its own: PostgreSQL sums up a long history by several workers only where nothing is written.
+  const { rows } = await db.execute<Compared>(sql`
+    select symbol, expected, reported, difference, is_explained, explanation
+      from ledger.reconcile(now() - ${balancesAgeMs} * interval '1 millisecond')`);
   await db.execute(sql`
 with last as (
   select distinct on (symbol) id, symbol, difference, is_explained, explanation
     from ledger.reconciliation_runs order by symbol, id desc
 ),
 compared as materialized (
-  select r.*, last.id as last_id, last.difference as last_difference, last.is_explained as last_is_explained,
+  select i.*, last.id as last_id, last.difference as last_difference, last.is_explained as last_is_explained,
          last.explanation as last_explanation
-    from ledger.reconcile(now() - ${balancesAgeMs} * interval '1 millisecond') r
-    left join last on last.symbol = r.symbol
+    from unnest(
+      ${array(rows, (row) => row.symbol)}::text[], ${array(rows, (row) => row.expected)}::numeric[],
+      ${array(rows, (row) => row.reported)}::numeric[], ${array(rows, (row) => row.difference)}::numeric[],
+      ${array(rows, (row) => row.is_explained)}::boolean[], ${array(rows, (row) => row.explanation)}::text[]
+    ) as i (symbol, expected, reported, difference, is_explained, explanation)
+    left join last on last.symbol = i.symbol
 ),
 judged as (
   update ledger.reconciliation_runs t set is_explained = c.is_explained, explanation = c.explanation
@@ -39,6 +48,15 @@ select c.symbol, now(), c.expected, c.reported, c.difference, c.is_explained, c.
  where c.difference is distinct from c.last_difference
  order by c.symbol`);
 }
+
+type Compared = {
+  symbol: string;
+  expected: string;
+  reported: string;
+  difference: string;
+  is_explained: boolean;
+  explanation: string | null;
+};
 
 /** A text that differs whenever rows, their states or balances have changed; cheap on any history. */
 export async function readMovement(db: LedgerDb): Promise<string> {

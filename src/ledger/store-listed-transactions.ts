@@ -22,15 +22,27 @@ const lostRaceRunsMax = 5;
  * all in one statement. Rows that are equal are not even locked. Call it inside a transaction together with the
  * checkpoint. A null never replaces a value: a list row does not blank what a detail brought.
  */
-export async function storeListedTransactions(
+export function storeListedTransactions(
   db: LedgerDb,
   stream: TransactionStream,
   rows: ListedTransaction[],
 ): Promise<StoredCounts> {
+  return prepareListedTransactions(stream, rows)(db);
+}
+
+/** As `storeListedTransactions`, with the statement built before the transaction is begun. */
+export function prepareListedTransactions(
+  stream: TransactionStream,
+  rows: ListedTransaction[],
+): (db: LedgerDb) => Promise<StoredCounts> {
   const batch = uniqueNewest(rows);
-  const counts: StoredCounts = { inserted: 0, updated: 0 };
-  if (batch.length === 0) return counts;
+  if (batch.length === 0) return async () => ({ inserted: 0, updated: 0 });
   const statement = listStatement(stream, batch);
+  return (db) => runStatement(db, statement);
+}
+
+async function runStatement(db: LedgerDb, statement: SQL): Promise<StoredCounts> {
+  const counts: StoredCounts = { inserted: 0, updated: 0 };
   for (let run = 1; run <= lostRaceRunsMax; run += 1) {
     const result = await db.execute<{ inserted: number; updated: number; unknown: number }>(
       statement,
@@ -120,19 +132,8 @@ inserted as (
   on conflict (order_no) do nothing
   returning order_no, stream, to_address
 ),
-${changedFields([
-  'request_id',
-  'symbol',
-  'tx_hash',
-  'from_address',
-  'to_address',
-  'amount',
-  'type',
-  'state',
-  'occurred_at',
-  'extra',
-])},
-${usedAddresses(sql`(select * from inserted union all select * from updated)`)},
+${logged},
+${marked},
 counted as (
   insert into ledger.streams (name, ledger_count, final_changes)
   select stream, sum(delta), sum(left_final)
@@ -154,4 +155,23 @@ select (select count(*)::int from inserted) as inserted,
        (select count(*)::int from incoming where not is_known) as unknown`;
 }
 
+// Of the same words for every batch: built once.
+const logged = changedFields([
+  'request_id',
+  'symbol',
+  'tx_hash',
+  'from_address',
+  'to_address',
+  'amount',
+  'type',
+  'state',
+  'occurred_at',
+  'extra',
+]);
+const marked = usedAddresses(sql`(select * from inserted union all select * from updated)`);
 const occurredAt = sql`(timestamptz 'epoch' + i.occurred_ms * interval '1 millisecond')`;
+
+/** Lets the planner know what a backfill has brought; without the right to it, or while a vacuum runs, it stays as it was. */
+export async function analyzeTransactions(db: LedgerDb): Promise<void> {
+  await db.execute(sql`analyze (skip_locked) ledger.transactions`);
+}

@@ -43,6 +43,24 @@ export async function claimDueDetails(
   return claimed.rows.map((row) => row.order_no);
 }
 
+// Of the same words for every batch: built once.
+const logged = changedFields([
+  'request_id',
+  'symbol',
+  'tx_hash',
+  'from_address',
+  'to_address',
+  'amount',
+  'state',
+  'confirm_num',
+  'fee',
+  'fee_symbol',
+  'occurred_at',
+  'extra',
+]);
+const marked = usedAddresses(sql`updated`);
+const seal = sealOf((name) => sql.raw(`j.new_${name}`));
+
 /**
  * Stores fetched details (section 2.3 of the service's document) in one statement: the row's values, what changed,
  * and when it is due again, or never when its state is final. An answer older than the one that last wrote the
@@ -106,7 +124,7 @@ updated as (
          from_address = j.new_from_address, to_address = j.new_to_address, amount = j.new_amount,
          state = j.new_state, confirm_num = j.new_confirm_num, fee = j.new_fee, fee_symbol = j.new_fee_symbol,
          occurred_at = j.new_occurred_at, extra = j.new_extra, is_final = j.new_is_final,
-         seal = ${sealOf((name) => sql.raw(`j.new_${name}`))},
+         seal = ${seal},
          detail_synced_at = now(),
          changed_at = case when j.differs then now() else t.changed_at end,
          next_check_at = case
@@ -120,21 +138,8 @@ updated as (
    where t.order_no = j.order_no
   returning t.order_no, t.stream, t.to_address, j.differs
 ),
-${changedFields([
-  'request_id',
-  'symbol',
-  'tx_hash',
-  'from_address',
-  'to_address',
-  'amount',
-  'state',
-  'confirm_num',
-  'fee',
-  'fee_symbol',
-  'occurred_at',
-  'extra',
-])},
-${usedAddresses(sql`updated`)},
+${logged},
+${marked},
 counted as (
   update ledger.streams s set final_changes = s.final_changes + j.count
     from (select stream, count(*) as count from judged where is_final and new_state <> state group by stream) j

@@ -1,8 +1,16 @@
 import { type SQL, sql } from 'drizzle-orm';
 
+type Value = string | number | boolean | null;
+
 /** One column of a batch as one array parameter; unnested again by the statement. */
-export function array<T>(rows: T[], value: (row: T) => string | number | boolean | null): SQL {
-  return sql`${sql.param(rows.map(value))}`;
+export function array<T>(rows: T[], value: (row: T) => Value): SQL {
+  // Text already: what pg makes of an array it makes only when the statement is sent.
+  return sql`${sql.param(`{${rows.map((row) => arrayElement(value(row))).join()}}`)}`;
+}
+
+function arrayElement(value: Value): string {
+  if (typeof value !== 'string') return value === null ? 'NULL' : String(value);
+  return `"${/["\\]/.test(value) ? value.replace(/["\\]/g, '\\$&') : value}"`;
 }
 
 /**

@@ -99,7 +99,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
 }
 
 /** A response whose bytes are at hand. */
-class ReadResponse extends Response {
+export class ReadResponse extends Response {
   readonly #bytes: Buffer;
 
   constructor(bytes: Buffer, status: number, headers: IncomingHttpHeaders) {

@@ -12,16 +12,20 @@ export async function withDeadline<T>(
   signal?.throwIfAborted();
   // Not AbortSignal.any: it would hold on to the caller's signal, which lives as long as the process.
   const controller = new AbortController();
-  const timer = setTimeout(() => {
-    controller.abort(new LedgerError('service-unreachable', `no complete answer within ${ms} ms`));
-  }, ms);
-  const follow = () => controller.abort(signal?.reason);
-  signal?.addEventListener('abort', follow, { once: true });
-  const aborted = new Promise<never>((_, reject) => {
-    controller.signal.addEventListener('abort', () => reject(controller.signal.reason));
+  let end = (_reason: unknown) => {};
+  const ended = new Promise<never>((_, reject) => {
+    end = (reason) => {
+      controller.abort(reason);
+      reject(controller.signal.reason);
+    };
   });
+  const timer = setTimeout(() => {
+    end(new LedgerError('service-unreachable', `no complete answer within ${ms} ms`));
+  }, ms);
+  const follow = () => end(signal?.reason);
+  signal?.addEventListener('abort', follow, { once: true });
   try {
-    return await Promise.race([work(controller.signal), aborted]);
+    return await Promise.race([work(controller.signal), ended]);
   } catch (error) {
     // What the work throws when it is aborted only echoes the reason.
     controller.signal.throwIfAborted();

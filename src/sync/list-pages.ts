@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { LedgerError } from '../kernel/errors.ts';
+import { quietly } from '../kernel/quietly.ts';
 import type { Page } from '../kernel/wallet-records.ts';
 import type { PageFacts } from './list-memory.ts';
 
@@ -99,12 +100,6 @@ async function fetchSized<T>(
 }
 
 const nothing = { listed: 0, records: [], rejects: [] };
-
-/** A page fetched ahead may fail before anyone awaits it. */
-function quietly<T>(fetched: Promise<T>): Promise<T> {
-  fetched.catch(() => undefined);
-  return fetched;
-}
 
 /** The failure when it may mean that the service refuses the page or its size; any other is thrown on. */
 function refusalOf(error: unknown): LedgerError {

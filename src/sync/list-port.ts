@@ -8,8 +8,15 @@ export type ListPort = {
    * back empty.
    */
   read(page: number, upTo: number, isFresh?: boolean): Promise<PageFacts>;
-  /** Writes the pages' rows and the memory in one transaction; returns new rows and the ledger's count after it. */
-  store(pages: PageFacts[], memory: ListMemory): Promise<{ inserted: number; ledgerCount: number }>;
+  /**
+   * Makes the pages' rows and the memory, as they are now, ready to be written. The write commits the memory with the
+   * rows or after them, never before, and returns new rows and the ledger's count after it; it is begun when the one
+   * before it has ended.
+   */
+  prepare(
+    pages: PageFacts[],
+    memory: ListMemory,
+  ): () => Promise<{ inserted: number; ledgerCount: number }>;
   /** The ledger's rows by their time; null where the list has no times. */
   ranks: Ranks | null;
   /** Whether so many rows that wait to be stored are to be stored now. */
@@ -35,8 +42,10 @@ export type ListReader = {
   memory: ListMemory;
   port: ListPort;
   read(page: number, upTo?: number, isFresh?: boolean): Promise<PageFacts>;
-  /** Returns the number of new rows. */
+  /** Stores at once; returns the number of new rows. */
   store(pages: PageFacts[]): Promise<number>;
+  /** Stores when the write is called, what there was to store before; returns the number of new rows. */
+  prepare(pages: PageFacts[]): () => Promise<number>;
   /** Marks rows as no longer listed. */
   unlist(keys: string[]): Promise<void>;
 };

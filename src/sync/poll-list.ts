@@ -80,9 +80,12 @@ async function storeRows(reader: ListReader, facts: PageFacts): Promise<number> 
 
 function isHeadPassed(memory: ListMemory, page: number, barrenPages: number): boolean {
   const barrenPagesMax = missing(memory) > 0 ? 1 : lookBackPages;
+  // From here on an unfinished walk goes on.
+  const { nextPage } = memory.checkpoint.walk ?? { nextPage: Number.POSITIVE_INFINITY };
   return (
     isStandingUnease(memory) ||
     page >= lastPage(memory) ||
+    page + 1 >= nextPage ||
     (page >= newPages(memory) && barrenPages >= barrenPagesMax)
   );
 }

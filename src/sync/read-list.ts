@@ -145,6 +145,14 @@ function isOvertaken(
 
 export function createListReader(port: ListPort, memory: ListMemory): ListReader {
   let latestObservation = 0;
+  const prepare = (pages: PageFacts[]) => {
+    const write = port.prepare(pages, memory);
+    return async () => {
+      const stored = await write();
+      memory.ledgerCount = stored.ledgerCount;
+      return stored.inserted;
+    };
+  };
   return {
     memory,
     port,
@@ -158,11 +166,8 @@ export function createListReader(port: ListPort, memory: ListMemory): ListReader
       notePage(memory, facts, isLatest);
       return facts;
     },
-    async store(pages) {
-      const stored = await port.store(pages, memory);
-      memory.ledgerCount = stored.ledgerCount;
-      return stored.inserted;
-    },
+    store: (pages) => prepare(pages)(),
+    prepare,
     async unlist(keys) {
       const { gap } = memory.checkpoint;
       // What an earlier walk took as one row too many is none any more.

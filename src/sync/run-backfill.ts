@@ -1,5 +1,8 @@
 import { LedgerError } from '../kernel/errors.ts';
-import type { TransactionStream } from '../ledger/store-listed-transactions.ts';
+import {
+  analyzeTransactions,
+  type TransactionStream,
+} from '../ledger/store-listed-transactions.ts';
 import { releaseAbandonedDetails } from '../ledger/store-transaction-details.ts';
 import { restartStreams } from '../ledger/stream-store.ts';
 import { runPart } from './run-part.ts';
@@ -52,6 +55,9 @@ export async function runBackfill(tools: SyncTools, backfill: Backfill): Promise
     if (name === 'details' && !backfill.withDetails) continue;
     const report = await runPersistently(tools, name, work);
     if (!report.isComplete) incomplete.push(name);
+    if (name === 'transactions' && report.rowsInserted > 0) {
+      await analyzeTransactions(tools.ledger.db);
+    }
   }
   return incomplete;
 }

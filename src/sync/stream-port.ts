@@ -1,3 +1,4 @@
+import { allOf } from '../kernel/all-of.ts';
 import { LedgerError } from '../kernel/errors.ts';
 import { inSpan } from '../kernel/in-span.ts';
 import type { Reject } from '../kernel/wallet-records.ts';
@@ -11,6 +12,7 @@ import {
   saveStream,
   unlistRows,
 } from '../ledger/stream-store.ts';
+import { halvesByKey } from './halves-by-key.ts';
 import {
   type Checkpoint,
   type ListMemory,
@@ -31,7 +33,10 @@ export type Stream<T> = ListSource<T> & {
   name: string;
   /** Whether the ledger can tell the rank of a row by its time. */
   hasRanks: boolean;
-  storeRows(db: LedgerDb, rows: Observed<T>[]): Promise<{ inserted: number; updated: number }>;
+  /** Makes rows ready for a transaction, which may be begun more than once. */
+  prepareRows(
+    rows: Observed<T>[],
+  ): (db: LedgerDb) => Promise<{ inserted: number; updated: number }>;
   /** What to keep of a row that PostgreSQL itself refused: the same however often it is read. */
   toReject(row: Observed<T>, reason: string): Reject;
 };
@@ -46,8 +51,10 @@ export type PortOptions = {
 /** A stream's port, with what went through it so far. Close it: pages may be on their way. */
 export type StreamPort = { port: ListPort; report: PassReport; close(): void };
 
-/** Rows that one transaction stores: near the best of what PostgreSQL does with unnested batches. */
+/** Rows that one statement stores at most: near the best of what PostgreSQL does with unnested batches. */
 const batchRows = 1_000;
+/** Rows between two checkpoints of a walk. */
+const checkpointRows = 2 * batchRows;
 /** A slow service's rows do not wait longer, and the lease is kept alive by storing them. */
 const batchMs = 5_000;
 
@@ -74,7 +81,8 @@ export function openStreamPort<T>(
     const hasWalked = current.checkpoint.walks > walks;
     walks = current.checkpoint.walks;
     const isVouched = current.checkpoint.gap !== null;
-    return (db) => saveCheckpoint(db, owner, stream.name, { ...current, isVouched, hasWalked });
+    const row = { ...structuredClone(current), isVouched, hasWalked };
+    return (db) => saveCheckpoint(db, owner, stream.name, row);
   };
 
   const port: ListPort = {
@@ -83,26 +91,28 @@ export function openStreamPort<T>(
       pages.read(page, isSliceOver() ? Math.min(page, upTo) : upTo, isFresh),
     ranks: stream.hasRanks ? ranksOf(tools, stream, checkpointOf) : null,
     isBatchFull: (rows) =>
-      rows >= batchRows || performance.now() > storedAt + batchMs || isPauseDue(),
+      rows >= checkpointRows || performance.now() > storedAt + batchMs || isPauseDue(),
     shouldPause: isPauseDue,
-    async store(facts, current) {
-      signal.throwIfAborted();
+    prepare(facts, current) {
       const rows = rowsOf<T>(facts);
-      const save = checkpointOf(current);
+      const write = prepareBatch(tools, stream, rows, rejectsOf<T>(facts), checkpointOf(current));
       const attributes = { 'wallet_ledger.stream': stream.name, 'wallet_ledger.rows': rows.length };
-      const stored = await inSpan('store batch', { attributes }, async (span) => {
-        const counts = await storeBatch(tools, stream, rows, rejectsOf<T>(facts), save);
-        span.setAttribute('wallet_ledger.inserted', counts.inserted);
-        span.setAttribute('wallet_ledger.updated', counts.updated);
-        return counts;
-      });
-      storedAt = performance.now();
-      report.rowsSeen += rows.length;
-      report.rowsInserted += stored.inserted;
-      report.rowsUpdated += stored.updated;
-      pagesStored += facts.length;
-      onProgress?.(stream.name, stored.ledgerCount, current.serviceTotal, pagesStored);
-      return stored;
+      return async () => {
+        signal.throwIfAborted();
+        const stored = await inSpan('store batch', { attributes }, async (span) => {
+          const counts = await write();
+          span.setAttribute('wallet_ledger.inserted', counts.inserted);
+          span.setAttribute('wallet_ledger.updated', counts.updated);
+          return counts;
+        });
+        storedAt = performance.now();
+        report.rowsSeen += rows.length;
+        report.rowsInserted += stored.inserted;
+        report.rowsUpdated += stored.updated;
+        pagesStored += facts.length;
+        onProgress?.(stream.name, stored.ledgerCount, current.serviceTotal, pagesStored);
+        return stored;
+      };
     },
   };
   onProgress?.(stream.name, memory.ledgerCount, memory.serviceTotal, pagesStored);
@@ -157,31 +167,70 @@ function ranksOf<T>(
 
 type Stored = { inserted: number; updated: number; ledgerCount: number };
 
-/** Rows, rejects and checkpoint in one transaction; when PostgreSQL refuses a row, that one becomes a reject. */
-async function storeBatch<T>(
+/**
+ * Rows, rejects and checkpoint in one transaction. Of a large batch the rows go first, in two transactions side by
+ * side, so that two processors of the server work on them: a checkpoint never commits before its rows.
+ */
+function prepareBatch<T>(
   tools: SyncTools,
   stream: Stream<T>,
   rows: Observed<T>[],
   rejects: Reject[],
   save: SaveCheckpoint,
-): Promise<Stored> {
-  const storeAll = (batch: Observed<T>[], refused: Reject[]) =>
-    tools.ledger.transaction(async (db) => {
-      const counts =
-        batch.length > 0 ? await stream.storeRows(db, batch) : { inserted: 0, updated: 0 };
-      await storeRejects(db, refused);
-      return { ...counts, ledgerCount: await save(db) };
-    });
-  try {
-    return await storeAll(rows, rejects);
-  } catch (error) {
-    if (!isDataError(error)) throw error;
-    const { good, refused } = await siftRows(rows, (batch) =>
-      tools.ledger.transaction((db) => stream.storeRows(db, batch)),
-    );
-    const refusals = refused.map((row) => stream.toReject(row, notTaken));
-    return await storeAll(good, [...rejects, ...refusals]);
-  }
+): () => Promise<Stored> {
+  const isLarge = rows.length > batchRows;
+  const halves = isLarge ? halvesByKey(rows, stream.keyOf) : [];
+  const first = halves.map((share) => prepareShare(tools, stream, share, async () => null));
+  let refusedFirst: Reject[] = [];
+  const last = prepareShare(tools, stream, isLarge ? [] : rows, async (db, refused) => {
+    await storeRejects(db, [...rejects, ...refusedFirst, ...refused]);
+    return await save(db);
+  });
+  return async () => {
+    const stored = await allOf(first.map((store) => store()));
+    refusedFirst = stored.flatMap(({ refused }) => refused);
+    const { finished: ledgerCount, ...counts } = await last();
+    for (const share of stored) {
+      counts.inserted += share.inserted;
+      counts.updated += share.updated;
+    }
+    return { ...counts, ledgerCount };
+  };
+}
+
+/**
+ * Rows of a batch and what `finish` does, in one transaction, which may be begun more than once. When PostgreSQL
+ * refuses a row, that one becomes a reject.
+ */
+function prepareShare<T, F>(
+  { ledger }: SyncTools,
+  stream: Stream<T>,
+  rows: Observed<T>[],
+  finish: (db: LedgerDb, refused: Reject[]) => Promise<F>,
+) {
+  const prepareAll = (good: Observed<T>[], refused: Reject[]) => {
+    const storeRows = stream.prepareRows(good);
+    return () =>
+      ledger.transaction(async (db) => {
+        const counts = await storeRows(db);
+        return { ...counts, refused, finished: await finish(db, refused) };
+      });
+  };
+  const storeAll = prepareAll(rows, []);
+  return async () => {
+    try {
+      return await storeAll();
+    } catch (error) {
+      if (!isDataError(error)) throw error;
+      const { good, refused } = await siftRows(rows, (batch) =>
+        ledger.transaction(stream.prepareRows(batch)),
+      );
+      return await prepareAll(
+        good,
+        refused.map((row) => stream.toReject(row, notTaken)),
+      )();
+    }
+  };
 }
 
 /** The pages that come back to `store` are the ones that `read` gave out. */

@@ -38,12 +38,9 @@ export function addressStream(tools: SyncTools, slip44: number): Stream<AddressR
       tools.client.listAddresses({ slip44, pageNo, pageSize }, signal),
     keyOf: (record) => record.address,
     timeOf: () => null,
-    async storeRows(db, rows) {
-      const { inserted } = await storeListedAddresses(
-        db,
-        slip44,
-        rows.map((row) => row.address),
-      );
+    prepareRows: (rows) => async (db) => {
+      const addresses = rows.map((row) => row.address);
+      const { inserted } = await storeListedAddresses(db, slip44, addresses);
       return { inserted, updated: 0 };
     },
     toReject: ({ observation, ...record }, reason) => ({

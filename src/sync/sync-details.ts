@@ -1,4 +1,5 @@
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
+import { allOf } from '../kernel/all-of.ts';
 import { LedgerError } from '../kernel/errors.ts';
 import { inSpan } from '../kernel/in-span.ts';
 import type { Reject } from '../kernel/wallet-records.ts';
@@ -60,8 +61,7 @@ export async function syncDetails(
       onProgress?.('details', report.rowsSeen, Math.max(incomplete, report.rowsSeen));
     }
   };
-  const ended = await Promise.allSettled(Array.from({ length: lanes }, work));
-  for (const lane of ended) if (lane.status === 'rejected') throw lane.reason;
+  await allOf(Array.from({ length: lanes }, work));
   report.isComplete = (await countIncomplete(tools.ledger.db)).finalIncomplete === 0;
   return report;
 }

@@ -1,6 +1,7 @@
+import { allOf } from '../kernel/all-of.ts';
 import type { TransactionRecord } from '../kernel/wallet-records.ts';
 import {
-  storeListedTransactions,
+  prepareListedTransactions,
   type TransactionStream,
 } from '../ledger/store-listed-transactions.ts';
 import type { Stream } from './stream-port.ts';
@@ -15,15 +16,14 @@ export async function syncTransactions(
   pass: StreamPass,
   types: TransactionStream[] = transactionStreams,
 ): Promise<PassReport> {
-  const ended = await Promise.allSettled(
+  const ended = await allOf(
     types.map((type) => syncStream(tools, transactionStream(tools, type), pass)),
   );
   const report = emptyReport();
   for (const one of ended) {
-    if (one.status === 'rejected') throw one.reason;
-    if (!one.value) continue;
-    addCounts(report, one.value);
-    report.isComplete &&= one.value.isComplete;
+    if (!one) continue;
+    addCounts(report, one);
+    report.isComplete &&= one.isComplete;
   }
   return report;
 }
@@ -39,7 +39,7 @@ export function transactionStream(
       tools.client.listTransactions({ type, pageNo, pageSize }, signal),
     keyOf: (record) => record.orderNo,
     timeOf: (record) => record.occurredAt,
-    storeRows: (db, rows) => storeListedTransactions(db, type, rows),
+    prepareRows: (rows) => prepareListedTransactions(type, rows),
     toReject: ({ observation, ...record }, reason) => ({
       source: 'transaction-list',
       orderNo: record.orderNo,

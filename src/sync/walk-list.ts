@@ -9,6 +9,7 @@
  *                 └─▶ regrid: the page size changed, go on at the same place
  */
 import { LedgerError } from '../kernel/errors.ts';
+import { quietly } from '../kernel/quietly.ts';
 import {
   type ListMemory,
   lastPage,
@@ -108,13 +109,23 @@ export async function walkList(reader: ListReader, isSequential: boolean): Promi
   const walk = memory.checkpoint.walk ?? newWalk(isSequential);
   memory.checkpoint.walk = walk;
   const cursor: Cursor = { batch: [], previousFingerprint: null, repeats: 0, isFresh: true };
-  for (;;) {
-    const isEnd = (await takePage(reader, walk, cursor)) === 'end';
-    if (isEnd) finish(memory, walk);
-    if (!isEnd && !reader.port.isBatchFull(rowsIn(cursor.batch))) continue;
-    await reader.store(cursor.batch.splice(0));
-    const isPaused = !isEnd && reader.port.shouldPause();
-    if (isEnd || isPaused) return { isPaused, ...outcomeOf(walk) };
+  let writing: Promise<unknown> = Promise.resolve();
+  try {
+    for (;;) {
+      const isEnd = (await takePage(reader, walk, cursor)) === 'end';
+      if (isEnd) finish(memory, walk);
+      if (!isEnd && !reader.port.isBatchFull(rowsIn(cursor.batch))) continue;
+      // The database writes a batch while the next one is read and made ready.
+      const write = reader.prepare(cursor.batch.splice(0));
+      await writing;
+      writing = quietly(write());
+      const isPaused = !isEnd && reader.port.shouldPause();
+      if (!isEnd && !isPaused) continue;
+      await writing;
+      return { isPaused, ...outcomeOf(walk) };
+    }
+  } finally {
+    await writing.catch(() => undefined);
   }
 }
 

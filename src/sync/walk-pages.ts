@@ -29,7 +29,7 @@ export async function walkPages<T>(
       startTotal ??= facts.total;
       return facts;
     },
-    async store(facts) {
+    prepare: (facts) => async () => {
       signal.throwIfAborted();
       const rows = facts.flatMap((page) =>
         (page as ListedPage<T>).content.records.map((record) => ({

@@ -139,31 +139,52 @@ export const readingBugs: PlantedBug[] = [
     promise: 'Complete',
     wrong: 'the checkpoint and the count are written before the rows',
     file: 'src/sync/stream-port.ts',
-    find: `      const counts =
-        batch.length > 0 ? await stream.storeRows(db, batch) : { inserted: 0, updated: 0 };
-      await storeRejects(db, refused);
-      return { ...counts, ledgerCount: await save(db) };`,
-    put: `      const ledgerCount = await save(db);
-      const counts =
-        batch.length > 0 ? await stream.storeRows(db, batch) : { inserted: 0, updated: 0 };
-      await storeRejects(db, refused);
-      return { ...counts, ledgerCount };`,
+    find: `        const counts = await storeRows(db);
+        return { ...counts, refused, finished: await finish(db, refused) };`,
+    put: `        const finished = await finish(db, refused);
+        return { ...(await storeRows(db)), refused, finished };`,
     caughtBy: {
       file: 'test/sync/sync-transactions.test.ts',
       name: 'new rows of a list that is %s cost their pages and one more',
     },
   },
   {
+    id: 'checkpoint-beside',
+    promise: 'Complete',
+    wrong: 'the checkpoint of a large batch is written beside its rows, not after them',
+    file: 'src/sync/stream-port.ts',
+    find: 'const stored = await allOf(first.map((store) => store()));',
+    put: 'const [stored] = await Promise.all([allOf(first.map((store) => store())), last()]);',
+    caughtBy: {
+      file: 'test/sync/sync-transactions.test.ts',
+      name: 'the checkpoint of a walk never runs ahead of the rows that are stored',
+    },
+  },
+  {
+    id: 'checkpoint-of-later-pages',
+    promise: 'Complete',
+    wrong:
+      'the checkpoint holds how far the walk has come when it is written, not what its batch covers',
+    file: 'src/sync/stream-port.ts',
+    find: `    const row = { ...structuredClone(current), isVouched, hasWalked };
+    return (db) => saveCheckpoint(db, owner, stream.name, row);`,
+    put: `    return (db) => saveCheckpoint(db, owner, stream.name, { ...current, isVouched, hasWalked });`,
+    caughtBy: {
+      file: 'test/sync/sync-transactions.test.ts',
+      name: 'the checkpoint of a walk never runs ahead of the rows that are stored',
+    },
+  },
+  {
     id: 'checkpoint-apart',
     promise: 'Convergent',
-    wrong: 'rows are committed before the checkpoint, in a transaction of their own',
+    wrong:
+      'the rows of a small batch are committed before the checkpoint, in a transaction of their own',
     file: 'src/sync/stream-port.ts',
-    find: `      await storeRejects(db, refused);
-      return { ...counts, ledgerCount: await save(db) };
-    });`,
-    put: `      await storeRejects(db, refused);
-      return counts;
-    }).then(async (counts) => ({ ...counts, ledgerCount: await save(tools.ledger.db) }));`,
+    find: `        const counts = await storeRows(db);
+        return { ...counts, refused, finished: await finish(db, refused) };
+      });`,
+    put: `        return await storeRows(db);
+      }).then(async (counts) => ({ ...counts, refused, finished: await finish(ledger.db, refused) }));`,
     caughtBy: {
       file: 'test/sync/sync-transactions.test.ts',
       name: 'rows and checkpoint are written together or not at all',

@@ -25,7 +25,9 @@ export function createModelTransactions(sim: Simulation, mayOverwrite: FenceRule
     sim.now() + Math.min(3_600_000, Math.max(15_000, (sim.now() - changedAt) / 2));
 
   const batchOf = (params: unknown[], at: typeof listed) => {
-    const column = <T>(index: number) => params[index] as T[];
+    // The text of an array is JSON but for its brackets, as long as nothing in it is null.
+    const column = <T>(index: number) =>
+      JSON.parse(`[${String(params[index]).slice(1, -1)}]`) as T[];
     const states = column<string>(at.state);
     const observations = column<number>(at.observation);
     return column<string>(at.orderNo).map((orderNo, index) => ({

@@ -125,7 +125,7 @@ class WalkWorld {
       concurrency,
       signal: aborting.signal,
     });
-    const { store, ranks } = model.port();
+    const { prepare, ranks } = model.port();
     const commit = async (memory: ListMemory) => {
       await sim.enter(task);
       if (this.#lease !== task) throw new LedgerError('interrupted', 'taken over');
@@ -138,15 +138,19 @@ class WalkWorld {
     };
     const port: ListPort = {
       read: (page, upTo, isFresh = false) => pages.read(page, upTo, isFresh),
-      async store(facts, memory) {
-        const check = await commit(memory);
+      prepare(facts, current) {
+        const memory = structuredClone(current);
         const shown = facts.map((page) => {
           const rows = (page as unknown as { content: Page<Row> }).content.records;
           return { ...page, keys: rows.map((row) => row.key) };
         });
-        const stored = await store(shown, memory);
-        check();
-        return stored;
+        const write = prepare(shown, memory);
+        return async () => {
+          const check = await commit(memory);
+          const stored = await write();
+          check();
+          return stored;
+        };
       },
       ranks: ranks && {
         async countUntil(time) {

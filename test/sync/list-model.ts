@@ -152,6 +152,20 @@ export class ListModel {
     return facts;
   }
 
+  #write(pages: PageFacts[], memory: ListMemory): { inserted: number; ledgerCount: number } {
+    const before = this.ledger.size;
+    if (this.#script[0]?.kind === 'kill') {
+      this.#script.shift();
+      throw new Killed();
+    }
+    for (const facts of pages) {
+      const { keys, times } = facts as PageFacts & { keys: string[] };
+      for (const [index, key] of keys.entries()) this.ledger.set(key, times[index] ?? 0);
+    }
+    this.stored = structuredClone({ ...memory, ledgerCount: this.ledger.size });
+    return { inserted: this.ledger.size - before, ledgerCount: this.ledger.size };
+  }
+
   /**
    * Pages fetched ahead are answered in the order that `ahead` says (fractions in [0, 1)), as on a real network.
    */
@@ -178,18 +192,9 @@ export class ListModel {
         if (!facts) throw new Error('the model lost a page');
         return this.#take(facts);
       },
-      store: async (pages, memory) => {
-        const before = this.ledger.size;
-        if (this.#script[0]?.kind === 'kill') {
-          this.#script.shift();
-          throw new Killed();
-        }
-        for (const facts of pages) {
-          const { keys, times } = facts as PageFacts & { keys: string[] };
-          for (const [index, key] of keys.entries()) this.ledger.set(key, times[index] ?? 0);
-        }
-        this.stored = structuredClone({ ...memory, ledgerCount: this.ledger.size });
-        return { inserted: this.ledger.size - before, ledgerCount: this.ledger.size };
+      prepare: (pages, current) => {
+        const memory = structuredClone(current);
+        return async () => this.#write(pages, memory);
       },
       ranks: {
         countUntil: async (time) =>

@@ -279,7 +279,7 @@ describe('reading a moving list', () => {
       const port = model.port();
       const { size, total } = await port.read(1, 1, true);
       for (let page = Math.ceil((total ?? 0) / size); page >= 1; page -= 1) {
-        await port.store([await port.read(page, page, true)], model.stored);
+        await port.prepare([await port.read(page, page, true)], model.stored)();
       }
     };
     const found = await fc.check(
