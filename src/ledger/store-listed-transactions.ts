@@ -171,7 +171,12 @@ const logged = changedFields([
 const marked = usedAddresses(sql`(select * from inserted union all select * from updated)`);
 const occurredAt = sql`(timestamptz 'epoch' + i.occurred_ms * interval '1 millisecond')`;
 
-/** Lets the planner know what a backfill has brought; without the right to it, or while a vacuum runs, it stays as it was. */
+/**
+ * Lets the planner know what a backfill has brought, by the columns that sums and searches go by; the server's own
+ * analysis of all columns follows. Without the right to it, or while a vacuum runs, it stays as it was.
+ */
 export async function analyzeTransactions(db: LedgerDb): Promise<void> {
-  await db.execute(sql`analyze (skip_locked) ledger.transactions`);
+  await db.execute(sql`
+    analyze (skip_locked) ledger.transactions
+      (stream, symbol, fee_symbol, state, is_final, is_listed, occurred_at, next_check_at, detail_synced_at)`);
 }

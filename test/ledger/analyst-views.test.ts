@@ -103,6 +103,19 @@ test('transactions that add up to the balances over all chains differ by 0', asy
   ]);
 });
 
+test('the row of a coin names its newest transaction, and none where there is none', async () => {
+  await fill();
+  await storeBalances(db, [balance('ETH', '9.98'), balance('DUST', '3')], 3, true);
+  await recordReconciliation(db, 0);
+  expect(
+    await query('select symbol, last_order_no from ledger.reconciliation_runs order by symbol'),
+  ).toEqual([
+    { symbol: 'DUST', last_order_no: null },
+    { symbol: 'ETH', last_order_no: 'd3' },
+    { symbol: 'USDT', last_order_no: 'w1' },
+  ]);
+});
+
 test('a difference that nothing explains is said to be one, and one row per change is written', async () => {
   await fill();
   await storeBalances(db, [balance('ETH', '9.98'), balance('USDT', '69')], 3, true);
