@@ -61,8 +61,8 @@ function openConnection(connectionString: string, max: number, onFault: FaultLog
 }
 
 /**
- * BullMQ looks for the end of the connection that it listens on only once that is ready. A server that ends it in the
- * same breath would end the process, and a connection kept as ready would never be opened anew.
+ * BullMQ looks for the end of the connection that it listens on from when that is ready until it closes it. A server
+ * that ends it in the same breath as either would end the process; and as ready it would be kept for ever.
  */
 class ListenClient extends pg.Client {
   private lost: Error | null = null;
@@ -78,6 +78,11 @@ class ListenClient extends pg.Client {
     await super.connect();
     if (this.lost) throw this.lost;
     return this;
+  }
+
+  override end(): Promise<void> {
+    this.on('error', () => undefined);
+    return super.end();
   }
 }
 

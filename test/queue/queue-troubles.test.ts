@@ -150,31 +150,44 @@ test('[Q9] a database that goes away between the end of a run and its completion
   await goesOn();
 }, 60_000);
 
-test('[D1] a listening connection that the server ends in the moment it is ready ends no process', async () => {
-  const gate = await openTcpGate(connectionString);
-  cleanups.push(() => gate.close());
-  const queue = await connectPostgresQueue(gate.url, freshPrefix(), () => undefined);
-  cleanups.push(() => queue.close());
-  const worker = queue.createBackend(
-    queue.queueName,
-    { connection: {} },
-    { withBlockingConnection: true },
-  );
-  cleanups.push(() => worker.close());
-  worker.on('error', () => undefined);
-  const uncaught: unknown[] = [];
-  const note = (error: unknown) => uncaught.push(error);
-  process.on('uncaughtException', note);
-  cleanups.push(() => process.off('uncaughtException', note));
-  gate.endWhenReady();
-  for (let time = 1; time <= 3; time += 1) {
-    await expect(worker.waitForJob(1)).rejects.toThrow('terminating connection');
-    expect(gate.refusals()).toBeGreaterThanOrEqual(time);
+describe('the connection that a worker listens on', () => {
+  async function listen() {
+    const gate = await openTcpGate(connectionString);
+    cleanups.push(() => gate.close());
+    const queue = await connectPostgresQueue(gate.url, freshPrefix(), () => undefined);
+    cleanups.push(() => queue.close());
+    const { queueName, createBackend } = queue;
+    const worker = createBackend(queueName, { connection: {} }, { withBlockingConnection: true });
+    cleanups.push(() => worker.close());
+    worker.on('error', () => undefined);
+    const uncaught: unknown[] = [];
+    const note = (error: unknown) => uncaught.push(error);
+    process.on('uncaughtException', note);
+    cleanups.push(() => process.off('uncaughtException', note));
+    return { gate, worker, uncaught };
   }
-  expect(uncaught).toEqual([]);
-  gate.open();
-  await worker.waitForJob(0.1);
-}, 30_000);
+
+  test('[D1] ends no process when the server ends it in the moment it is ready, and is opened anew', async () => {
+    const { gate, worker, uncaught } = await listen();
+    gate.endWhenReady();
+    for (let time = 1; time <= 3; time += 1) {
+      await expect(worker.waitForJob(1)).rejects.toThrow('terminating connection');
+      expect(gate.refusals()).toBeGreaterThanOrEqual(time);
+    }
+    expect(uncaught).toEqual([]);
+    gate.open();
+    await worker.waitForJob(0.1);
+  }, 30_000);
+
+  test('[D1] ends no process when the server ends it while it is being closed', async () => {
+    const { gate, worker, uncaught } = await listen();
+    await worker.waitForJob(0.1);
+    const closed = worker.close();
+    gate.end();
+    await closed;
+    expect(uncaught).toEqual([]);
+  }, 30_000);
+});
 
 test('[Q13] an older and a newer release on one queue: each job runs, none fails, unknown ones are left out', async () => {
   const prefix = freshPrefix();

@@ -9,6 +9,8 @@ export type TcpGate = {
   open(): void;
   /** From now on lets a server of PostgreSQL end each connection, with its own words, in the moment it is ready. */
   endWhenReady(): void;
+  /** Lets a server of PostgreSQL end all connections there are, with its own words. */
+  end(): void;
   /** Connections refused, or ended when they were ready, since the gate was told to. */
   refusals(): number;
   close(): Promise<void>;
@@ -27,6 +29,7 @@ const ended = errorResponse({
 export async function openTcpGate(target: string): Promise<TcpGate> {
   const { hostname, port: targetPort } = new URL(target);
   const sockets = new Set<Socket>();
+  const clients = new Set<Socket>();
   let isShut = false;
   let isDeadly = false;
   let refusals = 0;
@@ -37,6 +40,8 @@ export async function openTcpGate(target: string): Promise<TcpGate> {
       near.resetAndDestroy();
       return;
     }
+    clients.add(near);
+    near.on('close', () => clients.delete(near));
     const far = connect(Number(targetPort), hostname);
     far.on('error', () => undefined);
     for (const [socket, other] of [
@@ -80,6 +85,9 @@ export async function openTcpGate(target: string): Promise<TcpGate> {
       isDeadly = true;
       refusals = 0;
       cut();
+    },
+    end() {
+      for (const client of clients) client.end(ended);
     },
     refusals: () => refusals,
     async close() {
