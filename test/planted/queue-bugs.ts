@@ -56,4 +56,28 @@ export const queueBugs: PlantedBug[] = [
     put: 'if (running.size === 0) return;',
     caughtBy: { file: queue, name: 'aborts a running job when it closes, and waits for it' },
   },
+  {
+    id: 'stop-unheard',
+    promise: 'A stop is a stop',
+    wrong: 'a database that stops together with the daemon turns its end into a failure',
+    file: 'src/queue/connect-postgres-queue.ts',
+    find: "    this.on('error', () => undefined);\n    return super.end();",
+    put: '    return super.end();',
+    caughtBy: {
+      file: 'test/queue/queue-troubles.test.ts',
+      name: 'ends no process when the server ends it while it is being closed',
+    },
+  },
+  {
+    id: 'listener-unheard',
+    promise: 'Convergent',
+    wrong: 'a listening connection that ends in the moment it is ready is taken for a good one',
+    file: 'src/queue/connect-postgres-queue.ts',
+    find: '    if (this.lost) throw this.lost;\n',
+    put: '',
+    caughtBy: {
+      file: 'test/queue/queue-troubles.test.ts',
+      name: 'ends no process when the server ends it in the moment it is ready, and is opened anew',
+    },
+  },
 ];
