@@ -73,8 +73,8 @@ export const queueBugs: PlantedBug[] = [
     promise: 'Convergent',
     wrong: 'a listening connection that ends in the moment it is ready is taken for a good one',
     file: 'src/queue/connect-postgres-queue.ts',
-    find: '    if (this.lost) throw this.lost;\n',
-    put: '',
+    find: 'if (this.lost) throw this.lost;',
+    put: 'if (this.lost) this.lost = null;',
     caughtBy: {
       file: 'test/queue/queue-troubles.test.ts',
       name: 'ends no process when the server ends it in the moment it is ready, and is opened anew',
