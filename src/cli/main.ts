@@ -4,7 +4,7 @@ import { toError } from '../kernel/errors.ts';
 import { failureLine, isDebugging } from './command-context.ts';
 import { runProgram } from './program.ts';
 
-// Pages come and go by the thousand: without this V8 lets so much garbage pile up that a backfill takes a third more.
+// Pages come and go by the thousand: without this so much garbage piles up that a backfill takes a third more memory.
 setFlagsFromString('--heap-growing-percent=100');
 
 let exitCode: number;

@@ -1,11 +1,11 @@
 import type { ListMemory, PageFacts } from './list-memory.ts';
 
-/** The outside of a pass over a list: the service behind `read`, the ledger behind `store` and `ranks`. */
+/** The outside of a pass over a list: the service behind `read`, the ledger behind `prepare` and `ranks`. */
 export type ListPort = {
   /**
    * Reads one page. Pages up to `upTo` are going to be asked for next and may be fetched ahead. `isFresh`: what
-   * was fetched ahead is thrown away, the request is sent only now. A page that the service refuses or answers with another one because the list ends before it comes
-   * back empty.
+   * was fetched ahead is thrown away, the request is sent only now. A page that the service refuses or answers with
+   * another one because the list ends before it comes back empty.
    */
   read(page: number, upTo: number, isFresh?: boolean): Promise<PageFacts>;
   /**

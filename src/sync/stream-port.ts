@@ -233,7 +233,7 @@ function prepareShare<T, F>(
   };
 }
 
-/** The pages that come back to `store` are the ones that `read` gave out. */
+/** The pages that come back to `prepare` are the ones that `read` gave out. */
 function contentsOf<T>(facts: PageFacts[]) {
   return facts.map((page) => (page as ListedPage<T>).content);
 }
