@@ -12,10 +12,8 @@ export type RequestParts = Readonly<{
 export function buildRequest(baseUrl: string, parts: RequestParts, nonce: string): RequestToSign {
   const { method, path, query = [], json } = parts;
   const rawQuery = new URLSearchParams([...query]).toString();
-  const url = new URL(baseUrl);
-  url.hash = '';
-  url.pathname = url.pathname.replace(/\/+$/, '') + path;
-  url.search = rawQuery;
+  const search = rawQuery && `?${rawQuery}`;
+  const url = new URL(baseUrl.replace(/\/+$/, '') + path + search);
   const body = json === undefined ? '' : JSON.stringify(json);
   return Object.freeze({ method, url, path: url.pathname, query, rawQuery, body, json, nonce });
 }

@@ -15,7 +15,9 @@ export class ExactNumber {
  * beyond the stack.
  */
 export function parseExactJson(text: string): unknown {
-  return mayLoseDigits.test(text) ? parseKeepingDigits(text) : JSON.parse(text);
+  return isNumber.test(text) || mayLoseDigits.test(text)
+    ? parseKeepingDigits(text)
+    : JSON.parse(text);
 }
 
 /** The slow path alone, for numbers of any kind; the same result as `parseExactJson`. */
@@ -28,6 +30,9 @@ export function parseKeepingDigits(text: string): unknown {
 
 const safeInteger = /^(?:0|-?[1-9]\d{0,14})$/;
 
+// Apart from the other: with an alternative for the start of the text that one would take half as long again.
+const isNumber = /^[-\d]/;
+
 // A number with 16 digits, a point or an exponent, or a negative zero. Text inside strings may match too: that
 // only costs the slow path.
-const mayLoseDigits = /(?:^|[[:,\s])(?:-?(?:\d{16}|\d{1,15}[.eE])|-0)/;
+const mayLoseDigits = /[[:,\s](?:-?(?:\d{16}|\d{1,15}[.eE])|-0)/;

@@ -30,10 +30,12 @@ export async function sendRequest(
   try {
     const response = await ky(request.url, {
       method: request.method,
-      headers: allHeaders,
       ...(request.body !== '' && { body: request.body }),
-      // Under ky's own signal each request would build two more.
-      fetch: (own) => fetch(own as Request, signal),
+      hooks: {
+        // Headers among the options would be copied four times; the answer of a hook spares the copy of the request
+        // that ky keeps for repeats, and its signals.
+        beforeRequest: [(own) => fetch(withHeaders(own as Request, allHeaders), signal)],
+      },
       redirect: 'manual',
       // One layer of retries and one deadline only: the caller's.
       retry: 0,
@@ -45,6 +47,11 @@ export async function sendRequest(
   } catch (error) {
     throw error instanceof LedgerError ? error : networkError(error);
   }
+}
+
+function withHeaders(request: Request, headers: Record<string, string>): Request {
+  for (const [name, value] of Object.entries(headers)) request.headers.set(name, value);
+  return request;
 }
 
 function assertHeaders(headers: Record<string, string>): void {

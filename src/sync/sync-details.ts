@@ -103,17 +103,19 @@ async function syncClaim(
   // One failure that is not the row's own ends the batch: what is in flight then is not worth waiting for.
   const stop = new AbortController();
   const inFlight = AbortSignal.any([signal, stop.signal]);
+  const fetched: Fetched[] = [];
+  const waiting = orderNos.values();
+  const fetchWaiting = async () => {
+    try {
+      for (const orderNo of waiting) fetched.push(await fetchDetail(tools, orderNo, inFlight));
+    } catch (error) {
+      stop.abort();
+      throw error;
+    }
+  };
   const ended = await Promise.allSettled(
-    orderNos.map(async (orderNo) => {
-      try {
-        return await fetchDetail(tools, orderNo, inFlight);
-      } catch (error) {
-        stop.abort();
-        throw error;
-      }
-    }),
+    Array.from({ length: tools.settings.concurrency }, fetchWaiting),
   );
-  const fetched = ended.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   await storeFetched(tools, fetched, report);
   const answered = new Set(fetched.map(({ orderNo }) => orderNo));
   await releaseDetails(
