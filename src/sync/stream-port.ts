@@ -1,4 +1,3 @@
-import { allOf } from '../kernel/all-of.ts';
 import { LedgerError } from '../kernel/errors.ts';
 import { inSpan } from '../kernel/in-span.ts';
 import type { Reject } from '../kernel/wallet-records.ts';
@@ -12,7 +11,6 @@ import {
   saveStream,
   unlistRows,
 } from '../ledger/stream-store.ts';
-import { halvesByKey } from './halves-by-key.ts';
 import {
   type Checkpoint,
   type ListMemory,
@@ -51,10 +49,8 @@ export type PortOptions = {
 /** A stream's port, with what went through it so far. Close it: pages may be on their way. */
 export type StreamPort = { port: ListPort; report: PassReport; close(): void };
 
-/** Rows that one statement stores at most: near the best of what PostgreSQL does with unnested batches. */
-const batchRows = 1_000;
-/** Rows between two checkpoints of a walk. */
-const checkpointRows = 2 * batchRows;
+/** Rows that are written together, with one checkpoint: near the best of what PostgreSQL does with unnested batches. */
+const batchRows = 2_000;
 /** A slow service's rows do not wait longer, and the lease is kept alive by storing them. */
 const batchMs = 5_000;
 
@@ -91,7 +87,7 @@ export function openStreamPort<T>(
       pages.read(page, isSliceOver() ? Math.min(page, upTo) : upTo, isFresh),
     ranks: stream.hasRanks ? ranksOf(tools, stream, checkpointOf) : null,
     isBatchFull: (rows) =>
-      rows >= checkpointRows || performance.now() > storedAt + batchMs || isPauseDue(),
+      rows >= batchRows || performance.now() > storedAt + batchMs || isPauseDue(),
     shouldPause: isPauseDue,
     prepare(facts, current) {
       const rows = rowsOf<T>(facts);
@@ -168,52 +164,23 @@ function ranksOf<T>(
 type Stored = { inserted: number; updated: number; ledgerCount: number };
 
 /**
- * Rows, rejects and checkpoint in one transaction. Of a large batch the rows go first, in two transactions side by
- * side, so that two processors of the server work on them: a checkpoint never commits before its rows.
+ * Rows, rejects and checkpoint in one transaction, which may be begun more than once. When PostgreSQL refuses a row,
+ * that one becomes a reject.
  */
 function prepareBatch<T>(
-  tools: SyncTools,
+  { ledger }: SyncTools,
   stream: Stream<T>,
   rows: Observed<T>[],
   rejects: Reject[],
   save: SaveCheckpoint,
 ): () => Promise<Stored> {
-  const isLarge = rows.length > batchRows;
-  const halves = isLarge ? halvesByKey(rows, stream.keyOf) : [];
-  const first = halves.map((share) => prepareShare(tools, stream, share, async () => null));
-  let refusedFirst: Reject[] = [];
-  const last = prepareShare(tools, stream, isLarge ? [] : rows, async (db, refused) => {
-    await storeRejects(db, [...rejects, ...refusedFirst, ...refused]);
-    return await save(db);
-  });
-  return async () => {
-    const stored = await allOf(first.map((store) => store()));
-    refusedFirst = stored.flatMap(({ refused }) => refused);
-    const { finished: ledgerCount, ...counts } = await last();
-    for (const share of stored) {
-      counts.inserted += share.inserted;
-      counts.updated += share.updated;
-    }
-    return { ...counts, ledgerCount };
-  };
-}
-
-/**
- * Rows of a batch and what `finish` does, in one transaction, which may be begun more than once. When PostgreSQL
- * refuses a row, that one becomes a reject.
- */
-function prepareShare<T, F>(
-  { ledger }: SyncTools,
-  stream: Stream<T>,
-  rows: Observed<T>[],
-  finish: (db: LedgerDb, refused: Reject[]) => Promise<F>,
-) {
   const prepareAll = (good: Observed<T>[], refused: Reject[]) => {
     const storeRows = stream.prepareRows(good);
     return () =>
       ledger.transaction(async (db) => {
         const counts = await storeRows(db);
-        return { ...counts, refused, finished: await finish(db, refused) };
+        await storeRejects(db, [...rejects, ...refused]);
+        return { ...counts, ledgerCount: await save(db) };
       });
   };
   const storeAll = prepareAll(rows, []);

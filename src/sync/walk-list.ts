@@ -110,15 +110,17 @@ export async function walkList(reader: ListReader, isSequential: boolean): Promi
   memory.checkpoint.walk = walk;
   const cursor: Cursor = { batch: [], previousFingerprint: null, repeats: 0, isFresh: true };
   let writing: Promise<unknown> = Promise.resolve();
+  let writingBefore = writing;
   try {
     for (;;) {
       const isEnd = (await takePage(reader, walk, cursor)) === 'end';
       if (isEnd) finish(memory, walk);
       if (!isEnd && !reader.port.isBatchFull(rowsIn(cursor.batch))) continue;
-      // The database writes a batch while the next one is read and made ready.
+      // One batch is written, one waits for the database, and the next one is read and made ready.
       const write = reader.prepare(cursor.batch.splice(0));
-      await writing;
-      writing = quietly(write());
+      await writingBefore;
+      writingBefore = writing;
+      writing = quietly(writing.then(write));
       const isPaused = !isEnd && reader.port.shouldPause();
       if (!isEnd && !isPaused) continue;
       await writing;

@@ -140,21 +140,24 @@ export const readingBugs: PlantedBug[] = [
     wrong: 'the checkpoint and the count are written before the rows',
     file: 'src/sync/stream-port.ts',
     find: `        const counts = await storeRows(db);
-        return { ...counts, refused, finished: await finish(db, refused) };`,
-    put: `        const finished = await finish(db, refused);
-        return { ...(await storeRows(db)), refused, finished };`,
+        await storeRejects(db, [...rejects, ...refused]);
+        return { ...counts, ledgerCount: await save(db) };`,
+    put: `        const ledgerCount = await save(db);
+        const counts = await storeRows(db);
+        await storeRejects(db, [...rejects, ...refused]);
+        return { ...counts, ledgerCount };`,
     caughtBy: {
       file: 'test/sync/sync-transactions.test.ts',
       name: 'new rows of a list that is %s cost their pages and one more',
     },
   },
   {
-    id: 'checkpoint-beside',
+    id: 'checkpoint-overtakes',
     promise: 'Complete',
-    wrong: 'the checkpoint of a large batch is written beside its rows, not after them',
-    file: 'src/sync/stream-port.ts',
-    find: 'const stored = await allOf(first.map((store) => store()));',
-    put: 'const [stored] = await Promise.all([allOf(first.map((store) => store())), last()]);',
+    wrong: 'the batches of a walk are written side by side, not one after the other',
+    file: 'src/sync/walk-list.ts',
+    find: 'writing = quietly(writing.then(write));',
+    put: 'writing = quietly(write());',
     caughtBy: {
       file: 'test/sync/sync-transactions.test.ts',
       name: 'the checkpoint of a walk never runs ahead of the rows that are stored',
@@ -177,14 +180,14 @@ export const readingBugs: PlantedBug[] = [
   {
     id: 'checkpoint-apart',
     promise: 'Convergent',
-    wrong:
-      'the rows of a small batch are committed before the checkpoint, in a transaction of their own',
+    wrong: 'the rows of a batch are committed before the checkpoint, in a transaction of their own',
     file: 'src/sync/stream-port.ts',
-    find: `        const counts = await storeRows(db);
-        return { ...counts, refused, finished: await finish(db, refused) };
+    find: `        await storeRejects(db, [...rejects, ...refused]);
+        return { ...counts, ledgerCount: await save(db) };
       });`,
-    put: `        return await storeRows(db);
-      }).then(async (counts) => ({ ...counts, refused, finished: await finish(ledger.db, refused) }));`,
+    put: `        await storeRejects(db, [...rejects, ...refused]);
+        return counts;
+      }).then(async (counts) => ({ ...counts, ledgerCount: await save(ledger.db) }));`,
     caughtBy: {
       file: 'test/sync/sync-transactions.test.ts',
       name: 'rows and checkpoint are written together or not at all',
