@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { Ledger } from '../../src/ledger/connect-ledger.ts';
 import { newCheckpoint } from '../../src/sync/list-memory.ts';
 import { type VirtualHistory, virtualRowsSql } from './virtual-history.ts';
 
@@ -8,12 +9,10 @@ export const pageSize = 100;
  * Puts a history into the ledger as a completed walk and all its details leave it. Its indexes are built afterwards,
  * which takes a third less time. Autovacuum is kept away from what is going to be measured.
  */
-export async function fillHistory(pool: pg.Pool, history: VirtualHistory): Promise<void> {
-  const client = await pool.connect();
+export async function fillHistory(ledger: Ledger, history: VirtualHistory): Promise<void> {
+  const client = await ledger.patient();
   try {
-    await client.query(
-      `set statement_timeout = 0; set synchronous_commit = off; set maintenance_work_mem = '512MB'`,
-    );
+    await client.query(`set synchronous_commit = off; set maintenance_work_mem = '512MB'`);
     await withoutAutovacuum(client);
     await withoutIndexes(client, 'transactions', () => insertTransactions(client, history));
     for (const [name, count] of Object.entries(history.counts)) {
@@ -32,11 +31,11 @@ export async function fillHistory(pool: pg.Pool, history: VirtualHistory): Promi
     await client.query('vacuum (analyze) ledger.transactions');
     await client.query('checkpoint');
   } finally {
-    client.release(true);
+    await client.end();
   }
 }
 
-async function insertTransactions(client: pg.PoolClient, history: VirtualHistory): Promise<void> {
+async function insertTransactions(client: pg.Client, history: VirtualHistory): Promise<void> {
   await client.query(`
     insert into ledger.transactions (order_no, stream, request_id, symbol, tx_hash, from_address, to_address, amount,
       type, state, occurred_at, confirm_num, fee, fee_symbol, is_final, first_seen_at, changed_at, observed_at,
@@ -47,7 +46,7 @@ async function insertTransactions(client: pg.PoolClient, history: VirtualHistory
      cross join lateral (select v.occurred_at + interval '30 seconds') as seen (at)`);
 }
 
-async function withoutAutovacuum(client: pg.PoolClient): Promise<void> {
+async function withoutAutovacuum(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ statement: string }>(
     `select format('alter table %I.%I set (autovacuum_enabled = off)', schemaname, tablename) as statement
        from pg_tables where schemaname = 'ledger'`,
@@ -57,7 +56,7 @@ async function withoutAutovacuum(client: pg.PoolClient): Promise<void> {
 
 /** Runs `work` on the table without its indexes, and makes them again as they were. */
 async function withoutIndexes(
-  client: pg.PoolClient,
+  client: pg.Client,
   table: string,
   work: () => Promise<void>,
 ): Promise<void> {

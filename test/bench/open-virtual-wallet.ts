@@ -49,7 +49,7 @@ export async function openVirtualWallet(
     success: new Set(['success']),
   });
   const startedAt = performance.now();
-  await fillHistory(ledger.pool, history);
+  await fillHistory(ledger, history);
   const rows = history.counts.deposit + history.counts.withdraw;
   const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
   bench.say(`  ${rows.toLocaleString('en')} rows filled in ${seconds} s`);
