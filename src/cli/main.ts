@@ -5,7 +5,7 @@ import { failureLine, isDebugging } from './command-context.ts';
 import { runProgram } from './program.ts';
 
 // Pages come and go by the thousand: without this so much garbage piles up that a backfill takes a third more memory.
-setFlagsFromString('--heap-growing-percent=70');
+setFlagsFromString('--heap-growing-percent=50');
 
 let exitCode: number;
 try {
