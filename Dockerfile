@@ -5,7 +5,8 @@ COPY . .
 RUN npm ci && npm prune --omit=dev
 
 FROM node:24-slim
-ENV NODE_ENV=production LEDGER_DATA_DIR=/data
+# Node 24 lets four times as much young garbage pile up as the versions before: 290 MiB in a backfill, no faster.
+ENV NODE_ENV=production LEDGER_DATA_DIR=/data NODE_OPTIONS=--max-semi-space-size=16
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules

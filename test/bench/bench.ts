@@ -2,7 +2,7 @@ import type { Figure } from './figures.ts';
 
 /** What every part works with. */
 export type Bench = {
-  /** Two minutes for everything: smaller sizes, fewer runs. */
+  /** Two minutes for everything: smaller sizes, one run, one queue backend. */
   isQuick: boolean;
   /** How often a figure is measured: 3, or 1 when quick. */
   runs: number;

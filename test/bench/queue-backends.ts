@@ -5,9 +5,10 @@ import type { Bench } from './bench.ts';
 /** Where the queue can live on this machine, and the settings that say so. */
 export type BenchedQueue = { name: 'PostgreSQL' | 'Redis'; env: Record<string, string> };
 
-/** PostgreSQL, and a Redis of the bench's own where there is a program for it. */
+/** PostgreSQL; in a full run also a Redis of the bench's own, where there is a program for it. */
 export async function startQueueBackends(bench: Bench): Promise<BenchedQueue[]> {
   const queues: BenchedQueue[] = [{ name: 'PostgreSQL', env: {} }];
+  if (bench.isQuick) return queues;
   const program = redisProgram();
   if (program) {
     const redis = await startRedisProgram(program);

@@ -31,7 +31,10 @@ test('the unit sets nothing that is not a setting', () => {
   const names = valuesOf('Environment').flatMap((line) =>
     line.split(' ').map((pair) => (pair.split('=')[0] ?? '').replace(/_FILE$/, '')),
   );
-  expect(names.filter((name) => !Object.hasOwn(settingsTable, name))).toEqual(['NODE_ENV']);
+  expect(names.filter((name) => !Object.hasOwn(settingsTable, name))).toEqual([
+    'NODE_ENV',
+    'NODE_OPTIONS',
+  ]);
 });
 
 test('[S14] the unit locks the daemon in', () => {

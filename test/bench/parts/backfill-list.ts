@@ -15,7 +15,7 @@ export const backfillList: BenchPart = {
   async run(bench) {
     const rows = bench.isQuick ? 100_000 : 1_000_000;
     const { full, copy, bare, large } = await measureRates(bench, rows);
-    const figures = rateFigures(rows, full, copy, bare, large);
+    const figures = rateFigures(bench, rows, full, copy, bare, large);
     const smallRows = bench.isQuick ? 50_000 : 100_000;
     const small = await measureSmall(bench, smallRows);
     return [...figures, ...memoryFigures(full, small, smallRows)];
@@ -98,6 +98,7 @@ async function onEmptyLedger<T>(
 }
 
 function rateFigures(
+  bench: Bench,
   rows: number,
   full: ProductRun[],
   copy: number[],
@@ -112,6 +113,9 @@ function rateFigures(
     samples: seconds.map((each) => rows / each),
   });
   const what = `backfill of ${rows.toLocaleString('en')} list rows`;
+  /** Of a short backfill, the start of the process is a third: its rate says little. */
+  const atLeast = (ratio: number): Pick<Figure, 'target'> =>
+    bench.isQuick ? {} : { target: { of: 'ratio', atLeast: ratio } };
   return [
     {
       part,
@@ -119,7 +123,7 @@ function rateFigures(
       unit,
       samples,
       floor: of('COPY into the same table', copy),
-      target: { of: 'ratio', atLeast: 0.3 },
+      ...atLeast(0.3),
       note: 'rows divided by the whole time of the process, its start, migration and end included',
     },
     {
@@ -128,7 +132,7 @@ function rateFigures(
       unit,
       samples,
       floor: of('bare fetch and insert', bare),
-      target: { of: 'ratio', atLeast: 0.6 },
+      ...atLeast(0.6),
     },
     {
       part,

@@ -44,7 +44,7 @@ async function measureDelays(bench: Bench, queue: BenchedQueue): Promise<number[
   await client.connect();
   await delay(settleMs);
   const delays: number[] = [];
-  const arrivals = bench.isQuick ? 15 : 60;
+  const arrivals = bench.isQuick ? 10 : 60;
   for (let index = 0; index < arrivals; index += 1) {
     await delay(pauseMs(index, arrivals));
     delays.push(await delayOfOne(sandbox, client));
