@@ -6,7 +6,7 @@ import { runProgram } from './program.ts';
 
 // Pages come and go by the thousand, and V8 would let their garbage pile up: a backfill takes as long with a third less
 // memory. New space stays as large as the modules' loading has made it.
-setFlagsFromString('--heap-growing-percent=50');
+setFlagsFromString('--heap-growing-percent=40');
 setFlagsFromString('--semi-space-growth-factor=1');
 
 let exitCode: number;

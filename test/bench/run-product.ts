@@ -10,6 +10,8 @@ export type ProductRun = {
   seconds: number;
   /** Peak resident memory of the whole process (VmHWM), in MiB; 0 where there is no /proc. */
   peakMiB: number;
+  /** Resident memory (VmRSS) twenty times a second, in MiB. */
+  residentMiB: number[];
   stdout: string;
   stderr: string;
 };
@@ -38,15 +40,19 @@ export async function startProduct(
     });
   }
   let peakMiB = 0;
+  const residentMiB: number[] = [];
   const poll = setInterval(() => {
-    peakMiB = readPeakMiB(child.pid) ?? peakMiB;
+    const memory = readMemory(child.pid);
+    if (!memory) return;
+    peakMiB = memory.peakMiB;
+    residentMiB.push(memory.residentMiB);
   }, memoryPollMs);
   const ended = new Promise<ProductRun>((done, fail) => {
     child.on('error', fail);
     child.on('close', (code) => {
       const seconds = (performance.now() - startedAt) / 1_000;
       clearInterval(poll);
-      const run = { code, seconds, peakMiB, ...output };
+      const run = { code, seconds, peakMiB, residentMiB, ...output };
       rm(directory, { recursive: true, force: true }).then(() => done(run), fail);
     });
   });
@@ -62,11 +68,13 @@ export async function runProduct(args: string[], env: Record<string, string>): P
 }
 
 /** Undefined while a process starts or ends: it has no memory to tell of. */
-function readPeakMiB(pid: number | undefined): number | undefined {
+function readMemory(pid: number | undefined) {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    const peakKiB = /VmHWM:\s+(\d+) kB/.exec(status)?.[1];
-    return peakKiB === undefined ? undefined : Number(peakKiB) / 1_024;
+    const [peakMiB, residentMiB] = ['VmHWM', 'VmRSS'].map(
+      (name) => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1_024,
+    );
+    return peakMiB && residentMiB ? { peakMiB, residentMiB } : undefined;
   } catch {
     return undefined;
   }
