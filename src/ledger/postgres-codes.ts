@@ -63,7 +63,7 @@ const socketCode = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_)/;
 const certificateCode = /^(UNABLE_TO_(GET|VERIFY)|DEPTH_ZERO|SELF_SIGNED|CERT_|ERR_TLS_CERT)/;
 /** pg's own failures carry no code at all. */
 const driverMessage =
-  /^(Connection terminated|timeout exceeded|Client has encountered|Query read timeout)/;
+  /^(Connection terminated|timeout (exceeded|expired)|Client has encountered|Query read timeout)/;
 
 /**
  * Whether the connection or the server is to blame: a socket error, class 08 (connection), 25P03 (it stood still in a

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { sql } from 'drizzle-orm';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { connectLedger } from '../../src/ledger/connect-ledger.ts';
+import { connectLedger, databaseError } from '../../src/ledger/connect-ledger.ts';
 import { migrateLedger } from '../../src/ledger/migrate-ledger.ts';
 import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
 import { listed } from '../ledger/transaction-rows.ts';
@@ -89,7 +89,7 @@ test('[D11] a batch of 10,000 rows, with more values than a statement may have p
     'select count(*)::int as n, sum(amount)::text as sum from ledger.transactions',
   );
   expect(sums).toEqual([{ n: 10_000, sum: '50000000.0' }]);
-}, 60_000);
+}, 30_000);
 
 /** Passes everything on until it falls silent; then the connections stay, and nothing comes through any more. */
 async function openSilencer(target: string) {
@@ -131,4 +131,23 @@ test('[D9] a connection through which nothing comes any more is given up, and th
   fallSilent();
   await expect(silenced.transaction((db) => db.execute(sql`select 1`))).rejects.toThrow(/timeout/);
   expect((await silenced.pool.query('select 3 as n')).rows).toEqual([{ n: 3 }]);
+}, 30_000);
+
+test('[D9] of a server that accepts connections and says nothing, every kind of connection says that it is the server', async () => {
+  const mute = createServer(() => undefined).listen(0, '127.0.0.1');
+  await once(mute, 'listening');
+  onTestFinished(() => void mute.close());
+  const url = new URL(database.connectionString);
+  url.host = `127.0.0.1:${(mute.address() as AddressInfo).port}`;
+  const silent = connectLedger({ connectionString: url.toString(), poolSize: 3, log });
+  onTestFinished(() => silent.close());
+  const codes = [
+    silent.pool.query('select 1'),
+    silent.session(),
+    silent.patient(),
+    silent.announce('anyone'),
+  ].map((connecting) => connecting.then(String, databaseError));
+  for (const error of await Promise.all(codes)) {
+    expect(error).toMatchObject({ code: 'database-unreachable' });
+  }
 }, 30_000);
