@@ -7,8 +7,10 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    // Two cores, and one file that mostly waits.
-    maxWorkers: 3,
+    // Two cores, and files that mostly wait.
+    maxWorkers: 4,
+    // Modules are loaded once a worker, not once a file: a tenth of the time. No file changes what it shares.
+    isolate: false,
     sequence: { sequencer: LongestFirst },
   },
 });

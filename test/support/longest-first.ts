@@ -4,7 +4,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const longest = [
   'chaos/chaos.test.ts',
   'whole/database-troubles.test.ts',
+  'queue/queue-troubles.test.ts',
   'whole/backfill.test.ts',
+  'whole/process-troubles.test.ts',
 ];
 
 /** A fresh checkout knows no durations: what takes longest must not begin last. */
