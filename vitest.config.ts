@@ -9,7 +9,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     // Two cores, and files that mostly wait.
     maxWorkers: 4,
-    // Modules are loaded once a worker, not once a file: a tenth of the time. No file changes what it shares.
+    // Modules are loaded once a worker, not once a file: a tenth of the time. Each file puts back what it stubs.
     isolate: false,
     sequence: { sequencer: LongestFirst },
   },

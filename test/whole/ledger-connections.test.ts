@@ -89,7 +89,7 @@ test('[D11] a batch of 10,000 rows, with more values than a statement may have p
     'select count(*)::int as n, sum(amount)::text as sum from ledger.transactions',
   );
   expect(sums).toEqual([{ n: 10_000, sum: '50000000.0' }]);
-}, 30_000);
+}, 60_000);
 
 /** Passes everything on until it falls silent; then the connections stay, and nothing comes through any more. */
 async function openSilencer(target: string) {
@@ -141,13 +141,13 @@ test('[D9] of a server that accepts connections and says nothing, every kind of 
   url.host = `127.0.0.1:${(mute.address() as AddressInfo).port}`;
   const silent = connectLedger({ connectionString: url.toString(), poolSize: 3, log });
   onTestFinished(() => silent.close());
-  const codes = [
+  const connecting = [
     silent.pool.query('select 1'),
     silent.session(),
     silent.patient(),
     silent.announce('anyone'),
-  ].map((connecting) => connecting.then(String, databaseError));
-  for (const error of await Promise.all(codes)) {
+  ].map((one) => one.then(String, databaseError));
+  for (const error of await Promise.all(connecting)) {
     expect(error).toMatchObject({ code: 'database-unreachable' });
   }
 }, 30_000);
