@@ -54,10 +54,9 @@ select c.available, p.threshold, p.target, p.num_max as "numMax", p.refusals,
        (select coalesce(sum(case when r.received = 0 and r.list_read_at is null then r.num
                                  else coalesce(r.received, r.num) end), 0)::int from ledger.address_requests r
          where r.slip44 = p.slip44 and r.state <> 'failed' and r.requested_at > now() - interval '24 hours') as "generated24h",
-       coalesce(s.checkpoint ->> 'gap' is not null, false) as "isListRead",
+       coalesce(s.is_backed, false) as "isListRead",
        -- As the last reading of the list found it: what has been generated since does not count against it.
-       coalesce(s.service_total = 0 and ((s.checkpoint -> 'unease' ->> 'count')::bigint > 0
-                                         or (s.checkpoint ->> 'gap')::bigint < 0), false) as "isListGone",
+       coalesce(s.service_total = 0 and s.count_at_last_pass > 0, false) as "isListGone",
        (select json_build_object('id', r.id, 'state', r.state, 'ageMs', ${ms(sql`now() - r.requested_at`)},
                  'isOwnerAlive', r.owner is distinct from ${self}::text
                    and exists (select from pg_stat_activity a where a.application_name = r.owner),
@@ -143,7 +142,7 @@ export async function storeGenerated(
       on conflict do nothing
       returning slip44
     )
-    update ledger.streams s set ledger_count = s.ledger_count + n.inserted, is_complete = false
+    update ledger.streams s set ledger_count = s.ledger_count + n.inserted
       from (select slip44, count(*) as inserted from inserted group by slip44) n
      where s.name = 'addresses:' || n.slip44`);
   // A statement of its own: it sees what others have inserted while the one above ran.

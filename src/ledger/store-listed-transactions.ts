@@ -18,8 +18,8 @@ const lostRaceRunsMax = 5;
 
 /**
  * Stores rows of a list (section 2.4 of the service's document): inserts what is new, updates what differs and
- * was not written by a later answer, logs each changed field, keeps the streams' counts and the addresses' use,
- * all in one statement. Rows that are equal are not even locked. Call it inside a transaction together with the
+ * was not written by a later answer, logs each changed field and keeps the addresses' use, all in one statement. Rows
+ * that are equal are not even locked. Triggers keep the counts. Call it inside a transaction together with the
  * checkpoint. A null never replaces a value: a list row does not blank what a detail brought.
  */
 export function storeListedTransactions(
@@ -135,20 +135,10 @@ inserted as (
 ${logged},
 ${marked},
 counted as (
-  insert into ledger.streams (name, ledger_count, final_changes)
-  select stream, sum(delta), sum(left_final)
-    from (select stream, 1 as delta, 0 as left_final from inserted
-          union all
-          select new_stream, 1, 0 from stored where not is_listed or new_stream <> stream
-          union all
-          select stream, -1, 0 from stored where is_listed and new_stream <> stream
-          union all
-          select new_stream, 0, 1 from stored where is_final and new_state <> state) as moves
-   group by stream having sum(delta) <> 0 or sum(left_final) > 0
-   order by stream
-  on conflict (name) do update
-     set ledger_count = streams.ledger_count + excluded.ledger_count,
-         final_changes = streams.final_changes + excluded.final_changes
+  update ledger.streams s set final_changes = s.final_changes + l.count
+    from (select new_stream as name, count(*) as count from stored where is_final and new_state <> state
+           group by new_stream order by new_stream) l
+   where s.name = l.name
 )
 select (select count(*)::int from inserted) as inserted,
        (select count(*)::int from updated) as updated,

@@ -50,12 +50,16 @@ export async function saveStream(
   db: LedgerDb,
   name: string,
   owner: string,
-  row: Omit<StreamRow, 'ledgerCount'> & { isVouched: boolean; hasWalked: boolean },
+  row: Omit<StreamRow, 'ledgerCount'> & {
+    isVouched: boolean;
+    acceptedDifference: number;
+    hasWalked: boolean;
+  },
 ): Promise<number | undefined> {
   const saved = await db.execute<{ ledger_count: number }>(sql`
     update ledger.streams
        set list_order = ${row.listOrder}, page_size = ${row.pageSize}, service_total = ${row.serviceTotal},
-           is_complete = ${row.isVouched} and ledger_count is not distinct from ${row.serviceTotal}::bigint,
+           is_backed = ${row.isVouched}, accepted_difference = ${row.acceptedDifference}, count_at_last_pass = ledger_count,
            last_walk_at = case when ${row.hasWalked} then now() else last_walk_at end,
            checkpoint = ${JSON.stringify(row.checkpoint)}::jsonb,
            lease_until = now() + ${leaseMs} * interval '1 millisecond'
@@ -82,7 +86,7 @@ export async function releaseStream(
 
 /** Forgets what walks have vouched for, so that the next pass reads the list from its first page. */
 export async function restartStreams(db: LedgerDb, names: string[]): Promise<void> {
-  await db.execute(sql`update ledger.streams set checkpoint = null, is_complete = false
+  await db.execute(sql`update ledger.streams set checkpoint = null, is_backed = false
     where name = any(${sql.param(names)}::text[])`);
 }
 
@@ -126,15 +130,12 @@ function instantOf(ms: number | null): SQL {
   return sql`(timestamptz 'epoch' + ${ms}::bigint * interval '1 millisecond')`;
 }
 
-/** Marks rows that the service no longer lists, counts them out and logs it; they are never deleted. */
+/** Marks rows that the service no longer lists and logs it; they are never deleted. Triggers keep the counts. */
 export async function unlistRows(db: LedgerDb, orderNos: string[]): Promise<void> {
   await db.execute(sql`
     with unlisted as (
       update ledger.transactions set is_listed = false, next_check_at = null, changed_at = now(), observed_at = now()
-       where is_listed and order_no = any(${sql.param(orderNos)}::text[]) returning order_no, stream),
-    counted as (
-      update ledger.streams s set ledger_count = s.ledger_count - u.count
-        from (select stream, count(*) as count from unlisted group by stream) u where s.name = u.stream)
+       where is_listed and order_no = any(${sql.param(orderNos)}::text[]) returning order_no)
     insert into ledger.transaction_changes (order_no, observed_at, field, old_value, new_value)
     select order_no, now(), 'is_listed', 'true', 'false' from unlisted order by order_no`);
 }

@@ -154,7 +154,7 @@ export async function unmetRows(
 export async function recountStream(db: LedgerDb, stream: string): Promise<void> {
   await db.execute(sql`
     update ledger.streams s
-       set ledger_count = c.count, is_complete = s.is_complete and c.count = s.service_total
+       set ledger_count = c.count
       from (select count(*) as count from ledger.transactions where stream = ${stream} and is_listed) c
      where s.name = ${stream} and s.ledger_count <> c.count`);
 }

@@ -77,7 +77,8 @@ export function openStreamPort<T>(
     const hasWalked = current.checkpoint.walks > walks;
     walks = current.checkpoint.walks;
     const isVouched = current.checkpoint.gap !== null;
-    const row = { ...structuredClone(current), isVouched, hasWalked };
+    const acceptedDifference = current.checkpoint.gap ?? 0;
+    const row = { ...structuredClone(current), isVouched, acceptedDifference, hasWalked };
     return (db) => saveCheckpoint(db, owner, stream.name, row);
   };
 

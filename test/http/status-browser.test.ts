@@ -89,7 +89,7 @@ describe.skipIf(!chromium)('the status page in Chromium', () => {
     if (!database) throw new Error('skipped');
     const { ledger, query } = database;
     await query(`insert into ledger.final_states values ('success', true)`);
-    await query(`insert into ledger.streams (name, service_total, ledger_count, is_complete, last_success_at)
+    await query(`insert into ledger.streams (name, service_total, ledger_count, is_backed, last_success_at)
                  values ('deposit', 41, 41, true, now())`);
     const url = await serve({
       readStatus: async () => ({

@@ -43,7 +43,9 @@ async function fill(): Promise<void> {
     ...rows.map((row) => detailed({ ...row, observation: 2, fee: '0', feeSymbol: row.symbol })),
     detailed({ ...sent, observation: 2, fee: '0.020', feeSymbol: 'ETH' }),
   ]);
-  await query('update ledger.streams set is_complete = true');
+  await query(
+    'update ledger.streams set is_backed = true, service_total = ledger_count, checkpoint = jsonb_build_object($$gap$$, 0)',
+  );
 }
 
 const reconciliation = () =>
@@ -167,7 +169,7 @@ test.each([
   ],
   [
     'lists not read to their end yet: deposit',
-    `update ledger.streams set is_complete = name <> 'deposit'`,
+    `update ledger.streams set is_backed = false, checkpoint = null where name = 'deposit'`,
   ],
 ])('a difference is explained: %s', async (explanation, change) => {
   await fill();

@@ -142,11 +142,15 @@ async function fill(): Promise<void> {
     select 'o' || n, 'deposit', n > 3, n <> 9, case when n <= 5 then now() end, now(), now(), now(), n
       from generate_series(1, 10) as n`);
   await db.execute(sql`
-    insert into ledger.streams (name, list_order, page_size, service_total, ledger_count, is_complete, last_success_at,
+    insert into ledger.streams (name, list_order, page_size, service_total, ledger_count, is_backed, last_success_at,
                                 last_error, last_error_at) values
       ('addresses:60', null, null, null, 0, false, null, null, null),
       ('withdraw', null, null, null, 0, false, null, 'HTTP 500', now()),
-      ('deposit', 'newest-first', 50, 6000000000, 6000000000, true, now() - interval '90.5 seconds', null, now())`);
+      ('deposit', 'newest-first', 50, 6000000000, 6000000000, true, now() - interval '90.5 seconds', null, now())
+    on conflict (name) do update
+      set list_order = excluded.list_order, page_size = excluded.page_size, service_total = excluded.service_total,
+          ledger_count = excluded.ledger_count, is_backed = excluded.is_backed,
+          last_success_at = excluded.last_success_at, last_error_at = excluded.last_error_at`);
   await db.execute(sql`
     insert into ledger.rejects (source, reason, payload, fingerprint, first_seen_at, last_seen_at, resolved_at) values
       ('coin-list', 'a', '{}', 'a', now(), now(), null), ('coin-list', 'b', '{}', 'b', now(), now(), now())`);

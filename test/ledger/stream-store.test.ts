@@ -13,6 +13,7 @@ const { db } = ledger;
 afterEach(clear);
 
 const row = {
+  acceptedDifference: 0,
   listOrder: 'newest-first',
   pageSize: 50,
   serviceTotal: 0,

@@ -27,8 +27,7 @@ beforeAll(async () => {
     select 60, 'COIN' || n, '', n, 0, now(), now(), 1 from generate_series(0, ${coins - 1}) as n;
     insert into ledger.addresses (slip44, address, status, first_seen_at)
     select 60, '0x' || md5(n::text), 'available', now() from generate_series(1, 1000) as n;
-    insert into ledger.pools (slip44, threshold, target) values (60, 5, 20);
-    insert into ledger.streams (name) values ('deposit'), ('withdraw')`);
+    insert into ledger.pools (slip44, threshold, target) values (60, 5, 20)`);
   await query('vacuum (analyze)');
 });
 

@@ -21,6 +21,7 @@ export const transactions = ledger.table(
     occurredAt: instant('occurred_at'),
     isFinal: boolean('is_final').notNull().default(false),
     isListed: boolean('is_listed').notNull().default(true),
+    alsoListedIn: text('also_listed_in'),
     detailSyncedAt: instant('detail_synced_at'),
     nextCheckAt: instant('next_check_at'),
     firstSeenAt: instant('first_seen_at').notNull().defaultNow(),
@@ -38,6 +39,10 @@ export const transactions = ledger.table(
     index('transactions_unlisted')
       .on(table.stream, table.occurredAt)
       .where(sql`not ${table.isListed}`),
+    index('transactions_undated').on(table.stream).where(sql`${table.occurredAt} is null`),
+    index('transactions_in_two_lists')
+      .on(table.alsoListedIn)
+      .where(sql`${table.alsoListedIn} is not null`),
     index('transactions_next_check_at')
       .on(table.nextCheckAt)
       .where(sql`${table.nextCheckAt} is not null`),
