@@ -13,43 +13,137 @@ import {
   type PageFacts,
   pagesFor,
   rankProbe,
+  withCheckpoint,
 } from './list-state.ts';
+import { beginReading, endReading, joinDays, type ReadDays, readOn } from './read-days.ts';
 
-/** Above this many vanished rows a pass does not search each; the audit comes by all of them. */
-const searchedRowsMax = 32;
+/** So many searches, or days, of one pass; what is left waits for the next one. */
+const searchesMax = 32;
 /** A list of so few pages is looked at as a whole. */
 const wholeListPages = 4;
+/** Pages that are looked at together; each look shares a page with the next. */
+const lookPages = 50;
 
 /** Searches rows that the service no longer counts. True when the counts agree afterwards. */
 export async function searchVanished<P extends PageFacts>(
   session: ListSession<P>,
 ): Promise<boolean> {
-  const { ranks } = session.port;
-  if (ranks === null || !session.state.isBacked || session.state.acceptedDifference !== 0)
-    return false;
-  while (missingRows(session.state) < 0) {
-    if (-missingRows(session.state) > searchedRowsMax || !isOrdered(session.state)) return false;
+  const { ranks, unlist } = session.port;
+  if (ranks === null || unlist === null || !session.state.isBacked) return false;
+  for (let search = 1; missingRows(session.state) < 0; search += 1) {
+    if (!isOrdered(session.state) || session.state.acceptedDifference !== 0) return false;
     const range = await narrow(session, ranks.countUntil);
     if (range.high - range.low > wholeListPages) return false;
-    if ((await unlistVanished(session, await collect(session, range))) === 0) return false;
+    const pages = await collect(session, range);
+    const surplus = -missingRows(session.state);
+    if ((await unlistVanished(session, pages, surplus)) === 0 || search === searchesMax)
+      return false;
   }
   return missingRows(session.state) === 0;
 }
 
 /**
- * Takes pages read one after another, marks as unlisted what they show to have vanished, and returns how many
- * rows that were. Pages that moved since are worth nothing: the next look tells.
+ * Reads the days whose rows differ from what a scan met of them, and marks as unlisted what two readings do not show.
+ * A day that agrees afterwards is verified.
+ */
+export async function resolveDifferingDays<P extends PageFacts>(
+  session: ListSession<P>,
+): Promise<void> {
+  const { ranks } = session.port;
+  const [...days] = session.state.checkpoint.differingDays;
+  if (ranks === null || days.length === 0 || !isOrdered(session.state)) return;
+  const held = await ranks.days();
+  for (const day of days.slice(0, searchesMax)) {
+    const range = pagesOfDays(session.state, held, day, day);
+    const read = await readLooks(session, range, async (pages) => {
+      await unlistVanished(session, pages, Number.POSITIVE_INFINITY);
+    });
+    const left = session.state.checkpoint.differingDays.filter((other) => other !== day);
+    session.apply(withCheckpoint(session.state, { differingDays: left }));
+    await session.store([], onlyDay(read, day));
+    if (read === null) {
+      const differingDays = [...left, day].sort((a, b) => a - b);
+      session.apply(withCheckpoint(session.state, { differingDays }));
+    }
+  }
+}
+
+/** What a reading says of one day; a day that it did not read wholly stays as it is. */
+function onlyDay(days: ReadDays | null, day: number): ReadDays | null {
+  if (days === null) return null;
+  const isRead = (days.low ?? day) <= day && (days.high ?? day) >= day;
+  const rows = days.rows.filter(([other]) => other === day);
+  return isRead ? { ...days, low: day, high: day, rows, isHeadNew: false } : null;
+}
+
+/** The pages on which the ledger expects the days from `first` to `last`, and one more on either side. */
+export function pagesOfDays(
+  state: ListState,
+  held: { day: number; rows: number }[],
+  first: number,
+  last: number,
+): PageRange {
+  const isBefore = (day: number) => (state.listOrder === 'newest-first' ? day > last : day < first);
+  let before = 0;
+  let within = 0;
+  for (const { day, rows } of held) {
+    if (isBefore(day)) before += rows;
+    else if (day >= first && day <= last) within += rows;
+  }
+  const end = pagesFor(Math.max(state.serviceTotal ?? 0, state.ledgerCount) + 1, state);
+  const low = Math.max(1, pagesFor(before, state) - 1);
+  return { low, high: Math.max(low, Math.min(end, pagesFor(before + within, state) + 1)) };
+}
+
+/** Reads pages one after another and hands them on in looks; returns the days that they cover wholly. */
+export async function readLooks<P extends PageFacts>(
+  session: ListSession<P>,
+  { low, high }: PageRange,
+  onLook: (pages: P[]) => Promise<void>,
+): Promise<ReadDays | null> {
+  let look: P[] = [];
+  let reading: ReturnType<typeof beginReading> = null;
+  let days: ReadDays | null = null;
+  for (let page = low; page <= high; page += 1) {
+    const facts = await session.read(page, page === low ? page : high);
+    await session.store(facts.listed > 0 ? [facts] : []);
+    look.push(facts);
+    reading = page === low ? beginReading(facts, session.state.listOrder) : reading;
+    const read: ReturnType<typeof readOn> | null =
+      reading && facts.listed > 0 ? readOn(reading, facts) : null;
+    reading = read === null ? reading : read.reading;
+    days = joinDays(days, read?.days ?? null);
+    const isEnd = isListEnd(facts);
+    if (isEnd && reading) days = joinDays(days, endReading(reading));
+    if (isEnd || page === high || look.length === lookPages) {
+      await onLook(look);
+      look = look.slice(-1);
+    }
+    if (isEnd) break;
+  }
+  return days;
+}
+
+function isListEnd(facts: PageFacts): boolean {
+  if (facts.listed === 0) return true;
+  return facts.listed < facts.size && (facts.page - 1) * facts.size + facts.listed === facts.total;
+}
+
+/**
+ * Takes pages read one after another, marks as unlisted what they show to have vanished, at most `rowsMax` rows, and
+ * returns how many that were. Pages that moved since are worth nothing: the next look tells.
  */
 export async function unlistVanished<P extends PageFacts>(
   session: ListSession<P>,
   pages: P[],
+  rowsMax: number,
 ): Promise<number> {
   const { ranks } = session.port;
   const span = coveredSpan(pages, session.state);
   if (span === null || ranks === null) return 0;
   const notSeen = await ranks.listedButNotSeen(pages, span);
   // More than the counts bear out: something else is wrong with the list.
-  if (notSeen.length === 0 || notSeen.length > surplusOf(session.state)) return 0;
+  if (notSeen.length === 0 || notSeen.length > rowsMax) return 0;
   const range = { low: pages[0]?.page ?? 1, high: pages.at(-1)?.page ?? 1 };
   if (!isSamePicture(pages, await collect(session, range))) return 0;
   await session.unlist(notSeen);
@@ -59,20 +153,20 @@ export async function unlistVanished<P extends PageFacts>(
 /**
  * The time that pages cover without a hole: from the first row's to the last row's, both excluded because other
  * rows of these times may lie beyond; without end where the list ends. Null where the pages do not follow one
- * another in time, or not all of their rows can be read.
+ * another in time, or one of their rows has no usable key.
  */
 function coveredSpan(pages: PageFacts[], state: ListState): Span | null {
   const [first] = pages;
   const last = pages.at(-1);
-  if (!first || !last || first.total === null || !isOrdered(state)) return null;
+  if (!first || !last || !isOrdered(state)) return null;
   const isNewestFirst = state.listOrder === 'newest-first';
   const times = pages.flatMap((page) => page.times);
   const isStill = pages.every(
     (facts, index) =>
       facts.page === first.page + index &&
-      facts.size === first.size &&
+      (facts.size === first.size || facts.listed === 0) &&
       facts.total === first.total &&
-      facts.times.length === facts.listed,
+      facts.unstorable === 0,
   );
   const isInOrder = times.every((time, index) => {
     const before = times[index - 1] ?? time;
@@ -83,13 +177,11 @@ function coveredSpan(pages: PageFacts[], state: ListState): Span | null {
   // Pages without rows show nothing, and a list that is empty all at once is a fault.
   if (!isStill || !isInOrder || head === undefined || tail === undefined) return null;
   const start = first.page === 1 ? null : head;
-  // Totals may lag, and a page may come short: the list ends only where both say so.
-  const isEnd = last.listed < last.size && last.page * last.size >= first.total;
-  const end = isEnd ? null : tail;
+  const end = isListEnd(last) ? null : tail;
   return isNewestFirst ? { after: end, before: start } : { after: start, before: end };
 }
 
-type PageRange = { low: number; high: number };
+export type PageRange = { low: number; high: number };
 
 /**
  * Halves the list until two neighbouring pages are left: the vanished row belongs on them. Where the list ends with a
@@ -132,8 +224,4 @@ function isSamePicture(first: PageFacts[], second: PageFacts[]): boolean {
     ({ fingerprint, total }, index) =>
       fingerprint === second[index]?.fingerprint && total === second[index]?.total,
   );
-}
-
-function surplusOf({ ledgerCount, serviceTotal }: ListState): number {
-  return ledgerCount - (serviceTotal ?? ledgerCount);
 }

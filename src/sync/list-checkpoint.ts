@@ -1,44 +1,78 @@
 import { z } from 'zod';
+import { readingSchema } from './read-days.ts';
 
 /** The stored form changes only together with this number; a checkpoint of another version is begun anew. */
 const version = 2;
 
-const count = z.number().int();
+const int = z.number().int();
 
 const walkSchema = z.object({
-  nextPage: count,
+  nextPage: int,
   /** Size of the grid that nextPage counts in; null before the first page. */
-  pageSize: count.nullable(),
-  /** The service's total when the walk began, and at the last page read. */
-  startTotal: count.nullable(),
-  lastTotal: count.nullable(),
+  pageSize: int.nullable(),
+  /** The service's total when the scan began, and at the last page read. */
+  startTotal: int.nullable(),
+  lastTotal: int.nullable(),
   /** One page after another: the only kind that needs no trust in the totals. */
   isSequential: z.boolean(),
   /** Neighbours with rising and with falling times, met so far. */
-  rising: count,
-  falling: count,
-  /** Listed rows that could not be stored at all. */
-  unstorable: count,
-  rewinds: count,
+  rising: int,
+  falling: int,
+  /** Rows met, those that were met twice included, and listed rows that could not be stored at all. */
+  met: int,
+  unstorable: int,
+  rewinds: int,
+  /** `fallen` when the scan began: a fall during the scan is not explained by it. */
+  fallenBefore: int,
+  /** The last page was full, so the list may go on whatever its total says. */
+  isLastFull: z.boolean(),
+  /** Every seam between two pages was consistent so far. */
+  isClean: z.boolean(),
+  /** All keys are noted in the database: for lists without an order, and rows that two lists show. */
+  notesKeys: z.boolean(),
+  /** A mismatch stood when the scan began: what it leaves of it, the list does not show. */
+  hadMismatch: z.boolean(),
+  /** The ledger listed no row when the scan began: all that it lists came from it. */
+  isFromEmpty: z.boolean(),
+  reading: readingSchema.nullable(),
+  /** Keys of the rows without a readable time that were met. */
+  undated: z.array(z.string()),
 });
+
+/** A mismatch between the counts, and since when (Unix ms) it stands. */
+const mismatchSchema = z.object({ total: int, count: int, since: int, passes: int });
 
 const checkpointSchema = z.object({
   version: z.literal(version),
   /** Page size to ask for, halved whenever the service refuses it. */
-  requestedPageSize: count,
+  requestedPageSize: int,
   /** The service's total when the counts last agreed (but for the accepted difference). */
-  totalAtLastMatch: count,
+  totalAtLastMatch: int,
   walk: walkSchema.nullable(),
   /** Full scans ended so far. */
-  walks: count,
+  walks: int,
   /** Where answers claim a page size that is not what they serve. */
-  clampedSize: z.object({ claimed: count, actual: count }).nullable(),
-  /** A mismatch that no page explained: the two counts, and for how many passes it has been unchanged. */
-  countMismatch: z.object({ total: count.nullable(), count, passes: count }).nullable(),
-  /** Page at which the audit goes on. */
-  auditPage: count,
-  /** Rows that the ledger held beyond the service's count when the audit last looked into it. */
-  auditedSurplus: count,
+  clampedSize: z.object({ claimed: int, actual: int }).nullable(),
+  /** The two counts as the last pass left them. */
+  lastSeen: z.object({ total: int.nullable(), count: int }).nullable(),
+  mismatch: mismatchSchema.nullable(),
+  /** By how many rows the total has fallen since the last clean scan, rows found to have vanished left out. */
+  fallen: int,
+  /** Days (since 1970) whose rows differ from what the list showed. */
+  differingDays: z.array(int),
+  /** The last repeated scan was not consistent. */
+  isScanUnclean: z.boolean(),
+  /** Rows that the ledger lists and the last scan over a list without an order did not meet. */
+  unseen: z.array(z.string()),
+  /** The list shows its rows in another order each time: scans add up until every row was met. */
+  isShuffled: z.boolean(),
+  /** Requests that doubts have cost, and scans in a row that explained nothing. */
+  spentRequests: int,
+  fruitlessScans: int,
+  /** The first page as the last pass saw it, where the service gives no total. */
+  headFingerprint: z.string().nullable(),
+  /** Page at which the audit of a list without an order goes on. */
+  auditPage: int,
 });
 
 /** An unfinished full scan, from page 1 upward. */
@@ -55,9 +89,17 @@ export function newCheckpoint(requestedPageSize: number): Checkpoint {
     walk: null,
     walks: 0,
     clampedSize: null,
-    countMismatch: null,
+    lastSeen: null,
+    mismatch: null,
+    fallen: 0,
+    differingDays: [],
+    isScanUnclean: false,
+    unseen: [],
+    isShuffled: false,
+    spentRequests: 0,
+    fruitlessScans: 0,
+    headFingerprint: null,
     auditPage: 1,
-    auditedSurplus: 0,
   };
 }
 
@@ -67,16 +109,23 @@ export function parseCheckpoint(stored: unknown): Checkpoint | null {
   return parsed.success ? parsed.data : null;
 }
 
-export function newWalk(isSequential: boolean): WalkProgress {
+export function newWalk(
+  kind: Pick<WalkProgress, 'isSequential' | 'notesKeys' | 'isFromEmpty' | 'hadMismatch' | 'fallenBefore'>,
+): WalkProgress {
   return {
+    ...kind,
     nextPage: 1,
     pageSize: null,
     startTotal: null,
     lastTotal: null,
-    isSequential,
     rising: 0,
     falling: 0,
+    met: 0,
     unstorable: 0,
     rewinds: 0,
+    isLastFull: true,
+    isClean: true,
+    reading: null,
+    undated: [],
   };
 }

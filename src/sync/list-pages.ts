@@ -122,12 +122,15 @@ function wrongPage(asked: number, answered: number | null): LedgerError {
 }
 
 function toListedPage<T>(page: number, content: Page<T>, source: ListSource<T>): ListedPage<T> {
-  const times: number[] = [];
-  for (const record of content.records) {
-    const time = source.timeOf(record);
-    if (time !== null) times.push(time);
-  }
   const keys = content.records.map((record) => source.keyOf(record));
+  const times: number[] = [];
+  const datedKeys: string[] = [];
+  content.records.forEach((record, index) => {
+    const time = source.timeOf(record);
+    if (time === null) return;
+    times.push(time);
+    datedKeys.push(keys[index] ?? '');
+  });
   const shown = [...keys, ...content.rejects.map(({ payload }) => payload)].join('\n');
   return {
     page,
@@ -135,14 +138,24 @@ function toListedPage<T>(page: number, content: Page<T>, source: ListSource<T>):
     total: content.totalSize,
     listed: content.listed,
     unstorable: content.listed - content.records.length,
+    keys,
     times,
+    datedKeys,
     firstTime: edgeTime(content.records[0], source),
     lastTime: edgeTime(content.records.at(-1), source),
     fingerprint: hash('sha1', shown, 'base64'),
     isFresh: true,
     observation: content.observation,
+    answered: nextAnswer(),
     content,
   };
+}
+
+let answers = 0;
+
+function nextAnswer(): number {
+  answers += 1;
+  return answers;
 }
 
 function edgeTime<T>(record: T | undefined, source: ListSource<T>): number | null {

@@ -1,26 +1,36 @@
-import type { ListPort } from './list-port.ts';
+import type { Batch, ListPort, Stored } from './list-port.ts';
 import {
   afterFirstPage,
   afterPage,
   type ListState,
   onActualGrid,
   type PageFacts,
+  withCheckpoint,
 } from './list-state.ts';
+import type { ReadDays } from './read-days.ts';
 
 /** One pass's hold on a list: it reads and stores through the port, and is the only holder of the state. */
 export type ListSession<P extends PageFacts = PageFacts> = {
   readonly state: ListState;
   readonly port: ListPort<P>;
+  /** Pages asked for so far. */
+  readonly requests: number;
+  /** The state holds something that no store has written. */
+  readonly isDirty: boolean;
   /** Replaces the state; the next store writes it. */
   apply(next: ListState): void;
   read(page: number, upTo?: number, isFresh?: boolean): Promise<P>;
   /** Stores at once; returns the number of new rows. */
-  store(pages: P[]): Promise<number>;
+  store(pages: P[], days?: ReadDays | null): Promise<number>;
   /** Prepares a store of the pages and of the state as it is now; the write returns the number of new rows. */
-  prepare(pages: P[]): () => Promise<number>;
+  prepare(batch: Batch<P>): () => Promise<number>;
+  /** Takes over the counts that a write has left. */
+  settle(stored: Stored): void;
   /** Marks rows as no longer listed. */
   unlist(keys: string[]): Promise<void>;
 };
+
+const differingDaysMax = 366;
 
 export function createListSession<P extends PageFacts>(
   port: ListPort<P>,
@@ -28,45 +38,83 @@ export function createListSession<P extends PageFacts>(
 ): ListSession<P> {
   let state = initial;
   let latestObservation = 0;
-  const prepare = (pages: P[]) => {
-    const write = port.prepare(pages, state);
+  let latestAnswer = 0;
+  let requests = 0;
+  let written = storedFormOf(initial);
+  const settle = (stored: Stored): void => {
+    state = afterStore(state, stored);
+  };
+  const prepare = (batch: Batch<P>) => {
+    const write = port.prepare(batch, state);
+    written = storedFormOf(state);
     return async () => {
-      const { inserted, ledgerCount } = await write();
-      state = { ...state, ledgerCount };
-      return inserted;
+      const stored = await write();
+      settle(stored);
+      return stored.inserted;
     };
   };
   return {
     get state() {
       return state;
     },
+    get requests() {
+      return requests;
+    },
+    get isDirty() {
+      return storedFormOf(state) !== written;
+    },
     port,
     apply(next) {
       state = next;
     },
     async read(page, upTo = page, isFresh = false) {
+      requests += 1;
       const answer = await port.read(page, upTo, isFresh);
       const isStale = isOvertaken(answer, state.serviceTotal, latestObservation);
+      const isLater =
+        answer.observation > latestObservation && answer.answered > latestAnswer;
+      if (isStale && isLater) state = afterFall(state, answer);
       const taken = isStale ? await port.read(page, upTo, true) : answer;
       const isLatest = taken.observation >= latestObservation;
       if (isLatest) latestObservation = taken.observation;
+      latestAnswer = Math.max(latestAnswer, taken.answered);
       state = afterFirstPage(state, taken);
       const facts = onActualGrid(state, taken);
       state = afterPage(state, facts, isLatest);
       return facts;
     },
-    store: (pages) => prepare(pages)(),
+    store: (pages, days = null) => prepare({ pages, days })(),
     prepare,
+    settle,
     async unlist(keys) {
-      const { acceptedDifference } = state;
-      // What an earlier scan accepted as one row too many is none any more.
-      if (acceptedDifference < 0) {
-        state = { ...state, acceptedDifference: Math.min(0, acceptedDifference + keys.length) };
-      }
-      const ledgerCount = (await port.ranks?.unlist(keys, state)) ?? state.ledgerCount;
-      state = { ...state, ledgerCount };
+      if (!port.unlist) return;
+      const { checkpoint } = state;
+      // What the fall of the total was about is known for these rows.
+      state = withCheckpoint(state, { fallen: Math.max(0, checkpoint.fallen - keys.length) });
+      settle(await port.unlist(keys, state));
     },
   };
+}
+
+/** An answer that is not taken may tell all the same that rows have gone. */
+function afterFall(state: ListState, { total }: PageFacts): ListState {
+  const fall = Math.max(0, (state.serviceTotal ?? 0) - (total ?? 0));
+  return withCheckpoint(state, { fallen: state.checkpoint.fallen + fall });
+}
+
+/** What a store writes of the state; the counts are the database's own. */
+function storedFormOf({ ledgerCount, guests, passes, ...state }: ListState): string {
+  return JSON.stringify(state);
+}
+
+/** The state after a write: its counts, and the days that it found to differ. */
+function afterStore(state: ListState, stored: Stored): ListState {
+  const { ledgerCount, guests, differingDays } = stored;
+  const next = { ...state, ledgerCount, guests };
+  if (differingDays.length === 0) return next;
+  const days = new Set([...state.checkpoint.differingDays, ...differingDays]);
+  const kept = [...days].sort((a, b) => a - b).slice(0, differingDaysMax);
+  return withCheckpoint(next, { differingDays: kept });
 }
 
 /**

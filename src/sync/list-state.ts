@@ -6,6 +6,7 @@
  */
 import type { ListOrder } from '../kernel/list-order.ts';
 import type { Checkpoint } from './list-checkpoint.ts';
+import { dayMs } from './read-days.ts';
 
 export type ListState = {
   readonly listOrder: ListOrder | null;
@@ -14,6 +15,10 @@ export type ListState = {
   readonly pageSize: number | null;
   readonly serviceTotal: number | null;
   readonly ledgerCount: number;
+  /** Rows that this list shows and the ledger counts in another one. */
+  readonly guests: number;
+  /** Passes over the list so far. */
+  readonly passes: number;
   /** A clean full scan stands behind the counts. */
   readonly isBacked: boolean;
   /** serviceTotal − ledgerCount as the last full scan left it. */
@@ -31,8 +36,11 @@ export type PageFacts = {
   listed: number;
   /** Rows without a usable key. */
   unstorable: number;
-  /** Times of the rows in the list's order, unreadable ones left out. */
+  /** Keys of the rows, in the list's order. */
+  keys: string[];
+  /** Times (Unix ms) of the rows in the list's order, unreadable ones left out, and the keys of these rows. */
   times: number[];
+  datedKeys: string[];
   firstTime: number | null;
   lastTime: number | null;
   /** Equal for two pages with the same rows. */
@@ -40,16 +48,40 @@ export type PageFacts = {
   /** Sent after the page before it had been answered; false: fetched ahead. */
   isFresh: boolean;
   observation: number;
+  /** Rises in the order in which answers came in. */
+  answered: number;
 };
 
 /** Rows that the ledger lacks and that no full scan has explained; negative: has too many; NaN: no total. */
 export function missingRows(state: ListState): number {
-  return (state.serviceTotal ?? Number.NaN) - state.ledgerCount - state.acceptedDifference;
+  const held = state.ledgerCount + state.guests + state.acceptedDifference;
+  return (state.serviceTotal ?? Number.NaN) - held;
 }
 
-/** The ledger provably holds the whole list: a full scan has been made and the counts are equal. */
+/**
+ * The ledger provably lists just what the service lists: a clean full scan stands behind it, the counts are equal, and
+ * no difference waits to be explained. The database derives `streams.is_complete` from the same facts.
+ */
 export function isProven(state: ListState): boolean {
-  return state.isBacked && state.serviceTotal === state.ledgerCount;
+  const { isBacked, acceptedDifference, guests, serviceTotal, ledgerCount } = state;
+  const isEqual = serviceTotal === ledgerCount && acceptedDifference === 0 && guests === 0;
+  return isBacked && isEqual && doubtOf(state) === null;
+}
+
+/** What was seen that equal counts do not explain, in words; null: nothing. */
+export function doubtOf({ checkpoint }: ListState): string | null {
+  const { differingDays, fallen, isScanUnclean } = checkpoint;
+  const [day] = differingDays;
+  if (day !== undefined) {
+    const days = differingDays.length === 1 ? '1 day' : `${differingDays.length} days`;
+    const date = new Date(day * dayMs).toISOString().slice(0, 10);
+    return `the rows of ${days} differ from what the list showed, first ${date}`;
+  }
+  if (fallen > 0)
+    return `the service's total fell by ${fallen}, and which rows went is not known yet`;
+  return isScanUnclean
+    ? 'the list changed while it was read from end to end, so that reading proves nothing'
+    : null;
 }
 
 /** The page on which the list ends by the service's total; 1 while size or total are unknown. */
@@ -134,9 +166,16 @@ export function rankProbe(
 
 /** The state after a page: what it tells about the list itself. `isLatest`: no later answer was taken before. */
 export function afterPage(state: ListState, facts: PageFacts, isLatest: boolean): ListState {
+  const { serviceTotal, checkpoint } = state;
+  // A total of 0 is what some services say of a page behind the end.
+  const isTelling =
+    isLatest && facts.total !== null && (facts.listed > 0 || facts.total > 0 || facts.page === 1);
+  const total = isTelling ? facts.total : serviceTotal;
+  const fall = Math.max(0, (serviceTotal ?? 0) - (total ?? 0));
   return {
     ...state,
-    serviceTotal: isLatest && facts.total !== null ? facts.total : state.serviceTotal,
+    checkpoint: fall === 0 ? checkpoint : { ...checkpoint, fallen: checkpoint.fallen + fall },
+    serviceTotal: total,
     pageSize: facts.listed > 0 ? facts.size : state.pageSize,
     listOrder: state.isOrderFixed ? state.listOrder : learnedOrder(state.listOrder, facts.times),
   };

@@ -1,25 +1,36 @@
+import { concludeScan } from './conclude-scan.ts';
+import {
+  afterAcceptance,
+  afterMismatch,
+  afterSpending,
+  type Effort,
+  isActionDue,
+  isAffordable,
+  isDoubtful,
+  isScanAffordable,
+} from './doubt.ts';
 import { searchVanished } from './find-vanished.ts';
 import type { ListPort } from './list-port.ts';
 import { createListSession, type ListSession } from './list-session.ts';
 import {
   isProven,
   type ListState,
+  lastPage,
   missingRows,
   type PageFacts,
   withCheckpoint,
 } from './list-state.ts';
-import { afterMismatch, isKnownMismatch, pollList } from './poll-list.ts';
-import { type ScanResult, scanList } from './scan-list.ts';
+import { isKnownCounts, pollList } from './poll-list.ts';
+import { joinDays, type ReadDays } from './read-days.ts';
+import { scanList } from './scan-list.ts';
 import { searchList } from './search-list.ts';
 
-/** Passes over which counts must disagree in the same way before the whole list is read for it. */
-const mismatchPassesMax = 3;
 /** An order that changes with every request shows about 63 % of the missing rows per scan. */
 const scansMax = 14;
 const scansWithoutNewRowsMax = 3;
 
 export type ListVerdict = {
-  /** The service's count and the ledger's are equal, and a full scan stands behind them. */
+  /** The ledger provably lists just what the service lists. */
   isComplete: boolean;
   /** The scan stopped at a checkpoint and goes on in the next pass. */
   isPaused: boolean;
@@ -27,105 +38,159 @@ export type ListVerdict = {
   missing: number | null;
 };
 
+/** One pass's hands, and what it has come to so far. */
+type Pass<P extends PageFacts> = {
+  session: ListSession<P>;
+  effort: Effort;
+  /** Days that polls have read wholly; marked when rows have come in. */
+  days: ReadDays | null;
+  inserted: number;
+};
+
 /**
  * One pass over a list: brings the ledger in step with it at the least cost that still proves it. The ways, from
- * cheap to dear, each tried only when the one before left the counts unequal: the growing end, a search by rank
- * for rows that are missing or have vanished, a full scan, a scan one page after another. `allowFullRescan` false
- * leaves out the scans, except the first.
+ * cheap to dear, each tried only when the one before left a doubt: the growing end, another look at it, a search by
+ * rank for rows that are missing or have vanished, a full scan. `effort` bounds what a doubt may cost.
  */
 export async function readList<P extends PageFacts>(
   port: ListPort<P>,
   state: ListState,
-  allowFullRescan: boolean,
+  effort: Effort,
 ): Promise<ListVerdict> {
   const session = createListSession(port, state);
-  let scanned: ScanResult | null = null;
-  if (!state.isBacked || state.checkpoint.walk !== null) {
-    if (isHeadWorthReading(state)) await pollList(session);
-    scanned = await scanList(session, false);
+  const pass: Pass<P> = { session, effort, days: null, inserted: 0 };
+  const isFirst = !state.isBacked && state.checkpoint.walks === 0;
+  if (isFirst || state.checkpoint.walk !== null) {
+    if (isHeadWorthReading(state)) await poll(pass);
+    const isPaused = isFirst
+      ? await scanOnce(pass, false)
+      : await spending(pass, () => scanOnce(pass, false));
+    if (isPaused) return verdictOf(session.state, true);
   }
-  if (!scanned?.isPaused && !(await trySettleCheaply(session, scanned))) {
-    if (allowFullRescan && isScanDue(session.state, scanned !== null)) {
-      scanned = await scanUntilSettled(session, scanned !== null);
-    }
-  }
-  if (scanned?.isPaused) return verdictOf(session.state, true);
-  const next = afterPass(session.state, scanned);
-  if (JSON.stringify(next) !== JSON.stringify(session.state)) {
-    session.apply(next);
-    await session.store([]);
-  }
-  return verdictOf(session.state, false);
+  await poll(pass);
+  const isPaused = await resolveDoubts(pass);
+  if (!isPaused) await endPass(pass);
+  return verdictOf(session.state, isPaused);
 }
 
-async function trySettleCheaply<P extends PageFacts>(
-  session: ListSession<P>,
-  scanned: ScanResult | null,
-): Promise<boolean> {
-  // What the scan itself could not store explains a difference of just that many rows.
-  if (scanned && missingRows(session.state) === scanned.unstorable) return true;
-  if ((await pollList(session)) || (await searchList(session))) return true;
-  return isSurplusStanding(session.state) && (await searchVanished(session));
-}
-
-/** While a first scan takes its time, what arrives at the start of the list is not to wait for its end. */
+/** While a scan takes its time, what arrives at the start of the list is not to wait for its end. */
 function isHeadWorthReading(state: ListState): boolean {
   return (state.checkpoint.walk?.nextPage ?? 1) > 1 && state.listOrder === 'newest-first';
 }
 
-/** A total that only lags catches up in a pass or two; what stays away has gone. */
-function isSurplusStanding(state: ListState): boolean {
-  const { countMismatch } = state.checkpoint;
-  return isKnownMismatch(state) && (countMismatch?.passes ?? 0) + 1 >= mismatchPassesMax;
+async function poll<P extends PageFacts>(pass: Pass<P>): Promise<void> {
+  const { inserted, days } = await pollList(pass.session);
+  pass.inserted += inserted;
+  pass.days = days === null ? pass.days : joinDays(pass.days, days);
 }
 
-/** Too few rows: at once. Too many: the total may only lag, so only when it stays so. */
-function isScanDue(state: ListState, hasScanned: boolean): boolean {
-  return hasScanned || missingRows(state) > 0 || isSurplusStanding(state);
+/** Explains what the growing end did not, as far as it is due and affordable. True: a scan was paused. */
+async function resolveDoubts<P extends PageFacts>(pass: Pass<P>): Promise<boolean> {
+  const { session, effort } = pass;
+  if (!isDoubtful(session.state)) return false;
+  await lookAgain(pass);
+  const now = session.port.now();
+  session.apply(afterMismatch(session.state, now));
+  if (!isDoubtful(session.state) || !isActionDue(session.state, effort, now)) return false;
+  await search(pass);
+  return isDoubtful(session.state) && (await scanAgain(pass));
 }
 
-async function scanUntilSettled<P extends PageFacts>(
-  session: ListSession<P>,
-  hasScanned: boolean,
-): Promise<ScanResult> {
-  let scansWithoutNewRows = 0;
-  for (let scans = 1; ; scans += 1) {
-    const before = session.state.ledgerCount;
-    const isSequential = hasScanned || scans > 1;
-    const scanned = await scanList(session, isSequential);
-    const isSettled =
-      scanned.isPaused || missingRows(session.state) === 0 || (await pollList(session));
-    if (isSettled) return scanned;
-    scansWithoutNewRows = session.state.ledgerCount > before ? 0 : scansWithoutNewRows + 1;
-    const isHopeless =
-      session.state.listOrder !== 'unordered' || scansWithoutNewRows === scansWithoutNewRowsMax;
-    if (scans === scansMax || (isSequential && isHopeless)) return scanned;
+/** Does something for a doubt, and notes what it has cost. */
+async function spending<P extends PageFacts, T>(
+  { session }: Pass<P>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const requestsBefore = session.requests;
+  try {
+    return await work();
+  } finally {
+    session.apply(afterSpending(session.state, session.requests - requestsBefore));
   }
 }
 
-/**
- * The state that a pass leaves: counts that agree are settled; after a scan the difference that is left is accepted
- * (the proof is off until the counts are equal again); any other is watched.
- */
-function afterPass(state: ListState, scanned: ScanResult | null): ListState {
-  const accepted = acceptedDifference(state, scanned);
-  const next = { ...state, acceptedDifference: accepted };
-  if (missingRows(next) !== 0 && next.serviceTotal !== null) return afterMismatch(next);
-  const totalAtLastMatch = next.serviceTotal ?? next.ledgerCount;
-  return withCheckpoint(next, { totalAtLastMatch, countMismatch: null });
+/** A total that runs a moment ahead or behind costs a look, no more. */
+async function lookAgain<P extends PageFacts>(pass: Pass<P>): Promise<void> {
+  const { session, effort } = pass;
+  for (const pauseMs of effort.looksMs) {
+    const { state } = session;
+    const missing = missingRows(state);
+    // A daemon comes again soon enough to see a late count.
+    const isWorthALook = effort.isBounded && effort.passesMin > 1 ? missing > 0 : missing !== 0;
+    if (Number.isNaN(missing) || !isWorthALook || isKnownCounts(state)) return;
+    if (!isAffordable(state, effort, 1)) return;
+    session.apply(afterMismatch(state, session.port.now()));
+    await session.port.wait(pauseMs);
+    await spending(pass, () => poll(pass));
+  }
 }
 
-/**
- * What a scan leaves unexplained and a further one would leave, too. Rows that came in during or after the scan, or
- * that an unordered list did not happen to show, may still be there: they stay missing.
- */
-function acceptedDifference(state: ListState, scanned: ScanResult | null): number {
-  if (isProven(state)) return 0;
-  if (!scanned) return state.acceptedDifference;
-  const gap = state.serviceTotal === null ? 0 : state.serviceTotal - state.ledgerCount;
-  const hasGrown = scanned.hasGrown || (state.serviceTotal ?? 0) > (scanned.endTotal ?? 0);
-  const mayYetCome = hasGrown || state.listOrder === 'unordered';
-  return gap > 0 && mayYetCome ? Math.min(gap, scanned.unstorable) : gap;
+async function search<P extends PageFacts>(pass: Pass<P>): Promise<void> {
+  const { session, effort } = pass;
+  const cost = Math.log2(lastPage(session.state)) + 4;
+  if (!isAffordable(session.state, effort, cost)) return;
+  const isNewToSearch = (session.state.checkpoint.mismatch?.passes ?? 0) <= effort.passesMin;
+  if (!isNewToSearch && effort.isBounded) return;
+  await spending(pass, async () => {
+    if (missingRows(session.state) > 0) await searchList(session);
+    else if (missingRows(session.state) < 0) await searchVanished(session);
+  });
+}
+
+async function scanAgain<P extends PageFacts>(pass: Pass<P>): Promise<boolean> {
+  const { session, effort } = pass;
+  let scansWithoutNewRows = 0;
+  for (let scans = 1; scans <= scansMax && isScanAffordable(session.state, effort); scans += 1) {
+    const { ledgerCount, checkpoint } = session.state;
+    const isPaused = await spending(pass, () => scanOnce(pass, scans > 1));
+    if (isPaused) return true;
+    const hasProgressed =
+      session.state.ledgerCount > ledgerCount ||
+      session.state.checkpoint.unseen.length < checkpoint.unseen.length;
+    scansWithoutNewRows = hasProgressed ? 0 : scansWithoutNewRows + 1;
+    if (!isDoubtful(session.state) || scansWithoutNewRows === scansWithoutNewRowsMax) return false;
+  }
+  return false;
+}
+
+/** A scan to its end, or to a pause (true). */
+async function scanOnce<P extends PageFacts>(
+  pass: Pass<P>,
+  isSequential: boolean,
+): Promise<boolean> {
+  const { session } = pass;
+  const scan = await scanList(session, isSequential);
+  if (scan.isPaused) return true;
+  const isClean = await concludeScan(session, scan.walk);
+  if (missingRows(session.state) !== 0) await poll(pass);
+  // An order that changes with every request may still hide rows.
+  const isHidden = session.state.listOrder === 'unordered' && missingRows(session.state) > 0;
+  if (isClean && scan.walk.hadMismatch && !isHidden)
+    session.apply(afterAcceptance(session.state));
+  return false;
+}
+
+/** Writes down where the pass has come to, and marks the days that it has read anew. */
+async function endPass<P extends PageFacts>(pass: Pass<P>): Promise<void> {
+  const { session } = pass;
+  session.apply(afterPass(session.state));
+  const days = pass.inserted > 0 && missingRows(session.state) === 0 ? pass.days : null;
+  if (!session.isDirty && days === null) return;
+  const { state } = session;
+  const stored = await session.port.prepare({ pages: [], days }, state)();
+  // A glance at the head marks days; it does not accuse them.
+  session.settle({ ...stored, differingDays: [] });
+}
+
+function afterPass(state: ListState): ListState {
+  const isMatch = missingRows(state) === 0 || state.serviceTotal === null;
+  return withCheckpoint(state, {
+    lastSeen: { total: state.serviceTotal, count: state.ledgerCount },
+    mismatch: isMatch ? null : state.checkpoint.mismatch,
+    totalAtLastMatch: isMatch
+      ? (state.serviceTotal ?? state.ledgerCount)
+      : state.checkpoint.totalAtLastMatch,
+  });
 }
 
 function verdictOf(state: ListState, isPaused: boolean): ListVerdict {

@@ -1,7 +1,8 @@
 import type { ListOrder } from '../../src/kernel/list-order.ts';
 import { newCheckpoint } from '../../src/sync/list-checkpoint.ts';
-import type { ListPort } from '../../src/sync/list-port.ts';
+import type { ListPort, Stored } from '../../src/sync/list-port.ts';
 import type { ListState, PageFacts } from '../../src/sync/list-state.ts';
+import { dayOf, type ReadDays } from '../../src/sync/read-days.ts';
 
 type Row = { key: string; time: number };
 
@@ -15,10 +16,12 @@ export type Happening =
   | { kind: 'kill' }
   | { kind: 'nothing' };
 
-/** A page with the keys of its rows. */
-export type ShownPage = PageFacts & { keys: string[] };
+/** A page as the model serves it. */
+export type ShownPage = PageFacts;
 
 export class Killed extends Error {}
+
+const startMs = 1_000_000_000_000;
 
 /** A list that moves while it is read, and the ledger beside it; time passes with each request. */
 export class ListModel {
@@ -27,6 +30,12 @@ export class ListModel {
   ledger = new Map<string, number>();
   /** Rows that were marked as gone although the service lists them. */
   wronglyUnlisted: string[] = [];
+  /** Days that were marked as verified, and what the service listed of them then. */
+  verified = new Map<number, string[]>();
+  /** Keys that a scan has noted. */
+  noted = new Set<string>();
+  /** Unix ms; waits and passes move it on. */
+  time = 1_700_000_000_000;
   stored: ListState;
   requests = 0;
   order: ListOrder | 'shuffled';
@@ -35,7 +44,9 @@ export class ListModel {
   beyondEnd: 'empty' | 'last-page' = 'empty';
   /** Times are cut to multiples of it, so that several rows share one. */
   timeStep = 1;
-  #clock = 1_000_000;
+  /** Time between two arrivals: with hours, a list of a hundred rows spans days. */
+  stepMs = 7_200_000;
+  #clock = startMs;
   #serial = 0;
   #script: Happening[] = [];
   #observation = 0;
@@ -52,6 +63,8 @@ export class ListModel {
       pageSize: null,
       serviceTotal: null,
       ledgerCount: 0,
+      guests: 0,
+      passes: 0,
       isBacked: false,
       acceptedDifference: 0,
       checkpoint: newCheckpoint(size),
@@ -60,14 +73,14 @@ export class ListModel {
 
   arrive(count: number): string[] {
     return Array.from({ length: count }, () => {
-      this.#clock += 10;
+      this.#clock += this.stepMs;
       return this.#insert(this.#clock);
     });
   }
 
   /** A row that turns up in the past; `at` in [0, 1] of the history. Times stay distinct. */
   late(at: number): string {
-    const time = 1_000_000 + Math.floor(at * (this.#clock - 1_000_000));
+    const time = startMs + Math.floor(at * (this.#clock - startMs));
     return this.#insert(time - (time % 10) + 1 + (this.#serial % 9));
   }
 
@@ -136,13 +149,15 @@ export class ListModel {
       total: Math.max(0, listing.length - this.lag),
       listed: rows.length,
       unstorable: 0,
+      keys: rows.map((row) => row.key),
       times,
+      datedKeys: rows.map((row) => row.key),
       firstTime: times[0] ?? null,
       lastTime: times.at(-1) ?? null,
       fingerprint: rows.map((row) => row.key).join(),
       isFresh: true,
       observation,
-      keys: rows.map((row) => row.key),
+      answered: this.requests,
     };
   }
 
@@ -151,17 +166,56 @@ export class ListModel {
     return facts;
   }
 
-  #write(pages: ShownPage[], state: ListState): { inserted: number; ledgerCount: number } {
+  #write(pages: ShownPage[], days: ReadDays | null, state: ListState): Stored {
     const before = this.ledger.size;
     if (this.#script[0]?.kind === 'kill') {
       this.#script.shift();
       throw new Killed();
     }
     for (const { keys, times } of pages) {
-      for (const [index, key] of keys.entries()) this.ledger.set(key, times[index] ?? 0);
+      for (const [index, key] of keys.entries()) {
+        this.ledger.set(key, times[index] ?? 0);
+        if (state.checkpoint.walk?.notesKeys) this.noted.add(key);
+      }
     }
-    this.stored = { ...state, ledgerCount: this.ledger.size };
-    return { inserted: this.ledger.size - before, ledgerCount: this.ledger.size };
+    const differingDays = days === null ? [] : this.#compareDays(days);
+    return { ...this.#save(state), inserted: this.ledger.size - before, differingDays };
+  }
+
+  /** The state that the next pass finds, 15 s after the one before it. */
+  beginPass(): ListState {
+    this.time += 15_000;
+    this.stored = { ...this.stored, passes: this.stored.passes + 1 };
+    return this.stored;
+  }
+
+  #save(state: ListState): Stored {
+    const { passes } = this.stored;
+    this.stored = { ...state, ledgerCount: this.ledger.size, guests: 0, passes };
+    return { inserted: 0, ledgerCount: this.ledger.size, guests: 0, differingDays: [] };
+  }
+
+  dayOf(time: number): number {
+    return dayOf(time);
+  }
+
+  /** As the ledger does it: the rows that it lists of each day against those that were read. */
+  #compareDays({ low, high, rows, head, isHeadNew }: ReadDays): number[] {
+    const read = new Map(rows);
+    const held = new Map<number, string[]>();
+    const differing = new Set<number>();
+    for (const [key, time] of this.ledger) {
+      const day = this.dayOf(time);
+      if (isHeadNew && head !== null && time > head) differing.add(day);
+      const isIn = day >= (low ?? day) && day <= (high ?? day);
+      if (isIn && (head === null || time <= head)) held.set(day, [...(held.get(day) ?? []), key]);
+    }
+    for (const day of new Set([...held.keys(), ...read.keys()])) {
+      const keys = held.get(day) ?? [];
+      if (keys.length === (read.get(day) ?? 0)) this.verified.set(day, keys);
+      else differing.add(day);
+    }
+    return [...differing];
   }
 
   /**
@@ -190,7 +244,10 @@ export class ListModel {
         if (!facts) throw new Error('the model lost a page');
         return this.#take(facts);
       },
-      prepare: (pages, state) => async () => this.#write(pages, state),
+      prepare:
+        ({ pages, days }, state) =>
+        async () =>
+          this.#write(pages, days, state),
       ranks: {
         countUntil: async (time) =>
           [...this.ledger.values()].filter((known) => known <= time).length,
@@ -202,14 +259,34 @@ export class ListModel {
             )
             .map(([key]) => key);
         },
-        unlist: async (keys, state) => {
-          for (const key of keys) {
-            if (this.rows.some((row) => row.key === key)) this.wronglyUnlisted.push(key);
-            this.ledger.delete(key);
+        undated: async () => [],
+        days: async () => {
+          const rows = new Map<number, number>();
+          for (const time of this.ledger.values()) {
+            const day = this.dayOf(time);
+            rows.set(day, (rows.get(day) ?? 0) + 1);
           }
-          this.stored = { ...state, ledgerCount: this.ledger.size };
-          return this.ledger.size;
+          return [...rows].map(([day, count]) => ({ day, rows: count, verifiedAt: null }));
         },
+      },
+      notes: {
+        begin: async () => this.noted.clear(),
+        count: async () => this.noted.size,
+        unseen: async (limit) =>
+          [...this.ledger.keys()].filter((key) => !this.noted.has(key)).slice(0, limit),
+        dropUnseenGuests: async (state) => this.#save(state),
+        verifyAll: async (state) => this.#save(state),
+      },
+      unlist: async (keys, state) => {
+        for (const key of keys) {
+          if (this.rows.some((row) => row.key === key)) this.wronglyUnlisted.push(key);
+          this.ledger.delete(key);
+        }
+        return this.#save(state);
+      },
+      now: () => this.time,
+      wait: async (ms) => {
+        this.time += ms;
       },
       isBatchFull: (rows) => rows >= 40,
       shouldPause: () => false,

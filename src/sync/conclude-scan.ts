@@ -1,0 +1,120 @@
+import { resolveDifferingDays } from './find-vanished.ts';
+import type { WalkProgress } from './list-checkpoint.ts';
+import type { ListSession } from './list-session.ts';
+import {
+  isOrdered,
+  type ListState,
+  missingRows,
+  type PageFacts,
+  withCheckpoint,
+} from './list-state.ts';
+import { orderAfterScan, undatedMax } from './scan-list.ts';
+
+/** So many rows that a scan has not met are remembered for the next one. */
+const unseenMax = 1_000;
+
+/**
+ * The verdict on a scan that has come to the list's end. A clean one stands behind the counts from now on: every seam
+ * was consistent, and it met just the rows that the ledger lists. Any other proves and changes nothing but the rows
+ * that it brought. True: it was clean.
+ */
+export async function concludeScan<P extends PageFacts>(
+  session: ListSession<P>,
+  walk: WalkProgress,
+): Promise<boolean> {
+  session.apply(orderAfterScan(session.state, walk));
+  if (!walk.notesKeys) await resolveDifferingDays(session);
+  const isWhole = walk.notesKeys
+    ? await isNotedWhole(session, walk)
+    : await isReadWhole(session, walk);
+  const isClean = walk.isClean && isWhole && session.state.checkpoint.differingDays.length === 0;
+  session.apply(isClean ? afterCleanScan(session.state, walk) : afterOtherScan(session.state));
+  await session.store([]);
+  return isClean;
+}
+
+function afterCleanScan(state: ListState, walk: WalkProgress): ListState {
+  const backed = { ...state, isBacked: true, acceptedDifference: 0 };
+  const missing = missingRows(backed);
+  // The service counts what could not be stored; nothing else is missing then.
+  const isUnstorable = missing > 0 && missing === walk.unstorable;
+  const explained = { ...backed, acceptedDifference: isUnstorable ? missing : 0 };
+  return withCheckpoint(explained, {
+    walk: null,
+    walks: state.checkpoint.walks + 1,
+    totalAtLastMatch: walk.startTotal ?? 0,
+    fallen: Math.max(0, state.checkpoint.fallen - walk.fallenBefore),
+    isScanUnclean: false,
+    unseen: [],
+    isShuffled: false,
+    fruitlessScans: 0,
+  });
+}
+
+function afterOtherScan(state: ListState): ListState {
+  const { walks, fruitlessScans } = state.checkpoint;
+  return withCheckpoint(state, {
+    walk: null,
+    walks: walks + 1,
+    isScanUnclean: true,
+    fruitlessScans: walks === 0 ? 0 : fruitlessScans + 1,
+  });
+}
+
+/** Each day's rows were compared on the way; what has no day is compared here. */
+async function isReadWhole<P extends PageFacts>(
+  session: ListSession<P>,
+  walk: WalkProgress,
+): Promise<boolean> {
+  const { ranks } = session.port;
+  const { state } = session;
+  const isByDays = walk.reading !== null && ranks !== null && isOrdered(state);
+  if (walk.isFromEmpty) return isByDays || isStable(walk, state.ledgerCount + state.guests);
+  if (!isByDays || walk.undated.length > undatedMax) return false;
+  const held = await ranks.undated(undatedMax + 1);
+  const met = new Set(walk.undated);
+  return held.length === met.size && held.every((key) => met.has(key));
+}
+
+/** A list whose rows keep their order shows a row twice only where others have come in before it. */
+function isStable(walk: WalkProgress, differentRows: number): boolean {
+  const grown = Math.max(0, (walk.lastTotal ?? 0) - (walk.startTotal ?? 0));
+  const readAgain = 2 * walk.rewinds * (walk.pageSize ?? 0);
+  return walk.met - differentRows <= grown + readAgain;
+}
+
+/** The scan has noted its keys: rows that two scans in a row have not met have vanished. */
+async function isNotedWhole<P extends PageFacts>(
+  session: ListSession<P>,
+  walk: WalkProgress,
+): Promise<boolean> {
+  const { notes, unlist } = session.port;
+  if (!walk.isClean) return false;
+  const unseen = await notes.unseen(unseenMax);
+  const isShuffled =
+    session.state.checkpoint.isShuffled || !isStable(walk, await notes.count());
+  if (session.state.guests > 0 && !isShuffled)
+    session.settle(await notes.dropUnseenGuests(session.state));
+  // Rows of some lists are never given up: what such a list does not show is a difference of the counts.
+  const isUnseenKept = unlist === null && !isShuffled;
+  const left = isUnseenKept || isShuffled ? unseen : await unlistTwiceUnseen(session, unseen);
+  session.apply(withCheckpoint(session.state, { unseen: isUnseenKept ? [] : left, isShuffled }));
+  if (left.length > 0 && !isUnseenKept) return false;
+  // The same rows on other days: the list does not follow the times of its rows.
+  if (session.state.checkpoint.differingDays.length > 0 && !session.state.isOrderFixed)
+    session.apply({ ...session.state, listOrder: 'unordered' });
+  session.apply(withCheckpoint(session.state, { differingDays: [] }));
+  session.settle(await notes.verifyAll(session.state));
+  return true;
+}
+
+/** Marks what the scan before did not meet either; returns what only this one has not met. */
+async function unlistTwiceUnseen<P extends PageFacts>(
+  session: ListSession<P>,
+  unseen: string[],
+): Promise<string[]> {
+  const unseenBefore = new Set(session.state.checkpoint.unseen);
+  const vanished = unseen.filter((key) => unseenBefore.has(key));
+  if (vanished.length > 0) await session.unlist(vanished);
+  return unseen.filter((key) => !unseenBefore.has(key));
+}

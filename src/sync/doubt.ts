@@ -1,0 +1,113 @@
+/**
+ * What a difference between the counts may cost. Pure.
+ *
+ *   mismatch ─▶ look again ─▶ stands ─▶ search by rank ─▶ full scan ─▶ explained, or accepted
+ *
+ * A mismatch stands while the rows that were counted when it was first seen have not come in (or have not been counted):
+ * a total that runs ahead or lags makes a new mismatch with every arrival, but none that stands. Whatever is done for
+ * doubts stays within what ordinary reading has cost, so that a service that counts wrong costs at most twice one that
+ * counts right.
+ */
+import { type ListState, lastPage, missingRows, withCheckpoint } from './list-state.ts';
+
+/** What a pass may do about a doubt. */
+export type Effort = {
+  /** Pauses before the list's growing end is looked at again. */
+  looksMs: readonly number[];
+  /** A mismatch must have stood for so long, and over so many passes, before it costs more than a look. */
+  standMs: number;
+  passesMin: number;
+  /** Requests stay within what ordinary reading has cost. */
+  isBounded: boolean;
+};
+
+const patientLooksMs = [1_000, 5_000, 15_000];
+
+/** `daemon`: comes again soon; `command`: ends, and should leave the list settled; `backfill`: whatever it takes. */
+export const efforts = {
+  daemon: { looksMs: [1_000], standMs: 20_000, passesMin: 3, isBounded: true },
+  command: { looksMs: patientLooksMs, standMs: 0, passesMin: 1, isBounded: true },
+  backfill: { looksMs: patientLooksMs, standMs: 0, passesMin: 1, isBounded: false },
+} satisfies Record<string, Effort>;
+
+/** A ledger that is ahead mostly waits for a cached total. */
+const lagFactor = 3;
+const fruitlessMax = 10;
+/** A short list may be looked into at once, too. */
+const pagesMin = 16;
+
+/** Something about the list is not explained. */
+export function isDoubtful(state: ListState): boolean {
+  const { fallen, differingDays, isScanUnclean, unseen } = state.checkpoint;
+  const isMismatch = state.serviceTotal !== null && missingRows(state) !== 0;
+  return isMismatch || fallen > 0 || differingDays.length > 0 || isScanUnclean || unseen.length > 0;
+}
+
+/** The state with the mismatch noted: kept while it stands, begun anew when other rows are concerned. */
+export function afterMismatch(state: ListState, now: number): ListState {
+  const missing = missingRows(state);
+  const { mismatch } = state.checkpoint;
+  if (state.serviceTotal === null || missing === 0)
+    return mismatch === null ? state : withCheckpoint(state, { mismatch: null });
+  const stands = mismatch !== null && isStanding(state, mismatch);
+  const begun = { total: state.serviceTotal, count: state.ledgerCount, since: now, passes: 0 };
+  const kept = stands ? mismatch : begun;
+  return withCheckpoint(state, { mismatch: { ...kept, passes: kept.passes + 1 } });
+}
+
+/** The rows that the mismatch was about are still missing, or still not counted. */
+function isStanding(state: ListState, mismatch: { total: number; count: number }): boolean {
+  const offset = state.guests + state.acceptedDifference;
+  const isBehind = mismatch.total > mismatch.count + offset;
+  if (isBehind !== missingRows(state) > 0) return false;
+  const total = state.serviceTotal ?? 0;
+  return isBehind ? state.ledgerCount + offset < mismatch.total : total - offset < mismatch.count;
+}
+
+/**
+ * The state after a clean scan that began with the mismatch: what still stands of it, the service counts and does not
+ * list.
+ */
+export function afterAcceptance(state: ListState): ListState {
+  const { mismatch } = state.checkpoint;
+  if (mismatch === null || !isStanding(state, mismatch)) return state;
+  const held = state.ledgerCount + state.guests + state.acceptedDifference;
+  const missing = missingRows(state);
+  const standing =
+    missing > 0
+      ? Math.min(missing, mismatch.total - held)
+      : Math.max(
+          missing,
+          (state.serviceTotal ?? 0) - mismatch.count - state.guests - state.acceptedDifference,
+        );
+  return { ...state, acceptedDifference: state.acceptedDifference + standing };
+}
+
+/** The doubt is worth more than a look. */
+export function isActionDue(state: ListState, effort: Effort, now: number): boolean {
+  const { mismatch, fallen } = state.checkpoint;
+  if (missingRows(state) === 0 || mismatch === null) return true;
+  const isLag = missingRows(state) < 0 && fallen === 0;
+  const standMs = effort.standMs * (isLag ? lagFactor : 1);
+  return mismatch.passes >= effort.passesMin && now - mismatch.since >= standMs;
+}
+
+/** So many further requests are within what ordinary reading has cost. */
+export function isAffordable(state: ListState, effort: Effort, requests: number): boolean {
+  if (!effort.isBounded) return true;
+  const ordinary = state.passes + Math.max(pagesMin, lastPage(state));
+  return requests <= ordinary - state.checkpoint.spentRequests;
+}
+
+/** Each scan that explained nothing makes the next one wait twice as long. */
+export function isScanAffordable(state: ListState, effort: Effort): boolean {
+  const { fruitlessScans } = state.checkpoint;
+  const patience = 2 ** Math.min(fruitlessScans, fruitlessMax);
+  return isAffordable(state, effort, (lastPage(state) + 2) * patience);
+}
+
+export function afterSpending(state: ListState, requests: number): ListState {
+  if (requests === 0) return state;
+  const { spentRequests } = state.checkpoint;
+  return withCheckpoint(state, { spentRequests: spentRequests + requests });
+}
