@@ -9,6 +9,6 @@ export const syncAddressesJob: JobDefinition = {
   everyMs: (schedule) => schedule.addressesEveryMs,
   run: (tools, signal) =>
     runPart(tools, 'addresses', (own) =>
-      syncAddresses(own, { signal, whenLeased: 'skip', sliceMs, mayRepeatWalk: false }),
+      syncAddresses(own, { signal, whenLeased: 'briefly', sliceMs, effort: 'daemon' }),
     ),
 };

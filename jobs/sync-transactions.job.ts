@@ -10,6 +10,6 @@ export const syncTransactionsJob: JobDefinition = {
   everyMs: (schedule) => schedule.transactionsEveryMs,
   run: (tools, signal) =>
     runPart(tools, 'transactions', (own) =>
-      syncTransactions(own, { signal, whenLeased: 'skip', sliceMs, mayRepeatWalk: false }),
+      syncTransactions(own, { signal, whenLeased: 'briefly', sliceMs, effort: 'daemon' }),
     ),
 };

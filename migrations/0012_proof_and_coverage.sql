@@ -8,6 +8,12 @@ CREATE TABLE "ledger"."coverage" (
 	CONSTRAINT "coverage_stream_day_pk" PRIMARY KEY("stream","day")
 );
 --> statement-breakpoint
+CREATE UNLOGGED TABLE "ledger"."scan_notes" (
+	"stream" text NOT NULL,
+	"key" text NOT NULL,
+	CONSTRAINT "scan_notes_stream_key_pk" PRIMARY KEY("stream","key")
+);
+--> statement-breakpoint
 CREATE TABLE "ledger"."stream_proofs" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "ledger"."stream_proofs_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"name" text NOT NULL,
@@ -31,13 +37,13 @@ UPDATE ledger.streams
          'version', 2,
          'requestedPageSize', checkpoint -> 'askSize',
          'totalAtLastMatch', checkpoint -> 'settledTotal',
-         'walk', checkpoint -> 'walk',
+         'walk', NULL,
          'walks', checkpoint -> 'walks',
          'clampedSize', CASE WHEN checkpoint -> 'servedSize' <> 'null'::jsonb
            THEN jsonb_build_object('claimed', checkpoint #> '{servedSize,said}', 'actual', checkpoint #> '{servedSize,served}') END,
-         'countMismatch', checkpoint -> 'unease',
-         'auditPage', coalesce(checkpoint -> 'auditPage', '1'),
-         'auditedSurplus', coalesce(checkpoint -> 'auditedSurplus', '0'))
+         'lastSeen', NULL, 'mismatch', NULL, 'fallen', 0, 'differingDays', '[]'::jsonb, 'isScanUnclean', false,
+         'unseen', '[]'::jsonb, 'isShuffled', false, 'spentRequests', 0, 'fruitlessScans', 0, 'headFingerprint', NULL,
+         'auditPage', 1)
  WHERE checkpoint IS NOT NULL;--> statement-breakpoint
 ALTER TABLE "ledger"."streams" ADD COLUMN "is_complete" boolean GENERATED ALWAYS AS (is_backed and doubt is null and conflicts = 0 and accepted_difference = 0
   and service_total is not null and service_total = ledger_count) STORED NOT NULL;--> statement-breakpoint
@@ -57,6 +63,7 @@ ALTER TABLE "ledger"."streams" ADD COLUMN "not_complete_because" text GENERATED 
   when accepted_difference <> 0 then 'the counts are equal, but an earlier difference has not been explained'
 end) STORED;--> statement-breakpoint
 ALTER TABLE "ledger"."streams" ADD COLUMN "verified_through" timestamp with time zone;--> statement-breakpoint
+ALTER TABLE "ledger"."streams" ADD COLUMN "passes" bigint DEFAULT 0 NOT NULL;--> statement-breakpoint
 ALTER TABLE "ledger"."streams" ADD COLUMN "count_at_last_pass" bigint DEFAULT 0 NOT NULL;--> statement-breakpoint
 ALTER TABLE "ledger"."transactions" ADD COLUMN "also_listed_in" text;--> statement-breakpoint
 CREATE INDEX "stream_proofs_name" ON "ledger"."stream_proofs" USING btree ("name","id");--> statement-breakpoint
@@ -221,6 +228,7 @@ COMMENT ON COLUMN ledger.streams.accepted_difference IS 'service_total less ledg
 COMMENT ON COLUMN ledger.streams.doubt IS 'What was seen that equal counts do not explain, in words; ended by a clean reading. Null: nothing';
 COMMENT ON COLUMN ledger.streams.conflicts IS 'Rows that this list and another one show, see transactions.also_listed_in';
 COMMENT ON COLUMN ledger.streams.verified_through IS 'Oldest coverage.verified_at of the list''s days: so old the truth of the copy can be at most. Null while a day was never verified, and for lists without times';
+COMMENT ON COLUMN ledger.streams.passes IS 'Passes over the list so far; the program''s own';
 COMMENT ON COLUMN ledger.streams.count_at_last_pass IS 'ledger_count when a pass over the list last stored something of it; the program''s own';
 COMMENT ON COLUMN ledger.streams.checkpoint IS 'Where a reading of the list goes on; the program''s own';
 COMMENT ON COLUMN ledger.streams.last_walk_at IS 'When a clean reading of the list from end to end last ended';
@@ -233,6 +241,10 @@ COMMENT ON COLUMN ledger.stream_proofs.is_complete IS 'Whether the list was prov
 COMMENT ON COLUMN ledger.stream_proofs.service_total IS 'What the service counted then';
 COMMENT ON COLUMN ledger.stream_proofs.ledger_count IS 'Listed rows in the ledger then';
 COMMENT ON COLUMN ledger.stream_proofs.reason IS 'Why the list was not complete, in words; null where it was';
+--> statement-breakpoint
+COMMENT ON TABLE ledger.scan_notes IS 'Keys that a running reading of a list has met; the program''s own';
+COMMENT ON COLUMN ledger.scan_notes.stream IS 'The list, as in streams';
+COMMENT ON COLUMN ledger.scan_notes.key IS 'Order number or address';
 --> statement-breakpoint
 COMMENT ON TABLE ledger.coverage IS 'Per list and UTC day: how many listed rows the ledger has, and when the service was last seen to list exactly these';
 COMMENT ON COLUMN ledger.coverage.stream IS 'deposit or withdraw';

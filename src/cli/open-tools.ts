@@ -70,6 +70,7 @@ export async function openTools(
       pageSize,
       listOrder: order === 'auto' ? null : order,
       concurrency: service.concurrency,
+      auditCycleMs: settings.schedule.auditCycleMs,
       auditShare: Math.min(
         1,
         (settings.schedule.auditEveryMs ?? 0) / settings.schedule.auditCycleMs,

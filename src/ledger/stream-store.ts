@@ -12,6 +12,10 @@ export type StreamRow = {
   /** A clean full scan stands behind the counts. */
   isBacked: boolean;
   acceptedDifference: number;
+  /** Rows that this list shows and the ledger counts in another one. */
+  guests: number;
+  /** Passes over the list so far. */
+  passes: number;
   checkpoint: unknown;
 };
 
@@ -36,37 +40,45 @@ export async function leaseStream(
     where not exists (select from ledger.streams where name = ${name}) on conflict do nothing`);
   const leased = await db.execute<StreamRow & Record<string, unknown>>(sql`
     update ledger.streams
-       set lease_owner = ${owner}, lease_until = now() + ${leaseMs} * interval '1 millisecond'
+       set lease_owner = ${owner}, lease_until = now() + ${leaseMs} * interval '1 millisecond', passes = passes + 1
      where name = ${name} and (lease_owner is null or lease_owner = ${owner} or lease_until < now()
              or not exists (select from pg_stat_activity
                              where application_name like 'wallet-ledger %' and starts_with(lease_owner, application_name)))
     returning list_order as "listOrder", page_size as "pageSize", service_total::float8 as "serviceTotal",
               ledger_count::float8 as "ledgerCount", is_backed as "isBacked",
-              accepted_difference::float8 as "acceptedDifference", checkpoint`);
+              accepted_difference::float8 as "acceptedDifference", passes::float8 as passes,
+              ${guestsOf(name)} as guests, checkpoint`);
   return leased.rows[0];
 }
 
 /**
  * Writes what a pass knows of its stream, in the transaction of the rows it covers, and prolongs the lease.
- * `hasWalked`: a full scan ended with it. Returns the ledger's count, or undefined when another process has taken the stream over: then nothing was written.
+ * `doubt`: why equal counts prove nothing; `hasWalked`: a clean full scan ended with it. Returns the ledger's counts, or undefined when another process has taken the stream over: then nothing was written.
  */
 export async function saveStream(
   db: LedgerDb,
   name: string,
   owner: string,
-  row: Omit<StreamRow, 'ledgerCount'> & { hasWalked: boolean },
-): Promise<number | undefined> {
-  const saved = await db.execute<{ ledger_count: number }>(sql`
+  row: Omit<StreamRow, 'ledgerCount' | 'guests' | 'passes'> & {
+    doubt: string | null;
+    hasWalked: boolean;
+  },
+): Promise<{ ledgerCount: number; guests: number } | undefined> {
+  const saved = await db.execute<{ ledgerCount: number; guests: number }>(sql`
     update ledger.streams
        set list_order = ${row.listOrder}, page_size = ${row.pageSize}, service_total = ${row.serviceTotal},
-           is_backed = ${row.isBacked}, accepted_difference = ${row.acceptedDifference}, count_at_last_pass = ledger_count,
+           is_backed = ${row.isBacked}, accepted_difference = ${row.acceptedDifference}, doubt = ${row.doubt},
+           count_at_last_pass = ledger_count,
            last_walk_at = case when ${row.hasWalked} then now() else last_walk_at end,
            checkpoint = ${JSON.stringify(row.checkpoint)}::jsonb,
            lease_until = now() + ${leaseMs} * interval '1 millisecond'
      where name = ${name} and lease_owner = ${owner}
-    returning ledger_count::float8 as ledger_count`);
-  return saved.rows[0]?.ledger_count;
+    returning ledger_count::float8 as "ledgerCount", ${guestsOf(name)} as guests`);
+  return saved.rows[0];
 }
+
+const guestsOf = (name: string) =>
+  sql`(select count(*)::float8 from ledger.transactions t where t.also_listed_in = ${name})`;
 
 /** Gives the stream back and notes how the pass ended; `error` null: well. */
 export async function releaseStream(
@@ -84,17 +96,11 @@ export async function releaseStream(
      where name = ${name} and lease_owner = ${owner}`);
 }
 
-/** Forgets what walks have vouched for, so that the next pass reads the list from its first page. */
+/** Begins the list anew: the next pass reads it from its first page. A pass under way loses its lease and ends. */
 export async function restartStreams(db: LedgerDb, names: string[]): Promise<void> {
-  await db.execute(sql`update ledger.streams set checkpoint = null, is_backed = false
+  await db.execute(sql`update ledger.streams set checkpoint = null, is_backed = false, accepted_difference = 0,
+      doubt = null, lease_owner = null, lease_until = null
     where name = any(${sql.param(names)}::text[])`);
-}
-
-/** Milliseconds since the list was last read from end to end; null when never. */
-export async function msSinceWalk(db: LedgerDb, name: string): Promise<number | null> {
-  const found = await db.execute<{ ms: number | null }>(sql`
-    select (extract(epoch from now() - last_walk_at) * 1000)::float8 as ms from ledger.streams where name = ${name}`);
-  return found.rows[0]?.ms ?? null;
 }
 
 /**
@@ -130,14 +136,37 @@ function instantOf(ms: number | null): SQL {
   return sql`(timestamptz 'epoch' + ${ms}::bigint * interval '1 millisecond')`;
 }
 
-/** Marks rows that the service no longer lists and logs it; they are never deleted. Triggers keep the counts. */
+/** Keys of up to `limit` listed rows without a time. */
+export async function listedUndated(
+  db: LedgerDb,
+  stream: string,
+  limit: number,
+): Promise<string[]> {
+  const found = await db.execute<{ order_no: string }>(sql`
+    select order_no from ledger.transactions
+     where stream = ${stream} and is_listed and occurred_at is null order by order_no limit ${limit}`);
+  return found.rows.map((row) => row.order_no);
+}
+
+/**
+ * Marks rows that their list no longer shows and logs it; they are never deleted. A row that another list shows as
+ * well is counted there from now on. One that was not final goes on to be checked. Triggers keep the counts.
+ */
 export async function unlistRows(db: LedgerDb, orderNos: string[]): Promise<void> {
   await db.execute(sql`
-    with unlisted as (
-      update ledger.transactions set is_listed = false, next_check_at = null, changed_at = now(), observed_at = now()
-       where is_listed and order_no = any(${sql.param(orderNos)}::text[]) returning order_no)
+    with gone as (
+      select order_no, stream, also_listed_in from ledger.transactions
+       where is_listed and order_no = any(${sql.param(orderNos)}::text[]) order by order_no for update),
+    unlisted as (
+      update ledger.transactions t
+         set stream = coalesce(g.also_listed_in, t.stream), is_listed = g.also_listed_in is not null, also_listed_in = null,
+             next_check_at = case when t.is_final then null else t.next_check_at end,
+             changed_at = now(), observed_at = now()
+        from gone g where g.order_no = t.order_no)
     insert into ledger.transaction_changes (order_no, observed_at, field, old_value, new_value)
-    select order_no, now(), 'is_listed', 'true', 'false' from unlisted order by order_no`);
+    select order_no, now(), case when also_listed_in is null then 'is_listed' else 'stream' end,
+           case when also_listed_in is null then 'true' else stream end, coalesce(also_listed_in, 'false')
+      from gone order by order_no`);
 }
 
 /** The two counts of every stream, in the order of their names. */

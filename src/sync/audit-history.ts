@@ -1,134 +1,201 @@
-import { toError } from '../kernel/errors.ts';
+import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import type { TransactionRecord } from '../kernel/wallet-records.ts';
 import type { TransactionStream } from '../ledger/store-listed-transactions.ts';
 import { recheckAltered } from '../ledger/store-transaction-details.ts';
-import { leaseStream, newLeaseOwner, releaseStream } from '../ledger/stream-store.ts';
-import { recountStream } from '../ledger/verify-store.ts';
-import { unlistVanished } from './find-vanished.ts';
+import { concludeScan } from './conclude-scan.ts';
+import { pagesOfDays, resolveDifferingDays } from './find-vanished.ts';
+import { withLease } from './lease-list.ts';
 import type { ListedPage } from './list-pages.ts';
 import { createListSession, type ListSession } from './list-session.ts';
-import { isOrdered, type ListState, lastPage, withCheckpoint } from './list-state.ts';
+import { isOrdered, type ListState, pagesFor, withCheckpoint } from './list-state.ts';
+import { type DayRange, type HeldDay, planAudit } from './plan-audit.ts';
+import {
+  beginReading,
+  endReading,
+  joinDays,
+  type ReadDays,
+  type Reading,
+  readOn,
+} from './read-days.ts';
+import { scanList } from './scan-list.ts';
 import { openStreamPort, stateOf } from './stream-port.ts';
 import { addCounts, emptyReport, type PassReport, type SyncTools } from './sync-tools.ts';
 import { transactionStream, transactionStreams } from './sync-transactions.ts';
-import { verifyTransactions } from './verify-transactions.ts';
 
-/** Pages that are looked at together for rows that are gone; each look shares a page with the next. */
-const lookPages = 50;
+/** The list is given back so often, and for so long, that new rows need not wait. */
+const sliceMs = 2_000;
+const pauseMs = 500;
+
+type Session = ListSession<ListedPage<TransactionRecord>>;
+type Audit = { tools: SyncTools; type: TransactionStream; signal: AbortSignal; report: PassReport };
 
 /**
- * Reads a slice of the whole history again and stores it: late changes of old rows, final ones too, are found and
- * logged, rows that someone took out of the ledger come back, rows that someone wrote have their detail fetched again, and rows that an ordered list no longer shows are
- * marked as unlisted. Each run goes on where the last one stopped (`auditPage` in the stream's checkpoint), and
- * reads as many pages at the list's growing end, so that the newest rows are seen again most often.
+ * Reads the history again by age and stores it: late changes of old rows, final ones too, are found and logged, rows
+ * that someone took out of the ledger come back, rows that someone wrote have their detail fetched again, rows that
+ * the list no longer shows are marked as unlisted, and days that agree are marked as verified. Works in short slices.
  */
 export async function auditHistory(tools: SyncTools, signal: AbortSignal): Promise<PassReport> {
   const report = emptyReport();
-  for (const type of transactionStreams) {
-    const audited = await auditStream(tools, type, signal);
-    if (!audited) continue;
-    addCounts(report, audited.report);
-    // What has vanished from a list without an order shows only when it is read as a whole.
-    if (audited.hasUnknownSurplus)
-      await verifyTransactions(tools, type, { signal, isRepair: true });
-  }
+  for (const type of transactionStreams) await auditStream({ tools, type, signal, report });
   return report;
 }
 
-async function auditStream(
-  tools: SyncTools,
-  type: TransactionStream,
-  signal: AbortSignal,
-): Promise<{ report: PassReport; hasUnknownSurplus: boolean } | undefined> {
-  const { db, instance } = tools.ledger;
-  // The table may have been changed from outside, and the count with it.
-  await recountStream(db, type);
-  const owner = newLeaseOwner(instance);
-  const row = await leaseStream(db, type, owner);
-  if (!row) return undefined;
-  const state = stateOf(row, tools);
+async function auditStream(audit: Audit): Promise<void> {
+  const plan = await inSlice(audit, async (session) => {
+    const { state, port } = session;
+    // Before the first scan has ended there is nothing to audit.
+    if (!state.isBacked || state.guests > 0 || port.ranks === null) return null;
+    const held = await port.ranks.days();
+    if (!isOrdered(state))
+      return { pages: pagesInTurn(state, audit.tools.settings.auditShare), held };
+    const ranges = planAudit(held, port.now(), audit.tools.settings.auditShare);
+    return {
+      ranges: ranges.map((range) => ({
+        range,
+        pages: pagesOfDays(state, held, range.first, range.last),
+      })),
+      held,
+    };
+  });
+  if (!plan) return;
+  if ('pages' in plan) {
+    await readInTurn(audit, plan.pages);
+    await scanWhenOld(audit, plan.held);
+    return;
+  }
+  for (const { range, pages } of plan.ranges) await readRange(audit, range, pages);
+}
+
+/** One hold on the list. Undefined while another pass keeps it. */
+async function inSlice<T>(
+  { tools, type, signal, report }: Audit,
+  work: (session: Session) => Promise<T>,
+): Promise<T | undefined> {
   const stream = transactionStream(tools, type);
-  const { port, report, close } = openStreamPort(
-    tools,
-    stream,
-    { signal, sliceMs: null },
-    { state, owner },
-  );
-  let failure: string | null = null;
-  let hasUnknownSurplus = false;
-  try {
-    // Before the first walk has ended there is nothing to audit.
-    if (state.isBacked) {
-      const session = createListSession(port, state);
-      hasUnknownSurplus = isSurplusNew(state) && !isOrdered(state);
-      session.apply(withCheckpoint(state, { auditedSurplus: surplusOf(state) }));
-      await auditSlice(tools, session);
+  return await withLease(tools, type, { whenLeased: 'briefly', signal }, async ({ owner, row }) => {
+    const state = stateOf(row, tools);
+    const opened = openStreamPort(tools, stream, { signal, sliceMs }, { state, owner });
+    const session = createListSession(opened.port, state);
+    try {
+      const result = await work(session);
+      if (session.isDirty) await session.store([]);
+      return result;
+    } finally {
+      addCounts(report, opened.report);
+      opened.close();
     }
-  } catch (error) {
-    failure = toError(error).message;
-    throw error;
-  } finally {
-    close();
-    await releaseStream(db, type, owner, failure).catch(() => undefined);
-  }
-  return { report, hasUnknownSurplus };
+  });
 }
 
-function surplusOf({ ledgerCount, serviceTotal }: ListState): number {
-  return Math.max(0, ledgerCount - (serviceTotal ?? ledgerCount));
-}
+/** Where the reading of a range stands between two slices. */
+type Place = {
+  page: number;
+  reading: Reading | null;
+  isOver: boolean;
+};
 
-/** The ledger holds more than the list counts, and no audit has looked into just this difference. */
-function isSurplusNew(state: ListState): boolean {
-  return surplusOf(state) > 0 && surplusOf(state) !== state.checkpoint.auditedSurplus;
-}
-
-async function auditSlice(
-  tools: SyncTools,
-  session: ListSession<ListedPage<TransactionRecord>>,
+async function readRange(
+  audit: Audit,
+  range: DayRange,
+  pages: { low: number; high: number },
 ): Promise<void> {
-  let look: ListedPage<TransactionRecord>[] = [];
-  for (const { page, nextAuditPage } of auditPages(session.state, tools.settings.auditShare)) {
-    const isNeighbour = look.at(-1)?.page === page - 1;
-    if (!isNeighbour || look.length === lookPages) {
-      await unlistVanished(session, look);
-      look = isNeighbour ? look.slice(-1) : [];
-    }
-    const facts = await session.read(page);
-    if (nextAuditPage !== undefined)
-      session.apply(withCheckpoint(session.state, { auditPage: nextAuditPage }));
-    await session.store([facts]);
-    await recheckAltered(tools.ledger.db, orderNosOf(facts));
-    look.push(facts);
+  let place: Place = { page: pages.low, reading: null, isOver: false };
+  while (!place.isOver) {
+    const endsAt = performance.now() + sliceMs;
+    const next = await inSlice(audit, async (session) => {
+      let at = place;
+      while (!at.isOver && performance.now() < endsAt)
+        at = await readPage(audit, session, at, { range, ...pages });
+      if (session.state.checkpoint.differingDays.length > 0) await resolveDifferingDays(session);
+      return at;
+    });
+    if (!next) return;
+    place = next;
+    if (!place.isOver) await abortableSleep(pauseMs, audit.signal);
   }
-  await unlistVanished(session, look);
 }
 
-function orderNosOf({ content }: ListedPage<TransactionRecord>): string[] {
-  return content.records.map(({ orderNo }) => orderNo);
+async function readPage(
+  { tools }: Audit,
+  session: Session,
+  { page, reading: before }: Place,
+  { range, low, high }: { range: DayRange; low: number; high: number },
+): Promise<Place> {
+  const facts = await session.read(page, high);
+  const begun = before ?? (page === low ? beginReading(facts, session.state.listOrder) : null);
+  const read = begun && facts.listed > 0 ? readOn(begun, facts) : { reading: begun, days: null };
+  const isEnd = facts.listed === 0 || (facts.listed < facts.size && isAtTotal(facts));
+  const ending = isEnd && read.reading ? endReading(read.reading) : null;
+  await session.store(facts.listed > 0 ? [facts] : [], within(joinDays(read.days, ending), range));
+  await recheckAltered(
+    tools.ledger.db,
+    facts.content.records.map(({ orderNo }) => orderNo),
+  );
+  return {
+    page: page + 1,
+    reading: read.reading,
+    isOver: isEnd || page >= high || hasPassed(read.reading, range),
+  };
 }
 
-/**
- * The growing end's pages, then the slice that is due and one page of the next one, so that no seam between two
- * slices stays unseen; the slice begins anew after the last page. Pure.
- */
-export function auditPages(
-  state: ListState,
-  share: number,
-): { page: number; nextAuditPage?: number }[] {
-  const last = lastPage(state);
+function isAtTotal({ page, size, listed, total }: ListedPage<unknown>): boolean {
+  return (page - 1) * size + listed === total;
+}
+
+/** The reading has left the days that were to be read. */
+function hasPassed(reading: Reading | null, { first, last }: DayRange): boolean {
+  if (reading === null) return false;
+  return reading.isNewestFirst ? reading.day < first : reading.day > last;
+}
+
+/** Only the days that were to be read: what lies beside them was not planned by rank. */
+function within(days: ReadDays | null, { first, last }: DayRange): ReadDays | null {
+  if (days === null) return null;
+  const low = Math.max(first, days.low ?? first);
+  const high = Math.min(last, days.high ?? last);
+  if (low > high && !days.isHeadNew) return null;
+  return { ...days, low, high, rows: days.rows.filter(([day]) => day >= low && day <= high) };
+}
+
+/** The pages of a list without an order that are due, beginning anew after the last one. Pure. */
+export function pagesInTurn(state: ListState, share: number): number[] {
+  const last = pagesFor(Math.max(state.ledgerCount, 1), state);
   const count = Math.min(last, Math.max(1, Math.ceil(last * share)));
-  const isOldestFirst = state.listOrder === 'oldest-first';
   const { auditPage } = state.checkpoint;
   const start = auditPage > last ? 1 : auditPage;
-  const ends = Array.from({ length: count }, (_, index) => ({
-    page: isOldestFirst ? last - count + 1 + index : index + 1,
-  }));
-  const nextAuditPage = ((start - 1 + count) % last) + 1;
-  const slice = Array.from({ length: Math.min(last, count + 1) }, (_, index) => {
-    const page = ((start - 1 + index) % last) + 1;
-    return { page, nextAuditPage: index < count ? (page % last) + 1 : nextAuditPage };
+  return Array.from({ length: count }, (_, index) => ((start - 1 + index) % last) + 1);
+}
+
+async function readInTurn(audit: Audit, pages: number[]): Promise<void> {
+  const waiting = [...pages];
+  while (waiting.length > 0) {
+    const endsAt = performance.now() + sliceMs;
+    const isRead = await inSlice(audit, async (session) => {
+      while (waiting.length > 0 && performance.now() < endsAt) {
+        const page = waiting.shift() ?? 1;
+        const facts = await session.read(page);
+        session.apply(withCheckpoint(session.state, { auditPage: page + 1 }));
+        await session.store([facts]);
+        await recheckAltered(
+          audit.tools.ledger.db,
+          facts.content.records.map(({ orderNo }) => orderNo),
+        );
+      }
+      return true;
+    });
+    if (!isRead) return;
+    if (waiting.length > 0) await abortableSleep(pauseMs, audit.signal);
+  }
+}
+
+/** Without an order only a full scan verifies days. It is begun here; passes go on with it in slices. */
+async function scanWhenOld(audit: Audit, held: HeldDay[]): Promise<void> {
+  const { auditCycleMs } = audit.tools.settings;
+  const isOld = ({ verifiedAt }: HeldDay) => audit.tools.clock() - (verifiedAt ?? 0) > auditCycleMs;
+  if (!held.some(isOld)) return;
+  await inSlice(audit, async (session) => {
+    if (session.state.checkpoint.walk !== null) return;
+    const { isPaused, walk } = await scanList(session, false);
+    if (!isPaused) await concludeScan(session, walk);
   });
-  const inSlice = new Set(slice.map(({ page }) => page));
-  return [...ends.filter(({ page }) => !inSlice.has(page)), ...slice];
 }

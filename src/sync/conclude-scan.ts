@@ -27,7 +27,8 @@ export async function concludeScan<P extends PageFacts>(
   const isWhole = walk.notesKeys
     ? await isNotedWhole(session, walk)
     : await isReadWhole(session, walk);
-  const isClean = walk.isClean && isWhole && session.state.checkpoint.differingDays.length === 0;
+  // Days that differ stay a doubt of their own.
+  const isClean = walk.isClean && isWhole;
   session.apply(isClean ? afterCleanScan(session.state, walk) : afterOtherScan(session.state));
   await session.store([]);
   return isClean;
@@ -91,8 +92,7 @@ async function isNotedWhole<P extends PageFacts>(
   const { notes, unlist } = session.port;
   if (!walk.isClean) return false;
   const unseen = await notes.unseen(unseenMax);
-  const isShuffled =
-    session.state.checkpoint.isShuffled || !isStable(walk, await notes.count());
+  const isShuffled = session.state.checkpoint.isShuffled || !isStable(walk, await notes.count());
   if (session.state.guests > 0 && !isShuffled)
     session.settle(await notes.dropUnseenGuests(session.state));
   // Rows of some lists are never given up: what such a list does not show is a difference of the counts.

@@ -23,10 +23,14 @@ export type Effort = {
 
 const patientLooksMs = [1_000, 5_000, 15_000];
 
-/** `daemon`: comes again soon; `command`: ends, and should leave the list settled; `backfill`: whatever it takes. */
+/**
+ * `daemon`: comes again soon; `command`: ends, and should leave the list settled; `pool`: reads a list at once to see
+ * what it holds now; `backfill`: whatever it takes.
+ */
 export const efforts = {
   daemon: { looksMs: [1_000], standMs: 20_000, passesMin: 3, isBounded: true },
   command: { looksMs: patientLooksMs, standMs: 0, passesMin: 1, isBounded: true },
+  pool: { looksMs: [], standMs: 0, passesMin: 1, isBounded: true },
   backfill: { looksMs: patientLooksMs, standMs: 0, passesMin: 1, isBounded: false },
 } satisfies Record<string, Effort>;
 
@@ -43,8 +47,11 @@ export function isDoubtful(state: ListState): boolean {
   return isMismatch || fallen > 0 || differingDays.length > 0 || isScanUnclean || unseen.length > 0;
 }
 
-/** The state with the mismatch noted: kept while it stands, begun anew when other rows are concerned. */
-export function afterMismatch(state: ListState, now: number): ListState {
+/**
+ * The state with the mismatch noted: kept while it stands, begun anew when other rows are concerned. `passes`: how many
+ * passes it has stood for since it was noted last.
+ */
+export function afterMismatch(state: ListState, now: number, passes: 0 | 1): ListState {
   const missing = missingRows(state);
   const { mismatch } = state.checkpoint;
   if (state.serviceTotal === null || missing === 0)
@@ -52,7 +59,7 @@ export function afterMismatch(state: ListState, now: number): ListState {
   const stands = mismatch !== null && isStanding(state, mismatch);
   const begun = { total: state.serviceTotal, count: state.ledgerCount, since: now, passes: 0 };
   const kept = stands ? mismatch : begun;
-  return withCheckpoint(state, { mismatch: { ...kept, passes: kept.passes + 1 } });
+  return withCheckpoint(state, { mismatch: { ...kept, passes: kept.passes + passes } });
 }
 
 /** The rows that the mismatch was about are still missing, or still not counted. */

@@ -93,7 +93,7 @@ async function fillPool(
     if (verdict === 'incomplete') report.isComplete = false;
   }
   // What was generated is to be found in the list: that proves it again, for a request or two.
-  if (presence) await isListRead(tools, slip44, options);
+  if (presence) await readAddressList(tools, slip44, options);
 }
 
 /**
@@ -154,12 +154,12 @@ async function act(
       await abortableSleep(action.ms, options.signal);
       return 'again';
     case 'read-list': {
-      if (!(await isListRead(tools, slip44, options))) return 'incomplete';
+      if (!(await readAddressList(tools, slip44, options))) return 'incomplete';
       if (action.lostId !== null) await noteListRead(ledger.db, action.lostId);
       return 'again';
     }
     case 'resolve': {
-      if (!(await isListRead(tools, slip44, options))) return 'incomplete';
+      if (!(await readAddressList(tools, slip44, options))) return 'incomplete';
       const resolved = await ledger.transaction((db) => resolveRequest(db, action.id));
       report.rowsInserted += resolved;
       return 'again';
@@ -172,8 +172,8 @@ async function act(
   }
 }
 
-/** Whether the chain's list was read to its end just now, with nothing missing. */
-async function isListRead(
+/** Reads the chain's list to its end; true when nothing of it is missing. */
+async function readAddressList(
   tools: SyncTools,
   slip44: number,
   options: FillOptions,
@@ -182,7 +182,7 @@ async function isListRead(
     signal: options.signal,
     whenLeased: options.whenBusy,
     sliceMs: null,
-    mayRepeatWalk: true,
+    effort: 'pool',
   });
   return read?.missing === 0 || (read?.missing ?? 1) < 0;
 }

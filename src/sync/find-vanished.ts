@@ -17,7 +17,7 @@ import {
 } from './list-state.ts';
 import { beginReading, endReading, joinDays, type ReadDays, readOn } from './read-days.ts';
 
-/** So many searches, or days, of one pass; what is left waits for the next one. */
+/** Above this many vanished rows a full scan is cheaper than searching each. */
 const searchesMax = 32;
 /** A list of so few pages is looked at as a whole. */
 const wholeListPages = 4;
@@ -32,6 +32,7 @@ export async function searchVanished<P extends PageFacts>(
   if (ranks === null || unlist === null || !session.state.isBacked) return false;
   for (let search = 1; missingRows(session.state) < 0; search += 1) {
     if (!isOrdered(session.state) || session.state.acceptedDifference !== 0) return false;
+    if (isScanCheaper(session.state)) return false;
     const range = await narrow(session, ranks.countUntil);
     if (range.high - range.low > wholeListPages) return false;
     const pages = await collect(session, range);
@@ -42,6 +43,13 @@ export async function searchVanished<P extends PageFacts>(
   return missingRows(session.state) === 0;
 }
 
+/** Each search reads a page for every halving, and twice those on which it ends. */
+function isScanCheaper(state: ListState): boolean {
+  const pages = lastPage(state);
+  const searches = -missingRows(state);
+  return searches > searchesMax || (searches > 1 && searches * (Math.log2(pages) + 6) > pages);
+}
+
 /**
  * Reads the days whose rows differ from what a scan met of them, and marks as unlisted what two readings do not show.
  * A day that agrees afterwards is verified.
@@ -50,30 +58,49 @@ export async function resolveDifferingDays<P extends PageFacts>(
   session: ListSession<P>,
 ): Promise<void> {
   const { ranks } = session.port;
-  const [...days] = session.state.checkpoint.differingDays;
-  if (ranks === null || days.length === 0 || !isOrdered(session.state)) return;
+  const { differingDays } = session.state.checkpoint;
+  if (ranks === null || differingDays.length === 0 || !isOrdered(session.state)) return;
   const held = await ranks.days();
-  for (const day of days.slice(0, searchesMax)) {
-    const range = pagesOfDays(session.state, held, day, day);
+  const ranges = differingDays.map((day) => pagesOfDays(session.state, held, day, day));
+  for (const range of mergeRanges(ranges)) {
     const read = await readLooks(session, range, async (pages) => {
       await unlistVanished(session, pages, Number.POSITIVE_INFINITY);
     });
-    const left = session.state.checkpoint.differingDays.filter((other) => other !== day);
-    session.apply(withCheckpoint(session.state, { differingDays: left }));
-    await session.store([], onlyDay(read, day));
-    if (read === null) {
-      const differingDays = [...left, day].sort((a, b) => a - b);
-      session.apply(withCheckpoint(session.state, { differingDays }));
-    }
+    const isRead = (day: number) => isWithin(read, day);
+    const { differingDays: days } = session.state.checkpoint;
+    // The store below says anew which of them differ.
+    session.apply(
+      withCheckpoint(session.state, { differingDays: days.filter((day) => !isRead(day)) }),
+    );
+    await session.store([], onlyDays(read, days.filter(isRead)));
   }
 }
 
-/** What a reading says of one day; a day that it did not read wholly stays as it is. */
-function onlyDay(days: ReadDays | null, day: number): ReadDays | null {
-  if (days === null) return null;
-  const isRead = (days.low ?? day) <= day && (days.high ?? day) >= day;
-  const rows = days.rows.filter(([other]) => other === day);
-  return isRead ? { ...days, low: day, high: day, rows, isHeadNew: false } : null;
+function isWithin(days: ReadDays | null, day: number): boolean {
+  if (days === null) return false;
+  // Beyond the head there is nothing.
+  const high = days.isHeadNew ? day : (days.high ?? day);
+  return (days.low ?? day) <= day && day <= high;
+}
+
+/** What a reading says of some days; days beside them were not planned by rank and stay as they are. */
+function onlyDays(read: ReadDays | null, days: number[]): ReadDays | null {
+  if (read === null || days.length === 0) return null;
+  const low = Math.min(...days);
+  const high = Math.max(...days);
+  const rows = read.rows.filter(([day]) => day >= low && day <= high);
+  return { ...read, low, high, rows };
+}
+
+/** Page ranges that overlap or touch, as one. */
+function mergeRanges(ranges: PageRange[]): PageRange[] {
+  const merged: PageRange[] = [];
+  for (const range of [...ranges].sort((a, b) => a.low - b.low)) {
+    const last = merged.at(-1);
+    if (last && range.low <= last.high + 1) last.high = Math.max(last.high, range.high);
+    else merged.push({ ...range });
+  }
+  return merged;
 }
 
 /** The pages on which the ledger expects the days from `first` to `last`, and one more on either side. */
@@ -91,7 +118,10 @@ export function pagesOfDays(
     else if (day >= first && day <= last) within += rows;
   }
   const end = pagesFor(Math.max(state.serviceTotal ?? 0, state.ledgerCount) + 1, state);
-  const low = Math.max(1, pagesFor(before, state) - 1);
+  // Rows that have vanished before the days stand on earlier pages than the ledger expects.
+  const surplus = state.ledgerCount - (state.serviceTotal ?? state.ledgerCount);
+  const shift = Math.max(0, surplus, state.checkpoint.fallen);
+  const low = Math.max(1, pagesFor(before - shift, state) - 1);
   return { low, high: Math.max(low, Math.min(end, pagesFor(before + within, state) + 1)) };
 }
 

@@ -110,7 +110,10 @@ export function parseCheckpoint(stored: unknown): Checkpoint | null {
 }
 
 export function newWalk(
-  kind: Pick<WalkProgress, 'isSequential' | 'notesKeys' | 'isFromEmpty' | 'hadMismatch' | 'fallenBefore'>,
+  kind: Pick<
+    WalkProgress,
+    'isSequential' | 'notesKeys' | 'isFromEmpty' | 'hadMismatch' | 'fallenBefore'
+  >,
 ): WalkProgress {
   return {
     ...kind,

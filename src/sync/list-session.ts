@@ -71,8 +71,7 @@ export function createListSession<P extends PageFacts>(
       requests += 1;
       const answer = await port.read(page, upTo, isFresh);
       const isStale = isOvertaken(answer, state.serviceTotal, latestObservation);
-      const isLater =
-        answer.observation > latestObservation && answer.answered > latestAnswer;
+      const isLater = answer.observation > latestObservation && answer.answered > latestAnswer;
       if (isStale && isLater) state = afterFall(state, answer);
       const taken = isStale ? await port.read(page, upTo, true) : answer;
       const isLatest = taken.observation >= latestObservation;

@@ -119,8 +119,7 @@ async function pollTail<P extends PageFacts>(session: ListSession<P>): Promise<P
     // Some services show the last page again behind the end.
     const isEnd = facts.listed === 0 || isLast || facts.fingerprint === previous;
     previous = facts.fingerprint;
-    if (isSettled || isEnd || isKnownCounts(state))
-      return { isSettled, inserted, days: null };
+    if (isSettled || isEnd || isKnownCounts(state)) return { isSettled, inserted, days: null };
     page += 1;
   }
 }

@@ -9,7 +9,7 @@ import {
   isDoubtful,
   isScanAffordable,
 } from './doubt.ts';
-import { searchVanished } from './find-vanished.ts';
+import { resolveDifferingDays, searchVanished } from './find-vanished.ts';
 import type { ListPort } from './list-port.ts';
 import { createListSession, type ListSession } from './list-session.ts';
 import {
@@ -90,7 +90,7 @@ async function resolveDoubts<P extends PageFacts>(pass: Pass<P>): Promise<boolea
   if (!isDoubtful(session.state)) return false;
   await lookAgain(pass);
   const now = session.port.now();
-  session.apply(afterMismatch(session.state, now));
+  session.apply(afterMismatch(session.state, now, 1));
   if (!isDoubtful(session.state) || !isActionDue(session.state, effort, now)) return false;
   await search(pass);
   return isDoubtful(session.state) && (await scanAgain(pass));
@@ -119,7 +119,7 @@ async function lookAgain<P extends PageFacts>(pass: Pass<P>): Promise<void> {
     const isWorthALook = effort.isBounded && effort.passesMin > 1 ? missing > 0 : missing !== 0;
     if (Number.isNaN(missing) || !isWorthALook || isKnownCounts(state)) return;
     if (!isAffordable(state, effort, 1)) return;
-    session.apply(afterMismatch(state, session.port.now()));
+    session.apply(afterMismatch(state, session.port.now(), 0));
     await session.port.wait(pauseMs);
     await spending(pass, () => poll(pass));
   }
@@ -132,6 +132,7 @@ async function search<P extends PageFacts>(pass: Pass<P>): Promise<void> {
   const isNewToSearch = (session.state.checkpoint.mismatch?.passes ?? 0) <= effort.passesMin;
   if (!isNewToSearch && effort.isBounded) return;
   await spending(pass, async () => {
+    await resolveDifferingDays(session);
     if (missingRows(session.state) > 0) await searchList(session);
     else if (missingRows(session.state) < 0) await searchVanished(session);
   });
@@ -165,8 +166,7 @@ async function scanOnce<P extends PageFacts>(
   if (missingRows(session.state) !== 0) await poll(pass);
   // An order that changes with every request may still hide rows.
   const isHidden = session.state.listOrder === 'unordered' && missingRows(session.state) > 0;
-  if (isClean && scan.walk.hadMismatch && !isHidden)
-    session.apply(afterAcceptance(session.state));
+  if (isClean && scan.walk.hadMismatch && !isHidden) session.apply(afterAcceptance(session.state));
   return false;
 }
 

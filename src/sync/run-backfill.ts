@@ -38,7 +38,7 @@ export async function runBackfill(tools: SyncTools, backfill: Backfill): Promise
     signal,
     whenLeased: 'wait',
     sliceMs,
-    mayRepeatWalk: true,
+    effort: 'backfill',
     ...(onProgress ? { onProgress } : {}),
   };
   if (backfill.isRestart) await restartStreams(tools.ledger.db, backfill.types);

@@ -139,6 +139,8 @@ function readDaysOn(
   facts: PageFacts,
 ): { walk: WalkProgress; days: ReadDays | null } {
   if (facts.listed === 0) return { walk, days: null };
+  // Rows that the ledger counts in another list would make each day differ.
+  if (state.guests > 0) return { walk: { ...walk, reading: null }, days: null };
   const begun = walk.reading ?? (facts.page === 1 ? beginReading(facts, state.listOrder) : null);
   if (begun === null || !isReadingInOrder(begun, state.listOrder))
     return { walk: { ...walk, reading: null }, days: null };
@@ -206,7 +208,9 @@ async function beginScan<P extends PageFacts>(
   const { state, port } = session;
   const isFromEmpty = state.ledgerCount === 0 && state.guests === 0;
   const canReadDays = isOrdered(state) && port.ranks !== null;
-  const hasFailed = state.checkpoint.isScanUnclean || state.checkpoint.unseen.length > 0;
+  const { isScanUnclean, unseen, differingDays } = state.checkpoint;
+  // Reading by days has failed: the list may not follow the times of its rows.
+  const hasFailed = isScanUnclean || unseen.length > 0 || differingDays.length > 0;
   const notesKeys = !isFromEmpty && (!canReadDays || state.guests > 0 || hasFailed);
   if (notesKeys && !state.checkpoint.isShuffled) await port.notes.begin();
   const hadMismatch = state.checkpoint.mismatch !== null;

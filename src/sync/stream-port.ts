@@ -1,20 +1,29 @@
+import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import { LedgerError } from '../kernel/errors.ts';
 import { inSpan } from '../kernel/in-span.ts';
 import type { Reject } from '../kernel/wallet-records.ts';
 import type { LedgerDb } from '../ledger/connect-ledger.ts';
+import { compareDays, readCoverage, verifyAllDays } from '../ledger/coverage-store.ts';
 import { isDataError } from '../ledger/postgres-codes.ts';
 import { storeRejects } from '../ledger/reject-store.ts';
 import {
+  countNotedKeys,
+  dropUnseenGuests,
+  forgetKeys,
+  noteKeys,
+} from '../ledger/scan-notes-store.ts';
+import {
   countUntil,
   listedBetween,
+  listedUndated,
   type StreamRow,
   saveStream,
   unlistRows,
 } from '../ledger/stream-store.ts';
 import { newCheckpoint, parseCheckpoint } from './list-checkpoint.ts';
 import { createPageReader, type ListedPage, type ListSource } from './list-pages.ts';
-import type { ListPort, Ranks } from './list-port.ts';
-import type { ListState } from './list-state.ts';
+import type { Batch, ListPort, Ranks, ScanNotes, Stored } from './list-port.ts';
+import { doubtOf, type ListState } from './list-state.ts';
 import { notTaken, siftRows } from './sift-rows.ts';
 import { emptyReport, type PassReport, type Progress, type SyncTools } from './sync-tools.ts';
 
@@ -25,8 +34,10 @@ export type WithObservation<T> = T & { observation: number };
 export type Stream<T> = ListSource<T> & {
   /** Key of `ledger.streams`. */
   name: string;
-  /** Whether the ledger can tell the rank of a row by its time. */
+  /** The ledger can tell the rank of a row by its time, and a row that the list no longer shows is unlisted. */
   hasRanks: boolean;
+  /** Keys of up to `limit` rows that the ledger lists and a scan has not noted. */
+  unseen(db: LedgerDb, limit: number): Promise<string[]>;
   /** Makes rows ready for a transaction, which may be begun more than once. */
   prepareRows(
     rows: WithObservation<T>[],
@@ -73,10 +84,11 @@ export function openStreamPort<T>(
   const isPauseDue = () => isSliceOver() && pages.aheadCount() === 0;
 
   const checkpointOf = (current: ListState): SaveCheckpoint => {
-    const hasWalked = current.checkpoint.walks > walks;
+    const { isScanUnclean } = current.checkpoint;
+    const hasWalked = current.checkpoint.walks > walks && !isScanUnclean;
     walks = current.checkpoint.walks;
     const checkpoint = { ...current.checkpoint, requestedPageSize: pages.requestedPageSize() };
-    const row = { ...current, checkpoint, hasWalked };
+    const row = { ...current, checkpoint, doubt: doubtOf(current), hasWalked };
     return (db) => saveCheckpoint(db, owner, stream.name, row);
   };
 
@@ -84,13 +96,24 @@ export function openStreamPort<T>(
     // Once the slice is over nothing more is fetched ahead: no answer is thrown away at the pause.
     read: (page, upTo, isFresh = false) =>
       pages.read(page, isSliceOver() ? Math.min(page, upTo) : upTo, isFresh),
-    ranks: stream.hasRanks ? ranksOf(tools, stream, checkpointOf) : null,
+    ranks: stream.hasRanks ? ranksOf(tools, stream) : null,
     isBatchFull: (rows) =>
       rows >= batchRows || performance.now() > storedAt + batchMs || isPauseDue(),
     shouldPause: isPauseDue,
+    notes: notesOf(tools, stream, checkpointOf),
+    unlist: stream.hasRanks
+      ? (keys, current) => saveWith(tools, checkpointOf(current), (db) => unlistRows(db, keys))
+      : null,
+    now: tools.clock,
+    wait: (ms) => abortableSleep(ms, signal),
     prepare(batch, current) {
-      const rows = rowsOf(batch);
-      const write = prepareBatch(tools, stream, rows, rejectsOf(batch), checkpointOf(current));
+      const rows = rowsOf(batch.pages);
+      const write = prepareBatch(
+        tools,
+        stream,
+        { batch, rows, state: current },
+        checkpointOf(current),
+      );
       const attributes = { 'wallet_ledger.stream': stream.name, 'wallet_ledger.rows': rows.length };
       return async () => {
         signal.throwIfAborted();
@@ -104,7 +127,7 @@ export function openStreamPort<T>(
         report.rowsSeen += rows.length;
         report.rowsInserted += stored.inserted;
         report.rowsUpdated += stored.updated;
-        pagesStored += batch.length;
+        pagesStored += batch.pages.length;
         onProgress?.(stream.name, stored.ledgerCount, current.serviceTotal, pagesStored);
         return stored;
       };
@@ -125,60 +148,83 @@ export function stateOf(row: StreamRow, { settings }: SyncTools): ListState {
   };
 }
 
-type SaveCheckpoint = (db: LedgerDb) => Promise<number>;
+type SaveCheckpoint = (db: LedgerDb) => Promise<{ ledgerCount: number; guests: number }>;
 
 async function saveCheckpoint(
   db: LedgerDb,
   owner: string,
   name: string,
   row: Parameters<typeof saveStream>[3],
-): Promise<number> {
-  const ledgerCount = await saveStream(db, name, owner, row);
-  if (ledgerCount !== undefined) return ledgerCount;
+): ReturnType<SaveCheckpoint> {
+  const saved = await saveStream(db, name, owner, row);
+  if (saved !== undefined) return saved;
   throw new LedgerError('interrupted', `another pass has taken over the stream ${name}`);
 }
 
-function ranksOf<T>(
-  { ledger }: SyncTools,
-  stream: Stream<T>,
-  checkpointOf: (state: ListState) => SaveCheckpoint,
-): Ranks<ListedPage<T>> {
+function ranksOf<T>({ ledger: { db } }: SyncTools, stream: Stream<T>): Ranks<ListedPage<T>> {
   return {
-    countUntil: (time) => countUntil(ledger.db, stream.name, time),
+    countUntil: (time) => countUntil(db, stream.name, time),
     async listedButNotSeen(pages, span) {
-      const seen = new Set(rowsOf(pages).map((row) => stream.keyOf(row)));
-      return (await listedBetween(ledger.db, stream.name, span)).filter((key) => !seen.has(key));
+      const seen = new Set(pages.flatMap(({ keys }) => keys));
+      return (await listedBetween(db, stream.name, span)).filter((key) => !seen.has(key));
     },
-    unlist(keys, state) {
-      const save = checkpointOf(state);
-      return ledger.transaction(async (db) => {
-        await unlistRows(db, keys);
-        return await save(db);
-      });
-    },
+    undated: (limit) => listedUndated(db, stream.name, limit),
+    days: () => readCoverage(db, stream.name),
   };
 }
 
-type Stored = { inserted: number; updated: number; ledgerCount: number };
+function notesOf<T>(
+  tools: SyncTools,
+  stream: Stream<T>,
+  checkpointOf: (state: ListState) => SaveCheckpoint,
+): ScanNotes {
+  const { db } = tools.ledger;
+  const { name } = stream;
+  return {
+    begin: () => forgetKeys(db, name),
+    count: () => countNotedKeys(db, name),
+    unseen: (limit) => stream.unseen(db, limit),
+    dropUnseenGuests: (state) =>
+      saveWith(tools, checkpointOf(state), (tx) => dropUnseenGuests(tx, name)),
+    verifyAll: (state) => saveWith(tools, checkpointOf(state), (tx) => verifyAllDays(tx, name)),
+  };
+}
+
+/** A change of the ledger's rows that no page has brought, and the checkpoint, in one transaction. */
+function saveWith(
+  { ledger }: SyncTools,
+  save: SaveCheckpoint,
+  change: (db: LedgerDb) => Promise<unknown>,
+): Promise<Stored> {
+  return ledger.transaction(async (db) => {
+    await change(db);
+    return { inserted: 0, differingDays: [], ...(await save(db)) };
+  });
+}
+
+type Writing<T> = { batch: Batch<ListedPage<T>>; rows: WithObservation<T>[]; state: ListState };
 
 /**
- * Rows, rejects and checkpoint in one transaction, which may be begun more than once. When PostgreSQL refuses a row,
- * that one becomes a reject.
+ * Rows, rejects, days, notes and checkpoint in one transaction, which may be begun more than once. When PostgreSQL
+ * refuses a row, that one becomes a reject.
  */
 function prepareBatch<T>(
   { ledger }: SyncTools,
   stream: Stream<T>,
-  rows: WithObservation<T>[],
-  rejects: Reject[],
+  { batch, rows, state }: Writing<T>,
   save: SaveCheckpoint,
-): () => Promise<Stored> {
+): () => Promise<Stored & { updated: number }> {
+  const rejects = batch.pages.flatMap(({ content }) => content.rejects);
+  const noted = state.checkpoint.walk?.notesKeys ? batch.pages.flatMap(({ keys }) => keys) : [];
   const prepareAll = (good: WithObservation<T>[], refused: Reject[]) => {
     const storeRows = stream.prepareRows(good);
     return () =>
       ledger.transaction(async (db) => {
         const counts = await storeRows(db);
         await storeRejects(db, [...rejects, ...refused]);
-        return { ...counts, ledgerCount: await save(db) };
+        await noteKeys(db, stream.name, noted);
+        const differingDays = batch.days ? await compareDays(db, stream.name, batch.days) : [];
+        return { ...counts, differingDays, ...(await save(db)) };
       });
   };
   const storeAll = prepareAll(rows, []);
@@ -187,8 +233,8 @@ function prepareBatch<T>(
       return await storeAll();
     } catch (error) {
       if (!isDataError(error)) throw error;
-      const { good, refused } = await siftRows(rows, (batch) =>
-        ledger.transaction(stream.prepareRows(batch)),
+      const { good, refused } = await siftRows(rows, (some) =>
+        ledger.transaction(stream.prepareRows(some)),
       );
       return await prepareAll(
         good,
@@ -203,8 +249,4 @@ function rowsOf<T>(pages: ListedPage<T>[]): WithObservation<T>[] {
     // Not by a copy: rows come by the million.
     records.map((record) => Object.assign(record as object, { observation }) as WithObservation<T>),
   );
-}
-
-function rejectsOf<T>(pages: ListedPage<T>[]): Reject[] {
-  return pages.flatMap(({ content }) => content.rejects);
 }

@@ -1,5 +1,6 @@
 import type { AddressRecord } from '../kernel/wallet-records.ts';
 import { storeListedAddresses } from '../ledger/address-store.ts';
+import { unseenAddresses } from '../ledger/scan-notes-store.ts';
 import type { ListVerdict } from './read-list.ts';
 import type { Stream } from './stream-port.ts';
 import { type StreamPass, syncStream } from './sync-stream.ts';
@@ -38,6 +39,7 @@ export function addressStream(tools: SyncTools, slip44: number): Stream<AddressR
       tools.client.listAddresses({ slip44, pageNo, pageSize }, signal),
     keyOf: (record) => record.address,
     timeOf: () => null,
+    unseen: (db, limit) => unseenAddresses(db, slip44, limit),
     prepareRows: (rows) => async (db) => {
       const addresses = rows.map((row) => row.address);
       const { inserted } = await storeListedAddresses(db, slip44, addresses);

@@ -1,14 +1,6 @@
-import { abortableSleep } from '../kernel/abortable-sleep.ts';
-import { LedgerError, toError } from '../kernel/errors.ts';
-import type { LedgerDb } from '../ledger/connect-ledger.ts';
-import {
-  leaseStream,
-  msSinceWalk,
-  newLeaseOwner,
-  releaseStream,
-  type StreamRow,
-} from '../ledger/stream-store.ts';
-import type { ListState } from './list-state.ts';
+import { LedgerError } from '../kernel/errors.ts';
+import { type Effort, efforts } from './doubt.ts';
+import { type Leased, type WhenLeased, withLease } from './lease-list.ts';
 import { type ListVerdict, readList } from './read-list.ts';
 import { openStreamPort, type PortOptions, type Stream, stateOf } from './stream-port.ts';
 import {
@@ -21,14 +13,10 @@ import {
 
 export type StreamPass = PortOptions & {
   /** Another process reads the stream, or a slice is over: leave it to others, or wait for it and go on. */
-  whenLeased: 'skip' | 'wait';
-  /** Whether a walk over everything may be made again although the last one left a difference. */
-  mayRepeatWalk: boolean;
+  whenLeased: WhenLeased;
+  /** What may be done about a doubt. */
+  effort: keyof typeof efforts;
 };
-
-/** With the proof off, a walk over everything is tried again at most so often. */
-const repeatWalkMs = 3_600_000;
-const leasePollMs = 500;
 
 /**
  * One pass over one stream. Undefined when another process has it and the pass was not to wait.
@@ -42,19 +30,19 @@ export async function syncStream<T>(
   const sum = emptyReport();
   let pages = 0;
   for (;;) {
-    const owner = newLeaseOwner(tools.ledger.instance);
-    const row = await takeLease(tools, stream.name, owner, pass);
-    if (!row) return undefined;
     const pagesBefore = pages;
     const onProgress: Progress = (part, done, total, own = 0) => {
       pages = pagesBefore + own;
       pass.onProgress?.(part, done, total, pages);
     };
     try {
-      const slice = await readLeased(tools, stream, { ...pass, onProgress }, { owner, row });
+      const slice = await withLease(tools, stream.name, pass, (leased) =>
+        readLeased(tools, stream, { ...pass, onProgress }, leased),
+      );
+      if (!slice) return undefined;
       addCounts(sum, slice);
       const { isComplete, isPaused, missing } = slice;
-      if (!isPaused || pass.whenLeased === 'skip') return { ...sum, isComplete, isPaused, missing };
+      if (!isPaused || pass.whenLeased !== 'wait') return { ...sum, isComplete, isPaused, missing };
     } catch (error) {
       if (!isTakenOver(error, pass)) throw error;
     }
@@ -70,42 +58,19 @@ async function readLeased<T>(
   tools: SyncTools,
   stream: Stream<T>,
   pass: StreamPass,
-  { owner, row }: { owner: string; row: StreamRow },
+  { owner, row }: Leased,
 ): Promise<PassReport & ListVerdict> {
-  const { db } = tools.ledger;
   const state = stateOf(row, tools);
   const { port, report, close } = openStreamPort(tools, stream, pass, { state, owner });
   try {
-    const mayWalk = pass.mayRepeatWalk || (await isWalkAllowed(db, stream.name, state));
-    const verdict = await readList(port, state, mayWalk);
-    await releaseStream(db, stream.name, owner, null);
+    const verdict = await readList(port, state, effortOf(tools, pass));
     return { ...report, ...verdict };
-  } catch (error) {
-    await releaseStream(db, stream.name, owner, toError(error).message).catch(() => undefined);
-    throw error;
   } finally {
     close();
   }
 }
 
-async function takeLease(
-  tools: SyncTools,
-  name: string,
-  owner: string,
-  pass: StreamPass,
-): Promise<StreamRow | undefined> {
-  const { db } = tools.ledger;
-  for (let tries = 1; ; tries += 1) {
-    const row = await leaseStream(db, name, owner);
-    if (row || pass.whenLeased === 'skip') return row;
-    if (tries === 1)
-      tools.log.info({ stream: name }, 'another pass is reading the stream, waiting for it');
-    await abortableSleep(leasePollMs, pass.signal);
-  }
-}
-
-async function isWalkAllowed(db: LedgerDb, name: string, state: ListState): Promise<boolean> {
-  if (state.acceptedDifference === 0) return true;
-  const sinceWalkMs = await msSinceWalk(db, name);
-  return sinceWalkMs === null || sinceWalkMs > repeatWalkMs;
+function effortOf({ settings }: SyncTools, { effort }: StreamPass): Effort {
+  const { looksMs, ...rest } = efforts[effort];
+  return { ...rest, looksMs: settings.looksMs ?? looksMs };
 }

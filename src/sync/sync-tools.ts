@@ -24,6 +24,10 @@ export type SyncSettings = {
   concurrency: number;
   /** Part of the history that one run of the audit reads again, 0 to 1. */
   auditShare: number;
+  /** Within this time the audit has read the whole history again. */
+  auditCycleMs: number;
+  /** Pauses before a mismatch is looked at again, for tests; those of the effort where absent. */
+  looksMs?: readonly number[];
   /** slip44 codes of the chains whose addresses are kept. */
   chains: number[];
   /** How address requests are bounded, and how long after a lost answer its list is believed. */

@@ -1,5 +1,6 @@
 import { allOf } from '../kernel/all-of.ts';
 import type { TransactionRecord } from '../kernel/wallet-records.ts';
+import { unseenTransactions } from '../ledger/scan-notes-store.ts';
 import {
   prepareListedTransactions,
   type TransactionStream,
@@ -39,6 +40,7 @@ export function transactionStream(
       tools.client.listTransactions({ type, pageNo, pageSize }, signal),
     keyOf: (record) => record.orderNo,
     timeOf: (record) => record.occurredAt,
+    unseen: (db, limit) => unseenTransactions(db, type, limit),
     prepareRows: (rows) => prepareListedTransactions(type, rows),
     toReject: ({ observation, ...record }, reason) => ({
       source: 'transaction-list',

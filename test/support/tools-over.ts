@@ -20,6 +20,8 @@ export function toolsOver(
       listOrder: null,
       concurrency: 8,
       auditShare: 0.25,
+      auditCycleMs: 7 * 86_400_000,
+      looksMs: [0],
       chains: [],
       pools: { settleMs: 0, maxPerDay: 10_000 },
       ...settings,

@@ -75,7 +75,7 @@ export function onePass(change: Partial<StreamPass> = {}): StreamPass {
     signal: new AbortController().signal,
     whenLeased: 'wait',
     sliceMs: null,
-    mayRepeatWalk: false,
+    effort: 'command',
     ...change,
   };
 }

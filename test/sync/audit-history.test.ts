@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readStatus } from '../../src/ledger/read-status.ts';
-import { auditHistory, auditPages } from '../../src/sync/audit-history.ts';
+import { auditHistory, pagesInTurn } from '../../src/sync/audit-history.ts';
 import { newCheckpoint } from '../../src/sync/list-checkpoint.ts';
 import { type ListState, withCheckpoint } from '../../src/sync/list-state.ts';
+import { planAudit } from '../../src/sync/plan-audit.ts';
 import { syncAllDetails } from '../../src/sync/sync-details.ts';
 import { syncTransactions } from '../../src/sync/sync-transactions.ts';
 import { onePass, withWallet } from '../support/with-wallet.ts';
@@ -86,34 +87,70 @@ test('a row that somebody wrote has its detail fetched again within one cycle', 
   expect(rows).toEqual([]);
 });
 
-test('every page comes up within a cycle, whatever the share, the length and the order', () => {
+test('every page of a list without an order comes up within a cycle, whatever the share and the length', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 400 }),
       fc.double({ min: 0.001, max: 1, noNaN: true }),
-      fc.constantFrom('newest-first' as const, 'oldest-first' as const, 'unordered' as const),
       fc.integer({ min: 1, max: 500 }),
-      (pages, share, listOrder, auditPage) => {
+      (pages, share, auditPage) => {
         let state: ListState = {
-          listOrder,
+          listOrder: 'unordered',
           isOrderFixed: false,
           pageSize: 10,
           serviceTotal: pages * 10,
           ledgerCount: pages * 10,
+          guests: 0,
+          passes: 0,
           isBacked: true,
           acceptedDifference: 0,
           checkpoint: { ...newCheckpoint(10), auditPage },
         };
         const seen = new Set<number>();
         for (let run = 0; run < Math.ceil(1 / share) + 1; run += 1) {
-          const slice = auditPages(state, share);
-          for (const { page } of slice) seen.add(page);
-          state = withCheckpoint(state, { auditPage: slice.at(-1)?.nextAuditPage ?? 1 });
+          const turn = pagesInTurn(state, share);
+          for (const page of turn) seen.add(page);
+          state = withCheckpoint(state, { auditPage: (turn.at(-1) ?? 0) + 1 });
         }
         expect(seen.size).toBe(pages);
         expect(Math.max(...seen)).toBe(pages);
       },
     ),
     { numRuns: 500 },
+  );
+});
+
+test('the audit comes by every day within a cycle, by the last one every hour, and not before', () => {
+  const hourMs = 3_600_000;
+  fc.assert(
+    fc.property(
+      fc.array(fc.integer({ min: 1, max: 900 }), { minLength: 1, maxLength: 120 }),
+      fc.integer({ min: 5, max: 100 }),
+      (rows, runs) => {
+        const start = Date.UTC(2026, 0, 1);
+        const today = Math.floor(start / 86_400_000);
+        let held = rows.map((count, index) => ({
+          day: today - index,
+          rows: count,
+          verifiedAt: start as number | null,
+        }));
+        const oldestAges: number[] = [];
+        for (let run = 1; run <= runs + 1; run += 1) {
+          const now = start + run * hourMs;
+          const ranges = planAudit(held, now, 1 / runs);
+          const isRead = (day: number) =>
+            ranges.some(({ first, last }) => day >= first && day <= last);
+          held = held.map((one) => (isRead(one.day) ? { ...one, verifiedAt: now } : one));
+          const old = held.filter(({ day }) => day <= today - 7);
+          oldestAges.push(Math.max(0, ...old.map(({ verifiedAt }) => now - (verifiedAt ?? 0))));
+          const first = held[0];
+          if (first && first.day >= Math.floor(now / 86_400_000) - 1) {
+            expect(now - (first.verifiedAt ?? 0)).toBeLessThan(hourMs);
+          }
+        }
+        expect(oldestAges.at(-1)).toBeLessThanOrEqual((runs + 1) * hourMs);
+      },
+    ),
+    { numRuns: 300 },
   );
 });

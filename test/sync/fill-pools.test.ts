@@ -214,7 +214,7 @@ test('[A8] an address list that is suddenly empty is a fault, not a need', async
     status: 200,
     text: '{"code":0,"msg":"","data":{"pageNo":1,"pageSize":100,"totalSize":0,"totalPages":0,"list":[],"prevPage":1,"nextPage":1}}',
   });
-  await syncAddresses(tools, { signal, whenLeased: 'wait', sliceMs: null, mayRepeatWalk: false });
+  await syncAddresses(tools, { signal, whenLeased: 'wait', sliceMs: null, effort: 'pool' });
   expect((await fillPools(tools, patiently)).isComplete).toBe(false);
   expect(sandbox.world.generated(60)).toBe(20);
 });

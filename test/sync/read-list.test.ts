@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ListOrder } from '../../src/kernel/list-order.ts';
+import { type Effort, efforts } from '../../src/sync/doubt.ts';
 import { unlistVanished } from '../../src/sync/find-vanished.ts';
 import type { ListPort } from '../../src/sync/list-port.ts';
 import { createListSession } from '../../src/sync/list-session.ts';
-import { type Effort, efforts } from '../../src/sync/doubt.ts';
 import { type ListVerdict, readList } from '../../src/sync/read-list.ts';
 import { scanList } from '../../src/sync/scan-list.ts';
 import { type Happening, Killed, ListModel, type ShownPage } from './list-model.ts';
@@ -531,7 +531,9 @@ describe('reading a moving list', () => {
       ...port,
       read: async (page: number) => ({ ...(await port.read(1, 1, true)), page }),
     };
-    await expect(readList(stuck, model.beginPass(), efforts.backfill)).rejects.toThrow(/page parameter/);
+    await expect(readList(stuck, model.beginPass(), efforts.backfill)).rejects.toThrow(
+      /page parameter/,
+    );
   });
 });
 

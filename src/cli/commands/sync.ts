@@ -15,7 +15,7 @@ export async function sync(context: CommandContext, names: string[]): Promise<nu
       signal: context.shutdown.signal,
       whenLeased: 'wait',
       sliceMs: null,
-      mayRepeatWalk: false,
+      effort: 'command',
       onProgress: progress.onProgress,
     });
     progress.stop();

@@ -47,6 +47,7 @@ export const streams = ledger.table('streams', {
   notCompleteBecause: text('not_complete_because').generatedAlwaysAs(whyNot),
   lastWalkAt: instant('last_walk_at'),
   verifiedThrough: instant('verified_through'),
+  passes: rowCount('passes').notNull().default(0),
   countAtLastPass: rowCount('count_at_last_pass').notNull().default(0),
   checkpoint: jsonb('checkpoint'),
   lastSuccessAt: instant('last_success_at'),
@@ -70,6 +71,13 @@ export const streamProofs = ledger.table(
     reason: text('reason'),
   },
   (table) => [index('stream_proofs_name').on(table.name, table.id)],
+);
+
+/** Keys that a running scan has met, for lists that no order lets compare day by day. Unlogged. */
+export const scanNotes = ledger.table(
+  'scan_notes',
+  { stream: text('stream').notNull(), key: text('key').notNull() },
+  (table) => [primaryKey({ columns: [table.stream, table.key] })],
 );
 
 /** The listed rows of each UTC day, and when the service was last seen to list exactly these. */
