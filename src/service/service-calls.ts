@@ -20,8 +20,8 @@ export type ParamNames = { page: string; size: string; chain: string; type: stri
 export type PageQuery = {
   pageNo: number;
   pageSize: number;
-  /** How many unreadable answers are enough; 3 where absent. */
-  malformedMax?: number | undefined;
+  /** How many unreadable answers, or codes other than 0, are enough; absent: as many as a smaller page is worth. */
+  failuresMax?: number | undefined;
 };
 
 export type CallSettings = { paramNames: ParamNames; clock: Clock };
@@ -100,13 +100,15 @@ function pageCall<T>(
   { paramNames, clock }: CallSettings,
   decodeRows: DecodeRows<T>,
 ): Call<Page<T>> {
+  // The code may mean that the page is too large: the caller shall know soon.
+  const sizeMax = query.pageSize > documentedPageSize ? refusedSizeAttempts : undefined;
+  const unsettledMax = query.failuresMax ?? sizeMax;
   return {
     method: 'GET',
     path,
     query: [filter, ...pageParams(query, paramNames)],
-    // The code may mean that the page is too large: the caller shall know soon.
-    ...(query.pageSize > documentedPageSize && { unsettledMax: refusedSizeAttempts }),
-    malformedMax: query.malformedMax ?? unreadableAttempts,
+    ...(unsettledMax !== undefined && { unsettledMax }),
+    malformedMax: query.failuresMax ?? unreadableAttempts,
     decode(data, observation, isLenient) {
       const { rows, pageNo, pageSize, totalSize } = openListPage(data, query, isLenient);
       const listed = rows.length;

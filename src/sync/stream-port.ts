@@ -11,6 +11,7 @@ import {
   saveStream,
   unlistRows,
 } from '../ledger/stream-store.ts';
+import { divisionMemoryOf } from './division-memory.ts';
 import {
   type Checkpoint,
   type ListMemory,
@@ -63,7 +64,12 @@ export function openStreamPort<T>(
 ): StreamPort {
   const { askSize } = memory.checkpoint;
   const { concurrency } = tools.settings;
-  const pages = createPageReader(stream, { askSize, concurrency, signal });
+  const pages = createPageReader(stream, {
+    askSize,
+    concurrency,
+    signal,
+    memory: divisionMemoryOf<T>(tools.ledger, stream.name),
+  });
   const report = emptyReport();
   const pauseAt = sliceMs === null ? Number.POSITIVE_INFINITY : performance.now() + sliceMs;
   let { walks } = memory.checkpoint;

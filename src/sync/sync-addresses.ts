@@ -34,8 +34,9 @@ export function addressStream(tools: SyncTools, slip44: number): Stream<AddressR
   return {
     name: addressStreamName(slip44),
     hasRanks: false,
-    readPage: (pageNo, pageSize, signal) =>
-      tools.client.listAddresses({ slip44, pageNo, pageSize }, signal),
+    rejectSource: 'address-list',
+    readPage: (pageNo, pageSize, signal, failuresMax) =>
+      tools.client.listAddresses({ slip44, pageNo, pageSize, failuresMax }, signal),
     keyOf: (record) => record.address,
     timeOf: () => null,
     prepareRows: (rows) => async (db) => {

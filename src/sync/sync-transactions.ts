@@ -35,8 +35,9 @@ export function transactionStream(
   return {
     name: type,
     hasRanks: true,
-    readPage: (pageNo, pageSize, signal) =>
-      tools.client.listTransactions({ type, pageNo, pageSize }, signal),
+    rejectSource: 'transaction-list',
+    readPage: (pageNo, pageSize, signal, failuresMax) =>
+      tools.client.listTransactions({ type, pageNo, pageSize, failuresMax }, signal),
     keyOf: (record) => record.orderNo,
     timeOf: (record) => record.occurredAt,
     prepareRows: (rows) => prepareListedTransactions(type, rows),
