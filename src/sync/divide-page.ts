@@ -10,15 +10,13 @@
  * never skipped.
  */
 import { LedgerError } from '../kernel/errors.ts';
-import type { Page, Reject } from '../kernel/wallet-records.ts';
-import { UnreadableAnswer } from '../service/unreadable-answer.ts';
+import type { Page } from '../kernel/wallet-records.ts';
+import { anchorOf, assemblePage, type BadRow, type ReadPart, rowTextOf } from './assemble-page.ts';
 import type { DividedPage, DivisionMemory } from './division-memory.ts';
 import type { ListSource } from './list-source.ts';
 
 /** A part of the page; `place` counts from 0 at the list's first row. */
 type Part = { place: number; size: number };
-type ReadPart<T> = Part & { content: Page<T> };
-type BadRow = { place: number; failure: LedgerError };
 
 type Division<T> = {
   source: ListSource<T>;
@@ -69,7 +67,7 @@ export async function dividePage<T>(
     return error.servedSize === null ? null : { servedSize: error.servedSize };
   }
   if (division.read.length === 0) return null;
-  const content = assemble(division);
+  const content = assemblePage(division);
   const anchor = anchorOf(division);
   if (anchor) memory.remember(page, size, { content, anchor });
   return content;
@@ -152,7 +150,7 @@ function take<T>(division: Division<T>, part: Part, content: Page<T>): void {
     throw new GivenUp(isSmaller ? pageSize : null);
   }
   division.hasEvidence = true;
-  division.read.push({ ...part, content });
+  division.read.push({ place: part.place, content });
   division.hasEnded = listed < part.size && isAtEnd;
 }
 
@@ -175,59 +173,6 @@ async function confirm<T>(division: Division<T>, part: Part, failure: LedgerErro
 function isKnown<T>(memory: DivisionMemory<T>, failure: LedgerError): boolean {
   const text = rowTextOf(failure);
   return text !== null && memory.isConfirmed(text);
-}
-
-function rowTextOf({ cause }: LedgerError): string | null {
-  return cause instanceof UnreadableAnswer ? cause.rowsText() : null;
-}
-
-/**
- * One page of its parts. Its observation is the first part's, so that nothing in it overwrites what was read later;
- * its total the lowest, which shows rows that went meanwhile.
- */
-function assemble<T>(division: Division<T>): Page<T> {
-  const { read, bad, page, size } = division;
-  const contents = read.map(({ content }) => content);
-  const totals = contents.flatMap(({ totalSize }) => totalSize ?? []);
-  return {
-    observation: Math.min(...contents.map(({ observation }) => observation)),
-    pageNo: page,
-    pageSize: size,
-    totalSize: totals.length > 0 ? Math.min(...totals) : null,
-    listed: contents.reduce((rows, { listed }) => rows + listed, bad.length),
-    records: contents.flatMap(({ records }) => records),
-    rejects: [
-      ...contents.flatMap(({ rejects }) => rejects),
-      ...bad.map((row) => rejectOf(division, row)),
-    ],
-  };
-}
-
-/** The same reject wherever the row stands: arrivals move it from place to place. */
-function rejectOf<T>(division: Division<T>, { place, failure }: BadRow): Reject {
-  const isMalformed = failure.code === 'service-malformed';
-  return {
-    source: division.source.rejectSource,
-    orderNo: null,
-    field: null,
-    reason: isMalformed
-      ? 'the answer with this row alone cannot be read'
-      : 'the service refuses a page with this row alone',
-    payload: rowTextOf(failure) ?? JSON.stringify(neighbourOf(division, place)),
-  };
-}
-
-function neighbourOf<T>({ read, source }: Division<T>, place: number): object {
-  const behind = read.find((part) => part.place > place)?.content.records[0];
-  if (behind !== undefined) return { rowBefore: source.keyOf(behind) };
-  const ahead = read.findLast((part) => part.place < place)?.content.records.at(-1);
-  return ahead === undefined ? {} : { rowAfter: source.keyOf(ahead) };
-}
-
-function anchorOf<T>({ read, source }: Division<T>): DividedPage<T>['anchor'] | null {
-  const part = read.find(({ content }) => content.listed === content.records.length);
-  const record = part?.content.records[0];
-  return part && record !== undefined ? { place: part.place, key: source.keyOf(record) } : null;
 }
 
 /** Smallest first; none for 1. */

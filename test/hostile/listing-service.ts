@@ -8,6 +8,7 @@ export type PageAnswer = {
   totalSize: unknown;
   rows: string[];
   body?: string;
+  status?: number;
 };
 
 type Asked = { list: string; pageNo: number; pageSize: number };
@@ -57,8 +58,9 @@ async function answer(service: ListingService, request: IncomingMessage, respons
   const url = new URL(request.url ?? '/', 'http://service');
   service.asked.push(`${url.pathname}${url.search}`);
   const data = await dataOf(service, url);
-  response.writeHead(200, { 'content-type': 'application/json' });
-  if (typeof data === 'object' && data !== null) response.end(data.body);
+  const isWhole = typeof data === 'object' && data !== null;
+  response.writeHead(isWhole ? data.status : 200, { 'content-type': 'application/json' });
+  if (isWhole) response.end(data.body);
   else if (data === null) response.end('{"code":40001,"data":null,"msg":"not found"}');
   else response.end(`{"code":0,"data":${data},"msg":""}`);
 }
@@ -66,7 +68,7 @@ async function answer(service: ListingService, request: IncomingMessage, respons
 async function dataOf(
   service: ListingService,
   url: URL,
-): Promise<string | { body: string } | null> {
+): Promise<string | { body: string; status: number } | null> {
   const { searchParams, pathname } = url;
   switch (pathname.replace('/api/v1/', '')) {
     case 'transaction/list':
@@ -91,7 +93,7 @@ async function pageOf(service: ListingService, list: string, query: URLSearchPar
   const rows = all.slice((pageNo - 1) * pageSize, pageNo * pageSize);
   const honest = { pageNo, pageSize, totalSize: all.length, rows };
   const page = await service.twist(honest, { list, pageNo, pageSize });
-  const { rows: listed, body, ...numbers } = page;
-  if (body !== undefined) return { body };
+  const { rows: listed, body, status = 200, ...numbers } = page;
+  if (body !== undefined) return { body, status };
   return `{${JSON.stringify(numbers).slice(1, -1)},"list":[${listed.join(',')}]}`;
 }
