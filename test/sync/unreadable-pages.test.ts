@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { createPageReader } from '../../src/sync/list-pages.ts';
 import { syncAddresses } from '../../src/sync/sync-addresses.ts';
-import { syncTransactions } from '../../src/sync/sync-transactions.ts';
+import { syncTransactions, transactionStream } from '../../src/sync/sync-transactions.ts';
 import { startListingService } from '../hostile/listing-service.ts';
 import { withLedger } from '../ledger/with-ledger.ts';
 import { makeClient } from '../service/support/make-client.ts';
@@ -178,6 +179,34 @@ test('a fault of the whole service starts no storm of smaller pages', async () =
   service.twist = (page, { pageNo }) => (pageNo === 1 ? page : { ...page, rows: ['<html>'] });
   await expect(pass()).rejects.toMatchObject({ code: 'service-malformed' });
   expect(service.asked.length).toBeLessThanOrEqual(60);
+});
+
+test('a row is called bad only after several answers, its place read alone included', async () => {
+  put(goodRow, []);
+  let failures = 0;
+  service.twist = (page, { pageSize }) => {
+    if (!page.rows.some((each) => each.includes('"order-70"'))) return page;
+    if (pageSize === 1) failures += 1;
+    return pageSize > 1 || failures <= 3 ? { ...page, rows: ['{"cut'] } : page;
+  };
+  expect(await pass()).toMatchObject({ isComplete: true });
+  expect(await orders()).toEqual(allBut([]));
+  expect(await rejects()).toEqual([]);
+});
+
+test('a page read in parts is as old as its oldest part, and counts as the lowest total it met', async () => {
+  put(brokenRow, [70]);
+  const { client: another } = await makeClient(service.baseUrl);
+  service.twist = (page, { pageNo, pageSize }) =>
+    pageSize === 25 && pageNo === 4 ? { ...page, totalSize: count - 1 } : page;
+  const stream = transactionStream(toolsOver({ ledger, client: another }), 'deposit');
+  const { signal } = new AbortController();
+  const pages = createPageReader(stream, { askSize: 100, concurrency: 1, signal });
+  // Three attempts at the page, and then its first half.
+  expect(await pages.read(1, 1, true)).toMatchObject({
+    ...{ observation: 4, total: count - 1, size: 100, listed: 100, unstorable: 1 },
+    content: { records: { length: 99 }, rejects: { length: 1 } },
+  });
 });
 
 test('faults on the way that pass cost no row, however a page is divided for them', async () => {
