@@ -59,12 +59,12 @@ export const pageBugs: PlantedBug[] = [
     caughtBy: { file: tolerant, name: '(%s) is malformed' },
   },
   {
-    id: 'fraction-as-integer',
+    id: 'decimal-total-unusable',
     promise: 'Complete',
-    wrong: 'a total of 1250.5 is a total',
+    wrong: 'a total that is written as 1250.0 or 1.25e3 is no total',
     file: 'src/service/field-readers.ts',
     find: 'return !/[1-9]/.test(',
-    put: 'return !/[6-9]/.test(',
+    put: 'return !/[0-9]/.test(',
     caughtBy: { file: tolerant, name: 'written as %s is the total %j' },
   },
   {

@@ -121,7 +121,7 @@ export const serviceBugs: PlantedBug[] = [
     wrong: 'the nonce is the clock of the process, not the ticket’s',
     file: 'src/service/attempt-call.ts',
     find: 'buildRequest(baseUrl, call, ticket.nonce)',
-    put: 'buildRequest(baseUrl, call, String(clock()))',
+    put: 'buildRequest(baseUrl, call, ticket.nonce && String(clock()))',
     caughtBy: {
       file: 'test/service/wallet-client.test.ts',
       name: 'asks for transactions with the configured names and signs the request',
