@@ -97,8 +97,8 @@ async function lockPoolOf(db: LedgerDb, id: number): Promise<void> {
 }
 
 /**
- * The service refused for certain; the chain waits `delayMs` and then asks for `numMax` at the most. Call it inside
- * a transaction.
+ * The service refused for certain; the chain waits `delayMs`, and then asks for `numMax` at the most
+ * and for no more than before. Call it inside a transaction.
  */
 export async function failRequest(
   db: LedgerDb,
@@ -112,7 +112,8 @@ export async function failRequest(
        where id = ${id} and state = 'sent' returning slip44)
     update ledger.pools p
        set refusals = p.refusals + 1, next_try_at = now() + ${refusal.delayMs} * interval '1 millisecond',
-           num_max = least(p.num_max, ${refusal.numMax}), last_error = ${refusal.error}, last_error_at = now()
+           num_max = least(p.num_max, ${refusal.numMax}),
+           last_error = ${refusal.error}, last_error_at = now()
       from failed f where p.slip44 = f.slip44`);
 }
 

@@ -45,9 +45,9 @@ export async function mirrorPools(ledger: Ledger, pools: readonly PoolTarget[]):
 }
 
 /**
- * What the chain's next number is judged by: the most that may be asked for at once, and the smallest number above it
- * that was refused in the last 24 h right after a smaller one was granted (null: none). Call it in the transaction that
- * stores what was granted.
+ * What the chain's next number is judged by: the most that may be asked for at once, and the
+ * smallest number above it that was refused in the last 24 h right after a smaller one was granted
+ * (null: none). Call it in the transaction that stores what was granted.
  */
 export async function readNumLimits(
   db: LedgerDb,
@@ -60,7 +60,8 @@ export async function readNumLimits(
                  from ledger.address_requests
                 where slip44 = p.slip44 and requested_at > now() - interval '24 hours'
                window w as (order by id)) r
-              where r.state = 'failed' and r.state_before = 'done' and r.num_before < r.num and r.num > p.num_max
+              where r.state = 'failed' and r.state_before = 'done'
+                and r.num_before < r.num and r.num > p.num_max
            ) as "refusedAfterGrant"
       from ledger.pools p where p.slip44 = ${slip44}`);
   return found.rows[0];

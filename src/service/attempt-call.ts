@@ -15,8 +15,8 @@ import { withDeadline } from './with-deadline.ts';
 /** One operation of the service. */
 export type Call<T> = RequestParts & {
   /**
-   * Reads the data of a success; throws service-malformed when its shape is wrong. `isLenient`: an OddAnswer has come
-   * several times in a row, and is taken for what the service means.
+   * Reads the data of a success; throws service-malformed when its shape is wrong. `isLenient`: an
+   * OddAnswer has come several times in a row, and is taken for what the service means.
    */
   decode(data: unknown, observation: number, isLenient: boolean): T;
   /** How many answers with a code other than 0 are enough; as many as attempts where absent. */
@@ -25,8 +25,10 @@ export type Call<T> = RequestParts & {
   malformedMax?: number;
 };
 
-/** One attempt among those of its call: its number, from 1, and whether an OddAnswer is accepted. */
-export type AttemptTurn = { attempt: number; isLenient: boolean };
+/**
+ * One attempt among those of its call: its number, from 1, and whether an OddAnswer is accepted.
+ */
+type AttemptTurn = { attempt: number; isLenient: boolean };
 
 export type AttemptOptions = {
   baseUrl: string;
@@ -47,8 +49,8 @@ type Outcome<T> = { value: T } | { failure: Failure };
 
 export type Attempter = {
   /**
-   * `onSent` is called when the attempt has its ticket. Rejects only with what is no verdict on the service: the
-   * signal's reason, or the tickets' error.
+   * `onSent` is called when the attempt has its ticket. Rejects only with what is no verdict on the
+   * service: the signal's reason, or the tickets' error.
    */
   attempt<T>(
     call: Call<T>,

@@ -51,7 +51,10 @@ export function createCaller(options: CallerOptions): Caller {
     }
   }
 
-  /** What a GET has answered several times in a row is what it means; from then on it is taken at once. */
+  /**
+   * What a GET has answered several times in a row is what it means; from then on it is taken at
+   * once.
+   */
   function isOddAccepted<T>(call: Call<T>, oddInARow: number): boolean {
     if (call.method !== 'GET') return false;
     if (oddInARow >= oddAnswersMax) odd.add(call);

@@ -9,7 +9,10 @@ export class ExactNumber {
   }
 }
 
-/** NaN, Infinity or -Infinity in the place of a number: JSON has no such values, some services write them. */
+/**
+ * NaN, Infinity or -Infinity in the place of a number: JSON has no such values, some services write
+ * them.
+ */
 export class NotANumber extends ExactNumber {}
 
 /**
@@ -24,8 +27,8 @@ export function parseExactJson(text: string): unknown {
 }
 
 /**
- * As `parseExactJson`, but a bare NaN, Infinity or -Infinity becomes a NotANumber. The text is searched for them only
- * after it has turned out to be no JSON.
+ * As `parseExactJson`, but a bare NaN, Infinity or -Infinity becomes a NotANumber. The text is
+ * searched for them only after it has turned out to be no JSON.
  */
 export function parseTolerantJson(text: string): unknown {
   try {
@@ -49,7 +52,10 @@ export function parseKeepingDigits(text: string): unknown {
   });
 }
 
-/** Numbers that stand for tokens while the text is parsed; beyond what PostgreSQL or JavaScript hold. */
+/**
+ * Numbers that stand for tokens while the text is parsed; beyond what PostgreSQL or JavaScript
+ * hold.
+ */
 const markOf = new Map([
   ['NaN', '1e-987654321987001'],
   ['Infinity', '1e-987654321987002'],
@@ -57,7 +63,10 @@ const markOf = new Map([
 ]);
 const tokenOf = new Map([...markOf].map(([token, mark]) => [mark, token]));
 
-/** The text with numbers in the place of the tokens that stand outside strings; null when there are none. */
+/**
+ * The text with numbers in the place of the tokens that stand outside strings; null when there are
+ * none.
+ */
 function markNonNumbers(text: string): string | null {
   const parts: string[] = [];
   for (let at = 0; at < text.length; ) {
@@ -76,7 +85,9 @@ function markNonNumbers(text: string): string | null {
   return marked === text ? null : marked;
 }
 
-/** The place behind the string that begins at `quote`; the end of the text where it does not end. */
+/**
+ * The place behind the string that begins at `quote`; the end of the text where it does not end.
+ */
 function endOfString(text: string, quote: number): number {
   for (let end = text.indexOf('"', quote + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let backslashes = 0;

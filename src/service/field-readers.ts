@@ -81,8 +81,8 @@ export const readSlip44: FieldReader<number | null> = (value) =>
   integerIn(value, 0, int4Max) ?? notAnInteger(value, 0, int4Max);
 
 /**
- * The integer of a number or of its text, or null where it is none or outside the bounds. `1250.0` and `1.25e3` are
- * integers too.
+ * The integer of a number or of its text, or null where it is none or outside the bounds. `1250.0`
+ * and `1.25e3` are integers too.
  */
 export function integerIn(value: unknown, min: number, max: number): number | null {
   const number = typeof value === 'number' ? value : integerOf(value);

@@ -7,8 +7,8 @@ const maxCode = Number.MAX_SAFE_INTEGER;
 export type Envelope = { code: string; message: string; data: unknown };
 
 /**
- * Reads the envelope of an answer, or says why there is none. Never throws. `isTolerant`: NaN and the like in the place
- * of a number do not spoil the rest.
+ * Reads the envelope of an answer, or says why there is none. Never throws. `isTolerant`: NaN and
+ * the like in the place of a number do not spoil the rest.
  */
 export function openEnvelope(rawBody: string, isTolerant = false): Envelope | { problem: string } {
   if (rawBody.trim() === '') return { problem: 'an empty answer' };

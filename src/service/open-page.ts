@@ -14,8 +14,9 @@ export type RawPage = {
 export type AskedPlace = { pageNo: number; pageSize: number };
 
 /**
- * Reads a page object. A list that is null or missing is an empty one where the total says that there is nothing: when
- * it is 0, or the page that was asked for lies beyond it. Throws service-malformed for any other page without a list.
+ * Reads a page object. A list that is null or missing is an empty one where the total says that
+ * there is nothing: when it is 0, or the page that was asked for lies beyond it. Throws
+ * service-malformed for any other page without a list.
  */
 export function openPage(data: unknown, asked: AskedPlace = { pageNo: 1, pageSize: 1 }): RawPage {
   const { list, pageNo, pageSize, totalSize } = openObject(data);
@@ -33,8 +34,9 @@ export function openPage(data: unknown, asked: AskedPlace = { pageNo: 1, pageSiz
 }
 
 /**
- * Reads a page that may be answered without a page object: null or an empty list in its place is an empty page. That
- * may as well be a fault, so it is an OddAnswer until `isLenient`. Only page 1 says that the whole list is empty.
+ * Reads a page that may be answered without a page object: null or an empty list in its place is an
+ * empty page. That may as well be a fault, so it is an OddAnswer until `isLenient`. Only page 1
+ * says that the whole list is empty.
  */
 export function openListPage(data: unknown, asked: AskedPlace, isLenient: boolean): RawPage {
   const isBare = data === null || (Array.isArray(data) && data.length === 0);

@@ -16,8 +16,8 @@ const unpackers = new Map([
 ]);
 
 /**
- * How a request becomes an answer; for one request, and without redirects. `isLenient`: bytes that are not UTF-8 are
- * read all the same.
+ * How a request becomes an answer; for one request, and without redirects. `isLenient`: bytes that
+ * are not UTF-8 are read all the same.
  */
 export type Fetch = (
   request: Request,
@@ -127,8 +127,8 @@ export class ReadResponse extends Response {
   }
 
   /**
-   * Throws service-malformed for bytes that are not UTF-8. A lenient reading puts half of a surrogate pair in their
-   * place: it marks the row, and the field's reader replaces it.
+   * Throws service-malformed for bytes that are not UTF-8. A lenient reading puts half of a
+   * surrogate pair in their place: it marks the row, and the field's reader replaces it.
    */
   override readonly text = async (): Promise<string> => {
     const text = this.#bytes.toString().replace(/^\uFEFF/, '');

@@ -6,9 +6,9 @@ import { printableText } from './printable-text.ts';
 import type { AnswerToVerify, RequestToSign, Signer } from './signer.ts';
 
 /**
- * Signs and sends a request once, and reads its answer to the end. Redirects are not followed. Throws
- * service-unreachable when no whole answer came, service-malformed when it cannot be text. `isLenient`: bytes that are
- * not UTF-8 are replaced.
+ * Signs and sends a request once, and reads its answer to the end. Redirects are not followed.
+ * Throws service-unreachable when no whole answer came, service-malformed when it cannot be text.
+ * `isLenient`: bytes that are not UTF-8 are replaced.
  */
 export async function sendRequest(
   request: RequestToSign,

@@ -20,7 +20,10 @@ export type ParamNames = { page: string; size: string; chain: string; type: stri
 export type PageQuery = {
   pageNo: number;
   pageSize: number;
-  /** How many unreadable answers, or codes other than 0, are enough; absent: as many as a smaller page is worth. */
+  /**
+   * How many unreadable answers, or codes other than 0, are enough; absent: as many as a smaller
+   * page is worth.
+   */
   failuresMax?: number | undefined;
 };
 

@@ -1,7 +1,10 @@
 import { cutToBytes } from './json-text.ts';
 
 const bodyLengthMax = 64 * 1024;
-/** Shorter than the kept body: the row begins behind the page's numbers, and their digits must not move the cut. */
+/**
+ * Shorter than the kept body: the row begins behind the page's numbers, and their digits must not
+ * move the cut.
+ */
 const rowBytesMax = 60 * 1024;
 
 /** The cause of a service-malformed whose answer has a body: its beginning, for a reject. */
@@ -20,8 +23,9 @@ export class UnreadableAnswer extends Error {
   }
 
   /**
-   * The text of the rows of an answer that is a page, printable; null when it is none. The page's numbers are left out:
-   * an answer with the same bad row gives the same text wherever the row stands.
+   * The text of the rows of an answer that is a page, printable; null when it is none. The page's
+   * numbers are left out: an answer with the same bad row gives the same text wherever the row
+   * stands.
    */
   rowsText(): string | null {
     const start = /"list"\s*:\s*\[/.exec(this.#body);
@@ -36,8 +40,9 @@ export class UnreadableAnswer extends Error {
 }
 
 /**
- * The cause of a service-malformed for an answer that may be what the service means: bytes that are not UTF-8, a list
- * without a page around it. It is accepted when the same comes several times in a row.
+ * The cause of a service-malformed for an answer that may be what the service means: bytes that are
+ * not UTF-8, a list without a page around it. It is accepted when the same comes several times in a
+ * row.
  */
 export class OddAnswer extends Error {
   constructor(message: string) {

@@ -23,8 +23,8 @@ export function rowTextOf({ cause }: LedgerError): string | null {
 }
 
 /**
- * One page of its parts. Its observation is the first part's, so that nothing in it overwrites what was read later;
- * its total the lowest, which shows rows that went meanwhile.
+ * One page of its parts. Its observation is the first part's, so that nothing in it overwrites what
+ * was read later; its total the lowest, which shows rows that went meanwhile.
  */
 export function assemblePage<T>(divided: Divided<T>): Page<T> {
   const { read, bad, page, size } = divided;

@@ -122,8 +122,8 @@ const numberWords = /\bnum|limit|exceed|too many|maximum|quota/i;
 const doubtedRefusals = 3;
 
 /**
- * Upper bound of the number after the service refused `num`, its `refusals`-th refusal in a row: half of it where the
- * refusal may mean the number, otherwise no new bound.
+ * Upper bound of the number after the service refused `num`, its `refusals`-th refusal in a row:
+ * half of it where the refusal may mean the number, otherwise no new bound.
  */
 export function numAfterRefusal(num: number, refusals: number, message: string): number {
   const isNumberDoubted = numberWords.test(message) || refusals >= doubtedRefusals;
@@ -131,9 +131,9 @@ export function numAfterRefusal(num: number, refusals: number, message: string):
 }
 
 /**
- * Most addresses to ask for after the service granted `num`: twice as many when all that was allowed was granted.
- * `refusedAfterGrant` is the smallest number that was refused today right after a smaller one was granted: that is a
- * limit of the service, not a passing fault.
+ * Most addresses to ask for after the service granted `num`: twice as many when all that was
+ * allowed was granted. `refusedAfterGrant` is the smallest number that was refused today right
+ * after a smaller one was granted: that is a limit of the service, not a passing fault.
  */
 export function numAfterGrant(
   num: number,

@@ -1,13 +1,13 @@
 /**
- * Reads a page that cannot be read as a whole in smaller pages, until only the bad row is left. The smaller sizes
- * divide the page's size, so that their grids fit into it:
+ * Reads a page that cannot be read as a whole in smaller pages, until only the bad row is left. The
+ * smaller sizes divide the page's size, so that their grids fit into it:
  *
  *   100 ✗ ─▶ 50 ✗ ─▶ 25 ✓
  *         │       └▶ 25 ✗ ─▶ 5 ✓ 5 ✓ 5 ✗ ─▶ 1 ✓ 1 ✓ 1 ✗ (a reject) 1 ✓ 1 ✓
  *         └▶ 50 ✓           └▶ 5 ✓ 5 ✓
  *
- * The parts are read upward one after another: rows that arrive meanwhile move to higher places and are met again,
- * never skipped.
+ * The parts are read upward one after another: rows that arrive meanwhile move to higher places and
+ * are met again, never skipped.
  */
 import { LedgerError } from '../kernel/errors.ts';
 import type { Page } from '../kernel/wallet-records.ts';
@@ -32,7 +32,10 @@ type Division<T> = {
   hasEnded: boolean;
 };
 
-/** Ends a division that makes no sense: nothing is readable, or the service serves pages of its own size. */
+/**
+ * Ends a division that makes no sense: nothing is readable, or the service serves pages of its own
+ * size.
+ */
 class GivenUp extends Error {
   /** The size of the service's own, where it is smaller than the page. */
   readonly servedSize: number | null;
@@ -48,8 +51,8 @@ const confirmations = 2;
 const confirmationAttempts = 3;
 
 /**
- * The page without its bad rows, which are rejects; null when smaller pages do not help. `servedSize`: the pages are
- * smaller than was thought.
+ * The page without its bad rows, which are rejects; null when smaller pages do not help.
+ * `servedSize`: the pages are smaller than was thought.
  */
 export async function dividePage<T>(
   source: ListSource<T>,
@@ -86,7 +89,10 @@ export async function isUnmoved<T>(
   return isSameRow && answer.listed === 1 && answer.totalSize === content.totalSize;
 }
 
-/** A failure that may be the fault of the page, of its size or of a row in it; any other is thrown on. */
+/**
+ * A failure that may be the fault of the page, of its size or of a row in it; any other is thrown
+ * on.
+ */
 export function pageFailure(error: unknown): LedgerError {
   if (error instanceof LedgerError && pageFailures.has(error.code)) return error;
   throw error;
@@ -127,8 +133,8 @@ async function ask<T>(
 }
 
 /**
- * Whether anything of this list is readable, a row or a page behind the end. A fault of the whole service shows
- * everywhere, before any row is called bad.
+ * Whether anything of this list is readable, a row or a page behind the end. A fault of the whole
+ * service shows everywhere, before any row is called bad.
  */
 async function isAnythingReadable<T>({ source, page, size, signal }: Division<T>) {
   const pages = [page * size, page * size - Math.floor(size / 2), page * size + 1];

@@ -1,7 +1,10 @@
 import { hash } from 'node:crypto';
 import type { Page } from '../kernel/wallet-records.ts';
 
-/** A page that had to be divided, and one of its rows by which a later pass sees that nothing has moved. */
+/**
+ * A page that had to be divided, and one of its rows by which a later pass sees that nothing has
+ * moved.
+ */
 export type DividedPage<T> = {
   content: Page<T>;
   /** `place` counts from 0 at the list's first row. */
@@ -9,8 +12,8 @@ export type DividedPage<T> = {
 };
 
 /**
- * What earlier passes have learned of a list's unreadable rows. Without it each pass over an unchanged list would
- * divide the same page again.
+ * What earlier passes have learned of a list's unreadable rows. Without it each pass over an
+ * unchanged list would divide the same page again.
  */
 export type DivisionMemory<T> = {
   recall(page: number, size: number): DividedPage<T> | undefined;
@@ -53,7 +56,10 @@ function dropOldest(kept: Map<string, unknown> | Set<string>, max: number): void
 
 const memories = new WeakMap<object, Map<string, DivisionMemory<unknown>>>();
 
-/** The memory of one list for as long as `owner` lives. A list has one kind of row: `T` is the same in each call. */
+/**
+ * The memory of one list for as long as `owner` lives. A list has one kind of row: `T` is the same
+ * in each call.
+ */
 export function divisionMemoryOf<T>(owner: object, list: string): DivisionMemory<T> {
   const ofOwner = memories.get(owner) ?? new Map<string, DivisionMemory<unknown>>();
   memories.set(owner, ofOwner);

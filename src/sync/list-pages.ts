@@ -16,8 +16,9 @@ export type ListedPage<T> = PageFacts & { content: Page<T> };
 const wrongPageTries = 3;
 
 /**
- * Reads pages of one list: several ahead where the reader says so, smaller ones when the service refuses the size. A
- * page that cannot be read is divided until only the bad row is left, which becomes a reject.
+ * Reads pages of one list: several ahead where the reader says so, smaller ones when the service
+ * refuses the size. A page that cannot be read is divided until only the bad row is left, which
+ * becomes a reject.
  */
 export type PageReader<T> = {
   read(page: number, upTo: number, isFresh: boolean): Promise<ListedPage<T>>;

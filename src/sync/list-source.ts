@@ -2,7 +2,10 @@ import type { Page, RecordSource } from '../kernel/wallet-records.ts';
 
 /** What differs from list to list. */
 export type ListSource<T> = {
-  /** `failuresMax`: how many unreadable answers or codes other than 0 are enough; absent: as the client thinks fit. */
+  /**
+   * `failuresMax`: how many unreadable answers or codes other than 0 are enough; absent: as the
+   * client thinks fit.
+   */
   readPage(
     pageNo: number,
     pageSize: number,

@@ -4,8 +4,8 @@ type RememberedSize = { askSize: number; sizeReducedAt: number | null };
 const probeEveryMs = 86_400_000;
 
 /**
- * The size to try once before the remembered one: the configured size, a day after it was found too large. Undefined
- * while there is nothing to try. Pure.
+ * The size to try once before the remembered one: the configured size, a day after it was found too
+ * large. Undefined while there is nothing to try. Pure.
  */
 export function probeSize(
   { askSize, sizeReducedAt }: RememberedSize,
@@ -17,8 +17,8 @@ export function probeSize(
 }
 
 /**
- * What to remember of the sizes after a pass. `used` is the reader's own word, `isProbed` whether the configured size
- * was tried. Pure.
+ * What to remember of the sizes after a pass. `used` is the reader's own word, `isProbed` whether
+ * the configured size was tried. Pure.
  */
 export function rememberedSize(
   before: RememberedSize,

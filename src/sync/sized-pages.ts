@@ -1,6 +1,7 @@
 /**
- * Reads pages in the size that the service grants. A refusal may mean that the page is too large, that the service is
- * busy, or that a row in it is bad; a smaller size is kept only when it alone explains what the service answers.
+ * Reads pages in the size that the service grants. A refusal may mean that the page is too large,
+ * that the service is busy, or that a row in it is bad; a smaller size is kept only when it alone
+ * explains what the service answers.
  */
 import { LedgerError } from '../kernel/errors.ts';
 import type { Page } from '../kernel/wallet-records.ts';
@@ -34,7 +35,9 @@ type State<T> = {
   granted: number;
   /** Rows per page by the service's word, where it serves less than was asked for. */
   served: number | null;
-  /** A page could not be read in any size: others are not divided before a page is readable again. */
+  /**
+   * A page could not be read in any size: others are not divided before a page is readable again.
+   */
   isDown: boolean;
 };
 
@@ -119,8 +122,8 @@ async function cure<T>(
 }
 
 /**
- * Looks for a size that the service grants for the page, from large to small. Then the larger ones are asked for again:
- * what they were refused for may have passed.
+ * Looks for a size that the service grants for the page, from large to small. Then the larger ones
+ * are asked for again: what they were refused for may have passed.
  */
 async function findSize<T>(
   state: State<T>,
