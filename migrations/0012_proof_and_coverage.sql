@@ -35,7 +35,7 @@ UPDATE ledger.streams
        accepted_difference = coalesce((checkpoint ->> 'gap')::bigint, 0),
        checkpoint = jsonb_build_object(
          'version', 2,
-         'requestedPageSize', checkpoint -> 'askSize',
+         'requestedPageSize', checkpoint -> 'askSize', 'sizeReducedAt', NULL,
          'totalAtLastMatch', checkpoint -> 'settledTotal',
          'walk', NULL,
          'walks', checkpoint -> 'walks',

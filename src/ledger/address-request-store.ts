@@ -96,8 +96,8 @@ async function lockPoolOf(db: LedgerDb, id: number): Promise<void> {
 }
 
 /**
- * The service refused for certain; the chain waits `delayMs` and then asks for `numMax` at the most. Call it inside
- * a transaction.
+ * The service refused for certain; the chain waits `delayMs`, and then asks for `numMax` at the most
+ * and for no more than before. Call it inside a transaction.
  */
 export async function failRequest(
   db: LedgerDb,
@@ -111,7 +111,8 @@ export async function failRequest(
        where id = ${id} and state = 'sent' returning slip44)
     update ledger.pools p
        set refusals = p.refusals + 1, next_try_at = now() + ${refusal.delayMs} * interval '1 millisecond',
-           num_max = ${refusal.numMax}, last_error = ${refusal.error}, last_error_at = now()
+           num_max = least(p.num_max, ${refusal.numMax}),
+           last_error = ${refusal.error}, last_error_at = now()
       from failed f where p.slip44 = f.slip44`);
 }
 
@@ -153,8 +154,7 @@ export async function storeGenerated(
      where r.id = ${id} and a.slip44 = r.slip44 and a.address = i.address and a.generated_by is null`);
   await db.execute(sql`
     update ledger.pools p
-       set refusals = 0, next_try_at = null, last_error = null, last_error_at = null,
-           num_max = case when p.refusals >= 3 then 200 else p.num_max end
+       set refusals = 0, next_try_at = null, last_error = null, last_error_at = null
       from ledger.address_requests r
      where r.id = ${id} and p.slip44 = r.slip44 and (p.refusals > 0 or p.last_error is not null)`);
   const closed = await db.execute<{ received: number }>(sql`

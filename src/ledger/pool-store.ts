@@ -44,6 +44,35 @@ export async function mirrorPools(ledger: Ledger, pools: readonly PoolTarget[]):
   });
 }
 
+/**
+ * What the chain's next number is judged by: the most that may be asked for at once, and the
+ * smallest number above it that was refused in the last 24 h right after a smaller one was granted
+ * (null: none). Call it in the transaction that stores what was granted.
+ */
+export async function readNumLimits(
+  db: LedgerDb,
+  slip44: number,
+): Promise<{ numMax: number; refusedAfterGrant: number | null } | undefined> {
+  const found = await db.execute<{ numMax: number; refusedAfterGrant: number | null }>(sql`
+    select p.num_max as "numMax", (
+             select min(r.num) from (
+               select num, state, lag(state) over w as state_before, lag(num) over w as num_before
+                 from ledger.address_requests
+                where slip44 = p.slip44 and requested_at > now() - interval '24 hours'
+               window w as (order by id)) r
+              where r.state = 'failed' and r.state_before = 'done'
+                and r.num_before < r.num and r.num > p.num_max
+           ) as "refusedAfterGrant"
+      from ledger.pools p where p.slip44 = ${slip44}`);
+  return found.rows[0];
+}
+
+/** Sets the most addresses that the chain may be asked for at once. */
+export async function setNumMax(db: LedgerDb, slip44: number, numMax: number): Promise<void> {
+  await db.execute(sql`
+    update ledger.pools set num_max = ${numMax} where slip44 = ${slip44} and num_max <> ${numMax}`);
+}
+
 /** The levels of every chain that has addresses or a pool, in the order of slip44. */
 export async function readPoolLevels(db: LedgerDb): Promise<PoolLevel[]> {
   const found = await db.execute<PoolLevel & Record<string, unknown>>(sql`

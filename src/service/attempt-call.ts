@@ -4,20 +4,31 @@ import { LedgerError } from '../kernel/errors.ts';
 import { inSpan } from '../kernel/in-span.ts';
 import type { Ticket, TicketSource } from '../kernel/ticket.ts';
 import { buildRequest, type RequestParts } from './build-request.ts';
-import { type Failure, isJudgedByBody, judgeAnswer } from './judge-answer.ts';
+import { type Failure, isJudgedByBody, type Judgement, judgeAnswer } from './judge-answer.ts';
 import type { Fetch } from './pooled-fetch.ts';
 import { createRequestSlots } from './request-slots.ts';
 import { sendRequest } from './send-request.ts';
 import type { Signer } from './signer.ts';
+import { UnreadableAnswer } from './unreadable-answer.ts';
 import { withDeadline } from './with-deadline.ts';
 
 /** One operation of the service. */
 export type Call<T> = RequestParts & {
-  /** Reads the data of a success; throws service-malformed when its shape is wrong. */
-  decode(data: unknown, observation: number): T;
+  /**
+   * Reads the data of a success; throws service-malformed when its shape is wrong. `isLenient`: an
+   * OddAnswer has come several times in a row, and is taken for what the service means.
+   */
+  decode(data: unknown, observation: number, isLenient: boolean): T;
   /** How many answers with a code other than 0 are enough; as many as attempts where absent. */
   unsettledMax?: number;
+  /** How many unreadable answers are enough; as many as attempts where absent. */
+  malformedMax?: number;
 };
+
+/**
+ * One attempt among those of its call: its number, from 1, and whether an OddAnswer is accepted.
+ */
+type AttemptTurn = { attempt: number; isLenient: boolean };
 
 export type AttemptOptions = {
   baseUrl: string;
@@ -38,12 +49,12 @@ type Outcome<T> = { value: T } | { failure: Failure };
 
 export type Attempter = {
   /**
-   * `attempt` counts the call's attempts, from 1; `onSent` is told when it has its ticket. Rejects only with what is
-   * no verdict on the service: the signal's reason, or the tickets' error.
+   * `onSent` is called when the attempt has its ticket. Rejects only with what is no verdict on the
+   * service: the signal's reason, or the tickets' error.
    */
   attempt<T>(
     call: Call<T>,
-    attempt: number,
+    turn: AttemptTurn,
     signal?: AbortSignal,
     onSent?: () => void,
   ): Promise<Outcome<T>>;
@@ -53,13 +64,13 @@ export type Attempter = {
 
 /** Makes single attempts: slot, ticket, signature, request, verdict. Each has a ticket of its own. */
 export function createAttempter(options: AttemptOptions): Attempter {
-  const { baseUrl, signer, tickets, timeoutMs, clock } = options;
+  const { tickets, clock } = options;
   const slots = createRequestSlots(options.concurrency);
   let requests = 0;
 
   async function attemptInSlot<T>(
     call: Call<T>,
-    attempt: number,
+    turn: AttemptTurn,
     signal?: AbortSignal,
     onSent?: () => void,
   ): Promise<Outcome<T>> {
@@ -67,57 +78,55 @@ export function createAttempter(options: AttemptOptions): Attempter {
     signal?.throwIfAborted();
     requests += 1;
     onSent?.();
-    return await inSpan(`${call.method} ${call.path}`, spanOptions(call, attempt), (span) =>
-      attemptInSpan(call, ticket, span, signal),
+    return await inSpan(`${call.method} ${call.path}`, spanOptions(call, turn.attempt), (span) =>
+      attemptInSpan(call, { ...turn, ticket, span, signal }),
     );
   }
 
-  async function attemptInSpan<T>(
-    call: Call<T>,
-    ticket: Ticket,
-    span: Span,
-    signal?: AbortSignal,
-  ): Promise<Outcome<T>> {
+  async function attemptInSpan<T>(call: Call<T>, sending: Sending): Promise<Outcome<T>> {
     const startedAt = clock();
     let label = 'interrupted';
     try {
-      const judgement = await judgedAnswer(call, ticket.nonce, span, signal);
+      const { judgement, rawBody } = await exchange(options, call, sending);
       const outcome =
-        'data' in judgement ? decodeData(call, judgement.data, ticket.observation) : judgement;
+        'data' in judgement ? decodeData(call, judgement.data, sending, rawBody) : judgement;
       label = 'failure' in outcome ? outcome.failure.code.replace('service-', '') : 'success';
       return outcome;
     } finally {
       const seconds = Math.max(0, clock() - startedAt) / 1000;
       options.onAttempt?.({ endpoint: call.path, outcome: label, seconds });
-      span.setAttribute('wallet_ledger.outcome', label);
-      if (label !== 'success') span.setStatus({ code: SpanStatusCode.ERROR });
-    }
-  }
-
-  async function judgedAnswer(call: RequestParts, nonce: string, span: Span, signal?: AbortSignal) {
-    try {
-      return await withDeadline(timeoutMs, signal, async (deadline) => {
-        const answer = await sendRequest(
-          buildRequest(baseUrl, call, nonce),
-          signer,
-          deadline,
-          options.fetch,
-        );
-        span.setAttribute('http.response.status_code', answer.status);
-        if (isJudgedByBody(answer.status)) await signer.verifyResponse?.(answer);
-        return judgeAnswer(answer, call.method, clock());
-      });
-    } catch (error) {
-      signal?.throwIfAborted();
-      return { failure: failureOf(error) };
+      sending.span.setAttribute('wallet_ledger.outcome', label);
+      if (label !== 'success') sending.span.setStatus({ code: SpanStatusCode.ERROR });
     }
   }
 
   return {
-    attempt: (call, attempt, signal, onSent) =>
-      slots.run(() => attemptInSlot(call, attempt, signal, onSent), signal),
+    attempt: (call, turn, signal, onSent) =>
+      slots.run(() => attemptInSlot(call, turn, signal, onSent), signal),
     requests: () => requests,
   };
+}
+
+type Sending = AttemptTurn & { ticket: Ticket; span: Span; signal: AbortSignal | undefined };
+
+/** Signs, sends and judges; `rawBody` is '' where no answer came. */
+async function exchange(
+  { baseUrl, signer, timeoutMs, clock, fetch }: AttemptOptions,
+  call: RequestParts,
+  { ticket, isLenient, span, signal }: Sending,
+): Promise<{ judgement: Judgement; rawBody: string }> {
+  try {
+    return await withDeadline(timeoutMs, signal, async (deadline) => {
+      const request = buildRequest(baseUrl, call, ticket.nonce);
+      const answer = await sendRequest(request, signer, deadline, fetch, isLenient);
+      span.setAttribute('http.response.status_code', answer.status);
+      if (isJudgedByBody(answer.status)) await signer.verifyResponse?.(answer);
+      return { judgement: judgeAnswer(answer, call.method, clock()), rawBody: answer.rawBody };
+    });
+  } catch (error) {
+    signal?.throwIfAborted();
+    return { judgement: { failure: failureOf(error) }, rawBody: '' };
+  }
 }
 
 /** The path of the endpoint and no more: parameters, headers and body are nobody else's business. */
@@ -132,11 +141,17 @@ function spanOptions({ method, path }: RequestParts, attempt: number): SpanOptio
   };
 }
 
-function decodeData<T>(call: Call<T>, data: unknown, observation: number): Outcome<T> {
+function decodeData<T>(
+  call: Call<T>,
+  data: unknown,
+  { ticket, isLenient }: Sending,
+  rawBody: string,
+): Outcome<T> {
   try {
-    return { value: call.decode(data, observation) };
+    return { value: call.decode(data, ticket.observation, isLenient) };
   } catch (error) {
-    return { failure: failureOf(error) };
+    const failure = failureOf(error);
+    return { failure: { ...failure, cause: failure.cause ?? new UnreadableAnswer(rawBody) } };
   }
 }
 

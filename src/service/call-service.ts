@@ -5,6 +5,8 @@ import type { Log } from '../kernel/log.ts';
 import { type RetryPolicy, retryDelayMs } from '../kernel/retry-delay.ts';
 import { type AttemptOptions, type Call, createAttempter } from './attempt-call.ts';
 import type { Failure } from './judge-answer.ts';
+import { createOddMemory } from './odd-memory.ts';
+import { OddAnswer } from './unreadable-answer.ts';
 
 export type CallerOptions = AttemptOptions & {
   /** Of a GET; a POST is sent once, whatever comes. */
@@ -27,6 +29,7 @@ const defaultRetry: RetryPolicy = { attemptsMax: 8, baseDelayMs: 150, delayMaxMs
 export function createCaller(options: CallerOptions): Caller {
   const { tickets, log, random, retry = defaultRetry } = options;
   const { attempt: attemptCall, requests } = createAttempter(options);
+  const odd = createOddMemory(options.clock);
 
   async function callRepeatedly<T>(
     call: Call<T>,
@@ -34,22 +37,28 @@ export function createCaller(options: CallerOptions): Caller {
     onSent?: () => void,
   ): Promise<T> {
     const endpoint = `${call.method} ${call.path}`;
-    for (let attempt = 1, unsettled = 0; ; attempt += 1) {
-      const outcome = await attemptCall(call, attempt, signal, onSent);
+    const failures = { unsettled: 0, malformed: 0, oddInARow: 0 };
+    for (let attempt = 1; ; attempt += 1) {
+      const isLenient = isOddAccepted(call, failures.oddInARow);
+      const outcome = await attemptCall(call, { attempt, isLenient }, signal, onSent);
       if ('value' in outcome) return outcome.value;
       const { failure } = outcome;
-      unsettled += Number(failure.code === 'service-unsettled');
-      const isLast = !mayRepeat(call, failure, attempt, unsettled);
+      countFailure(failures, failure);
+      const isLast = attempt === retry.attemptsMax || !mayRepeat(call, failure, failures);
       if (!isLast) logRepeat(log, endpoint, attempt, failure);
       await waitAfter(failure, attempt, isLast, signal);
       if (isLast) throw errorOf(failure, endpoint, attempt);
     }
   }
 
-  function mayRepeat<T>(call: Call<T>, failure: Failure, attempt: number, unsettled: number) {
-    const { attemptsMax } = retry;
-    const isSafe = call.method === 'GET' && failure.isRepeated;
-    return isSafe && attempt < attemptsMax && unsettled < (call.unsettledMax ?? attemptsMax);
+  /**
+   * What a GET has answered several times in a row is what it means; from then on it is taken at
+   * once.
+   */
+  function isOddAccepted<T>(call: Call<T>, oddInARow: number): boolean {
+    if (call.method !== 'GET') return false;
+    if (oddInARow >= oddAnswersMax) odd.add(call);
+    return odd.has(call);
   }
 
   /** Waits as the failure asks; the pause of a 429 is served by the next ticket, in all processes. */
@@ -83,6 +92,25 @@ export function createCaller(options: CallerOptions): Caller {
     },
   });
   return callerWith(requests);
+}
+
+/** So often in a row an OddAnswer may be a fault on the way. */
+const oddAnswersMax = 3;
+
+type Failures = { unsettled: number; malformed: number; oddInARow: number };
+
+function countFailure(failures: Failures, { code, cause }: Failure): void {
+  const isOdd = cause instanceof OddAnswer;
+  failures.oddInARow = isOdd ? failures.oddInARow + 1 : 0;
+  failures.unsettled += Number(code === 'service-unsettled');
+  failures.malformed += Number(code === 'service-malformed' && !isOdd);
+}
+
+function mayRepeat<T>(call: Call<T>, failure: Failure, failures: Failures): boolean {
+  const { unsettledMax = Number.POSITIVE_INFINITY, malformedMax = Number.POSITIVE_INFINITY } = call;
+  const isEnough = failures.unsettled >= unsettledMax || failures.malformed >= malformedMax;
+  const isSafe = call.method === 'GET' && failure.isRepeated;
+  return isSafe && !isEnough;
 }
 
 function errorOf(

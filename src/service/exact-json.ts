@@ -10,6 +10,12 @@ export class ExactNumber {
 }
 
 /**
+ * NaN, Infinity or -Infinity in the place of a number: JSON has no such values, some services write
+ * them.
+ */
+export class NotANumber extends ExactNumber {}
+
+/**
  * Parses JSON so that no digit is lost: integers of up to 15 digits become numbers, every other number an
  * ExactNumber; of a name that occurs twice the last value counts. Throws SyntaxError, or RangeError for nesting
  * beyond the stack.
@@ -20,12 +26,75 @@ export function parseExactJson(text: string): unknown {
     : JSON.parse(text);
 }
 
+/**
+ * As `parseExactJson`, but a bare NaN, Infinity or -Infinity becomes a NotANumber. The text is
+ * searched for them only after it has turned out to be no JSON.
+ */
+export function parseTolerantJson(text: string): unknown {
+  try {
+    return parseExactJson(text);
+  } catch (error) {
+    const marked = error instanceof SyntaxError ? markNonNumbers(text) : null;
+    if (marked === null) throw error;
+    return parseKeepingDigits(marked);
+  }
+}
+
 /** The slow path alone, for numbers of any kind; the same result as `parseExactJson`. */
 export function parseKeepingDigits(text: string): unknown {
   return parse(text, undefined, {
-    parseNumber: (digits) => (safeInteger.test(digits) ? Number(digits) : new ExactNumber(digits)),
+    parseNumber: (digits) => {
+      if (safeInteger.test(digits)) return Number(digits);
+      const token = tokenOf.get(digits);
+      return token === undefined ? new ExactNumber(digits) : new NotANumber(token);
+    },
     onDuplicateKey: ({ newValue }) => newValue,
   });
+}
+
+/**
+ * Numbers that stand for tokens while the text is parsed; beyond what PostgreSQL or JavaScript
+ * hold.
+ */
+const markOf = new Map([
+  ['NaN', '1e-987654321987001'],
+  ['Infinity', '1e-987654321987002'],
+  ['-Infinity', '1e-987654321987003'],
+]);
+const tokenOf = new Map([...markOf].map(([token, mark]) => [mark, token]));
+
+/**
+ * The text with numbers in the place of the tokens that stand outside strings; null when there are
+ * none.
+ */
+function markNonNumbers(text: string): string | null {
+  const parts: string[] = [];
+  for (let at = 0; at < text.length; ) {
+    const quote = text.indexOf('"', at);
+    const outside = text.slice(at, quote < 0 ? text.length : quote);
+    parts.push(
+      outside.replace(
+        /(?<![\w.+-])(?:NaN|-?Infinity)(?![\w.])/g,
+        (token) => markOf.get(token) ?? token,
+      ),
+    );
+    at = quote < 0 ? text.length : endOfString(text, quote);
+    if (quote >= 0) parts.push(text.slice(quote, at));
+  }
+  const marked = parts.join('');
+  return marked === text ? null : marked;
+}
+
+/**
+ * The place behind the string that begins at `quote`; the end of the text where it does not end.
+ */
+function endOfString(text: string, quote: number): number {
+  for (let end = text.indexOf('"', quote + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    while (text[end - 1 - backslashes] === '\\') backslashes += 1;
+    if (backslashes % 2 === 0) return end + 1;
+  }
+  return text.length;
 }
 
 const safeInteger = /^(?:0|-?[1-9]\d{0,14})$/;

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { decimalProblem } from './decimal-text.ts';
-import { ExactNumber } from './exact-json.ts';
+import { ExactNumber, NotANumber } from './exact-json.ts';
 import { isStorableText, toStorableText } from './storable-text.ts';
 
 /** What a reader returns for a value that it cannot take as it is: what to store instead, and why. */
@@ -24,6 +24,8 @@ const int4Max = 2_147_483_647;
 const earliestTime = Date.UTC(2009, 0, 1);
 const dayMs = 86_400_000;
 const integerText = /^(?:\d{1,15}|-[1-9]\d{0,14})$/;
+const decimalText = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?$/;
+const decimalLengthMax = 60;
 
 /** Text; empty is null. A number counts as its digits. */
 export const readText: FieldReader<string | null> = (value) => {
@@ -78,11 +80,28 @@ export const readContract: FieldReader<string | null> = (value, now) =>
 export const readSlip44: FieldReader<number | null> = (value) =>
   integerIn(value, 0, int4Max) ?? notAnInteger(value, 0, int4Max);
 
-/** The integer of a number or of digits, or null where it is none or outside the bounds. */
+/**
+ * The integer of a number or of its text, or null where it is none or outside the bounds. `1250.0`
+ * and `1.25e3` are integers too.
+ */
 export function integerIn(value: unknown, min: number, max: number): number | null {
-  const number =
-    typeof value === 'string' && integerText.test(value) ? Number(value) : (value as number);
-  return Number.isSafeInteger(number) && number >= min && number <= max ? number : null;
+  const number = typeof value === 'number' ? value : integerOf(value);
+  // Adding 0 makes 0 of -0.
+  return Number.isSafeInteger(number) && number >= min && number <= max ? number + 0 : null;
+}
+
+function integerOf(value: unknown): number {
+  const text = value instanceof ExactNumber ? value.text : value;
+  if (typeof text !== 'string') return Number.NaN;
+  return integerText.test(text) || isWholeDecimal(text) ? Number(text) : Number.NaN;
+}
+
+function isWholeDecimal(text: string): boolean {
+  const match = text.length > decimalLengthMax ? null : decimalText.exec(text);
+  if (!match) return false;
+  const [, whole = '', fraction = '', exponent = '0'] = match;
+  // Only zeros may stand behind the point, wherever the exponent moves it.
+  return !/[1-9]/.test((whole + fraction).slice(Math.max(0, whole.length + Number(exponent))));
 }
 
 function keyReader(bytesMax: number): FieldReader<string | null> {
@@ -105,12 +124,12 @@ function readDecimal(value: unknown): string | Unreadable<null> {
   return problem === null ? text : new Unreadable(null, problem);
 }
 
-/** Undefined for what has no text: booleans, objects, lists. */
+/** Undefined for what has no text: booleans, objects, lists, NaN. */
 function textOf(value: unknown): string | null | undefined {
   if (typeof value === 'string') return value;
   if (value === null || value === undefined) return null;
   if (typeof value === 'number') return String(value);
-  return value instanceof ExactNumber ? value.text : undefined;
+  return value instanceof ExactNumber && !(value instanceof NotANumber) ? value.text : undefined;
 }
 
 function isBlank(value: unknown): boolean {
@@ -130,5 +149,6 @@ function notAnInteger(value: unknown, min: number, max: number): Unreadable<null
 
 function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
+  if (value instanceof NotANumber) return value.text;
   return value instanceof ExactNumber ? 'a number' : `a ${typeof value}`;
 }

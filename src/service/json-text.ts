@@ -78,7 +78,8 @@ function spend(text: string, style: Style): string {
   return text;
 }
 
-function cutToBytes(text: string, bytesMax: number): string {
+/** The beginning of the text that takes at most so many bytes of UTF-8. */
+export function cutToBytes(text: string, bytesMax: number): string {
   if (text.length * 3 <= bytesMax || Buffer.byteLength(text) <= bytesMax) return text;
   // A character cut in half decodes to U+FFFD.
   return Buffer.from(text)

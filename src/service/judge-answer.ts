@@ -3,6 +3,7 @@ import { openEnvelope } from './open-envelope.ts';
 import { printableText } from './printable-text.ts';
 import { parseRetryAfterMs } from './retry-after.ts';
 import type { AnswerToVerify } from './signer.ts';
+import { UnreadableAnswer } from './unreadable-answer.ts';
 
 /** Why an attempt failed, and whether a repeat can help. */
 export type Failure = {
@@ -65,7 +66,8 @@ function judgeStatus(answer: AnswerToVerify, now: number): Failure {
 
 function judgeBody(answer: AnswerToVerify, method: 'GET' | 'POST'): Judgement {
   const isOk = answer.status >= 200 && answer.status < 300;
-  const envelope = openEnvelope(answer.rawBody);
+  // A POST is judged strictly: what it may have done is worth more than its answer.
+  const envelope = openEnvelope(answer.rawBody, method === 'GET');
   if (!('problem' in envelope) && envelope.code === '0' && isOk) return { data: envelope.data };
 
   const message = describeAnswer(answer);
@@ -75,8 +77,9 @@ function judgeBody(answer: AnswerToVerify, method: 'GET' | 'POST'): Judgement {
     return { failure: { code, message, isRepeated: false } };
   }
   if (!isOk) return { failure: { code: 'service-refused', message, isRepeated: false } };
-  const code = isRefusal ? 'service-unsettled' : 'service-malformed';
-  return { failure: { code, message, isRepeated: true } };
+  if (isRefusal) return { failure: { code: 'service-unsettled', message, isRepeated: true } };
+  const cause = new UnreadableAnswer(answer.rawBody);
+  return { failure: { code: 'service-malformed', message, isRepeated: true, cause } };
 }
 
 function describeAnswer({ status, rawBody }: AnswerToVerify): string {

@@ -1,14 +1,20 @@
-import { ExactNumber, parseExactJson } from './exact-json.ts';
+import { ExactNumber, parseExactJson, parseTolerantJson } from './exact-json.ts';
+import { integerIn } from './field-readers.ts';
+
+const maxCode = Number.MAX_SAFE_INTEGER;
 
 /** Section 2.1 of the service's document; `code` as text, whatever number or text it came as. */
 export type Envelope = { code: string; message: string; data: unknown };
 
-/** Reads the envelope of an answer, or says why there is none. Never throws. */
-export function openEnvelope(rawBody: string): Envelope | { problem: string } {
+/**
+ * Reads the envelope of an answer, or says why there is none. Never throws. `isTolerant`: NaN and
+ * the like in the place of a number do not spoil the rest.
+ */
+export function openEnvelope(rawBody: string, isTolerant = false): Envelope | { problem: string } {
   if (rawBody.trim() === '') return { problem: 'an empty answer' };
   let envelope: unknown;
   try {
-    envelope = parseExactJson(rawBody);
+    envelope = isTolerant ? parseTolerantJson(rawBody) : parseExactJson(rawBody);
   } catch {
     return { problem: 'an answer that is not JSON' };
   }
@@ -23,6 +29,9 @@ export function openEnvelope(rawBody: string): Envelope | { problem: string } {
 
 /** '' for what is no code; an object is not asked for its text, for it may bring a toString of its own. */
 function textOfCode(code: unknown): string {
+  const isDecimal = code instanceof ExactNumber || (typeof code === 'string' && code.includes('.'));
+  const integer = isDecimal ? integerIn(code, -maxCode, maxCode) : null;
+  if (integer !== null) return String(integer);
   if (code instanceof ExactNumber) return code.text;
   return typeof code === 'string' || typeof code === 'number' ? String(code) : '';
 }

@@ -1,8 +1,9 @@
 import { Buffer, isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
-import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
+import { brotliDecompressSync, constants, gunzipSync, inflateSync } from 'node:zlib';
 import { Agent, type Dispatcher } from 'undici';
 import { LedgerError } from '../kernel/errors.ts';
+import { OddAnswer, UnreadableAnswer } from './unreadable-answer.ts';
 
 /** Bytes of an answer, packed and unpacked: a hundred times a page of 200 rows. */
 const bodyBytesMax = 8 * 1024 * 1024;
@@ -14,8 +15,15 @@ const unpackers = new Map([
   ['br', brotliDecompressSync],
 ]);
 
-/** How a request becomes an answer; for one request, and without redirects. */
-export type Fetch = (request: Request, signal: AbortSignal) => Promise<Response>;
+/**
+ * How a request becomes an answer; for one request, and without redirects. `isLenient`: bytes that
+ * are not UTF-8 are read all the same.
+ */
+export type Fetch = (
+  request: Request,
+  signal: AbortSignal,
+  isLenient?: boolean,
+) => Promise<Response>;
 
 /** Kept connections, as many as requests are in flight; the caller's signal is the one deadline. */
 const connections = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
@@ -25,7 +33,7 @@ const connections = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
  * unpacked. Rejects with service-malformed for more than 8 MiB, of which the rest is not read, and with what the
  * network says when no whole answer came.
  */
-export const pooledFetch: Fetch = async (request, signal) => {
+export const pooledFetch: Fetch = async (request, signal, isLenient = false) => {
   const { origin, pathname, search } = new URL(request.url);
   const body = request.body && (await request.text());
   return await new Promise((resolve, reject) => {
@@ -37,7 +45,7 @@ export const pooledFetch: Fetch = async (request, signal) => {
         headers: Object.fromEntries(request.headers),
         body,
       },
-      new AnswerReader(signal, resolve, reject),
+      new AnswerReader(signal, isLenient, resolve, reject),
     );
   });
 };
@@ -45,6 +53,7 @@ export const pooledFetch: Fetch = async (request, signal) => {
 /** Collects one answer, without a stream in between. */
 class AnswerReader implements Dispatcher.DispatchHandler {
   readonly #signal: AbortSignal;
+  readonly #isLenient: boolean;
   readonly #resolve: (answer: Response) => void;
   readonly #reject: (reason: unknown) => void;
   readonly #chunks: Buffer[] = [];
@@ -55,10 +64,12 @@ class AnswerReader implements Dispatcher.DispatchHandler {
 
   constructor(
     signal: AbortSignal,
+    isLenient: boolean,
     resolve: (answer: Response) => void,
     reject: (reason: unknown) => void,
   ) {
     this.#signal = signal;
+    this.#isLenient = isLenient;
     this.#resolve = resolve;
     this.#reject = reject;
   }
@@ -76,8 +87,8 @@ class AnswerReader implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#bytes += chunk.length;
-    if (this.#bytes > bodyBytesMax) controller.abort(tooLong());
-    else this.#chunks.push(chunk);
+    if (this.#bytes <= bodyBytesMax) this.#chunks.push(chunk);
+    else controller.abort(tooLong(beginningOf(Buffer.concat(this.#chunks), this.#encoding())));
   }
 
   onResponseEnd(): void {
@@ -85,8 +96,8 @@ class AnswerReader implements Dispatcher.DispatchHandler {
     try {
       const [first = Buffer.alloc(0)] = this.#chunks;
       const packed = this.#chunks.length > 1 ? Buffer.concat(this.#chunks, this.#bytes) : first;
-      const bytes = unpack(packed, String(this.#headers['content-encoding'] ?? 'identity'));
-      this.#resolve(new ReadResponse(bytes, this.#status, this.#headers));
+      const bytes = unpack(packed, this.#encoding());
+      this.#resolve(new ReadResponse(bytes, this.#status, this.#headers, this.#isLenient));
     } catch (error) {
       this.#reject(error);
     }
@@ -96,44 +107,78 @@ class AnswerReader implements Dispatcher.DispatchHandler {
     this.#signal.removeEventListener('abort', this.#stop);
     this.#reject(error);
   }
+
+  #encoding(): string {
+    return String(this.#headers['content-encoding'] ?? 'identity')
+      .trim()
+      .toLowerCase();
+  }
 }
 
 /** A response whose bytes are at hand. */
 export class ReadResponse extends Response {
   readonly #bytes: Buffer;
+  readonly #isLenient: boolean;
 
-  constructor(bytes: Buffer, status: number, headers: IncomingHttpHeaders) {
+  constructor(bytes: Buffer, status: number, headers: IncomingHttpHeaders, isLenient = false) {
     super(null, { status, headers: headers as Record<string, string> });
     this.#bytes = bytes;
+    this.#isLenient = isLenient;
   }
 
-  /** Throws service-malformed for bytes that are not UTF-8. */
+  /**
+   * Throws service-malformed for bytes that are not UTF-8. A lenient reading puts half of a
+   * surrogate pair in their place: it marks the row, and the field's reader replaces it.
+   */
   override readonly text = async (): Promise<string> => {
-    if (!isUtf8(this.#bytes)) throw notText();
-    return this.#bytes.toString().replace(/^\uFEFF/, '');
+    const text = this.#bytes.toString().replace(/^\uFEFF/, '');
+    if (isUtf8(this.#bytes)) return text;
+    if (!this.#isLenient) throw notText();
+    return text.replaceAll('\uFFFD', '\uDFFF');
   };
 }
 
 function unpack(body: Buffer, encoding: string): Buffer {
   if (encoding === 'identity' || body.length === 0) return body;
-  const unpacker = unpackers.get(encoding.trim().toLowerCase());
+  const unpacker = unpackers.get(encoding);
   if (!unpacker) throw new LedgerError('service-malformed', 'an answer packed in an unknown way');
   try {
     return unpacker(body, { maxOutputLength: bodyBytesMax });
   } catch (error) {
-    throw unpackError(error);
+    throw unpackError(error, body, encoding);
   }
 }
 
-function unpackError(cause: unknown): LedgerError {
-  if (cause instanceof RangeError) return tooLong();
+/** Packed bytes of which the beginning is unpacked: at most a thousand times as many come out. */
+const packedBytesMax = 4 * 1024;
+const textBytesMax = 64 * 1024;
+
+/** The text with which a body that is too long begins; '' where it cannot be unpacked. */
+function beginningOf(body: Buffer, encoding: string): string {
+  const unpacker = unpackers.get(encoding);
+  if (!unpacker) return body.subarray(0, textBytesMax).toString();
+  const finishFlush = encoding === 'br' ? constants.BROTLI_OPERATION_FLUSH : constants.Z_SYNC_FLUSH;
+  try {
+    const packed = body.subarray(0, packedBytesMax);
+    const unpacked = unpacker(packed, { finishFlush, maxOutputLength: bodyBytesMax });
+    return unpacked.subarray(0, textBytesMax).toString();
+  } catch {
+    return '';
+  }
+}
+
+function unpackError(cause: unknown, body: Buffer, encoding: string): LedgerError {
+  if (cause instanceof RangeError) return tooLong(beginningOf(body, encoding));
   return new LedgerError('service-malformed', 'an answer that cannot be unpacked', { cause });
 }
 
-function tooLong(): LedgerError {
-  return new LedgerError('service-malformed', `an answer of more than ${bodyBytesMax} bytes`);
+function tooLong(beginning: string): LedgerError {
+  return new LedgerError('service-malformed', `an answer of more than ${bodyBytesMax} bytes`, {
+    cause: new UnreadableAnswer(beginning, true),
+  });
 }
 
 function notText(): LedgerError {
-  return new LedgerError('service-malformed', 'an answer that is not UTF-8');
+  const message = 'an answer that is not UTF-8';
+  return new LedgerError('service-malformed', message, { cause: new OddAnswer(message) });
 }

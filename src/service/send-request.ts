@@ -6,14 +6,16 @@ import { printableText } from './printable-text.ts';
 import type { AnswerToVerify, RequestToSign, Signer } from './signer.ts';
 
 /**
- * Signs and sends a request once, and reads its answer to the end. Redirects are not followed. Throws
- * service-unreachable when no whole answer came, service-malformed when it cannot be text.
+ * Signs and sends a request once, and reads its answer to the end. Redirects are not followed.
+ * Throws service-unreachable when no whole answer came, service-malformed when it cannot be text.
+ * `isLenient`: bytes that are not UTF-8 are replaced.
  */
 export async function sendRequest(
   request: RequestToSign,
   signer: Signer,
   signal: AbortSignal,
   fetch: Fetch = pooledFetch,
+  isLenient = false,
 ): Promise<AnswerToVerify> {
   const { signature, nonce = request.nonce, headers: own } = await signer.sign(request);
   const allHeaders = {
@@ -34,7 +36,7 @@ export async function sendRequest(
       hooks: {
         // Headers among the options would be copied four times; the answer of a hook spares the copy of the request
         // that ky keeps for repeats, and its signals.
-        beforeRequest: [(own) => fetch(withHeaders(own as Request, allHeaders), signal)],
+        beforeRequest: [(own) => fetch(withHeaders(own as Request, allHeaders), signal, isLenient)],
       },
       redirect: 'manual',
       // One layer of retries and one deadline only: the caller's.

@@ -11,13 +11,21 @@ import type {
 import type { Call } from './attempt-call.ts';
 import { decodeAddresses } from './decode-address.ts';
 import { decodeTransactionDetails, decodeTransactions } from './decode-transaction.ts';
-import { openList, openObject, openPage } from './open-page.ts';
+import { openList, openListPage, openObject } from './open-page.ts';
 import { openSnapshotPart, type SnapshotPart } from './read-snapshot.ts';
 
 /** The names of the query parameters, which the service's document does not show (sections 4.2 and 4.3). */
 export type ParamNames = { page: string; size: string; chain: string; type: string };
 
-export type PageQuery = { pageNo: number; pageSize: number };
+export type PageQuery = {
+  pageNo: number;
+  pageSize: number;
+  /**
+   * How many unreadable answers, or codes other than 0, are enough; absent: as many as a smaller
+   * page is worth.
+   */
+  failuresMax?: number | undefined;
+};
 
 export type CallSettings = { paramNames: ParamNames; clock: Clock };
 
@@ -25,6 +33,8 @@ type DecodeRows<T> = (rows: readonly unknown[], now: number) => Decoded<T>;
 
 const documentedPageSize = 10;
 const refusedSizeAttempts = 3;
+/** A smaller page may be readable: the caller shall know soon. */
+const unreadableAttempts = 3;
 
 /** Section 4.3. */
 export function transactionListCall(
@@ -93,14 +103,17 @@ function pageCall<T>(
   { paramNames, clock }: CallSettings,
   decodeRows: DecodeRows<T>,
 ): Call<Page<T>> {
+  // The code may mean that the page is too large: the caller shall know soon.
+  const sizeMax = query.pageSize > documentedPageSize ? refusedSizeAttempts : undefined;
+  const unsettledMax = query.failuresMax ?? sizeMax;
   return {
     method: 'GET',
     path,
     query: [filter, ...pageParams(query, paramNames)],
-    // The code may mean that the page is too large: the caller shall know soon.
-    ...(query.pageSize > documentedPageSize && { unsettledMax: refusedSizeAttempts }),
-    decode(data, observation) {
-      const { rows, pageNo, pageSize, totalSize } = openPage(data);
+    ...(unsettledMax !== undefined && { unsettledMax }),
+    malformedMax: query.failuresMax ?? unreadableAttempts,
+    decode(data, observation, isLenient) {
+      const { rows, pageNo, pageSize, totalSize } = openListPage(data, query, isLenient);
       const listed = rows.length;
       const page = { observation, pageNo, pageSize: pageSize ?? listed, totalSize, listed };
       return { ...page, ...decodeRows(rows, clock()) };

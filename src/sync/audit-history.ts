@@ -3,7 +3,6 @@ import type { TransactionRecord } from '../kernel/wallet-records.ts';
 import type { TransactionStream } from '../ledger/store-listed-transactions.ts';
 import { recheckAltered } from '../ledger/store-transaction-details.ts';
 import { concludeScan } from './conclude-scan.ts';
-import { pagesOfDays, resolveDifferingDays } from './find-vanished.ts';
 import { withLease } from './lease-list.ts';
 import type { ListedPage } from './list-pages.ts';
 import { createListSession, type ListSession } from './list-session.ts';
@@ -17,6 +16,7 @@ import {
   type Reading,
   readOn,
 } from './read-days.ts';
+import { pagesOfDays, resolveDifferingDays } from './resolve-days.ts';
 import { scanList } from './scan-list.ts';
 import { openStreamPort, stateOf } from './stream-port.ts';
 import { addCounts, emptyReport, type PassReport, type SyncTools } from './sync-tools.ts';

@@ -1,4 +1,4 @@
-import { resolveDifferingDays } from './find-vanished.ts';
+import { undatedMax } from './decide-scan-step.ts';
 import type { WalkProgress } from './list-checkpoint.ts';
 import type { ListSession } from './list-session.ts';
 import {
@@ -8,7 +8,8 @@ import {
   type PageFacts,
   withCheckpoint,
 } from './list-state.ts';
-import { orderAfterScan, undatedMax } from './scan-list.ts';
+import { resolveDifferingDays } from './resolve-days.ts';
+import { orderAfterScan } from './scan-list.ts';
 
 /** So many rows that a scan has not met are remembered for the next one. */
 const unseenMax = 1_000;

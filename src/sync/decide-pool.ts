@@ -121,10 +121,28 @@ const numberWords = /\bnum|limit|exceed|too many|maximum|quota/i;
 /** From so many refusals in a row on the number is doubted whatever the words. */
 const doubtedRefusals = 3;
 
-/** Most addresses to ask for after the service refused `num`, its `refusals`-th refusal in a row. */
+/**
+ * Upper bound of the number after the service refused `num`, its `refusals`-th refusal in a row:
+ * half of it where the refusal may mean the number, otherwise no new bound.
+ */
 export function numAfterRefusal(num: number, refusals: number, message: string): number {
   const isNumberDoubted = numberWords.test(message) || refusals >= doubtedRefusals;
-  return isNumberDoubted ? Math.max(1, Math.floor(num / 2)) : num;
+  return isNumberDoubted ? Math.max(1, Math.floor(num / 2)) : numLimit;
+}
+
+/**
+ * Most addresses to ask for after the service granted `num`: twice as many when all that was
+ * allowed was granted. `refusedAfterGrant` is the smallest number that was refused today right
+ * after a smaller one was granted: that is a limit of the service, not a passing fault.
+ */
+export function numAfterGrant(
+  num: number,
+  numMax: number,
+  refusedAfterGrant: number | null,
+): number {
+  const doubled = Math.min(numLimit, 2 * numMax);
+  const isLimited = refusedAfterGrant !== null && doubled >= refusedAfterGrant;
+  return num < numMax || isLimited ? numMax : doubled;
 }
 
 /** How long a chain waits after so many refusals in a row: 15 s, doubling, at most 1 h. */

@@ -13,16 +13,12 @@ import {
   type PageFacts,
   pagesFor,
   rankProbe,
-  withCheckpoint,
 } from './list-state.ts';
-import { beginReading, endReading, joinDays, type ReadDays, readOn } from './read-days.ts';
 
 /** Above this many vanished rows a full scan is cheaper than searching each. */
 const searchesMax = 32;
 /** A list of so few pages is looked at as a whole. */
 const wholeListPages = 4;
-/** Pages that are looked at together; each look shares a page with the next. */
-const lookPages = 50;
 
 /** Searches rows that the service no longer counts. True when the counts agree afterwards. */
 export async function searchVanished<P extends PageFacts>(
@@ -51,115 +47,6 @@ function isScanCheaper(state: ListState): boolean {
 }
 
 /**
- * Reads the days whose rows differ from what a scan met of them, and marks as unlisted what two readings do not show.
- * A day that agrees afterwards is verified.
- */
-export async function resolveDifferingDays<P extends PageFacts>(
-  session: ListSession<P>,
-): Promise<void> {
-  const { ranks } = session.port;
-  const { differingDays } = session.state.checkpoint;
-  if (ranks === null || differingDays.length === 0 || !isOrdered(session.state)) return;
-  const held = await ranks.days();
-  const ranges = differingDays.map((day) => pagesOfDays(session.state, held, day, day));
-  for (const range of mergeRanges(ranges)) {
-    const read = await readLooks(session, range, async (pages) => {
-      await unlistVanished(session, pages, Number.POSITIVE_INFINITY);
-    });
-    const isRead = (day: number) => isWithin(read, day);
-    const { differingDays: days } = session.state.checkpoint;
-    // The store below says anew which of them differ.
-    session.apply(
-      withCheckpoint(session.state, { differingDays: days.filter((day) => !isRead(day)) }),
-    );
-    await session.store([], onlyDays(read, days.filter(isRead)));
-  }
-}
-
-function isWithin(days: ReadDays | null, day: number): boolean {
-  if (days === null) return false;
-  // Beyond the head there is nothing.
-  const high = days.isHeadNew ? day : (days.high ?? day);
-  return (days.low ?? day) <= day && day <= high;
-}
-
-/** What a reading says of some days; days beside them were not planned by rank and stay as they are. */
-function onlyDays(read: ReadDays | null, days: number[]): ReadDays | null {
-  if (read === null || days.length === 0) return null;
-  const low = Math.min(...days);
-  const high = Math.max(...days);
-  const rows = read.rows.filter(([day]) => day >= low && day <= high);
-  return { ...read, low, high, rows };
-}
-
-/** Page ranges that overlap or touch, as one. */
-function mergeRanges(ranges: PageRange[]): PageRange[] {
-  const merged: PageRange[] = [];
-  for (const range of [...ranges].sort((a, b) => a.low - b.low)) {
-    const last = merged.at(-1);
-    if (last && range.low <= last.high + 1) last.high = Math.max(last.high, range.high);
-    else merged.push({ ...range });
-  }
-  return merged;
-}
-
-/** The pages on which the ledger expects the days from `first` to `last`, and one more on either side. */
-export function pagesOfDays(
-  state: ListState,
-  held: { day: number; rows: number }[],
-  first: number,
-  last: number,
-): PageRange {
-  const isBefore = (day: number) => (state.listOrder === 'newest-first' ? day > last : day < first);
-  let before = 0;
-  let within = 0;
-  for (const { day, rows } of held) {
-    if (isBefore(day)) before += rows;
-    else if (day >= first && day <= last) within += rows;
-  }
-  const end = pagesFor(Math.max(state.serviceTotal ?? 0, state.ledgerCount) + 1, state);
-  // Rows that have vanished before the days stand on earlier pages than the ledger expects.
-  const surplus = state.ledgerCount - (state.serviceTotal ?? state.ledgerCount);
-  const shift = Math.max(0, surplus, state.checkpoint.fallen);
-  const low = Math.max(1, pagesFor(before - shift, state) - 1);
-  return { low, high: Math.max(low, Math.min(end, pagesFor(before + within, state) + 1)) };
-}
-
-/** Reads pages one after another and hands them on in looks; returns the days that they cover wholly. */
-export async function readLooks<P extends PageFacts>(
-  session: ListSession<P>,
-  { low, high }: PageRange,
-  onLook: (pages: P[]) => Promise<void>,
-): Promise<ReadDays | null> {
-  let look: P[] = [];
-  let reading: ReturnType<typeof beginReading> = null;
-  let days: ReadDays | null = null;
-  for (let page = low; page <= high; page += 1) {
-    const facts = await session.read(page, page === low ? page : high);
-    await session.store(facts.listed > 0 ? [facts] : []);
-    look.push(facts);
-    reading = page === low ? beginReading(facts, session.state.listOrder) : reading;
-    const read: ReturnType<typeof readOn> | null =
-      reading && facts.listed > 0 ? readOn(reading, facts) : null;
-    reading = read === null ? reading : read.reading;
-    days = joinDays(days, read?.days ?? null);
-    const isEnd = isListEnd(facts);
-    if (isEnd && reading) days = joinDays(days, endReading(reading));
-    if (isEnd || page === high || look.length === lookPages) {
-      await onLook(look);
-      look = look.slice(-1);
-    }
-    if (isEnd) break;
-  }
-  return days;
-}
-
-function isListEnd(facts: PageFacts): boolean {
-  if (facts.listed === 0) return true;
-  return facts.listed < facts.size && (facts.page - 1) * facts.size + facts.listed === facts.total;
-}
-
-/**
  * Takes pages read one after another, marks as unlisted what they show to have vanished, at most `rowsMax` rows, and
  * returns how many that were. Pages that moved since are worth nothing: the next look tells.
  */
@@ -178,6 +65,11 @@ export async function unlistVanished<P extends PageFacts>(
   if (!isSamePicture(pages, await collect(session, range))) return 0;
   await session.unlist(notSeen);
   return notSeen.length;
+}
+
+export function isListEnd(facts: PageFacts): boolean {
+  if (facts.listed === 0) return true;
+  return facts.listed < facts.size && (facts.page - 1) * facts.size + facts.listed === facts.total;
 }
 
 /**
@@ -251,7 +143,10 @@ async function collect<P extends PageFacts>(
 
 function isSamePicture(first: PageFacts[], second: PageFacts[]): boolean {
   return first.every(
-    ({ fingerprint, total }, index) =>
-      fingerprint === second[index]?.fingerprint && total === second[index]?.total,
+    ({ fingerprint, total, observation }, index) =>
+      fingerprint === second[index]?.fingerprint &&
+      total === second[index]?.total &&
+      // A page that is kept for its unreadable row is one reading, however often it is shown.
+      observation !== second[index]?.observation,
   );
 }

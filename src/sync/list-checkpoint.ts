@@ -44,8 +44,9 @@ const mismatchSchema = z.object({ total: int, count: int, since: int, passes: in
 
 const checkpointSchema = z.object({
   version: z.literal(version),
-  /** Page size to ask for, halved whenever the service refuses it. */
+  /** Page size to ask for, and when (Unix ms) it was lowered below the configured one; null: it is not. */
   requestedPageSize: int,
+  sizeReducedAt: z.number().nullable(),
   /** The service's total when the counts last agreed (but for the accepted difference). */
   totalAtLastMatch: int,
   walk: walkSchema.nullable(),
@@ -85,6 +86,7 @@ export function newCheckpoint(requestedPageSize: number): Checkpoint {
   return {
     version,
     requestedPageSize,
+    sizeReducedAt: null,
     totalAtLastMatch: 0,
     walk: null,
     walks: 0,

@@ -2,24 +2,24 @@ import { hash } from 'node:crypto';
 import { LedgerError } from '../kernel/errors.ts';
 import { quietly } from '../kernel/quietly.ts';
 import type { Page } from '../kernel/wallet-records.ts';
+import { createDivisionMemory, type DivisionMemory } from './division-memory.ts';
+import type { ListSource } from './list-source.ts';
 import type { PageFacts } from './list-state.ts';
+import { createSizedPages, type SizedPages } from './sized-pages.ts';
+
+export type { ListSource } from './list-source.ts';
 
 /** A page with its rows, as it goes from the service to the ledger. */
 export type ListedPage<T> = PageFacts & { content: Page<T> };
 
-/** What differs from list to list. */
-export type ListSource<T> = {
-  readPage(pageNo: number, pageSize: number, signal: AbortSignal): Promise<Page<T>>;
-  keyOf(record: T): string;
-  /** Unix ms; null where the list shows no times. */
-  timeOf(record: T): number | null;
-};
-
-const pageSizeMin = 10;
 /** Another page than the asked one may come from a proxy once; a service that ignores the number sends it always. */
 const wrongPageTries = 3;
 
-/** Reads pages of one list: several ahead where the reader says so, smaller ones when the service refuses the size. */
+/**
+ * Reads pages of one list: several ahead where the reader says so, smaller ones when the service
+ * refuses the size. A page that cannot be read is divided until only the bad row is left, which
+ * becomes a reject.
+ */
 export type PageReader<T> = {
   read(page: number, upTo: number, isFresh: boolean): Promise<ListedPage<T>>;
   requestedPageSize(): number;
@@ -29,13 +29,25 @@ export type PageReader<T> = {
   close(): void;
 };
 
-type Asking<T> = { source: ListSource<T>; size: number };
+export type PageReaderOptions<T> = {
+  requestedPageSize: number;
+  /** A larger size to try once before `requestedPageSize`; absent: none. */
+  probeSize?: number | undefined;
+  concurrency: number;
+  signal: AbortSignal;
+  /** What earlier passes learned of unreadable rows; absent: nothing. */
+  memory?: DivisionMemory<T>;
+};
+
+type Asking<T> = { source: ListSource<T>; pages: SizedPages<T> };
 
 export function createPageReader<T>(
   source: ListSource<T>,
-  options: { requestedPageSize: number; concurrency: number; signal: AbortSignal },
+  options: PageReaderOptions<T>,
 ): PageReader<T> {
-  const asking: Asking<T> = { source, size: options.requestedPageSize };
+  const { requestedPageSize, probeSize, memory = createDivisionMemory<T>() } = options;
+  const pages = createSizedPages(source, { askSize: requestedPageSize, probeSize, memory });
+  const asking: Asking<T> = { source, pages };
   let ahead = new Map<number, Promise<ListedPage<T>>>();
   let aheadAbort = new AbortController();
   // One for the whole window: each combined signal costs memory for as long as its sources live.
@@ -47,7 +59,7 @@ export function createPageReader<T>(
     ahead = new Map();
   };
   return {
-    requestedPageSize: () => asking.size,
+    requestedPageSize: pages.size,
     aheadCount: () => ahead.size,
     async read(page, upTo, isFresh) {
       if (ahead.size > 0 && (isFresh || !ahead.has(page))) forgetAhead();
@@ -72,7 +84,7 @@ async function fetchPage<T>(
   signal: AbortSignal,
 ): Promise<ListedPage<T>> {
   for (let attempt = 1; ; attempt += 1) {
-    const content = await fetchSized(asking, page, isBeyond, signal);
+    const content = await asking.pages.read(page, isBeyond, signal);
     const isEcho = content.pageNo === null || content.pageNo === page || content.listed === 0;
     if (isEcho) return toListedPage(page, content, asking.source);
     if (isBeyond || endsBefore(content, page)) {
@@ -82,33 +94,7 @@ async function fetchPage<T>(
   }
 }
 
-async function fetchSized<T>(
-  asking: Asking<T>,
-  page: number,
-  isBeyond: boolean,
-  signal: AbortSignal,
-): Promise<Page<T>> {
-  for (;;) {
-    const { size, source } = asking;
-    const answer = await source.readPage(page, size, signal).catch(refusalOf);
-    if (!(answer instanceof LedgerError)) return answer;
-    if (isBeyond) return { observation: 0, pageNo: null, pageSize: 0, totalSize: null, ...nothing };
-    if (size <= pageSizeMin) throw answer;
-    // Several pages in flight are refused at once; the size is halved once for all of them.
-    if (asking.size === size) asking.size = Math.max(pageSizeMin, Math.floor(size / 2));
-  }
-}
-
 const nothing = { listed: 0, records: [], rejects: [] };
-
-/** The failure when it may mean that the service refuses the page or its size; any other is thrown on. */
-function refusalOf(error: unknown): LedgerError {
-  const isRefusal =
-    error instanceof LedgerError &&
-    (error.code === 'service-refused' || error.code === 'service-unsettled');
-  if (!isRefusal) throw error;
-  return error;
-}
 
 function endsBefore(content: Page<unknown>, page: number): boolean {
   return content.totalSize !== null && (page - 1) * content.pageSize >= content.totalSize;

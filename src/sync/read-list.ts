@@ -9,7 +9,7 @@ import {
   isDoubtful,
   isScanAffordable,
 } from './doubt.ts';
-import { resolveDifferingDays, searchVanished } from './find-vanished.ts';
+import { searchVanished } from './find-vanished.ts';
 import type { ListPort } from './list-port.ts';
 import { createListSession, type ListSession } from './list-session.ts';
 import {
@@ -22,6 +22,7 @@ import {
 } from './list-state.ts';
 import { isKnownCounts, pollList } from './poll-list.ts';
 import { joinDays, type ReadDays } from './read-days.ts';
+import { resolveDifferingDays } from './resolve-days.ts';
 import { scanList } from './scan-list.ts';
 import { searchList } from './search-list.ts';
 

@@ -6,8 +6,9 @@ import {
   storeGenerated,
 } from '../ledger/address-request-store.ts';
 import type { LedgerDb } from '../ledger/connect-ledger.ts';
+import { readNumLimits, setNumMax } from '../ledger/pool-store.ts';
 import { storeRejects } from '../ledger/reject-store.ts';
-import { numAfterRefusal, refusalDelayMs } from './decide-pool.ts';
+import { numAfterGrant, numAfterRefusal, refusalDelayMs } from './decide-pool.ts';
 import type { PassReport, SyncTools } from './sync-tools.ts';
 
 /** A request that was written down as `sent`; `plannedAt` by performance.now(). */
@@ -39,6 +40,7 @@ export async function sendAddressRequest(
       await storeRejects(db, answer.rejects);
       const stored = await storeGenerated(db, request.id, addresses);
       if (stored === 0) await holdOff(db, slip44, request);
+      else await raiseNumber(db, slip44, request.num);
       return stored;
     });
     report.rowsInserted += added;
@@ -49,10 +51,10 @@ export async function sendAddressRequest(
     if (error instanceof LedgerError && clearRefusals.has(error.code)) {
       const delayMs = refusalDelayMs(request.refusals + 1);
       const refusals = request.refusals + 1;
-      const numMax =
-        error.code === 'service-refused'
-          ? numAfterRefusal(request.num, refusals, error.message)
-          : request.num;
+      // A wrong key or a full budget says nothing of the number.
+      const words = error.code === 'service-refused' ? error.message : '';
+      const doubts = error.code === 'service-refused' ? refusals : 0;
+      const numMax = numAfterRefusal(request.num, doubts, words);
       const refusal = { error: error.message, delayMs, numMax };
       await ledger.transaction((db) => failRequest(db, request.id, refusal));
       log.warn(
@@ -76,6 +78,14 @@ const clearRefusals = new Set<string>([
   'service-authentication',
   'service-rate-limited',
 ]);
+
+/** A number that was lowered is doubled while the service grants all of it. */
+async function raiseNumber(db: LedgerDb, slip44: number, num: number): Promise<void> {
+  const limits = await readNumLimits(db, slip44);
+  if (!limits) return;
+  const numMax = numAfterGrant(num, limits.numMax, limits.refusedAfterGrant);
+  if (numMax !== limits.numMax) await setNumMax(db, slip44, numMax);
+}
 
 /** Who says yes and brings nothing new would be asked without end, and may generate addresses all the same. */
 async function holdOff(db: LedgerDb, slip44: number, request: Sending): Promise<void> {

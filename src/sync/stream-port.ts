@@ -3,15 +3,8 @@ import { LedgerError } from '../kernel/errors.ts';
 import { inSpan } from '../kernel/in-span.ts';
 import type { Reject } from '../kernel/wallet-records.ts';
 import type { LedgerDb } from '../ledger/connect-ledger.ts';
-import { compareDays, readCoverage, verifyAllDays } from '../ledger/coverage-store.ts';
-import { isDataError } from '../ledger/postgres-codes.ts';
-import { storeRejects } from '../ledger/reject-store.ts';
-import {
-  countNotedKeys,
-  dropUnseenGuests,
-  forgetKeys,
-  noteKeys,
-} from '../ledger/scan-notes-store.ts';
+import { readCoverage, verifyAllDays } from '../ledger/coverage-store.ts';
+import { countNotedKeys, dropUnseenGuests, forgetKeys } from '../ledger/scan-notes-store.ts';
 import {
   countUntil,
   listedBetween,
@@ -20,11 +13,13 @@ import {
   saveStream,
   unlistRows,
 } from '../ledger/stream-store.ts';
+import { divisionMemoryOf } from './division-memory.ts';
 import { newCheckpoint, parseCheckpoint } from './list-checkpoint.ts';
 import { createPageReader, type ListedPage, type ListSource } from './list-pages.ts';
-import type { Batch, ListPort, Ranks, ScanNotes, Stored } from './list-port.ts';
+import type { ListPort, Ranks, ScanNotes, Stored } from './list-port.ts';
 import { doubtOf, type ListState } from './list-state.ts';
-import { notTaken, siftRows } from './sift-rows.ts';
+import { probeSize, rememberedSize } from './probe-size.ts';
+import { prepareBatch, type SaveCheckpoint } from './store-batch.ts';
 import { emptyReport, type PassReport, type Progress, type SyncTools } from './sync-tools.ts';
 
 /** A row with the number of the request that brought it. */
@@ -74,7 +69,16 @@ export function openStreamPort<T>(
 ): StreamPort<T> {
   const { requestedPageSize } = state.checkpoint;
   const { concurrency } = tools.settings;
-  const pages = createPageReader(stream, { requestedPageSize, concurrency, signal });
+  // Computed once: a quiet pass changes nothing of it.
+  const openedAt = tools.clock();
+  const sizes = probeOf(state, tools.settings.pageSize, openedAt);
+  const pages = createPageReader(stream, {
+    requestedPageSize,
+    probeSize: sizes.probe,
+    concurrency,
+    signal,
+    memory: divisionMemoryOf<T>(tools.ledger, stream.name),
+  });
   const report = emptyReport();
   const pauseAt = sliceMs === null ? Number.POSITIVE_INFINITY : performance.now() + sliceMs;
   let { walks } = state.checkpoint;
@@ -87,7 +91,8 @@ export function openStreamPort<T>(
     const { isScanUnclean } = current.checkpoint;
     const hasWalked = current.checkpoint.walks > walks && !isScanUnclean;
     walks = current.checkpoint.walks;
-    const checkpoint = { ...current.checkpoint, requestedPageSize: pages.requestedPageSize() };
+    const used = pages.requestedPageSize();
+    const checkpoint = { ...current.checkpoint, ...sizes.remembered(used) };
     const row = { ...current, checkpoint, doubt: doubtOf(current), hasWalked };
     return (db) => saveCheckpoint(db, owner, stream.name, row);
   };
@@ -148,7 +153,15 @@ export function stateOf(row: StreamRow, { settings }: SyncTools): ListState {
   };
 }
 
-type SaveCheckpoint = (db: LedgerDb) => Promise<{ ledgerCount: number; guests: number }>;
+/** The size to try in this pass, and what to remember of it. */
+function probeOf({ checkpoint }: ListState, configured: number, now: number) {
+  const probe = probeSize(checkpoint, configured, now);
+  const isProbed = probe !== undefined;
+  return {
+    probe,
+    remembered: (used: number) => rememberedSize(checkpoint, { used, isProbed }, configured, now),
+  };
+}
 
 async function saveCheckpoint(
   db: LedgerDb,
@@ -200,48 +213,6 @@ function saveWith(
     await change(db);
     return { inserted: 0, differingDays: [], ...(await save(db)) };
   });
-}
-
-type Writing<T> = { batch: Batch<ListedPage<T>>; rows: WithObservation<T>[]; state: ListState };
-
-/**
- * Rows, rejects, days, notes and checkpoint in one transaction, which may be begun more than once. When PostgreSQL
- * refuses a row, that one becomes a reject.
- */
-function prepareBatch<T>(
-  { ledger }: SyncTools,
-  stream: Stream<T>,
-  { batch, rows, state }: Writing<T>,
-  save: SaveCheckpoint,
-): () => Promise<Stored & { updated: number }> {
-  const rejects = batch.pages.flatMap(({ content }) => content.rejects);
-  const noted = state.checkpoint.walk?.notesKeys ? batch.pages.flatMap(({ keys }) => keys) : [];
-  const prepareAll = (good: WithObservation<T>[], refused: Reject[]) => {
-    const storeRows = stream.prepareRows(good);
-    return () =>
-      ledger.transaction(async (db) => {
-        const counts = await storeRows(db);
-        await storeRejects(db, [...rejects, ...refused]);
-        await noteKeys(db, stream.name, noted);
-        const differingDays = batch.days ? await compareDays(db, stream.name, batch.days) : [];
-        return { ...counts, differingDays, ...(await save(db)) };
-      });
-  };
-  const storeAll = prepareAll(rows, []);
-  return async () => {
-    try {
-      return await storeAll();
-    } catch (error) {
-      if (!isDataError(error)) throw error;
-      const { good, refused } = await siftRows(rows, (some) =>
-        ledger.transaction(stream.prepareRows(some)),
-      );
-      return await prepareAll(
-        good,
-        refused.map((row) => stream.toReject(row, notTaken)),
-      )();
-    }
-  };
 }
 
 function rowsOf<T>(pages: ListedPage<T>[]): WithObservation<T>[] {

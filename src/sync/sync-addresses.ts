@@ -35,8 +35,9 @@ export function addressStream(tools: SyncTools, slip44: number): Stream<AddressR
   return {
     name: addressStreamName(slip44),
     hasRanks: false,
-    readPage: (pageNo, pageSize, signal) =>
-      tools.client.listAddresses({ slip44, pageNo, pageSize }, signal),
+    rejectSource: 'address-list',
+    readPage: (pageNo, pageSize, signal, failuresMax) =>
+      tools.client.listAddresses({ slip44, pageNo, pageSize, failuresMax }, signal),
     keyOf: (record) => record.address,
     timeOf: () => null,
     unseen: (db, limit) => unseenAddresses(db, slip44, limit),

@@ -36,8 +36,9 @@ export function transactionStream(
   return {
     name: type,
     hasRanks: true,
-    readPage: (pageNo, pageSize, signal) =>
-      tools.client.listTransactions({ type, pageNo, pageSize }, signal),
+    rejectSource: 'transaction-list',
+    readPage: (pageNo, pageSize, signal, failuresMax) =>
+      tools.client.listTransactions({ type, pageNo, pageSize, failuresMax }, signal),
     keyOf: (record) => record.orderNo,
     timeOf: (record) => record.occurredAt,
     unseen: (db, limit) => unseenTransactions(db, type, limit),

@@ -84,6 +84,7 @@ async function createTools(ledger: Ledger, service: VirtualService): Promise<Syn
     pageSize,
     listOrder: null,
     concurrency,
+    auditCycleMs: 7 * 86_400_000,
     auditShare: 0.25,
     chains: [],
     pools: { settleMs: 0, maxPerDay: 0 },
@@ -93,5 +94,5 @@ async function createTools(ledger: Ledger, service: VirtualService): Promise<Syn
 
 /** A pass as the daemon makes it. */
 export function daemonPass(signal = new AbortController().signal): StreamPass {
-  return { signal, whenLeased: 'skip', sliceMs: 20_000, mayRepeatWalk: false };
+  return { signal, whenLeased: 'briefly', sliceMs: 20_000, effort: 'daemon' };
 }

@@ -1,8 +1,15 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A page before it goes out: what it says of itself, and its rows as JSON text. */
-export type PageAnswer = { pageNo: unknown; pageSize: unknown; totalSize: unknown; rows: string[] };
+/** A page before it goes out: what it says of itself, and its rows as JSON text; or the whole answer instead. */
+export type PageAnswer = {
+  pageNo: unknown;
+  pageSize: unknown;
+  totalSize: unknown;
+  rows: string[];
+  body?: string;
+  status?: number;
+};
 
 type Asked = { list: string; pageNo: number; pageSize: number };
 
@@ -51,15 +58,17 @@ async function answer(service: ListingService, request: IncomingMessage, respons
   const url = new URL(request.url ?? '/', 'http://service');
   service.asked.push(`${url.pathname}${url.search}`);
   const data = await dataOf(service, url);
-  response.writeHead(200, { 'content-type': 'application/json' });
-  response.end(
-    data === null
-      ? '{"code":40001,"data":null,"msg":"not found"}'
-      : `{"code":0,"data":${data},"msg":""}`,
-  );
+  const isWhole = typeof data === 'object' && data !== null;
+  response.writeHead(isWhole ? data.status : 200, { 'content-type': 'application/json' });
+  if (isWhole) response.end(data.body);
+  else if (data === null) response.end('{"code":40001,"data":null,"msg":"not found"}');
+  else response.end(`{"code":0,"data":${data},"msg":""}`);
 }
 
-async function dataOf(service: ListingService, url: URL): Promise<string | null> {
+async function dataOf(
+  service: ListingService,
+  url: URL,
+): Promise<string | { body: string; status: number } | null> {
   const { searchParams, pathname } = url;
   switch (pathname.replace('/api/v1/', '')) {
     case 'transaction/list':
@@ -84,6 +93,7 @@ async function pageOf(service: ListingService, list: string, query: URLSearchPar
   const rows = all.slice((pageNo - 1) * pageSize, pageNo * pageSize);
   const honest = { pageNo, pageSize, totalSize: all.length, rows };
   const page = await service.twist(honest, { list, pageNo, pageSize });
-  const { rows: listed, ...numbers } = page;
+  const { rows: listed, body, status = 200, ...numbers } = page;
+  if (body !== undefined) return { body, status };
   return `{${JSON.stringify(numbers).slice(1, -1)},"list":[${listed.join(',')}]}`;
 }

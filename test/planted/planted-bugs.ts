@@ -1,4 +1,5 @@
 import { ledgerBugs } from './ledger-bugs.ts';
+import { pageBugs } from './page-bugs.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { poolBugs } from './pool-bugs.ts';
 import { queueBugs } from './queue-bugs.ts';
@@ -8,6 +9,7 @@ import { serviceBugs } from './service-bugs.ts';
 /** Every planted bug, in the order of the table in docs/planted-bugs.md. */
 export const plantedBugs: PlantedBug[] = [
   ...readingBugs,
+  ...pageBugs,
   ...ledgerBugs,
   ...serviceBugs,
   ...poolBugs,

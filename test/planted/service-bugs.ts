@@ -120,8 +120,8 @@ export const serviceBugs: PlantedBug[] = [
     promise: 'Budget',
     wrong: 'the nonce is the clock of the process, not the ticket’s',
     file: 'src/service/attempt-call.ts',
-    find: 'judgedAnswer(call, ticket.nonce, span, signal)',
-    put: 'judgedAnswer(call, String(clock()), span, signal)',
+    find: 'buildRequest(baseUrl, call, ticket.nonce)',
+    put: 'buildRequest(baseUrl, call, ticket.nonce && String(clock()))',
     caughtBy: {
       file: 'test/service/wallet-client.test.ts',
       name: 'asks for transactions with the configured names and signs the request',
@@ -150,8 +150,8 @@ export const serviceBugs: PlantedBug[] = [
     also: [
       {
         file: 'src/service/attempt-call.ts',
-        find: 'const { baseUrl, signer, tickets, timeoutMs, clock } = options;',
-        put: `const { baseUrl, signer, timeoutMs, clock } = options;
+        find: 'const { tickets, clock } = options;',
+        put: `const { clock } = options;
   const tickets = { ...options.tickets, kept: new Map<unknown, Ticket>() };`,
       },
     ],

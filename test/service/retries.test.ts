@@ -62,7 +62,7 @@ describe('a read', () => {
 
   it.each([
     ['service-unreachable', 8, reply(502, html)],
-    ['service-malformed', 8, reply(200, html)],
+    ['service-malformed', 3, reply(200, html)],
     ['service-unsettled', 8, reply(200, '{"code":7,"msg":"later"}')],
     ['service-rate-limited', 8, reply(429)],
     ['service-authentication', 1, reply(401, '{"code":4001,"msg":"bad signature"}')],

@@ -155,7 +155,7 @@ export function createModelPool(
         Object.assign(request, { state: 'failed', received: 0 });
         state.refusals += 1;
         state.nextTryAt = sim.now() + Number(delayMs);
-        state.numMax = Number(numMax);
+        state.numMax = Math.min(state.numMax, Number(numMax));
         return [];
       },
     ],
@@ -178,8 +178,15 @@ export function createModelPool(
     [
       'set refusals = 0',
       () => {
-        if (state.refusals >= 3) state.numMax = 200;
         Object.assign(state, { refusals: 0, nextTryAt: 0 });
+        return [];
+      },
+    ],
+    ['as "refusedAfterGrant"', () => [{ numMax: state.numMax, refusedAfterGrant: null }]],
+    [
+      'update ledger.pools set num_max',
+      ([numMax]) => {
+        state.numMax = Number(numMax);
         return [];
       },
     ],

@@ -80,7 +80,7 @@ class PoolWorld {
       });
       if (sim.now() > listedAt + listEveryMs) {
         listedAt = sim.now();
-        const pass = { signal, whenLeased: 'skip', sliceMs: null, mayRepeatWalk: false } as const;
+        const pass = { signal, whenLeased: 'skip', sliceMs: null, effort: 'pool' } as const;
         await syncAddresses(tools, pass).catch((error) => {
           if (!(error instanceof LedgerError)) throw error;
         });

@@ -173,6 +173,7 @@ class WalkWorld {
     return {
       keyOf: (row) => row.key,
       timeOf: (row) => row.time,
+      rejectSource: 'transaction-list',
       readPage: async (pageNo) => {
         await sim.enter(task);
         this.#tickets += 1;

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   decidePool,
+  numAfterGrant,
   numAfterRefusal,
   type PoolFacts,
   refusalDelayMs,
@@ -40,6 +41,34 @@ function play(model: PoolModel, script: Step[]): void {
   for (let turn = 0; turn < 20_000 && model.available() < model.target; turn += 1) {
     processes[turn % 2]?.next();
     if (turn % 50 === 0) model.now += 1_000;
+  }
+}
+
+/** A chain that always wants as many as it may ask for, and what it asked for today. */
+class NumberModel {
+  limit = 200;
+  numMax = 200;
+  refusals = 0;
+  asked: { num: number; isGranted: boolean }[] = [];
+
+  ask(): void {
+    const num = this.numMax;
+    const isGranted = num <= this.limit;
+    this.asked.push({ num, isGranted });
+    if (isGranted) {
+      this.numMax = numAfterGrant(num, this.numMax, this.#refusedAfterGrant());
+    } else {
+      this.refusals += 1;
+      this.numMax = Math.min(this.numMax, numAfterRefusal(num, 1, 'num exceeds the limit'));
+    }
+  }
+
+  #refusedAfterGrant(): number | null {
+    const found = this.asked.filter(({ num, isGranted }, index) => {
+      const before = this.asked[index - 1];
+      return !isGranted && before?.isGranted && before.num < num && num > this.numMax;
+    });
+    return found.length > 0 ? Math.min(...found.map(({ num }) => num)) : null;
   }
 }
 
@@ -210,7 +239,44 @@ describe('the address request protocol', () => {
   test('a refusal that speaks of the number halves it, any other only after three in a row', () => {
     expect(numAfterRefusal(200, 1, 'num exceeds the allowed limit')).toBe(100);
     expect(numAfterRefusal(1, 1, 'too many')).toBe(1);
-    expect(numAfterRefusal(200, 2, 'the caller may not add addresses')).toBe(200);
+    expect(numAfterRefusal(5, 2, 'the caller may not add addresses')).toBe(200);
     expect(numAfterRefusal(200, 3, 'the caller may not add addresses')).toBe(100);
+  });
+
+  test('however it was lowered, the number is 200 again after a few granted requests', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(12), { maxLength: 20 }), (storms) => {
+        const chain = new NumberModel();
+        for (const refusals of storms) {
+          chain.limit = 0;
+          for (let each = 0; each < refusals; each += 1) chain.ask();
+          chain.limit = 200;
+          for (let each = 0; each < 8; each += 1) chain.ask();
+          expect(chain.numMax).toBe(200);
+          // Another storm on the same day would look like a limit until the next one.
+          chain.asked = [];
+        }
+      }),
+    );
+  });
+
+  test('a limit of the service is found, used to at least a half, and doubted once a day', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 199 }),
+        fc.integer({ min: 1, max: 3 }),
+        (limit, days) => {
+          const chain = new NumberModel();
+          chain.limit = limit;
+          for (let day = 1; day <= days; day += 1) {
+            for (let each = 0; each < 20; each += 1) chain.ask();
+            expect(2 * chain.numMax).toBeGreaterThan(limit);
+            expect(chain.numMax).toBeLessThanOrEqual(limit);
+            expect(chain.refusals).toBeLessThanOrEqual(day === 1 ? 9 : 1);
+            Object.assign(chain, { asked: [], refusals: 0 });
+          }
+        },
+      ),
+    );
   });
 });

@@ -218,3 +218,35 @@ test('[A8] an address list that is suddenly empty is a fault, not a need', async
   expect((await fillPools(tools, patiently)).isComplete).toBe(false);
   expect(sandbox.world.generated(60)).toBe(20);
 });
+
+test('a number that passing refusals lowered to 1 is 200 again after the service grants, and a limit of it is asked for twice a day at the most', async () => {
+  const { sandbox, ledger, tools } = await withWallet(
+    { transactions: 0, addressesPerChain: 0 },
+    { chains: [60], pools: limits },
+  );
+  const query = async (text: string) => (await ledger.pool.query(text)).rows;
+  const fill = async (target: number) => {
+    await mirrorPools(ledger, [{ slip44: 60, threshold: target, target }]);
+    await query('update ledger.pools set next_try_at = now()');
+    return (await fillPools(tools, patiently)).isComplete;
+  };
+  const refuse = (msg: string) =>
+    sandbox.answers.set('/v1/wallet/address', {
+      status: 200,
+      text: JSON.stringify({ code: 30002, msg, data: null }),
+    });
+  refuse('not now');
+  await fill(2);
+  expect(await query('select num_max from ledger.pools')).toEqual([{ num_max: 200 }]);
+  refuse('num exceeds the limit');
+  for (let each = 0; each < 9; each += 1) await fill(300);
+  expect(await query('select num_max from ledger.pools')).toEqual([{ num_max: 1 }]);
+  sandbox.answers.clear();
+  expect(await fill(300)).toBe(true);
+  expect(await query('select num_max from ledger.pools')).toEqual([{ num_max: 200 }]);
+  await query(`insert into ledger.address_requests (slip44, num, state, requested_at, finished_at, received)
+    values (60, 50, 'done', now(), now(), 50), (60, 100, 'failed', now(), now(), 0)`);
+  await query('update ledger.pools set num_max = 25');
+  expect(await fill(500)).toBe(true);
+  expect(await query('select num_max from ledger.pools')).toEqual([{ num_max: 50 }]);
+});

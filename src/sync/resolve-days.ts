@@ -1,0 +1,124 @@
+import { isListEnd, type PageRange, unlistVanished } from './find-vanished.ts';
+import type { ListSession } from './list-session.ts';
+import {
+  isOrdered,
+  type ListState,
+  type PageFacts,
+  pagesFor,
+  withCheckpoint,
+} from './list-state.ts';
+import {
+  beginReading,
+  endReading,
+  joinDays,
+  type ReadDays,
+  type Reading,
+  readOn,
+} from './read-days.ts';
+
+/** Pages that are looked at together; each look shares a page with the next. */
+const lookPages = 50;
+
+/**
+ * Reads the days whose rows differ from what a scan met of them, and marks as unlisted what two readings do not show.
+ * A day that agrees afterwards is verified.
+ */
+export async function resolveDifferingDays<P extends PageFacts>(
+  session: ListSession<P>,
+): Promise<void> {
+  const { ranks } = session.port;
+  const { differingDays } = session.state.checkpoint;
+  if (ranks === null || differingDays.length === 0 || !isOrdered(session.state)) return;
+  const held = await ranks.days();
+  const ranges = differingDays.map((day) => pagesOfDays(session.state, held, day, day));
+  for (const range of mergeRanges(ranges)) {
+    const read = await readLooks(session, range, async (pages) => {
+      await unlistVanished(session, pages, Number.POSITIVE_INFINITY);
+    });
+    const isRead = (day: number) => isWithin(read, day);
+    const { differingDays: days } = session.state.checkpoint;
+    // The store below says anew which of them differ.
+    session.apply(
+      withCheckpoint(session.state, { differingDays: days.filter((day) => !isRead(day)) }),
+    );
+    await session.store([], onlyDays(read, days.filter(isRead)));
+  }
+}
+
+function isWithin(days: ReadDays | null, day: number): boolean {
+  if (days === null) return false;
+  // Beyond the head there is nothing.
+  const high = days.isHeadNew ? day : (days.high ?? day);
+  return (days.low ?? day) <= day && day <= high;
+}
+
+/** What a reading says of some days; days beside them were not planned by rank and stay as they are. */
+function onlyDays(read: ReadDays | null, days: number[]): ReadDays | null {
+  if (read === null || days.length === 0) return null;
+  const low = Math.min(...days);
+  const high = Math.max(...days);
+  const rows = read.rows.filter(([day]) => day >= low && day <= high);
+  return { ...read, low, high, rows };
+}
+
+/** Page ranges that overlap or touch, as one. */
+function mergeRanges(ranges: PageRange[]): PageRange[] {
+  const merged: PageRange[] = [];
+  for (const range of [...ranges].sort((a, b) => a.low - b.low)) {
+    const last = merged.at(-1);
+    if (last && range.low <= last.high + 1) last.high = Math.max(last.high, range.high);
+    else merged.push({ ...range });
+  }
+  return merged;
+}
+
+/** The pages on which the ledger expects the days from `first` to `last`, and one more on either side. */
+export function pagesOfDays(
+  state: ListState,
+  held: { day: number; rows: number }[],
+  first: number,
+  last: number,
+): PageRange {
+  const isBefore = (day: number) => (state.listOrder === 'newest-first' ? day > last : day < first);
+  let before = 0;
+  let within = 0;
+  for (const { day, rows } of held) {
+    if (isBefore(day)) before += rows;
+    else if (day >= first && day <= last) within += rows;
+  }
+  const end = pagesFor(Math.max(state.serviceTotal ?? 0, state.ledgerCount) + 1, state);
+  // Rows that have vanished before the days stand on earlier pages than the ledger expects.
+  const surplus = state.ledgerCount - (state.serviceTotal ?? state.ledgerCount);
+  const shift = Math.max(0, surplus, state.checkpoint.fallen);
+  const low = Math.max(1, pagesFor(before - shift, state) - 1);
+  return { low, high: Math.max(low, Math.min(end, pagesFor(before + within, state) + 1)) };
+}
+
+/** Reads pages one after another and hands them on in looks; returns the days that they cover wholly. */
+async function readLooks<P extends PageFacts>(
+  session: ListSession<P>,
+  { low, high }: PageRange,
+  onLook: (pages: P[]) => Promise<void>,
+): Promise<ReadDays | null> {
+  let look: P[] = [];
+  let reading: Reading | null = null;
+  let days: ReadDays | null = null;
+  for (let page = low; page <= high; page += 1) {
+    const facts = await session.read(page, page === low ? page : high);
+    await session.store(facts.listed > 0 ? [facts] : []);
+    look.push(facts);
+    reading = page === low ? beginReading(facts, session.state.listOrder) : reading;
+    const read: ReturnType<typeof readOn> | null =
+      reading && facts.listed > 0 ? readOn(reading, facts) : null;
+    reading = read === null ? reading : read.reading;
+    days = joinDays(days, read?.days ?? null);
+    const isEnd = isListEnd(facts);
+    if (isEnd && reading) days = joinDays(days, endReading(reading));
+    if (isEnd || page === high || look.length === lookPages) {
+      await onLook(look);
+      look = look.slice(-1);
+    }
+    if (isEnd) break;
+  }
+  return days;
+}

@@ -1,0 +1,57 @@
+import type { Reject } from '../kernel/wallet-records.ts';
+import type { LedgerDb } from '../ledger/connect-ledger.ts';
+import { compareDays } from '../ledger/coverage-store.ts';
+import { isDataError } from '../ledger/postgres-codes.ts';
+import { storeRejects } from '../ledger/reject-store.ts';
+import { noteKeys } from '../ledger/scan-notes-store.ts';
+import type { ListedPage } from './list-pages.ts';
+import type { Batch, Stored } from './list-port.ts';
+import type { ListState } from './list-state.ts';
+import { notTaken, siftRows } from './sift-rows.ts';
+import type { Stream, WithObservation } from './stream-port.ts';
+import type { SyncTools } from './sync-tools.ts';
+
+/** Writes the list's state; the last statement of each transaction that changes the list's rows. */
+export type SaveCheckpoint = (db: LedgerDb) => Promise<{ ledgerCount: number; guests: number }>;
+
+type Writing<T> = { batch: Batch<ListedPage<T>>; rows: WithObservation<T>[]; state: ListState };
+
+/**
+ * Rows, rejects, days, notes and checkpoint in one transaction, which may be begun more than once. When PostgreSQL
+ * refuses a row, that one becomes a reject.
+ */
+export function prepareBatch<T>(
+  { ledger }: SyncTools,
+  stream: Stream<T>,
+  { batch, rows, state }: Writing<T>,
+  save: SaveCheckpoint,
+): () => Promise<Stored & { updated: number }> {
+  const rejects = batch.pages.flatMap(({ content }) => content.rejects);
+  const noted = state.checkpoint.walk?.notesKeys ? batch.pages.flatMap(({ keys }) => keys) : [];
+  const prepareAll = (good: WithObservation<T>[], refused: Reject[]) => {
+    const storeRows = stream.prepareRows(good);
+    return () =>
+      ledger.transaction(async (db) => {
+        const counts = await storeRows(db);
+        await storeRejects(db, [...rejects, ...refused]);
+        await noteKeys(db, stream.name, noted);
+        const differingDays = batch.days ? await compareDays(db, stream.name, batch.days) : [];
+        return { ...counts, differingDays, ...(await save(db)) };
+      });
+  };
+  const storeAll = prepareAll(rows, []);
+  return async () => {
+    try {
+      return await storeAll();
+    } catch (error) {
+      if (!isDataError(error)) throw error;
+      const { good, refused } = await siftRows(rows, (some) =>
+        ledger.transaction(stream.prepareRows(some)),
+      );
+      return await prepareAll(
+        good,
+        refused.map((row) => stream.toReject(row, notTaken)),
+      )();
+    }
+  };
+}

@@ -1,0 +1,176 @@
+import fc from 'fast-check';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { createPageReader } from '../../src/sync/list-pages.ts';
+import { probeSize, rememberedSize } from '../../src/sync/probe-size.ts';
+import { syncTransactions, transactionStream } from '../../src/sync/sync-transactions.ts';
+import { type PageAnswer, startListingService } from '../hostile/listing-service.ts';
+import { withLedger } from '../ledger/with-ledger.ts';
+import { makeClient } from '../service/support/make-client.ts';
+import { toolsOver } from '../support/tools-over.ts';
+import { onePass } from '../support/with-wallet.ts';
+
+const { ledger, query, clear } = await withLedger();
+const service = await startListingService();
+afterAll(() => service.close());
+
+const { client } = await makeClient(service.baseUrl);
+const tools = toolsOver({ ledger, client });
+const { signal } = new AbortController();
+const now = Date.now();
+const count = 430;
+
+const pass = () => syncTransactions(tools, onePass({ effort: 'backfill' }), ['deposit']);
+const askedSizes = () =>
+  service.asked.map((path) => Number(new URLSearchParams(path.split('?')[1]).get('pageSize')));
+const keptSize = async () =>
+  (
+    await query<{ size: number }>(
+      `select (checkpoint ->> 'requestedPageSize')::int as size from ledger.streams`,
+    )
+  ).map(({ size }) => size);
+
+const refused = (page: PageAnswer, status: number): PageAnswer => ({
+  ...page,
+  status,
+  body: status === 200 ? '{"code":7,"msg":"busy"}' : '<html>not found</html>',
+});
+
+beforeEach(async () => {
+  await clear();
+  await query(`insert into ledger.final_states values ('success', true)`);
+  service.asked.length = 0;
+  service.twist = (page) => page;
+  const rows = Array.from({ length: count }, (_, nth) => ({
+    ...{ orderNo: `order-${nth}`, amount: '1', type: 'deposit', state: 'success' },
+    time: now - nth * 60_000,
+  }));
+  service.lists.set(
+    'deposit',
+    rows.map((each) => JSON.stringify(each)),
+  );
+});
+
+test.each([1, 3])(
+  'one 404 of a gateway at request %i costs two requests and no page size',
+  async (nth) => {
+    await pass();
+    const calm = service.asked.length;
+    await clear();
+    service.asked.length = 0;
+    service.twist = (page) => (service.asked.length === nth ? refused(page, 404) : page);
+    expect(await pass()).toMatchObject({ isComplete: true, rowsInserted: count });
+    expect(service.asked.length).toBeLessThanOrEqual(calm + 2);
+    expect(await keptSize()).toEqual([100]);
+  },
+);
+
+test.each([4, 8, 10])(
+  'a service that is busy for %i requests keeps its page size',
+  async (busy) => {
+    service.twist = (page) => (service.asked.length <= busy ? refused(page, 200) : page);
+    expect(await pass()).toMatchObject({ isComplete: true, rowsInserted: count });
+    expect(await keptSize()).toEqual([100]);
+  },
+);
+
+test.each([
+  [200, 30, 25],
+  [400, 50, 50],
+  [404, 10, 10],
+])(
+  'a size that the service refuses with HTTP %i is lowered until one of at most %i is granted, and kept',
+  async (...given) => {
+    const [status, limit, kept] = given;
+    service.twist = (page, { pageSize }) => (pageSize > limit ? refused(page, status) : page);
+    expect(await pass()).toMatchObject({ isComplete: true, rowsInserted: count });
+    expect(await keptSize()).toEqual([kept]);
+    service.asked.length = 0;
+    await pass();
+    expect(askedSizes()).toEqual([kept]);
+  },
+);
+
+test('a service that refuses every size is named after few requests, and its size is kept', async () => {
+  service.twist = (page) => refused(page, 400);
+  await expect(pass()).rejects.toMatchObject({ code: 'service-refused' });
+  expect(askedSizes()).toEqual([100, 50, 25, 12, 10]);
+  service.twist = (page) => page;
+  expect(await pass()).toMatchObject({ isComplete: true });
+  expect(await keptSize()).toEqual([100]);
+});
+
+test('a page that is refused for one of its rows is divided: the size was granted before', async () => {
+  service.twist = (page) =>
+    page.rows.some((row) => row.includes('"order-130"')) ? refused(page, 200) : page;
+  await pass();
+  expect(await query('select count(*)::int as n from ledger.transactions')).toEqual([
+    { n: count - 1 },
+  ]);
+  expect(await query('select source, reason, payload from ledger.rejects')).toEqual([
+    {
+      source: 'transaction-list',
+      reason: 'the service refuses a page with this row alone',
+      payload: '{"rowBefore":"order-131"}',
+    },
+  ]);
+  expect(await keptSize()).toEqual([100]);
+});
+
+test.each([
+  ['granted again', 1_000, 100, [100, 100]],
+  ['still refused', 30, 25, [100, 25, 25]],
+])('a larger size is probed once, and %s', async (_what, limit, kept, sizes) => {
+  service.twist = (page, { pageSize }) => (pageSize > limit ? refused(page, 400) : page);
+  const stream = transactionStream(tools, 'deposit');
+  const pages = createPageReader(stream, {
+    requestedPageSize: 25,
+    probeSize: 100,
+    concurrency: 1,
+    signal,
+  });
+  expect(pages.requestedPageSize()).toBe(25);
+  await pages.read(1, 1, true);
+  await pages.read(2, 2, true);
+  expect(pages.requestedPageSize()).toBe(kept);
+  expect(askedSizes()).toEqual(sizes);
+});
+
+const hourMs = 3_600_000;
+
+test('a size that was lowered is probed once a day, and the configured one never', () => {
+  const sizes = fc.constantFrom(10, 25, 50, 100);
+  fc.assert(
+    fc.property(
+      fc.array(sizes, { minLength: 1 }),
+      fc.nat(30),
+      sizes,
+      (granted, hours, configured) => {
+        let remembered: Parameters<typeof probeSize>[0] = {
+          requestedPageSize: 100,
+          sizeReducedAt: null,
+        };
+        let probedAt = Number.NEGATIVE_INFINITY;
+        let at = 0;
+        for (const limit of granted) {
+          at += hours * hourMs;
+          const probe = probeSize(remembered, configured, at);
+          if (probe !== undefined) {
+            expect(probe).toBe(configured);
+            expect(at - probedAt).toBeGreaterThanOrEqual(24 * hourMs);
+            probedAt = at;
+          }
+          const asked = probe ?? remembered.requestedPageSize;
+          const used = Math.min(limit, asked);
+          remembered = rememberedSize(
+            remembered,
+            { used, isProbed: probe !== undefined },
+            configured,
+            at,
+          );
+          if (remembered.sizeReducedAt === null) expect(used).toBeGreaterThanOrEqual(configured);
+          else if (remembered.sizeReducedAt === at) probedAt = at;
+        }
+      },
+    ),
+  );
+});
