@@ -1,3 +1,4 @@
+import { alarmBugs } from './alarm-bugs.ts';
 import { ledgerBugs } from './ledger-bugs.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { poolBugs } from './pool-bugs.ts';
@@ -12,4 +13,5 @@ export const plantedBugs: PlantedBug[] = [
   ...serviceBugs,
   ...poolBugs,
   ...queueBugs,
+  ...alarmBugs,
 ];
