@@ -216,7 +216,7 @@ REVOKE EXECUTE ON FUNCTION ledger.count_inserted(), ledger.count_deleted(), ledg
 CREATE VIEW ledger.sync_health AS
 SELECT s.name, s.is_complete, s.service_total, s.ledger_count,
        trunc(extract(epoch FROM now() - s.last_success_at))::bigint AS lag_seconds,
-       s.last_success_at, substring(s.last_error FROM '^[^\r\n]{1,300}') AS last_error,
+       s.last_success_at, left(substring(s.last_error FROM '^[^\r\n]+'), 300) AS last_error,
        s.not_complete_because, s.verified_through,
        (SELECT min(c.verified_at) FROM ledger.coverage c WHERE c.stream = s.name AND c.transactions > 0) AS oldest_verified_at
   FROM ledger.streams s;

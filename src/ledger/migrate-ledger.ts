@@ -19,13 +19,10 @@ const triesMax = 24;
 /**
  * Brings the schema up to date: all pending migrations in one transaction, under an advisory lock, so that of
  * several that start at once one applies and the others wait and find it done. When nothing is pending no right
- * to create anything is needed. A schema from a later version is refused. `migrationsFolder`: the program's own.
+ * to create anything is needed. A schema from a later version is refused.
  */
-export async function migrateLedger(
-  ledger: Ledger,
-  migrationsFolder = join(packageRoot(), 'migrations'),
-): Promise<{ applied: number }> {
-  const known = readMigrationFiles({ migrationsFolder });
+export async function migrateLedger(ledger: Ledger): Promise<{ applied: number }> {
+  const { migrationsFolder, known } = readMigrations();
   if ((await pending(ledger.db, known)) === 0) return { applied: 0 };
   const client = await ledger.patient();
   try {
@@ -55,8 +52,12 @@ async function givingWay(work: () => Promise<void>): Promise<void> {
 
 /** How many migrations the schema lacks. Throws schema-newer for one from a later version. */
 export function countPendingMigrations(ledger: Ledger): Promise<number> {
+  return pending(ledger.db, readMigrations().known);
+}
+
+function readMigrations() {
   const migrationsFolder = join(packageRoot(), 'migrations');
-  return pending(ledger.db, readMigrationFiles({ migrationsFolder }));
+  return { migrationsFolder, known: readMigrationFiles({ migrationsFolder }) };
 }
 
 async function pending(db: LedgerDb, known: { folderMillis: number }[]): Promise<number> {

@@ -187,12 +187,10 @@ const balances = sql`
             from ledger.balances l where is_listed) as b`;
 
 const unexplainedDifferences = sql`
-  select coalesce(json_agg(json_build_object('symbol', u.symbol, 'amount', u.difference::text,
-                                             'since', to_char(u.observed_at at time zone 'UTC', ${iso}))
-                           order by u.symbol), '[]')
-    from (select distinct on (symbol) symbol, difference, is_explained, observed_at
-            from ledger.reconciliation_runs order by symbol, id desc) as u
-   where not u.is_explained`;
+  select coalesce(json_agg(json_build_object('symbol', u.symbol, 'amount', u.amount::text,
+                                             'since', to_char(u.since at time zone 'UTC', ${iso}))
+                           order by u.symbol, u.slip44 nulls first), '[]')
+    from ledger.unexplained_differences as u`;
 
 const lastRuns = sql`
   select coalesce(json_agg(r order by r.job), '[]')

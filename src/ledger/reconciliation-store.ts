@@ -1,45 +1,84 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { LedgerDb } from './connect-ledger.ts';
 import { array } from './transaction-statement.ts';
 
+/** `coins`: each symbol over all chains. `assets`: those symbols that name several assets, asset by asset. */
+export type ReconciliationScope = 'coins' | 'assets';
+
 /**
- * Notes how far the transactions are from the reported balances: one row in `reconciliation_runs` per coin whose
- * difference is another one than the last time; with the same difference only a new judgement of it is written.
- * `balancesAgeMs`: how long ago the balances were asked for.
+ * Compares the transactions with the reported balances. Writes a row to `reconciliation_runs` for each difference that
+ * has changed, and updates the judgement of one that stands. `balancesAgeMs`: how long ago the balances were asked for.
+ * Returns the number of rows written.
  */
-export async function recordReconciliation(db: LedgerDb, balancesAgeMs: number): Promise<void> {
+export async function recordReconciliation(
+  db: LedgerDb,
+  balancesAgeMs: number,
+  scope: ReconciliationScope = 'coins',
+): Promise<number> {
+  const readAt = sql`now() - ${balancesAgeMs} * interval '1 millisecond'`;
   // A statement of its own: PostgreSQL sums up a long history by several workers only where nothing is written.
   const { rows } = await db.execute<Compared>(sql`
-    select r.symbol, r.expected, r.reported, r.difference, r.is_explained, r.explanation, last.id as last_id,
-           r.difference is distinct from last.difference as has_moved,
-           (r.is_explained, r.explanation) is distinct from (last.is_explained, last.explanation) as is_rejudged
-      from ledger.reconcile(now() - ${balancesAgeMs} * interval '1 millisecond') r
-      left join (
-        select distinct on (symbol) id, symbol, difference, is_explained, explanation
-          from ledger.reconciliation_runs order by symbol, id desc
-      ) as last on last.symbol = r.symbol`);
+    with compared as materialized (${comparisons[scope](readAt)}),
+    known as (
+      select * from compared
+      union all
+      select u.symbol, u.slip44, u.contract_address, 0, 0, 0, true, null
+        from ledger.unexplained_differences u
+       where (u.slip44 is null) = ${scope === 'coins'}
+         and not exists (select from compared c
+                          where (c.symbol, c.slip44, c.contract_address)
+                                is not distinct from (u.symbol, u.slip44, u.contract_address))
+    )
+    select k.*, last.id as last_id, last.unexplained_since as last_unexplained_since,
+           k.difference is distinct from last.difference as has_moved,
+           (k.is_explained, k.explanation) is distinct from (last.is_explained, last.explanation) as is_rejudged
+      from known k
+      left join lateral (
+        select r.id, r.difference, r.is_explained, r.explanation, r.unexplained_since::text
+          from ledger.reconciliation_runs r
+         where r.symbol = k.symbol and coalesce(r.slip44, -1) = coalesce(k.slip44, -1)
+           and coalesce(r.contract_address, '') = coalesce(k.contract_address, '')
+         order by r.id desc limit 1) as last on true`);
   const rejudged = rows.filter((row) => !row.has_moved && row.is_rejudged);
-  if (rejudged.length > 0) await judgeAnew(db, rejudged);
+  if (rejudged.length > 0) await updateJudgement(db, rejudged);
   const moved = rows.filter((row) => row.has_moved);
   if (moved.length > 0) await insertRuns(db, moved);
+  return rejudged.length + moved.length;
 }
+
+/** The same columns for both scopes; an asset that is alone under its symbol is judged as a coin. */
+const comparisons: Record<ReconciliationScope, (readAt: SQL) => SQL> = {
+  coins: (readAt) => sql`
+    select symbol, null::integer as slip44, null::text as contract_address, expected, reported, difference,
+           is_explained, explanation
+      from ledger.reconcile(${readAt})`,
+  assets: (readAt) => sql`
+    select symbol, slip44, contract_address, expected, reported, difference, is_explained, explanation
+      from (select r.*, count(*) over (partition by r.symbol) as assets from ledger.reconcile_assets(${readAt}) r) as r
+     where r.assets > 1`,
+};
 
 type Compared = {
   symbol: string;
+  slip44: number | null;
+  contract_address: string | null;
   expected: string;
   reported: string;
   difference: string;
   is_explained: boolean;
   explanation: string | null;
-  /** The coin's latest row; null: it has none. */
+  /** The latest row of the coin or asset; null: it has none. */
   last_id: string | null;
+  last_unexplained_since: string | null;
   has_moved: boolean;
   is_rejudged: boolean;
 };
 
-async function judgeAnew(db: LedgerDb, rows: Compared[]): Promise<void> {
+async function updateJudgement(db: LedgerDb, rows: Compared[]): Promise<void> {
   await db.execute(sql`
-    update ledger.reconciliation_runs t set is_explained = i.is_explained, explanation = i.explanation
+    update ledger.reconciliation_runs t
+       set is_explained = i.is_explained, explanation = i.explanation,
+           unexplained_since = case when not i.is_explained then coalesce(t.unexplained_since, t.observed_at) end
       from unnest(
         ${array(rows, (row) => row.last_id)}::bigint[], ${array(rows, (row) => row.is_explained)}::boolean[],
         ${array(rows, (row) => row.explanation)}::text[]
@@ -48,21 +87,25 @@ async function judgeAnew(db: LedgerDb, rows: Compared[]): Promise<void> {
 }
 
 async function insertRuns(db: LedgerDb, rows: Compared[]): Promise<void> {
-  const newest = await newestOrders(
-    db,
-    rows.map(({ symbol }) => symbol),
-  );
+  const newest = await newestOrders(db, [...new Set(rows.map(({ symbol }) => symbol))]);
   await db.execute(sql`
     insert into ledger.reconciliation_runs
-      (symbol, observed_at, expected, reported, difference, is_explained, explanation, last_order_no)
-    select i.symbol, now(), i.expected, i.reported, i.difference, i.is_explained, i.explanation, i.last_order_no
+      (symbol, slip44, contract_address, observed_at, expected, reported, difference, is_explained, explanation,
+       last_order_no, unexplained_since)
+    select i.symbol, i.slip44, i.contract_address, now(), i.expected, i.reported, i.difference, i.is_explained,
+           i.explanation, i.last_order_no,
+           case when not i.is_explained then coalesce(i.last_unexplained_since, now()) end
       from unnest(
-        ${array(rows, (row) => row.symbol)}::text[], ${array(rows, (row) => row.expected)}::numeric[],
-        ${array(rows, (row) => row.reported)}::numeric[], ${array(rows, (row) => row.difference)}::numeric[],
+        ${array(rows, (row) => row.symbol)}::text[], ${array(rows, (row) => row.slip44)}::integer[],
+        ${array(rows, (row) => row.contract_address)}::text[],
+        ${array(rows, (row) => row.expected)}::numeric[], ${array(rows, (row) => row.reported)}::numeric[],
+        ${array(rows, (row) => row.difference)}::numeric[],
         ${array(rows, (row) => row.is_explained)}::boolean[], ${array(rows, (row) => row.explanation)}::text[],
-        ${array(rows, (row) => newest.get(row.symbol) ?? null)}::text[]
-      ) as i (symbol, expected, reported, difference, is_explained, explanation, last_order_no)
-     order by i.symbol`);
+        ${array(rows, (row) => newest.get(row.symbol) ?? null)}::text[],
+        ${array(rows, (row) => row.last_unexplained_since)}::timestamptz[]
+      ) as i (symbol, slip44, contract_address, expected, reported, difference, is_explained, explanation,
+              last_order_no, last_unexplained_since)
+     order by i.symbol, i.slip44, i.contract_address`);
 }
 
 /**

@@ -1,11 +1,15 @@
-import { createHash } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import type { Reject } from '../kernel/wallet-records.ts';
 import type { LedgerDb } from './connect-ledger.ts';
+import { fingerprintOf, payloadPrefix } from './reject-identity.ts';
+
+/** Open rejects of one source that only their payload tells apart: further ones are not kept. */
+const payloadRejectsMax = 10_000;
 
 /**
- * Keeps what could not be decoded: one row per cause and payload. A reject that is met again is counted at most
- * once an hour, so that a quiet stream with one bad row writes nothing.
+ * Keeps what could not be decoded: one row per cause, with the latest payload. A reject that is met again is counted
+ * at most once an hour, so that a quiet stream with one bad row writes nothing. A field of a list row whose value the
+ * detail has brought since stays settled, however often the list repeats it.
  */
 export async function storeRejects(db: LedgerDb, rejects: Reject[]): Promise<void> {
   const unique = new Map(rejects.map((reject) => [fingerprintOf(reject), reject]));
@@ -21,24 +25,82 @@ with incoming as (
   ) as i (fingerprint, source, order_no, field, reason, payload)
 ),
 counted as (
-  update ledger.rejects r set last_seen_at = now(), times = r.times + 1, resolved_at = null
+  update ledger.rejects r
+     set last_seen_at = now(), times = r.times + 1, resolved_at = null, reason = i.reason, payload = i.payload
     from incoming i
    where r.fingerprint = i.fingerprint
-     and (r.last_seen_at < now() - interval '1 hour' or r.resolved_at is not null)
+     and case when r.resolved_at is null then r.last_seen_at < now() - interval '1 hour'
+              else not exists (select from ledger.transactions t
+                                where t.order_no = i.order_no and i.source = 'transaction-list'
+                                  and t.detail_synced_at >= r.first_seen_at and ${isFilled}) end
 )
 insert into ledger.rejects (source, order_no, field, reason, payload, fingerprint, first_seen_at, last_seen_at)
 select i.source, i.order_no, i.field, i.reason, i.payload, i.fingerprint, now(), now()
   from incoming i
  where not exists (select from ledger.rejects r where r.fingerprint = i.fingerprint)
+   and (not starts_with(i.fingerprint, ${payloadPrefix}::text)
+     or (select count(*) from ledger.rejects r
+          where r.resolved_at is null and r.order_no is null and r.source = i.source
+            and starts_with(r.fingerprint, ${payloadPrefix}::text)) < ${payloadRejectsMax})
 on conflict (fingerprint) do nothing`);
 }
 
-function fingerprintOf(reject: Reject): string {
-  return createHash('sha256')
-    .update(
-      JSON.stringify([reject.source, reject.orderNo, reject.field, reject.reason, reject.payload]),
+/** The value that row t has in the field of reject r; a row that was refused as a whole has itself. */
+const filledValue = sql.raw(`case r.field
+    when 'requestId' then t.request_id when 'symbol' then t.symbol when 'txHash' then t.tx_hash
+    when 'fromAddress' then t.from_address when 'toAddress' then t.to_address
+    when 'amount' then t.amount::text when 'type' then t.type when 'state' then t.state
+    when 'confirmNum' then t.confirm_num::text when 'fee' then t.fee::text
+    when 'feeSymbol' then t.fee_symbol when 'time' then t.occurred_at::text
+    else case when r.field is null then t.order_no end
+  end`);
+
+/** Whether row t has a value in the field of reject r; not one in which odd characters were replaced. */
+const isFilled = sql`case when r.reason like '%(replaced)%' then strpos(${filledValue}, chr(65533)) = 0
+                          else ${filledValue} is not null end`;
+
+/** The order numbers of rows that have one, for `closeFilledRejects`. */
+export function orderNosOf(rows: readonly object[]): string[] {
+  return rows.flatMap((row) =>
+    'orderNo' in row && typeof row.orderNo === 'string' ? [row.orderNo] : [],
+  );
+}
+
+/**
+ * Settles open rejects of these orders whose field has a value now. Call it in the transaction that stores an answer,
+ * behind the rows; `repeated` are the rejects of the same answer, which stay open. Returns how many were settled.
+ */
+export async function closeFilledRejects(
+  db: LedgerDb,
+  orderNos: string[],
+  repeated: Reject[] = [],
+): Promise<number> {
+  if (orderNos.length === 0) return 0;
+  const closed = await db.execute(sql`
+    with open as materialized (
+      select r.id, r.order_no, r.field, r.reason, r.fingerprint
+        from ledger.rejects r where r.resolved_at is null and r.order_no = any(${sql.param(orderNos)}::text[])
     )
-    .digest('hex');
+    update ledger.rejects settled set resolved_at = now()
+      from open r join ledger.transactions t on t.order_no = r.order_no
+     where settled.id = r.id and r.fingerprint <> all(${sql.param(repeated.map(fingerprintOf))}::text[])
+       and ${isFilled}`);
+  return closed.rowCount ?? 0;
+}
+
+/**
+ * Settles open rejects of a snapshot that its latest answer no longer has. Call it in the transaction that stores an
+ * answer that names every row; `repeated` are the rejects of that answer.
+ */
+export async function closeSnapshotRejects(
+  db: LedgerDb,
+  source: 'balance-list' | 'coin-list',
+  repeated: Reject[],
+): Promise<void> {
+  await db.execute(sql`
+    update ledger.rejects set resolved_at = now()
+     where resolved_at is null and order_no is null and source = ${source}
+       and fingerprint <> all(${sql.param(repeated.map(fingerprintOf))}::text[])`);
 }
 
 /** A reject that nothing has settled yet. Times are ISO 8601, UTC. */
@@ -89,13 +151,6 @@ export async function outlivedRejects(db: LedgerDb, ids: number[]): Promise<numb
     select r.id::float8 as id
       from ledger.rejects r
       join ledger.transactions t on t.order_no = r.order_no and t.observed_at > r.last_seen_at
-     where r.id = any(${sql.param(ids)}::bigint[]) and r.reason not like '%(replaced)%'
-       and case r.field
-             when 'requestId' then t.request_id when 'symbol' then t.symbol when 'txHash' then t.tx_hash
-             when 'fromAddress' then t.from_address when 'toAddress' then t.to_address
-             when 'amount' then t.amount::text when 'type' then t.type when 'state' then t.state
-             when 'confirmNum' then t.confirm_num::text when 'fee' then t.fee::text
-             when 'feeSymbol' then t.fee_symbol when 'time' then t.occurred_at::text
-           end is not null`);
+     where r.id = any(${sql.param(ids)}::bigint[]) and ${isFilled}`);
   return found.rows.map(({ id }) => id);
 }

@@ -2,7 +2,7 @@ import type { Reject } from '../kernel/wallet-records.ts';
 import type { LedgerDb } from '../ledger/connect-ledger.ts';
 import { compareDays } from '../ledger/coverage-store.ts';
 import { isDataError } from '../ledger/postgres-codes.ts';
-import { storeRejects } from '../ledger/reject-store.ts';
+import { closeFilledRejects, orderNosOf, storeRejects } from '../ledger/reject-store.ts';
 import { noteKeys } from '../ledger/scan-notes-store.ts';
 import type { ListedPage } from './list-pages.ts';
 import type { Batch, Stored } from './list-port.ts';
@@ -34,6 +34,7 @@ export function prepareBatch<T>(
       ledger.transaction(async (db) => {
         const counts = await storeRows(db);
         await storeRejects(db, [...rejects, ...refused]);
+        await closeFilledRejects(db, orderNosOf(good), [...rejects, ...refused]);
         await noteKeys(db, stream.name, noted);
         const differingDays = batch.days ? await compareDays(db, stream.name, batch.days) : [];
         return { ...counts, differingDays, ...(await save(db)) };

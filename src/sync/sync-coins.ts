@@ -1,5 +1,5 @@
 import { storeCoins } from '../ledger/coin-store.ts';
-import { storeRejects } from '../ledger/reject-store.ts';
+import { closeSnapshotRejects, storeRejects } from '../ledger/reject-store.ts';
 import type { PassReport, SyncTools } from './sync-tools.ts';
 import { unstoredRows } from './unstored-rows.ts';
 
@@ -10,6 +10,7 @@ export async function syncCoins(tools: SyncTools, signal: AbortSignal): Promise<
   const isComplete = unstored === 0;
   const counts = await tools.ledger.transaction(async (db) => {
     await storeRejects(db, rejects);
+    await closeSnapshotRejects(db, 'coin-list', rejects);
     return await storeCoins(db, records, observation, isComplete);
   });
   return {

@@ -4,7 +4,7 @@ import { LedgerError } from '../kernel/errors.ts';
 import { inSpan } from '../kernel/in-span.ts';
 import type { Reject } from '../kernel/wallet-records.ts';
 import { isDataError } from '../ledger/postgres-codes.ts';
-import { storeRejects } from '../ledger/reject-store.ts';
+import { closeFilledRejects, orderNosOf, storeRejects } from '../ledger/reject-store.ts';
 import {
   claimDueDetails,
   countIncomplete,
@@ -189,6 +189,7 @@ async function storeDetails(
       const count = await storeTransactionDetails(db, batch);
       await postponeDetails(db, orderNos);
       await storeRejects(db, refusals);
+      await closeFilledRejects(db, orderNosOf(batch), refusals);
       return count;
     });
   try {

@@ -1,13 +1,13 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { LedgerError } from '../../src/kernel/errors.ts';
 import { migrateLedger } from '../../src/ledger/migrate-ledger.ts';
+import { migrateBefore } from '../support/migrate-before.ts';
 import { until } from '../support/until.ts';
 import { withLedger } from './with-ledger.ts';
 
 const { ledger, connect, connectionString, query } = await withLedger({ isMigrated: false });
+const earlier = await withLedger({ isMigrated: false });
 
 type Journal = { entries: { idx: number; when: number; tag: string }[] };
 const journal: Journal = JSON.parse(await readFile('migrations/meta/_journal.json', 'utf8'));
@@ -30,33 +30,21 @@ test('[Q14] of five that migrate a fresh database at once one applies everything
 });
 
 test('[D7 Q14] a migration that waits for an analyst lets everybody else pass, and is applied once the analyst is done', async () => {
-  // The schema of an earlier version, whose view state_transitions a later migration writes anew.
-  await query('drop schema ledger cascade; drop schema drizzle cascade');
-  const earlier = 11;
-  await migrateLedger(ledger, await earlierMigrations(earlier));
+  // The next one writes a view anew that an analyst reads.
+  const applied = await migrateBefore(earlier.ledger, 'analyst_speed');
   const reading = 'select count(*) from ledger.state_transitions';
-  const analyst = await ledger.pool.connect();
+  const analyst = await earlier.ledger.pool.connect();
   onTestFinished(() => analyst.release(true));
   await analyst.query('begin');
   await analyst.query(reading);
-  const migrating = migrateLedger(connect());
+  const migrating = migrateLedger(earlier.connect());
   const isWaiting = `select 1 from pg_locks where not granted and relation = 'ledger.state_transitions'::regclass`;
-  await until(async () => (await query(isWaiting)).length > 0);
+  await until(async () => (await earlier.query(isWaiting)).length > 0);
   // Comes behind the migration, and waits until that gives way: the analyst reads on all the while.
-  await query(reading);
+  await earlier.query(reading);
   await analyst.query('commit');
-  expect(await migrating).toEqual({ applied: journal.entries.length - earlier });
+  expect(await migrating).toEqual({ applied: journal.entries.length - applied });
 });
-
-/** A folder with the first `count` migrations. */
-async function earlierMigrations(count: number): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'wallet-ledger-migrations-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  await cp('migrations', folder, { recursive: true });
-  const entries = journal.entries.slice(0, count);
-  await writeFile(join(folder, 'meta/_journal.json'), JSON.stringify({ ...journal, entries }));
-  return folder;
-}
 
 test('a second run finds nothing to do', async () => {
   expect(await migrateLedger(ledger)).toEqual({ applied: 0 });

@@ -1,3 +1,4 @@
+import { alarmBugs } from './alarm-bugs.ts';
 import { ledgerBugs } from './ledger-bugs.ts';
 import { pageBugs } from './page-bugs.ts';
 import type { PlantedBug } from './planted-bug.ts';
@@ -14,4 +15,5 @@ export const plantedBugs: PlantedBug[] = [
   ...serviceBugs,
   ...poolBugs,
   ...queueBugs,
+  ...alarmBugs,
 ];

@@ -1,11 +1,15 @@
-import { bigint, boolean, index, numeric, text } from 'drizzle-orm/pg-core';
+import { sql } from 'drizzle-orm';
+import { bigint, boolean, index, integer, numeric, text } from 'drizzle-orm/pg-core';
 import { instant, ledger } from './ledger-schema.ts';
 
+/** One row per change of a difference: of a coin over all chains, or of one of its assets (`slip44` is not null). */
 export const reconciliationRuns = ledger.table(
   'reconciliation_runs',
   {
     id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
     symbol: text('symbol').notNull(),
+    slip44: integer('slip44'),
+    contractAddress: text('contract_address'),
     observedAt: instant('observed_at').notNull(),
     expected: numeric('expected').notNull(),
     reported: numeric('reported').notNull(),
@@ -13,6 +17,15 @@ export const reconciliationRuns = ledger.table(
     isExplained: boolean('is_explained').notNull(),
     explanation: text('explanation'),
     lastOrderNo: text('last_order_no'),
+    unexplainedSince: instant('unexplained_since'),
   },
-  (table) => [index('reconciliation_runs_symbol').on(table.symbol, table.id)],
+  (table) => [
+    // The latest row of a key stands first, so that all of them are found by one step of the index each.
+    index('reconciliation_runs_latest').on(
+      table.symbol,
+      sql`coalesce(${table.slip44}, -1)`,
+      sql`coalesce(${table.contractAddress}, '')`,
+      table.id.desc().nullsFirst(),
+    ),
+  ],
 );

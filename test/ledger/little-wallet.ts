@@ -1,0 +1,36 @@
+import type { BalanceRecord } from '../../src/kernel/wallet-records.ts';
+import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
+import { storeTransactionDetails } from '../../src/ledger/store-transaction-details.ts';
+import { detailed, listed } from './transaction-rows.ts';
+import type { TestLedger } from './with-ledger.ts';
+
+export const day = Date.UTC(2026, 0, 2);
+
+/** A balance of a chain's coin; of a token where it has a contract. */
+export function balance(
+  symbol: string,
+  amount: string,
+  slip44 = 60,
+  contractAddress = '',
+): BalanceRecord {
+  const names = { name: null, chainName: null, chainSymbol: null, decimals: 18 };
+  return { ...names, symbol, slip44, contractAddress, balance: amount, frozen: '0' };
+}
+
+/** Stores that 10 ETH and 100 USDT came, 30 USDT went for 0.02 ETH, and one deposit failed. */
+export async function fillLittleWallet({ ledger: { db }, query }: TestLedger): Promise<void> {
+  const rows = [
+    { orderNo: 'd1', symbol: 'ETH', amount: '10.00', state: 'success', occurredAt: day },
+    { orderNo: 'd2', symbol: 'USDT', amount: '100', state: 'Success ', occurredAt: day - 1 },
+    { orderNo: 'd3', symbol: 'ETH', amount: '5', state: 'failed', occurredAt: day },
+  ].map((row) => listed(row));
+  const out = { symbol: 'USDT', amount: '30', type: 'withdraw', state: 'success' };
+  const sent = listed({ orderNo: 'w1', ...out, occurredAt: day + 86_399_999 });
+  await storeListedTransactions(db, 'deposit', rows);
+  await storeListedTransactions(db, 'withdraw', [sent]);
+  await storeTransactionDetails(db, [
+    ...rows.map((row) => detailed({ ...row, observation: 2, fee: '0', feeSymbol: row.symbol })),
+    detailed({ ...sent, observation: 2, fee: '0.020', feeSymbol: 'ETH' }),
+  ]);
+  await query('update ledger.streams set is_backed = true, service_total = ledger_count');
+}

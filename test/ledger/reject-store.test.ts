@@ -1,0 +1,139 @@
+import { beforeEach, expect, test } from 'vitest';
+import type { Reject } from '../../src/kernel/wallet-records.ts';
+import {
+  closeFilledRejects,
+  closeSnapshotRejects,
+  storeRejects,
+} from '../../src/ledger/reject-store.ts';
+import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
+import { storeTransactionDetails } from '../../src/ledger/store-transaction-details.ts';
+import { detailed, listed } from './transaction-rows.ts';
+import { withLedger } from './with-ledger.ts';
+
+const { ledger, query, clear } = await withLedger();
+const { db } = ledger;
+beforeEach(clear);
+
+function reject(change: Partial<Reject> = {}, payload: object | string = { amount: 'x' }): Reject {
+  const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
+  const reason = 'amount is not a number';
+  return {
+    source: 'transaction-list',
+    orderNo: 'a',
+    field: 'amount',
+    reason,
+    payload: text,
+    ...change,
+  };
+}
+
+const stored = () =>
+  query(
+    `select field, payload, times, resolved_at is null as is_open, xmin::text from ledger.rejects order by id`,
+  );
+const open = async () =>
+  (await query('select id from ledger.rejects where resolved_at is null')).length;
+
+test('one cause is one reject, whatever else its payload says, and writes nothing within the hour', async () => {
+  await storeRejects(db, [reject(), reject({ field: 'time' })]);
+  const first = await stored();
+  for (let poll = 0; poll < 10; poll += 1)
+    await storeRejects(db, [
+      reject({}, { amount: 'x', at: poll }),
+      reject({ reason: `odd ${poll}` }),
+    ]);
+  expect(await stored()).toEqual(first);
+  await query(`update ledger.rejects set last_seen_at = now() - interval '61 minutes'`);
+  await storeRejects(db, [reject({ reason: 'newer' }, { amount: 'y' })]);
+  expect(await stored()).toMatchObject([
+    { field: 'amount', payload: '{"amount":"y"}', times: 2 },
+    { field: 'time', times: 1 },
+  ]);
+});
+
+test.each<[string, Partial<Reject>, (poll: number) => object]>([
+  [
+    'a transaction without an order number',
+    { field: 'orderNo' },
+    (poll) => ({ orderNo: null, txHash: '0x1', time: poll, state: `s${poll}`, tick: poll }),
+  ],
+  [
+    'a balance whose amounts move',
+    { source: 'balance-list', field: 'frozen' },
+    (poll) => ({ symbol: 'ETH', slip44: 60, balance: String(poll), frozen: 'x' }),
+  ],
+  [
+    'an address',
+    { source: 'address-list', field: 'address' },
+    (poll) => ({ address: 7, tick: poll }),
+  ],
+])(
+  '%s stays one reject while other fields change with each answer',
+  async (_what, change, payload) => {
+    for (let poll = 0; poll < 5; poll += 1)
+      await storeRejects(db, [reject({ orderNo: null, ...change }, payload(poll))]);
+    expect(await stored()).toHaveLength(1);
+  },
+);
+
+test('rows without anything that lasts are kept up to a bound', async () => {
+  await query(`insert into ledger.rejects (source, reason, payload, fingerprint, first_seen_at, last_seen_at)
+    select 'transaction-list', 'not an object', n::text, 'payload:' || n, now(), now() from generate_series(1, 9999) as n`);
+  const odd = (text: string) => reject({ orderNo: null, field: null }, text);
+  await storeRejects(db, [odd('"one"')]);
+  await storeRejects(db, [odd('"two"')]);
+  await storeRejects(db, [odd('{"orderNo":"","txHash":"0x2"}')]);
+  expect(await open()).toBe(10_001);
+});
+
+test('the answer that brings the value closes the reject, and the list does not open it again', async () => {
+  await storeListedTransactions(db, 'deposit', [listed({ orderNo: 'a' })]);
+  await storeRejects(db, [reject(), reject({ field: 'time' })]);
+  expect(await closeFilledRejects(db, ['a'])).toBe(0);
+  await storeTransactionDetails(db, [detailed({ orderNo: 'a', amount: '5' })]);
+  expect(await closeFilledRejects(db, ['b'])).toBe(0);
+  expect(await closeFilledRejects(db, ['a'], [reject()])).toBe(0);
+  expect(await closeFilledRejects(db, ['a'])).toBe(1);
+  const settled = await stored();
+  expect(settled).toMatchObject([{ is_open: false }, { is_open: true }]);
+  await storeRejects(db, [reject()]);
+  expect(await stored()).toEqual(settled);
+  await storeRejects(db, [reject({ source: 'transaction-detail' })]);
+  expect(await open()).toBe(2);
+});
+
+test('a text with replaced characters is settled by one without', async () => {
+  const odd = reject({
+    field: 'txHash',
+    reason: 'txHash is with characters that cannot be stored (replaced)',
+  });
+  await storeListedTransactions(db, 'deposit', [listed({ orderNo: 'a', txHash: 'x\uFFFD' })]);
+  await storeRejects(db, [odd]);
+  expect(await closeFilledRejects(db, ['a'])).toBe(0);
+  await storeListedTransactions(db, 'deposit', [
+    listed({ orderNo: 'a', txHash: 'xy', observation: 2 }),
+  ]);
+  expect(await closeFilledRejects(db, ['a'])).toBe(1);
+});
+
+test('a snapshot closes what its answer no longer has, of its own source alone', async () => {
+  const balance = reject(
+    { source: 'balance-list', orderNo: null, field: 'frozen' },
+    { symbol: 'ETH' },
+  );
+  const other = reject(
+    { source: 'balance-list', orderNo: null, field: 'frozen' },
+    { symbol: 'BTC' },
+  );
+  const coin = reject({ source: 'coin-list', orderNo: null, field: 'decimal' }, { symbol: 'ETH' });
+  await storeRejects(db, [balance, other, coin]);
+  await closeSnapshotRejects(db, 'balance-list', [other]);
+  expect(
+    await query(
+      `select source, payload from ledger.rejects where resolved_at is null order by source`,
+    ),
+  ).toEqual([
+    { source: 'balance-list', payload: other.payload },
+    { source: 'coin-list', payload: coin.payload },
+  ]);
+});
