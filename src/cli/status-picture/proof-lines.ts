@@ -1,11 +1,13 @@
 import type { StatusReport } from '../../http/status-report.ts';
 import { agoWords, countWords, finalChangesWords } from '../../http/status-words.ts';
 import type { StreamStatus } from '../../ledger/read-status.ts';
+import { printableText } from '../../service/printable-text.ts';
 import { type BarRow, barTable } from './bar-table.ts';
-import { type Canvas, packNotes } from './picture-text.ts';
+import { type Canvas, cutTo, packNotes } from './picture-text.ts';
 
 /** So many streams are shown where all are well; one that is not is shown always. */
 const streamsMax = 8;
+const reasonMax = 200;
 
 /** What the ledger holds of what the service counts, and of whose transactions it has the details. */
 export function proofLines(report: StatusReport, canvas: Canvas): string[] {
@@ -17,7 +19,7 @@ export function proofLines(report: StatusReport, canvas: Canvas): string[] {
   const sums = [
     `${countWords(transactions.total)} transactions`,
     `${countWords(transactions.final)} final`,
-    `${countWords(rejects)} ${rejects === 1 ? 'reject' : 'rejects'}`,
+    `${countWords(rejects)} ${rejects === 1 ? 'value' : 'values'} not decoded`,
     ...(turned === null ? [] : [turned]),
   ];
   return [
@@ -42,20 +44,19 @@ function streamRow(stream: StreamStatus): BarRow {
   };
 }
 
-function proofVerdict({ serviceTotal, ledgerCount, isComplete }: StreamStatus): string {
-  if (isComplete) return 'proven complete';
-  if (serviceTotal === null) return 'not read to its end';
-  if (ledgerCount < serviceTotal) return `${countWords(serviceTotal - ledgerCount)} missing`;
-  if (ledgerCount > serviceTotal)
-    return `${countWords(ledgerCount - serviceTotal)} more than counted`;
-  return 'not walked through yet';
+function proofVerdict({ isComplete, notCompleteBecause, verifiedThrough }: StreamStatus): string {
+  if (!isComplete)
+    return printableText(cutTo(notCompleteBecause ?? 'not read to its end', reasonMax));
+  const verified =
+    verifiedThrough === null ? '' : `, verified through ${verifiedThrough.slice(0, 10)}`;
+  return `proven complete${verified}`;
 }
 
-/** Rows that are not final wait for their next look, whatever is known of them; final ones must have their details. */
-function detailsRow({ transactions: { total, final, incomplete } }: StatusReport): BarRow[] {
+/** Rows that are not final are checked again and again, whatever is known of them; final ones must have their details. */
+function detailsRow({ transactions }: StatusReport): BarRow[] {
+  const { total, final, detailsToFetch: toFetch } = transactions;
   if (total === 0) return [];
   const notFinal = total - final;
-  const toFetch = Math.max(0, incomplete - notFinal);
   return [
     {
       verdict: toFetch === 0 ? 'good' : 'open',
