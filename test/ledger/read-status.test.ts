@@ -127,7 +127,7 @@ test('status --json has the keys of the contract, and the digits of the service'
   const first = ['verdict', 'problems', 'wallets', 'streams', 'transactions', 'rejects', 'pools'];
   const keys = [...first, 'queue', 'lastErrors'];
   expect(Object.keys(json).slice(0, keys.length)).toEqual(keys);
-  expect(json.verdict).toBe('critical');
+  expect(json.verdict).toBe('attention');
   expect(Object.keys(json.problems[0])).toEqual(['name', 'severity', 'since', 'what', 'cure']);
   expect(json.wallets).toEqual([{ name: 'main' }]);
   const streamKeys = ['name', 'listOrder', 'pageSize', 'serviceTotal', 'ledgerCount', 'isComplete'];

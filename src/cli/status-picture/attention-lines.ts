@@ -19,20 +19,22 @@ export function attentionLines(report: StatusReport, { paint, width }: Canvas): 
   const problems = listProblems(report);
   const at = report.readAt.replace('T', ' ').replace('Z', ' UTC');
   const { mark, style } = tones[verdictOn(problems)];
-  const verdict = paint(['bold', style], `${mark} ${verdictWords(problems).toLowerCase()}`);
+  const verdict = `${mark} ${verdictWords(problems).toLowerCase()}`;
+  const isOneLine = verdict.length + at.length + 3 <= width;
+  const shown = paint(['bold', style], verdict);
   const byCure = new Map<string, Problem[]>();
   for (const problem of problems)
     byCure.set(problem.cure, [...(byCure.get(problem.cure) ?? []), problem]);
   return [
-    `${verdict} · ${at}`,
+    ...(isOneLine ? [`${shown} · ${at}`] : [shown, `  ${at}`]),
     ...[...byCure].flatMap(([cure, alike]) => ['', ...problemLines(alike), ...cureLines(cure)]),
   ];
 
   function problemLines(alike: Problem[]): string[] {
-    const shown = alike.length > problemsMax ? alike.slice(0, problemsMax - 1) : alike;
-    const left = alike.length - shown.length;
+    const told = alike.length > problemsMax ? alike.slice(0, problemsMax - 1) : alike;
+    const left = alike.length - told.length;
     const more = left === 0 ? [] : [`    and ${countWords(left)} more of the kind`];
-    return [...shown.flatMap(problemText), ...more];
+    return [...told.flatMap(problemText), ...more];
   }
 
   function problemText({ severity, since, what }: Problem): string[] {

@@ -30,7 +30,7 @@ export function proofLines(report: StatusReport, canvas: Canvas): string[] {
 }
 
 function streamRow(stream: StreamStatus): BarRow {
-  const { name, serviceTotal, ledgerCount, isComplete, lagSeconds } = stream;
+  const { name, serviceTotal, ledgerCount, isComplete, lagSeconds, verifiedThrough } = stream;
   return {
     verdict: isComplete ? 'good' : 'bad',
     name,
@@ -40,16 +40,14 @@ function streamRow(stream: StreamStatus): BarRow {
     notes: [
       proofVerdict(stream),
       lagSeconds === null ? 'never read' : `read ${agoWords(lagSeconds)}`,
+      ...(verifiedThrough === null ? [] : [`verified through ${verifiedThrough.slice(0, 10)}`]),
     ],
   };
 }
 
-function proofVerdict({ isComplete, notCompleteBecause, verifiedThrough }: StreamStatus): string {
-  if (!isComplete)
-    return printableText(cutTo(notCompleteBecause ?? 'not read to its end', reasonMax));
-  const verified =
-    verifiedThrough === null ? '' : `, verified through ${verifiedThrough.slice(0, 10)}`;
-  return `proven complete${verified}`;
+function proofVerdict({ isComplete, notCompleteBecause }: StreamStatus): string {
+  if (isComplete) return 'proven complete';
+  return printableText(cutTo(notCompleteBecause ?? 'not read to its end', reasonMax));
 }
 
 /** Rows that are not final are checked again and again, whatever is known of them; final ones must have their details. */
