@@ -26,7 +26,19 @@ ALTER TABLE "ledger"."streams" ADD COLUMN "conflicts" bigint DEFAULT 0 NOT NULL;
 -- What earlier walks left behind moves out of the checkpoint, which is the program's own.
 UPDATE ledger.streams
    SET is_backed = checkpoint ->> 'gap' IS NOT NULL,
-       accepted_difference = coalesce((checkpoint ->> 'gap')::bigint, 0);--> statement-breakpoint
+       accepted_difference = coalesce((checkpoint ->> 'gap')::bigint, 0),
+       checkpoint = jsonb_build_object(
+         'version', 2,
+         'requestedPageSize', checkpoint -> 'askSize',
+         'totalAtLastMatch', checkpoint -> 'settledTotal',
+         'walk', checkpoint -> 'walk',
+         'walks', checkpoint -> 'walks',
+         'clampedSize', CASE WHEN checkpoint -> 'servedSize' <> 'null'::jsonb
+           THEN jsonb_build_object('claimed', checkpoint #> '{servedSize,said}', 'actual', checkpoint #> '{servedSize,served}') END,
+         'countMismatch', checkpoint -> 'unease',
+         'auditPage', coalesce(checkpoint -> 'auditPage', '1'),
+         'auditedSurplus', coalesce(checkpoint -> 'auditedSurplus', '0'))
+ WHERE checkpoint IS NOT NULL;--> statement-breakpoint
 ALTER TABLE "ledger"."streams" ADD COLUMN "is_complete" boolean GENERATED ALWAYS AS (is_backed and doubt is null and conflicts = 0 and accepted_difference = 0
   and service_total is not null and service_total = ledger_count) STORED NOT NULL;--> statement-breakpoint
 ALTER TABLE "ledger"."streams" ADD COLUMN "not_complete_because" text GENERATED ALWAYS AS (case

@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { type SQL, sql } from 'drizzle-orm';
+import type { ListOrder } from '../kernel/list-order.ts';
 import type { LedgerDb } from './connect-ledger.ts';
 
 /** A stream's row as a pass reads and writes it; `checkpoint` is the pass's own business. */
 export type StreamRow = {
-  listOrder: string | null;
+  listOrder: ListOrder | null;
   pageSize: number | null;
   serviceTotal: number | null;
   ledgerCount: number;
+  /** A clean full scan stands behind the counts. */
+  isBacked: boolean;
+  acceptedDifference: number;
   checkpoint: unknown;
 };
 
@@ -37,29 +41,25 @@ export async function leaseStream(
              or not exists (select from pg_stat_activity
                              where application_name like 'wallet-ledger %' and starts_with(lease_owner, application_name)))
     returning list_order as "listOrder", page_size as "pageSize", service_total::float8 as "serviceTotal",
-              ledger_count::float8 as "ledgerCount", checkpoint`);
+              ledger_count::float8 as "ledgerCount", is_backed as "isBacked",
+              accepted_difference::float8 as "acceptedDifference", checkpoint`);
   return leased.rows[0];
 }
 
 /**
  * Writes what a pass knows of its stream, in the transaction of the rows it covers, and prolongs the lease.
- * `isVouched`: a complete walk stands behind the counts, so equal counts prove completeness. Returns the
- * ledger's count, or undefined when another process has taken the stream over: then nothing was written.
+ * `hasWalked`: a full scan ended with it. Returns the ledger's count, or undefined when another process has taken the stream over: then nothing was written.
  */
 export async function saveStream(
   db: LedgerDb,
   name: string,
   owner: string,
-  row: Omit<StreamRow, 'ledgerCount'> & {
-    isVouched: boolean;
-    acceptedDifference: number;
-    hasWalked: boolean;
-  },
+  row: Omit<StreamRow, 'ledgerCount'> & { hasWalked: boolean },
 ): Promise<number | undefined> {
   const saved = await db.execute<{ ledger_count: number }>(sql`
     update ledger.streams
        set list_order = ${row.listOrder}, page_size = ${row.pageSize}, service_total = ${row.serviceTotal},
-           is_backed = ${row.isVouched}, accepted_difference = ${row.acceptedDifference}, count_at_last_pass = ledger_count,
+           is_backed = ${row.isBacked}, accepted_difference = ${row.acceptedDifference}, count_at_last_pass = ledger_count,
            last_walk_at = case when ${row.hasWalked} then now() else last_walk_at end,
            checkpoint = ${JSON.stringify(row.checkpoint)}::jsonb,
            lease_until = now() + ${leaseMs} * interval '1 millisecond'

@@ -5,11 +5,10 @@ import { recheckAltered } from '../ledger/store-transaction-details.ts';
 import { leaseStream, newLeaseOwner, releaseStream } from '../ledger/stream-store.ts';
 import { recountStream } from '../ledger/verify-store.ts';
 import { unlistVanished } from './find-vanished.ts';
-import { isOrdered, type ListMemory, lastPage, type PageFacts } from './list-memory.ts';
 import type { ListedPage } from './list-pages.ts';
-import type { ListReader } from './list-port.ts';
-import { createListReader } from './read-list.ts';
-import { memoryOf, openStreamPort } from './stream-port.ts';
+import { createListSession, type ListSession } from './list-session.ts';
+import { isOrdered, type ListState, lastPage, withCheckpoint } from './list-state.ts';
+import { openStreamPort, stateOf } from './stream-port.ts';
 import { addCounts, emptyReport, type PassReport, type SyncTools } from './sync-tools.ts';
 import { transactionStream, transactionStreams } from './sync-transactions.ts';
 import { verifyTransactions } from './verify-transactions.ts';
@@ -47,21 +46,23 @@ async function auditStream(
   const owner = newLeaseOwner(instance);
   const row = await leaseStream(db, type, owner);
   if (!row) return undefined;
-  const memory = memoryOf(row, tools);
+  const state = stateOf(row, tools);
   const stream = transactionStream(tools, type);
   const { port, report, close } = openStreamPort(
     tools,
     stream,
     { signal, sliceMs: null },
-    { memory, owner },
+    { state, owner },
   );
   let failure: string | null = null;
   let hasUnknownSurplus = false;
   try {
     // Before the first walk has ended there is nothing to audit.
-    if (memory.checkpoint.gap !== null) {
-      hasUnknownSurplus = noteSurplus(memory);
-      await auditSlice(tools, createListReader(port, memory));
+    if (state.isBacked) {
+      const session = createListSession(port, state);
+      hasUnknownSurplus = isSurplusNew(state) && !isOrdered(state);
+      session.apply(withCheckpoint(state, { auditedSurplus: surplusOf(state) }));
+      await auditSlice(tools, session);
     }
   } catch (error) {
     failure = toError(error).message;
@@ -73,34 +74,38 @@ async function auditStream(
   return { report, hasUnknownSurplus };
 }
 
-/** Whether the ledger holds more than an unordered list counts, and nobody has looked into just this yet. */
-function noteSurplus({ checkpoint, ...memory }: ListMemory): boolean {
-  const surplus = Math.max(0, memory.ledgerCount - (memory.serviceTotal ?? memory.ledgerCount));
-  const isNew = surplus > 0 && surplus !== checkpoint.auditedSurplus;
-  checkpoint.auditedSurplus = surplus;
-  return isNew && !isOrdered({ checkpoint, ...memory });
+function surplusOf({ ledgerCount, serviceTotal }: ListState): number {
+  return Math.max(0, ledgerCount - (serviceTotal ?? ledgerCount));
 }
 
-async function auditSlice(tools: SyncTools, reader: ListReader): Promise<void> {
-  const { memory } = reader;
-  let look: PageFacts[] = [];
-  for (const { page, nextAuditPage } of auditPages(memory, tools.settings.auditShare)) {
+/** The ledger holds more than the list counts, and no audit has looked into just this difference. */
+function isSurplusNew(state: ListState): boolean {
+  return surplusOf(state) > 0 && surplusOf(state) !== state.checkpoint.auditedSurplus;
+}
+
+async function auditSlice(
+  tools: SyncTools,
+  session: ListSession<ListedPage<TransactionRecord>>,
+): Promise<void> {
+  let look: ListedPage<TransactionRecord>[] = [];
+  for (const { page, nextAuditPage } of auditPages(session.state, tools.settings.auditShare)) {
     const isNeighbour = look.at(-1)?.page === page - 1;
     if (!isNeighbour || look.length === lookPages) {
-      await unlistVanished(reader, look);
+      await unlistVanished(session, look);
       look = isNeighbour ? look.slice(-1) : [];
     }
-    const facts = await reader.read(page);
-    memory.checkpoint.auditPage = nextAuditPage ?? memory.checkpoint.auditPage ?? 1;
-    await reader.store([facts]);
+    const facts = await session.read(page);
+    if (nextAuditPage !== undefined)
+      session.apply(withCheckpoint(session.state, { auditPage: nextAuditPage }));
+    await session.store([facts]);
     await recheckAltered(tools.ledger.db, orderNosOf(facts));
     look.push(facts);
   }
-  await unlistVanished(reader, look);
+  await unlistVanished(session, look);
 }
 
-function orderNosOf(facts: PageFacts): string[] {
-  return (facts as ListedPage<TransactionRecord>).content.records.map(({ orderNo }) => orderNo);
+function orderNosOf({ content }: ListedPage<TransactionRecord>): string[] {
+  return content.records.map(({ orderNo }) => orderNo);
 }
 
 /**
@@ -108,13 +113,14 @@ function orderNosOf(facts: PageFacts): string[] {
  * slices stays unseen; the slice begins anew after the last page. Pure.
  */
 export function auditPages(
-  memory: ListMemory,
+  state: ListState,
   share: number,
 ): { page: number; nextAuditPage?: number }[] {
-  const last = lastPage(memory);
+  const last = lastPage(state);
   const count = Math.min(last, Math.max(1, Math.ceil(last * share)));
-  const isOldestFirst = memory.listOrder === 'oldest-first';
-  const start = (memory.checkpoint.auditPage ?? 1) > last ? 1 : (memory.checkpoint.auditPage ?? 1);
+  const isOldestFirst = state.listOrder === 'oldest-first';
+  const { auditPage } = state.checkpoint;
+  const start = auditPage > last ? 1 : auditPage;
   const ends = Array.from({ length: count }, (_, index) => ({
     page: isOldestFirst ? last - count + 1 + index : index + 1,
   }));

@@ -3,16 +3,17 @@
  * stretch of time; what the ledger lists within it and no page shows has vanished. Pages move while they are read,
  * so they are read twice: two readings with the same rows and totals are one picture of the list.
  */
+import type { Span } from './list-port.ts';
+import type { ListSession } from './list-session.ts';
 import {
   isOrdered,
-  type ListMemory,
+  type ListState,
   lastPage,
-  missing,
+  missingRows,
   type PageFacts,
   pagesFor,
-  rankMark,
-} from './list-memory.ts';
-import type { ListReader, Span } from './list-port.ts';
+  rankProbe,
+} from './list-state.ts';
 
 /** Above this many vanished rows a pass does not search each; the audit comes by all of them. */
 const searchedRowsMax = 32;
@@ -20,33 +21,39 @@ const searchedRowsMax = 32;
 const wholeListPages = 4;
 
 /** Searches rows that the service no longer counts. True when the counts agree afterwards. */
-export async function searchVanished(reader: ListReader): Promise<boolean> {
-  const { memory } = reader;
-  if (reader.port.ranks === null || memory.checkpoint.gap !== 0) return false;
-  while (missing(memory) < 0) {
-    if (-missing(memory) > searchedRowsMax || !isOrdered(memory)) return false;
-    const range = await narrow(reader, reader.port.ranks.countUntil);
+export async function searchVanished<P extends PageFacts>(
+  session: ListSession<P>,
+): Promise<boolean> {
+  const { ranks } = session.port;
+  if (ranks === null || !session.state.isBacked || session.state.acceptedDifference !== 0)
+    return false;
+  while (missingRows(session.state) < 0) {
+    if (-missingRows(session.state) > searchedRowsMax || !isOrdered(session.state)) return false;
+    const range = await narrow(session, ranks.countUntil);
     if (range.high - range.low > wholeListPages) return false;
-    if ((await unlistVanished(reader, await collect(reader, range))) === 0) return false;
+    if ((await unlistVanished(session, await collect(session, range))) === 0) return false;
   }
-  return missing(memory) === 0;
+  return missingRows(session.state) === 0;
 }
 
 /**
  * Takes pages read one after another, marks as unlisted what they show to have vanished, and returns how many
  * rows that were. Pages that moved since are worth nothing: the next look tells.
  */
-export async function unlistVanished(reader: ListReader, pages: PageFacts[]): Promise<number> {
-  const { memory, port } = reader;
-  const span = coveredSpan(pages, memory);
-  if (span === null || port.ranks === null) return 0;
-  const unmet = await port.ranks.unmet(pages, span);
+export async function unlistVanished<P extends PageFacts>(
+  session: ListSession<P>,
+  pages: P[],
+): Promise<number> {
+  const { ranks } = session.port;
+  const span = coveredSpan(pages, session.state);
+  if (span === null || ranks === null) return 0;
+  const notSeen = await ranks.listedButNotSeen(pages, span);
   // More than the counts bear out: something else is wrong with the list.
-  if (unmet.length === 0 || unmet.length > surplusOf(memory)) return 0;
+  if (notSeen.length === 0 || notSeen.length > surplusOf(session.state)) return 0;
   const range = { low: pages[0]?.page ?? 1, high: pages.at(-1)?.page ?? 1 };
-  if (!isSamePicture(pages, await collect(reader, range))) return 0;
-  await reader.unlist(unmet);
-  return unmet.length;
+  if (!isSamePicture(pages, await collect(session, range))) return 0;
+  await session.unlist(notSeen);
+  return notSeen.length;
 }
 
 /**
@@ -54,11 +61,11 @@ export async function unlistVanished(reader: ListReader, pages: PageFacts[]): Pr
  * rows of these times may lie beyond; without end where the list ends. Null where the pages do not follow one
  * another in time, or not all of their rows can be read.
  */
-function coveredSpan(pages: PageFacts[], memory: ListMemory): Span | null {
+function coveredSpan(pages: PageFacts[], state: ListState): Span | null {
   const [first] = pages;
   const last = pages.at(-1);
-  if (!first || !last || first.total === null || !isOrdered(memory)) return null;
-  const isNewestFirst = memory.listOrder === 'newest-first';
+  if (!first || !last || first.total === null || !isOrdered(state)) return null;
+  const isNewestFirst = state.listOrder === 'newest-first';
   const times = pages.flatMap((page) => page.times);
   const isStill = pages.every(
     (facts, index) =>
@@ -88,31 +95,34 @@ type PageRange = { low: number; high: number };
  * Halves the list until two neighbouring pages are left: the vanished row belongs on them. Where the list ends with a
  * full page, the empty one behind it comes along: it shows the end.
  */
-async function narrow(
-  reader: ListReader,
+async function narrow<P extends PageFacts>(
+  session: ListSession<P>,
   countUntil: (time: number) => Promise<number>,
 ): Promise<PageRange> {
-  const { memory } = reader;
-  let range = { low: 1, high: lastPage(memory) };
+  let range = { low: 1, high: lastPage(session.state) };
   const isShort = range.high <= wholeListPages;
   while (range.high - range.low > 1 && !isShort) {
     const middle = Math.floor((range.low + range.high) / 2);
-    const facts = await reader.read(middle);
-    if (facts.listed > 0) await reader.store([facts]);
-    const mark = rankMark(facts, memory);
-    if (mark === null) break;
-    const isOnOldSide = (await countUntil(mark.time)) > mark.rowsOnOldSide;
-    const isAbove = isOnOldSide === (memory.listOrder === 'newest-first');
+    const facts = await session.read(middle);
+    if (facts.listed > 0) await session.store([facts]);
+    const probe = rankProbe(facts, session.state);
+    if (probe === null) break;
+    const isOnOldSide = (await countUntil(probe.time)) > probe.rowsNotNewer;
+    const isAbove = isOnOldSide === (session.state.listOrder === 'newest-first');
     range = isAbove ? { ...range, low: middle } : { ...range, high: middle };
   }
-  const end = pagesFor((memory.serviceTotal ?? 0) + 1, memory);
-  return range.high === lastPage(memory) ? { ...range, high: end } : range;
+  const { state } = session;
+  const end = pagesFor((state.serviceTotal ?? 0) + 1, state);
+  return range.high === lastPage(state) ? { ...range, high: end } : range;
 }
 
-async function collect(reader: ListReader, { low, high }: PageRange): Promise<PageFacts[]> {
-  const pages: PageFacts[] = [];
+async function collect<P extends PageFacts>(
+  session: ListSession<P>,
+  { low, high }: PageRange,
+): Promise<P[]> {
+  const pages: P[] = [];
   for (let page = low; page <= high; page += 1) {
-    pages.push(await reader.read(page, page, true));
+    pages.push(await session.read(page, page, true));
   }
   return pages;
 }
@@ -124,6 +134,6 @@ function isSamePicture(first: PageFacts[], second: PageFacts[]): boolean {
   );
 }
 
-function surplusOf(memory: ListMemory): number {
-  return memory.ledgerCount - (memory.serviceTotal ?? memory.ledgerCount);
+function surplusOf({ ledgerCount, serviceTotal }: ListState): number {
+  return ledgerCount - (serviceTotal ?? ledgerCount);
 }

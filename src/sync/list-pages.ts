@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { LedgerError } from '../kernel/errors.ts';
 import { quietly } from '../kernel/quietly.ts';
 import type { Page } from '../kernel/wallet-records.ts';
-import type { PageFacts } from './list-memory.ts';
+import type { PageFacts } from './list-state.ts';
 
 /** A page with its rows, as it goes from the service to the ledger. */
 export type ListedPage<T> = PageFacts & { content: Page<T> };
@@ -22,7 +22,7 @@ const wrongPageTries = 3;
 /** Reads pages of one list: several ahead where the reader says so, smaller ones when the service refuses the size. */
 export type PageReader<T> = {
   read(page: number, upTo: number, isFresh: boolean): Promise<ListedPage<T>>;
-  askSize(): number;
+  requestedPageSize(): number;
   /** Pages fetched or being fetched ahead. */
   aheadCount(): number;
   /** Gives up what is being fetched ahead. */
@@ -33,9 +33,9 @@ type Asking<T> = { source: ListSource<T>; size: number };
 
 export function createPageReader<T>(
   source: ListSource<T>,
-  options: { askSize: number; concurrency: number; signal: AbortSignal },
+  options: { requestedPageSize: number; concurrency: number; signal: AbortSignal },
 ): PageReader<T> {
-  const asking: Asking<T> = { source, size: options.askSize };
+  const asking: Asking<T> = { source, size: options.requestedPageSize };
   let ahead = new Map<number, Promise<ListedPage<T>>>();
   let aheadAbort = new AbortController();
   // One for the whole window: each combined signal costs memory for as long as its sources live.
@@ -47,7 +47,7 @@ export function createPageReader<T>(
     ahead = new Map();
   };
   return {
-    askSize: () => asking.size,
+    requestedPageSize: () => asking.size,
     aheadCount: () => ahead.size,
     async read(page, upTo, isFresh) {
       if (ahead.size > 0 && (isFresh || !ahead.has(page))) forgetAhead();

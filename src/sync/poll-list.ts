@@ -1,7 +1,14 @@
-import { type ListMemory, lastPage, missing, type PageFacts, pagesFor } from './list-memory.ts';
-import type { ListReader } from './list-port.ts';
+import type { ListSession } from './list-session.ts';
+import {
+  type ListState,
+  lastPage,
+  missingRows,
+  type PageFacts,
+  pagesFor,
+  withCheckpoint,
+} from './list-state.ts';
 
-/** Pages without a new row after which a poll without proof believes that it has seen all new rows. */
+/** Pages without a new row after which a poll without proof takes all new rows for seen. */
 const lookBackPages = 3;
 /** Rows that arrive while the head is read are fetched by reading it again; beyond this the next pass does it. */
 const headRoundsMax = 5;
@@ -10,96 +17,102 @@ const headRoundsMax = 5;
  * Reads the list's growing end until the counts agree. True: they do. False: what is missing is not at the end.
  * An unordered list is tried at both ends.
  */
-export async function pollList(reader: ListReader): Promise<boolean> {
-  const { memory } = reader;
-  const { ledgerCount } = memory;
-  if (memory.listOrder !== 'oldest-first') {
-    if (await pollHead(reader)) return true;
+export async function pollList<P extends PageFacts>(session: ListSession<P>): Promise<boolean> {
+  const countBefore = session.state.ledgerCount;
+  if (session.state.listOrder !== 'oldest-first') {
+    if (await pollHead(session)) return true;
     // The page itself may have shown another order than the one remembered.
-    if (memory.listOrder === 'newest-first') return false;
+    if (session.state.listOrder === 'newest-first') return false;
   }
-  const grewAtHead = memory.ledgerCount > ledgerCount;
-  const isSettled = await pollTail(reader);
-  if (!grewAtHead) learnFromTail(reader, memory.ledgerCount > ledgerCount);
+  const countAfterHead = session.state.ledgerCount;
+  const isSettled = await pollTail(session);
+  if (countAfterHead === countBefore && session.port.ranks === null) {
+    session.apply(afterTail(session.state, session.state.ledgerCount > countAfterHead));
+  }
   return isSettled;
 }
 
 /** Without times only the place where rows come in tells the order. */
-function learnFromTail({ memory, port }: ListReader, hasGrown: boolean): void {
-  if (port.ranks !== null || memory.isOrderFixed) return;
-  if (hasGrown) memory.listOrder = 'oldest-first';
-  else if (missing(memory) > 0) memory.listOrder = null;
+function afterTail(state: ListState, hasGrown: boolean): ListState {
+  if (state.isOrderFixed) return state;
+  if (hasGrown) return { ...state, listOrder: 'oldest-first' };
+  return missingRows(state) > 0 ? { ...state, listOrder: null } : state;
 }
 
 /** New rows at the list's start: page 1 upward, and again for those that arrived meanwhile. */
-async function pollHead(reader: ListReader): Promise<boolean> {
+async function pollHead<P extends PageFacts>(session: ListSession<P>): Promise<boolean> {
   for (let round = 1; round <= headRoundsMax; round += 1) {
-    const outcome = await pollHeadOnce(reader);
+    const outcome = await pollHeadOnce(session);
     if (outcome !== 'grew') return outcome === 'settled';
   }
   return false;
 }
 
-function hasGrown(memory: ListMemory, totalBefore: number | null): boolean {
-  return (memory.serviceTotal ?? 0) > (totalBefore ?? 0);
-}
-
-async function pollHeadOnce(reader: ListReader): Promise<'settled' | 'grew' | 'exhausted'> {
-  const { memory } = reader;
-  let barrenPages = 0;
+async function pollHeadOnce<P extends PageFacts>(
+  session: ListSession<P>,
+): Promise<'settled' | 'grew' | 'exhausted'> {
+  let pagesWithoutNewRows = 0;
   let firstTotal: number | null = null;
   for (let page = 1; ; page += 1) {
-    const facts = await reader.read(page, page === 1 ? 1 : Math.max(page, newPages(memory)));
-    firstTotal ??= memory.serviceTotal;
-    const inserted = await storeRows(reader, facts);
-    if (missing(memory) === 0) return 'settled';
-    barrenPages = inserted === 0 ? barrenPages + 1 : 0;
-    if (facts.listed > 0 && !isHeadPassed(memory, page, barrenPages)) continue;
-    return hasGrown(memory, firstTotal) ? 'grew' : 'exhausted';
+    const upTo = page === 1 ? 1 : Math.max(page, newPages(session.state));
+    const facts = await session.read(page, upTo);
+    firstTotal ??= session.state.serviceTotal;
+    const inserted = await storeRows(session, facts);
+    const { state } = session;
+    if (missingRows(state) === 0) return 'settled';
+    pagesWithoutNewRows = inserted === 0 ? pagesWithoutNewRows + 1 : 0;
+    if (facts.listed > 0 && !isHeadPassed(state, page, pagesWithoutNewRows)) continue;
+    return (state.serviceTotal ?? 0) > (firstTotal ?? 0) ? 'grew' : 'exhausted';
   }
 }
 
 /** New rows at the list's end: from the page where the known rows end, upward. */
-async function pollTail(reader: ListReader): Promise<boolean> {
-  const { memory } = reader;
-  const start = pagesFor(memory.checkpoint.settledTotal, memory);
+async function pollTail<P extends PageFacts>(session: ListSession<P>): Promise<boolean> {
+  const start = pagesFor(session.state.checkpoint.totalAtLastMatch, session.state);
   for (let page = start; ; page += 1) {
-    const facts = await reader.read(page, page === start ? page : lastPage(memory));
-    const inserted = await storeRows(reader, facts);
-    if (missing(memory) === 0) return true;
+    const facts = await session.read(page, page === start ? page : lastPage(session.state));
+    const inserted = await storeRows(session, facts);
+    const { state } = session;
+    if (missingRows(state) === 0) return true;
     // A full page may have others behind it that the total does not count yet.
-    const isLast = page >= lastPage(memory) && (facts.listed < facts.size || inserted === 0);
-    const isEnd = facts.listed === 0 || isLast;
-    if (isEnd || isStandingUnease(memory)) return false;
+    const isLast = page >= lastPage(state) && (facts.listed < facts.size || inserted === 0);
+    if (facts.listed === 0 || isLast || isKnownMismatch(state)) return false;
   }
 }
 
-async function storeRows(reader: ListReader, facts: PageFacts): Promise<number> {
-  return facts.listed === 0 ? 0 : reader.store([facts]);
+async function storeRows<P extends PageFacts>(session: ListSession<P>, facts: P): Promise<number> {
+  return facts.listed === 0 ? 0 : session.store([facts]);
 }
 
-function isHeadPassed(memory: ListMemory, page: number, barrenPages: number): boolean {
-  const barrenPagesMax = missing(memory) > 0 ? 1 : lookBackPages;
-  // From here on an unfinished walk goes on.
-  const { nextPage } = memory.checkpoint.walk ?? { nextPage: Number.POSITIVE_INFINITY };
+function isHeadPassed(state: ListState, page: number, pagesWithoutNewRows: number): boolean {
+  const pagesMax = missingRows(state) > 0 ? 1 : lookBackPages;
+  // From here on an unfinished scan goes on.
+  const { nextPage } = state.checkpoint.walk ?? { nextPage: Number.POSITIVE_INFINITY };
   return (
-    isStandingUnease(memory) ||
-    page >= lastPage(memory) ||
+    isKnownMismatch(state) ||
+    page >= lastPage(state) ||
     page + 1 >= nextPage ||
-    (page >= newPages(memory) && barrenPages >= barrenPagesMax)
+    (page >= newPages(state) && pagesWithoutNewRows >= pagesMax)
   );
 }
 
-/** Pages that the rows come since the counts last agreed, or the walk began, would fill if all stood at the start. */
-function newPages(memory: ListMemory): number {
-  if (memory.listOrder !== 'newest-first') return 1;
-  const { walk, settledTotal } = memory.checkpoint;
-  const known = walk === null ? settledTotal : (walk.startTotal ?? 0);
-  return pagesFor((memory.serviceTotal ?? 0) - known, memory);
+/** Pages that the rows come since the counts last agreed, or the scan began, would fill if all stood at the start. */
+function newPages(state: ListState): number {
+  if (state.listOrder !== 'newest-first') return 1;
+  const { walk, totalAtLastMatch } = state.checkpoint;
+  const known = walk === null ? totalAtLastMatch : (walk.startTotal ?? 0);
+  return pagesFor((state.serviceTotal ?? 0) - known, state);
 }
 
-/** The same disagreement as at the end of the last pass: there is nothing new to look for. */
-export function isStandingUnease(memory: ListMemory): boolean {
-  const { unease } = memory.checkpoint;
-  return unease?.total === memory.serviceTotal && unease.count === memory.ledgerCount;
+/** The same mismatch as at the end of the last pass: there is nothing new to look for. */
+export function isKnownMismatch({ checkpoint, serviceTotal, ledgerCount }: ListState): boolean {
+  const { countMismatch } = checkpoint;
+  return countMismatch?.total === serviceTotal && countMismatch.count === ledgerCount;
+}
+
+/** The state after a pass that left a mismatch: it is watched, and counted while it stays the same. */
+export function afterMismatch(state: ListState): ListState {
+  const passes = isKnownMismatch(state) ? (state.checkpoint.countMismatch?.passes ?? 0) + 1 : 1;
+  const countMismatch = { total: state.serviceTotal, count: state.ledgerCount, passes };
+  return withCheckpoint(state, { countMismatch });
 }

@@ -3,51 +3,54 @@
  * ledger's row of that rank, so a gap is searched by halving instead of walked: about log2(pages) requests each.
  *
  * Ranks count from the old side, which arrivals at the new side do not move. Where whole pages are of one time a
- * rank is only a range; the search then may end beside the gap, and the caller walks.
+ * rank is only a range; the search then may end beside the gap, and the caller scans.
  */
-import { isOrdered, type ListOrder, lastPage, missing, rankMark } from './list-memory.ts';
-import type { ListReader } from './list-port.ts';
+import type { ListOrder } from '../kernel/list-order.ts';
+import type { ListSession } from './list-session.ts';
+import { isOrdered, lastPage, missingRows, type PageFacts, rankProbe } from './list-state.ts';
 
-/** Above this many missing rows a walk is cheaper than searching each. */
+/** Above this many missing rows a full scan is cheaper than searching each. */
 const searchedRowsMax = 32;
 
 /** True when the counts agree afterwards. */
-export async function searchList(reader: ListReader): Promise<boolean> {
-  const { memory, port } = reader;
-  if (port.ranks === null || !isOrdered(memory) || (memory.checkpoint.gap ?? 0) !== 0) return false;
+export async function searchList<P extends PageFacts>(session: ListSession<P>): Promise<boolean> {
+  const { ranks } = session.port;
+  const { state } = session;
+  if (ranks === null || !isOrdered(state) || state.acceptedDifference !== 0) return false;
   for (let left = searchedRowsMax; left > 0; left -= 1) {
-    const before = missing(memory);
-    const searchCost = before * (Math.log2(lastPage(memory)) + 2);
-    if (!(before > 0) || before > searchedRowsMax || searchCost > lastPage(memory))
-      return before === 0;
-    await searchOne(reader, port.ranks.countUntil);
-    if (missing(memory) === 0) return true;
-    if (missing(memory) >= before) return false;
+    const before = missingRows(session.state);
+    const pages = lastPage(session.state);
+    const searchCost = before * (Math.log2(pages) + 2);
+    if (!(before > 0) || before > searchedRowsMax || searchCost > pages) return before === 0;
+    await searchOne(session, ranks.countUntil);
+    const after = missingRows(session.state);
+    if (after === 0) return true;
+    if (after >= before) return false;
   }
   return false;
 }
 
-async function searchOne(
-  reader: ListReader,
+async function searchOne<P extends PageFacts>(
+  session: ListSession<P>,
   countUntil: (time: number) => Promise<number>,
 ): Promise<void> {
-  const { memory } = reader;
-  const missingBefore = missing(memory);
-  let range = { low: 1, high: lastPage(memory) };
+  const missingBefore = missingRows(session.state);
+  let range = { low: 1, high: lastPage(session.state) };
   let lastRead = 0;
   while (range.low < range.high) {
-    lastRead = middleOf(range, memory.listOrder);
-    const facts = await reader.read(lastRead);
-    if (facts.listed > 0) await reader.store([facts]);
-    const mark = rankMark(facts, memory);
+    const { listOrder } = session.state;
+    lastRead = middleOf(range, listOrder);
+    const facts = await session.read(lastRead);
+    if (facts.listed > 0) await session.store([facts]);
+    const probe = rankProbe(facts, session.state);
     // Found, or the page has shown that ranks mean nothing here.
-    if (missing(memory) < missingBefore || mark === null) return;
-    const isGapOnOldSide = mark.rowsOnOldSide > (await countUntil(mark.time));
-    range = halve(range, lastRead, memory.listOrder, isGapOnOldSide);
+    if (missingRows(session.state) < missingBefore || probe === null) return;
+    const isGapOnOldSide = probe.rowsNotNewer > (await countUntil(probe.time));
+    range = halve(range, lastRead, listOrder, isGapOnOldSide);
   }
   if (lastRead !== range.low) {
-    const facts = await reader.read(range.low);
-    if (facts.listed > 0) await reader.store([facts]);
+    const facts = await session.read(range.low);
+    if (facts.listed > 0) await session.store([facts]);
   }
 }
 

@@ -11,19 +11,15 @@ import {
   saveStream,
   unlistRows,
 } from '../ledger/stream-store.ts';
-import {
-  type Checkpoint,
-  type ListMemory,
-  type ListOrder,
-  newCheckpoint,
-  type PageFacts,
-} from './list-memory.ts';
+import { newCheckpoint, parseCheckpoint } from './list-checkpoint.ts';
 import { createPageReader, type ListedPage, type ListSource } from './list-pages.ts';
 import type { ListPort, Ranks } from './list-port.ts';
+import type { ListState } from './list-state.ts';
 import { notTaken, siftRows } from './sift-rows.ts';
 import { emptyReport, type PassReport, type Progress, type SyncTools } from './sync-tools.ts';
 
-export type Observed<T> = T & { observation: number };
+/** A row with the number of the request that brought it. */
+export type WithObservation<T> = T & { observation: number };
 
 /** One list that is kept in step: where its pages come from and where its rows go. */
 export type Stream<T> = ListSource<T> & {
@@ -33,10 +29,10 @@ export type Stream<T> = ListSource<T> & {
   hasRanks: boolean;
   /** Makes rows ready for a transaction, which may be begun more than once. */
   prepareRows(
-    rows: Observed<T>[],
+    rows: WithObservation<T>[],
   ): (db: LedgerDb) => Promise<{ inserted: number; updated: number }>;
   /** What to keep of a row that PostgreSQL itself refused: the same however often it is read. */
-  toReject(row: Observed<T>, reason: string): Reject;
+  toReject(row: WithObservation<T>, reason: string): Reject;
 };
 
 export type PortOptions = {
@@ -47,7 +43,11 @@ export type PortOptions = {
 };
 
 /** A stream's port, with what went through it so far. Close it: pages may be on their way. */
-export type StreamPort = { port: ListPort; report: PassReport; close(): void };
+export type StreamPort<T> = {
+  port: ListPort<ListedPage<T>>;
+  report: PassReport;
+  close(): void;
+};
 
 /** Rows that are written together, with one checkpoint: near the best of what PostgreSQL does with unnested batches. */
 const batchRows = 2_000;
@@ -59,30 +59,28 @@ export function openStreamPort<T>(
   tools: SyncTools,
   stream: Stream<T>,
   { signal, sliceMs, onProgress }: PortOptions,
-  { memory, owner }: { memory: ListMemory; owner: string },
-): StreamPort {
-  const { askSize } = memory.checkpoint;
+  { state, owner }: { state: ListState; owner: string },
+): StreamPort<T> {
+  const { requestedPageSize } = state.checkpoint;
   const { concurrency } = tools.settings;
-  const pages = createPageReader(stream, { askSize, concurrency, signal });
+  const pages = createPageReader(stream, { requestedPageSize, concurrency, signal });
   const report = emptyReport();
   const pauseAt = sliceMs === null ? Number.POSITIVE_INFINITY : performance.now() + sliceMs;
-  let { walks } = memory.checkpoint;
+  let { walks } = state.checkpoint;
   let storedAt = performance.now();
   let pagesStored = 0;
   const isSliceOver = () => performance.now() > pauseAt;
   const isPauseDue = () => isSliceOver() && pages.aheadCount() === 0;
 
-  const checkpointOf = (current: ListMemory): SaveCheckpoint => {
-    current.checkpoint.askSize = pages.askSize();
+  const checkpointOf = (current: ListState): SaveCheckpoint => {
     const hasWalked = current.checkpoint.walks > walks;
     walks = current.checkpoint.walks;
-    const isVouched = current.checkpoint.gap !== null;
-    const acceptedDifference = current.checkpoint.gap ?? 0;
-    const row = { ...structuredClone(current), isVouched, acceptedDifference, hasWalked };
+    const checkpoint = { ...current.checkpoint, requestedPageSize: pages.requestedPageSize() };
+    const row = { ...current, checkpoint, hasWalked };
     return (db) => saveCheckpoint(db, owner, stream.name, row);
   };
 
-  const port: ListPort = {
+  const port: ListPort<ListedPage<T>> = {
     // Once the slice is over nothing more is fetched ahead: no answer is thrown away at the pause.
     read: (page, upTo, isFresh = false) =>
       pages.read(page, isSliceOver() ? Math.min(page, upTo) : upTo, isFresh),
@@ -90,9 +88,9 @@ export function openStreamPort<T>(
     isBatchFull: (rows) =>
       rows >= batchRows || performance.now() > storedAt + batchMs || isPauseDue(),
     shouldPause: isPauseDue,
-    prepare(facts, current) {
-      const rows = rowsOf<T>(facts);
-      const write = prepareBatch(tools, stream, rows, rejectsOf<T>(facts), checkpointOf(current));
+    prepare(batch, current) {
+      const rows = rowsOf(batch);
+      const write = prepareBatch(tools, stream, rows, rejectsOf(batch), checkpointOf(current));
       const attributes = { 'wallet_ledger.stream': stream.name, 'wallet_ledger.rows': rows.length };
       return async () => {
         signal.throwIfAborted();
@@ -106,25 +104,24 @@ export function openStreamPort<T>(
         report.rowsSeen += rows.length;
         report.rowsInserted += stored.inserted;
         report.rowsUpdated += stored.updated;
-        pagesStored += facts.length;
+        pagesStored += batch.length;
         onProgress?.(stream.name, stored.ledgerCount, current.serviceTotal, pagesStored);
         return stored;
       };
     },
   };
-  onProgress?.(stream.name, memory.ledgerCount, memory.serviceTotal, pagesStored);
+  onProgress?.(stream.name, state.ledgerCount, state.serviceTotal, pagesStored);
   return { port, report, close: pages.close };
 }
 
-export function memoryOf(row: StreamRow, { settings }: SyncTools): ListMemory {
-  const stored = row.checkpoint as Checkpoint | null;
+/** The state that the last pass left; a checkpoint that cannot be parsed is begun anew. */
+export function stateOf(row: StreamRow, { settings }: SyncTools): ListState {
+  const { checkpoint, listOrder, ...facts } = row;
   return {
-    listOrder: settings.listOrder ?? (row.listOrder as ListOrder | null),
+    ...facts,
+    listOrder: settings.listOrder ?? listOrder,
     isOrderFixed: settings.listOrder !== null,
-    pageSize: row.pageSize,
-    serviceTotal: row.serviceTotal,
-    ledgerCount: row.ledgerCount,
-    checkpoint: stored ?? newCheckpoint(settings.pageSize),
+    checkpoint: parseCheckpoint(checkpoint) ?? newCheckpoint(settings.pageSize),
   };
 }
 
@@ -144,16 +141,16 @@ async function saveCheckpoint(
 function ranksOf<T>(
   { ledger }: SyncTools,
   stream: Stream<T>,
-  checkpointOf: (memory: ListMemory) => SaveCheckpoint,
-): Ranks {
+  checkpointOf: (state: ListState) => SaveCheckpoint,
+): Ranks<ListedPage<T>> {
   return {
     countUntil: (time) => countUntil(ledger.db, stream.name, time),
-    async unmet(pages, span) {
-      const met = new Set(rowsOf<T>(pages).map((row) => stream.keyOf(row)));
-      return (await listedBetween(ledger.db, stream.name, span)).filter((key) => !met.has(key));
+    async listedButNotSeen(pages, span) {
+      const seen = new Set(rowsOf(pages).map((row) => stream.keyOf(row)));
+      return (await listedBetween(ledger.db, stream.name, span)).filter((key) => !seen.has(key));
     },
-    unlist(keys, memory) {
-      const save = checkpointOf(memory);
+    unlist(keys, state) {
+      const save = checkpointOf(state);
       return ledger.transaction(async (db) => {
         await unlistRows(db, keys);
         return await save(db);
@@ -171,11 +168,11 @@ type Stored = { inserted: number; updated: number; ledgerCount: number };
 function prepareBatch<T>(
   { ledger }: SyncTools,
   stream: Stream<T>,
-  rows: Observed<T>[],
+  rows: WithObservation<T>[],
   rejects: Reject[],
   save: SaveCheckpoint,
 ): () => Promise<Stored> {
-  const prepareAll = (good: Observed<T>[], refused: Reject[]) => {
+  const prepareAll = (good: WithObservation<T>[], refused: Reject[]) => {
     const storeRows = stream.prepareRows(good);
     return () =>
       ledger.transaction(async (db) => {
@@ -201,18 +198,13 @@ function prepareBatch<T>(
   };
 }
 
-/** The pages that come back to `prepare` are the ones that `read` gave out. */
-function contentsOf<T>(facts: PageFacts[]) {
-  return facts.map((page) => (page as ListedPage<T>).content);
-}
-
-function rowsOf<T>(facts: PageFacts[]): Observed<T>[] {
-  return contentsOf<T>(facts).flatMap(({ records, observation }) =>
+function rowsOf<T>(pages: ListedPage<T>[]): WithObservation<T>[] {
+  return pages.flatMap(({ content: { records, observation } }) =>
     // Not by a copy: rows come by the million.
-    records.map((record) => Object.assign(record as object, { observation }) as Observed<T>),
+    records.map((record) => Object.assign(record as object, { observation }) as WithObservation<T>),
   );
 }
 
-function rejectsOf<T>(facts: PageFacts[]): Reject[] {
-  return contentsOf<T>(facts).flatMap(({ rejects }) => rejects);
+function rejectsOf<T>(pages: ListedPage<T>[]): Reject[] {
+  return pages.flatMap(({ content }) => content.rejects);
 }

@@ -8,9 +8,9 @@ import {
   releaseStream,
   type StreamRow,
 } from '../ledger/stream-store.ts';
-import type { ListMemory } from './list-memory.ts';
+import type { ListState } from './list-state.ts';
 import { type ListVerdict, readList } from './read-list.ts';
-import { memoryOf, openStreamPort, type PortOptions, type Stream } from './stream-port.ts';
+import { openStreamPort, type PortOptions, type Stream, stateOf } from './stream-port.ts';
 import {
   addCounts,
   emptyReport,
@@ -73,11 +73,11 @@ async function readLeased<T>(
   { owner, row }: { owner: string; row: StreamRow },
 ): Promise<PassReport & ListVerdict> {
   const { db } = tools.ledger;
-  const memory = memoryOf(row, tools);
-  const { port, report, close } = openStreamPort(tools, stream, pass, { memory, owner });
+  const state = stateOf(row, tools);
+  const { port, report, close } = openStreamPort(tools, stream, pass, { state, owner });
   try {
-    const mayWalk = pass.mayRepeatWalk || (await isWalkAllowed(db, stream.name, memory));
-    const verdict = await readList(port, memory, mayWalk);
+    const mayWalk = pass.mayRepeatWalk || (await isWalkAllowed(db, stream.name, state));
+    const verdict = await readList(port, state, mayWalk);
     await releaseStream(db, stream.name, owner, null);
     return { ...report, ...verdict };
   } catch (error) {
@@ -104,8 +104,8 @@ async function takeLease(
   }
 }
 
-async function isWalkAllowed(db: LedgerDb, name: string, memory: ListMemory): Promise<boolean> {
-  if ((memory.checkpoint.gap ?? 0) === 0) return true;
+async function isWalkAllowed(db: LedgerDb, name: string, state: ListState): Promise<boolean> {
+  if (state.acceptedDifference === 0) return true;
   const sinceWalkMs = await msSinceWalk(db, name);
   return sinceWalkMs === null || sinceWalkMs > repeatWalkMs;
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../kernel/clock.ts';
+import type { ListOrder } from '../kernel/list-order.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Ledger } from '../ledger/connect-ledger.ts';
 import type { WalletClient } from '../service/wallet-client.ts';
@@ -18,7 +19,7 @@ export type SyncSettings = {
   /** Items per page to ask for. */
   pageSize: number;
   /** null: learn it. */
-  listOrder: 'newest-first' | 'oldest-first' | 'unordered' | null;
+  listOrder: ListOrder | null;
   /** Requests in flight at most. */
   concurrency: number;
   /** Part of the history that one run of the audit reads again, 0 to 1. */

@@ -5,10 +5,10 @@ import {
   startOfVerification,
   unmetAddresses,
 } from '../ledger/verify-store.ts';
+import { scanPages } from './scan-pages.ts';
 import { addressStream } from './sync-addresses.ts';
 import type { SyncTools } from './sync-tools.ts';
 import type { Drift, Verification } from './verify-transactions.ts';
-import { walkPages } from './walk-pages.ts';
 
 /**
  * Compares a chain's address list with the ledger's. Missing ones are written by the repair; an address that the
@@ -33,7 +33,7 @@ export async function verifyAddresses(
   try {
     await beginSightings(db);
     const { startedAt } = await startOfVerification(db, stream.name);
-    await walkPages(tools, stream, verification, async (rows) => {
+    await scanPages(tools, stream, verification, async (rows) => {
       const addresses = rows.map((row) => row.address);
       const missing = await compareAddresses(db, slip44, addresses);
       drift.compared += addresses.length;

@@ -17,10 +17,10 @@ import {
   unmetRows,
 } from '../ledger/verify-store.ts';
 import { compareAltered } from './compare-altered.ts';
-import type { Observed } from './stream-port.ts';
+import { scanPages } from './scan-pages.ts';
+import type { WithObservation } from './stream-port.ts';
 import type { Progress, SyncTools } from './sync-tools.ts';
 import { transactionStream } from './sync-transactions.ts';
-import { walkPages } from './walk-pages.ts';
 
 export type Drift = Comparison & {
   name: string;
@@ -75,7 +75,7 @@ export async function verifyTransactions(
       unstorable: 0,
     };
     for (let walks = 1; walks <= walksMax; walks += 1) {
-      const { expected, unstorable } = await walkPages(
+      const { expected, unstorable } = await scanPages(
         tools,
         transactionStream(tools, type),
         verification,
@@ -109,7 +109,7 @@ type Comparing = {
 async function compareBatch(
   tools: SyncTools,
   type: TransactionStream,
-  rows: Observed<TransactionRecord>[],
+  rows: WithObservation<TransactionRecord>[],
   comparing: Comparing,
 ): Promise<void> {
   const { db, isRepair, signal, timesOfMissing } = comparing;

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Ledger } from '../../src/ledger/connect-ledger.ts';
-import { newCheckpoint } from '../../src/sync/list-memory.ts';
+import { newCheckpoint } from '../../src/sync/list-checkpoint.ts';
 import { type VirtualHistory, virtualRowsSql } from './virtual-history.ts';
 
 export const pageSize = 100;
@@ -24,12 +24,7 @@ export async function fillHistory(ledger: Ledger, history: VirtualHistory): Prom
            set list_order = excluded.list_order, page_size = excluded.page_size, service_total = excluded.service_total,
                ledger_count = excluded.ledger_count, is_backed = true, count_at_last_pass = excluded.ledger_count,
                last_walk_at = now(), last_success_at = now(), checkpoint = excluded.checkpoint`,
-        [
-          name,
-          pageSize,
-          count,
-          { ...newCheckpoint(pageSize), gap: 0, settledTotal: count, walks: 1 },
-        ],
+        [name, pageSize, count, { ...newCheckpoint(pageSize), totalAtLastMatch: count, walks: 1 }],
       );
     }
     await client.query('vacuum (analyze) ledger.transactions');

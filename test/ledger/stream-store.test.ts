@@ -14,11 +14,11 @@ afterEach(clear);
 
 const row = {
   acceptedDifference: 0,
-  listOrder: 'newest-first',
+  listOrder: 'newest-first' as const,
   pageSize: 50,
   serviceTotal: 0,
   checkpoint: { page: 7, text: "it's" },
-  isVouched: true,
+  isBacked: true,
   hasWalked: true,
 };
 
@@ -31,6 +31,8 @@ test('a stream is one process’s at a time, again its own, and free once it is 
     pageSize: null,
     serviceTotal: null,
     ledgerCount: 0,
+    isBacked: false,
+    acceptedDifference: 0,
     checkpoint: null,
   });
   expect(await leaseStream(other.db, 'deposit', other.instance)).toBeUndefined();
@@ -60,6 +62,8 @@ test('what a pass saves is there for the next one', async () => {
     pageSize: 50,
     serviceTotal: 0,
     ledgerCount: 0,
+    isBacked: true,
+    acceptedDifference: 0,
     checkpoint: row.checkpoint,
   });
   expect(await msSinceWalk(db, 'deposit')).toBeGreaterThanOrEqual(0);
@@ -71,10 +75,10 @@ test.each([
   [true, null, false],
   [false, 0, false],
 ])(
-  'a stream vouched for (%s) that the service counts as %s and the ledger as 0 is complete: %s',
-  async (isVouched, serviceTotal, isComplete) => {
+  'a stream backed by a full scan (%s) that the service counts as %s and the ledger as 0 is complete: %s',
+  async (isBacked, serviceTotal, isComplete) => {
     await leaseStream(db, 'deposit', ledger.instance);
-    await saveStream(db, 'deposit', ledger.instance, { ...row, isVouched, serviceTotal });
+    await saveStream(db, 'deposit', ledger.instance, { ...row, isBacked, serviceTotal });
     expect(await query('select is_complete from ledger.streams')).toEqual([
       { is_complete: isComplete },
     ]);

@@ -67,9 +67,8 @@ export function createModelPool(
   const lockPool: Handler = () => {
     state.isFilling = (state.isFilling || available < pool.threshold) && available < pool.target;
     const request = open();
-    const { checkpoint, serviceTotal } = stream();
+    const { serviceTotal, isBacked, countAtLastPass } = stream();
     const age = (since: number | null) => (since === null ? null : sim.now() - since);
-    const isGone = (checkpoint?.unease?.count ?? 0) > 0 || (checkpoint?.gap ?? 0) < 0;
     return [
       {
         ...pool,
@@ -77,8 +76,8 @@ export function createModelPool(
         available,
         nextTryInMs: state.nextTryAt - sim.now(),
         generated24h: generated24h(),
-        isListRead: (checkpoint?.gap ?? null) !== null,
-        isListGone: serviceTotal === 0 && isGone,
+        isListRead: isBacked,
+        isListGone: serviceTotal === 0 && countAtLastPass > 0,
         open: request
           ? {
               id: request.id,

@@ -5,7 +5,10 @@ type StreamRow = {
   pageSize: unknown;
   serviceTotal: number | null;
   ledgerCount: number;
-  checkpoint: { gap: number | null; unease?: { count: number } | null } | null;
+  isBacked: unknown;
+  acceptedDifference: unknown;
+  countAtLastPass: number;
+  checkpoint: unknown;
   owner: string | null;
   until: number;
   walkedAt: number | null;
@@ -22,6 +25,9 @@ export function createModelStreams(now: () => number, isAlive: (owner: string) =
       pageSize: null,
       serviceTotal: null,
       ledgerCount: 0,
+      isBacked: false,
+      acceptedDifference: 0,
+      countAtLastPass: 0,
       checkpoint: null,
       owner: null,
       until: 0,
@@ -67,8 +73,8 @@ export function createModelStreams(now: () => number, isAlive: (owner: string) =
     listOrder,
     pageSize,
     serviceTotal,
-    ,
-    ,
+    isBacked,
+    acceptedDifference,
     hasWalked,
     checkpoint,
     leaseMs,
@@ -78,7 +84,9 @@ export function createModelStreams(now: () => number, isAlive: (owner: string) =
     const row = make(name);
     if (row.owner !== owner) return [];
     const read = JSON.parse(String(checkpoint));
-    Object.assign(row, { listOrder, pageSize, serviceTotal, checkpoint: read });
+    const countAtLastPass = row.ledgerCount;
+    Object.assign(row, { listOrder, pageSize, serviceTotal, isBacked, acceptedDifference });
+    Object.assign(row, { countAtLastPass, checkpoint: read });
     row.until = now() + Number(leaseMs);
     if (hasWalked) row.walkedAt = now();
     return [{ ledger_count: row.ledgerCount }];

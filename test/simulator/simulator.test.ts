@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { LedgerError } from '../../src/kernel/errors.ts';
+import { createListSession } from '../../src/sync/list-session.ts';
 import { pollList } from '../../src/sync/poll-list.ts';
-import { createListReader } from '../../src/sync/read-list.ts';
 import { allParts } from './all-parts.ts';
 import { backoffPart } from './backoff-part.ts';
 import { fencePart } from './fence-part.ts';
@@ -75,9 +75,8 @@ describe('a wrong decision is found', () => {
 
   test('a walk that takes equal counts for a proof', async () => {
     const report = await runPart(walkPart, options('walk'), {
-      async readList(port, memory) {
-        memory.checkpoint.gap ??= 0;
-        const isComplete = await pollList(createListReader(port, memory));
+      async readList(port, state) {
+        const isComplete = await pollList(createListSession(port, { ...state, isBacked: true }));
         return { isComplete, isPaused: false, missing: isComplete ? 0 : 1 };
       },
     });

@@ -3,12 +3,11 @@
  * late and vanish between any two requests, and whose answers come in any order.
  */
 import { LedgerError } from '../../src/kernel/errors.ts';
-import type { Page } from '../../src/kernel/wallet-records.ts';
-import { isProven, type ListMemory } from '../../src/sync/list-memory.ts';
-import { createPageReader, type ListSource } from '../../src/sync/list-pages.ts';
+import { createPageReader, type ListedPage, type ListSource } from '../../src/sync/list-pages.ts';
 import type { ListPort } from '../../src/sync/list-port.ts';
+import { isProven, type ListState } from '../../src/sync/list-state.ts';
 import { readList } from '../../src/sync/read-list.ts';
-import { ListModel } from '../sync/list-model.ts';
+import { ListModel, type ShownPage } from '../sync/list-model.ts';
 import type { Part } from './part.ts';
 import { createSimulation, type Simulation, type Task } from './simulation.ts';
 import { letTimeBe } from './virtual-time.ts';
@@ -80,14 +79,14 @@ class WalkWorld {
 
   async #pass(task: Task): Promise<void> {
     const { model, sim } = this;
-    const memory = structuredClone(model.stored);
+    const { stored } = model;
     const atStart = model.rows.map((row) => row.key);
     const wasCalm = this.isCalm;
-    const walksBefore = memory.checkpoint.walks;
+    const walksBefore = stored.checkpoint.walks;
     const { port, close } = this.#port(task, atStart);
-    const verdict = await this.decisions.readList(port, memory, true);
+    const verdict = await this.decisions.readList(port, stored, true);
     close();
-    const hasWalked = memory.checkpoint.walks > walksBefore;
+    const hasWalked = model.stored.checkpoint.walks > walksBefore;
     if ((verdict.isComplete || hasWalked) && !verdict.isPaused && this.isStrict) {
       this.#mustHold(atStart, verdict.isComplete ? 'proven' : 'walked');
     }
@@ -116,37 +115,32 @@ class WalkWorld {
       this.sim.violate(`${wronglyUnlisted[0]} is listed and was unlisted`);
   }
 
-  #port(task: Task, atStart: string[]): { port: ListPort; close(): void } {
+  #port(task: Task, atStart: string[]): { port: ListPort<ListedPage<Row>>; close(): void } {
     const { sim, model, concurrency } = this;
     const aborting = new AbortController();
-    const askSize = model.stored.checkpoint.askSize;
+    const { requestedPageSize } = model.stored.checkpoint;
     const pages = createPageReader(this.#source(task), {
-      askSize,
+      requestedPageSize,
       concurrency,
       signal: aborting.signal,
     });
     const { prepare, ranks } = model.port();
-    const commit = async (memory: ListMemory) => {
+    const commit = async (state: ListState) => {
       await sim.enter(task);
       if (this.#lease !== task) throw new LedgerError('interrupted', 'taken over');
       // What the ledger says of itself from this commit on.
       return () => {
         const { ledger } = model;
-        if (this.isStrict && isProven({ ...memory, ledgerCount: ledger.size }))
+        if (this.isStrict && isProven({ ...state, ledgerCount: ledger.size }))
           this.#mustHold(atStart, 'is_complete');
       };
     };
-    const port: ListPort = {
+    const port: ListPort<ListedPage<Row>> = {
       read: (page, upTo, isFresh = false) => pages.read(page, upTo, isFresh),
-      prepare(facts, current) {
-        const memory = structuredClone(current);
-        const shown = facts.map((page) => {
-          const rows = (page as unknown as { content: Page<Row> }).content.records;
-          return { ...page, keys: rows.map((row) => row.key) };
-        });
-        const write = prepare(shown, memory);
+      prepare(batch, state) {
+        const write = prepare(batch.map(shownPage), state);
         return async () => {
-          const check = await commit(memory);
+          const check = await commit(state);
           const stored = await write();
           check();
           return stored;
@@ -157,17 +151,13 @@ class WalkWorld {
           await sim.enter(task);
           return await ranks.countUntil(time);
         },
-        async unmet(facts, span) {
+        async listedButNotSeen(pages, span) {
           await sim.enter(task);
-          const shown = facts.map((page) => ({
-            ...page,
-            keys: (page as unknown as { content: Page<Row> }).content.records.map((row) => row.key),
-          }));
-          return await ranks.unmet(shown, span);
+          return await ranks.listedButNotSeen(pages.map(shownPage), span);
         },
-        async unlist(keys, memory) {
-          const check = await commit(memory);
-          const count = await ranks.unlist(keys, memory);
+        async unlist(keys, state) {
+          const check = await commit(state);
+          const count = await ranks.unlist(keys, state);
           check();
           return count;
         },
@@ -205,6 +195,10 @@ class WalkWorld {
       },
     };
   }
+}
+
+function shownPage(page: ListedPage<Row>): ShownPage {
+  return { ...page, keys: page.content.records.map((row) => row.key) };
 }
 
 export const walkPart: Part<WalkDecisions> = {

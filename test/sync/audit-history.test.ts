@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readStatus } from '../../src/ledger/read-status.ts';
 import { auditHistory, auditPages } from '../../src/sync/audit-history.ts';
-import { type ListMemory, newCheckpoint } from '../../src/sync/list-memory.ts';
+import { newCheckpoint } from '../../src/sync/list-checkpoint.ts';
+import { type ListState, withCheckpoint } from '../../src/sync/list-state.ts';
 import { syncAllDetails } from '../../src/sync/sync-details.ts';
 import { syncTransactions } from '../../src/sync/sync-transactions.ts';
 import { onePass, withWallet } from '../support/with-wallet.ts';
@@ -93,19 +94,21 @@ test('every page comes up within a cycle, whatever the share, the length and the
       fc.constantFrom('newest-first' as const, 'oldest-first' as const, 'unordered' as const),
       fc.integer({ min: 1, max: 500 }),
       (pages, share, listOrder, auditPage) => {
-        const memory: ListMemory = {
+        let state: ListState = {
           listOrder,
           isOrderFixed: false,
           pageSize: 10,
           serviceTotal: pages * 10,
           ledgerCount: pages * 10,
-          checkpoint: { ...newCheckpoint(10), gap: 0, auditPage },
+          isBacked: true,
+          acceptedDifference: 0,
+          checkpoint: { ...newCheckpoint(10), auditPage },
         };
         const seen = new Set<number>();
         for (let run = 0; run < Math.ceil(1 / share) + 1; run += 1) {
-          const slice = auditPages(memory, share);
+          const slice = auditPages(state, share);
           for (const { page } of slice) seen.add(page);
-          memory.checkpoint.auditPage = slice.at(-1)?.nextAuditPage ?? 1;
+          state = withCheckpoint(state, { auditPage: slice.at(-1)?.nextAuditPage ?? 1 });
         }
         expect(seen.size).toBe(pages);
         expect(Math.max(...seen)).toBe(pages);

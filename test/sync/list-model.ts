@@ -1,10 +1,7 @@
-import {
-  type ListMemory,
-  type ListOrder,
-  newCheckpoint,
-  type PageFacts,
-} from '../../src/sync/list-memory.ts';
+import type { ListOrder } from '../../src/kernel/list-order.ts';
+import { newCheckpoint } from '../../src/sync/list-checkpoint.ts';
 import type { ListPort } from '../../src/sync/list-port.ts';
+import type { ListState, PageFacts } from '../../src/sync/list-state.ts';
 
 type Row = { key: string; time: number };
 
@@ -30,7 +27,7 @@ export class ListModel {
   ledger = new Map<string, number>();
   /** Rows that were marked as gone although the service lists them. */
   wronglyUnlisted: string[] = [];
-  stored: ListMemory;
+  stored: ListState;
   requests = 0;
   order: ListOrder | 'shuffled';
   size: number;
@@ -55,6 +52,8 @@ export class ListModel {
       pageSize: null,
       serviceTotal: null,
       ledgerCount: 0,
+      isBacked: false,
+      acceptedDifference: 0,
       checkpoint: newCheckpoint(size),
     };
   }
@@ -152,24 +151,23 @@ export class ListModel {
     return facts;
   }
 
-  #write(pages: PageFacts[], memory: ListMemory): { inserted: number; ledgerCount: number } {
+  #write(pages: ShownPage[], state: ListState): { inserted: number; ledgerCount: number } {
     const before = this.ledger.size;
     if (this.#script[0]?.kind === 'kill') {
       this.#script.shift();
       throw new Killed();
     }
-    for (const facts of pages) {
-      const { keys, times } = facts as PageFacts & { keys: string[] };
+    for (const { keys, times } of pages) {
       for (const [index, key] of keys.entries()) this.ledger.set(key, times[index] ?? 0);
     }
-    this.stored = structuredClone({ ...memory, ledgerCount: this.ledger.size });
+    this.stored = { ...state, ledgerCount: this.ledger.size };
     return { inserted: this.ledger.size - before, ledgerCount: this.ledger.size };
   }
 
   /**
    * Pages fetched ahead are answered in the order that `ahead` says (fractions in [0, 1)), as on a real network.
    */
-  port(ahead: number[] = []): ListPort {
+  port(ahead: number[] = []): ListPort<ShownPage> {
     const answers = new Map<number, ShownPage>();
     const order = [...ahead];
     return {
@@ -192,29 +190,24 @@ export class ListModel {
         if (!facts) throw new Error('the model lost a page');
         return this.#take(facts);
       },
-      prepare: (pages, current) => {
-        const memory = structuredClone(current);
-        return async () => this.#write(pages, memory);
-      },
+      prepare: (pages, state) => async () => this.#write(pages, state),
       ranks: {
         countUntil: async (time) =>
           [...this.ledger.values()].filter((known) => known <= time).length,
-        unmet: async (pages, { after, before }) => {
-          const met = new Set(
-            pages.flatMap((facts) => (facts as unknown as { keys: string[] }).keys),
-          );
+        listedButNotSeen: async (pages, { after, before }) => {
+          const seen = new Set(pages.flatMap(({ keys }) => keys));
           return [...this.ledger]
             .filter(
-              ([key, time]) => time > (after ?? 0) && time < (before ?? Infinity) && !met.has(key),
+              ([key, time]) => time > (after ?? 0) && time < (before ?? Infinity) && !seen.has(key),
             )
             .map(([key]) => key);
         },
-        unlist: async (keys, memory) => {
+        unlist: async (keys, state) => {
           for (const key of keys) {
             if (this.rows.some((row) => row.key === key)) this.wronglyUnlisted.push(key);
             this.ledger.delete(key);
           }
-          this.stored = structuredClone({ ...memory, ledgerCount: this.ledger.size });
+          this.stored = { ...state, ledgerCount: this.ledger.size };
           return this.ledger.size;
         },
       },

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { ListOrder } from '../../src/kernel/list-order.ts';
 import { unlistVanished } from '../../src/sync/find-vanished.ts';
-import type { ListOrder, PageFacts } from '../../src/sync/list-memory.ts';
 import type { ListPort } from '../../src/sync/list-port.ts';
-import { createListReader, type ListVerdict, readList } from '../../src/sync/read-list.ts';
-import { walkList } from '../../src/sync/walk-list.ts';
-import { type Happening, Killed, ListModel } from './list-model.ts';
+import { createListSession } from '../../src/sync/list-session.ts';
+import { type ListVerdict, readList } from '../../src/sync/read-list.ts';
+import { scanList } from '../../src/sync/scan-list.ts';
+import { type Happening, Killed, ListModel, type ShownPage } from './list-model.ts';
 
 const orders = fc.constantFrom<ListOrder[]>('newest-first', 'oldest-first', 'unordered');
 const insertions: fc.Arbitrary<Happening> = fc.oneof(
@@ -49,7 +50,7 @@ const network = fc.array(fc.double({ min: 0, max: 0.999, noNaN: true }), { maxLe
 async function passes(model: ListModel, ahead: number[], count = 30): Promise<ListVerdict> {
   for (let pass = 0; pass < count; pass += 1) {
     try {
-      return await readList(model.port(ahead), structuredClone(model.stored), true);
+      return await readList(model.port(ahead), model.stored, true);
     } catch (error) {
       if (!(error instanceof Killed)) throw error;
     }
@@ -106,8 +107,8 @@ describe('reading a moving list', () => {
           const model = new ListModel(order, size);
           const throughout = model.arrive(count);
           model.script(script);
-          const reader = createListReader(model.port(ahead), structuredClone(model.stored));
-          await walkList(reader, false);
+          const session = createListSession(model.port(ahead), model.stored);
+          await scanList(session, false);
           expect(throughout.filter((key) => !model.ledger.has(key))).toEqual([]);
         },
       ),
@@ -150,8 +151,8 @@ describe('reading a moving list', () => {
       requests += 1;
       return model.answer(page, requests);
     };
-    let early: PageFacts | undefined;
-    const crossing: ListPort = {
+    let early: ShownPage | undefined;
+    const crossing: ListPort<ShownPage> = {
       ...port,
       async read(page, upTo, isFresh = false) {
         if (page === 2 && upTo >= 3 && !early) {
@@ -161,7 +162,7 @@ describe('reading a moving list', () => {
         return page === 3 && early && !isFresh ? early : asked(page);
       },
     };
-    const verdict = await readList(crossing, structuredClone(model.stored), true);
+    const verdict = await readList(crossing, model.stored, true);
     expect(early).toMatchObject({ total: 8 });
     if (verdict.isComplete) {
       expect(throughout.filter((key) => !model.ledger.has(key))).toEqual([]);
@@ -313,7 +314,7 @@ describe('reading a moving list', () => {
               return port.read(page, upTo, isFresh);
             },
           };
-          await readList(watched, structuredClone(model.stored), true);
+          await readList(watched, model.stored, true);
           expect(asked).toEqual([...asked].sort((a, b) => a - b));
         },
       ),
@@ -331,7 +332,7 @@ describe('reading a moving list', () => {
           const model = new ListModel(order, size);
           model.arrive(count);
           await passes(model, []);
-          const before = structuredClone(model.stored);
+          const before = model.stored;
           model.requests = 0;
           await passes(model, []);
           expect(model.requests).toBe(1);
@@ -460,14 +461,14 @@ describe('reading a moving list', () => {
     await passes(model, []);
     // One row too many in the ledger, on an old page: without it nothing would be looked for.
     model.remove(0.1);
-    const reader = createListReader(model.port(), structuredClone(model.stored));
-    const first = await reader.read(1, 1, true);
+    const session = createListSession(model.port(), model.stored);
+    const first = await session.read(1, 1, true);
     // The first row of page 2 moves to page 1, which has been read, and the total stands still.
     model.remove(0.95);
     model.late(0.05);
-    const second = await reader.read(2, 2, true);
+    const second = await session.read(2, 2, true);
     expect(second.total).toBe(first.total);
-    expect(await unlistVanished(reader, [first, second])).toBe(0);
+    expect(await unlistVanished(session, [first, second])).toBe(0);
     expect(model.wronglyUnlisted).toEqual([]);
   });
 
@@ -488,7 +489,7 @@ describe('reading a moving list', () => {
     model.arrive(5);
     const oldest = model.rows[0]?.key ?? '';
     model.script([{ kind: 'nothing' }, { kind: 'nothing' }, { kind: 'remove', at: 0.99 }]);
-    await readList(model.port(), structuredClone(model.stored), true);
+    await readList(model.port(), model.stored, true);
     expect(model.rows.map((row) => row.key)).toContain(oldest);
     expect([...model.ledger.keys()]).toContain(oldest);
   });
@@ -497,16 +498,16 @@ describe('reading a moving list', () => {
     const model = new ListModel('unordered', 10);
     model.arrive(50);
     const port = model.port();
-    const hiding: ListPort = {
+    const hiding: ListPort<ShownPage> = {
       ...port,
       async read(page) {
-        const facts = (await port.read(page, page, true)) as PageFacts & { keys: string[] };
+        const facts = await port.read(page, page, true);
         const [, ...keys] = facts.keys;
         const [, ...times] = facts.times;
         return page === 2 ? { ...facts, keys, times, listed: keys.length } : facts;
       },
     };
-    expect(await readList(hiding, structuredClone(model.stored), true)).toMatchObject({
+    expect(await readList(hiding, model.stored, true)).toMatchObject({
       isComplete: false,
       missing: 1,
     });
@@ -520,14 +521,12 @@ describe('reading a moving list', () => {
       ...port,
       read: async (page: number) => ({ ...(await port.read(1, 1, true)), page }),
     };
-    await expect(readList(stuck, structuredClone(model.stored), true)).rejects.toThrow(
-      /page parameter/,
-    );
+    await expect(readList(stuck, model.stored, true)).rejects.toThrow(/page parameter/);
   });
 });
 
 describe('a list that shows no times', () => {
-  function withoutTimes(model: ListModel): ListPort {
+  function withoutTimes(model: ListModel): ListPort<ShownPage> {
     const port = model.port([]);
     return {
       ...port,
@@ -541,7 +540,7 @@ describe('a list that shows no times', () => {
 
   async function requestsOfPass(model: ListModel): Promise<number> {
     const before = model.requests;
-    const verdict = await readList(withoutTimes(model), structuredClone(model.stored), true);
+    const verdict = await readList(withoutTimes(model), model.stored, true);
     expect(verdict).toMatchObject({ isComplete: true });
     return model.requests - before;
   }
@@ -564,7 +563,7 @@ describe('a list that shows no times', () => {
     model.arrive(300);
     await requestsOfPass(model);
     model.lag = 3;
-    await readList(withoutTimes(model), structuredClone(model.stored), true);
+    await readList(withoutTimes(model), model.stored, true);
     model.script([
       { kind: 'lag', rows: 5 },
       { kind: 'nothing' },
