@@ -24,14 +24,23 @@ unexpected AS MATERIALIZED (
          AND (l.status <> 'used' OR l.generated_by IS NOT NULL OR l.assigned_at IS NOT NULL)
        LIMIT 1) AS o ON true
    WHERE o.is_ours IS NULL
+),
+-- A deposit does not name its chain. Whether an address is of no list is known of coins whose chains' lists were all read.
+read_symbols AS MATERIALIZED (
+  SELECT c.symbol, bool_and(coalesce(s.is_backed, false)) AS is_read
+    FROM ledger.coins c
+    LEFT JOIN ledger.pools p ON p.slip44 = c.slip44
+    LEFT JOIN ledger.streams s ON s.name = 'addresses:' || p.slip44
+   GROUP BY c.symbol
 )
 SELECT u.order_no, u.symbol, u.amount, u.to_address, CASE WHEN k.addresses > 0 THEN 'foreign' ELSE 'unknown' END AS kind,
-       k.is_later AS is_later_address, u.occurred_at
+       CASE WHEN k.addresses > 0 THEN k.is_later ELSE coalesce(r.is_read, false) END AS is_suspicious, u.occurred_at
   FROM unexpected u
  CROSS JOIN LATERAL (
    SELECT count(*) AS addresses, coalesce(bool_or(l.first_seen_at > f.at), false) AS is_later
      FROM ledger.addresses l LEFT JOIN first_proofs f ON f.slip44 = l.slip44
-    WHERE lower(l.address) = lower(u.to_address)) AS k;
+    WHERE lower(l.address) = lower(u.to_address)) AS k
+  LEFT JOIN read_symbols r ON r.symbol = u.symbol;
 --> statement-breakpoint
 CREATE VIEW ledger.problems AS
 WITH RECURSIVE kinds (name, severity, cure) AS (VALUES
@@ -50,7 +59,7 @@ WITH RECURSIVE kinds (name, severity, cure) AS (VALUES
   ('pool_empty', 'critical', 'run `wallet-ledger pool refill {subject}`; where it is refused, check rights and limits at the service, and POOL_MAX_PER_DAY'),
   ('pool_not_filled', 'warning', 'check rights and limits at the service, and POOL_MAX_PER_DAY; filling is retried on schedule'),
   ('pool_below_threshold', 'warning', 'see that `wallet-ledger start` runs, or run `wallet-ledger pool refill {subject}`'),
-  ('unexpected_deposits', 'warning', '`select * from ledger.unexpected_deposits` names them; add the missing chain to ADDRESS_POOLS, or find out whose addresses they are'),
+  ('unexpected_deposits', 'warning', '`select * from ledger.unexpected_deposits where is_suspicious` names them; find out whose addresses they are, and who else generates addresses with this key'),
   ('final_state_undone', 'warning', 'correct the books that counted them; where it happens often, take the state out of WALLET_FINAL_STATES'),
   ('job_failing', 'warning', '`wallet-ledger doctor` checks settings, signature, clock and service; the job runs again on schedule')
 ),
@@ -215,12 +224,7 @@ found (name, subject, since, what) AS (
          format('%s recent %s went to addresses that were not generated here', count(*),
                 CASE WHEN count(*) = 1 THEN 'deposit' ELSE 'deposits' END)
     FROM ledger.unexpected_deposits d
-   -- Addresses that were there when the list was first read are older than the ledger. Of no list means something
-   -- only once the lists have been read.
-   WHERE EXISTS (SELECT FROM ledger.pools)
-     AND CASE WHEN d.kind = 'foreign' THEN d.is_later_address
-              ELSE NOT EXISTS (SELECT FROM ledger.pools p LEFT JOIN ledger.streams s ON s.name = 'addresses:' || p.slip44
-                                WHERE s.is_backed IS NOT TRUE) END
+   WHERE d.is_suspicious
   HAVING count(*) > 0
   UNION ALL
   SELECT 'final_state_undone', NULL, min(c.observed_at),
@@ -251,7 +255,7 @@ COMMENT ON COLUMN ledger.unexpected_deposits.symbol IS 'Coin symbol code (symbol
 COMMENT ON COLUMN ledger.unexpected_deposits.amount IS 'Amount in units of the coin (amount); null when unreadable, see rejects';
 COMMENT ON COLUMN ledger.unexpected_deposits.to_address IS 'Address the funds were sent to (toAddress)';
 COMMENT ON COLUMN ledger.unexpected_deposits.kind IS 'foreign: an address list of the service has the address; unknown: none that was read has it';
-COMMENT ON COLUMN ledger.unexpected_deposits.is_later_address IS 'Whether the address appeared after its list had first been proven complete: somebody else generates addresses with this key, or the database lost what it knew';
+COMMENT ON COLUMN ledger.unexpected_deposits.is_suspicious IS 'Whether it needs a look: a foreign address that appeared after its list had first been proven complete, or an unknown one although the address lists of all chains of the coin have been read';
 COMMENT ON COLUMN ledger.unexpected_deposits.occurred_at IS 'Time of the deposit (time, UTC)';
 --> statement-breakpoint
 COMMENT ON VIEW ledger.problems IS 'What needs a person now, by severity and age; empty when all is well. Problems of the queue are not visible here: status and the status page add them';

@@ -42,13 +42,17 @@ export function finalChangesWords(streams: StreamStatus[]): string | null {
   return `${transactions} changed after reaching a final state, see ledger.state_transitions`;
 }
 
-/** Seconds as people say them: `12 s ago`, `5 min ago`, `3 h ago`, `4 days ago`; null: `never`. */
+/** `12 s ago`, `5 min ago`, `3 h ago`, `4 days ago`; null: `never`. */
 export function agoWords(seconds: number | null): string {
-  if (seconds === null) return 'never';
-  if (seconds < 120) return `${Math.max(0, Math.floor(seconds))} s ago`;
-  if (seconds < 7_200) return `${Math.floor(seconds / 60)} min ago`;
-  if (seconds < 172_800) return `${Math.floor(seconds / 3_600)} h ago`;
-  return `${countWords(Math.floor(seconds / 86_400))} days ago`;
+  return seconds === null ? 'never' : `${durationWords(seconds)} ago`;
+}
+
+/** `12 s`, `5 min`, `3 h`, `4 days`. */
+export function durationWords(seconds: number): string {
+  if (seconds < 120) return `${Math.max(0, Math.floor(seconds))} s`;
+  if (seconds < 7_200) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 172_800) return `${Math.floor(seconds / 3_600)} h`;
+  return `${countWords(Math.floor(seconds / 86_400))} days`;
 }
 
 /** 16.25 → `lasts 16.3 days`, at the pace of the last week. */

@@ -96,7 +96,7 @@ test('every problem is named before all else, critical ones first, and what to d
   const text = draw(broken);
   const [attention = '', rest = ''] = text.split('Proof:');
   expect(attention).toMatch(/^✗ 2 critical problems and 7 warnings · 2026-03-01 12:00:00 UTC\n/);
-  expect(attention).toContain('✗ the address pool of chain 60 is empty (since 60 min ago)');
+  expect(attention).toContain('✗ the address pool of chain 60 is empty (for 60 min)');
   expect(attention).toContain('! 2 values could not be decoded');
   // The same cure is printed once, with its first problems.
   expect(attention.match(/→ see the list/g)).toHaveLength(1);

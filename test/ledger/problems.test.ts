@@ -272,15 +272,19 @@ describe('rows and sums', () => {
   it('to addresses of nobody are counted once the lists have been read', async () => {
     await query(`insert into ledger.addresses (slip44, address, status, first_seen_at) values
                  (60, 'old', 'foreign', now() - interval '30 days'), (60, 'new', 'foreign', now() + interval '1 second')`);
-    const deposit = (orderNo: string, address: string) =>
+    await query(`insert into ledger.coins (slip44, symbol, contract_address, observed_at, changed_at, observation) values
+                 (60, 'ETH', '', now(), now(), 1), (60, 'USDT', 'x', now(), now(), 1), (195, 'USDT', 'y', now(), now(), 1)`);
+    const deposit = (orderNo: string, address: string, symbol = 'ETH') =>
       query(`insert into ledger.transactions (order_no, stream, symbol, to_address, occurred_at, is_final, observation)
-             values ('${orderNo}', 'deposit', 'ETH', '${address}', now(), true, 1)`);
+             values ('${orderNo}', 'deposit', '${symbol}', '${address}', now(), true, 1)`);
     await deposit('o1', 'A1');
     await deposit('o2', 'OLD');
     await query(`update ledger.streams set service_total = ledger_count`);
     expect(await names()).toEqual([]);
     await deposit('o3', 'new');
     await deposit('o4', 'nowhere');
+    // On a chain without a pool, whose list nobody reads.
+    await deposit('o5', 'nowhere', 'USDT');
     await query(`update ledger.streams set service_total = ledger_count`);
     expect(await problems()).toMatchObject([
       {
@@ -291,12 +295,13 @@ describe('rows and sums', () => {
     ]);
     expect(
       await query(
-        `select order_no, kind, is_later_address from ledger.unexpected_deposits order by order_no`,
+        `select order_no, kind, is_suspicious from ledger.unexpected_deposits order by order_no`,
       ),
     ).toEqual([
-      { order_no: 'o2', kind: 'foreign', is_later_address: false },
-      { order_no: 'o3', kind: 'foreign', is_later_address: true },
-      { order_no: 'o4', kind: 'unknown', is_later_address: false },
+      { order_no: 'o2', kind: 'foreign', is_suspicious: false },
+      { order_no: 'o3', kind: 'foreign', is_suspicious: true },
+      { order_no: 'o4', kind: 'unknown', is_suspicious: true },
+      { order_no: 'o5', kind: 'unknown', is_suspicious: false },
     ]);
     await query('delete from ledger.pools');
     expect(await names()).toEqual([]);

@@ -1,6 +1,11 @@
 import { listProblems, verdictOn } from '../../http/list-problems.ts';
 import type { StatusReport } from '../../http/status-report.ts';
-import { agoWords, countWords, secondsBetween, verdictWords } from '../../http/status-words.ts';
+import {
+  countWords,
+  durationWords,
+  secondsBetween,
+  verdictWords,
+} from '../../http/status-words.ts';
 import type { Problem } from '../../ledger/read-status.ts';
 import { printableText } from '../../service/printable-text.ts';
 import { type Canvas, wrap } from './picture-text.ts';
@@ -39,7 +44,8 @@ export function attentionLines(report: StatusReport, { paint, width }: Canvas): 
 
   function problemText({ severity, since, what }: Problem): string[] {
     const tone = severityTones[severity];
-    const when = since === null ? '' : ` (since ${agoWords(secondsBetween(since, report.readAt))})`;
+    const when =
+      since === null ? '' : ` (for ${durationWords(secondsBetween(since, report.readAt))})`;
     return wrap(`${printableText(what)}${when}`, width - 4).map((line, index) =>
       paint(tone.style, `  ${index === 0 ? tone.mark : ' '} ${line}`),
     );
