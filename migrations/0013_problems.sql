@@ -56,7 +56,7 @@ WITH RECURSIVE kinds (name, severity, cure) AS (VALUES
   ('rows_in_two_lists', 'warning', 'ask those who run the service which list is right; `select * from ledger.transactions where also_listed_in is not null` names the rows'),
   ('rejects_open', 'warning', '`wallet-ledger rejects` says why, and `wallet-ledger rejects retry` tries again'),
   ('unexplained_difference', 'critical', 'run `wallet-ledger verify`; ledger.reconciliation has the sums'),
-  ('pool_empty', 'critical', 'run `wallet-ledger pool refill {subject}`; where it is refused, check rights and limits at the service, and POOL_MAX_PER_DAY'),
+  ('pool_empty', 'critical', 'check rights and limits at the service, and POOL_MAX_PER_DAY; then run `wallet-ledger pool refill {subject}`'),
   ('pool_not_filled', 'warning', 'check rights and limits at the service, and POOL_MAX_PER_DAY; filling is retried on schedule'),
   ('pool_below_threshold', 'warning', 'see that `wallet-ledger start` runs, or run `wallet-ledger pool refill {subject}`'),
   ('unexpected_deposits', 'warning', '`select * from ledger.unexpected_deposits where is_suspicious` names them; find out whose addresses they are, and who else generates addresses with this key'),
