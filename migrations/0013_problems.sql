@@ -122,9 +122,11 @@ unproven AS MATERIALIZED (
   SELECT l.*, l.proof_changed_at IS NOT NULL AS was_proven,
          l.is_backed AND l.doubt IS NULL AND l.conflicts = 0 AND l.accepted_difference <> 0
            AND l.service_total - l.ledger_count = l.accepted_difference AS is_known_difference,
-         l.proof_changed_at IS NULL AND NOT l.is_backed AND l.last_error IS NULL
-           AND (l.is_growing OR l.unproven_since > now() - interval '30 minutes')
-           AND (l.is_being_read OR l.last_success_at > now() - l.patience) AS is_first_reading
+         -- A backfill writes down its run only when it ends; until then its lease is its only sign.
+         coalesce(l.proof_changed_at IS NULL AND NOT l.is_backed
+                  AND (l.is_being_read OR l.is_growing
+                       OR l.last_error IS NULL AND l.last_success_at > now() - l.patience
+                          AND coalesce(l.unproven_since > now() - interval '30 minutes', true)), false) AS is_first_reading
     FROM lists l
    WHERE NOT l.is_complete AND (l.is_being_read OR l.last_success_at IS NOT NULL)
 ),

@@ -177,6 +177,21 @@ describe('a list', () => {
     expect(await problems()).toMatchObject([{ name: 'stream_incomplete', severity: 'critical' }]);
   });
 
+  it('that is in its first reading is told of before any pass has ended', async () => {
+    await clear();
+    await query('delete from ledger.stream_proofs');
+    await query(`insert into ledger.streams (name, ledger_count, lease_owner, lease_until)
+                 values ('deposit', 100, 'x', now() + interval '20 seconds')`);
+    expect(await problems()).toMatchObject([
+      {
+        name: 'backfill_running',
+        since: null,
+        what: 'deposit is not complete yet: its first reading is under way, 100 rows are in',
+      },
+      { name: 'stream_unread' },
+    ]);
+  });
+
   it('that is unproven for minutes is a warning, for half an hour critical, with the reason', async () => {
     await query(`update ledger.streams set service_total = 12 where name = 'deposit'`);
     const age = (interval: string) =>
