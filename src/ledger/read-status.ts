@@ -66,7 +66,7 @@ export type BalanceStatus = {
 };
 
 /** Balances that the transactions do not add up to, and nothing known explains it; `amount`: reported less expected. */
-export type UnexplainedDifference = { symbol: string; amount: string; since: string };
+type UnexplainedDifference = { symbol: string; amount: string; since: string };
 
 /** One UTC day of a list; `verifiedAt`: when the service was last seen to list exactly these rows. */
 export type CoveredDay = { day: string; transactions: number; verifiedAt: string | null };
