@@ -16,7 +16,7 @@ export function demoSummary(
       ({ name, serviceTotal, ledgerCount, isComplete }) =>
         `    ${name.padEnd(13)} the service says ${count(serviceTotal ?? 0)}, the ledger holds ${count(ledgerCount)}: ${isComplete ? 'proven complete' : 'NOT proven complete'}`,
     ),
-    `    ${count(transactions.final)} final, ${count(transactions.incomplete)} still open, ${count(status.rejects)} rejects`,
+    `    ${count(transactions.final)} final, ${count(transactions.total - transactions.final)} not final yet, ${count(status.rejects)} values not decoded`,
     '',
     '  Balances',
     ...balances.map(
@@ -40,11 +40,11 @@ export function demoSummary(
 const queries = [
   [
     'deposits and withdrawals per coin and state',
-    'select symbol, type, state, count(*), sum(amount) from ledger.transactions group by 1, 2, 3 order by 1, 2, 3;',
+    'select symbol, stream, state, count(*), sum(amount) from ledger.transactions where is_listed group by 1, 2, 3 order by 1, 2, 3;',
   ],
   [
     'what is still on its way, and when it is looked at next',
-    'select order_no, type, state, confirm_num, next_check_at from ledger.transactions where not is_final order by occurred_at;',
+    'select order_no, type, state, confirm_num, next_check_at from ledger.transactions where is_listed and not is_final order by occurred_at;',
   ],
   [
     'what changed last',

@@ -7,7 +7,10 @@ import type { Page } from './page-frame.ts';
 const slownessMaxMs = 15_000;
 const retryAfterSeconds = 30;
 
-/** Answers with server-sent events: title and those parts of the page that changed since the last one. */
+/**
+ * Answers with server-sent events: title and those parts of the page that changed since the last one. One comes with
+ * each tick even if nothing changed, because the page takes silence for a lost connection.
+ */
 export function answerWithEvents(c: Context, live: LiveStatus): Response {
   // Nobody would read the stream of an answer without a body, and so nothing would end it.
   if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': 'text/event-stream' });
@@ -40,7 +43,6 @@ function createTeller(stream: SSEStreamingApi): (page: Page) => void {
   async function send({ title, parts }: Page): Promise<void> {
     const changed = Object.entries(parts).filter(([name, part]) => told.get(name) !== part);
     for (const [name, part] of changed) told.set(name, part);
-    if (changed.length === 0) return void (await stream.write(': nothing new\n\n'));
     await stream.writeSSE({ data: JSON.stringify({ title, parts: Object.fromEntries(changed) }) });
   }
 

@@ -8,6 +8,7 @@ import type { QueueBoard } from '../queue/queue-board.ts';
 import { boardPath, createBoardRoute, headersOfBoard, isOfBoard } from './board-route.ts';
 import { carriesToken } from './check-token.ts';
 import { answerWithEvents } from './event-stream.ts';
+import { listProblems } from './list-problems.ts';
 import { createLiveStatus } from './live-status.ts';
 import { renderDocument } from './page-frame.ts';
 import { createPageSource } from './page-source.ts';
@@ -43,6 +44,9 @@ const keepMs = 1_000;
 const answerMs = 10_000;
 const liveEveryMs = 5_000;
 const liveListenersMax = 50;
+/** Readiness is asked for often and by anybody: it reads the problems seldom, and does not wait for them. */
+const problemsKeepMs = 5_000;
+const problemsAnswerMs = 2_000;
 const openPaths: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
 /** The routes of section 5 of the contract. All readings are shared among the requests of a second. */
@@ -51,6 +55,10 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   const isReady = shareBriefly(options.isReady, keepMs);
   const readMetrics = shareBriefly(() => metrics.metrics(), keepMs);
   const readPage = createPageSource(options);
+  const readProblems = shareBriefly(
+    async () => listProblems(await options.readStatus()),
+    problemsKeepMs,
+  );
   const live = createLiveStatus({
     render: async () => (await readPage()).page,
     everyMs: liveEveryMs,
@@ -60,12 +68,19 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   app.use(addSecurityHeaders, onlyReading, openOrAdmitted(options));
   app.get('/healthz', (c) => c.text('ok\n'));
   app.get('/readyz', async (c) => {
-    const notReady = await answerWithin(isReady(), answerMs).then(
-      (parts) => (['database', 'queue', 'migrated'] as const).filter((part) => !parts[part]),
-      (error) => [toError(error).message],
-    );
+    const [notReady, problems] = await Promise.all([
+      answerWithin(isReady(), answerMs).then(
+        (parts) => (['database', 'queue', 'migrated'] as const).filter((part) => !parts[part]),
+        (error) => [toError(error).message],
+      ),
+      // Names only: their words may quote the service, and this page is open to all.
+      answerWithin(readProblems(), problemsAnswerMs).then(
+        (all) => all.map(({ name, severity }) => ({ name, severity })),
+        () => null,
+      ),
+    ]);
     const ready = notReady.length === 0;
-    return c.json({ ready, notReady }, ready ? 200 : 503);
+    return c.json({ ready, notReady, problems }, ready ? 200 : 503);
   });
   app.get('/metrics', async (c) => {
     const text = await answerWithin(readMetrics(), answerMs);

@@ -10,6 +10,7 @@ const partNames = [
   'verdict',
   'problems',
   'streams',
+  'calendar',
   'facts',
   'flows',
   'balances',
@@ -72,6 +73,7 @@ export function renderDocument({ title, parts }: Page): Html {
 <body>
 <a class="skip" href="#main">To the status</a>
 <header>
+<p class="cut-off" role="alert" data-cut-off></p>
 <div class="bar">
 <h1>wallet-ledger</h1>
 <nav aria-label="More"><a href="queues">Queues</a> <a href="metrics">Metrics</a></nav>

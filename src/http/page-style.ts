@@ -4,10 +4,11 @@ import { createHash } from 'node:crypto';
 export const pageStyle = `
 :root { color-scheme: light dark; --text: #17202b; --soft: #566170; --ground: #f3f5f8; --card: #fff;
   --line: #dfe4ea; --good: #12724a; --good-ground: #e4f5ec; --bad: #b3261e; --bad-ground: #fdebe9;
+  --warn: #855300; --warn-ground: #fdf1dc;
   --in: #2563d8; --out: #b4530a; --link: #1d54bd; }
 @media (prefers-color-scheme: dark) { :root { --text: #e8ecf2; --soft: #a0acba; --ground: #0e1217;
   --card: #171c23; --line: #2b333e; --good: #57cf99; --good-ground: #10291f; --bad: #ff938a;
-  --bad-ground: #331816; --in: #6c9fff; --out: #f0a35c; --link: #8fb5ff; } }
+  --bad-ground: #331816; --warn: #efc26b; --warn-ground: #2e2410; --in: #6c9fff; --out: #f0a35c; --link: #8fb5ff; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 1.25rem clamp(.75rem, 3vw, 2rem) 2rem; max-width: 76rem;
   background: var(--ground); color: var(--text); font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
@@ -28,6 +29,11 @@ nav a:first-child { margin-left: 0; }
 .verdict { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: baseline; gap: .1rem 1rem;
   margin-top: .75rem; padding: .7rem 1rem; border-radius: .75rem; background: var(--good-ground); }
 .verdict.wrong { background: var(--bad-ground); }
+.verdict.doubtful { background: var(--warn-ground); }
+.cut-off { margin: 0 0 .75rem; padding: .7rem 1rem; border-radius: .75rem; background: var(--bad); color: var(--card);
+  font-weight: 600; }
+.cut-off:empty { display: none; }
+.is-cut-off .verdict { display: none; }
 .verdict strong { font-size: 1.15rem; }
 .verdict .soft { font-variant-numeric: tabular-nums; color: var(--text); }
 section { background: var(--card); border: 1px solid var(--line); border-radius: .75rem; padding: 1rem 1.1rem;
@@ -39,6 +45,7 @@ ul { list-style: none; margin: 0; padding: 0; }
 .soft { color: var(--soft); font-size: .875rem; }
 .good { color: var(--good); }
 .bad { color: var(--bad); }
+.warn { color: var(--warn); }
 .in { color: var(--in); }
 .out { color: var(--out); }
 .split { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; }
@@ -81,6 +88,18 @@ svg { display: block; width: 100%; overflow: visible; }
 .fill { fill: var(--in); }
 .low .fill { fill: var(--bad); }
 .mark { fill: var(--text); }
+.calendar { max-width: 44rem; margin-top: .4rem; }
+.calendar svg { forced-color-adjust: none; }
+.calendar rect { width: 10px; height: 10px; rx: 2px; }
+.calendar text { fill: var(--soft); font-size: 9px; }
+.v1 { fill: var(--good); }
+.v2 { fill: var(--good); fill-opacity: .65; }
+.v3 { fill: var(--good); fill-opacity: .35; }
+.v4 { fill: var(--warn); fill-opacity: .6; }
+.v5 { fill: transparent; stroke: var(--bad); stroke-width: 1.5; }
+.legend { display: flex; flex-wrap: wrap; gap: .1rem .9rem; }
+.legend svg { display: inline; width: .7rem; height: .7rem; margin-right: .3rem; }
+.calendars > li + li { margin-top: 1.1rem; }
 footer { color: var(--soft); font-size: .875rem; margin-top: 1rem; }
 @media (max-width: 30rem) { section { padding: .85rem .8rem; } .chart { grid-template-columns: 2.25rem minmax(0, 1fr); } }
 `;

@@ -1,5 +1,7 @@
 import type { StreamStatus } from '../ledger/read-status.ts';
+import { listProblems } from './list-problems.ts';
 import type { StatusReport } from './status-report.ts';
+import { secondsBetween } from './status-words.ts';
 
 type Sample = { labels: Record<string, string>; value: number };
 
@@ -14,6 +16,13 @@ export type StatusGauge = {
 /** Every gauge of `/metrics` that tells the status. */
 export const statusGauges: StatusGauge[] = [
   {
+    name: 'wallet_ledger_problem',
+    help: 'Kinds of problems that stand now, as the status page names them; absent when there is none',
+    labelNames: ['name', 'severity'],
+    samples: (status) =>
+      listProblems(status).map(({ name, severity }) => ({ labels: { name, severity }, value: 1 })),
+  },
+  {
     name: 'wallet_ledger_stream_lag_seconds',
     help: 'Seconds since the stream was last read without an error',
     labelNames: ['stream'],
@@ -24,6 +33,22 @@ export const statusGauges: StatusGauge[] = [
     help: 'Whether the stream is proven complete',
     labelNames: ['stream'],
     samples: perStream((stream) => Number(stream.isComplete)),
+  },
+  {
+    name: 'wallet_ledger_stream_verified_age_seconds',
+    help: 'Age of the oldest verification among the days of the list; absent while a day was never verified',
+    labelNames: ['stream'],
+    samples: ({ streams, readAt }) =>
+      streams.flatMap(({ name, verifiedThrough }) =>
+        verifiedThrough === null
+          ? []
+          : [
+              {
+                labels: { stream: name },
+                value: Math.max(0, secondsBetween(verifiedThrough, readAt)),
+              },
+            ],
+      ),
   },
   {
     name: 'wallet_ledger_stream_service_rows',
@@ -86,7 +111,7 @@ export const statusGauges: StatusGauge[] = [
   },
   {
     name: 'wallet_ledger_unexpected_deposits',
-    help: 'Deposits of the last 7 days to addresses that were neither generated nor handed out here',
+    help: 'Recent deposits (7 days, the latest 2,000 at the most) to addresses that were neither generated nor handed out here',
     labelNames: ['kind'],
     samples: ({ unexpectedDeposits }) =>
       Object.entries(unexpectedDeposits).map(([kind, value]) => ({ labels: { kind }, value })),

@@ -1,30 +1,32 @@
 import { html } from 'hono/html';
 import type { DailyFlows } from '../ledger/read-flows.ts';
+import type { Problem } from '../ledger/read-status.ts';
 import { balanceSection } from './balance-section.ts';
+import { calendarSection } from './calendar-section.ts';
 import { flowSection } from './flow-section.ts';
+import { listProblems, type Verdict, verdictOn } from './list-problems.ts';
 import { dateWords, foreign, type Html, type Page, type PartName, section } from './page-frame.ts';
 import { poolSection } from './pool-section.ts';
 import { errorSection, runSection } from './run-section.ts';
-import { listProblems, type Problem } from './status-problems.ts';
 import type { StatusReport } from './status-report.ts';
+import { agoWords, secondsBetween, verdictWords } from './status-words.ts';
 import { factSection, streamSection } from './stream-section.ts';
 
 /** The status as a page: complete without script, every foreign text escaped. */
 export async function renderStatus(report: StatusReport, flows: DailyFlows | null): Promise<Page> {
   const problems = listProblems(report);
-  const attention =
-    problems.length === 1 ? '1 thing needs attention' : `${problems.length} things need attention`;
-  const isWell = problems.length === 0;
+  const words = verdictWords(problems);
   return {
-    title: `wallet-ledger: ${isWell ? 'all is well' : attention}`,
+    title: `wallet-ledger: ${words.toLowerCase()}`,
     parts: await toTexts({
       verdict: verdict(
-        isWell,
-        isWell ? 'All is well' : attention,
+        verdictOn(problems),
+        words,
         html`as of <time datetime="${report.readAt}">${dateWords(report.readAt)}</time>`,
       ),
-      problems: problemSection(problems),
+      problems: problemSection(problems, report.readAt),
       streams: streamSection(report.streams),
+      calendar: calendarSection(report),
       facts: factSection(report),
       flows: flowSection(flows),
       balances: balanceSection(report),
@@ -37,12 +39,18 @@ export async function renderStatus(report: StatusReport, flows: DailyFlows | nul
 
 /** The page while the status cannot be read. */
 export async function renderFailure(failure: { message: string; cure: string }): Promise<Page> {
-  const problem: Problem = { what: failure.message, cure: failure.cure };
+  const problem: Problem = {
+    name: 'status_unreadable',
+    severity: 'critical',
+    since: null,
+    what: failure.message,
+    cure: failure.cure,
+  };
   return {
     title: 'wallet-ledger: no status',
     parts: await toTexts({
-      verdict: verdict(false, 'The status cannot be read', ''),
-      problems: problemSection([problem]),
+      verdict: verdict('critical', 'The status cannot be read', ''),
+      problems: problemSection([problem], ''),
     }),
   };
 }
@@ -52,17 +60,26 @@ async function toTexts(parts: Partial<Record<PartName, Html | string>>): Promise
   return Object.fromEntries(await Promise.all(texts));
 }
 
+const marks: Record<Verdict, { mark: string; tone: string; ground: string }> = {
+  ok: { mark: '✓', tone: 'good', ground: '' },
+  attention: { mark: '!', tone: 'warn', ground: 'doubtful' },
+  critical: { mark: '✗', tone: 'bad', ground: 'wrong' },
+};
+
 /** Only the verdict is read aloud when it changes: the time beside it always does. */
-function verdict(isWell: boolean, words: string, asOf: Html | string): Html {
-  return html`<div class="verdict ${isWell ? '' : 'wrong'}"><p class="${isWell ? 'good' : 'bad'}" role="status" aria-live="polite">
-<strong><span aria-hidden="true">${isWell ? '✓' : '✗'}</span> ${words}</strong></p><p class="soft">${asOf}</p></div>`;
+function verdict(kind: Verdict, words: string, asOf: Html | string): Html {
+  const { mark, tone, ground } = marks[kind];
+  return html`<div class="verdict ${ground}"><p class="${tone}" role="status" aria-live="polite">
+<strong><span aria-hidden="true">${mark}</span> ${words}</strong></p><p class="soft">${asOf}</p></div>`;
 }
 
-function problemSection(problems: Problem[]): Html | string {
+function problemSection(problems: Problem[], readAt: string): Html | string {
   if (problems.length === 0) return '';
   const items = problems.map(
-    ({ what, cure }) =>
-      html`<li><p class="bad">${foreign(what)}</p><p class="soft">What to do: ${foreign(cure)}</p></li>`,
+    ({ severity, since, what, cure }) =>
+      html`<li><p class="${severity === 'critical' ? 'bad' : 'warn'}"><strong>${severity}</strong> · ${foreign(what)}</p>
+${since === null ? '' : html`<p class="soft">since <time datetime="${since}">${dateWords(since)}</time>, ${agoWords(secondsBetween(since, readAt))}</p>`}
+<p class="soft">What to do: ${foreign(cure)}</p></li>`,
   );
   return section('problems', 'Needs attention', html`<ul class="stack">${items}</ul>`);
 }

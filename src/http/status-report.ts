@@ -1,15 +1,26 @@
 import type { LedgerStatus } from '../ledger/read-status.ts';
 import type { QueueSnapshot } from '../queue/queue-snapshot.ts';
+import { listProblems, verdictOn } from './list-problems.ts';
 
-/** Everything that status pages, metrics and the command `status` tell. `queue` null: it does not answer. */
-export type StatusReport = LedgerStatus & { queue: QueueSnapshot | null };
+/**
+ * Everything that status pages, metrics and the command `status` tell. `queue` null: it does not answer, or, with
+ * `isQueueHidden`, the role of the database may not see it.
+ */
+export type StatusReport = LedgerStatus & { queue: QueueSnapshot | null; isQueueHidden?: boolean };
+
+/** The only wallet there is; its name is the default of the contract. */
+const wallet = 'main';
 
 /** The document of `status --json`: the contract's keys first, then what else there is; without the histories. */
 export function toStatusJson(report: StatusReport): string {
-  const { streams, transactions, rejects, pools, queue, lastErrors, lastRuns, readAt } = report;
+  const { transactions, rejects, queue, lastErrors, lastRuns, readAt } = report;
   const { unexpectedDeposits, unexplainedDifferences } = report;
+  const problems = listProblems(report);
+  const verdict = { verdict: verdictOn(problems), problems, wallets: [{ name: wallet }] };
+  const streams = report.streams.map((stream) => ({ wallet, ...stream }));
+  const pools = report.pools.map((pool) => ({ wallet, ...pool }));
   const balances = report.balances.map(({ history, ...balance }) => balance);
-  const document = { streams, transactions, rejects, pools, queue, lastErrors };
+  const document = { ...verdict, streams, transactions, rejects, pools, queue, lastErrors };
   const more = { unexpectedDeposits, unexplainedDifferences, lastRuns, balances, readAt };
   return `${JSON.stringify({ ...document, ...more }, null, 2)}\n`;
 }

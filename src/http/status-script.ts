@@ -1,16 +1,22 @@
 /**
  * What the page runs, if it runs anything: it takes the parts that the server renders anew and carries only the
  * differences over, so that focus, scroll position and open tables stay. A part in which text is selected waits until
- * it no longer is. While nobody looks at the page, nothing is asked for.
+ * it no longer is. While nobody looks at the page, nothing is asked for, and the title says so. The server sends an
+ * event every 5 s: where none comes for 10 s, or the connection fails, the page says at its top that it is cut off.
  */
 export const statusScript = `'use strict';
 (() => {
   const places = new Map([...document.querySelectorAll('[data-part]')].map((place) => [place.dataset.part, place]));
   const link = document.querySelector('[data-link]');
-  const retryMs = 30000;
+  const banner = document.querySelector('[data-cut-off]');
+  const retryMs = 10000;
+  const silenceMs = 10000;
   const waiting = new Map();
+  let title = document.title;
+  let heardAt = new Date();
   let source;
   let retry;
+  let watchdog;
 
   function renew(current, fresh) {
     const before = [...current.childNodes];
@@ -57,18 +63,38 @@ export const statusScript = `'use strict';
     if (link.textContent !== words) link.textContent = words;
   }
 
+  function cutOff() {
+    const since = heardAt.toISOString().slice(11, 19) + ' UTC';
+    const words = 'This page is cut off since ' + since + ': what it shows is old.';
+    if (banner.textContent !== words) banner.textContent = words;
+    document.documentElement.classList.add('is-cut-off');
+    document.title = 'Cut off since ' + since + ' · wallet-ledger';
+    say('Not up to date: the connection is lost, and tried again.');
+  }
+
+  function hear() {
+    heardAt = new Date();
+    clearTimeout(watchdog);
+    watchdog = setTimeout(cutOff, silenceMs);
+    banner.textContent = '';
+    document.documentElement.classList.remove('is-cut-off');
+    document.title = title;
+    say('Live: this page renews itself every 5 seconds.');
+  }
+
   function connect() {
     disconnect();
+    watchdog = setTimeout(cutOff, silenceMs);
     source = new EventSource('events');
     source.onmessage = ({ data }) => {
-      const { title, parts } = JSON.parse(data);
-      document.title = title;
-      for (const [name, html] of Object.entries(parts)) waiting.set(name, html);
+      const page = JSON.parse(data);
+      title = page.title;
+      for (const [name, html] of Object.entries(page.parts)) waiting.set(name, html);
       renewPlaces();
-      say('Live: this page renews itself every 5 seconds.');
+      hear();
     };
     source.onerror = () => {
-      say('Not up to date: the connection is lost, and tried again.');
+      cutOff();
       // A refusal is final to the browser.
       if (source.readyState === EventSource.CLOSED) retry = setTimeout(connect, retryMs);
     };
@@ -76,11 +102,18 @@ export const statusScript = `'use strict';
 
   function disconnect() {
     clearTimeout(retry);
+    clearTimeout(watchdog);
     source?.close();
   }
 
+  function pause() {
+    disconnect();
+    document.title = 'Paused · wallet-ledger';
+  }
+
   document.addEventListener('selectionchange', () => waiting.size > 0 && renewPlaces());
-  document.addEventListener('visibilitychange', () => (document.hidden ? disconnect() : connect()));
-  if (!document.hidden) connect();
+  document.addEventListener('visibilitychange', () => (document.hidden ? pause() : connect()));
+  if (document.hidden) pause();
+  else connect();
 })();
 `;

@@ -9,12 +9,13 @@ import { agoWords, countWords, finalChangesWords, proofWords } from './status-wo
 export function streamSection(streams: StreamStatus[]): Html {
   const items = streams.map((stream) => {
     const paging = [stream.listOrder, stream.pageSize && `${countWords(stream.pageSize)} a page`];
+    const read = stream.lagSeconds === null ? 'never read' : `read ${agoWords(stream.lagSeconds)}`;
     const mark = stream.isComplete ? '✓' : '✗';
     return html`<li class="level ${stream.isComplete ? '' : 'low'}">
 <h3>${foreign(stream.name)}</h3>
 <p class="${stream.isComplete ? 'good' : 'bad'}">${mark} ${proofWords(stream)}</p>
 ${heldBar(stream)}
-<p class="soft">read ${[agoWords(stream.lagSeconds), ...paging].filter(Boolean).join(' · ')}</p>
+<p class="soft">${foreign([read, ...paging].filter(Boolean).join(' · '))}</p>
 </li>`;
   });
   const content =
@@ -37,8 +38,9 @@ export function factSection({ transactions, rejects, queue, streams }: StatusRep
   const facts: [string, number][] = [
     ['in the ledger', transactions.total],
     ['final', transactions.final],
-    ['incomplete rows', transactions.incomplete],
-    ['rejects', rejects],
+    ['not final yet', transactions.total - transactions.final],
+    ['details to fetch', transactions.detailsToFetch],
+    ['values not decoded', rejects],
   ];
   if (queue) {
     const { waiting, active, failed } = queue;

@@ -54,6 +54,11 @@ export const errorTable = {
     isRetryable: true,
     cure: 'check REDIS_URL and that Redis runs',
   },
+  'schema-older': {
+    exitCode: 5,
+    isRetryable: false,
+    cure: 'run `wallet-ledger migrate`',
+  },
   'schema-newer': {
     exitCode: 5,
     isRetryable: false,

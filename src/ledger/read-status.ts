@@ -1,5 +1,26 @@
 import { sql } from 'drizzle-orm';
 import { databaseError, type LedgerDb } from './connect-ledger.ts';
+import {
+  balances,
+  coverage,
+  isoText,
+  lastErrors,
+  lastRuns,
+  poolLevels,
+  problems,
+  streams,
+  unexpectedDeposits,
+  unexplainedDifferences,
+} from './status-sql.ts';
+
+/** Something that needs a person: a row of the view `problems`, or of the queue. `since` null: not known. */
+export type Problem = {
+  name: string;
+  severity: 'warning' | 'critical';
+  since: string | null;
+  what: string;
+  cure: string;
+};
 
 /** When a chain's pool is refilled, and up to where (ADDRESS_POOLS). */
 export type PoolTarget = { slip44: number; threshold: number; target: number };
@@ -11,10 +32,14 @@ export type StreamStatus = {
   /** What the service last counted; null before the first answer. */
   serviceTotal: number | null;
   ledgerCount: number;
-  /** The proof: the counts are equal and a complete walk stands behind them. */
+  /** The proof, as the database derives it. */
   isComplete: boolean;
   /** Whole seconds since a pass last ended well; null when none ever did. */
   lagSeconds: number | null;
+  /** Oldest verification of any of its days; null while a day was never verified, and for lists without times. */
+  verifiedThrough: string | null;
+  /** Why `isComplete` is false, in words. */
+  notCompleteBecause: string | null;
   /** Of the latest pass; null when it ended well. */
   lastError: string | null;
   /** How often a row left a state that the settings take as final. */
@@ -28,10 +53,7 @@ export type PoolStatus = PoolTarget & {
   lastError: string | null;
 };
 
-/**
- * Deposits of the last 7 days to addresses that were neither generated nor handed out by this program: `foreign` ones
- * of the service's lists, and such that no list read so far has.
- */
+/** Recent deposits (view `unexpected_deposits`) to addresses that were neither generated nor handed out here. */
 export type UnexpectedDeposits = { foreign: number; unknown: number };
 
 /** `balance` and `frozen` with the service's own digits; `history`: up to 30 latest changes, oldest first. */
@@ -44,7 +66,22 @@ export type BalanceStatus = {
 };
 
 /** Balances that the transactions do not add up to, and nothing known explains it; `amount`: reported less expected. */
-export type UnexplainedDifference = { symbol: string; amount: string; since: string };
+type UnexplainedDifference = { symbol: string; amount: string; since: string };
+
+/** One UTC day of a list; `verifiedAt`: when the service was last seen to list exactly these rows. */
+export type CoveredDay = { day: string; transactions: number; verifiedAt: string | null };
+
+/** The days of a list that have rows: those of the last 366 days one by one, the older ones summed up. */
+export type CoverageStatus = {
+  stream: string;
+  /** Oldest first. */
+  days: CoveredDay[];
+  olderDays: number;
+  olderTransactions: number;
+  olderNeverVerified: number;
+  /** Oldest verification among the older days; null when there is none. */
+  olderVerifiedThrough: string | null;
+};
 
 type RunStatus = {
   job: string;
@@ -64,9 +101,15 @@ type ErrorStatus = { at: string; message: string } & ({ stream: string } | { job
 /** What the ledger knows of itself at one moment. Times are ISO 8601, UTC. */
 export type LedgerStatus = {
   readAt: string;
+  /** Those that the database sees, critical ones first. */
+  problems: Problem[];
   streams: StreamStatus[];
-  /** `incomplete`: the detail is still to be fetched, or to be fetched again since the row is not final. */
-  transactions: { total: number; incomplete: number; final: number };
+  coverage: CoverageStatus[];
+  /**
+   * `incomplete`: the detail is still to be fetched, or to be fetched again since the row is not final;
+   * `detailsToFetch`: only of rows that are final.
+   */
+  transactions: { total: number; incomplete: number; final: number; detailsToFetch: number };
   /** Open ones. */
   rejects: number;
   /** One per configured pool, in the order of the setting. */
@@ -82,8 +125,6 @@ export type LedgerStatus = {
 
 /** So many of the latest runs are looked at: hours of them, read in milliseconds. */
 const runsMax = 10_000;
-const historyMax = 30;
-const iso = sql.raw(`'YYYY-MM-DD"T"HH24:MI:SS"Z"'`);
 
 /**
  * Everything behind `status`, from one statement, so that all counts are of the same moment. Throws LedgerError
@@ -99,13 +140,17 @@ with recent as materialized (
   select id, job, started_at, finished_at, outcome, requests, rows_seen, rows_inserted, rows_updated, error
     from ledger.sync_runs order by id desc limit ${runsMax}
 )
-select to_char(now() at time zone 'UTC', ${iso}) as "readAt",
+select ${isoText('now()')} as "readAt",
+       (${problems}) as problems,
+       (${coverage}) as coverage,
        (${streams}) as streams,
        -- The streams count what is listed, so that no status walks over the whole history.
        ((select coalesce(sum(ledger_count), 0) from ledger.streams where name in ('deposit', 'withdraw'))
          + (select count(*) from ledger.transactions where not is_listed))::float8 as total,
        unfinished.incomplete,
-       unfinished.not_final as "notFinal",
+       unfinished.details_to_fetch as "detailsToFetch",
+       -- A row that is no longer listed may be open for good.
+       (select count(*)::float8 from ledger.transactions where not is_final) as "notFinal",
        (select count(*)::float8 from ledger.rejects where resolved_at is null) as rejects,
        (${poolLevels}) as levels,
        (${unexpectedDeposits}) as "unexpectedDeposits",
@@ -114,8 +159,7 @@ select to_char(now() at time zone 'UTC', ${iso}) as "readAt",
        (${lastRuns}) as "lastRuns",
        (${lastErrors}) as "lastErrors"
   from (
-    -- A row that is not final always has a next check, so the index of those finds them all.
-    select count(*)::float8 as incomplete, (count(*) filter (where not is_final))::float8 as not_final
+    select count(*)::float8 as incomplete, (count(*) filter (where is_final))::float8 as details_to_fetch
       from ledger.transactions where next_check_at is not null
   ) as unfinished`)
     .catch((error) => {
@@ -129,15 +173,16 @@ select to_char(now() at time zone 'UTC', ${iso}) as "readAt",
 type StatusRow = Omit<LedgerStatus, 'transactions' | 'pools'> & {
   total: number;
   incomplete: number;
+  detailsToFetch: number;
   notFinal: number;
   levels: Record<string, Pick<PoolStatus, 'available' | 'daysLeft' | 'lastError'>>;
 };
 
 function rowToStatus(row: StatusRow, pools: readonly PoolTarget[]): LedgerStatus {
-  const { total, incomplete, notFinal, levels, ...rest } = row;
+  const { total, incomplete, detailsToFetch, notFinal, levels, ...rest } = row;
   return {
     ...rest,
-    transactions: { total, incomplete, final: total - notFinal },
+    transactions: { total, incomplete, final: total - notFinal, detailsToFetch },
     pools: pools.map(({ slip44, threshold, target }) => ({
       slip44,
       available: levels[slip44]?.available ?? 0,
@@ -148,65 +193,3 @@ function rowToStatus(row: StatusRow, pools: readonly PoolTarget[]): LedgerStatus
     })),
   };
 }
-
-const streams = sql`
-  select coalesce(json_agg(s order by s.name not in ('deposit', 'withdraw'), s.name), '[]')
-    from (select name, list_order as "listOrder", page_size as "pageSize", service_total as "serviceTotal",
-                 ledger_count as "ledgerCount", is_complete as "isComplete",
-                 trunc(extract(epoch from now() - last_success_at)) as "lagSeconds",
-                 last_error as "lastError", final_changes as "finalChanges"
-            from ledger.streams) as s`;
-
-const poolLevels = sql`
-  select coalesce(json_object_agg(l.slip44, json_build_object('available', l.available, 'daysLeft', l.days_left,
-                                                              'lastError', p.last_error)), '{}')
-    from ledger.pool_levels l left join ledger.pools p on p.slip44 = l.slip44`;
-
-const unexpectedDeposits = sql`
-  select json_build_object('foreign', coalesce(sum(d.deposits) filter (where k.is_foreign), 0),
-                           'unknown', coalesce(sum(d.deposits) filter (where k.is_foreign is null), 0))
-    from (select lower(to_address) as address, count(*) as deposits
-            from ledger.transactions
-           where stream = 'deposit' and is_listed and to_address is not null
-             and occurred_at > now() - interval '7 days'
-           group by lower(to_address)) as d
-   cross join lateral (
-     select bool_and(a.status = 'foreign'
-                  or a.status = 'used' and a.generated_by is null and a.assigned_at is null) as is_foreign
-       from ledger.addresses a where lower(a.address) = d.address) as k`;
-
-const balances = sql`
-  select coalesce(json_agg(b order by b.symbol, b.chain), '[]')
-    from (select symbol, coalesce(chain_name, chain_symbol, slip44::text) as chain, balance::text, frozen::text,
-                 (select coalesce(json_agg(c order by c.at), '[]')
-                    from (select to_char(observed_at at time zone 'UTC', ${iso}) as at, h.balance::text
-                            from ledger.balance_changes h
-                           where (h.slip44, h.symbol, h.contract_address)
-                               = (l.slip44, l.symbol, l.contract_address)
-                           order by observed_at desc limit ${historyMax}) as c) as history
-            from ledger.balances l where is_listed) as b`;
-
-const unexplainedDifferences = sql`
-  select coalesce(json_agg(json_build_object('symbol', u.symbol, 'amount', u.amount::text,
-                                             'since', to_char(u.since at time zone 'UTC', ${iso}))
-                           order by u.symbol, u.slip44 nulls first), '[]')
-    from ledger.unexplained_differences as u`;
-
-const lastRuns = sql`
-  select coalesce(json_agg(r order by r.job), '[]')
-    from (select distinct on (job) job, to_char(started_at at time zone 'UTC', ${iso}) as "startedAt",
-                 to_char(finished_at at time zone 'UTC', ${iso}) as "finishedAt", outcome, requests,
-                 rows_seen as "rowsSeen", rows_inserted as "rowsInserted", rows_updated as "rowsUpdated", error
-            from recent order by job, id desc) as r`;
-
-const lastErrors = sql`
-  select coalesce(json_agg(e.entry order by e.at desc), '[]')
-    from (select last_error_at as at,
-                 json_build_object('stream', name, 'at', to_char(last_error_at at time zone 'UTC', ${iso}),
-                                   'message', last_error) as entry
-            from ledger.streams where last_error is not null
-          union all
-          (select distinct on (job) finished_at,
-                  json_build_object('job', job, 'at', to_char(finished_at at time zone 'UTC', ${iso}),
-                                    'message', coalesce(error, outcome))
-             from recent where outcome = 'failed' order by job, id desc)) as e`;

@@ -9,15 +9,23 @@ const eventsMax = 1_000;
 
 export type JobQueue = Queue<unknown, void, string, unknown, void, string, IQueueBackend>;
 
-/** BullMQ's queue on a connected backend. Closing the backend closes it. */
+/** BullMQ's queue on a connected backend. Closing the backend closes it. `isOnlyRead`: its settings are not written. */
 export async function openQueue(
   backend: QueueBackend,
   onFault: FaultLog,
-  telemetry?: Telemetry,
+  {
+    telemetry,
+    isOnlyRead = false,
+  }: { telemetry?: Telemetry | undefined; isOnlyRead?: boolean } = {},
 ): Promise<JobQueue> {
   const queue: JobQueue = new Queue(
     backend.queueName,
-    { connection: {}, streams: { events: { maxLen: eventsMax } }, ...(telemetry && { telemetry }) },
+    {
+      connection: {},
+      streams: { events: { maxLen: eventsMax } },
+      skipMetasUpdate: isOnlyRead,
+      ...(telemetry && { telemetry }),
+    },
     backend.createBackend,
   );
   queue.on('error', (error) => onFault('queue', error));

@@ -48,7 +48,7 @@ export async function readQueueSnapshot(options: {
   try {
     const backend = await connectQueueBackend(options.backend, options.prefix, onFault);
     try {
-      return await countJobs(await openQueue(backend, onFault), kind);
+      return await countJobs(await openQueue(backend, onFault, { isOnlyRead: true }), kind);
     } finally {
       await settlesWithin(backend.close(), closeMs);
     }

@@ -129,7 +129,7 @@ async function connectWithRetries(
   for (let attempt = 1; ; attempt += 1) {
     const backend = await connectQueueBackend(address, prefix, onFault);
     try {
-      return { backend, queue: await openQueue(backend, onFault, telemetry) };
+      return { backend, queue: await openQueue(backend, onFault, { telemetry }) };
     } catch (error) {
       await settlesWithin(backend.close(), disconnectMs);
       if (attempt >= attemptsMax) throw unreachable(address.kind, error);

@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { answerWithEvents } from '../../src/http/event-stream.ts';
 import { createLiveStatus } from '../../src/http/live-status.ts';
 import type { Page } from '../../src/http/page-frame.ts';
-import { sampleReport } from './sample-report.ts';
+import { sampleProblem, sampleReport } from './sample-report.ts';
 import { type HttpHarness, openHttp } from './with-http.ts';
 
 const cleanups: (() => unknown)[] = [];
@@ -116,7 +116,10 @@ async function listen(url: string): Promise<Reader> {
 
 test('events carry the whole page first, then only what changed', async () => {
   let rejects = 0;
-  const { url, reads } = await open({ readStatus: async () => sampleReport({ rejects }) });
+  const { url, reads } = await open({
+    readStatus: async () =>
+      sampleReport({ rejects, problems: rejects > 0 ? [sampleProblem()] : [] }),
+  });
   const { response, next } = await listen(url);
   expect(response.headers.get('Content-Type')).toBe('text/event-stream');
   expect(response.headers.get('Cache-Control')).toBe('no-store');
@@ -127,10 +130,17 @@ test('events carry the whole page first, then only what changed', async () => {
   );
   rejects = 3;
   const second = await next();
-  expect(second.title).toBe('wallet-ledger: 1 thing needs attention');
+  expect(second.title).toBe('wallet-ledger: 1 warning');
   expect(Object.keys(second.parts)).toEqual(['verdict', 'problems', 'facts']);
   expect(reads.flows).toBe(1);
 });
+
+test('an event comes with each tick although nothing changes, so that silence means a lost connection', async () => {
+  const { url } = await open();
+  const { next } = await listen(url);
+  await next();
+  expect(await next()).toEqual({ title: 'wallet-ledger: all is well', parts: {} });
+}, 15_000);
 
 test('while the status cannot be read, listeners are told so', async () => {
   const { url } = await open({ readStatus: () => Promise.reject(new Error('gone')) });

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { afterEach, expect, test, vi } from 'vitest';
-import { samplePool, sampleReport, sampleStream } from './sample-report.ts';
+import { samplePool, sampleProblem, sampleReport, sampleStream } from './sample-report.ts';
 import { type HttpHarness, openHttp } from './with-http.ts';
 
 let http: HttpHarness | undefined;
@@ -39,7 +39,13 @@ test('requests, rows and the status are told by their names', async () => {
             serviceTotal: null,
             isComplete: false,
             lagSeconds: null,
+            verifiedThrough: null,
           }),
+        ],
+        problems: [
+          sampleProblem(),
+          sampleProblem({ since: null }),
+          sampleProblem({ name: 'pool_empty', severity: 'critical' }),
         ],
         rejects: 4,
         unexplainedDifferences: [{ symbol: 'BTC', amount: '-0.5', since: '2026-03-01T11:00:00Z' }],
@@ -63,6 +69,9 @@ test('requests, rows and the status are told by their names', async () => {
     'wallet_ledger_stream_complete{stream="addresses:60"}': 0,
     'wallet_ledger_stream_service_rows{stream="deposit"}': 5_012,
     'wallet_ledger_stream_ledger_rows{stream="deposit"}': 5_012,
+    'wallet_ledger_problem{name="rejects_open",severity="warning"}': 1,
+    'wallet_ledger_problem{name="pool_empty",severity="critical"}': 1,
+    'wallet_ledger_stream_verified_age_seconds{stream="deposit"}': 216_000,
     wallet_ledger_transactions: 10_024,
     wallet_ledger_incomplete_transactions: 3,
     wallet_ledger_rejects_open: 4,
@@ -79,6 +88,9 @@ test('requests, rows and the status are told by their names', async () => {
   for (const [name, value] of Object.entries(expected))
     expect([name, samples.get(name)]).toEqual([name, value]);
   expect(samples.has('wallet_ledger_stream_lag_seconds{stream="addresses:60"}')).toBe(false);
+  expect(samples.has('wallet_ledger_stream_verified_age_seconds{stream="addresses:60"}')).toBe(
+    false,
+  );
   expect(samples.has('wallet_ledger_pool_days_left{slip44="195"}')).toBe(false);
   expect(types.get('wallet_ledger_service_request_duration_seconds')).toBe('histogram');
   expect(types.has('process_cpu_seconds_total')).toBe(true);

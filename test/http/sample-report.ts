@@ -1,6 +1,11 @@
 import type { StatusReport } from '../../src/http/status-report.ts';
 import type { DailyFlows } from '../../src/ledger/read-flows.ts';
-import type { PoolStatus, StreamStatus } from '../../src/ledger/read-status.ts';
+import type {
+  CoverageStatus,
+  PoolStatus,
+  Problem,
+  StreamStatus,
+} from '../../src/ledger/read-status.ts';
 
 export function sampleStream(changes: Partial<StreamStatus> = {}): StreamStatus {
   return {
@@ -11,6 +16,8 @@ export function sampleStream(changes: Partial<StreamStatus> = {}): StreamStatus 
     ledgerCount: 5_012,
     isComplete: true,
     finalChanges: 0,
+    verifiedThrough: '2026-02-27T00:00:00Z',
+    notCompleteBecause: null,
     lagSeconds: 3,
     lastError: null,
     ...changes,
@@ -22,12 +29,42 @@ export function samplePool(changes: Partial<PoolStatus> = {}): PoolStatus {
   return { slip44: 60, threshold: 50, target: 100, ...level, ...changes };
 }
 
+export function sampleProblem(changes: Partial<Problem> = {}): Problem {
+  return {
+    name: 'rejects_open',
+    severity: 'warning',
+    since: '2026-03-01T11:00:00Z',
+    what: '2 values could not be decoded',
+    cure: '`wallet-ledger rejects` says why, and `wallet-ledger rejects retry` tries again',
+    ...changes,
+  };
+}
+
+/** 400 days of one list; some were never verified. */
+export function sampleCoverage(changes: Partial<CoverageStatus> = {}): CoverageStatus {
+  const days = Array.from({ length: 100 }, (_, index) => ({
+    day: new Date(Date.UTC(2026, 2, 1 - 99 + index)).toISOString().slice(0, 10),
+    transactions: index,
+    verifiedAt: index % 10 === 0 ? null : '2026-02-27T00:00:00Z',
+  }));
+  const older = { olderDays: 300, olderTransactions: 12_345, olderNeverVerified: 2 };
+  return {
+    stream: 'deposit',
+    days,
+    ...older,
+    olderVerifiedThrough: '2026-01-01T00:00:00Z',
+    ...changes,
+  };
+}
+
 /** A report without problems. */
 export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport {
   return {
     readAt: '2026-03-01T12:00:00Z',
     streams: [sampleStream(), sampleStream({ name: 'withdraw' })],
-    transactions: { total: 10_024, incomplete: 3, final: 10_021 },
+    problems: [],
+    coverage: [],
+    transactions: { total: 10_024, incomplete: 3, final: 10_021, detailsToFetch: 0 },
     rejects: 0,
     pools: [samplePool()],
     unexpectedDeposits: { foreign: 0, unknown: 0 },

@@ -5,7 +5,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { HttpOptions } from '../../src/http/start-http.ts';
 import type { StatusReport } from '../../src/http/status-report.ts';
 import { LedgerError } from '../../src/kernel/errors.ts';
-import { sampleReport, sampleStream } from './sample-report.ts';
+import { sampleProblem, sampleReport, sampleStream } from './sample-report.ts';
 import { type HttpHarness, openHttp } from './with-http.ts';
 
 const opened: HttpHarness[] = [];
@@ -54,12 +54,37 @@ test('the process is healthy whatever the database does', async () => {
 
 test('readiness names what is not ready', async () => {
   const ready = await fetch(`${(await open()).url}/readyz`);
-  expect([ready.status, await ready.json()]).toEqual([200, { ready: true, notReady: [] }]);
+  expect([ready.status, await ready.json()]).toEqual([
+    200,
+    { ready: true, notReady: [], problems: [] },
+  ]);
 
   const parts = { database: true, queue: false, migrated: false };
   const waiting = await fetch(`${(await open({ isReady: async () => parts })).url}/readyz`);
-  const named = { ready: false, notReady: ['queue', 'migrated'] };
+  const named = { ready: false, notReady: ['queue', 'migrated'], problems: [] };
   expect([waiting.status, await waiting.json()]).toEqual([503, named]);
+});
+
+test('readiness names the problems, without their words, and does not depend on them', async () => {
+  const what = 'the service says <secret>';
+  const { url } = await open({
+    token: 'a:secret',
+    readStatus: async () => sampleReport({ problems: [sampleProblem({ what })], queue: null }),
+  });
+  const answer = await fetch(`${url}/readyz`);
+  const text = await answer.text();
+  expect(answer.status).toBe(200);
+  expect(JSON.parse(text).problems).toEqual([
+    { name: 'queue_unreachable', severity: 'critical' },
+    { name: 'rejects_open', severity: 'warning' },
+  ]);
+  expect(text).not.toContain('secret');
+  const unreadable = await open({ readStatus: () => Promise.reject(new Error('gone')) });
+  const other = await fetch(`${unreadable.url}/readyz`);
+  expect([other.status, await other.json()]).toEqual([
+    200,
+    { ready: true, notReady: [], problems: null },
+  ]);
 });
 
 test('[S7] with a token only the two checks are open', async () => {

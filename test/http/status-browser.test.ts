@@ -11,7 +11,14 @@ import { withLedger } from '../ledger/with-ledger.ts';
 import { recordLog } from '../queue/record-log.ts';
 import { openTestBackend } from '../queue/test-backends.ts';
 import { chromiumProgram, openChromium } from '../support/open-chromium.ts';
-import { sampleFlows, samplePool, sampleReport, sampleStream } from './sample-report.ts';
+import {
+  sampleCoverage,
+  sampleFlows,
+  samplePool,
+  sampleProblem,
+  sampleReport,
+  sampleStream,
+} from './sample-report.ts';
 import { openHttp } from './with-http.ts';
 
 const program = chromiumProgram();
@@ -57,6 +64,11 @@ function busyReport() {
       sampleStream({ name: 'withdraw', ledgerCount: 5_000, isComplete: false }),
       sampleStream({ name: 'addresses:60', serviceTotal: null, isComplete: false }),
     ],
+    problems: [
+      sampleProblem({ severity: 'critical', what: 'the address pool of chain 195 is empty' }),
+      sampleProblem({ since: null }),
+    ],
+    coverage: [sampleCoverage()],
     pools: [samplePool({ daysLeft: 12.3 }), samplePool({ slip44: 195, available: 4 })],
     rejects: 2,
     unexpectedDeposits: { foreign: 1, unknown: 2 },
@@ -110,7 +122,10 @@ describe.skipIf(!chromium)('the status page in Chromium', () => {
 
   it('keeps focus, what is folded out, and selected text while it is renewed', async () => {
     let rejects = 0;
-    const url = await serve({ readStatus: async () => sampleReport({ rejects }) });
+    const url = await serve({
+      readStatus: async () =>
+        sampleReport({ rejects, problems: rejects > 0 ? [sampleProblem()] : [] }),
+    });
     const { page } = await visit(url);
     await page.getByText('Live: this page').waitFor();
     const summary = page.getByText('Transactions as a table');
@@ -120,7 +135,7 @@ describe.skipIf(!chromium)('the status page in Chromium', () => {
       document.getSelection().selectAllChildren(cell);
     `);
     rejects = 7;
-    await page.getByText('1 thing needs attention').waitFor({ timeout: 15_000 });
+    await page.getByText('1 warning').waitFor({ timeout: 15_000 });
     expect(await page.evaluate('document.activeElement.tagName')).toBe('SUMMARY');
     expect(await page.locator('details[open]').count()).toBe(1);
     expect(await page.evaluate('String(document.getSelection())')).toBe('10,024');
@@ -135,11 +150,32 @@ describe.skipIf(!chromium)('the status page in Chromium', () => {
     const { page } = await visit(http.url);
     await page.getByText('Live: this page').waitFor();
     await http.close();
-    await page.getByText('Not up to date').waitFor();
+    await page
+      .getByText(/This page is cut off since \d\d:\d\d:\d\d UTC/)
+      .waitFor({ timeout: 10_000 });
+    expect(await page.title()).toMatch(/^Cut off since/);
+    expect(await page.getByText('All is well').isVisible()).toBe(false);
     const again = await openHttp({ port: Number(new URL(http.url).port) });
     onTestFinished(() => again.close());
     await page.getByText('Live: this page').waitFor({ timeout: 20_000 });
+    expect(await page.title()).toBe('wallet-ledger: all is well');
+    expect(await page.getByText('All is well').isVisible()).toBe(true);
+    expect(await page.getByText('cut off').count()).toBe(0);
   });
+
+  it('says so too when the server stands still and the connection stays', async () => {
+    let isStanding = false;
+    const url = await serve({
+      readStatus: async () => {
+        if (isStanding) await new Promise(() => undefined);
+        return sampleReport();
+      },
+    });
+    const { page } = await visit(url);
+    await page.getByText('Live: this page').waitFor();
+    isStanding = true;
+    await page.getByText('This page is cut off').waitFor({ timeout: 16_000 });
+  }, 30_000);
 
   it.each(
     (['light', 'dark'] as const).flatMap((colorScheme) =>

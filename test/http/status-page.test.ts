@@ -4,7 +4,15 @@ import { renderDocument } from '../../src/http/page-frame.ts';
 import { renderStatus } from '../../src/http/status-page.ts';
 import type { StatusReport } from '../../src/http/status-report.ts';
 import type { DailyFlows } from '../../src/ledger/read-flows.ts';
-import { sampleFlows, samplePool, sampleReport, sampleStream } from './sample-report.ts';
+import type { Problem } from '../../src/ledger/read-status.ts';
+import {
+  sampleCoverage,
+  sampleFlows,
+  samplePool,
+  sampleProblem,
+  sampleReport,
+  sampleStream,
+} from './sample-report.ts';
 import { openHttp } from './with-http.ts';
 
 async function pageOf(
@@ -24,15 +32,33 @@ test('the proof stands there in words', async () => {
 test('what is wrong comes with what to do', async () => {
   const page = await pageOf(
     sampleReport({
-      streams: [sampleStream({ ledgerCount: 5_000, isComplete: false, lastError: 'HTTP 500' })],
+      problems: [
+        sampleProblem({
+          name: 'pool_empty',
+          severity: 'critical',
+          what: 'the address pool of chain 60 is empty',
+          cure: 'run `wallet-ledger pool refill 60`',
+        }),
+        sampleProblem(),
+      ],
+      streams: [
+        sampleStream({
+          ledgerCount: 5_000,
+          isComplete: false,
+          notCompleteBecause: '12 of 5012 rows are missing',
+        }),
+      ],
       pools: [samplePool({ available: 10, daysLeft: 1.5 })],
       unexpectedDeposits: { foreign: 2, unknown: 0 },
       rejects: 2,
     }),
   );
-  expect(page).toContain('12 of 5,012 rows are missing');
-  expect(page).toContain('deposit: HTTP 500');
+  expect(page).toContain('<title>wallet-ledger: 1 critical problem and 1 warning</title>');
+  expect(page).toContain('ledger holds 5,000 · not proven: 12 of 5012 rows are missing');
   expect(page).toContain('wallet-ledger pool refill 60');
+  expect(page).toContain(
+    'since <time datetime="2026-03-01T11:00:00Z">2026-03-01 11:00:00 UTC</time>',
+  );
   expect(page).toContain('lasts 1.5 days');
   expect(page).toContain('2 foreign, 0 unknown');
   expect(page).toContain('rejects retry');
@@ -42,7 +68,9 @@ test('hostile text of the service stays text', async () => {
   const evil = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>&lt;\u202e`;
   const page = await pageOf(
     sampleReport({
+      problems: [sampleProblem({ name: evil, what: evil, cure: evil })],
       streams: [sampleStream({ name: evil, listOrder: evil, lastError: evil })],
+      coverage: [sampleCoverage({ stream: evil })],
       balances: [{ symbol: evil, chain: evil, balance: evil, frozen: evil, history: [] }],
       lastRuns: sampleReport().lastRuns.map((run) => ({ ...run, job: evil, outcome: evil })),
       lastErrors: [{ job: evil, at: evil, message: evil }],
@@ -58,7 +86,7 @@ test('hostile text of the service stays text', async () => {
 
 test('endless text of the service is cut', async () => {
   const page = await pageOf(
-    sampleReport({ streams: [sampleStream({ lastError: 'x'.repeat(1_000_000) })] }),
+    sampleReport({ problems: [sampleProblem({ what: 'x'.repeat(1_000_000) })] }),
   );
   expect(page.length).toBeLessThan(50_000);
 });
@@ -124,6 +152,47 @@ test('drawings are made of finite numbers, whatever the amounts', async () => {
   expect(drawn).not.toMatch(/NaN|Infinity/);
 });
 
+test('the calendar says of each day how many rows it has and when it was last verified, without a script', async () => {
+  const page = await pageOf(sampleReport({ coverage: [sampleCoverage()] }));
+  expect(page).toContain('<title>2026-03-01: 99 rows, verified 2026-02-27 00:00 UTC</title>');
+  expect(page).toContain('<title>2026-02-20: 90 rows, never verified</title>');
+  expect(page.match(/<rect class="v[1-5]" x=/g)).toHaveLength(100);
+  expect(page).toContain(
+    'verified through 2026-02-27 00:00:00 UTC, 2 days ago · 12 days never verified',
+  );
+  expect(page).toContain('older: 300 days with 12,345 rows');
+  expect(page).toContain('10 of 100 days with rows never verified');
+  expect(page).toMatch(/2026-02<\/th><td class="number">28<\/td>\s*<td class="number">2,366<\/td>/);
+});
+
+test('a calendar of a whole year fits 53 or 54 weeks, each day at a place of its own', async () => {
+  const days = Array.from({ length: 366 }, (_, index) => ({
+    day: new Date(Date.UTC(2026, 2, 1 - 365 + index)).toISOString().slice(0, 10),
+    transactions: 1,
+    verifiedAt: '2026-03-01T11:00:00Z',
+  }));
+  const page = await pageOf(sampleReport({ coverage: [sampleCoverage({ days })] }));
+  const places = [...page.matchAll(/<rect class="v1" x="(\d+)" y="(\d+)">/g)].map(
+    ([, x, y]) => `${x},${y}`,
+  );
+  expect(new Set(places).size).toBe(366);
+  // The first of March 2026 is a Sunday: the last place of its week.
+  expect(places.at(-1)).toBe('624,86');
+  expect(page).toMatch(/viewBox="0 0 636 98"/);
+});
+
+test('the words of the verdict count critical problems and warnings', async () => {
+  const critical = sampleProblem({ name: 'pool_empty', severity: 'critical' });
+  const title = async (problems: Problem[]) =>
+    /<title>(.*?)<\/title>/.exec(await pageOf(sampleReport({ problems })))?.[1];
+  expect(await title([])).toBe('wallet-ledger: all is well');
+  expect(await title([sampleProblem()])).toBe('wallet-ledger: 1 warning');
+  expect(await title([critical, critical])).toBe('wallet-ledger: 2 critical problems');
+  expect(await title([sampleProblem(), critical, sampleProblem()])).toBe(
+    'wallet-ledger: 1 critical problem and 2 warnings',
+  );
+});
+
 test('without flows the rest is there', async () => {
   expect(await pageOf(sampleReport(), null)).toContain('cannot be read at the moment');
   const none = sampleFlows().days.map(() => 0);
@@ -138,10 +207,10 @@ test('an empty ledger has a page too', async () => {
       pools: [],
       balances: [],
       lastRuns: [],
-      transactions: { total: 0, incomplete: 0, final: 0 },
+      transactions: { total: 0, incomplete: 0, final: 0, detailsToFetch: 0 },
       queue: null,
     }),
   );
-  expect(page).toContain('nothing has been read from the service yet');
+  expect(page).toContain('Nothing read yet');
   expect(page).toContain('the queue does not answer');
 });

@@ -39,8 +39,16 @@ test('an empty ledger has a status', async () => {
   const status = await readStatus(ledger.db, pools);
   expect(status).toEqual({
     readAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+    problems: ['deposit', 'withdraw'].map((name) => ({
+      name: 'stream_unread',
+      severity: 'warning',
+      since: null,
+      what: `${name} has not been read yet`,
+      cure: expect.stringContaining('wallet-ledger start'),
+    })),
     streams: [],
-    transactions: { total: 0, incomplete: 0, final: 0 },
+    coverage: [],
+    transactions: { total: 0, incomplete: 0, final: 0, detailsToFetch: 0 },
     rejects: 0,
     pools: pools.map((pool) => ({ ...pool, available: 0, daysLeft: null, lastError: null })),
     unexpectedDeposits: { foreign: 0, unknown: 0 },
@@ -57,7 +65,8 @@ test('counts, streams, pools, balances, runs and errors are those of the tables'
   expect(status.transactions).toEqual({
     total: 6_000_000_001,
     incomplete: 5,
-    final: 5_999_999_998,
+    final: 5_999_999_997,
+    detailsToFetch: 2,
   });
   expect(status.rejects).toBe(1);
   expect(status.pools.map(({ available }) => available)).toEqual([3, 0]);
@@ -70,10 +79,28 @@ test('counts, streams, pools, balances, runs and errors are those of the tables'
     ledgerCount: 6_000_000_000,
     isComplete: true,
     lagSeconds: 90,
+    verifiedThrough: '2026-03-03T00:00:00Z',
+    notCompleteBecause: null,
     lastError: null,
     finalChanges: 0,
   });
   expect(status.streams[1]).toMatchObject({ lagSeconds: null, lastError: 'HTTP 500' });
+  expect(status.streams[1]?.notCompleteBecause).toBe(
+    'the list has not been read from end to end yet',
+  );
+  expect(status.coverage).toEqual([
+    {
+      stream: 'deposit',
+      days: [
+        { day: daysAgo(365), transactions: 4, verifiedAt: '2026-03-04T00:00:00Z' },
+        { day: daysAgo(1), transactions: 5, verifiedAt: '2026-03-05T00:00:00Z' },
+      ],
+      olderDays: 2,
+      olderTransactions: 5,
+      olderNeverVerified: 0,
+      olderVerifiedThrough: '2026-03-03T00:00:00Z',
+    },
+  ]);
   expect(status.balances).toEqual([
     {
       symbol: 'ETH',
@@ -97,17 +124,25 @@ test('counts, streams, pools, balances, runs and errors are those of the tables'
 test('status --json has the keys of the contract, and the digits of the service', async () => {
   const queue: StatusReport['queue'] = { backend: 'postgres', waiting: 0, active: 0, failed: 0 };
   const json = JSON.parse(toStatusJson({ ...(await readStatus(ledger.db, pools)), queue }));
-  const keys = ['streams', 'transactions', 'rejects', 'pools', 'queue', 'lastErrors'];
+  const first = ['verdict', 'problems', 'wallets', 'streams', 'transactions', 'rejects', 'pools'];
+  const keys = [...first, 'queue', 'lastErrors'];
   expect(Object.keys(json).slice(0, keys.length)).toEqual(keys);
+  expect(json.verdict).toBe('attention');
+  expect(Object.keys(json.problems[0])).toEqual(['name', 'severity', 'since', 'what', 'cure']);
+  expect(json.wallets).toEqual([{ name: 'main' }]);
   const streamKeys = ['name', 'listOrder', 'pageSize', 'serviceTotal', 'ledgerCount', 'isComplete'];
   expect(Object.keys(json.streams[0])).toEqual([
+    'wallet',
     ...streamKeys,
     'lagSeconds',
+    'verifiedThrough',
+    'notCompleteBecause',
     'lastError',
     'finalChanges',
   ]);
+  expect(json.coverage).toBeUndefined();
   expect(Object.keys(json.pools[0])).toEqual([
-    ...['slip44', 'available', 'threshold', 'target', 'daysLeft', 'lastError'],
+    ...['wallet', 'slip44', 'available', 'threshold', 'target', 'daysLeft', 'lastError'],
   ]);
   expect(json.balances[0].balance).toBe('12345678901234567890.10');
 });
@@ -133,13 +168,20 @@ test('the status page shows what the tables hold, and a lost database in words',
   }
 });
 
-/** Ten transactions (and a list that counts more), three of them not final, two final ones whose detail is due; a little of everything else. */
+function daysAgo(days: number): string {
+  return new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
+}
+
+/**
+ * Ten transactions (and a list that counts more): three of them not final, one more that is not final and no longer
+ * listed, two final ones whose detail is due; a little of everything else.
+ */
 async function fill(): Promise<void> {
   const { db } = ledger;
   await db.execute(sql`
     insert into ledger.transactions (order_no, stream, is_final, is_listed, next_check_at, first_seen_at, changed_at,
                                      observed_at, observation)
-    select 'o' || n, 'deposit', n > 3, n <> 9, case when n <= 5 then now() end, now(), now(), now(), n
+    select 'o' || n, 'deposit', n > 3 and n <> 9, n <> 9, case when n <= 5 then now() end, now(), now(), now(), n
       from generate_series(1, 10) as n`);
   await db.execute(sql`
     insert into ledger.streams (name, list_order, page_size, service_total, ledger_count, is_backed, last_success_at,
@@ -151,6 +193,12 @@ async function fill(): Promise<void> {
       set list_order = excluded.list_order, page_size = excluded.page_size, service_total = excluded.service_total,
           ledger_count = excluded.ledger_count, is_backed = excluded.is_backed,
           last_success_at = excluded.last_success_at, last_error_at = excluded.last_error_at`);
+  await db.execute(sql`
+    insert into ledger.coverage (stream, day, transactions, verified_at)
+    select 'deposit', (now() at time zone 'UTC')::date - age, n, at::timestamptz
+      from (values (500, 2, '2026-03-03Z'), (366, 3, '2026-03-03Z'), (365, 4, '2026-03-04Z'), (1, 5, '2026-03-05Z'),
+                   (3, 0, null)) as c (age, n, at)`);
+  await db.execute(sql`update ledger.coverage set verified_at = verified_at`);
   await db.execute(sql`
     insert into ledger.rejects (source, reason, payload, fingerprint, first_seen_at, last_seen_at, resolved_at) values
       ('coin-list', 'a', '{}', 'a', now(), now(), null), ('coin-list', 'b', '{}', 'b', now(), now(), now())`);

@@ -39,6 +39,8 @@ async function planOf(statement: string): Promise<string> {
 test.each([
   ['daily_flows of a week', `ledger.daily_flows where day >= current_date - 7`],
   ['daily_flows of one day', `ledger.daily_flows where day = current_date - 400`],
+  ['problems', 'ledger.problems'],
+  ['unexpected_deposits', 'ledger.unexpected_deposits'],
   ['pending_transactions by age', `ledger.pending_transactions where age > interval '1 hour'`],
   [
     'balance_history of a balance and a month',

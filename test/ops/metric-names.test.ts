@@ -1,15 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { samplePool, sampleReport } from '../http/sample-report.ts';
+import { listProblems } from '../../src/http/list-problems.ts';
+import { samplePool, sampleProblem, sampleReport } from '../http/sample-report.ts';
 import { type HttpHarness, openHttp } from '../http/with-http.ts';
+import { withLedger } from '../ledger/with-ledger.ts';
 
 type Rule = {
   alert: string;
   expr: string;
   for?: string;
   labels: { severity: string };
-  annotations: { summary: string; runbook: string };
+  annotations: { summary: string; runbook_url: string };
 };
 
 const { groups } = parse(readFileSync('ops/alerts.yml', 'utf8')) as { groups: { rules: Rule[] }[] };
@@ -59,6 +61,13 @@ function anchorOf(heading: string): string {
     .replace(/\s/g, '-');
 }
 
+/** pool_empty → WalletLedgerPoolEmpty. */
+function alertOf(problem: string): string {
+  const words = problem.split('_').map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`);
+  return `WalletLedger${words.join('')}`;
+}
+
+const { query } = await withLedger();
 let http: HttpHarness;
 const names = new Set(['up']);
 const labels = new Set(['job', 'instance']);
@@ -67,6 +76,7 @@ beforeAll(async () => {
   http = await openHttp({
     readStatus: async () =>
       sampleReport({
+        problems: [sampleProblem()],
         pools: [samplePool({ daysLeft: 3 })],
         unexplainedDifferences: [{ symbol: 'BTC', amount: '1', since: '2026-03-01T11:00:00Z' }],
       }),
@@ -104,7 +114,8 @@ describe('ops/alerts.yml', () => {
     const values = rules.flatMap(({ expr }) => [...expr.matchAll(/(\w+)(=~|!~|=|!=)"([^"]*)"/g)]);
     const known: Record<string, RegExp> = {
       job: /^wallet-ledger$/,
-      stream: /^(deposit|withdraw|addresses:\.\*)$/,
+      name: /^[a-z_]+$/,
+      severity: /^(critical|warning)$/,
       outcome: /^(success|interrupted|authentication|rate-limited)$/,
       state: /^(waiting|active|failed)$/,
       kind: /^(foreign|unknown)$/,
@@ -118,8 +129,9 @@ describe('ops/alerts.yml', () => {
     const sections = page.split(/^#{1,6} /m).map((section) => section.split('\n'));
     const anchors = new Map(sections.map(([heading = '', ...lines]) => [anchorOf(heading), lines]));
     for (const { alert, annotations } of rules) {
-      const [file, anchor = ''] = annotations.runbook.split('#');
-      expect([alert, file, anchor]).toEqual([alert, 'docs/operations.md', alert.toLowerCase()]);
+      const [file, anchor = ''] = annotations.runbook_url.split('#');
+      const page = '{{ $externalLabels.runbooks }}docs/operations.md';
+      expect([alert, file, anchor]).toEqual([alert, page, alert.toLowerCase()]);
       const lines = anchors.get(anchor)?.join('\n') ?? '';
       for (const part of ['**Means:**', '**Look:**', '**Do:**'])
         expect(lines, alert).toContain(part);
@@ -128,6 +140,29 @@ describe('ops/alerts.yml', () => {
     const headings = sections.map(([heading = '']) => heading);
     const orphans = headings.filter((one) => /^WalletLedger/.test(one) && !told.has(one));
     expect(orphans).toEqual([]);
+  });
+
+  it('has one alert for every kind of problem, of its severity, and none for another', async () => {
+    const [view] = await query<{ text: string }>(
+      `select pg_get_viewdef('ledger.problems') as text`,
+    );
+    const kinds = [
+      ...(view?.text ?? '').matchAll(/\('(\w+)'(?:::text)?, *'(critical|warning)'/g),
+    ].map(([, name = '', severity]) => ({ name, severity }));
+    const failing = { backend: 'redis' as const, waiting: 21, active: 0, failed: 6 };
+    const ofQueue = [null, failing].flatMap((queue) => listProblems(sampleReport({ queue })));
+    const all = [...kinds, ...ofQueue.map(({ name, severity }) => ({ name, severity }))];
+    expect(kinds.length).toBeGreaterThan(15);
+    const asked = rules.flatMap(({ alert, expr, labels: own }) =>
+      [...expr.matchAll(/^max\(wallet_ledger_problem\{name="(\w+)"\}\) > 0$/g)].map(
+        ([, name = '']) => ({ alert, name, severity: own.severity }),
+      ),
+    );
+    const byName = (one: { name: string }, other: { name: string }) =>
+      one.name < other.name ? -1 : 1;
+    expect(asked.sort(byName)).toEqual(
+      all.map(({ name, severity }) => ({ alert: alertOf(name), name, severity })).sort(byName),
+    );
   });
 
   it('names each alert once, with a severity', () => {

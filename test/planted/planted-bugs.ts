@@ -6,6 +6,7 @@ import { poolBugs } from './pool-bugs.ts';
 import { queueBugs } from './queue-bugs.ts';
 import { readingBugs } from './reading-bugs.ts';
 import { serviceBugs } from './service-bugs.ts';
+import { statusBugs } from './status-bugs.ts';
 
 /** Every planted bug, in the order of the table in docs/planted-bugs.md. */
 export const plantedBugs: PlantedBug[] = [
@@ -16,4 +17,5 @@ export const plantedBugs: PlantedBug[] = [
   ...poolBugs,
   ...queueBugs,
   ...alarmBugs,
+  ...statusBugs,
 ];

@@ -76,7 +76,9 @@ describe('a wrong decision is found', () => {
   test('a walk that takes equal counts for a proof', async () => {
     const report = await runPart(walkPart, options('walk'), {
       async readList(port, state) {
-        const { isSettled: isComplete } = await pollList(createListSession(port, { ...state, isBacked: true }));
+        const { isSettled: isComplete } = await pollList(
+          createListSession(port, { ...state, isBacked: true }),
+        );
         return { isComplete, isPaused: false, missing: isComplete ? 0 : 1 };
       },
     });

@@ -1,11 +1,12 @@
 import { type CommandGroup, jsonOption } from './command-group.ts';
 
-/** What tells how things stand. */
+/** Commands that look and write nothing. */
 export const addCheckCommands: CommandGroup = (program, run) => {
   program
     .command('status')
     .description('show what needs attention, whether the ledger is proven complete, and the pools')
     .option(...jsonOption)
+    .option('--check', 'end with exit code 3 while a problem stands')
     .action(async (options) => {
       const { status } = await import('../commands/status.ts');
       await run.inContext((context) => status(context, options));

@@ -1,34 +1,43 @@
 import { styleText } from 'node:util';
-import { toStatusJson } from '../../http/status-report.ts';
+import { listProblems } from '../../http/list-problems.ts';
+import { type StatusReport, toStatusJson } from '../../http/status-report.ts';
 import { systemClock } from '../../kernel/clock.ts';
+import { isForbidden } from '../../ledger/postgres-codes.ts';
 import { readStatus } from '../../ledger/read-status.ts';
+import type { QueueAddress } from '../../queue/queue-backend.ts';
 import { readQueueSnapshot } from '../../queue/queue-snapshot.ts';
 import type { CommandContext } from '../command-context.ts';
-import { migrate, openLedger } from '../open-ledger.ts';
+import { openExistingLedger } from '../open-existing-ledger.ts';
 import { printStatus } from '../status-picture/print-status.ts';
 
-/** `wallet-ledger status`: a picture for people, or one JSON document. */
+const problemExitCode = 3;
+
+/** `wallet-ledger status`: a picture for people, or one JSON document. `check`: 3 while a problem stands. */
 export async function status(
   context: CommandContext,
-  options: { json?: boolean },
+  options: { json?: boolean; check?: boolean },
 ): Promise<number> {
-  const { settings, log } = context;
-  const opened = await openLedger(context);
-  await migrate(opened, context);
-  const { ledger, queueAddress } = opened;
-  const { prefix } = settings.queue;
-  const queue = await readQueueSnapshot({
-    backend: queueAddress,
-    prefix,
-    log,
-    clock: systemClock,
-  }).catch((error: unknown) => {
-    log.warn({ error }, 'the queue does not answer');
-    return null;
-  });
-  const report = { ...(await readStatus(ledger.db, settings.pools.chains)), queue };
+  const { ledger, queueAddress } = await openExistingLedger(context);
+  const report = {
+    ...(await readStatus(ledger.db, context.settings.pools.chains)),
+    ...(await readQueue(context, queueAddress)),
+  };
   process.stdout.write(options.json ? toStatusJson(report) : printStatus(report, terminal()));
-  return 0;
+  return options.check && listProblems(report).length > 0 ? problemExitCode : 0;
+}
+
+async function readQueue(
+  { settings, log }: CommandContext,
+  backend: QueueAddress,
+): Promise<Pick<StatusReport, 'queue' | 'isQueueHidden'>> {
+  const { prefix } = settings.queue;
+  try {
+    return { queue: await readQueueSnapshot({ backend, prefix, log, clock: systemClock }) };
+  } catch (error) {
+    if (isForbidden(error)) return { queue: null, isQueueHidden: true };
+    log.warn({ error }, 'the queue does not answer');
+    return { queue: null };
+  }
 }
 
 /** Node's own rules for colour: a terminal that can, NO_COLOR, FORCE_COLOR. */

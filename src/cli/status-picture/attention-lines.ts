@@ -1,44 +1,58 @@
-import { listProblems } from '../../http/status-problems.ts';
+import { listProblems, verdictOn } from '../../http/list-problems.ts';
 import type { StatusReport } from '../../http/status-report.ts';
-import { countWords } from '../../http/status-words.ts';
+import {
+  countWords,
+  durationWords,
+  secondsBetween,
+  verdictWords,
+} from '../../http/status-words.ts';
+import type { Problem } from '../../ledger/read-status.ts';
 import { printableText } from '../../service/printable-text.ts';
 import { type Canvas, wrap } from './picture-text.ts';
 
-/** Of one cure. */
+/** Problems of one cure that are listed one by one. */
 const problemsMax = 5;
+const tones = {
+  ok: { mark: '✓', style: 'green' },
+  attention: { mark: '!', style: 'yellow' },
+  critical: { mark: '✗', style: 'red' },
+} as const;
+const severityTones = { warning: tones.attention, critical: tones.critical } as const;
 
-/** The verdict, and below it what needs attention, with the cure of each; one cure is told once. */
+/** The verdict, and below it what needs attention, with the cure of each; the same cure is printed once. */
 export function attentionLines(report: StatusReport, { paint, width }: Canvas): string[] {
   const problems = listProblems(report);
   const at = report.readAt.replace('T', ' ').replace('Z', ' UTC');
-  const count = problems.length;
-  const verdict =
-    count === 0
-      ? paint(['bold', 'green'], '✓ all is well')
-      : paint(
-          ['bold', 'red'],
-          `✗ ${countWords(count)} ${count === 1 ? 'thing needs' : 'things need'} attention`,
-        );
-  const byCure = new Map<string, string[]>();
-  for (const { what, cure } of problems) byCure.set(cure, [...(byCure.get(cure) ?? []), what]);
+  const { mark, style } = tones[verdictOn(problems)];
+  const verdict = `${mark} ${verdictWords(problems).toLowerCase()}`;
+  const isOneLine = verdict.length + at.length + 3 <= width;
+  const shown = paint(['bold', style], verdict);
+  const byCure = new Map<string, Problem[]>();
+  for (const problem of problems)
+    byCure.set(problem.cure, [...(byCure.get(problem.cure) ?? []), problem]);
   return [
-    `${verdict} · ${at}`,
-    ...[...byCure].flatMap(([cure, whats]) => ['', ...troubleLines(whats), ...cureLines(cure)]),
+    ...(isOneLine ? [`${shown} · ${at}`] : [shown, `  ${at}`]),
+    ...[...byCure].flatMap(([cure, alike]) => ['', ...problemLines(alike), ...cureLines(cure)]),
   ];
 
-  function troubleLines(whats: string[]): string[] {
-    const shown = whats.length > problemsMax ? whats.slice(0, problemsMax - 1) : whats;
-    const left = whats.length - shown.length;
-    const texts = left === 0 ? shown : [...shown, `and ${countWords(left)} more of the kind`];
-    return texts.flatMap((what) =>
-      wrap(printableText(what), width - 4).map((line, index) =>
-        paint('red', `  ${index === 0 ? '✗' : ' '} ${line}`),
-      ),
+  function problemLines(alike: Problem[]): string[] {
+    const told = alike.length > problemsMax ? alike.slice(0, problemsMax - 1) : alike;
+    const left = alike.length - told.length;
+    const more = left === 0 ? [] : [`    and ${countWords(left)} more of the kind`];
+    return [...told.flatMap(problemText), ...more];
+  }
+
+  function problemText({ severity, since, what }: Problem): string[] {
+    const tone = severityTones[severity];
+    const when =
+      since === null ? '' : ` (for ${durationWords(secondsBetween(since, report.readAt))})`;
+    return wrap(`${printableText(what)}${when}`, width - 4).map((line, index) =>
+      paint(tone.style, `  ${index === 0 ? tone.mark : ' '} ${line}`),
     );
   }
 
   function cureLines(cure: string): string[] {
-    return wrap(cure, width - 6).map((line, index) =>
+    return wrap(printableText(cure), width - 6).map((line, index) =>
       paint('bold', `    ${index === 0 ? '→' : ' '} ${line}`),
     );
   }

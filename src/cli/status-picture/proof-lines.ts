@@ -1,11 +1,13 @@
 import type { StatusReport } from '../../http/status-report.ts';
 import { agoWords, countWords, finalChangesWords } from '../../http/status-words.ts';
 import type { StreamStatus } from '../../ledger/read-status.ts';
+import { printableText } from '../../service/printable-text.ts';
 import { type BarRow, barTable } from './bar-table.ts';
-import { type Canvas, packNotes } from './picture-text.ts';
+import { type Canvas, cutTo, packNotes } from './picture-text.ts';
 
 /** So many streams are shown where all are well; one that is not is shown always. */
 const streamsMax = 8;
+const reasonMax = 200;
 
 /** What the ledger holds of what the service counts, and of whose transactions it has the details. */
 export function proofLines(report: StatusReport, canvas: Canvas): string[] {
@@ -17,7 +19,7 @@ export function proofLines(report: StatusReport, canvas: Canvas): string[] {
   const sums = [
     `${countWords(transactions.total)} transactions`,
     `${countWords(transactions.final)} final`,
-    `${countWords(rejects)} ${rejects === 1 ? 'reject' : 'rejects'}`,
+    `${countWords(rejects)} ${rejects === 1 ? 'value' : 'values'} not decoded`,
     ...(turned === null ? [] : [turned]),
   ];
   return [
@@ -28,7 +30,7 @@ export function proofLines(report: StatusReport, canvas: Canvas): string[] {
 }
 
 function streamRow(stream: StreamStatus): BarRow {
-  const { name, serviceTotal, ledgerCount, isComplete, lagSeconds } = stream;
+  const { name, serviceTotal, ledgerCount, isComplete, lagSeconds, verifiedThrough } = stream;
   return {
     verdict: isComplete ? 'good' : 'bad',
     name,
@@ -38,24 +40,21 @@ function streamRow(stream: StreamStatus): BarRow {
     notes: [
       proofVerdict(stream),
       lagSeconds === null ? 'never read' : `read ${agoWords(lagSeconds)}`,
+      ...(verifiedThrough === null ? [] : [`verified through ${verifiedThrough.slice(0, 10)}`]),
     ],
   };
 }
 
-function proofVerdict({ serviceTotal, ledgerCount, isComplete }: StreamStatus): string {
+function proofVerdict({ isComplete, notCompleteBecause }: StreamStatus): string {
   if (isComplete) return 'proven complete';
-  if (serviceTotal === null) return 'not read to its end';
-  if (ledgerCount < serviceTotal) return `${countWords(serviceTotal - ledgerCount)} missing`;
-  if (ledgerCount > serviceTotal)
-    return `${countWords(ledgerCount - serviceTotal)} more than counted`;
-  return 'not walked through yet';
+  return printableText(cutTo(notCompleteBecause ?? 'not read to its end', reasonMax));
 }
 
-/** Rows that are not final wait for their next look, whatever is known of them; final ones must have their details. */
-function detailsRow({ transactions: { total, final, incomplete } }: StatusReport): BarRow[] {
+/** Rows that are not final are checked again and again, whatever is known of them; final ones must have their details. */
+function detailsRow({ transactions }: StatusReport): BarRow[] {
+  const { total, final, detailsToFetch: toFetch } = transactions;
   if (total === 0) return [];
   const notFinal = total - final;
-  const toFetch = Math.max(0, incomplete - notFinal);
   return [
     {
       verdict: toFetch === 0 ? 'good' : 'open',

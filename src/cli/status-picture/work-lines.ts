@@ -35,8 +35,8 @@ export function runLines({ lastRuns, readAt }: StatusReport, { width, paint }: C
   });
 }
 
-export function queueLine({ queue }: StatusReport): string {
-  if (queue === null) return '  does not answer';
+export function queueLine({ queue, isQueueHidden }: StatusReport): string {
+  if (queue === null) return isQueueHidden ? '  not visible to this role' : '  does not answer';
   const { backend, waiting, active, failed } = queue;
   const counts = `${countWords(waiting)} due · ${countWords(active)} at work · ${countWords(failed)} failed`;
   return `  ${backend} · ${counts} within the hour`;

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm';
 import { bigint, index, text } from 'drizzle-orm/pg-core';
 import { instant, ledger } from './ledger-schema.ts';
 
@@ -15,5 +16,11 @@ export const syncRuns = ledger.table(
     rowsUpdated: bigint('rows_updated', { mode: 'number' }).notNull(),
     error: text('error'),
   },
-  (table) => [index('sync_runs_finished_at').on(table.finishedAt)],
+  (table) => [
+    index('sync_runs_finished_at').on(table.finishedAt),
+    index('sync_runs_job').on(table.job, table.id),
+    index('sync_runs_succeeded')
+      .on(table.job, table.id)
+      .where(sql`${table.outcome} in ('done', 'incomplete')`),
+  ],
 );

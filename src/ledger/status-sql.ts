@@ -1,0 +1,88 @@
+import { sql } from 'drizzle-orm';
+
+const historyMax = 30;
+/** Longest stretch of days that the calendar of a list shows one by one. */
+const daysMax = 366;
+const iso = sql.raw(`'YYYY-MM-DD"T"HH24:MI:SS"Z"'`);
+
+/** A time as ISO 8601 in UTC, whatever the session's time zone. */
+export function isoText(time: string) {
+  return sql`to_char(${sql.raw(time)} at time zone 'UTC', ${iso})`;
+}
+
+export const streams = sql`
+  select coalesce(json_agg(s order by s.name not in ('deposit', 'withdraw'), s.name), '[]')
+    from (select name, list_order as "listOrder", page_size as "pageSize", service_total as "serviceTotal",
+                 ledger_count as "ledgerCount", is_complete as "isComplete",
+                 trunc(extract(epoch from now() - last_success_at)) as "lagSeconds",
+                 ${isoText('verified_through')} as "verifiedThrough", not_complete_because as "notCompleteBecause",
+                 last_error as "lastError", final_changes as "finalChanges"
+            from ledger.streams) as s`;
+
+export const problems = sql`
+  select coalesce(json_agg(json_build_object('name', p.name, 'severity', p.severity, 'since', ${isoText('p.since')},
+                                             'what', p.what, 'cure', p.cure)
+                           order by p.severity, p.since, p.what), '[]')
+    from ledger.problems as p`;
+
+/** Days without listed rows have nothing to verify. */
+export const coverage = sql`
+  select coalesce(json_agg(c order by c.stream), '[]')
+    from (select d.stream,
+                 coalesce(json_agg(json_build_object('day', d.day, 'transactions', d.transactions,
+                                                     'verifiedAt', ${isoText('d.verified_at')}) order by d.day)
+                            filter (where not d.is_older), '[]') as days,
+                 count(*) filter (where d.is_older) as "olderDays",
+                 coalesce(sum(d.transactions) filter (where d.is_older), 0)::float8 as "olderTransactions",
+                 count(*) filter (where d.is_older and d.verified_at is null) as "olderNeverVerified",
+                 to_char(min(d.verified_at) filter (where d.is_older) at time zone 'UTC', ${iso}) as "olderVerifiedThrough"
+            from (select stream, day, transactions, verified_at,
+                         day <= (now() at time zone 'UTC')::date - ${daysMax}::integer as is_older
+                    from ledger.coverage where transactions > 0) as d
+           group by d.stream) as c`;
+
+export const poolLevels = sql`
+  select coalesce(json_object_agg(l.slip44, json_build_object('available', l.available, 'daysLeft', l.days_left,
+                                                              'lastError', p.last_error)), '{}')
+    from ledger.pool_levels l left join ledger.pools p on p.slip44 = l.slip44`;
+
+export const unexpectedDeposits = sql`
+  select json_build_object('foreign', count(*) filter (where kind = 'foreign'),
+                           'unknown', count(*) filter (where kind = 'unknown'))
+    from ledger.unexpected_deposits`;
+
+export const balances = sql`
+  select coalesce(json_agg(b order by b.symbol, b.chain), '[]')
+    from (select symbol, coalesce(chain_name, chain_symbol, slip44::text) as chain, balance::text, frozen::text,
+                 (select coalesce(json_agg(c order by c.at), '[]')
+                    from (select ${isoText('observed_at')} as at, h.balance::text
+                            from ledger.balance_changes h
+                           where (h.slip44, h.symbol, h.contract_address)
+                               = (l.slip44, l.symbol, l.contract_address)
+                           order by observed_at desc limit ${historyMax}) as c) as history
+            from ledger.balances l where is_listed) as b`;
+
+export const unexplainedDifferences = sql`
+  select coalesce(json_agg(json_build_object('symbol', u.symbol, 'amount', u.amount::text,
+                                             'since', ${isoText('u.since')})
+                           order by u.symbol, u.slip44 nulls first), '[]')
+    from ledger.unexplained_differences as u`;
+
+/** Reads the relation `recent`: the latest runs. */
+export const lastRuns = sql`
+  select coalesce(json_agg(r order by r.job), '[]')
+    from (select distinct on (job) job, ${isoText('started_at')} as "startedAt",
+                 ${isoText('finished_at')} as "finishedAt", outcome, requests,
+                 rows_seen as "rowsSeen", rows_inserted as "rowsInserted", rows_updated as "rowsUpdated", error
+            from recent order by job, id desc) as r`;
+
+/** Reads the relation `recent`: the latest runs. */
+export const lastErrors = sql`
+  select coalesce(json_agg(e.entry order by e.at desc), '[]')
+    from (select last_error_at as at,
+                 json_build_object('stream', name, 'at', ${isoText('last_error_at')}, 'message', last_error) as entry
+            from ledger.streams where last_error is not null
+          union all
+          (select distinct on (job) finished_at,
+                  json_build_object('job', job, 'at', ${isoText('finished_at')}, 'message', coalesce(error, outcome))
+             from recent where outcome = 'failed' order by job, id desc)) as e`;

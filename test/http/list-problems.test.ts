@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { listProblems, verdictOn } from '../../src/http/list-problems.ts';
+import type { StatusReport } from '../../src/http/status-report.ts';
+import { sampleProblem, sampleReport } from './sample-report.ts';
+
+const silent = sampleProblem({ name: 'daemon_silent', severity: 'critical' });
+
+function namesOf(changes: Partial<StatusReport>): string[] {
+  return listProblems(sampleReport(changes)).map(({ name }) => name);
+}
+
+function queueOf(counts: { waiting?: number; active?: number; failed?: number }) {
+  return { queue: { backend: 'redis' as const, waiting: 0, active: 0, failed: 0, ...counts } };
+}
+
+test('a report without problems is ok, warnings ask for attention, one critical problem is critical', () => {
+  expect(verdictOn(listProblems(sampleReport()))).toBe('ok');
+  expect(verdictOn([sampleProblem()])).toBe('attention');
+  expect(verdictOn([sampleProblem(), silent])).toBe('critical');
+});
+
+test('critical problems come first, the queue among them', () => {
+  expect(namesOf({ problems: [sampleProblem()], queue: null })).toEqual([
+    'queue_unreachable',
+    'rejects_open',
+  ]);
+});
+
+test('a queue that the role may not see is no problem', () => {
+  expect(namesOf({ queue: null, isQueueHidden: true })).toEqual([]);
+});
+
+test('runs that are due for a moment, or failed now and then, are no problem', () => {
+  expect(namesOf(queueOf({ waiting: 3, failed: 5 }))).toEqual([]);
+  expect(namesOf(queueOf({ waiting: 21, active: 1 }))).toEqual(['queue_stuck']);
+  expect(namesOf(queueOf({ failed: 6 }))).toEqual(['queue_failing']);
+});
+
+test('runs that are due while nothing is read and nobody works say that the queue stands still', () => {
+  const problems = [silent];
+  expect(namesOf({ ...queueOf({ waiting: 1 }), problems })).toEqual([
+    'daemon_silent',
+    'queue_stuck',
+  ]);
+  expect(namesOf({ ...queueOf({ waiting: 1, active: 1 }), problems })).toEqual(['daemon_silent']);
+});

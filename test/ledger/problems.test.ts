@@ -1,0 +1,379 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { withLedger } from './with-ledger.ts';
+
+const { query, clear } = await withLedger();
+
+type Problem = { name: string; severity: string; since: Date | null; what: string; cure: string };
+
+async function problems(): Promise<Problem[]> {
+  return await query<Problem>('select name, severity, since, what, cure from ledger.problems');
+}
+
+async function names(): Promise<string[]> {
+  return (await problems()).map(({ name }) => name);
+}
+
+async function problem(name: string): Promise<Problem> {
+  const found = (await problems()).find((one) => one.name === name);
+  if (!found) throw new Error(`${name} is not among the problems: ${await names()}`);
+  return found;
+}
+
+/** Passes every `seconds`, the latest one `age` seconds ago. */
+function runs(job: string, seconds: number, age = 0, outcome = 'done'): string {
+  return `
+    insert into ledger.sync_runs (job, started_at, finished_at, outcome, requests, rows_seen, rows_inserted, rows_updated, error)
+    select '${job}', at - interval '1 second', at, '${outcome}', 1, 0, 0, 0, case '${outcome}' when 'failed' then 'HTTP 500' end
+      from generate_series(now() - interval '${8 * seconds + age} seconds', now() - interval '${age} seconds', interval '${seconds} seconds') as at`;
+}
+
+/** Both lists complete and fresh, one chain with a full pool, all jobs at their usual pace. */
+async function beWell(): Promise<void> {
+  await query(`insert into ledger.final_states values ('success', true), ('failed', false)`);
+  await query(`insert into ledger.pools (slip44, threshold, target) values (60, 3, 5)`);
+  await query(`insert into ledger.addresses (slip44, address, status, generated_by, first_seen_at)
+               select 60, 'a' || n, 'available', 1, now() - interval '1 day' from generate_series(1, 5) as n`);
+  await query(`insert into ledger.streams (name, service_total, ledger_count, last_success_at) values
+               ('deposit', 0, 0, now()), ('withdraw', 0, 0, now()), ('addresses:60', 5, 5, now())`);
+  await query(`update ledger.streams set is_backed = true`);
+  const paces = { transactions: 15, details: 10, balances: 60, coins: 3_600, addresses: 600 };
+  for (const [job, seconds] of Object.entries(paces)) await query(runs(job, seconds));
+}
+
+/** Moves the last sign of life of everything back. */
+async function bePast(interval: string): Promise<void> {
+  await query(
+    `update ledger.streams set last_success_at = last_success_at - interval '${interval}'`,
+  );
+  await query(`update ledger.sync_runs
+                  set started_at = started_at - interval '${interval}', finished_at = finished_at - interval '${interval}'`);
+}
+
+beforeEach(async () => {
+  await clear();
+  await query('delete from ledger.stream_proofs; delete from ledger.transaction_changes');
+  await beWell();
+});
+
+describe('a ledger that is well', () => {
+  it('has no problem', async () => {
+    expect(await problems()).toEqual([]);
+  });
+
+  it('has none either while one pass fails and the next one mends it', async () => {
+    await query(`update ledger.streams set last_error = 'HTTP 500', last_error_at = now(),
+                        last_success_at = now() - interval '20 seconds'`);
+    await query(
+      runs('balances', 60, 0, 'failed').replace(/generate_series\(.*\)/, 'unnest(array[now()])'),
+    );
+    expect(await names()).toEqual([]);
+  });
+
+  it('has none while the proof is off for a moment, or a pool dips and is refilled', async () => {
+    await query(`update ledger.streams set service_total = 1 where name = 'deposit'`);
+    await query(`update ledger.addresses set status = 'assigned', assigned_to = address, assigned_at = now()
+                  where address in ('a1', 'a2', 'a3')`);
+    expect(await names()).toEqual([]);
+  });
+});
+
+describe('a daemon that has gone', () => {
+  it('is one problem, and not one of each list', async () => {
+    await bePast('1 hour');
+    expect(await problems()).toMatchObject([
+      { name: 'daemon_silent', severity: 'critical', what: expect.stringContaining('5 minutes') },
+    ]);
+    const [row] = await query<{ age: number }>(
+      `select extract(epoch from now() - since)::float8 / 60 as age from ledger.problems`,
+    );
+    expect(row?.age).toBeCloseTo(60, 0);
+  });
+
+  it('is seen after five minutes, or after two of its intervals where they are longer', async () => {
+    await bePast('4 minutes');
+    expect(await names()).toEqual([]);
+    await bePast('2 minutes');
+    expect(await names()).toEqual(['daemon_silent']);
+    await query(`delete from ledger.sync_runs where job = 'transactions'`);
+    await query(runs('transactions', 600, 500));
+    expect(await names()).not.toContain('daemon_silent');
+  });
+
+  it('is also one whose only activity was a single pass hours ago', async () => {
+    await query(`delete from ledger.sync_runs where job <> 'transactions'`);
+    await query(`delete from ledger.sync_runs where id <> (select max(id) from ledger.sync_runs)`);
+    await bePast('3 hours');
+    expect(await names()).toContain('daemon_silent');
+  });
+
+  it('is not one whose reader prolongs its lease in a long pass', async () => {
+    await bePast('1 hour');
+    await query(`update ledger.streams set is_backed = false, lease_owner = 'x', lease_until = now() + interval '30 seconds'
+                  where name = 'deposit'`);
+    expect(await names()).not.toContain('daemon_silent');
+  });
+});
+
+describe('a list', () => {
+  it('that is not read for five minutes while others are is critical, with the error', async () => {
+    await query(`update ledger.streams set last_success_at = now() - interval '6 minutes',
+                        last_error = E'HTTP 500\nselect secret' where name = 'deposit'`);
+    expect(await problems()).toMatchObject([
+      {
+        name: 'stream_stale',
+        severity: 'critical',
+        what: 'deposit has not been read successfully for more than 5 minutes: HTTP 500',
+      },
+    ]);
+  });
+
+  it('that fails for more than two intervals is a warning, at once where it never succeeded', async () => {
+    await query(`update ledger.streams set last_error = 'HTTP 401', last_error_at = now(),
+                        last_success_at = now() - interval '2 minutes' where name = 'deposit'`);
+    expect(await problem('stream_failing')).toMatchObject({ severity: 'warning' });
+    await query(`update ledger.streams set last_success_at = null where name = 'deposit'`);
+    expect(await names()).toEqual(['stream_failing']);
+  });
+
+  it('of addresses may be quiet for an hour', async () => {
+    await query(
+      `update ledger.streams set last_success_at = now() - interval '50 minutes' where name = 'addresses:60'`,
+    );
+    expect(await names()).toEqual([]);
+    await query(
+      `update ledger.streams set last_success_at = now() - interval '70 minutes' where name = 'addresses:60'`,
+    );
+    expect(await names()).toEqual(['addresses_stale']);
+    await query('delete from ledger.pools');
+    expect(await names()).toEqual([]);
+  });
+
+  it('that was never read is named', async () => {
+    await query(`delete from ledger.streams where name = 'withdraw'`);
+    expect(await problems()).toMatchObject([
+      { name: 'stream_unread', severity: 'warning', what: 'withdraw has not been read yet' },
+    ]);
+    await clear();
+    expect(await names()).toEqual(['stream_unread', 'stream_unread']);
+  });
+
+  it('that is in its first reading is not complete yet, which is no alarm while it goes on', async () => {
+    await query(`delete from ledger.stream_proofs`);
+    await query(
+      `update ledger.streams set is_backed = false, service_total = 5000, ledger_count = 3000 where name = 'deposit'`,
+    );
+    await query(`delete from ledger.stream_proofs`);
+    await query(`update ledger.sync_runs set rows_inserted = 100 where job = 'transactions'`);
+    expect(await problems()).toMatchObject([
+      {
+        name: 'backfill_running',
+        severity: 'warning',
+        what: 'deposit is not complete yet: its first reading is under way, 3,000 of 5,000 rows are in',
+      },
+    ]);
+    await query(`update ledger.sync_runs set rows_inserted = 0`);
+    await query(`insert into ledger.sync_runs (id, job, started_at, finished_at, outcome, requests, rows_seen, rows_inserted, rows_updated)
+                 overriding system value values (-1, 'transactions', now() - interval '1 day', now() - interval '1 day', 'done', 1, 0, 0, 0)`);
+    expect(await problems()).toMatchObject([{ name: 'stream_incomplete', severity: 'critical' }]);
+  });
+
+  it('that is in its first reading is told of before any pass has ended', async () => {
+    await clear();
+    await query('delete from ledger.stream_proofs');
+    await query(`insert into ledger.streams (name, ledger_count, lease_owner, lease_until)
+                 values ('deposit', 100, 'x', now() + interval '20 seconds')`);
+    expect(await problems()).toMatchObject([
+      {
+        name: 'backfill_running',
+        since: null,
+        what: 'deposit is not complete yet: its first reading is under way, 100 rows are in',
+      },
+      { name: 'stream_unread' },
+    ]);
+  });
+
+  it('that is unproven for minutes is a warning, for half an hour critical, with the reason', async () => {
+    await query(`update ledger.streams set service_total = 12 where name = 'deposit'`);
+    const age = (interval: string) =>
+      query(
+        `update ledger.stream_proofs set observed_at = now() - interval '${interval}' where name = 'deposit'`,
+      );
+    await age('4 minutes');
+    expect(await names()).toEqual([]);
+    await age('6 minutes');
+    expect(await problems()).toMatchObject([
+      {
+        name: 'stream_unproven',
+        severity: 'warning',
+        what: 'deposit is not proven complete: 12 of 12 rows are missing',
+      },
+    ]);
+    await age('31 minutes');
+    expect(await problems()).toMatchObject([{ name: 'stream_incomplete', severity: 'critical' }]);
+  });
+
+  it('whose total is wrong for a known number of rows is a warning, however long', async () => {
+    await query(
+      `update ledger.streams set service_total = 2, accepted_difference = 2 where name = 'deposit'`,
+    );
+    await query(`update ledger.stream_proofs set observed_at = now() - interval '9 days'`);
+    expect(await problems()).toMatchObject([{ name: 'total_differs', severity: 'warning' }]);
+  });
+
+  it('that was not proven after its only pass is a problem at once', async () => {
+    await query(`update ledger.streams set service_total = 1 where name = 'deposit'`);
+    await query(`delete from ledger.stream_proofs`);
+    expect(await names()).toEqual(['stream_unproven']);
+  });
+
+  it('with rows of the other list is named', async () => {
+    await query(`update ledger.streams set conflicts = 1 where name in ('deposit', 'withdraw')`);
+    expect(await problem('rows_in_two_lists')).toMatchObject({
+      severity: 'warning',
+      what: '1 row is listed both as a deposit and as a withdrawal',
+    });
+  });
+});
+
+describe('rows and sums', () => {
+  it('that could not be decoded are counted', async () => {
+    await query(`insert into ledger.rejects (source, reason, payload, fingerprint, first_seen_at, last_seen_at, resolved_at) values
+                 ('coin-list', 'a', '{}', 'a', now() - interval '2 days', now(), null), ('coin-list', 'b', '{}', 'b', now(), now(), null),
+                 ('coin-list', 'c', '{}', 'c', now(), now(), now())`);
+    expect(await problem('rejects_open')).toMatchObject({
+      severity: 'warning',
+      what: '2 values could not be decoded',
+    });
+  });
+
+  it('that do not add up are critical, by coin', async () => {
+    for (const [symbol, difference, isExplained] of [
+      ['BTC', '-0.5', false],
+      ['ETH', '3', false],
+      ['ETH', '0', true],
+      ['USDC', '7', true],
+    ] as const) {
+      await query(`insert into ledger.reconciliation_runs (symbol, observed_at, expected, reported, difference, is_explained)
+                   values ('${symbol}', now(), 1, 1, ${difference}, ${isExplained})`);
+    }
+    expect(await problems()).toMatchObject([
+      {
+        name: 'unexplained_difference',
+        severity: 'critical',
+        what: 'BTC: the balances hold 0.5 less than the transactions add up to',
+      },
+    ]);
+  });
+
+  it('of states that were final and left it within the week are counted once per order', async () => {
+    const change = (orderNo: string, from: string, to: string, age: string) =>
+      query(`insert into ledger.transaction_changes (order_no, observed_at, field, old_value, new_value)
+             values ('${orderNo}', now() - interval '${age}', 'state', '${from}', '${to}')`);
+    await change('o1', 'Success', 'failed', '1 day');
+    await change('o1', 'failed', 'success', '1 hour');
+    await change('o2', 'success', 'SUCCESS ', '1 hour');
+    await change('o3', 'pending', 'success', '1 hour');
+    await change('o4', 'success', 'pending', '8 days');
+    await query(`update ledger.streams set final_changes = 3 where name = 'deposit'`);
+    expect(await problems()).toMatchObject([
+      {
+        name: 'final_state_undone',
+        severity: 'warning',
+        what: '1 transaction changed after reaching a final state',
+      },
+    ]);
+  });
+
+  it('to addresses of nobody are counted once the lists have been read', async () => {
+    await query(`insert into ledger.addresses (slip44, address, status, first_seen_at) values
+                 (60, 'old', 'foreign', now() - interval '30 days'), (60, 'new', 'foreign', now() + interval '1 second')`);
+    await query(`insert into ledger.coins (slip44, symbol, contract_address, observed_at, changed_at, observation) values
+                 (60, 'ETH', '', now(), now(), 1), (60, 'USDT', 'x', now(), now(), 1), (195, 'USDT', 'y', now(), now(), 1)`);
+    const deposit = (orderNo: string, address: string, symbol = 'ETH') =>
+      query(`insert into ledger.transactions (order_no, stream, symbol, to_address, occurred_at, is_final, observation)
+             values ('${orderNo}', 'deposit', '${symbol}', '${address}', now(), true, 1)`);
+    await deposit('o1', 'A1');
+    await deposit('o2', 'OLD');
+    await query(`update ledger.streams set service_total = ledger_count`);
+    expect(await names()).toEqual([]);
+    await deposit('o3', 'new');
+    await deposit('o4', 'nowhere');
+    // On a chain without a pool, whose list nobody reads.
+    await deposit('o5', 'nowhere', 'USDT');
+    await query(`update ledger.streams set service_total = ledger_count`);
+    expect(await problems()).toMatchObject([
+      {
+        name: 'unexpected_deposits',
+        severity: 'warning',
+        what: '2 recent deposits went to addresses that were not generated here',
+      },
+    ]);
+    expect(
+      await query(
+        `select order_no, kind, is_suspicious from ledger.unexpected_deposits order by order_no`,
+      ),
+    ).toEqual([
+      { order_no: 'o2', kind: 'foreign', is_suspicious: false },
+      { order_no: 'o3', kind: 'foreign', is_suspicious: true },
+      { order_no: 'o4', kind: 'unknown', is_suspicious: true },
+      { order_no: 'o5', kind: 'unknown', is_suspicious: false },
+    ]);
+    await query('delete from ledger.pools');
+    expect(await names()).toEqual([]);
+  });
+});
+
+describe('a pool', () => {
+  const take = (count: number, age: string) =>
+    query(`update ledger.addresses set status = 'assigned', assigned_to = address, assigned_at = now() - interval '${age}'
+            where address in (select address from ledger.addresses where status = 'available' order by address limit ${count})`);
+
+  it('that is empty is critical at once, with the way to fill it', async () => {
+    await take(5, '1 second');
+    expect(await problems()).toMatchObject([
+      {
+        name: 'pool_empty',
+        severity: 'critical',
+        what: 'the address pool of chain 60 is empty',
+        cure: expect.stringContaining('wallet-ledger pool refill 60'),
+      },
+    ]);
+    expect((await problem('pool_empty')).cure).not.toContain('adopt');
+  });
+
+  it('that stays below its threshold for longer than filling takes is a warning, since it went below', async () => {
+    await take(3, '10 minutes');
+    await take(1, '1 minute');
+    const [row] = await query<{ name: string; age: number }>(
+      `select name, extract(epoch from now() - since)::float8 / 60 as age from ledger.problems`,
+    );
+    expect(row).toMatchObject({ name: 'pool_below_threshold', age: expect.closeTo(10, 0) });
+  });
+
+  it('that could not be filled is a warning in the service’s words', async () => {
+    await query(
+      `update ledger.pools set last_error = 'code 1003: limit reached', last_error_at = now()`,
+    );
+    expect(await names()).toEqual([]);
+    await take(1, '1 second');
+    expect(await problems()).toMatchObject([
+      {
+        name: 'pool_not_filled',
+        severity: 'warning',
+        what: 'the address pool of chain 60 could not be filled: code 1003: limit reached',
+      },
+    ]);
+  });
+});
+
+describe('a job', () => {
+  it('that keeps failing is a warning, and the lists tell of their own', async () => {
+    await query(`update ledger.sync_runs set started_at = started_at - interval '6 minutes',
+                        finished_at = finished_at - interval '6 minutes' where job in ('balances', 'addresses')`);
+    await query(runs('balances', 30, 0, 'failed'));
+    await query(runs('addresses', 30, 0, 'failed'));
+    expect(await problems()).toMatchObject([
+      { name: 'job_failing', severity: 'warning', what: 'balances fails: HTTP 500' },
+    ]);
+  });
+});
