@@ -13,8 +13,8 @@ export const readingBugs: PlantedBug[] = [
     promise: 'Complete',
     wrong: 'a page without a new row is taken for the end of what is new',
     file: 'src/sync/poll-list.ts',
-    find: "if (missing(memory) === 0) return 'settled';",
-    put: "if (missing(memory) === 0 || inserted === 0) return 'settled';",
+    find: '  if (missing < 0) return quietPages > 0;',
+    put: '  if (quietPages > 0) return true;\n  if (missing < 0) return quietPages > 0;',
     caughtBy: { file: readList, name: troubled },
   },
   {
@@ -22,8 +22,8 @@ export const readingBugs: PlantedBug[] = [
     promise: 'Complete',
     wrong: 'equal counts are believed before the first walk has ended',
     file: 'src/sync/stream-port.ts',
-    find: 'const isVouched = current.checkpoint.gap !== null;',
-    put: 'const isVouched = current.serviceTotal !== null;',
+    find: '    const row = { ...current, checkpoint, doubt: doubtOf(current), hasWalked };',
+    put: '    const isBacked = current.serviceTotal !== null;\n    const row = { ...current, isBacked, checkpoint, doubt: doubtOf(current), hasWalked };',
     caughtBy: {
       file: 'test/sync/sync-transactions.test.ts',
       name: 'counts that are equal prove nothing before the first walk has ended',
@@ -33,10 +33,11 @@ export const readingBugs: PlantedBug[] = [
     id: 'read-descending',
     promise: 'Complete',
     wrong: 'a walk reads from the last page down, and rows that move up pass it by',
-    file: 'src/sync/walk-list.ts',
-    find: 'const facts = await reader.read(walk.nextPage, upTo, cursor.isFresh);',
-    put: `const from = walk.nextPage === 1 ? 1 : Math.max(1, last + 2 - walk.nextPage);
-  const read = await reader.read(from, Math.min(upTo, from), cursor.isFresh);
+    file: 'src/sync/scan-list.ts',
+    find: '  const facts = await session.read(walk.nextPage, upTo(session.state, walk), cursor.isFresh);',
+    put: `  const last = lastPage(session.state);
+  const from = walk.nextPage === 1 ? 1 : Math.max(1, last + 2 - walk.nextPage);
+  const read = await session.read(from, from, cursor.isFresh);
   const facts = { ...read, page: walk.nextPage };`,
     caughtBy: { file: readList, name: moving },
   },
@@ -44,8 +45,8 @@ export const readingBugs: PlantedBug[] = [
     id: 'ahead-as-proof',
     promise: 'Complete',
     wrong: 'pages fetched ahead count although the totals between them have moved',
-    file: 'src/sync/read-list.ts',
-    find: 'isOvertaken(answer, memory.serviceTotal, latestObservation)',
+    file: 'src/sync/list-session.ts',
+    find: 'isOvertaken(answer, state.serviceTotal, latestObservation)',
     put: 'isOvertaken(answer, null, latestObservation)',
     caughtBy: {
       file: readList,
@@ -56,18 +57,18 @@ export const readingBugs: PlantedBug[] = [
     id: 'asked-page-size',
     promise: 'Complete',
     wrong: 'pages are planned with the size that was asked for, not the one that came',
-    file: 'src/sync/list-memory.ts',
-    find: 'if (facts.listed > 0) memory.pageSize = facts.size;',
-    put: 'memory.pageSize ??= facts.size;',
+    file: 'src/sync/list-state.ts',
+    find: '    pageSize: facts.listed > 0 ? facts.size : state.pageSize,',
+    put: '    pageSize: state.pageSize ?? facts.size,',
     caughtBy: { file: readList, name: troubled },
   },
   {
     id: 'stop-at-short-page',
     promise: 'Complete',
     wrong: 'a page with fewer rows than its size ends the walk, whatever the total says',
-    file: 'src/sync/walk-list.ts',
-    find: "(facts.page >= last && !isFull(facts) ? { kind: 'end' } : { kind: 'next' })",
-    put: "(isFull(facts) ? { kind: 'next' } : { kind: 'end' })",
+    file: 'src/sync/decide-scan-step.ts',
+    find: "return back ?? (isEndAtTotal(facts) ? { kind: 'end' } : { kind: 'next' });",
+    put: "return back ?? (isFull(facts) ? { kind: 'next' } : { kind: 'end' });",
     caughtBy: {
       file: readList,
       name: 'a page that is short in the middle of the list does not end it',
@@ -102,9 +103,8 @@ export const readingBugs: PlantedBug[] = [
     promise: 'Complete',
     wrong: 'a row is marked as gone after one reading of pages that move',
     file: 'src/sync/find-vanished.ts',
-    find: 'if (!isSamePicture(pages, await collect(reader, range))) return 0;',
-    put: `await collect(reader, range);
-  if (!isSamePicture(pages, pages)) return 0;`,
+    find: 'if (!isSamePicture(pages, await collect(session, range))) return 0;',
+    put: 'await collect(session, range);',
     caughtBy: {
       file: readList,
       name: 'pages that moved between two readings mark no row as gone',
@@ -113,13 +113,13 @@ export const readingBugs: PlantedBug[] = [
   {
     id: 'audit-stands-still',
     promise: 'Late changes are found',
-    wrong: 'every audit begins at the first page again',
-    file: 'src/sync/audit-history.ts',
-    find: 'memory.checkpoint.auditPage = nextAuditPage ?? memory.checkpoint.auditPage ?? 1;',
-    put: 'memory.checkpoint.auditPage = Math.min(nextAuditPage ?? 1, 1);',
+    wrong: 'every audit reads the days again that were verified last',
+    file: 'src/sync/plan-audit.ts',
+    find: '.sort((a, b) => (a.verifiedAt ?? 0) - (b.verifiedAt ?? 0) || b.day - a.day);',
+    put: '.sort((a, b) => (b.verifiedAt ?? 0) - (a.verifiedAt ?? 0) || b.day - a.day);',
     caughtBy: {
       file: 'test/sync/audit-history.test.ts',
-      name: 'a final row that changes months later is found within one cycle, logged, and its detail is fetched again',
+      name: 'the audit comes by every day within a cycle, by the last one every hour, and not before',
     },
   },
   {
@@ -138,14 +138,12 @@ export const readingBugs: PlantedBug[] = [
     id: 'checkpoint-first',
     promise: 'Complete',
     wrong: 'the checkpoint and the count are written before the rows',
-    file: 'src/sync/stream-port.ts',
+    file: 'src/sync/store-batch.ts',
     find: `        const counts = await storeRows(db);
-        await storeRejects(db, [...rejects, ...refused]);
-        return { ...counts, ledgerCount: await save(db) };`,
-    put: `        const ledgerCount = await save(db);
+        await storeRejects(db, [...rejects, ...refused]);`,
+    put: `        await save(db);
         const counts = await storeRows(db);
-        await storeRejects(db, [...rejects, ...refused]);
-        return { ...counts, ledgerCount };`,
+        await storeRejects(db, [...rejects, ...refused]);`,
     caughtBy: {
       file: 'test/sync/sync-transactions.test.ts',
       name: 'new rows of a list that is %s cost their pages and one more',
@@ -155,7 +153,7 @@ export const readingBugs: PlantedBug[] = [
     id: 'checkpoint-overtakes',
     promise: 'Complete',
     wrong: 'the batches of a walk are written side by side, not one after the other',
-    file: 'src/sync/walk-list.ts',
+    file: 'src/sync/scan-list.ts',
     find: 'writing = quietly(writing.then(write));',
     put: 'writing = quietly(write());',
     caughtBy: {
@@ -168,10 +166,9 @@ export const readingBugs: PlantedBug[] = [
     promise: 'Complete',
     wrong:
       'the checkpoint holds how far the walk has come when it is written, not what its batch covers',
-    file: 'src/sync/stream-port.ts',
-    find: `    const row = { ...structuredClone(current), isVouched, hasWalked };
-    return (db) => saveCheckpoint(db, owner, stream.name, row);`,
-    put: `    return (db) => saveCheckpoint(db, owner, stream.name, { ...current, isVouched, hasWalked });`,
+    file: 'src/sync/list-session.ts',
+    find: '    const write = port.prepare(batch, state);\n',
+    put: '    const write = () => port.prepare(batch, state)();\n',
     caughtBy: {
       file: 'test/sync/sync-transactions.test.ts',
       name: 'the checkpoint of a walk never runs ahead of the rows that are stored',
@@ -181,13 +178,9 @@ export const readingBugs: PlantedBug[] = [
     id: 'checkpoint-apart',
     promise: 'Convergent',
     wrong: 'the rows of a batch are committed before the checkpoint, in a transaction of their own',
-    file: 'src/sync/stream-port.ts',
-    find: `        await storeRejects(db, [...rejects, ...refused]);
-        return { ...counts, ledgerCount: await save(db) };
-      });`,
-    put: `        await storeRejects(db, [...rejects, ...refused]);
-        return counts;
-      }).then(async (counts) => ({ ...counts, ledgerCount: await save(ledger.db) }));`,
+    file: 'src/sync/store-batch.ts',
+    find: '        return { ...counts, differingDays, ...(await save(db)) };\n      });',
+    put: '        return { ...counts, differingDays };\n      }).then(async (stored) => ({ ...stored, ...(await save(ledger.db)) }));',
     caughtBy: {
       file: 'test/sync/sync-transactions.test.ts',
       name: 'rows and checkpoint are written together or not at all',
