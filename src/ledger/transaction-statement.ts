@@ -31,22 +31,27 @@ export const mergedExtra = sql`(case jsonb_typeof(t.extra) when 'object' then t.
 
 /**
  * The part of a statement that logs what the CTE `stored` (columns x and new_x) is about to change. Confirmations
- * that rise are no change; that fall, one.
+ * that rise are no change; that fall or vanish, one. With `is_first_detail` in `stored` the fields that it fills are
+ * none either: `first_detail_at` tells when they came.
  */
-export function changedFields(columns: string[]): SQL {
-  const pairs = columns.map((column) => {
-    const old = sql.identifier(column);
-    const renewed = sql.identifier(`new_${column}`);
-    const differs = column === 'confirm_num' ? sql`<` : sql`is distinct from`;
-    return sql`(${sql.param(column)}::text, ${old}::text, case when ${renewed} ${differs} ${old} then ${renewed}::text end)`;
+export function changedFields(columns: string[], options: { hasFirstDetail: boolean }): SQL {
+  const changes = columns.map((column) => {
+    const differs =
+      column === 'confirm_num'
+        ? 's.new_confirm_num < s.confirm_num or s.new_confirm_num is null and s.confirm_num is not null'
+        : `s.new_${column} is distinct from s.${column}`;
+    return `('${column}', s.${column}::text, s.new_${column}::text, ${differs})`;
   });
-  return sql`logged as (
+  const butFirst = options.hasFirstDetail
+    ? 'and (not s.is_first_detail or c.old_value is not null)'
+    : '';
+  return sql.raw(`logged as (
   insert into ledger.transaction_changes (order_no, observed_at, field, old_value, new_value)
   select s.order_no, now(), c.field, c.old_value, c.new_value
-    from stored s, lateral (values ${sql.join(pairs, sql`, `)}) as c (field, old_value, new_value)
-   where c.old_value is not null and c.new_value is not null
+    from stored s, lateral (values ${changes.join(', ')}) as c (field, old_value, new_value, differs)
+   where c.differs ${butFirst}
    order by s.order_no
-)`;
+)`);
 }
 
 /** The part of a statement that marks the addresses of deposits it has `written` (order_no, stream, to_address). */
