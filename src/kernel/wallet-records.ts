@@ -17,6 +17,8 @@ export type TransactionRecord = {
   occurredAt: number | null;
   /** Storable JSON text of the fields that the service's document does not name, or null. */
   extra: string | null;
+  /** The service's names of fields that hold something unreadable, so that their null says nothing. Absent: none. */
+  unreadable?: string[];
 };
 
 /** Detail form (section 2.3 of the service's document). */

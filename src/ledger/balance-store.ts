@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import type { BalanceRecord } from '../kernel/wallet-records.ts';
 import type { LedgerDb } from './connect-ledger.ts';
-import { type SnapshotTable, storeSnapshot } from './store-snapshot.ts';
+import { type AssetKey, type SnapshotTable, storeSnapshot } from './store-snapshot.ts';
 
 /** One row when balance, frozen or listing changed, first sight included; no amounts: no longer listed. */
 const history = sql`,
@@ -32,13 +32,15 @@ const balances: SnapshotTable<BalanceRecord> = {
 
 /**
  * Stores the balances of one answer (section 2.7 of the service's document) and logs what changed; `isWhole`: the
- * answer lacks no row, so that a balance it does not name is no longer listed. Amounts count as equal by value.
+ * answer lacks no row, so that a balance it does not name is no longer listed, unless `kept` names it. Amounts count
+ * as equal by value.
  */
 export function storeBalances(
   db: LedgerDb,
   records: BalanceRecord[],
   observation: number,
   isWhole: boolean,
+  kept: AssetKey[] = [],
 ): Promise<{ inserted: number; updated: number }> {
-  return storeSnapshot(db, balances, records, observation, isWhole);
+  return storeSnapshot(db, balances, records, observation, isWhole, kept);
 }

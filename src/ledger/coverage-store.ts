@@ -31,7 +31,7 @@ with seen as (
 ),
 -- What came after the reading had begun is not for it to show.
 late as (
-  select (occurred_at at time zone 'UTC')::date as day, count(*) as rows
+  select (ledger.listed_at(occurred_at, list_word) at time zone 'UTC')::date as day, count(*) as rows
     from ledger.transactions
    where stream = ${stream} and is_listed and occurred_at > ${headAt}
    group by 1

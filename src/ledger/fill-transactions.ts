@@ -1,11 +1,35 @@
 import { sql } from 'drizzle-orm';
+import { each, filledByFirstDetail, keptWords } from './answer-words.ts';
 import type { LedgerDb } from './connect-ledger.ts';
 import type { DetailedTransaction } from './store-transaction-details.ts';
-import { array, uniqueNewest, usedAddresses } from './transaction-statement.ts';
+import { array, changedFields, uniqueNewest, usedAddresses } from './transaction-statement.ts';
+
+const logged = changedFields(
+  [
+    'request_id',
+    'symbol',
+    'tx_hash',
+    'from_address',
+    'to_address',
+    'amount',
+    'type',
+    'state',
+    'confirm_num',
+    'fee',
+    'fee_symbol',
+    'occurred_at',
+  ],
+  { hasFirstDetail: true },
+);
+
+/** What a later answer has emptied stays empty. */
+const valueAfterFilling = (column: string) =>
+  `coalesce(t.${column}, case when '${column}' <> all(e.emptied) then i.${column} end) as new_${column}`;
 
 /**
  * Fills the empty fields of stored transactions from old answers; a field that has a value keeps it, and so does the
- * fence. A filled row is due for a fresh detail. Returns the order numbers, of all rows given, that the ledger has.
+ * fence. What was filled is logged, and its row is due for a fresh detail. Returns the order numbers, of all rows given,
+ * that the ledger has.
  */
 export async function fillTransactions(
   db: LedgerDb,
@@ -26,36 +50,38 @@ with incoming as (
     ) as i (order_no, request_id, symbol, tx_hash, from_address, to_address, amount, type, state, confirm_num, fee,
             fee_symbol, occurred_ms)
 ),
-stored as (
-  select t.order_no,
-         coalesce(t.request_id, i.request_id) as request_id, coalesce(t.symbol, i.symbol) as symbol,
-         coalesce(t.tx_hash, i.tx_hash) as tx_hash, coalesce(t.from_address, i.from_address) as from_address,
-         coalesce(t.to_address, i.to_address) as to_address, coalesce(t.amount, i.amount) as amount,
-         coalesce(t.type, i.type) as type, coalesce(t.state, i.state) as state,
-         coalesce(t.confirm_num, i.confirm_num) as confirm_num, coalesce(t.fee, i.fee) as fee,
-         coalesce(t.fee_symbol, i.fee_symbol) as fee_symbol, coalesce(t.occurred_at, i.occurred_at) as occurred_at
+heard as (
+  select t.order_no, t.list_word, t.detail_word, t.detail_synced_at, t.extra, t.extra as new_extra,
+         ${each('any', (c) => `t.${c}`)}, ${each('any', valueAfterFilling)},
+         t.detail_synced_at is null and t.first_detail_at is null
+           and coalesce(i.confirm_num::text, i.fee::text, i.fee_symbol) is not null as is_first_detail
     from incoming i join ledger.transactions t on t.order_no = i.order_no
+   cross join lateral (select coalesce(array_agg(c.field), '{}') as emptied from ledger.transaction_changes c
+                        where c.order_no = i.order_no and c.new_value is null) as e
    order by t.order_no
      for update of t
 ),
+stored as (
+  select h.*, ${keptWords('list', 'h')} as new_list_word, ${keptWords('detail', 'h')} as new_detail_word,
+         case when h.is_first_detail then ${filledByFirstDetail('h')} end as filled
+    from heard h
+   where (${each('any', (c) => `h.new_${c}`)}) is distinct from (${each('any', (c) => `h.${c}`)})
+),
 filled as (
   update ledger.transactions t
-     set request_id = s.request_id, symbol = s.symbol, tx_hash = s.tx_hash, from_address = s.from_address,
-         to_address = s.to_address, amount = s.amount, type = s.type, state = s.state, confirm_num = s.confirm_num,
-         fee = s.fee, fee_symbol = s.fee_symbol, occurred_at = s.occurred_at,
+     set ${each('any', (c) => `${c} = s.new_${c}`)},
+         list_word = s.new_list_word, detail_word = s.new_detail_word,
+         first_detail_at = case when s.is_first_detail then now() else t.first_detail_at end,
+         first_detail_filled = case when s.is_first_detail then s.filled else t.first_detail_filled end,
          is_final = case when t.state is not null then t.is_final
-                         else exists (select from ledger.final_states f where f.state = lower(btrim(s.state))) end,
+                         else exists (select from ledger.final_states f where f.state = lower(btrim(s.new_state))) end,
          seal = null, next_check_at = now(), changed_at = now(), observed_at = now()
     from stored s
    where t.order_no = s.order_no
-     and (s.request_id, s.symbol, s.tx_hash, s.from_address, s.to_address, s.amount, s.type, s.state, s.confirm_num,
-          s.fee, s.fee_symbol, s.occurred_at)
-         is distinct from
-         (t.request_id, t.symbol, t.tx_hash, t.from_address, t.to_address, t.amount, t.type, t.state, t.confirm_num,
-          t.fee, t.fee_symbol, t.occurred_at)
   returning t.order_no, t.stream, t.to_address
 ),
+${logged},
 ${usedAddresses(sql`filled`)}
-select order_no from stored`);
+select order_no from heard`);
   return new Set(found.rows.map((row) => row.order_no));
 }

@@ -1,5 +1,15 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { TransactionRecord } from '../kernel/wallet-records.ts';
+import {
+  anyOf,
+  each,
+  isListNews,
+  keptWords,
+  lastWords,
+  unreadableOf,
+  wordsAndValues,
+  wordsBeside,
+} from './answer-words.ts';
 import type { LedgerDb } from './connect-ledger.ts';
 import {
   array,
@@ -17,10 +27,11 @@ export type StoredCounts = { inserted: number; updated: number };
 const lostRaceRunsMax = 5;
 
 /**
- * Stores rows of a list (section 2.4 of the service's document): inserts what is new, updates what differs and
- * was not written by a later answer, logs each changed field and keeps the addresses' use, all in one statement. Rows
- * that are equal are not even locked. Triggers keep the counts. Call it inside a transaction together with the
- * checkpoint. A null never replaces a value: a list row does not blank what a detail brought.
+ * Stores rows of a list (section 2.4 of the service's document): inserts what is new, updates the fields in which the
+ * list says something else than it last said, logs each changed field and the addresses' use, all in one statement.
+ * A row that an answer with a higher number wrote keeps its values. Rows whose list row repeats itself are not even
+ * locked, and undocumented fields alone are no news: they are stored with the next change. Call it inside a
+ * transaction together with the checkpoint. A null never empties what only a detail brought.
  */
 export function storeListedTransactions(
   db: LedgerDb,
@@ -60,9 +71,8 @@ async function runStatement(db: LedgerDb, statement: SQL): Promise<StoredCounts>
 function listStatement(stream: TransactionStream, batch: ListedTransaction[]): SQL {
   return sql`
 with incoming as (
-  select i.*,
-         case lower(btrim(i.type)) when 'deposit' then 'deposit' when 'withdraw' then 'withdraw'
-              else ${stream}::text end as stream,
+  select i.*, timestamptz 'epoch' + i.occurred_ms * interval '1 millisecond' as occurred_at,
+         ${stream}::text as stream,
          exists (select from ledger.final_states f where f.state = lower(btrim(i.state))) as is_final,
          (select true from ledger.transactions t where t.order_no = i.order_no) is not null as is_known
     from unnest(
@@ -71,67 +81,15 @@ with incoming as (
       ${array(batch, (row) => row.fromAddress)}::text[], ${array(batch, (row) => row.toAddress)}::text[],
       ${array(batch, (row) => row.amount)}::numeric[], ${array(batch, (row) => row.type)}::text[],
       ${array(batch, (row) => row.state)}::text[], ${array(batch, (row) => row.occurredAt)}::bigint[],
-      ${array(batch, (row) => row.extra)}::jsonb[], ${array(batch, (row) => row.observation)}::bigint[]
+      ${array(batch, (row) => row.extra)}::jsonb[], ${array(batch, (row) => row.observation)}::bigint[],
+      ${array(batch, unreadableOf)}::text[]
     ) as i (order_no, request_id, symbol, tx_hash, from_address, to_address, amount, type, state, occurred_ms,
-            extra, observation)
+            extra, observation, unreadable)
 ),
-stored as (
-  select t.order_no, t.stream, t.request_id, t.symbol, t.tx_hash, t.from_address, t.to_address, t.amount, t.type,
-         t.state, t.is_final, t.occurred_at, t.extra, t.is_listed,
-         i.request_id as new_request_id, i.symbol as new_symbol, i.tx_hash as new_tx_hash,
-         i.from_address as new_from_address, i.to_address as new_to_address, i.amount as new_amount,
-         i.type as new_type, i.state as new_state, ${occurredAt} as new_occurred_at,
-         ${mergedExtra} as new_extra, i.observation as new_observation,
-         case when i.type is null then t.stream else i.stream end as new_stream,
-         case when i.state is null then t.is_final else i.is_final end as new_is_final
-    from incoming i join ledger.transactions t on t.order_no = i.order_no
-   where i.is_known and i.observation > t.observation
-     and (not t.is_listed
-       or (coalesce(i.request_id, t.request_id), coalesce(i.symbol, t.symbol), coalesce(i.tx_hash, t.tx_hash),
-           coalesce(i.from_address, t.from_address), coalesce(i.to_address, t.to_address),
-           coalesce(i.amount, t.amount), coalesce(i.type, t.type), coalesce(i.state, t.state),
-           coalesce(${occurredAt}, t.occurred_at), coalesce(${mergedExtra}, t.extra))
-          is distinct from
-          (t.request_id, t.symbol, t.tx_hash, t.from_address, t.to_address, t.amount, t.type, t.state,
-           t.occurred_at, t.extra))
-   order by t.order_no
-     for update of t
-),
-updated as (
-  update ledger.transactions t
-     set stream = s.new_stream,
-         request_id = coalesce(s.new_request_id, t.request_id),
-         symbol = coalesce(s.new_symbol, t.symbol),
-         tx_hash = coalesce(s.new_tx_hash, t.tx_hash),
-         from_address = coalesce(s.new_from_address, t.from_address),
-         to_address = coalesce(s.new_to_address, t.to_address),
-         amount = coalesce(s.new_amount, t.amount),
-         type = coalesce(s.new_type, t.type),
-         state = coalesce(s.new_state, t.state),
-         occurred_at = coalesce(s.new_occurred_at, t.occurred_at),
-         extra = coalesce(s.new_extra, t.extra),
-         is_final = s.new_is_final,
-         seal = null,
-         is_listed = true,
-         next_check_at = now(),
-         changed_at = now(),
-         observed_at = now(),
-         observation = s.new_observation
-    from stored s
-   where t.order_no = s.order_no
-  returning t.order_no, t.stream, t.to_address
-),
-inserted as (
-  insert into ledger.transactions (order_no, stream, request_id, symbol, tx_hash, from_address, to_address, amount,
-    type, state, occurred_at, extra, is_final, next_check_at, first_seen_at, changed_at, observed_at, observation)
-  select i.order_no, i.stream, i.request_id, i.symbol, i.tx_hash, i.from_address, i.to_address, i.amount,
-         i.type, i.state, ${occurredAt}, i.extra, i.is_final, now(), now(), now(), now(), i.observation
-    from incoming i
-   where not i.is_known
-   order by i.order_no
-  on conflict (order_no) do nothing
-  returning order_no, stream, to_address
-),
+${stored},
+${updated},
+${shared},
+${inserted},
 ${logged},
 ${marked},
 counted as (
@@ -141,25 +99,99 @@ counted as (
    where s.name = l.name
 )
 select (select count(*)::int from inserted) as inserted,
-       (select count(*)::int from updated) as updated,
+       (select count(*) filter (where differs)::int from updated) as updated,
        (select count(*)::int from incoming where not is_known) as unknown`;
 }
 
 // Of the same words for every batch: built once.
-const logged = changedFields([
-  'request_id',
-  'symbol',
-  'tx_hash',
-  'from_address',
-  'to_address',
-  'amount',
-  'type',
-  'state',
-  'occurred_at',
-  'extra',
-]);
-const marked = usedAddresses(sql`(select * from inserted union all select * from updated)`);
-const occurredAt = sql`(timestamptz 'epoch' + i.occurred_ms * interval '1 millisecond')`;
+/** Rows that the list says something new of: locked, with their values before and after. */
+const stored = sql`heard as (
+  select t.order_no, t.stream, t.is_final, t.is_listed, t.extra, t.list_word, t.detail_word, t.detail_synced_at,
+         ${wordsAndValues('list')},
+         ${mergedExtra} as merged_extra, i.observation as new_observation, i.is_final as is_word_final,
+         i.stream as new_stream,
+         not t.is_listed
+           or ${anyOf('list', (c) => `word.${c} is distinct from said.${c} and word.${c} is distinct from t.${c}`)}
+           as is_due
+    from incoming i join ledger.transactions t on t.order_no = i.order_no
+   ${lastWords('list')}
+   where i.is_known and i.observation > t.observation
+     -- A row that another list shows stays there, and is marked below.
+     and (not t.is_listed or t.stream = i.stream and ${isListNews})
+   order by t.order_no
+     for update of t
+),
+judged as (
+  select h.*, true as new_is_listed,
+         case when h.new_state is not distinct from h.state then h.is_final else h.is_word_final end as new_is_final,
+         not h.is_listed
+           or (${each('list', (c) => `h.new_${c}`)}) is distinct from (${each('list', (c) => `h.${c}`)}) as differs,
+         ${wordsBeside('list', 'h')} as new_list_word, ${keptWords('detail', 'h')} as new_detail_word
+    from heard h
+),
+stored as (
+  select j.*, case when j.differs then coalesce(j.merged_extra, j.extra) else j.extra end as new_extra from judged j
+)`;
+/** A row whose word only caught up with what the detail had brought is written for its words alone. */
+const updated = sql`updated as (
+  update ledger.transactions t
+     set ${each('list', (c) => `${c} = s.new_${c}`)},
+         stream = s.new_stream,
+         extra = s.new_extra,
+         is_final = s.new_is_final,
+         is_listed = true,
+         list_word = s.new_list_word,
+         detail_word = s.new_detail_word,
+         seal = case when not s.is_due then t.seal end,
+         next_check_at = case when s.is_due then now() else t.next_check_at end,
+         changed_at = case when s.differs then now() else t.changed_at end,
+         observed_at = case when s.differs then now() else t.observed_at end,
+         observation = s.new_observation
+    from stored s
+   where t.order_no = s.order_no
+  returning t.order_no, t.stream, t.to_address, s.differs
+)`;
+/** A row belongs to the list that showed it first, until that list no longer does: see `unlistRows`. */
+const shared = sql`shared as (
+  update ledger.transactions t set also_listed_in = i.stream
+    from incoming i
+   where t.order_no = i.order_no and t.is_listed and t.stream <> i.stream and i.observation > t.observation
+     and t.also_listed_in is distinct from i.stream
+)`;
+const inserted = sql`inserted as (
+  insert into ledger.transactions (order_no, stream, request_id, symbol, tx_hash, from_address, to_address, amount,
+    type, state, occurred_at, extra, is_final, is_backfilled, next_check_at, first_seen_at, changed_at, observed_at,
+    observation)
+  select i.order_no, i.stream, i.request_id, i.symbol, i.tx_hash, i.from_address, i.to_address, i.amount,
+         i.type, i.state, i.occurred_at, i.extra, i.is_final,
+         i.stream not in (select s.name from ledger.streams s where s.last_walk_at is not null),
+         now(), now(), now(), now(), i.observation
+    from incoming i
+   where not i.is_known
+   order by i.order_no
+  on conflict (order_no) do nothing
+  returning order_no, stream, to_address
+)`;
+const logged = changedFields(
+  [
+    'stream',
+    'request_id',
+    'symbol',
+    'tx_hash',
+    'from_address',
+    'to_address',
+    'amount',
+    'type',
+    'state',
+    'occurred_at',
+    'extra',
+    'is_listed',
+  ],
+  { hasFirstDetail: false },
+);
+const marked = usedAddresses(
+  sql`(select * from inserted union all select order_no, stream, to_address from updated)`,
+);
 
 /**
  * Lets the planner know what a backfill has brought, by the columns that sums and searches go by; the server's own

@@ -20,10 +20,10 @@ export type SnapshotTable<R> = {
 const lostRaceRunsMax = 5;
 
 /**
- * Stores one answer in one statement: inserts what is new, updates what differs and was not written by a later
- * answer. A null never replaces a value. With `isWhole` (the answer lacks no row) what it does not name is no
- * longer listed. Rows that are equal are not even locked, so they keep the number of the answer that last changed
- * them. Of records with the same key the first counts.
+ * Stores one answer in one statement: inserts what is new, updates what differs. An answer that was asked for before
+ * one that was stored already changes nothing, even where that one brought no change. A null never replaces a value.
+ * With `isWhole` (the answer lacks no row) what it does not name is no longer listed, but for `kept`. Rows that are
+ * equal are not even locked. Of records with the same key the first counts. Call it inside a transaction.
  */
 export async function storeSnapshot<R extends AssetKey>(
   db: LedgerDb,
@@ -31,9 +31,11 @@ export async function storeSnapshot<R extends AssetKey>(
   records: R[],
   observation: number,
   isWhole: boolean,
+  kept: AssetKey[] = [],
 ): Promise<{ inserted: number; updated: number }> {
-  const statement = snapshotStatement(table, uniqueFirst(records), observation, isWhole);
   const counts = { inserted: 0, updated: 0 };
+  if (await isOvertaken(db, table.name, observation)) return counts;
+  const statement = snapshotStatement(table, uniqueFirst(records), observation, { isWhole, kept });
   for (let run = 1; run <= lostRaceRunsMax; run += 1) {
     const result = await db.execute<{ inserted: number; updated: number; unknown: number }>(
       statement,
@@ -46,6 +48,39 @@ export async function storeSnapshot<R extends AssetKey>(
     if (row.unknown === row.inserted) break;
   }
   return counts;
+}
+
+/**
+ * Notes the answer, unless a later one was noted. The row stays locked until the transaction ends, so that answers of
+ * several processes are stored one after the other. Records of unknown age (observation 0) are not noted.
+ */
+async function isOvertaken(db: LedgerDb, name: string, observation: number): Promise<boolean> {
+  if (observation === 0) return false;
+  const noted = await db.execute(sql`
+    insert into engine.snapshots as s (name, observation) values (${name}, ${observation})
+    on conflict (name) do update set observation = excluded.observation
+     where s.observation <= excluded.observation
+    returning name`);
+  return noted.rows.length === 0;
+}
+
+/** Whether the ledger lists rows that an answer with these keys does not name. */
+export async function hasUnnamed(
+  db: LedgerDb,
+  name: SnapshotTable<AssetKey>['name'],
+  keys: AssetKey[],
+): Promise<boolean> {
+  const found = await db.execute<{ found: boolean }>(sql`
+    select exists (
+      select from ledger.${sql.identifier(name)} t
+       where t.is_listed and (t.slip44, t.symbol, t.contract_address) not in (${keysOf(keys)})) as found`);
+  return found.rows[0]?.found ?? false;
+}
+
+function keysOf(keys: AssetKey[]): SQL {
+  return sql`select * from unnest(
+    ${array(keys, (key) => key.slip44)}::integer[], ${array(keys, (key) => key.symbol)}::text[],
+    ${array(keys, (key) => key.contractAddress)}::text[])`;
 }
 
 function uniqueFirst<R extends AssetKey>(records: R[]): R[] {
@@ -61,7 +96,7 @@ function snapshotStatement<R extends AssetKey>(
   { name, columns, history }: SnapshotTable<R>,
   batch: R[],
   observation: number,
-  isWhole: boolean,
+  { isWhole, kept }: { isWhole: boolean; kept: AssetKey[] },
 ): SQL {
   const table = sql`ledger.${sql.identifier(name)}`;
   const each = (part: (column: SQL, renewed: SQL) => SQL) =>
@@ -86,7 +121,9 @@ stored as (
     from ${table} t left join incoming i
       on i.slip44 = t.slip44 and i.symbol = t.symbol and i.contract_address = t.contract_address
    where t.observation < ${observation}
-     and case when i.slip44 is null then ${isWhole} and t.is_listed
+     and case when i.slip44 is null
+                then ${isWhole} and t.is_listed
+                  and (t.slip44, t.symbol, t.contract_address) not in (${keysOf(kept)})
               else not t.is_listed
                 or (${each((c) => sql`coalesce(i.${c}, t.${c})`)}) is distinct from (${each((c) => sql`t.${c}`)})
          end

@@ -1,5 +1,14 @@
 import { sql } from 'drizzle-orm';
 import type { TransactionDetailRecord } from '../kernel/wallet-records.ts';
+import {
+  each,
+  filledByFirstDetail,
+  keptWords,
+  lastWords,
+  unreadableOf,
+  wordsAndValues,
+  wordsBeside,
+} from './answer-words.ts';
 import type { LedgerDb } from './connect-ledger.ts';
 import { isAltered, sealOf } from './row-seal.ts';
 import {
@@ -44,27 +53,61 @@ export async function claimDueDetails(
 }
 
 // Of the same words for every batch: built once.
-const logged = changedFields([
-  'request_id',
-  'symbol',
-  'tx_hash',
-  'from_address',
-  'to_address',
-  'amount',
-  'state',
-  'confirm_num',
-  'fee',
-  'fee_symbol',
-  'occurred_at',
-  'extra',
-]);
+const logged = changedFields(
+  [
+    'request_id',
+    'symbol',
+    'tx_hash',
+    'from_address',
+    'to_address',
+    'amount',
+    'state',
+    'confirm_num',
+    'fee',
+    'fee_symbol',
+    'occurred_at',
+    'extra',
+  ],
+  { hasFirstDetail: true },
+);
 const marked = usedAddresses(sql`updated`);
-const seal = sealOf((name) => sql.raw(`j.new_${name}`));
+const seal = sealOf((name) => sql.raw(name === 'order_no' ? 's.order_no' : `s.new_${name}`));
+
+/** The rows, locked, with their values before and after. */
+const stored = sql`heard as (
+  select t.order_no, t.stream, t.is_final, t.extra, t.list_word, t.detail_word, t.detail_synced_at, t.first_detail_at,
+         ${wordsAndValues('detail')},
+         ${mergedExtra} as merged_extra, i.observation as new_observation, i.is_final as is_word_final,
+         t.detail_synced_at is null and t.first_detail_at is null as is_first_detail,
+         t.seal is null or ${isAltered('t')} as is_unsealed
+    from incoming i join ledger.transactions t on t.order_no = i.order_no
+   ${lastWords('detail')}
+   where i.observation > t.observation
+   order by t.order_no
+     for update of t
+),
+compared as (
+  select h.*, (${each('detail', (c) => `h.new_${c}`)}) is distinct from (${each('detail', (c) => `h.${c}`)}) as differs
+    from heard h
+),
+judged as (
+  select c.*,
+         case when c.differs or c.is_unsealed then coalesce(c.merged_extra, c.extra) else c.extra end as new_extra,
+         case when c.new_state is not distinct from c.state then c.is_final else c.is_word_final end as new_is_final,
+         ${wordsBeside('detail', 'c')} as new_detail_word, ${keptWords('list', 'c')} as new_list_word
+    from compared c
+),
+stored as (
+  select j.*, j.differs or j.new_extra is distinct from j.extra as has_changed,
+         case when j.is_first_detail then ${filledByFirstDetail('j')} end as filled
+    from judged j
+)`;
 
 /**
  * Stores fetched details (section 2.3 of the service's document) in one statement: the row's values, what changed,
  * and when it is due again, or never when its state is final. An answer older than the one that last wrote the
- * row is left aside; the row stays due. Returns the number of rows whose values changed.
+ * row is left aside; the row stays due. Undocumented fields alone are no change: they are stored with the next one,
+ * or where the row's seal waits for a detail. Returns the number of rows whose values changed.
  */
 export async function storeTransactionDetails(
   db: LedgerDb,
@@ -74,7 +117,8 @@ export async function storeTransactionDetails(
   if (batch.length === 0) return 0;
   const result = await db.execute<{ changed: number }>(sql`
 with incoming as (
-  select i.*, exists (select from ledger.final_states f where f.state = lower(btrim(i.state))) as is_final
+  select i.*, timestamptz 'epoch' + i.occurred_ms * interval '1 millisecond' as occurred_at,
+         exists (select from ledger.final_states f where f.state = lower(btrim(i.state))) as is_final
     from unnest(
       ${array(batch, (row) => row.orderNo)}::text[], ${array(batch, (row) => row.requestId)}::text[],
       ${array(batch, (row) => row.symbol)}::text[], ${array(batch, (row) => row.txHash)}::text[],
@@ -82,70 +126,40 @@ with incoming as (
       ${array(batch, (row) => row.amount)}::numeric[], ${array(batch, (row) => row.state)}::text[],
       ${array(batch, (row) => row.confirmNum)}::integer[], ${array(batch, (row) => row.fee)}::numeric[],
       ${array(batch, (row) => row.feeSymbol)}::text[], ${array(batch, (row) => row.occurredAt)}::bigint[],
-      ${array(batch, (row) => row.extra)}::jsonb[], ${array(batch, (row) => row.observation)}::bigint[]
+      ${array(batch, (row) => row.extra)}::jsonb[], ${array(batch, (row) => row.observation)}::bigint[],
+      ${array(batch, unreadableOf)}::text[]
     ) as i (order_no, request_id, symbol, tx_hash, from_address, to_address, amount, state, confirm_num, fee,
-            fee_symbol, occurred_ms, extra, observation)
+            fee_symbol, occurred_ms, extra, observation, unreadable)
 ),
-stored as (
-  select t.order_no, t.request_id, t.symbol, t.tx_hash, t.from_address, t.to_address, t.amount, t.state,
-         t.confirm_num, t.fee, t.fee_symbol, t.occurred_at, t.extra, t.stream, t.is_final, t.type as new_type,
-         t.order_no as new_order_no,
-         coalesce(i.request_id, t.request_id) as new_request_id,
-         coalesce(i.symbol, t.symbol) as new_symbol,
-         coalesce(i.tx_hash, t.tx_hash) as new_tx_hash,
-         coalesce(i.from_address, t.from_address) as new_from_address,
-         coalesce(i.to_address, t.to_address) as new_to_address,
-         coalesce(i.amount, t.amount) as new_amount,
-         coalesce(i.state, t.state) as new_state,
-         coalesce(i.confirm_num, t.confirm_num) as new_confirm_num,
-         coalesce(i.fee, t.fee) as new_fee,
-         coalesce(i.fee_symbol, t.fee_symbol) as new_fee_symbol,
-         coalesce(timestamptz 'epoch' + i.occurred_ms * interval '1 millisecond', t.occurred_at) as new_occurred_at,
-         coalesce(${mergedExtra}, t.extra) as new_extra,
-         case when i.state is null then t.is_final else i.is_final end as new_is_final,
-         i.observation as new_observation
-    from incoming i join ledger.transactions t on t.order_no = i.order_no
-   where i.observation > t.observation
-   order by t.order_no
-     for update of t
-),
-judged as (
-  select s.*,
-         (new_request_id, new_symbol, new_tx_hash, new_from_address, new_to_address, new_amount, new_state,
-          new_confirm_num, new_fee, new_fee_symbol, new_occurred_at, new_extra)
-         is distinct from
-         (request_id, symbol, tx_hash, from_address, to_address, amount, state, confirm_num, fee, fee_symbol,
-          occurred_at, extra) as differs
-    from stored s
-),
+${stored},
 updated as (
   update ledger.transactions t
-     set request_id = j.new_request_id, symbol = j.new_symbol, tx_hash = j.new_tx_hash,
-         from_address = j.new_from_address, to_address = j.new_to_address, amount = j.new_amount,
-         state = j.new_state, confirm_num = j.new_confirm_num, fee = j.new_fee, fee_symbol = j.new_fee_symbol,
-         occurred_at = j.new_occurred_at, extra = j.new_extra, is_final = j.new_is_final,
+     set ${each('detail', (c) => `${c} = s.new_${c}`)},
+         extra = s.new_extra, is_final = s.new_is_final, list_word = s.new_list_word, detail_word = s.new_detail_word,
+         first_detail_at = case when s.is_first_detail then now() else t.first_detail_at end,
+         first_detail_filled = case when s.is_first_detail then s.filled else t.first_detail_filled end,
          seal = ${seal},
          detail_synced_at = now(),
-         changed_at = case when j.differs then now() else t.changed_at end,
+         changed_at = case when s.has_changed then now() else t.changed_at end,
          next_check_at = case
-           when j.new_is_final then null
-           when j.differs then now() + interval '15 seconds'
+           when s.new_is_final then null
+           when s.differs then now() + interval '15 seconds'
            else ${nextCheck(sql`t.changed_at`)}
          end,
          observed_at = now(),
-         observation = j.new_observation
-    from judged j
-   where t.order_no = j.order_no
-  returning t.order_no, t.stream, t.to_address, j.differs
+         observation = s.new_observation
+    from stored s
+   where t.order_no = s.order_no
+  returning t.order_no, t.stream, t.to_address, s.differs
 ),
 ${logged},
 ${marked},
 counted as (
   update ledger.streams s set final_changes = s.final_changes + j.count
-    from (select stream, count(*) as count from judged where is_final and new_state <> state group by stream) j
+    from (select stream, count(*) as count from stored where is_final and new_state <> state group by stream) j
    where s.name = j.stream
 )
-select count(*) filter (where differs)::int as changed from updated`);
+select (select count(*)::int from updated where differs) as changed`);
   return result.rows[0]?.changed ?? 0;
 }
 

@@ -105,17 +105,24 @@ export async function restartStreams(db: LedgerDb, names: string[]): Promise<voi
 
 /**
  * How many listed rows of the stream are at least as old as `timeMs`; rows without a time count as old. The
- * ledger's half of the comparison of places and ranks. Counted in indexes alone: all, less the few not listed.
+ * ledger's half of the comparison of places and ranks. Counted in indexes alone: all, less the few not listed; the few
+ * whose time the list says otherwise than their detail count by the list's.
  */
 export async function countUntil(db: LedgerDb, stream: string, timeMs: number): Promise<number> {
-  const isUntil = sql`occurred_at <= ${instantOf(timeMs)}`;
+  const until = instantOf(timeMs);
+  const isUntil = sql`occurred_at <= ${until}`;
   const count = (condition: SQL) =>
     sql`(select count(*) from ledger.transactions where stream = ${stream} and ${condition})`;
   const counted = await db.execute<{ count: number }>(sql`
     select (${count(isUntil)} + ${count(sql`occurred_at is null`)}
-          - ${count(sql`not is_listed and (${isUntil} or occurred_at is null)`)})::float8 as count`);
+          - ${count(sql`not is_listed and (${isUntil} or occurred_at is null)`)}
+          + ${count(sql`list_word ? 'occurred_at' and is_listed and ${listedAt} <= ${until}`)}
+          - ${count(sql`list_word ? 'occurred_at' and is_listed and (${isUntil} or occurred_at is null)`)})::float8 as count`);
   return counted.rows[0]?.count ?? 0;
 }
+
+/** The time by which the list orders its rows; the row itself holds the detail's where the two differ. */
+const listedAt = sql.raw('ledger.listed_at(occurred_at, list_word)');
 
 /** Listed rows of the stream within a stretch of time (Unix ms, ends excluded; null: without end), by order number. */
 export async function listedBetween(
@@ -123,11 +130,15 @@ export async function listedBetween(
   stream: string,
   { after, before }: { after: number | null; before: number | null },
 ): Promise<string[]> {
+  const isWithin = (time: SQL) => sql`
+    ${time} > coalesce(${instantOf(after)}, '-infinity') and ${time} < coalesce(${instantOf(before)}, 'infinity')`;
   const found = await db.execute<{ order_no: string }>(sql`
     select order_no from ledger.transactions
-     where stream = ${stream} and is_listed
-       and occurred_at > coalesce(${instantOf(after)}, '-infinity')
-       and occurred_at < coalesce(${instantOf(before)}, 'infinity')
+     where stream = ${stream} and is_listed and not coalesce(list_word ? 'occurred_at', false)
+       and ${isWithin(sql`occurred_at`)}
+    union all
+    select order_no from ledger.transactions
+     where stream = ${stream} and is_listed and list_word ? 'occurred_at' and ${isWithin(listedAt)}
      order by order_no`);
   return found.rows.map((row) => row.order_no);
 }
@@ -155,18 +166,25 @@ export async function listedUndated(
 export async function unlistRows(db: LedgerDb, orderNos: string[]): Promise<void> {
   await db.execute(sql`
     with gone as (
-      select order_no, stream, also_listed_in from ledger.transactions
+      select order_no, stream, also_listed_in, type from ledger.transactions
        where is_listed and order_no = any(${sql.param(orderNos)}::text[]) order by order_no for update),
     unlisted as (
       update ledger.transactions t
          set stream = coalesce(g.also_listed_in, t.stream), is_listed = g.also_listed_in is not null, also_listed_in = null,
-             next_check_at = case when t.is_final then null else t.next_check_at end,
+             type = coalesce(g.also_listed_in, t.type),
+             next_check_at = case when g.also_listed_in is not null then now() when t.is_final then null else t.next_check_at end,
+             seal = case when g.also_listed_in is null then t.seal end,
              changed_at = now(), observed_at = now()
         from gone g where g.order_no = t.order_no)
     insert into ledger.transaction_changes (order_no, observed_at, field, old_value, new_value)
-    select order_no, now(), case when also_listed_in is null then 'is_listed' else 'stream' end,
-           case when also_listed_in is null then 'true' else stream end, coalesce(also_listed_in, 'false')
-      from gone order by order_no`);
+    select g.order_no, now(), c.field, c.old_value, c.new_value
+      from gone g,
+           lateral (values ('is_listed', case when g.also_listed_in is null then 'true' end, 'false'),
+                           ('stream', case when g.also_listed_in is not null then g.stream end, g.also_listed_in),
+                           ('type', case when g.also_listed_in <> g.type then g.type end, g.also_listed_in)
+                   ) as c (field, old_value, new_value)
+     where c.old_value is not null
+     order by g.order_no`);
 }
 
 /** The two counts of every stream, in the order of their names. */

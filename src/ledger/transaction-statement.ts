@@ -31,22 +31,31 @@ export const mergedExtra = sql`(case jsonb_typeof(t.extra) when 'object' then t.
 
 /**
  * The part of a statement that logs what the CTE `stored` (columns x and new_x) is about to change. Confirmations
- * that rise are no change; that fall, one.
+ * that rise are no change; that fall or vanish, one. With `is_first_detail` in `stored` the fields that it fills are
+ * none either: `first_detail_at` tells when they came.
  */
-export function changedFields(columns: string[]): SQL {
-  const pairs = columns.map((column) => {
-    const old = sql.identifier(column);
-    const renewed = sql.identifier(`new_${column}`);
-    const differs = column === 'confirm_num' ? sql`<` : sql`is distinct from`;
-    return sql`(${sql.param(column)}::text, ${old}::text, case when ${renewed} ${differs} ${old} then ${renewed}::text end)`;
-  });
-  return sql`logged as (
+export function changedFields(columns: string[], options: { hasFirstDetail: boolean }): SQL {
+  const isLogged = (column: string) => {
+    const differs = `s.new_${column} is distinct from s.${column}`;
+    const isLost = 's.new_confirm_num < s.confirm_num or s.new_confirm_num is null';
+    const isChange = column === 'confirm_num' ? `${differs} and (${isLost})` : differs;
+    return options.hasFirstDetail
+      ? `${isChange} and (s.${column} is not null or not s.is_first_detail)`
+      : isChange;
+  };
+  // A list of VALUES would prepare its expressions anew for every row.
+  const each = (part: (column: string) => string) =>
+    `array[${columns.map((column) => `case when ${isLogged(column)} then ${part(column)} end`).join(', ')}]`;
+  return sql.raw(`logged as (
   insert into ledger.transaction_changes (order_no, observed_at, field, old_value, new_value)
   select s.order_no, now(), c.field, c.old_value, c.new_value
-    from stored s, lateral (values ${sql.join(pairs, sql`, `)}) as c (field, old_value, new_value)
-   where c.old_value is not null and c.new_value is not null
+    from stored s, unnest(
+      ${each((column) => `'${column}'`)},
+      ${each((column) => `s.${column}::text`)},
+      ${each((column) => `s.new_${column}::text`)}) as c (field, old_value, new_value)
+   where c.field is not null
    order by s.order_no
-)`;
+)`);
 }
 
 /** The part of a statement that marks the addresses of deposits it has `written` (order_no, stream, to_address). */

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import type { TransactionDetailRecord, TransactionRecord } from '../kernel/wallet-records.ts';
+import { lastWords, namesWhere, unreadableOf, valueAfterDetail } from './answer-words.ts';
 import type { LedgerDb } from './connect-ledger.ts';
 import { isAltered } from './row-seal.ts';
 import { array } from './transaction-statement.ts';
@@ -20,15 +21,22 @@ export async function beginSightings(db: LedgerDb): Promise<void> {
   await db.execute(sql`truncate sightings`);
 }
 
+/** Fields that may change as long as a row is not final. */
+const free = new Set(['request_id', 'tx_hash', 'state']);
+
 /**
- * Compares listed rows with the ledger's, field by field, and notes that they were met. A null of the service says
- * nothing. What a row that is not final is still free to change (state, hash) is no difference, as long as nobody
- * else has written it.
+ * Compares listed rows with the ledger's, field by field, and notes that they were met. What the list said before, and
+ * a detail has put right since, is no difference; nor is an empty field that the list never filled. What a row that is
+ * not final is still free to change (state, hash) is none either, as long as nobody else has written it.
  */
 export async function compareListed(
   db: LedgerDb,
   rows: TransactionRecord[],
 ): Promise<ListComparison> {
+  const differing = namesWhere('list', (c) => {
+    const differs = `word.${c} is distinct from said.${c} and word.${c} is distinct from t.${c}`;
+    return free.has(c) ? `t.is_settled and ${differs}` : differs;
+  });
   const found = await db.execute<{
     order_no: string;
     is_known: boolean;
@@ -42,26 +50,18 @@ with incoming as (
       ${array(rows, (row) => row.symbol)}::text[], ${array(rows, (row) => row.txHash)}::text[],
       ${array(rows, (row) => row.fromAddress)}::text[], ${array(rows, (row) => row.toAddress)}::text[],
       ${array(rows, (row) => row.amount)}::numeric[], ${array(rows, (row) => row.type)}::text[],
-      ${array(rows, (row) => row.state)}::text[], ${array(rows, (row) => row.occurredAt)}::bigint[]
-    ) as i (order_no, request_id, symbol, tx_hash, from_address, to_address, amount, type, state, occurred_ms)
+      ${array(rows, (row) => row.state)}::text[], ${array(rows, (row) => row.occurredAt)}::bigint[],
+      ${array(rows, unreadableOf)}::text[]
+    ) as i (order_no, request_id, symbol, tx_hash, from_address, to_address, amount, type, state, occurred_ms,
+            unreadable)
 ),
 met as (insert into sightings select order_no from incoming on conflict do nothing)
 select i.order_no, t.order_no is not null as is_known, coalesce(t.is_altered, false) as is_altered,
-       array_remove(array[
-         case when i.symbol <> t.symbol or t.symbol is null and i.symbol is not null then 'symbol' end,
-         case when i.from_address is distinct from t.from_address and i.from_address is not null then 'fromAddress' end,
-         case when i.to_address is distinct from t.to_address and i.to_address is not null then 'toAddress' end,
-         case when i.amount is distinct from t.amount and i.amount is not null then 'amount' end,
-         case when i.type is distinct from t.type and i.type is not null then 'type' end,
-         case when i.occurred_at is distinct from t.occurred_at and i.occurred_at is not null then 'time' end,
-         case when t.is_settled and i.request_id is distinct from t.request_id and i.request_id is not null then 'requestId' end,
-         case when t.is_settled and i.tx_hash is distinct from t.tx_hash and i.tx_hash is not null then 'txHash' end,
-         case when t.is_settled and i.state is distinct from t.state and i.state is not null then 'state' end,
-         case when not t.is_listed then 'isListed' end
-       ], null) as fields
+       ${differing} || case when t.is_listed then '{}' else '{isListed}'::text[] end as fields
   from incoming i
   left join (select a.*, a.is_final or a.is_altered as is_settled
-               from (select t.*, ${isAltered('t')} as is_altered from ledger.transactions t) a) t on t.order_no = i.order_no`);
+               from (select t.*, ${isAltered('t')} as is_altered from ledger.transactions t) a) t on t.order_no = i.order_no
+ ${lastWords('list')}`);
   const comparison: ListComparison = { missing: [], different: [], altered: [] };
   for (const { order_no: orderNo, is_known, is_altered, fields } of found.rows) {
     if (!is_known) comparison.missing.push(orderNo);
@@ -71,40 +71,30 @@ select i.order_no, t.order_no is not null as is_known, coalesce(t.is_altered, fa
   return comparison;
 }
 
-/** Compares fetched details with the ledger's rows, in the fields that only a detail shows. */
+/** Compares fetched details with the ledger's rows: the fields that storing the details would change. */
 export async function compareDetails(
   db: LedgerDb,
   rows: TransactionDetailRecord[],
 ): Promise<RowDifference[]> {
   const found = await db.execute<{ order_no: string; fields: string[] }>(sql`
 select i.order_no,
-       array_remove(array[
-         case when i.confirm_num is distinct from t.confirm_num then 'confirmNum' end,
-         case when i.fee is distinct from t.fee then 'fee' end,
-         case when i.fee_symbol is distinct from t.fee_symbol then 'feeSymbol' end
-       ], null) as fields
-  from unnest(
-      ${array(rows, (row) => row.orderNo)}::text[], ${array(rows, (row) => row.confirmNum)}::integer[],
-      ${array(rows, (row) => row.fee)}::numeric[], ${array(rows, (row) => row.feeSymbol)}::text[]
-    ) as i (order_no, confirm_num, fee, fee_symbol)
-  join ledger.transactions t on t.order_no = i.order_no`);
+       ${namesWhere('detail', (c) => `${valueAfterDetail(c)} is distinct from t.${c}`)} as fields
+  from (select *, timestamptz 'epoch' + occurred_ms * interval '1 millisecond' as occurred_at
+          from unnest(
+            ${array(rows, (row) => row.orderNo)}::text[], ${array(rows, (row) => row.requestId)}::text[],
+            ${array(rows, (row) => row.symbol)}::text[], ${array(rows, (row) => row.txHash)}::text[],
+            ${array(rows, (row) => row.fromAddress)}::text[], ${array(rows, (row) => row.toAddress)}::text[],
+            ${array(rows, (row) => row.amount)}::numeric[], ${array(rows, (row) => row.state)}::text[],
+            ${array(rows, (row) => row.confirmNum)}::integer[], ${array(rows, (row) => row.fee)}::numeric[],
+            ${array(rows, (row) => row.feeSymbol)}::text[], ${array(rows, (row) => row.occurredAt)}::bigint[],
+            ${array(rows, unreadableOf)}::text[]
+          ) as u (order_no, request_id, symbol, tx_hash, from_address, to_address, amount, state, confirm_num, fee,
+                  fee_symbol, occurred_ms, unreadable)) as i
+  join ledger.transactions t on t.order_no = i.order_no
+ ${lastWords('detail')}`);
   return found.rows
     .filter(({ fields }) => fields.length > 0)
     .map(({ order_no: orderNo, fields }) => ({ orderNo, fields }));
-}
-
-/** Empties what somebody else has written into fields in which the service has nothing. */
-export async function blankInvented(db: LedgerDb, rows: TransactionDetailRecord[]): Promise<void> {
-  await db.execute(sql`
-update ledger.transactions t
-   set confirm_num = case when i.confirm_num is null then null else t.confirm_num end,
-       fee = case when i.fee is null then null else t.fee end,
-       fee_symbol = case when i.fee_symbol is null then null else t.fee_symbol end
-  from unnest(
-      ${array(rows, (row) => row.orderNo)}::text[], ${array(rows, (row) => row.confirmNum)}::integer[],
-      ${array(rows, (row) => row.fee)}::numeric[], ${array(rows, (row) => row.feeSymbol)}::text[]
-    ) as i (order_no, confirm_num, fee, fee_symbol)
- where t.order_no = i.order_no`);
 }
 
 /** Rows that the walk has met. */

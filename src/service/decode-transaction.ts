@@ -44,8 +44,8 @@ const detailFields: FieldTable<Omit<TransactionDetailRecord, 'extra'>> = {
 // The detail's names are known in a list row too: the detail brings their values.
 const documentedNames = new Set(Object.values(detailFields).map(({ from }) => from));
 
-const decodeListRow = withExtra(rowDecoder('transaction-list', listFields));
-const decodeDetailRow = withExtra(rowDecoder('transaction-detail', detailFields));
+const decodeListRow = withRest(rowDecoder('transaction-list', listFields));
+const decodeDetailRow = withRest(rowDecoder('transaction-detail', detailFields));
 
 /** Rows of the transaction list; `now` is in Unix milliseconds. */
 export function decodeTransactions(
@@ -63,12 +63,18 @@ export function decodeTransactionDetails(
   return decodeRows(rows, decodeDetailRow, now);
 }
 
-function withExtra<R extends object>(
-  decode: RowDecoder<R>,
-): RowDecoder<R & { extra: string | null }> {
+type Rest = { extra: string | null; unreadable?: string[] };
+
+/** Adds the undocumented fields, and which of the documented ones could not be read: an empty field is none of them. */
+function withRest<R extends object>(decode: RowDecoder<R>): RowDecoder<R & Rest> {
   return (row, now, rejects) => {
+    const rejectsBefore = rejects.length;
     const record = decode(row, now, rejects);
-    return record && Object.assign(record, { extra: extraText(undocumentedFields(row as RawRow)) });
+    if (record === null) return null;
+    const rest: Rest = { extra: extraText(undocumentedFields(row as RawRow)) };
+    if (rejects.length > rejectsBefore)
+      rest.unreadable = rejects.slice(rejectsBefore).flatMap(({ field }) => field ?? []);
+    return Object.assign(record, rest);
   };
 }
 

@@ -1,6 +1,6 @@
 import { LedgerError } from '../kernel/errors.ts';
 import { storeTransactionDetails } from '../ledger/store-transaction-details.ts';
-import { blankInvented, compareDetails, type RowDifference } from '../ledger/verify-store.ts';
+import { compareDetails, type RowDifference } from '../ledger/verify-store.ts';
 import type { SyncTools } from './sync-tools.ts';
 
 /**
@@ -24,10 +24,7 @@ export async function compareAltered(
   const rows = fetched.flat();
   const different = await compareDetails(tools.ledger.db, rows);
   if (isRepair) {
-    await tools.ledger.transaction(async (db) => {
-      await blankInvented(db, rows);
-      await storeTransactionDetails(db, rows);
-    });
+    await tools.ledger.transaction((db) => storeTransactionDetails(db, rows));
   }
   return different;
 }

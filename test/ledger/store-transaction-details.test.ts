@@ -163,19 +163,11 @@ test('[V3 V4 V5] fees are kept digit for digit, however long', async () => {
   );
 });
 
-test('[P16] neither a list row nor a poorer detail blanks what a detail brought', async () => {
+test('[P16] a list row blanks nothing that a detail brought, and a detail nothing that a list row brought', async () => {
   await list([listed({ amount: '1' })]);
-  await detail([
-    detailed({
-      fee: '0.10',
-      feeSymbol: 'ETH',
-      confirmNum: 7,
-      txHash: '0x1',
-      extra: '{"memo":"x"}',
-    }),
-  ]);
+  const brought = { fee: '0.10', feeSymbol: 'ETH', confirmNum: 7, txHash: '0x1' };
+  await detail([detailed({ ...brought, extra: '{"memo":"x"}' })]);
   await list([listed({ amount: '1', state: 'pending', extra: '{"tag":1}', observation: 3 })]);
-  await detail([detailed({ observation: 4 })]);
   expect(await readTransactions(fixture)).toMatchObject([
     {
       amount: '1',
@@ -185,6 +177,17 @@ test('[P16] neither a list row nor a poorer detail blanks what a detail brought'
       tx_hash: '0x1',
       state: 'pending',
       extra: '{"tag": 1, "memo": "x"}',
+    },
+  ]);
+  await detail([detailed({ observation: 4 })]);
+  expect(await readTransactions(fixture)).toMatchObject([
+    {
+      amount: '1',
+      fee: null,
+      fee_symbol: null,
+      confirm_num: null,
+      tx_hash: null,
+      state: 'pending',
     },
   ]);
 });

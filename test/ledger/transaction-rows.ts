@@ -79,8 +79,8 @@ export function readMiscounts({ query }: TestLedger): Promise<unknown[]> {
 export type LoggedChange = {
   order_no: string;
   field: string;
-  old_value: string;
-  new_value: string;
+  old_value: string | null;
+  new_value: string | null;
 };
 
 /** The changes in the order in which they were logged. */

@@ -48,9 +48,18 @@ export async function withLedger(options: { isMigrated?: boolean } = {}): Promis
     async clear() {
       await ledger.pool.query(
         ['transactions', 'transaction_changes', 'streams', 'final_states', 'addresses']
-          .concat('balances', 'balance_changes', 'coins', 'rejects', 'pools', 'address_requests')
+          .concat(
+            'balances',
+            'balance_changes',
+            'coins',
+            'coin_changes',
+            'rejects',
+            'pools',
+            'address_requests',
+          )
           .concat('reconciliation_runs', 'sync_runs')
           .map((table) => `delete from ledger.${table}`)
+          .concat('delete from engine.snapshots')
           .join(';'),
       );
     },

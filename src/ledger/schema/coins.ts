@@ -1,4 +1,4 @@
-import { bigint, boolean, integer, primaryKey, text } from 'drizzle-orm/pg-core';
+import { bigint, boolean, index, integer, primaryKey, text } from 'drizzle-orm/pg-core';
 import { instant, ledger } from './ledger-schema.ts';
 
 export const coins = ledger.table(
@@ -17,4 +17,28 @@ export const coins = ledger.table(
     observation: bigint('observation', { mode: 'number' }).notNull(),
   },
   (table) => [primaryKey({ columns: [table.slip44, table.symbol, table.contractAddress] })],
+);
+
+export const coinChanges = ledger.table(
+  'coin_changes',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    slip44: integer('slip44').notNull(),
+    symbol: text('symbol').notNull(),
+    contractAddress: text('contract_address').notNull(),
+    name: text('name'),
+    decimals: integer('decimals'),
+    depositState: integer('deposit_state'),
+    withdrawState: integer('withdraw_state'),
+    isListed: boolean('is_listed').notNull(),
+    observedAt: instant('observed_at').notNull(),
+  },
+  (table) => [
+    index('coin_changes_key').on(
+      table.slip44,
+      table.symbol,
+      table.contractAddress,
+      table.observedAt,
+    ),
+  ],
 );

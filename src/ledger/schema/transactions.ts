@@ -22,6 +22,8 @@ export const transactions = ledger.table(
     isFinal: boolean('is_final').notNull().default(false),
     isListed: boolean('is_listed').notNull().default(true),
     alsoListedIn: text('also_listed_in'),
+    isBackfilled: boolean('is_backfilled').notNull().default(false),
+    firstDetailAt: instant('first_detail_at'),
     detailSyncedAt: instant('detail_synced_at'),
     nextCheckAt: instant('next_check_at'),
     firstSeenAt: instant('first_seen_at').notNull().defaultNow(),
@@ -30,6 +32,9 @@ export const transactions = ledger.table(
     observation: bigint('observation', { mode: 'number' }).notNull().default(0),
     extra: jsonb('extra'),
     seal: uuid('seal'),
+    listWord: jsonb('list_word'),
+    detailWord: jsonb('detail_word'),
+    firstDetailFilled: text('first_detail_filled').array(),
   },
   (table) => [
     index('transactions_stream_occurred_at').on(table.stream, table.occurredAt),
@@ -40,6 +45,7 @@ export const transactions = ledger.table(
       .on(table.stream, table.occurredAt)
       .where(sql`not ${table.isListed}`),
     index('transactions_undated').on(table.stream).where(sql`${table.occurredAt} is null`),
+    index('transactions_listed_at').on(table.stream).where(sql`${table.listWord} ? 'occurred_at'`),
     index('transactions_in_two_lists')
       .on(table.alsoListedIn)
       .where(sql`${table.alsoListedIn} is not null`),
