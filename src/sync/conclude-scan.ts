@@ -37,6 +37,7 @@ export async function concludeScan<P extends PageFacts>(
 
 function afterCleanScan(state: ListState, walk: WalkProgress): ListState {
   const backed = { ...state, isBacked: true, acceptedDifference: 0 };
+  const differs = state.checkpoint.differingDays.length > 0;
   const missing = missingRows(backed);
   // The service counts what could not be stored; nothing else is missing then.
   const isUnstorable = missing > 0 && missing === walk.unstorable;
@@ -49,7 +50,7 @@ function afterCleanScan(state: ListState, walk: WalkProgress): ListState {
     isScanUnclean: false,
     unseen: [],
     isShuffled: false,
-    fruitlessScans: 0,
+    fruitlessScans: differs ? state.checkpoint.fruitlessScans + 1 : 0,
   });
 }
 

@@ -133,7 +133,8 @@ async function search<P extends PageFacts>(pass: Pass<P>): Promise<void> {
   const isNewToSearch = (session.state.checkpoint.mismatch?.passes ?? 0) <= effort.passesMin;
   if (!isNewToSearch && effort.isBounded) return;
   await spending(pass, async () => {
-    await resolveDifferingDays(session);
+    // With the same counts as at the last try they would differ again.
+    if (!isKnownCounts(session.state)) await resolveDifferingDays(session);
     if (missingRows(session.state) > 0) await searchList(session);
     else if (missingRows(session.state) < 0) await searchVanished(session);
   });

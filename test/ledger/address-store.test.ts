@@ -47,6 +47,10 @@ test('an address that a stored deposit went to is used at once, with the first d
     storeListedTransactions(tx, 'deposit', [
       listed({ orderNo: 'later', toAddress: '0xAB', occurredAt: 2_000 }),
       listed({ orderNo: 'first', toAddress: '0xab', occurredAt: 1_000 }),
+    ]),
+  );
+  await ledger.transaction((tx) =>
+    storeListedTransactions(tx, 'withdraw', [
       listed({ orderNo: 'out', toAddress: '0xcd', type: 'withdraw' }),
     ]),
   );

@@ -196,6 +196,10 @@ test('the status tells the days left, why a pool is not filled, and deposits tha
       deposit('unknown', 'nowhere'),
       deposit('without address', null),
       deposit('long ago', 'nowhere', { occurredAt: now - 8 * 86_400_000 }),
+    ]),
+  );
+  await ledger.transaction((db) =>
+    storeListedTransactions(db, 'withdraw', [
       deposit('going out', 'nowhere', { type: 'withdraw' }),
     ]),
   );

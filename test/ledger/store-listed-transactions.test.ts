@@ -6,6 +6,7 @@ import {
   storeListedTransactions,
 } from '../../src/ledger/store-listed-transactions.ts';
 import { storeTransactionDetails } from '../../src/ledger/store-transaction-details.ts';
+import { unlistRows } from '../../src/ledger/stream-store.ts';
 import {
   cutIntoBatches,
   decimals,
@@ -87,7 +88,7 @@ function fresh(
   });
   const stored = {
     order_no: row.orderNo,
-    stream: event.type.trim().toLowerCase() === 'withdraw' ? 'withdraw' : 'deposit',
+    stream: 'deposit',
     request_id: null,
     symbol: 'ETH',
     tx_hash: row.txHash,
@@ -335,20 +336,41 @@ test('[V11] a late change re-opens a completed row and judges its state again', 
   expect(await read()).toEqual([{ state: 'failed', is_final: true, is_complete: false, ...kept }]);
 });
 
-test('[P18] a type that flips takes the row from one count to the other, also to a stream not read yet', async () => {
-  const read = () => query('select name, ledger_count from ledger.streams order by name');
+test('[P18] a row that two lists show stays in the first one, is marked, and takes both proofs off', async () => {
+  const streams = () =>
+    query(`select name, ledger_count::int as count, conflicts::int, is_complete, not_complete_because as reason
+             from ledger.streams order by name`);
+  const changes = () =>
+    query('select field, old_value, new_value from ledger.transaction_changes order by id');
   await store([listed({}), listed({ orderNo: 'order-2' })]);
-  expect(await read()).toEqual([{ name: 'deposit', ledger_count: '2' }]);
-  await store([listed({ type: 'withdraw', observation: 2 })]);
-  expect(await read()).toEqual([
-    { name: 'deposit', ledger_count: '1' },
-    { name: 'withdraw', ledger_count: '1' },
+  await store([listed({ orderNo: 'order-3', type: 'withdraw' })], 'withdraw');
+  await query('update ledger.streams set is_backed = true, service_total = ledger_count');
+  for (const observation of [2, 3, 4, 5]) {
+    const list = observation % 2 === 0 ? 'withdraw' : 'deposit';
+    await store([listed({ type: list, observation })], list);
+  }
+  const reason = '1 rows are shown by this list and by another one';
+  const conflict = { conflicts: 1, is_complete: false, reason };
+  expect(await streams()).toEqual([
+    { name: 'deposit', count: 2, ...conflict },
+    { name: 'withdraw', count: 1, ...conflict },
   ]);
-  await store([listed({ type: null, observation: 3 })], 'deposit');
-  await store([listed({ type: 'deposit', observation: 4 })], 'withdraw');
-  expect(await read()).toEqual([
-    { name: 'deposit', ledger_count: '2' },
-    { name: 'withdraw', ledger_count: '0' },
+  expect(
+    await query('select order_no, stream, also_listed_in from ledger.transactions order by 1'),
+  ).toEqual([
+    { order_no: 'order-1', stream: 'deposit', also_listed_in: 'withdraw' },
+    { order_no: 'order-2', stream: 'deposit', also_listed_in: null },
+    { order_no: 'order-3', stream: 'withdraw', also_listed_in: null },
+  ]);
+  expect(await changes()).toEqual([]);
+  await unlistRows(db, ['order-1']);
+  expect(await streams()).toMatchObject([
+    { name: 'deposit', count: 1, conflicts: 0 },
+    { name: 'withdraw', count: 2, conflicts: 0 },
+  ]);
+  expect(await changes()).toEqual([
+    { field: 'stream', old_value: 'deposit', new_value: 'withdraw' },
+    { field: 'type', old_value: 'deposit', new_value: 'withdraw' },
   ]);
 });
 
@@ -375,9 +397,11 @@ test('[P17] a row that had vanished is listed and counted again, whatever it say
 });
 
 test('rows that came before the list was read to its end are back-filled ones, later rows are not', async () => {
-  await store([listed({ orderNo: 'a' }), listed({ orderNo: 'b', type: 'withdraw' })]);
+  await store([listed({ orderNo: 'a' })]);
+  await store([listed({ orderNo: 'b', type: 'withdraw' })], 'withdraw');
   await query(`update ledger.streams set last_walk_at = now() where name = 'deposit'`);
-  await store([listed({ orderNo: 'c' }), listed({ orderNo: 'd', type: 'withdraw' })]);
+  await store([listed({ orderNo: 'c' })]);
+  await store([listed({ orderNo: 'd', type: 'withdraw' })], 'withdraw');
   await store([listed({ orderNo: 'a', state: 'success', observation: 2 })]);
   expect(await query('select order_no, is_backfilled from ledger.transactions order by 1')).toEqual(
     [
@@ -394,7 +418,7 @@ test('[V14] a deposit makes its address used on every chain, in whatever case it
     await ledger.transaction((tx) => storeListedAddresses(tx, chain, ['0xAB', '0xcd']));
   }
   await store([listed({ toAddress: '0xab' })]);
-  await store([listed({ orderNo: 'order-2', toAddress: '0xcd', type: 'withdraw' })]);
+  await store([listed({ orderNo: 'order-2', toAddress: '0xcd', type: 'withdraw' })], 'withdraw');
   expect(
     await query(
       'select slip44, address, status, first_deposit_order_no as first from ledger.addresses order by 1, 2',

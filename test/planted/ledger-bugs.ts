@@ -91,13 +91,13 @@ export const ledgerBugs: PlantedBug[] = [
   {
     id: 'count-not-moved',
     promise: 'Complete',
-    wrong: 'a row that turns into the other type stays in the count of its old stream',
-    file: listStore,
-    find: 'select stream, -1, 0 from stored where is_listed and new_stream <> stream',
-    put: 'select stream, -1, 0 from stored where not is_listed and new_stream <> stream',
+    wrong: 'a row that moves to the other list stays in the count of its old one',
+    file: 'migrations/0015_last_words_and_history.sql',
+    find: '- OLD.is_listed::integer, - (OLD.also_listed_in IS NOT NULL)::integer)',
+    put: '0, - (OLD.also_listed_in IS NOT NULL)::integer)',
     caughtBy: {
       file: listTests,
-      name: 'a type that flips takes the row from one count to the other, also to a stream not read yet',
+      name: 'a row that two lists show stays in the first one, is marked, and takes both proofs off',
     },
   },
   {
