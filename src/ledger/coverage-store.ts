@@ -10,8 +10,8 @@ export type DaysRead = {
   isHeadNew: boolean;
 };
 
-const dateOf = (day: number | null, otherwise: string) =>
-  day === null ? sql.raw(`date '${otherwise}'`) : sql`(date '1970-01-01' + ${day}::integer)`;
+const dateOf = (day: number | null, otherwise: '-infinity' | 'infinity') =>
+  sql`coalesce(date '1970-01-01' + ${day}::integer, ${otherwise}::date)`;
 
 /**
  * Compares the listed rows of each day with those that were read, marks the days that are equal as verified, and

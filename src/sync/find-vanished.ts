@@ -26,17 +26,18 @@ export async function searchVanished<P extends PageFacts>(
 ): Promise<boolean> {
   const { ranks, unlist } = session.port;
   if (ranks === null || unlist === null || !session.state.isBacked) return false;
-  for (let search = 1; missingRows(session.state) < 0; search += 1) {
-    if (!isOrdered(session.state) || session.state.acceptedDifference !== 0) return false;
-    if (isScanCheaper(session.state)) return false;
+  for (let search = 1; search <= searchesMax && isSearchable(session.state); search += 1) {
     const range = await narrow(session, ranks.countUntil);
-    if (range.high - range.low > wholeListPages) return false;
+    if (range.high - range.low > wholeListPages) break;
     const pages = await collect(session, range);
-    const surplus = -missingRows(session.state);
-    if ((await unlistVanished(session, pages, surplus)) === 0 || search === searchesMax)
-      return false;
+    if ((await unlistVanished(session, pages, -missingRows(session.state))) === 0) break;
   }
   return missingRows(session.state) === 0;
+}
+
+function isSearchable(state: ListState): boolean {
+  const isPlain = isOrdered(state) && state.acceptedDifference === 0;
+  return missingRows(state) < 0 && isPlain && !isScanCheaper(state);
 }
 
 /** Each search reads a page for every halving, and twice those on which it ends. */

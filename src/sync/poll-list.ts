@@ -1,6 +1,13 @@
 import type { ListSession } from './list-session.ts';
-import { type ListState, lastPage, missingRows, type PageFacts, pagesFor } from './list-state.ts';
-import { beginReading, joinDays, type ReadDays, readOn } from './read-days.ts';
+import {
+  type ListState,
+  lastPage,
+  missingRows,
+  type PageFacts,
+  pagesFor,
+  withCheckpoint,
+} from './list-state.ts';
+import { createDayReader, type ReadDays } from './read-days.ts';
 
 /** Without a total, so many pages in a row must bring nothing new. */
 const quietPagesMax = 2;
@@ -50,78 +57,61 @@ async function pollHeadOnce<P extends PageFacts>(
   session: ListSession<P>,
 ): Promise<Poll & { firstTotal: number }> {
   const known = session.state.checkpoint.headFingerprint;
+  const reader = createDayReader();
+  const first = await session.read(1, 1);
+  const firstTotal = session.state.serviceTotal ?? 0;
+  noteHead(session, first);
+  const isSame = first.fingerprint === known;
   let inserted = 0;
   let quietPages = 0;
-  let firstTotal = 0;
-  const reader = createDayReader();
-  for (let page = 1; ; page += 1) {
-    const upTo = page === 1 ? 1 : Math.max(page, newPages(session.state));
-    const facts = await session.read(page, upTo);
-    if (page === 1) firstTotal = session.state.serviceTotal ?? 0;
-    const isSame = page === 1 && facts.fingerprint === known;
+  for (let facts = first; ; ) {
+    const { page } = facts;
     const added = facts.listed === 0 || isSame ? 0 : await session.store([facts]);
     inserted += added;
     quietPages = added === 0 ? quietPages + 1 : 0;
-    const days = reader.read(facts, session.state);
+    reader.read(facts, session.state.listOrder, { isStart: page === 1 });
     const isSettled = missingRows(session.state) === 0;
-    const isOver = isSettled || facts.listed === 0 || isSame;
-    if (isOver || isHeadPassed(session.state, page, quietPages)) {
-      noteHead(session, page === 1 ? facts : null);
-      return { isSettled, inserted, days, firstTotal };
-    }
-    if (page === 1) noteHead(session, facts);
+    const isOver = isSettled || isSame || facts.listed === 0;
+    if (isOver || isHeadPassed(session.state, page, quietPages))
+      return { isSettled, inserted, days: reader.days(), firstTotal };
+    facts = await session.read(page + 1, Math.max(page + 1, newPages(session.state)));
   }
 }
 
-/** Where nothing else tells that nothing has come, the first page is remembered. */
-function noteHead<P extends PageFacts>(session: ListSession<P>, facts: P | null): void {
+/** Where no total tells that nothing has come, the first page is remembered. */
+function noteHead<P extends PageFacts>(session: ListSession<P>, facts: P): void {
   const { state } = session;
-  if (facts === null || state.serviceTotal !== null) return;
-  const headFingerprint = facts.fingerprint;
-  session.apply({ ...state, checkpoint: { ...state.checkpoint, headFingerprint } });
-}
-
-/** Collects the days that pages read one after another complete. */
-function createDayReader() {
-  let reading: ReturnType<typeof beginReading> = null;
-  let days: ReadDays | null = null;
-  return {
-    read(facts: PageFacts, state: ListState): ReadDays | null {
-      reading ??= facts.page === 1 ? beginReading(facts, state.listOrder) : null;
-      if (reading === null) return days;
-      const read = readOn(reading, facts);
-      reading = read.reading;
-      days = joinDays(days, read.days);
-      return days;
-    },
-  };
+  if (state.serviceTotal !== null) return;
+  session.apply(withCheckpoint(state, { headFingerprint: facts.fingerprint }));
 }
 
 /** New rows at the list's end: from the page where the known rows end, upward. */
 async function pollTail<P extends PageFacts>(session: ListSession<P>): Promise<Poll> {
-  let page = tailPage(session.state);
+  let facts = await readTail(session);
   let inserted = 0;
-  let previous = '';
-  for (let isFirst = true; ; isFirst = false) {
-    const facts = await session.read(page, isFirst ? page : lastPage(session.state));
-    const end = lastPage(session.state);
-    if (isFirst && facts.listed === 0 && end < page) {
-      // The list ends earlier than what the ledger holds of it.
-      page = end;
-      continue;
-    }
-    const added = facts.listed === 0 ? 0 : await session.store([facts]);
-    inserted += added;
-    const { state } = session;
-    const isSettled = missingRows(state) === 0;
-    // A full page may have others behind it that the total does not count yet.
-    const isLast = facts.listed < facts.size && page >= lastPage(state);
-    // Some services show the last page again behind the end.
-    const isEnd = facts.listed === 0 || isLast || facts.fingerprint === previous;
+  for (let previous = ''; ; ) {
+    inserted += facts.listed === 0 ? 0 : await session.store([facts]);
+    const isSettled = missingRows(session.state) === 0;
+    const isOver = isSettled || isKnownCounts(session.state);
+    if (isOver || isTailEnd(session.state, facts, previous))
+      return { isSettled, inserted, days: null };
     previous = facts.fingerprint;
-    if (isSettled || isEnd || isKnownCounts(state)) return { isSettled, inserted, days: null };
-    page += 1;
+    facts = await session.read(facts.page + 1, lastPage(session.state));
   }
+}
+
+async function readTail<P extends PageFacts>(session: ListSession<P>): Promise<P> {
+  const page = tailPage(session.state);
+  const facts = await session.read(page, page);
+  const end = lastPage(session.state);
+  // The list may end earlier than what the ledger holds of it.
+  return facts.listed === 0 && end < page ? await session.read(end, end) : facts;
+}
+
+/** A full page may have others behind it that the total does not count yet. */
+function isTailEnd(state: ListState, facts: PageFacts, previousFingerprint: string): boolean {
+  if (facts.listed === 0 || facts.fingerprint === previousFingerprint) return true;
+  return facts.listed < facts.size && facts.page >= lastPage(state);
 }
 
 /** The page on which the known rows end. */

@@ -78,52 +78,89 @@ export function readOn(
   reading: Reading,
   facts: PageFacts,
 ): { reading: Reading | null; days: ReadDays | null } {
-  const { isNewestFirst, head } = reading;
-  let { edge, day, rows, isDayWhole } = reading;
-  let edgeKeys = new Set(reading.edgeKeys);
-  const isBegun = reading.edgeKeys.length > 0;
-  const closed: [number, number][] = [];
-  const first = { day, isDayWhole };
+  const { isNewestFirst, head, isStartOpen } = reading;
+  const place: Place = { ...reading, edgeKeys: new Set(reading.edgeKeys), closed: [] };
   facts.times.forEach((time, index) => {
-    const key = facts.datedKeys[index] ?? '';
-    if (isNewestFirst ? time > edge : time < edge) return;
-    if (time === edge) {
-      if (!edgeKeys.has(key)) rows += 1;
-      edgeKeys.add(key);
-      return;
-    }
-    if (dayOf(time) !== day) {
-      if (isDayWhole) closed.push([day, rows]);
-      day = dayOf(time);
-      rows = 0;
-      isDayWhole = true;
-    }
-    edge = time;
-    edgeKeys = new Set([key]);
-    rows += 1;
+    const isReadBefore = isNewestFirst ? time > place.edge : time < place.edge;
+    if (!isReadBefore) passRow(place, time, facts.datedKeys[index] ?? '');
   });
-  const next =
-    edgeKeys.size > edgeKeysMax
-      ? null
-      : { ...reading, edge, edgeKeys: [...edgeKeys], day, rows, isDayWhole, isStartOpen: false };
-  const isHeadNew = !isBegun && head !== null;
-  if (day === first.day && !isHeadNew && !reading.isStartOpen) return { reading: next, days: null };
-  const begun = first.isDayWhole ? first.day : first.day + (isNewestFirst ? -1 : 1);
-  const last = day + (isNewestFirst ? 1 : -1);
+  const { edge, day, rows, isDayWhole, edgeKeys, closed } = place;
+  const isTold = edgeKeys.size <= edgeKeysMax;
+  const next = { ...reading, edge, edgeKeys: [...edgeKeys], day, rows, isDayWhole };
+  const isHeadNew = reading.edgeKeys.length === 0 && head !== null;
+  const isNothing = day === reading.day && !isHeadNew && !isStartOpen;
+  const [begun, last] = [firstWholeDay(reading), day + (isNewestFirst ? 1 : -1)];
   // The oldest-first list begins with its oldest row: nothing lies before it.
-  const start = reading.isStartOpen ? null : begun;
+  const start = isStartOpen ? null : begun;
   const [low, high] = isNewestFirst ? [last, start] : [start, last];
-  return { reading: next, days: { low, high, rows: closed, head, isHeadNew } };
+  return {
+    reading: isTold ? { ...next, isStartOpen: false } : null,
+    days: isNothing ? null : { low, high, rows: closed, head, isHeadNew },
+  };
+}
+
+/** Where a reading stands within a page. */
+type Place = {
+  edge: number;
+  edgeKeys: Set<string>;
+  day: number;
+  rows: number;
+  isDayWhole: boolean;
+  closed: [day: number, rows: number][];
+};
+
+/** Goes on by one row at or behind the edge. */
+function passRow(place: Place, time: number, key: string): void {
+  if (time === place.edge) {
+    if (!place.edgeKeys.has(key)) place.rows += 1;
+    place.edgeKeys.add(key);
+    return;
+  }
+  if (dayOf(time) !== place.day) {
+    if (place.isDayWhole) place.closed.push([place.day, place.rows]);
+    place.day = dayOf(time);
+    place.rows = 0;
+    place.isDayWhole = true;
+  }
+  place.edge = time;
+  place.edgeKeys = new Set([key]);
+  place.rows += 1;
+}
+
+/** The day of the edge, or the next one where its beginning was not read. */
+function firstWholeDay({ day, isDayWhole, isNewestFirst }: Reading): number {
+  if (isDayWhole) return day;
+  return day + (isNewestFirst ? -1 : 1);
 }
 
 /** The days that the end of the list completes. */
 export function endReading(reading: Reading): ReadDays {
   const { isNewestFirst, day, rows, isDayWhole, head } = reading;
-  const begun = isDayWhole ? day : day + (isNewestFirst ? -1 : 1);
+  const begun = firstWholeDay(reading);
   const closed: [number, number][] = isDayWhole ? [[day, rows]] : [];
   const [low, high] = isNewestFirst ? [null, begun] : [begun, null];
   return { low, high, rows: closed, head, isHeadNew: false };
 }
+
+/** Collects the days that pages read one after another complete. `isStart`: the first of them. */
+export function createDayReader() {
+  let reading: Reading | null = null;
+  let days: ReadDays | null = null;
+  return {
+    read(facts: PageFacts, order: ListOrder | null, { isStart, isEnd = false }: DayPage): void {
+      if (isStart) reading = beginReading(facts, order);
+      if (reading !== null && facts.listed > 0) {
+        const read = readOn(reading, facts);
+        reading = read.reading;
+        days = joinDays(days, read.days);
+      }
+      if (isEnd && reading !== null) days = joinDays(days, endReading(reading));
+    },
+    days: () => days,
+  };
+}
+
+type DayPage = { isStart: boolean; isEnd?: boolean };
 
 /** Days of two neighbouring stretches of one reading, as one. */
 export function joinDays(earlier: ReadDays | null, later: ReadDays | null): ReadDays | null {

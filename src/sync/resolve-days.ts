@@ -7,14 +7,7 @@ import {
   pagesFor,
   withCheckpoint,
 } from './list-state.ts';
-import {
-  beginReading,
-  endReading,
-  joinDays,
-  type ReadDays,
-  type Reading,
-  readOn,
-} from './read-days.ts';
+import { createDayReader, type ReadDays } from './read-days.ts';
 
 /** Pages that are looked at together; each look shares a page with the next. */
 const lookPages = 50;
@@ -101,24 +94,17 @@ async function readLooks<P extends PageFacts>(
   onLook: (pages: P[]) => Promise<void>,
 ): Promise<ReadDays | null> {
   let look: P[] = [];
-  let reading: Reading | null = null;
-  let days: ReadDays | null = null;
-  for (let page = low; page <= high; page += 1) {
+  const reader = createDayReader();
+  for (let page = low, isLast = false; !isLast; page += 1) {
     const facts = await session.read(page, page === low ? page : high);
-    await session.store(facts.listed > 0 ? [facts] : []);
-    look.push(facts);
-    reading = page === low ? beginReading(facts, session.state.listOrder) : reading;
-    const read: ReturnType<typeof readOn> | null =
-      reading && facts.listed > 0 ? readOn(reading, facts) : null;
-    reading = read === null ? reading : read.reading;
-    days = joinDays(days, read?.days ?? null);
+    if (facts.listed > 0) await session.store([facts]);
     const isEnd = isListEnd(facts);
-    if (isEnd && reading) days = joinDays(days, endReading(reading));
-    if (isEnd || page === high || look.length === lookPages) {
-      await onLook(look);
-      look = look.slice(-1);
-    }
-    if (isEnd) break;
+    reader.read(facts, session.state.listOrder, { isStart: page === low, isEnd });
+    look.push(facts);
+    isLast = isEnd || page === high;
+    if (!isLast && look.length < lookPages) continue;
+    await onLook(look);
+    look = look.slice(-1);
   }
-  return days;
+  return reader.days();
 }

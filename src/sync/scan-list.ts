@@ -10,7 +10,7 @@
  */
 import { LedgerError } from '../kernel/errors.ts';
 import { quietly } from '../kernel/quietly.ts';
-import { afterStep, decideScanStep, type ScanStep } from './decide-scan-step.ts';
+import { afterStep, decideScanStep } from './decide-scan-step.ts';
 import { newWalk, type WalkProgress } from './list-checkpoint.ts';
 import type { ListSession } from './list-session.ts';
 import {
@@ -55,6 +55,7 @@ type Cursor<P> = {
   previousFingerprint: string | null;
   repeats: number;
   isFresh: boolean;
+  isEnd: boolean;
 };
 
 export type ScanResult = {
@@ -75,30 +76,42 @@ export async function scanList<P extends PageFacts>(
     previousFingerprint: null,
     repeats: 0,
     isFresh: true,
+    isEnd: false,
   };
-  let writing: Promise<unknown> = Promise.resolve();
-  let writingBefore = writing;
+  const writer = createWriter();
   try {
     for (;;) {
-      const { step, walk } = await takePage(session, cursor);
-      const isEnd = step.kind === 'end';
-      session.apply(withCheckpoint(session.state, { walk }));
-      if (isEnd && walk.reading) cursor.days = joinDays(cursor.days, endReading(walk.reading));
+      const walk = await takePage(session, cursor);
+      const { isEnd } = cursor;
       if (!isEnd && !session.port.isBatchFull(rowsIn(cursor.batch))) continue;
-      // One batch is written, one waits for the database, and the next one is read and made ready.
-      const write = session.prepare({ pages: cursor.batch.splice(0), days: cursor.days });
-      cursor.days = null;
+      await writer.add(session.prepare({ pages: cursor.batch.splice(0), days: takeDays(cursor) }));
+      if (!isEnd && !session.port.shouldPause()) continue;
+      await writer.end();
+      return { isPaused: !isEnd, walk };
+    }
+  } finally {
+    await writer.end().catch(() => undefined);
+  }
+}
+
+function takeDays<P>(cursor: Cursor<P>): ReadDays | null {
+  const { days } = cursor;
+  cursor.days = null;
+  return days;
+}
+
+/** One batch is written, one waits for the database, and the next one is read and made ready. */
+function createWriter() {
+  let writing: Promise<unknown> = Promise.resolve();
+  let writingBefore = writing;
+  return {
+    async add(write: () => Promise<unknown>): Promise<void> {
       await writingBefore;
       writingBefore = writing;
       writing = quietly(writing.then(write));
-      const isPaused = !isEnd && session.port.shouldPause();
-      if (!isEnd && !isPaused) continue;
-      await writing;
-      return { isPaused, walk };
-    }
-  } finally {
-    await writing.catch(() => undefined);
-  }
+    },
+    end: () => writing,
+  };
 }
 
 async function beginScan<P extends PageFacts>(
@@ -119,10 +132,11 @@ async function beginScan<P extends PageFacts>(
   session.apply(withCheckpoint(state, { walk, differingDays: [] }));
 }
 
+/** Reads the next page and takes it into the batch, the days and the progress. */
 async function takePage<P extends PageFacts>(
   session: ListSession<P>,
   cursor: Cursor<P>,
-): Promise<{ step: ScanStep; walk: WalkProgress }> {
+): Promise<WalkProgress> {
   const { walk } = session.state.checkpoint;
   if (walk === null) throw new Error('a page of a scan was asked for before it had begun');
   const facts = await session.read(walk.nextPage, upTo(session.state, walk), cursor.isFresh);
@@ -134,11 +148,15 @@ async function takePage<P extends PageFacts>(
   cursor.previousFingerprint = isNext ? facts.fingerprint : null;
   cursor.batch.push(facts);
   const stepped = afterStep(walk, facts, step);
-  // Its rows are read again after those that moved up, in the list's order.
-  if ('toPage' in step) return { step, walk: stepped };
-  const { walk: read, days } = readDaysOn(session.state, stepped, facts);
-  cursor.days = joinDays(cursor.days, days);
-  return { step, walk: read };
+  // Where the scan goes back, the rows are read again after those that moved up, in the list's order.
+  const read =
+    'toPage' in step ? { walk: stepped, days: null } : readDaysOn(session.state, stepped, facts);
+  cursor.isEnd = step.kind === 'end';
+  cursor.days = joinDays(cursor.days, read.days);
+  const { reading } = read.walk;
+  if (cursor.isEnd && reading) cursor.days = joinDays(cursor.days, endReading(reading));
+  session.apply(withCheckpoint(session.state, { walk: read.walk }));
+  return read.walk;
 }
 
 /**

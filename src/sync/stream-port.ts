@@ -20,7 +20,13 @@ import type { ListPort, Ranks, ScanNotes, Stored } from './list-port.ts';
 import { doubtOf, type ListState } from './list-state.ts';
 import { probeSize, rememberedSize } from './probe-size.ts';
 import { prepareBatch, type SaveCheckpoint } from './store-batch.ts';
-import { emptyReport, type PassReport, type Progress, type SyncTools } from './sync-tools.ts';
+import {
+  addCounts,
+  emptyReport,
+  type PassReport,
+  type Progress,
+  type SyncTools,
+} from './sync-tools.ts';
 
 /** A row with the number of the request that brought it. */
 export type WithObservation<T> = T & { observation: number };
@@ -113,25 +119,14 @@ export function openStreamPort<T>(
     wait: (ms) => abortableSleep(ms, signal),
     prepare(batch, current) {
       const rows = rowsOf(batch.pages);
-      const write = prepareBatch(
-        tools,
-        stream,
-        { batch, rows, state: current },
-        checkpointOf(current),
-      );
-      const attributes = { 'wallet_ledger.stream': stream.name, 'wallet_ledger.rows': rows.length };
+      const writing = { batch, rows, state: current };
+      const write = prepareBatch(tools, stream, writing, checkpointOf(current));
       return async () => {
         signal.throwIfAborted();
-        const stored = await inSpan('store batch', { attributes }, async (span) => {
-          const counts = await write();
-          span.setAttribute('wallet_ledger.inserted', counts.inserted);
-          span.setAttribute('wallet_ledger.updated', counts.updated);
-          return counts;
-        });
+        const stored = await tracedWrite(stream.name, rows.length, write);
         storedAt = performance.now();
-        report.rowsSeen += rows.length;
-        report.rowsInserted += stored.inserted;
-        report.rowsUpdated += stored.updated;
+        const { inserted: rowsInserted, updated: rowsUpdated } = stored;
+        addCounts(report, { rowsSeen: rows.length, rowsInserted, rowsUpdated });
         pagesStored += batch.pages.length;
         onProgress?.(stream.name, stored.ledgerCount, current.serviceTotal, pagesStored);
         return stored;
@@ -140,6 +135,20 @@ export function openStreamPort<T>(
   };
   onProgress?.(stream.name, state.ledgerCount, state.serviceTotal, pagesStored);
   return { port, report, close: pages.close };
+}
+
+function tracedWrite<T extends { inserted: number; updated: number }>(
+  list: string,
+  rows: number,
+  write: () => Promise<T>,
+): Promise<T> {
+  const attributes = { 'wallet_ledger.stream': list, 'wallet_ledger.rows': rows };
+  return inSpan('store batch', { attributes }, async (span) => {
+    const counts = await write();
+    span.setAttribute('wallet_ledger.inserted', counts.inserted);
+    span.setAttribute('wallet_ledger.updated', counts.updated);
+    return counts;
+  });
 }
 
 /** The state that the last pass left; a checkpoint that cannot be parsed is begun anew. */

@@ -48,7 +48,7 @@ export function emptyReport(): PassReport {
 }
 
 /** Adds what another part has done; whether all of it is complete is the caller's to say. */
-export function addCounts(sum: PassReport, part: PassReport): void {
+export function addCounts(sum: PassReport, part: Omit<PassReport, 'isComplete'>): void {
   sum.rowsSeen += part.rowsSeen;
   sum.rowsInserted += part.rowsInserted;
   sum.rowsUpdated += part.rowsUpdated;

