@@ -55,9 +55,11 @@ select day - date '1970-01-01' from late where ${isHeadNew}`);
   return compared.rows.map(({ day }) => Number(day));
 }
 
-/** Marks every day of the list as verified. */
-export async function verifyAllDays(db: LedgerDb, stream: string): Promise<void> {
-  await db.execute(sql`update ledger.coverage set verified_at = now() where stream = ${stream}`);
+/** Marks the days of the list as verified; `isToTheEnd` false: but for the last two, into which rows may have come. */
+export async function verifyDays(db: LedgerDb, stream: string, isToTheEnd: boolean): Promise<void> {
+  await db.execute(sql`
+    update ledger.coverage set verified_at = now()
+     where stream = ${stream} and (${isToTheEnd} or day < (now() at time zone 'UTC')::date - 1)`);
 }
 
 /** Listed rows per UTC day (days since 1970), and when each was last verified (Unix ms); null: never. */

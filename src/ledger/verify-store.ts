@@ -140,13 +140,22 @@ export async function unmetRows(
   return found.rows.map((row) => row.order_no);
 }
 
-/** Sets the stream's count to what the table really holds: SQL from outside may have moved it. */
+/** Sets the counts of the list and of its days to what the table really holds: triggers may have been switched off. */
 export async function recountStream(db: LedgerDb, stream: string): Promise<void> {
   await db.execute(sql`
     update ledger.streams s
        set ledger_count = c.count
       from (select count(*) as count from ledger.transactions where stream = ${stream} and is_listed) c
      where s.name = ${stream} and s.ledger_count <> c.count`);
+  await db.execute(sql`
+    insert into ledger.coverage as c (stream, day, transactions)
+    select ${stream}, day, coalesce(r.rows, 0)
+      from (select (ledger.listed_at(occurred_at, list_word) at time zone 'UTC')::date as day, count(*) as rows
+              from ledger.transactions where stream = ${stream} and is_listed group by 1) as r
+      full join (select day from ledger.coverage where stream = ${stream}) as d using (day)
+     where day is not null
+    on conflict (stream, day) do update set transactions = excluded.transactions, verified_at = null
+     where c.transactions <> excluded.transactions`);
 }
 
 /** The database's time, and what the service last counted for the stream (null before its first pass). */

@@ -3,7 +3,7 @@ import { LedgerError } from '../kernel/errors.ts';
 import { inSpan } from '../kernel/in-span.ts';
 import type { Reject } from '../kernel/wallet-records.ts';
 import type { LedgerDb } from '../ledger/connect-ledger.ts';
-import { readCoverage, verifyAllDays } from '../ledger/coverage-store.ts';
+import { readCoverage, verifyDays } from '../ledger/coverage-store.ts';
 import { countNotedKeys, dropUnseenGuests, forgetKeys } from '../ledger/scan-notes-store.ts';
 import {
   countUntil,
@@ -208,7 +208,7 @@ function notesOf<T>(
     unseen: (limit) => stream.unseen(db, limit),
     dropUnseenGuests: (state) =>
       saveWith(tools, checkpointOf(state), (tx) => dropUnseenGuests(tx, name)),
-    verifyAll: (state) => saveWith(tools, checkpointOf(state), (tx) => verifyAllDays(tx, name)),
+    verifyAll: (state) => saveWith(tools, checkpointOf(state), (tx) => verifyDays(tx, name, true)),
   };
 }
 

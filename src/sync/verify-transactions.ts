@@ -1,5 +1,6 @@
 import type { TransactionRecord } from '../kernel/wallet-records.ts';
 import type { LedgerDb } from '../ledger/connect-ledger.ts';
+import { verifyDays } from '../ledger/coverage-store.ts';
 import {
   storeListedTransactions,
   type TransactionStream,
@@ -36,8 +37,8 @@ export type Verification = { signal: AbortSignal; isRepair: boolean; onProgress?
 
 type Start = Awaited<ReturnType<typeof startOfVerification>>;
 
-/** A walk that has met fewer rows than the service counts is made again, so that no row is called extra by mistake. */
-const walksMax = 3;
+/** A scan that has met fewer rows than the service counts is made again, and so is one that found a row too many. */
+const scansMax = 4;
 
 /**
  * Reads one transaction list to its end and compares it with the ledger row by row; of rows that their seal shows
@@ -62,7 +63,6 @@ export async function verifyTransactions(
   };
   const { db, release } = await tools.ledger.session();
   try {
-    await beginSightings(db);
     const start = await startOfVerification(db, type);
     const comparing: Comparing = {
       db,
@@ -73,9 +73,12 @@ export async function verifyTransactions(
       named: new Set(),
       timesOfMissing: new Map(),
       unstorable: 0,
+      isRead: false,
     };
-    for (let walks = 1; walks <= walksMax; walks += 1) {
-      const { expected, unstorable } = await scanPages(
+    let notMetBefore: Set<string> | null = null;
+    for (let scans = 1; scans <= scansMax; scans += 1) {
+      await beginSightings(db);
+      const { expected, unstorable, isClean } = await scanPages(
         tools,
         transactionStream(tools, type),
         verification,
@@ -83,11 +86,16 @@ export async function verifyTransactions(
       );
       comparing.unstorable = unstorable;
       drift.compared = await countSightings(db);
-      if (drift.compared < expected) continue;
-      drift.extra = await unmetRows(db, type, start.startedAt);
-      break;
+      if (drift.compared < expected || !isClean) continue;
+      const notMet = await unmetRows(db, type, start.startedAt);
+      // A row is extra only where two readings have not met it.
+      comparing.isRead = notMet.length === 0 || notMetBefore !== null;
+      drift.extra = notMet.filter((orderNo) => notMetBefore?.has(orderNo) ?? false);
+      if (comparing.isRead) break;
+      notMetBefore = new Set(notMet);
     }
     await settleDrift(tools, comparing);
+    if (isProof(comparing)) await verifyDays(db, type, drift.arrivals === 0);
   } finally {
     release();
   }
@@ -104,7 +112,15 @@ type Comparing = {
   named: Set<string>;
   timesOfMissing: Map<string, number>;
   unstorable: number;
+  /** The list was read to its end, and what it does not show was looked for twice. */
+  isRead: boolean;
 };
+
+/** The ledger now lists just the rows that the service lists. */
+function isProof({ isRead, isRepair, drift, unstorable }: Comparing): boolean {
+  const isEqual = [drift.missing, drift.different, drift.extra].every(({ length }) => length === 0);
+  return isRead && unstorable === 0 && (isEqual || isRepair);
+}
 
 async function compareBatch(
   tools: SyncTools,

@@ -152,3 +152,24 @@ test('a fee where the service has none is taken out again', async () => {
   expect(count(found) > 0).toBe(free.length > 0);
   expect(await query('select 1 from ledger.transactions where fee = 7')).toEqual([]);
 });
+
+test('a verification that finds the list equal marks its days, also where marks and counts were lost', async () => {
+  const { ledger, tools } = await withWallet({ transactions: 400 });
+  await syncTransactions(tools, onePass());
+  await syncAllDetails(tools, signal);
+  await ledger.pool.query(`
+    update ledger.coverage set verified_at = null, transactions = transactions + 1 where stream = 'deposit'`);
+  await verifyLedger(tools, { signal, isRepair: true });
+  const { rows } = await ledger.pool.query(`
+    select s.name, s.is_complete, s.verified_through is not null as is_verified,
+           s.ledger_count = (select sum(transactions) from ledger.coverage c where c.stream = s.name) as adds_up
+      from ledger.streams s where s.name in ('deposit', 'withdraw') order by 1`);
+  expect(rows).toEqual(
+    ['deposit', 'withdraw'].map((name) => ({
+      name,
+      is_complete: true,
+      is_verified: true,
+      adds_up: true,
+    })),
+  );
+});
