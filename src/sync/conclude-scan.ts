@@ -29,10 +29,15 @@ export async function concludeScan<P extends PageFacts>(
     ? await isNotedWhole(session, walk)
     : await isReadWhole(session, walk);
   // Days that differ stay a doubt of their own.
-  const isClean = walk.isClean && isWhole;
+  const isClean = walk.isClean && isWhole && !isHiding(session.state, walk);
   session.apply(isClean ? afterCleanScan(session.state, walk) : afterOtherScan(session.state));
   await session.store([]);
   return isClean;
+}
+
+/** Rows are missing, and pages that were not full may have lacked them. */
+function isHiding(state: ListState, walk: WalkProgress): boolean {
+  return walk.hasShortPages && missingRows({ ...state, acceptedDifference: 0 }) > walk.unstorable;
 }
 
 function afterCleanScan(state: ListState, walk: WalkProgress): ListState {
@@ -99,24 +104,53 @@ async function isNotedWhole<P extends PageFacts>(
     session.settle(await notes.dropUnseenGuests(session.state));
   // Rows of some lists are never given up: what such a list does not show is a difference of the counts.
   const isUnseenKept = unlist === null && !isShuffled;
-  const left = isUnseenKept || isShuffled ? unseen : await unlistTwiceUnseen(session, unseen);
-  session.apply(withCheckpoint(session.state, { unseen: isUnseenKept ? [] : left, isShuffled }));
+  const left =
+    isUnseenKept || isShuffled
+      ? unseen
+      : await unlistTwiceUnseen(session, unseen, rowsMax(session.state, walk));
+  // All that the service counts was met: whether the order holds still is judged anew.
+  const isAllMet = left.length > 0 && surplusOf(session.state) === left.length;
+  session.apply(
+    withCheckpoint(session.state, {
+      unseen: isUnseenKept ? [] : left,
+      isShuffled: isShuffled && !isAllMet,
+    }),
+  );
   if (left.length > 0 && !isUnseenKept) return false;
-  // The same rows on other days: the list does not follow the times of its rows.
-  if (session.state.checkpoint.differingDays.length > 0 && !session.state.isOrderFixed)
-    session.apply({ ...session.state, listOrder: 'unordered' });
-  session.apply(withCheckpoint(session.state, { differingDays: [] }));
+  session.apply(afterAllMet(session.state));
   session.settle(await notes.verifyAll(session.state));
   return true;
 }
 
-/** Marks what the scan before did not meet either; returns what only this one has not met. */
+/** The same rows on other days: the list does not follow the times of its rows. */
+function afterAllMet(state: ListState): ListState {
+  const isOrderWrong = state.checkpoint.differingDays.length > 0 && !state.isOrderFixed;
+  const listOrder = isOrderWrong ? 'unordered' : state.listOrder;
+  return withCheckpoint({ ...state, listOrder }, { differingDays: [] });
+}
+
+/** Rows that the ledger has and the service does not count. */
+function surplusOf(state: ListState): number {
+  return -missingRows({ ...state, acceptedDifference: 0 });
+}
+
+/** Pages that showed fewer rows than they had may hide what seems to have vanished, unless the counts say so, too. */
+function rowsMax(state: ListState, { hasShortPages, unstorable }: WalkProgress): number {
+  return hasShortPages || unstorable > 0 ? surplusOf(state) : Number.POSITIVE_INFINITY;
+}
+
+/**
+ * Marks at most `rowsMax` rows that the scan before did not meet either, nor any page since; returns what is left of
+ * those that this scan has not met.
+ */
 async function unlistTwiceUnseen<P extends PageFacts>(
   session: ListSession<P>,
   unseen: string[],
+  rowsMax: number,
 ): Promise<string[]> {
   const unseenBefore = new Set(session.state.checkpoint.unseen);
   const vanished = unseen.filter((key) => unseenBefore.has(key));
+  if (vanished.length > 0 && !(vanished.length <= rowsMax)) return unseen;
   if (vanished.length > 0) await session.unlist(vanished);
   return unseen.filter((key) => !unseenBefore.has(key));
 }

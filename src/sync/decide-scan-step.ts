@@ -10,7 +10,8 @@ export const undatedMax = 500;
 
 export type ScanStep =
   | { kind: 'next' }
-  | { kind: 'end' }
+  /** `isRepeated`: shown by the page before it, served again behind the end. */
+  | { kind: 'end'; isRepeated: boolean }
   | { kind: 'rewind'; toPage: number }
   | { kind: 'realign'; toPage: number }
   | { kind: 'repeat' };
@@ -23,11 +24,11 @@ export function decideScanStep(
   previousFingerprint: string | null,
 ): ScanStep {
   const back = mayGoBack(walk, facts) ? stepBack(walk, facts) : undefined;
-  if (facts.listed === 0) return back ?? { kind: 'end' };
+  if (facts.listed === 0) return back ?? { kind: 'end', isRepeated: false };
   if (isRepeat(walk, facts, previousFingerprint)) {
-    return facts.page > last ? { kind: 'end' } : { kind: 'repeat' };
+    return facts.page > last ? { kind: 'end', isRepeated: true } : { kind: 'repeat' };
   }
-  return back ?? (isEndAtTotal(facts) ? { kind: 'end' } : { kind: 'next' });
+  return back ?? (isEndAtTotal(facts) ? { kind: 'end', isRepeated: false } : { kind: 'next' });
 }
 
 /** A short page ends the list only where the total says so, too: one in the middle may just lack rows. */
@@ -80,15 +81,15 @@ function sizeSoFar(walk: WalkProgress, facts: PageFacts): number {
 export function afterStep(walk: WalkProgress, facts: PageFacts, step: ScanStep): WalkProgress {
   const steps = timeSteps(facts.times);
   const isBack = 'toPage' in step;
+  const isRepeated = isShownAgain(step);
   // Where the limit of rewinds was reached, rows may have slipped past the seam.
   const isSeamOpen = !isBack && stepBack(walk, facts) !== undefined;
-  const dated = new Set(facts.datedKeys);
-  const undated = facts.keys.filter((key) => !dated.has(key) && !walk.undated.includes(key));
+  const isShort = !walk.isLastFull && !isRepeated && facts.listed > 0;
   return {
     ...walk,
     rising: walk.rising + steps.rising,
     falling: walk.falling + steps.falling,
-    met: walk.met + facts.keys.length,
+    met: walk.met + (isRepeated ? 0 : facts.keys.length),
     unstorable: walk.unstorable + facts.unstorable,
     startTotal: walk.startTotal ?? facts.total,
     lastTotal: facts.total ?? walk.lastTotal,
@@ -96,8 +97,19 @@ export function afterStep(walk: WalkProgress, facts: PageFacts, step: ScanStep):
     rewinds: walk.rewinds + Number(isBack),
     nextPage: isBack ? step.toPage : facts.page + 1,
     isLastFull: isBack || isFull(facts),
+    hasShortPages: walk.hasShortPages || isShort,
     isClean: walk.isClean && !isSeamOpen,
-    undated:
-      undated.length === 0 ? walk.undated : [...walk.undated, ...undated].slice(0, undatedMax + 1),
+    undated: withUndated(walk.undated, facts),
   };
+}
+
+function isShownAgain(step: ScanStep): boolean {
+  return step.kind === 'repeat' || (step.kind === 'end' && step.isRepeated);
+}
+
+function withUndated(known: string[], { keys, datedKeys }: PageFacts): string[] {
+  if (keys.length === datedKeys.length) return known;
+  const dated = new Set(datedKeys);
+  const undated = keys.filter((key) => !dated.has(key) && !known.includes(key));
+  return [...known, ...undated].slice(0, undatedMax + 1);
 }

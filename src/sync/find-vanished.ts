@@ -76,7 +76,7 @@ export function isListEnd(facts: PageFacts): boolean {
 /**
  * The time that pages cover without a hole: from the first row's to the last row's, both excluded because other
  * rows of these times may lie beyond; without end where the list ends. Null where the pages do not follow one
- * another in time, or one of their rows has no usable key.
+ * another in time, one of them lacks rows, or a row has no usable key.
  */
 function coveredSpan(pages: PageFacts[], state: ListState): Span | null {
   const [first] = pages;
@@ -89,7 +89,8 @@ function coveredSpan(pages: PageFacts[], state: ListState): Span | null {
       facts.page === first.page + index &&
       (facts.size === first.size || facts.listed === 0) &&
       facts.total === first.total &&
-      facts.unstorable === 0,
+      facts.unstorable === 0 &&
+      (facts.listed >= facts.size || isListEnd(facts)),
   );
   const isInOrder = times.every((time, index) => {
     const before = times[index - 1] ?? time;

@@ -26,6 +26,8 @@ const walkSchema = z.object({
   fallenBefore: int,
   /** The last page was full, so the list may go on whatever its total says. */
   isLastFull: z.boolean(),
+  /** A page that was not full had rows behind it: it may have lacked some of its own. */
+  hasShortPages: z.boolean(),
   /** Every seam between two pages was consistent so far. */
   isClean: z.boolean(),
   /** All keys are noted in the database: for lists without an order, and rows that two lists show. */
@@ -129,6 +131,7 @@ export function newWalk(
     unstorable: 0,
     rewinds: 0,
     isLastFull: true,
+    hasShortPages: false,
     isClean: true,
     reading: null,
     undated: [],

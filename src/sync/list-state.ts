@@ -172,13 +172,23 @@ export function afterPage(state: ListState, facts: PageFacts, isLatest: boolean)
     isLatest && facts.total !== null && (facts.listed > 0 || facts.total > 0 || facts.page === 1);
   const total = isTelling ? facts.total : serviceTotal;
   const fall = Math.max(0, (serviceTotal ?? 0) - (total ?? 0));
+  const fallen = checkpoint.fallen + fall;
+  const unseen = withoutKeys(checkpoint.unseen, facts.keys);
+  const isNews = fall > 0 || unseen !== checkpoint.unseen;
   return {
     ...state,
-    checkpoint: fall === 0 ? checkpoint : { ...checkpoint, fallen: checkpoint.fallen + fall },
+    checkpoint: isNews ? { ...checkpoint, fallen, unseen } : checkpoint,
     serviceTotal: total,
     pageSize: facts.listed > 0 ? facts.size : state.pageSize,
     listOrder: state.isOrderFixed ? state.listOrder : learnedOrder(state.listOrder, facts.times),
   };
+}
+
+/** The same array where none of the keys is in it. */
+function withoutKeys(from: string[], keys: string[]): string[] {
+  const out = new Set(keys);
+  const left = from.filter((key) => !out.has(key));
+  return left.length === from.length ? from : left;
 }
 
 /**

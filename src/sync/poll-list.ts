@@ -87,8 +87,7 @@ function noteHead<P extends PageFacts>(session: ListSession<P>, facts: P): void 
 
 /** New rows at the list's end: from the page where the known rows end, upward. */
 async function pollTail<P extends PageFacts>(session: ListSession<P>): Promise<Poll> {
-  let facts = await readTail(session);
-  let inserted = 0;
+  let { facts, inserted } = await readTail(session);
   for (let previous = ''; ; ) {
     inserted += facts.listed === 0 ? 0 : await session.store([facts]);
     const isSettled = missingRows(session.state) === 0;
@@ -100,12 +99,17 @@ async function pollTail<P extends PageFacts>(session: ListSession<P>): Promise<P
   }
 }
 
-async function readTail<P extends PageFacts>(session: ListSession<P>): Promise<P> {
+async function readTail<P extends PageFacts>(
+  session: ListSession<P>,
+): Promise<{ facts: P; inserted: number }> {
   const page = tailPage(session.state);
   const facts = await session.read(page, page);
-  const end = lastPage(session.state);
-  // The list may end earlier than what the ledger holds of it.
-  return facts.listed === 0 && end < page ? await session.read(end, end) : facts;
+  if (facts.listed > 0 || page === 1) return { facts, inserted: 0 };
+  // The list ends earlier than what the ledger holds of it, or its pages are larger than they seemed.
+  const first = await session.read(1);
+  const inserted = first.listed === 0 ? 0 : await session.store([first]);
+  const end = Math.min(page - 1, lastPage(session.state));
+  return { facts: await session.read(end, end), inserted };
 }
 
 /** A full page may have others behind it that the total does not count yet. */
@@ -116,8 +120,12 @@ function isTailEnd(state: ListState, facts: PageFacts, previousFingerprint: stri
 
 /** The page on which the known rows end. */
 function tailPage(state: ListState): number {
-  const { ledgerCount, guests, checkpoint } = state;
-  return pagesFor(Math.max(ledgerCount + guests, checkpoint.totalAtLastMatch), state);
+  const { ledgerCount, guests, checkpoint, serviceTotal, acceptedDifference, pageSize } = state;
+  const held = Math.max(ledgerCount + guests, checkpoint.totalAtLastMatch);
+  const listed = (serviceTotal ?? held) - acceptedDifference;
+  // A few rows that are no longer counted have vanished; where many are not, the total is no guide.
+  const isNear = listed < held && held - listed <= 2 * (pageSize ?? 0);
+  return pagesFor(isNear ? listed : held, state);
 }
 
 function isHeadPassed(state: ListState, page: number, quietPages: number): boolean {

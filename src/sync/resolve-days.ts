@@ -75,7 +75,10 @@ export function pagesOfDays(
   const isBefore = (day: number) => (state.listOrder === 'newest-first' ? day > last : day < first);
   let before = 0;
   let within = 0;
+  // Rows without a day, and those that another list counts, may lie anywhere.
+  let elsewhere = state.ledgerCount + state.guests;
   for (const { day, rows } of held) {
+    elsewhere -= rows;
     if (isBefore(day)) before += rows;
     else if (day >= first && day <= last) within += rows;
   }
@@ -84,7 +87,8 @@ export function pagesOfDays(
   const surplus = state.ledgerCount - (state.serviceTotal ?? state.ledgerCount);
   const shift = Math.max(0, surplus, state.checkpoint.fallen);
   const low = Math.max(1, pagesFor(before - shift, state) - 1);
-  return { low, high: Math.max(low, Math.min(end, pagesFor(before + within, state) + 1)) };
+  const high = pagesFor(before + within + Math.max(0, elsewhere), state) + 1;
+  return { low, high: Math.max(low, Math.min(end, high)) };
 }
 
 /** Reads pages one after another and hands them on in looks; returns the days that they cover wholly. */
