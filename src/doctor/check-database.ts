@@ -17,7 +17,7 @@ export async function checkDatabase(
   ledger: Ledger,
   { clock, poolSize, hasQueue }: { clock: Clock; poolSize: number; hasQueue: boolean },
 ): Promise<DatabaseCheck> {
-  const schemas = ['ledger', ...(hasQueue ? [queueSchema] : [])];
+  const schemas = ['ledger', 'engine', ...(hasQueue ? [queueSchema] : [])];
   const facts = await readDatabaseFacts(ledger, clock, schemas);
   const migrations = await checkMigrations(ledger);
   const findings = [

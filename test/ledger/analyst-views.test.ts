@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { storeBalances } from '../../src/ledger/balance-store.ts';
 import { judgeByStates } from '../../src/ledger/final-states.ts';
 import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
+import { unlistRows } from '../../src/ledger/stream-store.ts';
 import { balance, day, fillLittleWallet } from './little-wallet.ts';
 import { listed } from './transaction-rows.ts';
 import { withLedger } from './with-ledger.ts';
@@ -52,6 +53,12 @@ test('pending transactions, state transitions, balance history and sync health t
   expect(pending).toEqual([
     { order_no: 'a', is_old: true },
     { order_no: 'b', is_old: true },
+  ]);
+  await storeListedTransactions(db, 'deposit', [listed({ orderNo: 'c', state: 'pending' })]);
+  await unlistRows(db, ['c']);
+  expect(await query('select order_no from ledger.pending_transactions order by 1')).toEqual([
+    { order_no: 'a' },
+    { order_no: 'b' },
   ]);
   for (const [orderNo, state, observation] of [
     ['a', 'success', 2],

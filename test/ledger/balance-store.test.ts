@@ -139,6 +139,29 @@ test('[P14] an earlier answer neither overwrites a row nor ends its listing', as
   ]);
 });
 
+test('[P14] an answer that brought no change counts too: an earlier one that comes after it is left aside', async () => {
+  await store([balance({ balance: '5' })], 10);
+  expect(await store([balance({ balance: '5' })], 30)).toEqual({ inserted: 0, updated: 0 });
+  const late = [balance({ balance: '7' }), balance({ symbol: 'NEW' })];
+  expect(await storeBalances(connect().db, late, 20, true)).toEqual({ inserted: 0, updated: 0 });
+  expect(await store([], 29)).toEqual({ inserted: 0, updated: 0 });
+  expect(await readRows()).toEqual([{ symbol: 'ETH', balance: '5', frozen: '0', is_listed: true }]);
+  expect(await readChanges()).toHaveLength(1);
+});
+
+test('a balance that another answer of the pass named stays listed', async () => {
+  const both = [balance({ symbol: 'A' }), balance({ symbol: 'B' }), balance({ symbol: 'C' })];
+  await store(both, 1);
+  await ledger.transaction((tx) =>
+    storeBalances(tx, [balance({ symbol: 'A' })], 2, true, [balance({ symbol: 'B' })]),
+  );
+  expect(await readRows()).toMatchObject([
+    { symbol: 'A', is_listed: true },
+    { symbol: 'B', is_listed: true },
+    { symbol: 'C', is_listed: false },
+  ]);
+});
+
 test('[V18] of a key that an answer names twice the first row counts; contracts are told apart', async () => {
   const stored = await store(
     [

@@ -57,6 +57,25 @@ test('a coin that a whole answer does not name is no longer listed, until it is 
   ]);
 });
 
+test('first sight and every change of a coin is one row of history, a poll without one is none', async () => {
+  await store([coin()], 1);
+  await store([coin()], 2);
+  await store([coin({ depositState: 0 })], 3);
+  await store([coin({ name: null, depositState: 0 })], 4);
+  await store([], 5);
+  await store([coin({ depositState: 0 })], 6);
+  const seen = { symbol: 'ETH', name: 'Ethereum', decimals: 18, withdraw_state: 1 };
+  expect(
+    await query(`select symbol, name, decimals, deposit_state, withdraw_state, is_listed
+                   from ledger.coin_changes order by id`),
+  ).toEqual([
+    { ...seen, deposit_state: 1, is_listed: true },
+    { ...seen, deposit_state: 0, is_listed: true },
+    { ...seen, deposit_state: 0, is_listed: false },
+    { ...seen, deposit_state: 0, is_listed: true },
+  ]);
+});
+
 test('[P14] an earlier answer neither overwrites a coin nor ends its listing', async () => {
   await store([coin({ symbol: 'A', decimals: 8 }), coin({ symbol: 'B' })], 5);
   expect(await store([coin({ symbol: 'A', decimals: 6 })], 4)).toEqual({ inserted: 0, updated: 0 });

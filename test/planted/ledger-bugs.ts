@@ -34,25 +34,25 @@ export const ledgerBugs: PlantedBug[] = [
   {
     id: 'balance-fence-dropped',
     promise: 'Monotonic',
-    wrong: 'an earlier answer overwrites a balance',
+    wrong: 'an earlier answer is stored after a later one that brought no change',
     file: 'src/ledger/store-snapshot.ts',
-    find: 'where t.observation <',
-    put: 'where t.observation <>',
+    find: 'where s.observation <= excluded.observation',
+    put: 'where s.observation <> excluded.observation',
     caughtBy: {
       file: 'test/ledger/balance-store.test.ts',
-      name: 'an earlier answer neither overwrites a row nor ends its listing',
+      name: 'an answer that brought no change counts too: an earlier one that comes after it is left aside',
     },
   },
   {
     id: 'list-blanks-detail',
     promise: 'Exact',
     wrong: 'a list row without a value empties what a detail brought',
-    file: listStore,
-    find: 'tx_hash = coalesce(s.new_tx_hash, t.tx_hash),',
-    put: 'tx_hash = s.new_tx_hash,',
+    file: detailStore,
+    find: 'list_word = s.new_list_word,',
+    put: 'list_word = t.list_word,',
     caughtBy: {
       file: detailTests,
-      name: 'neither a list row nor a poorer detail blanks what a detail brought',
+      name: 'a list row blanks nothing that a detail brought, and a detail nothing that a list row brought',
     },
   },
   {
@@ -60,8 +60,8 @@ export const ledgerBugs: PlantedBug[] = [
     promise: 'Quiet',
     wrong: 'rows that are equal are written all the same',
     file: listStore,
-    find: 'and (not t.is_listed\n       or (',
-    put: 'and (t.is_listed\n       or (',
+    find: 'and (not t.is_listed or t.stream',
+    put: 'and (t.is_listed or t.stream',
     caughtBy: {
       file: listTests,
       name: 'rows that are equal are neither written nor locked, nor is their stream',
@@ -79,10 +79,10 @@ export const ledgerBugs: PlantedBug[] = [
   {
     id: 'filling-logged',
     promise: 'Exact',
-    wrong: 'the first value of an empty field is logged as a change',
+    wrong: 'what the first detail fills is logged as a change',
     file: 'src/ledger/transaction-statement.ts',
-    find: 'where c.old_value is not null and c.new_value is not null',
-    put: 'where c.new_value is not null',
+    find: 'is not null or not s.is_first_detail)',
+    put: 'is not null or s.is_first_detail)',
     caughtBy: {
       file: detailTests,
       name: 'each changed field is logged once, filling an empty one is not',

@@ -1,4 +1,5 @@
 import { alarmBugs } from './alarm-bugs.ts';
+import { historyBugs } from './history-bugs.ts';
 import { ledgerBugs } from './ledger-bugs.ts';
 import { pageBugs } from './page-bugs.ts';
 import type { PlantedBug } from './planted-bug.ts';
@@ -13,6 +14,7 @@ export const plantedBugs: PlantedBug[] = [
   ...readingBugs,
   ...pageBugs,
   ...ledgerBugs,
+  ...historyBugs,
   ...serviceBugs,
   ...poolBugs,
   ...queueBugs,

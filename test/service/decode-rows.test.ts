@@ -87,6 +87,13 @@ describe('a transaction', () => {
     expect(records[0]?.orderNo).toBe('12345678901234567890');
   });
 
+  it('names the fields that could not be read, so that they are told from empty ones', () => {
+    const { record } = decodeOne({ amount: 'NaN', state: {}, txHash: '', time: null });
+    expect(record).toMatchObject({ amount: null, state: null, txHash: null, occurredAt: null });
+    expect(record?.unreadable?.toSorted()).toEqual(['amount', 'state', 'time']);
+    expect(decodeOne({ txHash: '' }).record).not.toHaveProperty('unreadable');
+  });
+
   it.each<[Record<string, unknown>, string, unknown]>([
     [{ amount: '' }, 'amount', null],
     [{ amount: 'NaN' }, 'amount', null],

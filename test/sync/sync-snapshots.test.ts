@@ -51,6 +51,41 @@ test.each(passes)('%s that differ are stored, equal ones are not', async (_name,
 });
 
 test.each(passes)(
+  '%s: one answer that is empty, or names less, ends no listing',
+  async (name, sync, row) => {
+    const both = [row, { ...row, ...usdt }];
+    service.answer(succeed(both));
+    await sync(tools, signal);
+    let asked = 0;
+    const answers = (...rows: unknown[][]) => {
+      asked = 0;
+      service.answer(() => {
+        asked += 1;
+        return { code: 0, data: rows[Math.min(asked, rows.length) - 1] };
+      });
+    };
+    const listed = async () =>
+      (
+        await query<{ symbol: string }>(
+          `select symbol from ledger.${name} where is_listed order by 1`,
+        )
+      ).map(({ symbol }) => symbol);
+    answers([], both);
+    await sync(tools, signal);
+    expect([asked, await listed()]).toEqual([2, ['ETH', 'USDT']]);
+    answers([row], [{ ...row, ...usdt }]);
+    await sync(tools, signal);
+    expect([asked, await listed()]).toEqual([2, ['ETH', 'USDT']]);
+    answers([], [row]);
+    await sync(tools, signal);
+    expect([asked, await listed()]).toEqual([2, ['ETH']]);
+    answers([row]);
+    await sync(tools, signal);
+    expect([asked, await listed()]).toEqual([1, ['ETH']]);
+  },
+);
+
+test.each(passes)(
   '[V17] %s: a row without a key costs the pass its completeness, and no other row its listing',
   async (name, sync, row) => {
     service.answer(succeed([row, { ...row, ...usdt }]));
