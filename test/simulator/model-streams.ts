@@ -5,18 +5,20 @@ type StreamRow = {
   pageSize: unknown;
   serviceTotal: number | null;
   ledgerCount: number;
+  guests: number;
+  passes: number;
   isBacked: unknown;
   acceptedDifference: unknown;
   countAtLastPass: number;
   checkpoint: unknown;
   owner: string | null;
   until: number;
-  walkedAt: number | null;
 };
 
 /** `ledger.streams`, and the statements of `src/ledger/stream-store.ts` on it. */
 export function createModelStreams(now: () => number, isAlive: (owner: string) => boolean) {
   const rows = new Map<string, StreamRow>();
+  const notes = new Map<string, Set<string>>();
   const make = (name: unknown): StreamRow => {
     const known = rows.get(String(name));
     if (known) return known;
@@ -25,13 +27,14 @@ export function createModelStreams(now: () => number, isAlive: (owner: string) =
       pageSize: null,
       serviceTotal: null,
       ledgerCount: 0,
+      guests: 0,
+      passes: 0,
       isBacked: false,
       acceptedDifference: 0,
       countAtLastPass: 0,
       checkpoint: null,
       owner: null,
       until: 0,
-      walkedAt: null,
     };
     rows.set(String(name), row);
     return row;
@@ -49,17 +52,33 @@ export function createModelStreams(now: () => number, isAlive: (owner: string) =
       ([owner, leaseMs, name]) => {
         const row = make(name);
         if (row.owner !== null && row.until >= now() && isAlive(row.owner)) return [];
-        Object.assign(row, { owner, until: now() + Number(leaseMs) });
+        Object.assign(row, { owner, until: now() + Number(leaseMs), passes: row.passes + 1 });
         return [{ ...row, checkpoint: structuredClone(row.checkpoint) }];
       },
     ],
     [
-      'now() - last_walk_at',
+      'delete from ledger.scan_notes',
       ([name]) => {
-        const { walkedAt } = make(name);
-        return [{ ms: walkedAt === null ? null : now() - walkedAt }];
+        notes.delete(String(name));
+        return [];
       },
     ],
+    [
+      'insert into ledger.scan_notes',
+      ([name, keys]) => {
+        const noted = notes.get(String(name)) ?? new Set();
+        for (const key of keys as string[]) noted.add(key);
+        notes.set(String(name), noted);
+        return [];
+      },
+    ],
+    [
+      'as count from ledger.scan_notes',
+      ([name]) => [{ count: notes.get(String(name))?.size ?? 0 }],
+    ],
+    // The model's lists show every address that the ledger has.
+    ['a.address as key', () => []],
+    ['update ledger.coverage', () => []],
     [
       'set lease_owner = null',
       (params) => {
@@ -75,7 +94,8 @@ export function createModelStreams(now: () => number, isAlive: (owner: string) =
     serviceTotal,
     isBacked,
     acceptedDifference,
-    hasWalked,
+    ,
+    ,
     checkpoint,
     leaseMs,
     name,
@@ -88,8 +108,7 @@ export function createModelStreams(now: () => number, isAlive: (owner: string) =
     Object.assign(row, { listOrder, pageSize, serviceTotal, isBacked, acceptedDifference });
     Object.assign(row, { countAtLastPass, checkpoint: read });
     row.until = now() + Number(leaseMs);
-    if (hasWalked) row.walkedAt = now();
-    return [{ ledger_count: row.ledgerCount }];
+    return [{ ledgerCount: row.ledgerCount, guests: 0 }];
   };
   // Asked first: its words hold those of the lease.
   statements.unshift(['set list_order = ', save]);

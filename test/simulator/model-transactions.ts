@@ -108,8 +108,9 @@ export function createModelTransactions(sim: Simulation, mayOverwrite: FenceRule
     };
 
   const execute = createStatementTable([
-    ['case lower(btrim(i.type))', storeList],
-    ['i.confirm_num', storeDetails],
+    ['ledger.rejects', () => []],
+    ['as is_known', storeList],
+    ['first_detail_at', storeDetails],
     ['for update skip locked', claim],
     ['as final_incomplete', countIncomplete],
     ['least(interval', setDue(nextCheck)],
