@@ -3,6 +3,7 @@
  * late and vanish between any two requests, and whose answers come in any order.
  */
 import { LedgerError } from '../../src/kernel/errors.ts';
+import { efforts } from '../../src/sync/doubt.ts';
 import { createPageReader, type ListedPage, type ListSource } from '../../src/sync/list-pages.ts';
 import type { ListPort } from '../../src/sync/list-port.ts';
 import { isProven, type ListState } from '../../src/sync/list-state.ts';
@@ -79,12 +80,12 @@ class WalkWorld {
 
   async #pass(task: Task): Promise<void> {
     const { model, sim } = this;
-    const { stored } = model;
+    const stored = model.beginPass();
     const atStart = model.rows.map((row) => row.key);
     const wasCalm = this.isCalm;
     const walksBefore = stored.checkpoint.walks;
     const { port, close } = this.#port(task, atStart);
-    const verdict = await this.decisions.readList(port, stored, true);
+    const verdict = await this.decisions.readList(port, stored, efforts.backfill);
     close();
     const hasWalked = model.stored.checkpoint.walks > walksBefore;
     if ((verdict.isComplete || hasWalked) && !verdict.isPaused && this.isStrict) {
@@ -124,7 +125,7 @@ class WalkWorld {
       concurrency,
       signal: aborting.signal,
     });
-    const { prepare, ranks } = model.port();
+    const { prepare, ranks, notes, unlist } = model.port();
     const commit = async (state: ListState) => {
       await sim.enter(task);
       if (this.#lease !== task) throw new LedgerError('interrupted', 'taken over');
@@ -137,8 +138,8 @@ class WalkWorld {
     };
     const port: ListPort<ListedPage<Row>> = {
       read: (page, upTo, isFresh = false) => pages.read(page, upTo, isFresh),
-      prepare(batch, state) {
-        const write = prepare(batch.map(shownPage), state);
+      prepare({ pages: read, days }, state) {
+        const write = prepare({ pages: read.map(shownPage), days }, state);
         return async () => {
           const check = await commit(state);
           const stored = await write();
@@ -155,13 +156,19 @@ class WalkWorld {
           await sim.enter(task);
           return await ranks.listedButNotSeen(pages.map(shownPage), span);
         },
-        async unlist(keys, state) {
-          const check = await commit(state);
-          const count = await ranks.unlist(keys, state);
-          check();
-          return count;
-        },
+        undated: ranks.undated,
+        days: ranks.days,
       },
+      notes,
+      unlist: async (keys, state) => {
+        const check = await commit(state);
+        const stored = await unlist?.(keys, state);
+        check();
+        if (!stored) throw new Error('the model marks rows as gone');
+        return stored;
+      },
+      now: () => model.time,
+      wait: (ms) => sim.sleep(ms),
       isBatchFull: (rows) => rows >= 8,
       shouldPause: () => pages.aheadCount() === 0 && sim.random.chance(0.1),
     };
