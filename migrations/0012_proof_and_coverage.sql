@@ -42,7 +42,7 @@ UPDATE ledger.streams
          'clampedSize', CASE WHEN checkpoint -> 'servedSize' <> 'null'::jsonb
            THEN jsonb_build_object('claimed', checkpoint #> '{servedSize,said}', 'actual', checkpoint #> '{servedSize,served}') END,
          'lastSeen', NULL, 'mismatch', NULL, 'fallen', 0, 'differingDays', '[]'::jsonb, 'isScanUnclean', false,
-         'unseen', '[]'::jsonb, 'isShuffled', false, 'spentRequests', 0, 'fruitlessScans', 0, 'headFingerprint', NULL,
+         'unseen', '[]'::jsonb, 'isShuffled', false, 'scannedPages', 0, 'spentRequests', 0, 'fruitlessScans', 0, 'headFingerprint', NULL,
          'auditPage', 1)
  WHERE checkpoint IS NOT NULL;--> statement-breakpoint
 ALTER TABLE "ledger"."streams" ADD COLUMN "is_complete" boolean GENERATED ALWAYS AS (is_backed and doubt is null and conflicts = 0 and accepted_difference = 0

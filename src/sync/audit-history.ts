@@ -195,7 +195,7 @@ async function scanWhenOld(audit: Audit, held: HeldDay[]): Promise<void> {
   if (!held.some(isOld)) return;
   await inSlice(audit, async (session) => {
     if (session.state.checkpoint.walk !== null) return;
-    const { isPaused, walk } = await scanList(session, false);
+    const { isPaused, walk } = await scanList(session, { isSequential: false, hadMismatch: false });
     if (!isPaused) await concludeScan(session, walk);
   });
 }

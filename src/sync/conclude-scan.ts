@@ -30,7 +30,9 @@ export async function concludeScan<P extends PageFacts>(
     : await isReadWhole(session, walk);
   // Days that differ stay a doubt of their own.
   const isClean = walk.isClean && isWhole && !isHiding(session.state, walk);
-  session.apply(isClean ? afterCleanScan(session.state, walk) : afterOtherScan(session.state));
+  session.apply(
+    isClean ? afterCleanScan(session.state, walk) : afterOtherScan(session.state, walk),
+  );
   await session.store([]);
   return isClean;
 }
@@ -50,6 +52,7 @@ function afterCleanScan(state: ListState, walk: WalkProgress): ListState {
   return withCheckpoint(explained, {
     walk: null,
     walks: state.checkpoint.walks + 1,
+    scannedPages: pagesOfFirst(state, walk),
     totalAtLastMatch: walk.startTotal ?? 0,
     fallen: Math.max(0, state.checkpoint.fallen - walk.fallenBefore),
     isScanUnclean: false,
@@ -59,11 +62,16 @@ function afterCleanScan(state: ListState, walk: WalkProgress): ListState {
   });
 }
 
-function afterOtherScan(state: ListState): ListState {
+function pagesOfFirst({ checkpoint }: ListState, { nextPage }: WalkProgress): number {
+  return checkpoint.walks === 0 ? nextPage - 1 : checkpoint.scannedPages;
+}
+
+function afterOtherScan(state: ListState, walk: WalkProgress): ListState {
   const { walks, fruitlessScans } = state.checkpoint;
   return withCheckpoint(state, {
     walk: null,
     walks: walks + 1,
+    scannedPages: pagesOfFirst(state, walk),
     isScanUnclean: true,
     fruitlessScans: walks === 0 ? 0 : fruitlessScans + 1,
   });

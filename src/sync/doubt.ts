@@ -36,7 +36,11 @@ export const efforts = {
 
 /** A ledger that is ahead mostly waits for a cached total. */
 const lagFactor = 3;
+/** A mismatch that never stands, but never ends either, is looked into all the same. */
+const busyFactor = 6;
 const fruitlessMax = 10;
+/** Of what ordinary reading has cost. */
+const doubtShare = 0.95;
 /** A short list may be looked into at once, too. */
 const pagesMin = 16;
 
@@ -57,15 +61,25 @@ export function afterMismatch(state: ListState, now: number, passes: 0 | 1): Lis
   if (state.serviceTotal === null || missing === 0)
     return mismatch === null ? state : withCheckpoint(state, { mismatch: null });
   const stands = mismatch !== null && isStanding(state, mismatch);
-  const begun = { total: state.serviceTotal, count: state.ledgerCount, since: now, passes: 0 };
-  const kept = stands ? mismatch : begun;
+  const isSameWay = mismatch !== null && mismatchSign(mismatch, state) === Math.sign(missing);
+  const begun = isSameWay ? mismatch.begun : now;
+  const { serviceTotal: total, ledgerCount: count } = state;
+  const kept = stands ? mismatch : { total, count, since: now, begun, passes: 0 };
   return withCheckpoint(state, { mismatch: { ...kept, passes: kept.passes + passes } });
+}
+
+/** 1: the service counted more; -1: the ledger did. */
+function mismatchSign(
+  { total, count }: { total: number; count: number },
+  { guests, acceptedDifference }: ListState,
+): number {
+  return Math.sign(total - count - guests - acceptedDifference);
 }
 
 /** The rows that the mismatch was about are still missing, or still not counted. */
 function isStanding(state: ListState, mismatch: { total: number; count: number }): boolean {
   const offset = state.guests + state.acceptedDifference;
-  const isBehind = mismatch.total > mismatch.count + offset;
+  const isBehind = mismatchSign(mismatch, state) > 0;
   if (isBehind !== missingRows(state) > 0) return false;
   const total = state.serviceTotal ?? 0;
   return isBehind ? state.ledgerCount + offset < mismatch.total : total - offset < mismatch.count;
@@ -90,20 +104,28 @@ export function afterAcceptance(state: ListState): ListState {
   return { ...state, acceptedDifference: state.acceptedDifference + standing };
 }
 
+/** The mismatch has stood long enough for a scan that begins now to say that the list does not show it. */
+export function isLongStanding({ checkpoint }: ListState, effort: Effort, now: number): boolean {
+  const { mismatch } = checkpoint;
+  return mismatch !== null && now - mismatch.since >= effort.standMs;
+}
+
 /** The doubt is worth more than a look. */
 export function isActionDue(state: ListState, effort: Effort, now: number): boolean {
   const { mismatch, fallen } = state.checkpoint;
   if (missingRows(state) === 0 || mismatch === null) return true;
   const isLag = missingRows(state) < 0 && fallen === 0;
   const standMs = effort.standMs * (isLag ? lagFactor : 1);
-  return mismatch.passes >= effort.passesMin && now - mismatch.since >= standMs;
+  const stands = mismatch.passes >= effort.passesMin && now - mismatch.since >= standMs;
+  // On a busy list other rows may hide one that never comes.
+  return stands || now - mismatch.begun >= busyFactor * standMs;
 }
 
 /** So many further requests are within what ordinary reading has cost. */
 export function isAffordable(state: ListState, effort: Effort, requests: number): boolean {
   if (!effort.isBounded) return true;
-  const ordinary = state.passes + Math.max(pagesMin, lastPage(state));
-  return requests <= ordinary - state.checkpoint.spentRequests;
+  const ordinary = state.passes + Math.max(pagesMin, state.checkpoint.scannedPages);
+  return requests <= doubtShare * ordinary - state.checkpoint.spentRequests;
 }
 
 /** Each scan that explained nothing makes the next one wait twice as long. */

@@ -41,8 +41,17 @@ const walkSchema = z.object({
   undated: z.array(z.string()),
 });
 
-/** A mismatch between the counts, and since when (Unix ms) it stands. */
-const mismatchSchema = z.object({ total: int, count: int, since: int, passes: int });
+/**
+ * A mismatch between the counts, and since when (Unix ms) it stands; `begun`: since when the counts have differed the
+ * same way round at the end of each pass, whichever rows it was about.
+ */
+const mismatchSchema = z.object({
+  total: int,
+  count: int,
+  since: int,
+  begun: int,
+  passes: int,
+});
 
 const checkpointSchema = z.object({
   version: z.literal(version),
@@ -69,6 +78,8 @@ const checkpointSchema = z.object({
   unseen: z.array(z.string()),
   /** The list shows its rows in another order each time: scans add up until every row was met. */
   isShuffled: z.boolean(),
+  /** Pages of the first full scan. */
+  scannedPages: int,
   /** Requests that doubts have cost, and scans in a row that explained nothing. */
   spentRequests: int,
   fruitlessScans: int,
@@ -100,6 +111,7 @@ export function newCheckpoint(requestedPageSize: number): Checkpoint {
     isScanUnclean: false,
     unseen: [],
     isShuffled: false,
+    scannedPages: 0,
     spentRequests: 0,
     fruitlessScans: 0,
     headFingerprint: null,

@@ -57,6 +57,7 @@ async function pollHeadOnce<P extends PageFacts>(
   session: ListSession<P>,
 ): Promise<Poll & { firstTotal: number }> {
   const known = session.state.checkpoint.headFingerprint;
+  const isAfterEnd = wasLastPassEnded(session.state);
   const reader = createDayReader();
   const first = await session.read(1, 1);
   const firstTotal = session.state.serviceTotal ?? 0;
@@ -72,7 +73,9 @@ async function pollHeadOnce<P extends PageFacts>(
     reader.read(facts, session.state.listOrder, { isStart: page === 1 });
     const isSettled = missingRows(session.state) === 0;
     const isOver = isSettled || isSame || facts.listed === 0;
-    if (isOver || isHeadPassed(session.state, page, quietPages))
+    // Known rows below new ones: from here on the last pass has read everything.
+    const isOnKnownRows = isAfterEnd && added < facts.listed - facts.unstorable;
+    if (isOver || isHeadPassed(session.state, page, { quietPages, isOnKnownRows }))
       return { isSettled, inserted, days: reader.days(), firstTotal };
     facts = await session.read(page + 1, Math.max(page + 1, newPages(session.state)));
   }
@@ -128,21 +131,32 @@ function tailPage(state: ListState): number {
   return pagesFor(isNear ? listed : held, state);
 }
 
-function isHeadPassed(state: ListState, page: number, quietPages: number): boolean {
+/** The last pass came to its end: it left the counts as they are now. */
+function wasLastPassEnded({ checkpoint, ledgerCount }: ListState): boolean {
+  return checkpoint.lastSeen?.count === ledgerCount;
+}
+
+function isHeadPassed(
+  state: ListState,
+  page: number,
+  { quietPages, isOnKnownRows }: { quietPages: number; isOnKnownRows: boolean },
+): boolean {
   const missing = missingRows(state);
   // From here on an unfinished scan goes on.
   const { nextPage } = state.checkpoint.walk ?? { nextPage: Number.POSITIVE_INFINITY };
   if (isKnownCounts(state) || page + 1 >= nextPage) return true;
   if (Number.isNaN(missing)) return quietPages >= quietPagesMax;
-  if (missing < 0) return quietPages > 0;
-  return page >= lastPage(state) || (page >= newPages(state) && quietPages > 0);
+  const isQuiet = quietPages > 0 || (isOnKnownRows && state.listOrder === 'newest-first');
+  if (missing < 0) return isQuiet;
+  return page >= lastPage(state) || (page >= newPages(state) && isQuiet);
 }
 
-/** Pages that the rows come since the counts last agreed, or the scan began, would fill if all stood at the start. */
+/** Pages that the rows come since the last pass, or since the scan began, would fill if all stood at the start. */
 function newPages(state: ListState): number {
   if (state.listOrder !== 'newest-first') return 1;
-  const { walk, totalAtLastMatch } = state.checkpoint;
-  const known = walk === null ? totalAtLastMatch : (walk.startTotal ?? 0);
+  const { walk, lastSeen, totalAtLastMatch } = state.checkpoint;
+  const seen = lastSeen?.total ?? totalAtLastMatch;
+  const known = walk === null ? seen : (walk.startTotal ?? 0);
   return pagesFor((state.serviceTotal ?? 0) - known, state);
 }
 

@@ -7,6 +7,7 @@ import {
   isActionDue,
   isAffordable,
   isDoubtful,
+  isLongStanding,
   isScanAffordable,
 } from './doubt.ts';
 import { searchVanished } from './find-vanished.ts';
@@ -162,7 +163,8 @@ async function scanOnce<P extends PageFacts>(
   isSequential: boolean,
 ): Promise<boolean> {
   const { session } = pass;
-  const scan = await scanList(session, isSequential);
+  const hadMismatch = isLongStanding(session.state, pass.effort, session.port.now());
+  const scan = await scanList(session, { isSequential, hadMismatch });
   if (scan.isPaused) return true;
   const isClean = await concludeScan(session, scan.walk);
   if (missingRows(session.state) !== 0) await poll(pass);

@@ -64,12 +64,15 @@ export type ScanResult = {
   walk: WalkProgress;
 };
 
-/** Scans from the checkpoint, or from page 1, storing checkpoints on the way. The verdict on it is the caller's. */
+/**
+ * Scans from the checkpoint, or from page 1, storing checkpoints on the way. The verdict on it is the caller's.
+ * `hadMismatch`: what a clean scan leaves of the mismatch, the list does not show.
+ */
 export async function scanList<P extends PageFacts>(
   session: ListSession<P>,
-  isSequential: boolean,
+  begin: { isSequential: boolean; hadMismatch: boolean },
 ): Promise<ScanResult> {
-  if (session.state.checkpoint.walk === null) await beginScan(session, isSequential);
+  if (session.state.checkpoint.walk === null) await beginScan(session, begin);
   const cursor: Cursor<P> = {
     batch: [],
     days: null,
@@ -116,7 +119,7 @@ function createWriter() {
 
 async function beginScan<P extends PageFacts>(
   session: ListSession<P>,
-  isSequential: boolean,
+  { isSequential, hadMismatch }: { isSequential: boolean; hadMismatch: boolean },
 ): Promise<void> {
   const { state, port } = session;
   const isFromEmpty = state.ledgerCount === 0 && state.guests === 0;
@@ -126,7 +129,6 @@ async function beginScan<P extends PageFacts>(
   const hasFailed = isScanUnclean || unseen.length > 0 || differingDays.length > 0;
   const notesKeys = !isFromEmpty && (!canReadDays || state.guests > 0 || hasFailed);
   if (notesKeys && !state.checkpoint.isShuffled) await port.notes.begin();
-  const hadMismatch = state.checkpoint.mismatch !== null;
   const fallenBefore = state.checkpoint.fallen;
   const walk = newWalk({ isSequential, notesKeys, isFromEmpty, hadMismatch, fallenBefore });
   session.apply(withCheckpoint(state, { walk, differingDays: [] }));

@@ -80,7 +80,7 @@ export async function scanPages<T>(
   };
   try {
     const session = createListSession(port, initial);
-    const { walk } = await scanList(session, false);
+    const { walk } = await scanList(session, { isSequential: false, hadMismatch: false });
     const { unstorable, isClean } = walk;
     const total = Math.min(startTotal ?? 0, session.state.serviceTotal ?? 0);
     return { expected: total - unstorable, unstorable, isClean };

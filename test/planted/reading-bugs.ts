@@ -13,8 +13,8 @@ export const readingBugs: PlantedBug[] = [
     promise: 'Complete',
     wrong: 'a page without a new row is taken for the end of what is new',
     file: 'src/sync/poll-list.ts',
-    find: '  if (missing < 0) return quietPages > 0;',
-    put: '  if (quietPages > 0) return true;\n  if (missing < 0) return quietPages > 0;',
+    find: '  const isQuiet = quietPages > 0 ||',
+    put: '  if (quietPages > 0) return true;\n  const isQuiet = quietPages > 0 ||',
     caughtBy: { file: readList, name: troubled },
   },
   {
@@ -67,8 +67,8 @@ export const readingBugs: PlantedBug[] = [
     promise: 'Complete',
     wrong: 'a page with fewer rows than its size ends the walk, whatever the total says',
     file: 'src/sync/decide-scan-step.ts',
-    find: "return back ?? (isEndAtTotal(facts) ? { kind: 'end' } : { kind: 'next' });",
-    put: "return back ?? (isFull(facts) ? { kind: 'next' } : { kind: 'end' });",
+    find: "(isEndAtTotal(facts) ? { kind: 'end', isRepeated: false } : { kind: 'next' });",
+    put: "(isFull(facts) ? { kind: 'next' } : { kind: 'end', isRepeated: false });",
     caughtBy: {
       file: readList,
       name: 'a page that is short in the middle of the list does not end it',
@@ -100,7 +100,7 @@ export const readingBugs: PlantedBug[] = [
   },
   {
     id: 'one-reading-marks-gone',
-    promise: 'Complete',
+    promise: 'Unlisted after two readings',
     wrong: 'a row is marked as gone after one reading of pages that move',
     file: 'src/sync/find-vanished.ts',
     find: 'if (!isSamePicture(pages, await collect(session, range))) return 0;',
@@ -184,6 +184,42 @@ export const readingBugs: PlantedBug[] = [
     caughtBy: {
       file: 'test/sync/sync-transactions.test.ts',
       name: 'rows and checkpoint are written together or not at all',
+    },
+  },
+  {
+    id: 'fall-forgotten',
+    promise: 'True',
+    wrong: 'a total that fell and came back is taken for one that never moved',
+    file: 'src/sync/list-state.ts',
+    find: 'const fallen = checkpoint.fallen + fall;',
+    put: 'const fallen = checkpoint.fallen;',
+    caughtBy: {
+      file: readList,
+      name: 'never claims completeness while a row is missing, even when rows are removed',
+    },
+  },
+  {
+    id: 'doubts-without-bound',
+    promise: 'Cheap doubts',
+    wrong: 'what doubts have cost is not counted',
+    file: 'src/sync/doubt.ts',
+    find: 'return requests <= doubtShare * ordinary - state.checkpoint.spentRequests;',
+    put: 'return requests <= doubtShare * ordinary;',
+    caughtBy: {
+      file: readList,
+      name: 'a total that is wrong in another way each time costs at most as much again as one that is right',
+    },
+  },
+  {
+    id: 'differing-day-marked',
+    promise: 'Verified days',
+    wrong: 'a day whose rows differ from those that were read is marked as verified',
+    file: 'src/ledger/coverage-store.ts',
+    find: 'set verified_at = case when x.is_equal then now() end',
+    put: 'set verified_at = now()',
+    caughtBy: {
+      file: 'test/ledger/coverage-store.test.ts',
+      name: 'a day is verified where as many rows were read as the ledger lists, and named where not',
     },
   },
 ];

@@ -129,7 +129,7 @@ test('sync sends a span for every part, request and batch, and nothing of the wa
 
   const [transactions] = named('part transactions');
   expect(transactions && attributesOf(transactions)).toMatchObject({
-    'wallet_ledger.rows': 300,
+    'wallet_ledger.rows': 500,
     'wallet_ledger.inserted': 300,
     'wallet_ledger.is_complete': true,
   });

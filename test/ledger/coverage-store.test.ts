@@ -1,0 +1,101 @@
+import { beforeEach, expect, test } from 'vitest';
+import { compareDays, readCoverage } from '../../src/ledger/coverage-store.ts';
+import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
+import { dayMs, dayOf } from '../../src/sync/read-days.ts';
+import { listed } from './transaction-rows.ts';
+import { withLedger } from './with-ledger.ts';
+
+const { ledger, query, clear } = await withLedger();
+const { db } = ledger;
+const start = Date.UTC(2026, 0, 1);
+const day = dayOf(start);
+
+beforeEach(async () => {
+  await clear();
+  await storeListedTransactions(
+    db,
+    'deposit',
+    [0, 0, 1, 3].map((days, index) =>
+      listed({ orderNo: `order-${index}`, occurredAt: start + days * dayMs + index }),
+    ),
+  );
+});
+
+const whole = { head: null, isHeadNew: false };
+const verified = async () =>
+  (await readCoverage(db, 'deposit'))
+    .filter(({ verifiedAt }) => verifiedAt !== null)
+    .map((one) => one.day - day);
+
+test('a day is verified where as many rows were read as the ledger lists, and named where not', async () => {
+  const rows: [number, number][] = [
+    [day, 2],
+    [day + 1, 2],
+  ];
+  const differing = await compareDays(db, 'deposit', { ...whole, low: null, high: day + 3, rows });
+  expect(differing.sort()).toEqual([day + 1, day + 3]);
+  expect(await verified()).toEqual([0]);
+});
+
+test('rows that came after the reading had begun are not for it to show, but nothing may lie beyond a new head', async () => {
+  const head = start + dayMs + 2;
+  const read = { low: day + 1, high: day + 1, rows: [[day + 1, 1]] as [number, number][], head };
+  expect(await compareDays(db, 'deposit', { ...read, isHeadNew: false })).toEqual([]);
+  expect(await verified()).toEqual([1]);
+  expect(await compareDays(db, 'deposit', { ...read, isHeadNew: true })).toEqual([day + 3]);
+});
+
+test.each([
+  ['deleted', `delete from ledger.transactions where order_no = 'order-2'`, 0],
+  ['unlisted', `update ledger.transactions set is_listed = false where order_no = 'order-2'`, 0],
+  [
+    'moved to another day',
+    `update ledger.transactions set occurred_at = occurred_at + interval '1 day' where order_no = 'order-2'`,
+    0,
+  ],
+  [
+    'joined by one that was written by hand',
+    `insert into ledger.transactions (order_no, stream, occurred_at) values ('x', 'deposit', '2026-01-02T12:00Z')`,
+    2,
+  ],
+])(
+  'a row that is %s takes the mark of its day away, and the counts follow',
+  async (_, change, rows) => {
+    await query('update ledger.coverage set verified_at = now()');
+    expect((await query('select verified_through from ledger.streams'))[0]).not.toEqual({
+      verified_through: null,
+    });
+    await query(change);
+    const [second] = await query(
+      `select transactions::int, verified_at from ledger.coverage where day = '2026-01-02'`,
+    );
+    expect(second).toEqual({ transactions: rows, verified_at: null });
+    expect(
+      await query(`select ledger_count = (select sum(transactions) from ledger.coverage) as adds_up
+                   from ledger.streams`),
+    ).toEqual([{ adds_up: true }]);
+  },
+);
+
+test('each change of a proof is a row of its own, and the steps of one transaction are one', async () => {
+  await query('update ledger.streams set is_backed = true, service_total = 4');
+  await ledger.transaction(async (tx) => {
+    await storeListedTransactions(tx, 'deposit', [listed({ orderNo: 'new', occurredAt: start })]);
+    await tx.execute('update ledger.streams set service_total = 5');
+  });
+  await query(`delete from ledger.transactions where order_no = 'new'`);
+  expect(
+    await query(
+      'select name, is_complete, service_total::int, ledger_count::int, reason from ledger.stream_proofs order by id',
+    ),
+  ).toEqual([
+    { name: 'deposit', is_complete: true, service_total: 4, ledger_count: 4, reason: null },
+    {
+      name: 'deposit',
+      is_complete: false,
+      service_total: 5,
+      ledger_count: 4,
+      reason: '1 of 5 rows are missing',
+    },
+  ]);
+});
