@@ -56,7 +56,7 @@ const filledValue = sql.raw(`case r.field
   end`);
 
 /** Whether row t has a value in the field of reject r; not one in which odd characters were replaced. */
-const isFilled = sql`case when r.reason like '%(replaced)%' then strpos(${filledValue}, chr(65533)) = 0
+const isFilled = sql`case when r.reason like '%(replaced)%' then strpos(${filledValue}, ${'\uFFFD'}::text) = 0
                           else ${filledValue} is not null end`;
 
 /** The order numbers of rows that have one, for `closeFilledRejects`. */

@@ -9,8 +9,8 @@ const hourMs = 3_600_000;
 const recentDays = 7;
 
 /**
- * The days to read: the last day every hour, the last week every day, and of the rest the part whose verification is
- * oldest, so that `share` of the history is read again. Neighbours are read together.
+ * The days to read: the last day every hour, the last week every day, and the days whose verification is oldest, up to
+ * `share` of all rows; recent days too, so that a short AUDIT_CYCLE holds for them. Neighbours are read together.
  */
 export function planAudit(held: HeldDay[], now: number, share: number): DayRange[] {
   const today = dayOf(now);
@@ -22,9 +22,9 @@ export function planAudit(held: HeldDay[], now: number, share: number): DayRange
     if (isLast || isRecent) chosen.add(one.day);
   }
   let rowsLeft = share * held.reduce((rows, one) => rows + one.rows, 0);
-  const oldest = held
-    .filter(({ day }) => day <= today - recentDays)
-    .sort((a, b) => (a.verifiedAt ?? 0) - (b.verifiedAt ?? 0) || b.day - a.day);
+  const oldest = [...held].sort(
+    (a, b) => (a.verifiedAt ?? 0) - (b.verifiedAt ?? 0) || b.day - a.day,
+  );
   for (const one of oldest) {
     if (rowsLeft <= 0) break;
     chosen.add(one.day);

@@ -28,7 +28,7 @@ async function counters(query: Query) {
   await query('select pg_stat_force_next_flush()');
   const written = await query(`
     select relname, n_tup_ins, n_tup_upd, n_tup_del from pg_stat_user_tables
-     where schemaname = 'ledger' and relname not in ('streams', 'sync_runs', 'request_tickets')
+     where schemaname = 'ledger' and relname not in ('streams', 'coverage', 'sync_runs', 'request_tickets')
        and relname not like 'reconciliation%' order by relname`);
   const [database] = await query(`
     select xact_commit::int as committed, xact_rollback::int as rolled_back

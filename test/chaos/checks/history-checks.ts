@@ -7,10 +7,12 @@ const chained = `field not in ('confirm_num', 'is_listed')`;
 const isExcused = `exists (select from oracle.transaction_states s join oracle.moments m on m.id = s.moment
                             where s.order_no = w.order_no and m.is_spanned)`;
 
-const versionOf = (change: string, value: string, after: string) => `
-  (select min(v.version) from oracle.field_versions v
-    where v.order_no = ${change}.order_no and v.field = ${change}.field and v.value = ${change}.${value}
-      and v.version > ${after})`;
+/** The version that a change led from or to. A field may have been empty before its first version. */
+const versionOf = (change: string, value: 'old_value' | 'new_value', after: string) => `
+  coalesce((select min(v.version) from oracle.field_versions v
+             where v.order_no = ${change}.order_no and v.field = ${change}.field and v.value = ${change}.${value}
+               and v.version > ${after}),
+           case when '${value}' = 'old_value' and ${change}.old_value is null then -1 end)`;
 
 /** transaction_changes against every version that an order ever had. */
 export const historyChecks: readonly Check[] = [

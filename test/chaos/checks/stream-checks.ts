@@ -33,7 +33,7 @@ export const streamChecks: readonly Check[] = [
             from ledger.streams s
            cross join lateral (select count(*) as rows from ledger.transactions t where t.stream = s.name) c
            where s.name in ('deposit', 'withdraw')
-             and ((s.checkpoint ->> 'settledTotal')::bigint > c.rows + coalesce((s.checkpoint ->> 'gap')::bigint, 0)
+             and ((s.checkpoint ->> 'totalAtLastMatch')::bigint > c.rows + coalesce(s.accepted_difference, 0)
                or ((s.checkpoint #>> '{walk,nextPage}')::bigint - 1) * (s.checkpoint #>> '{walk,pageSize}')::bigint
                   > c.rows + (s.checkpoint #>> '{walk,unstorable}')::bigint
                     + greatest(0, (s.checkpoint #>> '{walk,lastTotal}')::bigint

@@ -24,7 +24,7 @@ export const tampers: readonly Tamper[] = [
   {
     name: 'a lost order',
     sql: `delete from ledger.transactions where order_no = ${aRow}`,
-    expected: ['transactions.complete', 'streams.counts', 'streams.checkpoint'],
+    expected: ['transactions.complete', 'streams.proven', 'streams.checkpoint'],
   },
   {
     name: 'an invented order',
@@ -59,7 +59,7 @@ export const tampers: readonly Tamper[] = [
   {
     name: 'a listed order that counts as gone',
     sql: `update ledger.transactions set is_listed = false where order_no = ${aRow}`,
-    expected: ['transactions.listed', 'streams.counts'],
+    expected: ['transactions.listed', 'streams.proven'],
   },
   {
     name: 'a lost reject',
@@ -106,7 +106,7 @@ export const tampers: readonly Tamper[] = [
   },
   {
     name: 'a proof that is none',
-    sql: `update ledger.streams set is_complete = false where name = 'deposit'`,
+    sql: `update ledger.streams set doubt = 'tampered' where name = 'deposit'`,
     expected: ['streams.proven'],
   },
   {
@@ -116,7 +116,7 @@ export const tampers: readonly Tamper[] = [
   },
   {
     name: 'a checkpoint ahead of its rows',
-    sql: `update ledger.streams set checkpoint = jsonb_set(checkpoint, '{settledTotal}', '9999') where name = 'deposit'`,
+    sql: `update ledger.streams set checkpoint = jsonb_set(checkpoint, '{totalAtLastMatch}', '9999') where name = 'deposit'`,
     expected: ['streams.checkpoint'],
   },
   {
