@@ -10,7 +10,7 @@
  */
 import { LedgerError } from '../kernel/errors.ts';
 import { quietly } from '../kernel/quietly.ts';
-import { afterStep, decideScanStep } from './decide-scan-step.ts';
+import { afterStep, decideScanStep, type PageBefore } from './decide-scan-step.ts';
 import { newWalk, type WalkProgress } from './list-checkpoint.ts';
 import type { ListSession } from './list-session.ts';
 import {
@@ -49,11 +49,9 @@ function readDaysOn(
 }
 
 /** What a scan carries from page to page; lost with the process, unlike its progress. */
-type Cursor<P> = {
+type Cursor<P> = PageBefore & {
   batch: P[];
   days: ReadDays | null;
-  previousFingerprint: string | null;
-  repeats: number;
   isFresh: boolean;
   isEnd: boolean;
 };
@@ -142,7 +140,7 @@ async function takePage<P extends PageFacts>(
   const { walk } = session.state.checkpoint;
   if (walk === null) throw new Error('a page of a scan was asked for before it had begun');
   const facts = await session.read(walk.nextPage, upTo(session.state, walk), cursor.isFresh);
-  const step = decideScanStep(walk, facts, lastPage(session.state), cursor.previousFingerprint);
+  const step = decideScanStep(walk, facts, lastPage(session.state), cursor);
   cursor.repeats = step.kind === 'repeat' ? cursor.repeats + 1 : 0;
   if (cursor.repeats >= repeatsMax) throw pageIgnored(facts.page);
   cursor.isFresh = step.kind !== 'next';
