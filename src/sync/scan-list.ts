@@ -54,6 +54,8 @@ type Cursor<P> = PageBefore & {
   days: ReadDays | null;
   isFresh: boolean;
   isEnd: boolean;
+  /** The page that shows once more that the service ignores its number. */
+  ignoredPage: number | null;
 };
 
 export type ScanResult = {
@@ -78,6 +80,7 @@ export async function scanList<P extends PageFacts>(
     repeats: 0,
     isFresh: true,
     isEnd: false,
+    ignoredPage: null,
   };
   const writer = createWriter();
   try {
@@ -88,6 +91,7 @@ export async function scanList<P extends PageFacts>(
       await writer.add(session.prepare({ pages: cursor.batch.splice(0), days: takeDays(cursor) }));
       if (!isEnd && !session.port.shouldPause()) continue;
       await writer.end();
+      if (cursor.ignoredPage !== null) throw pageIgnored(cursor.ignoredPage);
       return { isPaused: !isEnd, walk };
     }
   } finally {
@@ -142,7 +146,7 @@ async function takePage<P extends PageFacts>(
   const facts = await session.read(walk.nextPage, upTo(session.state, walk), cursor.isFresh);
   const step = decideScanStep(walk, facts, lastPage(session.state), cursor);
   cursor.repeats = step.kind === 'repeat' ? cursor.repeats + 1 : 0;
-  if (cursor.repeats >= repeatsMax) throw pageIgnored(facts.page);
+  if (cursor.repeats >= repeatsMax) return giveUp(session, cursor, { walk, page: facts.page });
   cursor.isFresh = step.kind !== 'next';
   const isNext = step.kind === 'next' || step.kind === 'repeat';
   cursor.previousFingerprint = isNext ? facts.fingerprint : null;
@@ -157,6 +161,18 @@ async function takePage<P extends PageFacts>(
   if (cursor.isEnd && reading) cursor.days = joinDays(cursor.days, endReading(reading));
   session.apply(withCheckpoint(session.state, { walk: read.walk }));
   return read.walk;
+}
+
+/** Ends the scan so that the next one begins anew: it may have gone astray by its own idea of the page size. */
+function giveUp<P extends PageFacts>(
+  session: ListSession<P>,
+  cursor: Cursor<P>,
+  { walk, page }: { walk: WalkProgress; page: number },
+): WalkProgress {
+  cursor.isEnd = true;
+  cursor.ignoredPage = page;
+  session.apply(withCheckpoint(session.state, { walk: null }));
+  return walk;
 }
 
 /**
