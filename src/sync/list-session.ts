@@ -1,7 +1,7 @@
 import type { Batch, ListPort, Stored } from './list-port.ts';
 import {
-  afterFirstPage,
   afterPage,
+  afterSizes,
   type ListState,
   onActualGrid,
   type PageFacts,
@@ -77,7 +77,7 @@ export function createListSession<P extends PageFacts>(
       const isLatest = taken.observation >= latestObservation;
       if (isLatest) latestObservation = taken.observation;
       latestAnswer = Math.max(latestAnswer, taken.answered);
-      state = afterFirstPage(state, taken);
+      state = afterSizes(state, taken);
       const facts = onActualGrid(state, taken);
       state = afterPage(state, facts, isLatest);
       return facts;

@@ -192,14 +192,18 @@ function withoutKeys(from: string[], keys: string[]): string[] {
 }
 
 /**
- * The state after a first page that may show a clamped size: some services repeat the size asked for and serve less.
- * A first page that is short although the list goes on shows it; it is remembered for pages that claim the same size.
+ * The state after a page that may show a clamped size: some services repeat the size asked for and serve less.
+ * A first page that is short although the list goes on shows it; it is remembered for pages that claim the same size,
+ * until one of them holds more rows.
  */
-export function afterFirstPage(state: ListState, facts: PageFacts): ListState {
-  if (facts.page !== 1 || facts.listed === 0) return state;
-  const isClamped = facts.listed < facts.size && facts.listed < (facts.total ?? 0);
-  const clampedSize = isClamped ? { claimed: facts.size, actual: facts.listed } : null;
-  return withCheckpoint(state, { clampedSize });
+export function afterSizes(state: ListState, { page, size, listed, total }: PageFacts): ListState {
+  const known = state.checkpoint.clampedSize;
+  const isRefuted = known?.claimed === size && listed > known.actual;
+  if (listed === 0 || (page > 1 && !isRefuted)) return state;
+  const isClamped = listed < size && (page > 1 || listed < (total ?? 0));
+  return withCheckpoint(state, {
+    clampedSize: isClamped ? { claimed: size, actual: listed } : null,
+  });
 }
 
 /** The page on the grid that it really lies on. */
