@@ -116,15 +116,16 @@ async function isNotedWhole<P extends PageFacts>(
     isUnseenKept || isShuffled
       ? unseen
       : await unlistTwiceUnseen(session, unseen, rowsMax(session.state, walk));
-  // All that the service counts was met: whether the order holds still is judged anew.
-  const isAllMet = left.length > 0 && surplusOf(session.state) === left.length;
+  // All that the service counts was met in one scan or another: rows have vanished, and the next scan begins anew.
+  const surplus = surplusOf(session.state);
+  const isOutdated = isShuffled && surplus > 0 && surplus >= left.length;
   session.apply(
     withCheckpoint(session.state, {
       unseen: isUnseenKept ? [] : left,
-      isShuffled: isShuffled && !isAllMet,
+      isShuffled: isShuffled && !isOutdated,
     }),
   );
-  if (left.length > 0 && !isUnseenKept) return false;
+  if (isOutdated || (left.length > 0 && !isUnseenKept)) return false;
   session.apply(afterAllMet(session.state));
   session.settle(await notes.verifyAll(session.state));
   return true;
