@@ -39,23 +39,29 @@ export async function concludeScan<P extends PageFacts>(
 
 /** Rows are missing, and pages that were not full may have lacked them. */
 function isHiding(state: ListState, walk: WalkProgress): boolean {
-  return walk.hasShortPages && missingRows({ ...state, acceptedDifference: 0 }) > walk.unstorable;
+  return walk.hasShortPages && missingRows(explained(state)) > walk.unstorable;
+}
+
+/** Rows that are never given up and that the scan has not met are the difference that it leaves. */
+function explained(state: ListState): ListState {
+  return { ...state, acceptedDifference: 0 - state.checkpoint.unseen.length };
 }
 
 function afterCleanScan(state: ListState, walk: WalkProgress): ListState {
-  const backed = { ...state, isBacked: true, acceptedDifference: 0 };
+  const backed = { ...explained(state), isBacked: true };
   const differs = state.checkpoint.differingDays.length > 0;
   const missing = missingRows(backed);
   // The service counts what could not be stored; nothing else is missing then.
-  const isUnstorable = missing > 0 && missing === walk.unstorable;
-  const explained = { ...backed, acceptedDifference: isUnstorable ? missing : 0 };
-  return withCheckpoint(explained, {
+  const unstorable = missing > 0 && missing === walk.unstorable ? missing : 0;
+  const accepted = { ...backed, acceptedDifference: backed.acceptedDifference + unstorable };
+  return withCheckpoint(accepted, {
     walk: null,
     walks: state.checkpoint.walks + 1,
     scannedPages: pagesOfFirst(state, walk),
     totalAtLastMatch: walk.startTotal ?? 0,
     fallen: Math.max(0, state.checkpoint.fallen - walk.fallenBefore),
     isScanUnclean: false,
+    unmatched: state.checkpoint.unseen.length + unstorable,
     unseen: [],
     isShuffled: false,
     fruitlessScans: differs ? state.checkpoint.fruitlessScans + 1 : 0,
@@ -121,7 +127,7 @@ async function isNotedWhole<P extends PageFacts>(
   const isOutdated = isShuffled && surplus > 0 && surplus >= left.length;
   session.apply(
     withCheckpoint(session.state, {
-      unseen: isUnseenKept ? [] : left,
+      unseen: left,
       isShuffled: isShuffled && !isOutdated,
     }),
   );

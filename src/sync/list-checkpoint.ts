@@ -74,6 +74,8 @@ const checkpointSchema = z.object({
   differingDays: z.array(int),
   /** The last repeated scan was not consistent. */
   isScanUnclean: z.boolean(),
+  /** Rows that the last clean scan found on one side only: without a usable key, or listed no longer and kept. */
+  unmatched: int,
   /** Rows that the ledger lists and the last scan over a list without an order did not meet. */
   unseen: z.array(z.string()),
   /** The list shows its rows in another order each time: scans add up until every row was met. */
@@ -109,6 +111,7 @@ export function newCheckpoint(requestedPageSize: number): Checkpoint {
     fallen: 0,
     differingDays: [],
     isScanUnclean: false,
+    unmatched: 0,
     unseen: [],
     isShuffled: false,
     scannedPages: 0,

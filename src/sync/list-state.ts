@@ -69,8 +69,8 @@ export function isProven(state: ListState): boolean {
 }
 
 /** What was seen that equal counts do not explain, in words; null: nothing. */
-export function doubtOf({ checkpoint }: ListState): string | null {
-  const { differingDays, fallen, isScanUnclean } = checkpoint;
+export function doubtOf({ checkpoint, acceptedDifference }: ListState): string | null {
+  const { differingDays, fallen, isScanUnclean, unmatched } = checkpoint;
   const [day] = differingDays;
   if (day !== undefined) {
     const days = differingDays.length === 1 ? '1 day' : `${differingDays.length} days`;
@@ -79,8 +79,11 @@ export function doubtOf({ checkpoint }: ListState): string | null {
   }
   if (fallen > 0)
     return `the service's total fell by ${fallen}, and which rows went is not known yet`;
-  return isScanUnclean
-    ? 'the list changed while it was read from end to end, so that reading proves nothing'
+  if (isScanUnclean)
+    return 'the list changed while it was read from end to end, so that reading proves nothing';
+  // Differences of either kind may cancel each other out.
+  return unmatched > 0 && acceptedDifference === 0
+    ? `${unmatched} rows were found only in the list or only in the ledger`
     : null;
 }
 
