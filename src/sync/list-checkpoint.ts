@@ -34,6 +34,8 @@ const walkSchema = z.object({
   notesKeys: z.boolean(),
   /** A mismatch stood when the scan began: what it leaves of it, the list does not show. */
   hadMismatch: z.boolean(),
+  /** Days differed when the scan began; it says anew which do. */
+  hadDifferingDays: z.boolean(),
   /** The ledger listed no row when the scan began: all that it lists came from it. */
   isFromEmpty: z.boolean(),
   reading: readingSchema.nullable(),
@@ -131,7 +133,12 @@ export function parseCheckpoint(stored: unknown): Checkpoint | null {
 export function newWalk(
   kind: Pick<
     WalkProgress,
-    'isSequential' | 'notesKeys' | 'isFromEmpty' | 'hadMismatch' | 'fallenBefore'
+    | 'isSequential'
+    | 'notesKeys'
+    | 'isFromEmpty'
+    | 'hadMismatch'
+    | 'hadDifferingDays'
+    | 'fallenBefore'
   >,
 ): WalkProgress {
   return {

@@ -70,13 +70,15 @@ export function isProven(state: ListState): boolean {
 
 /** What was seen that equal counts do not explain, in words; null: nothing. */
 export function doubtOf({ checkpoint, acceptedDifference }: ListState): string | null {
-  const { differingDays, fallen, isScanUnclean, unmatched } = checkpoint;
+  const { differingDays, fallen, isScanUnclean, unmatched, walk } = checkpoint;
   const [day] = differingDays;
   if (day !== undefined) {
     const days = differingDays.length === 1 ? '1 day' : `${differingDays.length} days`;
     const date = new Date(day * dayMs).toISOString().slice(0, 10);
     return `the rows of ${days} differ from what the list showed, first ${date}`;
   }
+  if (walk?.hadDifferingDays)
+    return 'the rows of some days differed, and the list is being read from end to end again';
   if (fallen > 0)
     return `the service's total fell by ${fallen}, and which rows went is not known yet`;
   if (isScanUnclean)

@@ -132,7 +132,9 @@ async function beginScan<P extends PageFacts>(
   const notesKeys = !isFromEmpty && (!canReadDays || state.guests > 0 || hasFailed);
   if (notesKeys && !state.checkpoint.isShuffled) await port.notes.begin();
   const fallenBefore = state.checkpoint.fallen;
-  const walk = newWalk({ isSequential, notesKeys, isFromEmpty, hadMismatch, fallenBefore });
+  const hadDifferingDays = differingDays.length > 0;
+  const kind = { isSequential, notesKeys, isFromEmpty, hadMismatch, hadDifferingDays };
+  const walk = newWalk({ ...kind, fallenBefore });
   session.apply(withCheckpoint(state, { walk, differingDays: [] }));
 }
 
@@ -171,7 +173,8 @@ function giveUp<P extends PageFacts>(
 ): WalkProgress {
   cursor.isEnd = true;
   cursor.ignoredPage = page;
-  session.apply(withCheckpoint(session.state, { walk: null }));
+  const isScanUnclean = session.state.checkpoint.walks > 0;
+  session.apply(withCheckpoint(session.state, { walk: null, isScanUnclean }));
   return walk;
 }
 

@@ -221,7 +221,9 @@ export class ListModel {
     const total = isZero ? 0 : toldTotal(this.lies.total, counted, rows.length, luck);
     const size = this.claimedSize ?? this.size;
     const listed = rows.length + unstorable;
-    const isLast = listed < size && (page - 1) * size + listed === total;
+    const isLast = [size, this.size].some(
+      (grid) => listed < grid && (page - 1) * grid + listed === total,
+    );
     const behind = isLast ? listing.slice(served * this.size) : [];
     this.#answers.set(observation, {
       // A total of 0 behind the end tells nothing.

@@ -1,7 +1,7 @@
 import { LedgerError } from '../../src/kernel/errors.ts';
 import { efforts } from '../../src/sync/doubt.ts';
 import { createListSession } from '../../src/sync/list-session.ts';
-import { isProven, withCheckpoint } from '../../src/sync/list-state.ts';
+import { isProven, type ListState, withCheckpoint } from '../../src/sync/list-state.ts';
 import { readList } from '../../src/sync/read-list.ts';
 import type { EffortName, History, ListSetup, Round } from './draw-history.ts';
 import { Killed, ListModel, World } from './list-model.ts';
@@ -96,13 +96,18 @@ async function rest(
   for (const played of lists) await playPass(played, 'daemon');
   endSharing(lists);
   for (const { model, judge } of lists)
-    if (judge.isMisled() || model.stored.acceptedDifference !== 0) await audit(model);
+    if (judge.isMisled() || hasAccepted(model.stored)) await audit(model);
   await settle(lists, calmEffort, violations);
   if (violations.length > 0) return;
   // A row that has just moved here is noted by one more pass.
   for (const played of lists) await playPass(played, 'daemon');
   for (const played of lists)
     if (isProven(played.model.current())) await checkQuiet(played, violations);
+}
+
+/** What the last clean scan left unexplained stays so until the counts change or the audit comes by. */
+function hasAccepted({ acceptedDifference, checkpoint }: ListState): boolean {
+  return acceptedDifference !== 0 || checkpoint.unmatched > 0;
 }
 
 /**
