@@ -72,6 +72,8 @@ const checkpointSchema = z.object({
   mismatch: mismatchSchema.nullable(),
   /** By how many rows the total has fallen since the last clean scan, rows found to have vanished left out. */
   fallen: int,
+  /** Rows have come in with answers that gave no total: the known one is older than they. */
+  isTotalOlder: z.boolean(),
   /** Days (since 1970) whose rows differ from what the list showed. */
   differingDays: z.array(int),
   /** The last repeated scan was not consistent. */
@@ -111,6 +113,7 @@ export function newCheckpoint(requestedPageSize: number): Checkpoint {
     lastSeen: null,
     mismatch: null,
     fallen: 0,
+    isTotalOlder: false,
     differingDays: [],
     isScanUnclean: false,
     unmatched: 0,

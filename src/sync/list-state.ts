@@ -83,6 +83,7 @@ export function doubtOf({ checkpoint, acceptedDifference }: ListState): string |
     return `the service's total fell by ${fallen}, and which rows went is not known yet`;
   if (isScanUnclean)
     return 'the list changed while it was read from end to end, so that reading proves nothing';
+  if (checkpoint.isTotalOlder) return 'rows came in with answers that gave no total';
   // Differences of either kind may cancel each other out.
   return unmatched > 0 && acceptedDifference === 0
     ? `${unmatched} rows were found only in the list or only in the ledger`
@@ -179,10 +180,12 @@ export function afterPage(state: ListState, facts: PageFacts, isLatest: boolean)
   const fall = Math.max(0, (serviceTotal ?? 0) - (total ?? 0));
   const fallen = checkpoint.fallen + fall;
   const unseen = withoutKeys(checkpoint.unseen, facts.keys);
-  const isNews = fall > 0 || unseen !== checkpoint.unseen;
+  const isTotalOlder = checkpoint.isTotalOlder && !isTelling;
+  const isNews =
+    fall > 0 || unseen !== checkpoint.unseen || isTotalOlder !== checkpoint.isTotalOlder;
   return {
     ...state,
-    checkpoint: isNews ? { ...checkpoint, fallen, unseen } : checkpoint,
+    checkpoint: isNews ? { ...checkpoint, fallen, unseen, isTotalOlder } : checkpoint,
     serviceTotal: total,
     pageSize: facts.listed > 0 ? facts.size : state.pageSize,
     listOrder: state.isOrderFixed ? state.listOrder : learnedOrder(state.listOrder, facts.times),
