@@ -39,23 +39,29 @@ export async function concludeScan<P extends PageFacts>(
 
 /** Rows are missing, and pages that were not full may have lacked them. */
 function isHiding(state: ListState, walk: WalkProgress): boolean {
-  return walk.hasShortPages && missingRows({ ...state, acceptedDifference: 0 }) > walk.unstorable;
+  return walk.hasShortPages && missingRows(explained(state)) > walk.unstorable;
+}
+
+/** Rows that are never given up and that the scan has not met are the difference that it leaves. */
+function explained(state: ListState): ListState {
+  return { ...state, acceptedDifference: 0 - state.checkpoint.unseen.length };
 }
 
 function afterCleanScan(state: ListState, walk: WalkProgress): ListState {
-  const backed = { ...state, isBacked: true, acceptedDifference: 0 };
+  const backed = { ...explained(state), isBacked: true };
   const differs = state.checkpoint.differingDays.length > 0;
   const missing = missingRows(backed);
   // The service counts what could not be stored; nothing else is missing then.
-  const isUnstorable = missing > 0 && missing === walk.unstorable;
-  const explained = { ...backed, acceptedDifference: isUnstorable ? missing : 0 };
-  return withCheckpoint(explained, {
+  const unstorable = missing > 0 && missing === walk.unstorable ? missing : 0;
+  const accepted = { ...backed, acceptedDifference: backed.acceptedDifference + unstorable };
+  return withCheckpoint(accepted, {
     walk: null,
     walks: state.checkpoint.walks + 1,
     scannedPages: pagesOfFirst(state, walk),
     totalAtLastMatch: walk.startTotal ?? 0,
     fallen: Math.max(0, state.checkpoint.fallen - walk.fallenBefore),
     isScanUnclean: false,
+    unmatched: state.checkpoint.unseen.length + unstorable,
     unseen: [],
     isShuffled: false,
     fruitlessScans: differs ? state.checkpoint.fruitlessScans + 1 : 0,
@@ -116,15 +122,16 @@ async function isNotedWhole<P extends PageFacts>(
     isUnseenKept || isShuffled
       ? unseen
       : await unlistTwiceUnseen(session, unseen, rowsMax(session.state, walk));
-  // All that the service counts was met: whether the order holds still is judged anew.
-  const isAllMet = left.length > 0 && surplusOf(session.state) === left.length;
+  // All that the service counts was met in one scan or another: rows have vanished, and the next scan begins anew.
+  const surplus = surplusOf(session.state);
+  const isOutdated = isShuffled && surplus > 0 && surplus >= left.length;
   session.apply(
     withCheckpoint(session.state, {
-      unseen: isUnseenKept ? [] : left,
-      isShuffled: isShuffled && !isAllMet,
+      unseen: left,
+      isShuffled: isShuffled && !isOutdated,
     }),
   );
-  if (left.length > 0 && !isUnseenKept) return false;
+  if (isOutdated || (left.length > 0 && !isUnseenKept)) return false;
   session.apply(afterAllMet(session.state));
   session.settle(await notes.verifyAll(session.state));
   return true;

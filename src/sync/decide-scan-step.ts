@@ -16,17 +16,22 @@ export type ScanStep =
   | { kind: 'realign'; toPage: number }
   | { kind: 'repeat' };
 
+/** The page read before, and how many in a row have shown the same rows. */
+export type PageBefore = { previousFingerprint: string | null; repeats: number };
+
 /** What a page means for the scan. `last` is the page on which the list ends by its total. */
 export function decideScanStep(
   walk: WalkProgress,
   facts: PageFacts,
   last: number,
-  previousFingerprint: string | null,
+  { previousFingerprint, repeats }: PageBefore,
 ): ScanStep {
   const back = mayGoBack(walk, facts) ? stepBack(walk, facts) : undefined;
   if (facts.listed === 0) return back ?? { kind: 'end', isRepeated: false };
   if (isRepeat(walk, facts, previousFingerprint)) {
-    return facts.page > last ? { kind: 'end', isRepeated: true } : { kind: 'repeat' };
+    // Once may be a page's worth of new rows that the total does not show.
+    const isEnd = facts.page > last && repeats > 0;
+    return isEnd ? { kind: 'end', isRepeated: true } : { kind: 'repeat' };
   }
   return back ?? (isEndAtTotal(facts) ? { kind: 'end', isRepeated: false } : { kind: 'next' });
 }

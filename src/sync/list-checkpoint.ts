@@ -34,6 +34,8 @@ const walkSchema = z.object({
   notesKeys: z.boolean(),
   /** A mismatch stood when the scan began: what it leaves of it, the list does not show. */
   hadMismatch: z.boolean(),
+  /** Days differed when the scan began; it says anew which do. */
+  hadDifferingDays: z.boolean(),
   /** The ledger listed no row when the scan began: all that it lists came from it. */
   isFromEmpty: z.boolean(),
   reading: readingSchema.nullable(),
@@ -70,10 +72,14 @@ const checkpointSchema = z.object({
   mismatch: mismatchSchema.nullable(),
   /** By how many rows the total has fallen since the last clean scan, rows found to have vanished left out. */
   fallen: int,
+  /** Rows have come in with answers that gave no total: the known one is older than they. */
+  isTotalOlder: z.boolean(),
   /** Days (since 1970) whose rows differ from what the list showed. */
   differingDays: z.array(int),
   /** The last repeated scan was not consistent. */
   isScanUnclean: z.boolean(),
+  /** Rows that the last clean scan found on one side only: without a usable key, or listed no longer and kept. */
+  unmatched: int,
   /** Rows that the ledger lists and the last scan over a list without an order did not meet. */
   unseen: z.array(z.string()),
   /** The list shows its rows in another order each time: scans add up until every row was met. */
@@ -107,8 +113,10 @@ export function newCheckpoint(requestedPageSize: number): Checkpoint {
     lastSeen: null,
     mismatch: null,
     fallen: 0,
+    isTotalOlder: false,
     differingDays: [],
     isScanUnclean: false,
+    unmatched: 0,
     unseen: [],
     isShuffled: false,
     scannedPages: 0,
@@ -128,7 +136,12 @@ export function parseCheckpoint(stored: unknown): Checkpoint | null {
 export function newWalk(
   kind: Pick<
     WalkProgress,
-    'isSequential' | 'notesKeys' | 'isFromEmpty' | 'hadMismatch' | 'fallenBefore'
+    | 'isSequential'
+    | 'notesKeys'
+    | 'isFromEmpty'
+    | 'hadMismatch'
+    | 'hadDifferingDays'
+    | 'fallenBefore'
   >,
 ): WalkProgress {
   return {

@@ -1,7 +1,7 @@
 import type { Batch, ListPort, Stored } from './list-port.ts';
 import {
-  afterFirstPage,
   afterPage,
+  afterSizes,
   type ListState,
   onActualGrid,
   type PageFacts,
@@ -45,11 +45,14 @@ export function createListSession<P extends PageFacts>(
     state = afterStore(state, stored);
   };
   const prepare = (batch: Batch<P>) => {
+    const isUntold = !state.checkpoint.isTotalOlder && isWithoutTotal(batch.pages.at(-1), state);
+    if (isUntold) state = withCheckpoint(state, { isTotalOlder: true });
     const write = port.prepare(batch, state);
     written = storedFormOf(state);
     return async () => {
       const stored = await write();
       settle(stored);
+      if (isUntold && stored.inserted === 0) state = withCheckpoint(state, { isTotalOlder: false });
       return stored.inserted;
     };
   };
@@ -77,7 +80,7 @@ export function createListSession<P extends PageFacts>(
       const isLatest = taken.observation >= latestObservation;
       if (isLatest) latestObservation = taken.observation;
       latestAnswer = Math.max(latestAnswer, taken.answered);
-      state = afterFirstPage(state, taken);
+      state = afterSizes(state, taken);
       const facts = onActualGrid(state, taken);
       state = afterPage(state, facts, isLatest);
       return facts;
@@ -93,6 +96,11 @@ export function createListSession<P extends PageFacts>(
       settle(await port.unlist(keys, state));
     },
   };
+}
+
+/** Rows of a page without a total may be newer than the total that is known. */
+function isWithoutTotal(last: PageFacts | undefined, { serviceTotal }: ListState): boolean {
+  return serviceTotal !== null && last !== undefined && last.total === null && last.listed > 0;
 }
 
 /** An answer that is not taken may tell all the same that rows have gone. */

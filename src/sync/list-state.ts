@@ -69,18 +69,24 @@ export function isProven(state: ListState): boolean {
 }
 
 /** What was seen that equal counts do not explain, in words; null: nothing. */
-export function doubtOf({ checkpoint }: ListState): string | null {
-  const { differingDays, fallen, isScanUnclean } = checkpoint;
+export function doubtOf({ checkpoint, acceptedDifference }: ListState): string | null {
+  const { differingDays, fallen, isScanUnclean, unmatched, walk } = checkpoint;
   const [day] = differingDays;
   if (day !== undefined) {
     const days = differingDays.length === 1 ? '1 day' : `${differingDays.length} days`;
     const date = new Date(day * dayMs).toISOString().slice(0, 10);
     return `the rows of ${days} differ from what the list showed, first ${date}`;
   }
+  if (walk?.hadDifferingDays)
+    return 'the rows of some days differed, and the list is being read from end to end again';
   if (fallen > 0)
     return `the service's total fell by ${fallen}, and which rows went is not known yet`;
-  return isScanUnclean
-    ? 'the list changed while it was read from end to end, so that reading proves nothing'
+  if (isScanUnclean)
+    return 'the list changed while it was read from end to end, so that reading proves nothing';
+  if (checkpoint.isTotalOlder) return 'rows came in with answers that gave no total';
+  // Differences of either kind may cancel each other out.
+  return unmatched > 0 && acceptedDifference === 0
+    ? `${unmatched} rows were found only in the list or only in the ledger`
     : null;
 }
 
@@ -174,10 +180,12 @@ export function afterPage(state: ListState, facts: PageFacts, isLatest: boolean)
   const fall = Math.max(0, (serviceTotal ?? 0) - (total ?? 0));
   const fallen = checkpoint.fallen + fall;
   const unseen = withoutKeys(checkpoint.unseen, facts.keys);
-  const isNews = fall > 0 || unseen !== checkpoint.unseen;
+  const isTotalOlder = checkpoint.isTotalOlder && !isTelling;
+  const isNews =
+    fall > 0 || unseen !== checkpoint.unseen || isTotalOlder !== checkpoint.isTotalOlder;
   return {
     ...state,
-    checkpoint: isNews ? { ...checkpoint, fallen, unseen } : checkpoint,
+    checkpoint: isNews ? { ...checkpoint, fallen, unseen, isTotalOlder } : checkpoint,
     serviceTotal: total,
     pageSize: facts.listed > 0 ? facts.size : state.pageSize,
     listOrder: state.isOrderFixed ? state.listOrder : learnedOrder(state.listOrder, facts.times),
@@ -192,14 +200,18 @@ function withoutKeys(from: string[], keys: string[]): string[] {
 }
 
 /**
- * The state after a first page that may show a clamped size: some services repeat the size asked for and serve less.
- * A first page that is short although the list goes on shows it; it is remembered for pages that claim the same size.
+ * The state after a page that may show a clamped size: some services repeat the size asked for and serve less.
+ * A first page that is short although the list goes on shows it; it is remembered for pages that claim the same size,
+ * until one of them holds more rows.
  */
-export function afterFirstPage(state: ListState, facts: PageFacts): ListState {
-  if (facts.page !== 1 || facts.listed === 0) return state;
-  const isClamped = facts.listed < facts.size && facts.listed < (facts.total ?? 0);
-  const clampedSize = isClamped ? { claimed: facts.size, actual: facts.listed } : null;
-  return withCheckpoint(state, { clampedSize });
+export function afterSizes(state: ListState, { page, size, listed, total }: PageFacts): ListState {
+  const known = state.checkpoint.clampedSize;
+  const isRefuted = known?.claimed === size && listed > known.actual;
+  if (listed === 0 || (page > 1 && !isRefuted)) return state;
+  const isClamped = listed < size && (page > 1 || listed < (total ?? 0));
+  return withCheckpoint(state, {
+    clampedSize: isClamped ? { claimed: size, actual: listed } : null,
+  });
 }
 
 /** The page on the grid that it really lies on. */

@@ -144,10 +144,13 @@ async function search<P extends PageFacts>(pass: Pass<P>): Promise<void> {
 async function scanAgain<P extends PageFacts>(pass: Pass<P>): Promise<boolean> {
   const { session, effort } = pass;
   let scansWithoutNewRows = 0;
+  const { fruitlessScans } = session.state.checkpoint;
   for (let scans = 1; scans <= scansMax && isScanAffordable(session.state, effort); scans += 1) {
     const { ledgerCount, checkpoint } = session.state;
     const isPaused = await spending(pass, () => scanOnce(pass, scans > 1));
     if (isPaused) return true;
+    // The scans of one pass count as one: the back-off is about the passes to come.
+    session.apply(withFruitlessAtMost(session.state, fruitlessScans + 1));
     const hasProgressed =
       session.state.ledgerCount > ledgerCount ||
       session.state.checkpoint.unseen.length < checkpoint.unseen.length;
@@ -155,6 +158,11 @@ async function scanAgain<P extends PageFacts>(pass: Pass<P>): Promise<boolean> {
     if (!isDoubtful(session.state) || scansWithoutNewRows === scansWithoutNewRowsMax) return false;
   }
   return false;
+}
+
+function withFruitlessAtMost(state: ListState, most: number): ListState {
+  const { fruitlessScans } = state.checkpoint;
+  return fruitlessScans <= most ? state : withCheckpoint(state, { fruitlessScans: most });
 }
 
 /** A scan to its end, or to a pause (true). */

@@ -3,6 +3,7 @@ import type { ListSession } from './list-session.ts';
 import {
   isOrdered,
   type ListState,
+  missingRows,
   type PageFacts,
   pagesFor,
   withCheckpoint,
@@ -26,7 +27,7 @@ export async function resolveDifferingDays<P extends PageFacts>(
   const ranges = differingDays.map((day) => pagesOfDays(session.state, held, day, day));
   for (const range of mergeRanges(ranges)) {
     const read = await readLooks(session, range, async (pages) => {
-      await unlistVanished(session, pages, Number.POSITIVE_INFINITY);
+      await unlistVanished(session, pages, surplusOf(session.state));
     });
     const isRead = (day: number) => isWithin(read, day);
     const { differingDays: days } = session.state.checkpoint;
@@ -36,6 +37,11 @@ export async function resolveDifferingDays<P extends PageFacts>(
     );
     await session.store([], onlyDays(read, days.filter(isRead)));
   }
+}
+
+/** Rows that the service no longer counts: more than these have not vanished, wherever the pages show them. */
+function surplusOf(state: ListState): number {
+  return Math.max(0, -missingRows(state) || 0);
 }
 
 function isWithin(days: ReadDays | null, day: number): boolean {

@@ -10,7 +10,7 @@
  */
 import { LedgerError } from '../kernel/errors.ts';
 import { quietly } from '../kernel/quietly.ts';
-import { afterStep, decideScanStep } from './decide-scan-step.ts';
+import { afterStep, decideScanStep, type PageBefore } from './decide-scan-step.ts';
 import { newWalk, type WalkProgress } from './list-checkpoint.ts';
 import type { ListSession } from './list-session.ts';
 import {
@@ -49,13 +49,13 @@ function readDaysOn(
 }
 
 /** What a scan carries from page to page; lost with the process, unlike its progress. */
-type Cursor<P> = {
+type Cursor<P> = PageBefore & {
   batch: P[];
   days: ReadDays | null;
-  previousFingerprint: string | null;
-  repeats: number;
   isFresh: boolean;
   isEnd: boolean;
+  /** The page that shows once more that the service ignores its number. */
+  ignoredPage: number | null;
 };
 
 export type ScanResult = {
@@ -80,6 +80,7 @@ export async function scanList<P extends PageFacts>(
     repeats: 0,
     isFresh: true,
     isEnd: false,
+    ignoredPage: null,
   };
   const writer = createWriter();
   try {
@@ -90,6 +91,7 @@ export async function scanList<P extends PageFacts>(
       await writer.add(session.prepare({ pages: cursor.batch.splice(0), days: takeDays(cursor) }));
       if (!isEnd && !session.port.shouldPause()) continue;
       await writer.end();
+      if (cursor.ignoredPage !== null) throw pageIgnored(cursor.ignoredPage);
       return { isPaused: !isEnd, walk };
     }
   } finally {
@@ -130,7 +132,9 @@ async function beginScan<P extends PageFacts>(
   const notesKeys = !isFromEmpty && (!canReadDays || state.guests > 0 || hasFailed);
   if (notesKeys && !state.checkpoint.isShuffled) await port.notes.begin();
   const fallenBefore = state.checkpoint.fallen;
-  const walk = newWalk({ isSequential, notesKeys, isFromEmpty, hadMismatch, fallenBefore });
+  const hadDifferingDays = differingDays.length > 0;
+  const kind = { isSequential, notesKeys, isFromEmpty, hadMismatch, hadDifferingDays };
+  const walk = newWalk({ ...kind, fallenBefore });
   session.apply(withCheckpoint(state, { walk, differingDays: [] }));
 }
 
@@ -142,9 +146,9 @@ async function takePage<P extends PageFacts>(
   const { walk } = session.state.checkpoint;
   if (walk === null) throw new Error('a page of a scan was asked for before it had begun');
   const facts = await session.read(walk.nextPage, upTo(session.state, walk), cursor.isFresh);
-  const step = decideScanStep(walk, facts, lastPage(session.state), cursor.previousFingerprint);
+  const step = decideScanStep(walk, facts, lastPage(session.state), cursor);
   cursor.repeats = step.kind === 'repeat' ? cursor.repeats + 1 : 0;
-  if (cursor.repeats >= repeatsMax) throw pageIgnored(facts.page);
+  if (cursor.repeats >= repeatsMax) return giveUp(session, cursor, { walk, page: facts.page });
   cursor.isFresh = step.kind !== 'next';
   const isNext = step.kind === 'next' || step.kind === 'repeat';
   cursor.previousFingerprint = isNext ? facts.fingerprint : null;
@@ -159,6 +163,19 @@ async function takePage<P extends PageFacts>(
   if (cursor.isEnd && reading) cursor.days = joinDays(cursor.days, endReading(reading));
   session.apply(withCheckpoint(session.state, { walk: read.walk }));
   return read.walk;
+}
+
+/** Ends the scan so that the next one begins anew: it may have gone astray by its own idea of the page size. */
+function giveUp<P extends PageFacts>(
+  session: ListSession<P>,
+  cursor: Cursor<P>,
+  { walk, page }: { walk: WalkProgress; page: number },
+): WalkProgress {
+  cursor.isEnd = true;
+  cursor.ignoredPage = page;
+  const isScanUnclean = session.state.checkpoint.walks > 0;
+  session.apply(withCheckpoint(session.state, { walk: null, isScanUnclean }));
+  return walk;
 }
 
 /**

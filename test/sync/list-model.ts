@@ -1,10 +1,12 @@
 import type { ListOrder } from '../../src/kernel/list-order.ts';
-import { newCheckpoint } from '../../src/sync/list-checkpoint.ts';
-import type { ListPort, Stored } from '../../src/sync/list-port.ts';
+import { newCheckpoint, parseCheckpoint } from '../../src/sync/list-checkpoint.ts';
+import type { Batch, ListPort, Ranks, ScanNotes, Stored } from '../../src/sync/list-port.ts';
 import type { ListState, PageFacts } from '../../src/sync/list-state.ts';
-import { dayOf, type ReadDays } from '../../src/sync/read-days.ts';
-
-type Row = { key: string; time: number };
+import { dayOf } from '../../src/sync/read-days.ts';
+import { createRandom, type Random } from '../simulator/random.ts';
+import { LedgerModel } from './ledger-model.ts';
+import { type Row, ServiceList, type Version } from './service-list.ts';
+import { type Lies, noLies, sightOf, spoil, toldTotal } from './service-lies.ts';
 
 /** What happens at the service between two requests. */
 export type Happening =
@@ -13,49 +15,109 @@ export type Happening =
   | { kind: 'resize'; size: number }
   | { kind: 'lag'; rows: number }
   | { kind: 'remove'; at: number }
+  | { kind: 'bring-back' }
+  /** The row of another list is shown by this one, too, or instead. */
+  | { kind: 'share'; at: number }
+  | { kind: 'move'; at: number }
   | { kind: 'kill' }
   | { kind: 'nothing' };
 
 /** A page as the model serves it. */
 export type ShownPage = PageFacts;
 
+/** What the model knows of an answer beside what it says. */
+export type Answer = {
+  total: number | null;
+  shown: Version;
+  /** Keys of rows that belong on the page and that it does not show. */
+  hidden: string[];
+  /** Keys of all rows that belong on the page, and of those behind it when the answer says that it is the last one. */
+  due: readonly string[];
+  cutOff: readonly string[];
+};
+
 export class Killed extends Error {}
 
-const startMs = 1_000_000_000_000;
+/** What the lists of one service share. */
+export class World {
+  /** Unix ms; requests, waits and passes move it on. */
+  time = 1_700_000_000_000;
+  /** Time that a request takes, at the longest. */
+  requestMs = 0;
+  readonly luck: Random;
+  readonly ledger = new LedgerModel();
+  readonly lists: ListModel[] = [];
+  /** Told after each write of a list, and before rows of it are marked as gone. */
+  onWrite: ((list: ListModel) => void) | null = null;
+  onUnlist: ((list: ListModel, keys: string[]) => void) | null = null;
+  #serial = 0;
+
+  constructor(seed = 1) {
+    this.luck = createRandom(seed);
+  }
+
+  nextSerial(): number {
+    this.#serial += 1;
+    return this.#serial;
+  }
+
+  passRequestTime(): void {
+    if (this.requestMs > 0) this.time += 1 + this.luck.int(this.requestMs);
+  }
+}
+
+/** Of one pass. */
+const requestsMax = 5_000;
 
 /** A list that moves while it is read, and the ledger beside it; time passes with each request. */
 export class ListModel {
-  rows: Row[] = [];
-  /** Listed rows in the ledger, with their times. */
-  ledger = new Map<string, number>();
+  readonly world: World;
+  readonly list: ServiceList;
+  readonly index: number;
   /** Rows that were marked as gone although the service lists them. */
   wronglyUnlisted: string[] = [];
   /** Days that were marked as verified, and what the service listed of them then. */
   verified = new Map<number, string[]>();
   /** Keys that a scan has noted. */
   noted = new Set<string>();
-  /** Unix ms; waits and passes move it on. */
-  time = 1_700_000_000_000;
   stored: ListState;
   requests = 0;
-  order: ListOrder | 'shuffled';
   size: number;
-  lag = 0;
-  beyondEnd: 'empty' | 'last-page' = 'empty';
-  /** Times are cut to multiples of it, so that several rows share one. */
-  timeStep = 1;
-  /** Time between two arrivals: with hours, a list of a hundred rows spans days. */
-  stepMs = 7_200_000;
-  #clock = startMs;
-  #serial = 0;
+  lies: Lies = noLies;
+  beyondEnd: 'empty' | 'last-page' | 'empty-and-zero' = 'empty';
+  /** The size that answers claim; null: the one that they serve. */
+  claimedSize: number | null = null;
+  hasTimes = true;
+  canUnlist = true;
+  batchRows = 40;
+  /** Share of the moments at which a long scan is told to pause. */
+  pauseShare = 0;
+  aheadMax = 8;
+  /** Answers that the reader has taken, in that order; forgotten with a kill when no write remembers them. */
+  taken: Answer[] = [];
+  /** So many of them are behind what the ledger has stored. */
+  remembered = 0;
   #script: Happening[] = [];
   #observation = 0;
-  /** The rows that stood in the list when each answer was given, and the latest answer that was taken. */
-  #standing = new Map<number, string[]>();
-  #latestTaken = 0;
+  #answers = new Map<number, Answer>();
+  #latestTaken: Answer | undefined;
+  #answered = 0;
+  #requestsOfPass = 0;
 
-  constructor(order: ListOrder | 'shuffled', size: number, isOrderFixed = false) {
-    this.order = order;
+  constructor(
+    order: ListOrder | 'shuffled',
+    size: number,
+    isOrderFixed = false,
+    world: World = new World(),
+  ) {
+    this.world = world;
+    this.list = new ServiceList(
+      order,
+      () => world.time,
+      () => world.nextSerial(),
+    );
+    this.index = world.ledger.addList();
+    world.lists.push(this);
     this.size = size;
     this.stored = {
       listOrder: isOrderFixed && order !== 'shuffled' ? order : null,
@@ -71,231 +133,288 @@ export class ListModel {
     };
   }
 
-  arrive(count: number): string[] {
-    return Array.from({ length: count }, () => {
-      this.#clock += this.stepMs;
-      return this.#insert(this.#clock);
-    });
+  get rows(): readonly Row[] {
+    return this.list.current.rows;
   }
 
-  /** A row that turns up in the past; `at` in [0, 1] of the history. Times stay distinct. */
+  /** Listed rows in the ledger, with their times. */
+  get ledger(): Map<string, number | null> {
+    return this.world.ledger.listed(this.index);
+  }
+
+  get order(): ListOrder | 'shuffled' {
+    return this.list.order;
+  }
+
+  set order(order: ListOrder | 'shuffled') {
+    this.list.order = order;
+  }
+
+  get time(): number {
+    return this.world.time;
+  }
+
+  set timeStep(step: number) {
+    this.list.timeStep = step;
+  }
+
+  get stepMs(): number {
+    return this.list.stepMs;
+  }
+
+  /** The service counts so many rows too few. */
+  set lag(rows: number) {
+    this.lies = { ...this.lies, total: { kind: 'off', rows: -rows } };
+  }
+
+  arrive(count: number): string[] {
+    return this.list.arrive(count);
+  }
+
   late(at: number): string {
-    const time = startMs + Math.floor(at * (this.#clock - startMs));
-    return this.#insert(time - (time % 10) + 1 + (this.#serial % 9));
+    return this.list.late(at);
   }
 
   remove(at: number): string | undefined {
-    return this.rows.splice(Math.floor(at * this.rows.length), 1)[0]?.key;
+    return this.list.remove(at)?.key;
   }
 
   script(happenings: Happening[]): void {
     this.#script = [...happenings];
   }
 
-  #insert(time: number): string {
-    this.#serial += 1;
-    const row = { key: `order-${this.#serial}`, time: time - (time % this.timeStep) };
-    this.rows.push(row);
-    return row.key;
-  }
-
-  #listing(): Row[] {
-    const rows = [...this.rows];
-    if (this.order === 'newest-first')
-      return rows.sort((a, b) => b.time - a.time || (a.key < b.key ? 1 : -1));
-    if (this.order === 'oldest-first')
-      return rows.sort((a, b) => a.time - b.time || (a.key < b.key ? -1 : 1));
-    const salt = this.order === 'shuffled' ? this.requests : 1;
-    return rows.sort((a, b) => scramble(a.key, salt) - scramble(b.key, salt));
-  }
-
   /** The list as the latest answer that was taken knows it. */
   known(): string[] {
-    return this.#standing.get(this.#latestTaken) ?? [];
+    return [...(this.#latestTaken?.shown.keys ?? [])];
   }
 
-  #happen(): void {
-    const next = this.#script.shift();
-    if (next?.kind === 'arrive') this.arrive(next.count);
-    if (next?.kind === 'late') this.late(next.at);
-    if (next?.kind === 'remove') this.remove(next.at);
-    if (next?.kind === 'resize') this.size = next.size;
+  happen(next: Happening | undefined): void {
+    if (next?.kind === 'arrive') this.list.arrive(next.count);
+    if (next?.kind === 'late') this.list.late(next.at);
+    if (next?.kind === 'remove') this.list.remove(next.at);
+    if (next?.kind === 'bring-back') this.list.bringBack();
+    // A size that is neither told nor kept cannot be learned.
+    if (next?.kind === 'resize' && this.claimedSize === null) this.size = next.size;
     if (next?.kind === 'lag') this.lag = next.rows;
     if (next?.kind === 'kill') throw new Killed();
-  }
-
-  #serve(page: number): ShownPage {
-    this.#happen();
-    this.#observation += 1;
-    return this.answer(page, this.#observation);
+    if (next?.kind !== 'share' && next?.kind !== 'move') return;
+    const other = this.world.lists.find((list) => list !== this)?.list;
+    const row = other?.pick(next.at);
+    if (row) this.list.show(row);
+    if (row && next.kind === 'move') other?.removeKey(row.key);
   }
 
   /** The page as the list stands now, for the request of that number. */
   answer(page: number, observation: number): ShownPage {
     this.requests += 1;
-    if (this.requests > 5_000) throw new Error('the list is read without end');
-    const listing = this.#listing();
-    this.#standing.set(
-      observation,
-      listing.map((row) => row.key),
-    );
+    this.#requestsOfPass += 1;
+    if (this.#requestsOfPass > requestsMax) throw new Error('the list is read without end');
+    this.world.passRequestTime();
+    const { luck, time } = this.world;
+    const { shown, counted } = sightOf(this.list, this.lies, time, luck);
+    const listing = this.list.listing(shown, this.requests);
     const pages = Math.max(1, Math.ceil(listing.length / this.size));
     const served = page > pages && this.beyondEnd === 'last-page' ? pages : page;
-    const rows = listing.slice((served - 1) * this.size, served * this.size);
-    const times = rows.map((row) => row.time);
+    const due = listing.slice((served - 1) * this.size, served * this.size);
+    const { rows, unstorable, hidden } = spoil(due, this.lies, luck);
+    const isZero = rows.length === 0 && page > 1 && this.beyondEnd === 'empty-and-zero';
+    const total = isZero ? 0 : toldTotal(this.lies.total, counted, rows.length, luck);
+    const size = this.claimedSize ?? this.size;
+    const listed = rows.length + unstorable;
+    const isLast = [size, this.size].some(
+      (grid) => listed < grid && (page - 1) * grid + listed === total,
+    );
+    const behind = isLast ? listing.slice(served * this.size) : [];
+    this.#answers.set(observation, {
+      // A total of 0 behind the end tells nothing.
+      total: isZero ? null : total,
+      shown,
+      hidden,
+      due: due.map((row) => row.key),
+      cutOff: behind.map((row) => row.key),
+    });
+    const dated = this.hasTimes ? rows.filter((row) => !row.isUndated) : [];
+    const times = dated.map((row) => row.time);
+    const keys = rows.map((row) => row.key);
+    this.#answered += 1;
     return {
       page,
-      size: this.size,
-      total: Math.max(0, listing.length - this.lag),
-      listed: rows.length,
-      unstorable: 0,
-      keys: rows.map((row) => row.key),
+      size,
+      total,
+      listed,
+      unstorable,
+      keys,
       times,
-      datedKeys: rows.map((row) => row.key),
+      datedKeys: dated.map((row) => row.key),
       firstTime: times[0] ?? null,
       lastTime: times.at(-1) ?? null,
-      fingerprint: rows.map((row) => row.key).join(),
+      fingerprint: `${keys.join()} ${hidden.slice(0, unstorable).join()}`,
       isFresh: true,
       observation,
-      answered: this.requests,
+      answered: this.#answered,
     };
   }
 
-  #take<F extends PageFacts>(facts: F): F {
-    this.#latestTaken = Math.max(this.#latestTaken, facts.observation);
+  #take(facts: ShownPage): ShownPage {
+    const answer = this.#answers.get(facts.observation);
+    this.#answers.delete(facts.observation);
+    if (answer) this.taken.push(answer);
+    this.#latestTaken = answer ?? this.#latestTaken;
     return facts;
   }
 
-  #write(pages: ShownPage[], days: ReadDays | null, state: ListState): Stored {
+  #write({ pages, days }: Batch<ShownPage>, state: ListState, remembered: number): Stored {
+    const { ledger } = this.world;
     const before = this.ledger.size;
     if (this.#script[0]?.kind === 'kill') {
       this.#script.shift();
       throw new Killed();
     }
-    for (const { keys, times } of pages) {
-      for (const [index, key] of keys.entries()) {
-        this.ledger.set(key, times[index] ?? 0);
+    for (const { keys, datedKeys, times } of pages) {
+      const timeOf = new Map(datedKeys.map((key, index) => [key, times[index] ?? null]));
+      for (const key of keys) {
+        ledger.store(this.index, key, timeOf.get(key) ?? null);
         if (state.checkpoint.walk?.notesKeys) this.noted.add(key);
       }
     }
-    const differingDays = days === null ? [] : this.#compareDays(days);
-    return { ...this.#save(state), inserted: this.ledger.size - before, differingDays };
+    const inserted = this.ledger.size - before;
+    const compared = days === null ? null : ledger.compareDays(this.index, days);
+    for (const [day, keys] of compared?.verified ?? []) this.verified.set(day, keys);
+    this.remembered = remembered;
+    return { ...this.#save(state), inserted, differingDays: compared?.differing ?? [] };
   }
 
-  /** The state that the next pass finds, 15 s after the one before it. */
+  /** The state that the next pass finds, 15 s after the one before it, as it comes out of the database. */
   beginPass(): ListState {
-    this.time += 15_000;
-    this.stored = { ...this.stored, passes: this.stored.passes + 1 };
+    this.world.time += 15_000;
+    this.#requestsOfPass = 0;
+    const checkpoint = parseCheckpoint(JSON.parse(JSON.stringify(this.stored.checkpoint)));
+    if (checkpoint === null) throw new Error('a stored checkpoint cannot be parsed');
+    this.stored = { ...this.stored, ...this.#counts(), checkpoint, passes: this.stored.passes + 1 };
     return this.stored;
+  }
+
+  /** What was taken and not written is lost with the process. */
+  forgetTaken(): void {
+    this.taken.length = Math.min(this.taken.length, this.remembered);
+  }
+
+  #counts(): { ledgerCount: number; guests: number } {
+    const { ledger } = this.world;
+    return { ledgerCount: this.ledger.size, guests: ledger.guests(this.index).size };
+  }
+
+  /** What the ledger says of the list, its counts included, which other lists' writes change. */
+  current(): ListState {
+    return { ...this.stored, ...this.#counts() };
   }
 
   #save(state: ListState): Stored {
     const { passes } = this.stored;
-    this.stored = { ...state, ledgerCount: this.ledger.size, guests: 0, passes };
-    return { inserted: 0, ledgerCount: this.ledger.size, guests: 0, differingDays: [] };
+    const counts = this.#counts();
+    this.stored = { ...state, ...counts, passes };
+    this.world.onWrite?.(this);
+    return { inserted: 0, ...counts, differingDays: [] };
   }
 
-  dayOf(time: number): number {
-    return dayOf(time);
-  }
-
-  /** As the ledger does it: the rows that it lists of each day against those that were read. */
-  #compareDays({ low, high, rows, head, isHeadNew }: ReadDays): number[] {
-    const read = new Map(rows);
-    const held = new Map<number, string[]>();
-    const differing = new Set<number>();
-    for (const [key, time] of this.ledger) {
-      const day = this.dayOf(time);
-      if (isHeadNew && head !== null && time > head) differing.add(day);
-      const isIn = day >= (low ?? day) && day <= (high ?? day);
-      if (isIn && (head === null || time <= head)) held.set(day, [...(held.get(day) ?? []), key]);
-    }
-    for (const day of new Set([...held.keys(), ...read.keys()])) {
-      const keys = held.get(day) ?? [];
-      if (keys.length === (read.get(day) ?? 0)) this.verified.set(day, keys);
-      else differing.add(day);
-    }
-    return [...differing];
-  }
-
-  /**
-   * Pages fetched ahead are answered in the order that `ahead` says (fractions in [0, 1)), as on a real network.
-   */
+  /** Pages fetched ahead are answered in the order that `ahead` says (fractions in [0, 1)), as on a real network. */
   port(ahead: number[] = []): ListPort<ShownPage> {
-    const answers = new Map<number, ShownPage>();
-    const order = [...ahead];
     return {
-      read: async (page, upTo, isFresh = false) => {
-        if (isFresh) answers.clear();
-        const known = answers.get(page);
-        answers.delete(page);
-        if (known) return { ...this.#take(known), isFresh: false };
-        const wanted = Array.from(
-          { length: Math.min(8, Math.max(0, upTo - page)) + 1 },
-          (_, i) => page + i,
-        );
-        while (wanted.length > 0) {
-          const pick = Math.floor((order.shift() ?? 0) * wanted.length);
-          const [next] = wanted.splice(pick, 1);
-          if (next !== undefined) answers.set(next, this.#serve(next));
-        }
-        const facts = answers.get(page);
-        answers.delete(page);
-        if (!facts) throw new Error('the model lost a page');
-        return this.#take(facts);
+      read: this.#reader([...ahead]),
+      prepare: (batch, state) => {
+        const remembered = this.taken.length;
+        return async () => this.#write(batch, state, remembered);
       },
-      prepare:
-        ({ pages, days }, state) =>
-        async () =>
-          this.#write(pages, days, state),
-      ranks: {
-        countUntil: async (time) =>
-          [...this.ledger.values()].filter((known) => known <= time).length,
-        listedButNotSeen: async (pages, { after, before }) => {
-          const seen = new Set(pages.flatMap(({ keys }) => keys));
-          return [...this.ledger]
-            .filter(
-              ([key, time]) => time > (after ?? 0) && time < (before ?? Infinity) && !seen.has(key),
-            )
-            .map(([key]) => key);
-        },
-        undated: async () => [],
-        days: async () => {
-          const rows = new Map<number, number>();
-          for (const time of this.ledger.values()) {
-            const day = this.dayOf(time);
-            rows.set(day, (rows.get(day) ?? 0) + 1);
+      ranks: this.hasTimes ? this.#ranks() : null,
+      notes: this.#notes(),
+      unlist: this.canUnlist
+        ? async (keys, state) => {
+            for (const key of keys)
+              if (this.list.has(key)) this.wronglyUnlisted.push(key);
+            this.world.onUnlist?.(this, keys);
+            this.world.ledger.unlist(this.index, keys);
+            this.remembered = this.taken.length;
+            return this.#save(state);
           }
-          return [...rows].map(([day, count]) => ({ day, rows: count, verifiedAt: null }));
-        },
-      },
-      notes: {
-        begin: async () => this.noted.clear(),
-        count: async () => this.noted.size,
-        unseen: async (limit) =>
-          [...this.ledger.keys()].filter((key) => !this.noted.has(key)).slice(0, limit),
-        dropUnseenGuests: async (state) => this.#save(state),
-        verifyAll: async (state) => this.#save(state),
-      },
-      unlist: async (keys, state) => {
-        for (const key of keys) {
-          if (this.rows.some((row) => row.key === key)) this.wronglyUnlisted.push(key);
-          this.ledger.delete(key);
-        }
-        return this.#save(state);
-      },
-      now: () => this.time,
+        : null,
+      now: () => this.world.time,
       wait: async (ms) => {
-        this.time += ms;
+        this.world.time += ms;
       },
-      isBatchFull: (rows) => rows >= 40,
-      shouldPause: () => false,
+      isBatchFull: (rows) => rows >= this.batchRows,
+      shouldPause: () => this.pauseShare > 0 && this.world.luck.chance(this.pauseShare),
     };
   }
-}
 
-function scramble(key: string, salt: number): number {
-  let hash = salt * 2_654_435_761;
-  for (const character of key) hash = Math.imul(hash ^ character.charCodeAt(0), 2_246_822_519);
-  return hash >>> 0;
+  #reader(order: number[]): ListPort<ShownPage>['read'] {
+    const sent = new Map<number, number>();
+    const answered = new Map<number, ShownPage>();
+    const send = (page: number): void => {
+      this.#observation += 1;
+      sent.set(page, this.#observation);
+    };
+    return async (page, upTo, isFresh = false) => {
+      const wasAhead = !isFresh && (sent.has(page) || answered.has(page));
+      if (!wasAhead) {
+        this.requests += sent.size;
+        sent.clear();
+        answered.clear();
+      }
+      for (let next = page; next <= Math.max(page, Math.min(upTo, page + this.aheadMax)); next += 1)
+        if (!sent.has(next) && !answered.has(next)) send(next);
+      while (!answered.has(page)) {
+        const waiting = [...sent];
+        const [next, observation] = waiting[Math.floor((order.shift() ?? 0) * waiting.length)] ?? [page, 0];
+        sent.delete(next);
+        this.happen(this.#script.shift());
+        answered.set(next, this.answer(next, observation));
+      }
+      const facts = answered.get(page);
+      answered.delete(page);
+      if (!facts) throw new Error('the model lost a page');
+      return this.#take({ ...facts, isFresh: !wasAhead });
+    };
+  }
+
+  #ranks(): Ranks<ShownPage> {
+    return {
+      countUntil: async (time) =>
+        [...this.ledger.values()].filter((known) => known === null || known <= time).length,
+      listedButNotSeen: async (pages, { after, before }) => {
+        const seen = new Set(pages.flatMap(({ keys }) => keys));
+        const isIn = (time: number | null) =>
+          time !== null && time > (after ?? 0) && time < (before ?? Infinity);
+        return [...this.ledger]
+          .filter(([key, time]) => isIn(time) && !seen.has(key))
+          .map(([key]) => key);
+      },
+      undated: async (limit) =>
+        [...this.ledger]
+          .filter(([, time]) => time === null)
+          .map(([key]) => key)
+          .slice(0, limit),
+      days: async () => {
+        const rows = new Map<number, number>();
+        for (const time of this.ledger.values()) {
+          if (time === null) continue;
+          rows.set(dayOf(time), (rows.get(dayOf(time)) ?? 0) + 1);
+        }
+        return [...rows].map(([day, count]) => ({ day, rows: count, verifiedAt: null }));
+      },
+    };
+  }
+
+  #notes(): ScanNotes {
+    return {
+      begin: async () => this.noted.clear(),
+      count: async () => this.noted.size,
+      unseen: async (limit) =>
+        [...this.ledger.keys()].filter((key) => !this.noted.has(key)).slice(0, limit),
+      dropUnseenGuests: async (state) => {
+        this.world.ledger.dropGuests(this.index, (key) => this.noted.has(key));
+        return this.#save(state);
+      },
+      verifyAll: async (state) => this.#save(state),
+    };
+  }
 }

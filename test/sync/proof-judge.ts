@@ -1,0 +1,181 @@
+import { isProven } from '../../src/sync/list-state.ts';
+import type { Answer, ListModel } from './list-model.ts';
+import type { Version } from './service-list.ts';
+
+/** How often something was held against the promises. */
+export type Figures = {
+  histories: number;
+  passes: number;
+  requests: number;
+  /** Clean scans, after which every row listed throughout was looked for. */
+  scans: number;
+  /** Claims of completeness that were held against the sets that the service listed. */
+  claims: number;
+  /** Claims that were wrong and that no reader of these answers could have known to be. */
+  excused: number;
+  unlisted: number;
+};
+
+export function newFigures(): Figures {
+  return { histories: 0, passes: 0, requests: 0, scans: 0, claims: 0, excused: 0, unlisted: 0 };
+}
+
+/** Holds what the ledger says of one list against what the service showed. */
+export class ProofJudge {
+  readonly model: ListModel;
+  readonly violations: string[];
+  readonly figures: Figures;
+  /** Answers before this one cannot have misled what the ledger holds: a clean scan began after them. */
+  #cleanFrom = 0;
+  #scanFrom: number | null = null;
+  #rememberedAtRest = 0;
+  #walks = 0;
+  /** The earliest state of the list that was shown in the pass in which the proof last changed. */
+  #provenFrom = 0;
+  #passFrom = 0;
+  #facts = '';
+
+  constructor(model: ListModel, violations: string[], figures: Figures) {
+    this.model = model;
+    this.violations = violations;
+    this.figures = figures;
+  }
+
+  beginPass(): void {
+    this.#passFrom = this.model.taken.length;
+  }
+
+  endPass(): void {
+    this.model.remembered = this.model.taken.length;
+    this.#rememberedAtRest = this.model.remembered;
+  }
+
+  /** After a write of this list. */
+  noteWrite(): void {
+    const { model } = this;
+    const state = model.current();
+    const facts = [...model.ledger.keys(), state.serviceTotal, isProven(state)].join();
+    if (facts !== this.#facts) this.#provenFrom = this.#firstShown();
+    this.#facts = facts;
+    const { walk, walks, isScanUnclean, unseen } = state.checkpoint;
+    if (walk !== null) this.#scanFrom ??= this.#rememberedAtRest;
+    const hasScanned = walks > this.#walks;
+    this.#walks = walks;
+    const isClean = state.isBacked && !isScanUnclean && unseen.length === 0;
+    if (hasScanned && isClean) this.#noteCleanScan(this.#scanFrom ?? this.#rememberedAtRest);
+    if (walk !== null) return;
+    this.#scanFrom = null;
+    this.#rememberedAtRest = model.remembered;
+  }
+
+  #noteCleanScan(from: number): void {
+    this.#cleanFrom = from;
+    this.figures.scans += 1;
+    if (this.isMisled()) return;
+    const answers = this.model.taken.slice(from, this.model.remembered);
+    const [first] = answers;
+    if (!first) return;
+    // A short page that ends just where the total says so is the list's end to every reader.
+    const hidden = new Set(answers.flatMap((answer) => [...answer.hidden, ...answer.cutOff]));
+    const others = new Set(answers.map(({ shown }) => shown));
+    for (const key of first.shown.keys) {
+      const isThroughout = [...others].every(({ keys }) => keys.has(key));
+      if (isThroughout && !hidden.has(key) && !this.model.world.ledger.has(key))
+        this.#violate(`${key} was listed throughout a clean scan and is missing`);
+    }
+  }
+
+  /** After a write of any list: what the ledger says now must have been so. */
+  checkClaim(): void {
+    const { model, figures } = this;
+    const state = model.current();
+    if (!isProven(state)) return;
+    figures.claims += 1;
+    const { versions } = model.list;
+    for (let index = versions.length - 1; index >= this.#provenFrom; index -= 1)
+      if (isSame(versions[index], model.ledger)) return;
+    if (!this.isTotalTrue() || this.isMisled()) {
+      figures.excused += 1;
+      return;
+    }
+    const { shown } = model.taken.at(-1) ?? {};
+    const missing = [...(shown?.keys ?? [])].filter((key) => !model.ledger.has(key));
+    const extra = [...model.ledger.keys()].filter((key) => !shown?.keys.has(key));
+    this.#violate(`proven, but ${missing.join()} missing and ${extra.join()} too many`);
+  }
+
+  /** Rows are about to be marked as gone. */
+  checkUnlisted(keys: string[]): void {
+    this.figures.unlisted += keys.length;
+    // Pages of two replicas in turn pass a row by; only true totals show that they do.
+    const { replica, total } = this.model.lies;
+    if (replica !== null && total.kind !== 'honest') return;
+    for (const key of keys) {
+      if (!this.model.list.has(key)) continue;
+      const { taken } = this.model;
+      let absent = 0;
+      for (let index = taken.length - 1; index >= 0; index -= 1) {
+        const answer = taken[index];
+        if (!answer) break;
+        const isDue = answer.due.includes(key);
+        if (isDue && !answer.hidden.includes(key)) break;
+        const isCutOff = answer.cutOff.includes(key);
+        if (isDue || isCutOff || !answer.shown.keys.has(key)) absent += 1;
+      }
+      if (absent < 2) this.#violate(`${key} is listed and was marked as gone`);
+    }
+  }
+
+  /** The total that the ledger believes was the number of rows that the list showed. */
+  isTotalTrue(): boolean {
+    const { taken, remembered, stored } = this.model;
+    for (let index = remembered - 1; index >= 0; index -= 1) {
+      const answer = taken[index];
+      if (answer?.total === stored.serviceTotal) return answer.total === answer.shown.rows.length;
+    }
+    return false;
+  }
+
+  /** Rows went, and the totals of the answers before and after do not show just that. */
+  isMisled(): boolean {
+    const { taken, remembered } = this.model;
+    for (let index = Math.max(1, this.#cleanFrom); index < remembered; index += 1) {
+      const before = taken[index - 1];
+      const after = taken[index];
+      if (before && after && isMisleading(before, after)) return true;
+    }
+    return false;
+  }
+
+  #firstShown(): number {
+    const { taken, list } = this.model;
+    let first = list.current.index;
+    for (let index = this.#passFrom; index < taken.length; index += 1)
+      first = Math.min(first, taken[index]?.shown.index ?? first);
+    return first;
+  }
+
+  #violate(what: string): void {
+    if (this.violations.length < 5) this.violations.push(`list ${this.model.index}: ${what}`);
+  }
+}
+
+function isMisleading(before: Answer, after: Answer): boolean {
+  if (before.shown === after.shown) return false;
+  const isForward = before.shown.index < after.shown.index;
+  if (isForward && before.shown.removals === after.shown.removals) return false;
+  const gone = countMissing(before.shown, after.shown.keys);
+  if (gone === 0) return false;
+  const come = countMissing(after.shown, before.shown.keys);
+  if (before.total === null || after.total === null || come > 0) return true;
+  return after.total - before.total !== -gone;
+}
+
+function countMissing({ rows }: Version, keys: ReadonlySet<string>): number {
+  return rows.reduce((count, row) => count + Number(!keys.has(row.key)), 0);
+}
+
+function isSame(version: Version | undefined, ledger: ReadonlyMap<string, unknown>): boolean {
+  if (version?.rows.length !== ledger.size) return false;
+  return version.rows.every((row) => ledger.has(row.key));
+}

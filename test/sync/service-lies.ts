@@ -1,0 +1,87 @@
+import type { Random } from '../simulator/random.ts';
+import type { Row, ServiceList, Version } from './service-list.ts';
+
+/** How the service counts its rows. */
+export type TotalLie =
+  | { kind: 'honest' }
+  /** As of some time ago. */
+  | { kind: 'lags'; ms: number }
+  /** Counts rows some time before the list shows them. */
+  | { kind: 'runs-ahead'; ms: number }
+  /** Counted once in that time. */
+  | { kind: 'cached'; ms: number }
+  | { kind: 'capped'; rows: number }
+  | { kind: 'absent' }
+  | { kind: 'sometimes-absent'; share: number }
+  /** The rows of the page at hand. */
+  | { kind: 'page' }
+  | { kind: 'constant'; rows: number }
+  /** Off by as many rows, for good. */
+  | { kind: 'off'; rows: number };
+
+/** What is wrong with a service's answers. */
+export type Lies = {
+  total: TotalLie;
+  /** A second replica that lags, and its share of the answers. */
+  replica: { ms: number; share: number } | null;
+  /** Share of the pages that lack one of their rows, or show one without a usable key. */
+  shortShare: number;
+  spoiltShare: number;
+};
+
+export const noLies: Lies = {
+  total: { kind: 'honest' },
+  replica: null,
+  shortShare: 0,
+  spoiltShare: 0,
+};
+
+/** Which states of the list an answer shows, and counts. */
+export type Sight = { shown: Version; counted: Version };
+
+/** What one answer sees of the list, `now` being the moment at which it is made. */
+export function sightOf(list: ServiceList, lies: Lies, now: number, luck: Random): Sight {
+  const { replica, total } = lies;
+  const time = replica && luck.chance(replica.share) ? now - replica.ms : now;
+  if (total.kind === 'lags') return { shown: list.asOf(time), counted: list.asOf(time - total.ms) };
+  if (total.kind === 'runs-ahead')
+    return { shown: list.asOf(time - total.ms), counted: list.asOf(time) };
+  if (total.kind === 'cached')
+    return { shown: list.asOf(time), counted: list.asOf(time - (time % total.ms)) };
+  const version = list.asOf(time);
+  return { shown: version, counted: version };
+}
+
+export function toldTotal(
+  total: TotalLie,
+  counted: Version,
+  pageRows: number,
+  luck: Random,
+): number | null {
+  const { length } = counted.rows;
+  if (total.kind === 'absent') return null;
+  if (total.kind === 'sometimes-absent') return luck.chance(total.share) ? null : length;
+  if (total.kind === 'capped') return Math.min(length, total.rows);
+  if (total.kind === 'page') return pageRows;
+  if (total.kind === 'constant') return total.rows;
+  return total.kind === 'off' ? Math.max(0, length + total.rows) : length;
+}
+
+/** The rows of a page as they are shown, those that are shown without a usable key, and the keys that it hides. */
+export function spoil(
+  rows: readonly Row[],
+  { shortShare, spoiltShare }: Lies,
+  luck: Random,
+): { rows: readonly Row[]; unstorable: number; hidden: string[] } {
+  if (rows.length === 0 || (shortShare === 0 && spoiltShare === 0))
+    return { rows, unstorable: 0, hidden: [] };
+  const isShort = luck.chance(shortShare);
+  const isSpoilt = !isShort && luck.chance(spoiltShare);
+  if (!isShort && !isSpoilt) return { rows, unstorable: 0, hidden: [] };
+  const hidden = luck.int(rows.length);
+  return {
+    rows: rows.toSpliced(hidden, 1),
+    unstorable: isSpoilt ? 1 : 0,
+    hidden: [rows[hidden]?.key ?? ''],
+  };
+}
