@@ -47,7 +47,7 @@ export type History = {
 const place = fc.double({ min: 0, max: 0.999, noNaN: true });
 const lateness = fc.constantFrom(200, 1_000, 5_000, 20_000, 60_000);
 
-export const totalLies: fc.Arbitrary<TotalLie> = fc.oneof(
+const totalLies: fc.Arbitrary<TotalLie> = fc.oneof(
   { weight: 4, arbitrary: fc.constant<TotalLie>({ kind: 'honest' }) },
   { weight: 2, arbitrary: lateness.map((ms): TotalLie => ({ kind: 'lags', ms })) },
   { weight: 2, arbitrary: lateness.map((ms): TotalLie => ({ kind: 'runs-ahead', ms })) },
@@ -61,7 +61,9 @@ export const totalLies: fc.Arbitrary<TotalLie> = fc.oneof(
   { weight: 1, arbitrary: fc.constant<TotalLie>({ kind: 'page' }) },
   {
     weight: 1,
-    arbitrary: fc.integer({ min: 0, max: 40 }).map((rows): TotalLie => ({ kind: 'constant', rows })),
+    arbitrary: fc
+      .integer({ min: 0, max: 40 })
+      .map((rows): TotalLie => ({ kind: 'constant', rows })),
   },
   {
     weight: 1,
@@ -74,10 +76,9 @@ const rarely = (share: number) =>
 
 const lies: fc.Arbitrary<Lies> = fc.record({
   total: totalLies,
-  replica: fc.option(
-    fc.record({ ms: lateness, share: fc.constantFrom(0.1, 0.5, 0.9) }),
-    { freq: 3 },
-  ),
+  replica: fc.option(fc.record({ ms: lateness, share: fc.constantFrom(0.1, 0.5, 0.9) }), {
+    freq: 3,
+  }),
   shortShare: rarely(0.2),
   spoiltShare: rarely(0.2),
 });

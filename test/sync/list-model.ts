@@ -5,8 +5,8 @@ import type { ListState, PageFacts } from '../../src/sync/list-state.ts';
 import { dayOf } from '../../src/sync/read-days.ts';
 import { createRandom, type Random } from '../simulator/random.ts';
 import { LedgerModel } from './ledger-model.ts';
-import { type Row, ServiceList, type Version } from './service-list.ts';
 import { type Lies, noLies, sightOf, spoil, toldTotal } from './service-lies.ts';
+import { type Row, ServiceList, type Version } from './service-list.ts';
 
 /** What happens at the service between two requests. */
 export type Happening =
@@ -329,8 +329,7 @@ export class ListModel {
       notes: this.#notes(),
       unlist: this.canUnlist
         ? async (keys, state) => {
-            for (const key of keys)
-              if (this.list.has(key)) this.wronglyUnlisted.push(key);
+            for (const key of keys) if (this.list.has(key)) this.wronglyUnlisted.push(key);
             this.world.onUnlist?.(this, keys);
             this.world.ledger.unlist(this.index, keys);
             this.remembered = this.taken.length;
@@ -364,7 +363,10 @@ export class ListModel {
         if (!sent.has(next) && !answered.has(next)) send(next);
       while (!answered.has(page)) {
         const waiting = [...sent];
-        const [next, observation] = waiting[Math.floor((order.shift() ?? 0) * waiting.length)] ?? [page, 0];
+        const [next, observation] = waiting[Math.floor((order.shift() ?? 0) * waiting.length)] ?? [
+          page,
+          0,
+        ];
         sent.delete(next);
         this.happen(this.#script.shift());
         answered.set(next, this.answer(next, observation));

@@ -9,7 +9,12 @@ import { type Figures, ProofJudge } from './proof-judge.ts';
 import { noLies } from './service-lies.ts';
 
 /** A list that has come to rest is proven within so many passes. */
-export const calmPassesMax: Record<EffortName, number> = { daemon: 2_000, command: 2_000, pool: 2_000, backfill: 8 };
+const calmPassesMax: Record<EffortName, number> = {
+  daemon: 2_000,
+  command: 2_000,
+  pool: 2_000,
+  backfill: 8,
+};
 
 type Played = { model: ListModel; judge: ProofJudge };
 
@@ -83,11 +88,7 @@ async function playPass(
 }
 
 /** Nothing happens any more and the service counts right: the lists are proven soon, and then cost one request each. */
-async function rest(
-  lists: Played[],
-  { calmEffort }: History,
-  violations: string[],
-): Promise<void> {
+async function rest(lists: Played[], { calmEffort }: History, violations: string[]): Promise<void> {
   for (const { model } of lists) {
     model.script([]);
     model.lies = noLies;
@@ -132,12 +133,9 @@ function endSharing(lists: Played[]): void {
 }
 
 /** What one list gives up may move to the other one: they are read in turn. */
-async function settle(
-  lists: Played[],
-  effort: EffortName,
-  violations: string[],
-): Promise<void> {
-  const isSettled = () => lists.every(({ model }) => isProven(model.current()) || keepsVanished(model));
+async function settle(lists: Played[], effort: EffortName, violations: string[]): Promise<void> {
+  const isSettled = () =>
+    lists.every(({ model }) => isProven(model.current()) || keepsVanished(model));
   for (let pass = 1; pass <= calmPassesMax[effort]; pass += 1) {
     for (const { model, judge } of lists) {
       if (await playPass({ model, judge }, effort)) continue;

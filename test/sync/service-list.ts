@@ -112,7 +112,10 @@ export class ServiceList {
     const row = rows[Math.floor(at * rows.length)];
     if (!row) return undefined;
     this.#removed.push(row);
-    this.#change(rows.filter((other) => other !== row), 1);
+    this.#change(
+      rows.filter((other) => other !== row),
+      1,
+    );
     return row;
   }
 

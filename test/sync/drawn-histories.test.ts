@@ -1,0 +1,27 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { histories } from './draw-history.ts';
+import { playHistory } from './play-history.ts';
+import { newFigures } from './proof-judge.ts';
+
+/** Set another seed and more runs to look for more: each run is one history. */
+const seed = Number(process.env['HISTORY_SEED'] ?? 9);
+const runs = Number(process.env['HISTORY_RUNS'] ?? 3_000);
+
+test('whatever the service tells, no proof is claimed that is none, and no listed row is marked as gone', async () => {
+  const figures = newFigures();
+  await fc.assert(
+    fc.asyncProperty(histories, async (history) => {
+      const violations = await playHistory(history, figures);
+      expect(violations.filter(isFalsehood)).toEqual([]);
+    }),
+    { numRuns: runs, seed },
+  );
+  expect(figures.histories).toBeGreaterThanOrEqual(runs);
+  expect(figures.claims).toBeGreaterThan(runs);
+  expect(figures.excused).toBeLessThan(0.05 * figures.claims);
+}, 300_000);
+
+function isFalsehood(violation: string): boolean {
+  return violation.includes('proven, but') || violation.includes('was marked as gone');
+}
