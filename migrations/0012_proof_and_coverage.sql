@@ -41,7 +41,7 @@ UPDATE ledger.streams
          'walks', checkpoint -> 'walks',
          'clampedSize', CASE WHEN checkpoint -> 'servedSize' <> 'null'::jsonb
            THEN jsonb_build_object('claimed', checkpoint #> '{servedSize,said}', 'actual', checkpoint #> '{servedSize,served}') END,
-         'lastSeen', NULL, 'mismatch', NULL, 'fallen', 0, 'differingDays', '[]'::jsonb, 'isScanUnclean', false,
+         'lastSeen', NULL, 'mismatch', NULL, 'fallen', 0, 'isTotalOlder', false, 'differingDays', '[]'::jsonb, 'isScanUnclean', false, 'unmatched', 0,
          'unseen', '[]'::jsonb, 'isShuffled', false, 'scannedPages', 0, 'spentRequests', 0, 'fruitlessScans', 0, 'headFingerprint', NULL,
          'auditPage', 1)
  WHERE checkpoint IS NOT NULL;--> statement-breakpoint
