@@ -115,8 +115,8 @@ export const readingBugs: PlantedBug[] = [
     promise: 'Late changes are found',
     wrong: 'every audit reads the days again that were verified last',
     file: 'src/sync/plan-audit.ts',
-    find: '.sort((a, b) => (a.verifiedAt ?? 0) - (b.verifiedAt ?? 0) || b.day - a.day);',
-    put: '.sort((a, b) => (b.verifiedAt ?? 0) - (a.verifiedAt ?? 0) || b.day - a.day);',
+    find: '(a, b) => (a.verifiedAt ?? 0) - (b.verifiedAt ?? 0) || b.day - a.day,',
+    put: '(a, b) => (b.verifiedAt ?? 0) - (a.verifiedAt ?? 0) || b.day - a.day,',
     caughtBy: {
       file: 'test/sync/audit-history.test.ts',
       name: 'the audit comes by every day within a cycle, by the last one every hour, and not before',
