@@ -135,7 +135,7 @@ test('the audit comes by every day within a cycle, by the last one every hour, a
           verifiedAt: start as number | null,
         }));
         const oldestAges: number[] = [];
-        for (let run = 1; run <= runs + 1; run += 1) {
+        for (let run = 1; run <= 3 * runs; run += 1) {
           const now = start + run * hourMs;
           const ranges = planAudit(held, now, 1 / runs);
           const isRead = (day: number) =>
