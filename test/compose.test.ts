@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { parseSettings } from '../src/config/parse-settings.ts';
 import { settingsTable } from '../src/config/settings-table.ts';
-import { isLoopbackHost } from '../src/config/url-parsers.ts';
+import { isLoopbackHost } from '../src/kernel/loopback.ts';
 import { createCredentials, type SignerName } from '../src/sandbox/signing-recipes.ts';
 import { openHttp } from './http/with-http.ts';
 import { usualImages } from './support/container-images.ts';
@@ -84,7 +84,7 @@ describe('docker-compose.yml', () => {
   it('gives the daemon its PostgreSQL and its Redis', () => {
     const { POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB } = service('postgres').environment ?? {};
     expect(settings.database.url).toBe(
-      `postgres://${POSTGRES_USER}:${POSTGRES_PASSWORD}@postgres:5432/${POSTGRES_DB}`,
+      `postgres://${POSTGRES_USER}:${POSTGRES_PASSWORD}@postgres:5432/${POSTGRES_DB}?sslmode=disable`,
     );
     expect(settings.queue.redisUrl).toBe('redis://redis:6379');
     expect(service('redis').command?.join(' ')).toContain('--maxmemory-policy noeviction');

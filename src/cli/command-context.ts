@@ -1,11 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { filesRead } from '../config/files-read.ts';
 import { parseSettings } from '../config/parse-settings.ts';
 import { readEnvironment } from '../config/read-environment.ts';
 import type { Environment } from '../config/read-setting-texts.ts';
+import { readTrustedFile } from '../config/read-trusted-file.ts';
 import type { Settings } from '../config/settings.ts';
 import { errorTable, LedgerError, toError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
-import { createRedactor } from '../kernel/redact.ts';
+import { createRedactor, type Redactor } from '../kernel/redact.ts';
 import { databaseError } from '../ledger/connect-ledger.ts';
 import { sqlStateOf } from '../ledger/postgres-codes.ts';
 import { describeError } from './describe-error.ts';
@@ -21,6 +22,8 @@ export type CommandContext = {
   log: Log;
   screen: Screen;
   shutdown: Shutdown;
+  /** For what is stored or shown of others' words. */
+  redact: Redactor;
   /** Whether traces are sent. */
   isTraced: boolean;
 };
@@ -34,11 +37,12 @@ export async function runCommand(
   extraSettings: Environment = {},
 ): Promise<number> {
   const env = { ...readEnvironment(), ...extraSettings };
-  const settings = parseSettings(env, (path) => readFileSync(path, 'utf8'));
+  const settings = parseSettings(env, readTrustedFile);
   const redact = createRedactor(settings.secrets);
   const { level, format } = settings.log;
   const screen = createScreen(process.stderr);
   const log = createLogger({ level, format, redact, stream: screen.log });
+  log.debug({ files: filesRead(settings) }, 'files that the settings come from');
   for (const warning of settings.warnings) log.warn({}, warning);
   const shutdown = createShutdown({ log, host: process });
   const lastWords = (error: Error) => ({
@@ -54,7 +58,7 @@ export async function runCommand(
   });
   try {
     const { isTraced } = await startTracing(env, { log, shutdown });
-    return await work({ env, settings, log, screen, shutdown, isTraced });
+    return await work({ env, settings, log, screen, shutdown, redact, isTraced });
   } catch (thrown) {
     const { line, exitCode } = lastWords(databaseError(toError(thrown)));
     process.stderr.write(line);
@@ -76,7 +80,7 @@ export function isDebugging(): boolean {
 /** `wallet-ledger: what went wrong; what to do`, with stack traces when debugging. */
 export function failureLine(error: Error, withStack: boolean): string {
   const { message, cure = errorTable.unexpected.cure } = describeError(error, { withStack: false });
-  const line = `wallet-ledger: ${message.replaceAll(/\s+/g, ' ')}; ${cure}`;
+  const line = `wallet-ledger: ${message.replaceAll(/[\s\p{C}]+/gu, ' ')}; ${cure}`;
   if (!withStack) return line;
   return `${line}\n${JSON.stringify(describeError(error, { withStack: true }), null, 2)}`;
 }

@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs';
-import { locateServerFiles } from '../embedded/server-files.ts';
+import { hasDatabase } from '../embedded/choose-place.ts';
 import { LedgerError } from '../kernel/errors.ts';
 import type { Ledger } from '../ledger/connect-ledger.ts';
 import { countPendingMigrations } from '../ledger/migrate-ledger.ts';
@@ -8,12 +7,16 @@ import type { CommandContext } from './command-context.ts';
 import { type OpenedLedger, openLedger } from './open-ledger.ts';
 
 /**
- * Opens the ledger for a command that only looks: creates no database and no schema. Throws LedgerError
- * `database-unreachable` where there is none, `schema-older` or `schema-newer` for the schema of another version.
+ * Opens the ledger for a command that only looks, or works with the schema as it is: creates no database and no schema.
+ * Throws LedgerError `database-unreachable` where there is none, `schema-older` or `schema-newer` for the schema of
+ * another version. `check` may refuse the ledger.
  */
-export async function openExistingLedger(context: CommandContext): Promise<OpenedLedger> {
-  const { url, dataDir } = context.settings.database;
-  if (url === null && !existsSync(locateServerFiles(dataDir).data)) {
+export async function openExistingLedger(
+  context: CommandContext,
+  check: (ledger: Ledger) => Promise<void> = async () => undefined,
+): Promise<OpenedLedger> {
+  const { dataDir } = context.settings.database;
+  if (await isDatabaseMissing(context)) {
     throw new LedgerError(
       'database-unreachable',
       `there is no ledger: DATABASE_URL is not set, and LEDGER_DATA_DIR (${dataDir}) holds no database`,
@@ -22,7 +25,16 @@ export async function openExistingLedger(context: CommandContext): Promise<Opene
   }
   const opened = await openLedger(context);
   await refuseOtherVersions(opened.ledger);
+  await check(opened.ledger);
   return opened;
+}
+
+/** Whether the settings name the embedded database, and nobody has made it yet. */
+export async function isDatabaseMissing({
+  settings,
+}: Pick<CommandContext, 'settings'>): Promise<boolean> {
+  const { url, dataDir } = settings.database;
+  return url === null && !(await hasDatabase(dataDir));
 }
 
 async function refuseOtherVersions(ledger: Ledger): Promise<void> {

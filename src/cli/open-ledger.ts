@@ -2,7 +2,7 @@ import { openEmbeddedPostgres } from '../embedded/embedded-postgres.ts';
 import { connectLedger, type Ledger, reachLedger } from '../ledger/connect-ledger.ts';
 import { judgeByStates } from '../ledger/final-states.ts';
 import { migrateLedger } from '../ledger/migrate-ledger.ts';
-import { mirrorPools } from '../ledger/pool-store.ts';
+import { addPools, mirrorPools, type PoolChange } from '../ledger/pool-store.ts';
 import { migrateQueue } from '../queue/migrate-queue.ts';
 import type { QueueAddress } from '../queue/queue-backend.ts';
 import type { CommandContext } from './command-context.ts';
@@ -38,29 +38,64 @@ export async function openLedger({
   }
 }
 
-/** As `openLedger`, with the schema brought up to date, and rows and pools following the settings. */
-export async function openMigratedLedger(context: CommandContext): Promise<OpenedLedger> {
+/**
+ * As `openLedger`, with the schema brought up to date, and rows following the settings. `check` may refuse the ledger
+ * before anything of it follows them.
+ */
+export async function openMigratedLedger(
+  context: CommandContext,
+  check: (ledger: Ledger) => Promise<void> = async () => undefined,
+): Promise<OpenedLedger> {
   const opened = await openLedger(context);
   await migrate(opened, context);
+  await check(opened.ledger);
   const turned = await judgeByStates(opened.ledger, context.settings.states);
   if (turned > 0)
     context.log.info({ rows: turned }, 'rows judged again by the states of the settings');
-  await followPools(opened, context);
   return opened;
 }
 
-/** A process that is told of no pools leaves alone those that others fill. */
-export async function followPools(
-  { ledger }: OpenedLedger,
-  { settings }: CommandContext,
+/**
+ * Makes the ledger's pools those of the settings, and logs what changed. A process whose settings name no pools leaves
+ * alone those that others fill.
+ */
+export async function setPools(
+  ledger: Ledger,
+  { settings, log }: Pick<CommandContext, 'settings' | 'log'>,
 ): Promise<void> {
   const { chains } = settings.pools;
-  if (chains.length > 0) await mirrorPools(ledger, chains);
+  const changes = chains.length > 0 ? await mirrorPools(ledger, chains) : [];
+  if (changes.length > 0)
+    log.info({ pools: changes.map(poolWords) }, 'the pools were set as ADDRESS_POOLS says');
+}
+
+/**
+ * Adds the pools of the settings that the ledger does not have yet. Where it has other numbers, these stay: one command
+ * with another environment must not change what a daemon fills.
+ */
+export async function addMissingPools(
+  ledger: Ledger,
+  { settings, log }: Pick<CommandContext, 'settings' | 'log'>,
+): Promise<void> {
+  const { added, differing } = await addPools(ledger, settings.pools.chains);
+  if (added.length > 0) log.info({ pools: added.map(poolWords) }, 'pools were added');
+  if (differing.length > 0)
+    log.warn(
+      { pools: differing.map(poolWords) },
+      'ADDRESS_POOLS differs from the pools of the ledger, which stay; `wallet-ledger start` sets them',
+    );
+}
+
+/** As ADDRESS_POOLS has it, before and after. */
+function poolWords({ slip44, before, after }: PoolChange): string {
+  const words = (pool: PoolChange['before']) =>
+    pool === null ? 'none' : `${slip44}:${pool.threshold}:${pool.target}`;
+  return `${words(before)} -> ${words(after)}`;
 }
 
 /** Migrates the ledger's schema and, where the queue lives in PostgreSQL, the queue's. */
 export async function migrate(opened: OpenedLedger, { log }: CommandContext): Promise<void> {
-  const { applied } = await migrateLedger(opened.ledger);
+  const { applied } = await migrateLedger(opened.ledger, { log });
   if (applied > 0) log.info({ migrations: applied }, 'schema brought up to date');
   if (opened.queueAddress.kind === 'postgres') await migrateQueue(opened.connectionString);
 }

@@ -1,51 +1,55 @@
 import { setMaxListeners } from 'node:events';
-import type { ServiceSettings } from '../config/settings.ts';
 import { systemClock } from '../kernel/clock.ts';
-import { LedgerError } from '../kernel/errors.ts';
+import type { Ledger } from '../ledger/connect-ledger.ts';
 import { createTicketSource } from '../ledger/ticket-source.ts';
-import { createSigner } from '../service/create-signer.ts';
+import { claimWallet, requireWallet } from '../ledger/wallet-identity.ts';
+import { redactClient } from '../service/redact-client.ts';
 import { createWalletClient, type WalletClientOptions } from '../service/wallet-client.ts';
 import type { SyncTools } from '../sync/sync-tools.ts';
 import type { CommandContext } from './command-context.ts';
+import { openExistingLedger } from './open-existing-ledger.ts';
 import { type OpenedLedger, openMigratedLedger } from './open-ledger.ts';
+import { openWallet } from './open-wallet.ts';
 
 /** Told of what goes on; `onPause`: the service asked this process to wait, for so many milliseconds. */
 export type Observers = Pick<SyncTools, 'onRun'> &
   Pick<WalletClientOptions, 'onAttempt'> & { onPause?: (ms: number) => void };
 
-/** The settings of the service, or the settings error that names what is missing. */
-function serviceSettings({ settings, env }: CommandContext): ServiceSettings {
-  if (settings.service) return settings.service;
-  const missing = ['WALLET_BASE_URL', 'WALLET_API_SECRET', 'WALLET_API_KEY'].filter(
-    (name) => !env[name],
-  );
-  throw new LedgerError(
-    'settings',
-    `${missing.join(', ')} must be set to speak with the wallet service`,
-    { cure: 'set it in the environment or the file .env; `wallet-ledger demo` needs no settings' },
-  );
-}
+type Opening = {
+  /** Nothing of the ledger becomes this wallet's. */
+  isOnlyLooking?: boolean;
+  /** The schema and the judgement of rows stay as they are; a schema of another version is refused. */
+  isSchemaKept?: boolean;
+};
 
-/** Opens the migrated ledger and the client of the wallet service: all that passes work with. */
+/**
+ * Opens the migrated ledger and the client of the wallet service: all that passes work with. Refuses the ledger of
+ * another wallet; one that is nobody's yet becomes this wallet's with the first part of the work, unless
+ * `isOnlyLooking`.
+ */
 export async function openTools(
   context: CommandContext,
-  observers: Observers = {},
+  { isOnlyLooking = false, isSchemaKept = false, ...observers }: Observers & Opening = {},
 ): Promise<OpenedLedger & { tools: SyncTools }> {
-  const service = serviceSettings(context);
-  const signer = await createSigner({
-    signer: service.signer,
-    apiSecret: service.apiSecret,
-    apiKey: service.apiKey ?? undefined,
-    hash: service.signHash ?? undefined,
-    encoding: service.signEncoding ?? undefined,
-    env: context.env,
-  });
-  const opened = await openMigratedLedger(context);
+  const { service, signer, identity } = await openWallet(context);
+  let isClaimed = isOnlyLooking;
+  const requireOurs = async ({ db }: Ledger) => {
+    const isOurs = await requireWallet(db, identity);
+    isClaimed ||= isOurs;
+  };
+  const open = isSchemaKept ? openExistingLedger : openMigratedLedger;
+  const opened = await open(context, requireOurs);
   const { log, settings, shutdown } = context;
   // Every request in flight listens to it.
   setMaxListeners(0, shutdown.signal);
+  // Once the service has accepted the key: mistaken settings claim nothing.
+  const claimOnce = async () => {
+    if (isClaimed) return;
+    await claimWallet(opened.ledger.db, identity);
+    isClaimed = true;
+  };
   const tickets = createTicketSource(opened.ledger, service);
-  const client = createWalletClient({
+  const plainClient = createWalletClient({
     ...service,
     signer,
     tickets: {
@@ -58,8 +62,10 @@ export async function openTools(
     log,
     clock: systemClock,
     random: Math.random,
+    onAccepted: claimOnce,
     ...(observers.onAttempt ? { onAttempt: observers.onAttempt } : {}),
   });
+  const client = redactClient(plainClient, context.redact);
   const { pageSize, order } = settings.lists;
   const tools: SyncTools = {
     ledger: opened.ledger,
@@ -77,6 +83,9 @@ export async function openTools(
       ),
       chains: settings.pools.chains.map(({ slip44 }) => slip44),
       pools: settings.pools,
+      chainParam: service.paramNames.chain,
+      onMove: settings.pools.onMove,
+      isPoolExclusive: settings.pools.isExclusive,
     },
     ...(observers.onRun ? { onRun: observers.onRun } : {}),
   };

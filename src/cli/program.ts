@@ -9,13 +9,14 @@ import { addDaemonCommand } from './command-line/daemon-command.ts';
 import { addDatabaseCommand } from './command-line/database-command.ts';
 import { addLedgerCommands } from './command-line/ledger-commands.ts';
 import { addPoolCommands } from './command-line/pool-commands.ts';
+import { addRecoverCommand } from './command-line/recover-command.ts';
 import { addRejectsCommands } from './command-line/rejects-commands.ts';
 import { addTrialCommands } from './command-line/trial-commands.ts';
 
 /** Under these headings `--help` lists the commands. */
 const groups = {
   'Keep the ledger:': [addDaemonCommand, addLedgerCommands],
-  'Look after it:': [addCheckCommands, addRejectsCommands],
+  'Look after it:': [addCheckCommands, addRejectsCommands, addRecoverCommand],
   'Address pools:': [addPoolCommands],
   'Set up and try out:': [addDatabaseCommand, addTrialCommands],
 };

@@ -1,7 +1,7 @@
+import { isLoopbackHost } from '../kernel/loopback.ts';
 import type { Environment } from './read-setting-texts.ts';
 import type { SettingValues } from './settings.ts';
 import { settingsTable } from './settings-table.ts';
-import { isLoopbackHost } from './url-parsers.ts';
 
 /** What settings must say of one another. A value that did not parse is absent here: it has its own problem. */
 export function checkTogether(values: Partial<SettingValues>, env: Environment): string[] {

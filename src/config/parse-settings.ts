@@ -49,7 +49,7 @@ export function inspectSettings(
   readFile: (path: string) => string,
   options: { needs?: readonly Need[] } = {},
 ): { settings: Settings; problems: string[] } {
-  const { texts, problems: sourceProblems } = readSettingTexts(env, readFile);
+  const { texts, files, problems: sourceProblems } = readSettingTexts(env, readFile);
   const { values, problems: valueProblems } = readValues(texts);
   const isSet = (name: SettingName) =>
     texts[name] !== undefined || sourceProblems.some((problem) => problem.startsWith(name));
@@ -62,7 +62,12 @@ export function inspectSettings(
   const secrets = collectSecrets(texts);
   const complete = { ...readValues({}).values, ...values } as SettingValues;
   return {
-    settings: arrange(complete, secrets, warnOfUnknownNames(env)),
+    settings: {
+      ...arrange(complete),
+      secretFiles: files,
+      secrets,
+      warnings: warnOfUnknownNames(env),
+    },
     problems: problems.map(createRedactor(secrets)),
   };
 }
@@ -100,7 +105,7 @@ function isShown(text: string): boolean {
   return text.length <= 40 && !text.includes('://');
 }
 
-function arrange(values: SettingValues, secrets: string[], warnings: string[]): Settings {
+function arrange(values: SettingValues): Omit<Settings, 'secretFiles' | 'secrets' | 'warnings'> {
   return {
     service: arrangeService(values),
     lists: { pageSize: values.WALLET_PAGE_SIZE, order: values.WALLET_LIST_ORDER },
@@ -125,14 +130,14 @@ function arrange(values: SettingValues, secrets: string[], warnings: string[]): 
       chains: values.ADDRESS_POOLS ?? [],
       maxPerDay: values.POOL_MAX_PER_DAY,
       settleMs: values.POOL_SETTLE,
+      isExclusive: values.POOL_EXCLUSIVE === 'true',
+      onMove: values.ON_MOVE,
     },
     http:
       values.HTTP_PORT === null
         ? null
         : { host: values.HTTP_HOST, port: values.HTTP_PORT, token: values.HTTP_TOKEN },
     log: { level: values.LOG_LEVEL, format: values.LOG_FORMAT },
-    secrets,
-    warnings,
   };
 }
 

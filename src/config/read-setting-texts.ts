@@ -1,9 +1,14 @@
+import { LedgerError } from '../kernel/errors.ts';
 import { type Setting, type SettingName, settingsTable } from './settings-table.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The texts that were set, and what is wrong with where they come from. */
-export type SettingTexts = { texts: Partial<Record<SettingName, string>>; problems: string[] };
+/** The texts that were set, the files that some come from, and what is wrong with where they come from. */
+export type SettingTexts = {
+  texts: Partial<Record<SettingName, string>>;
+  files: string[];
+  problems: string[];
+};
 
 export const settingEntries = Object.entries(settingsTable) as [SettingName, Setting][];
 
@@ -12,11 +17,13 @@ export function readSettingTexts(
   env: Environment,
   readFile: (path: string) => string,
 ): SettingTexts {
-  const result: SettingTexts = { texts: {}, problems: [] };
+  const result: SettingTexts = { texts: {}, files: [], problems: [] };
   for (const [name, setting] of settingEntries) {
     try {
       const text = setting.isSecret ? secretText(env, name, readFile) : textOf(env, name);
       if (text !== undefined) result.texts[name] = text;
+      const file = setting.isSecret ? textOf(env, `${name}_FILE`) : undefined;
+      if (file !== undefined) result.files.push(file);
     } catch (error) {
       result.problems.push((error as Error).message);
     }
@@ -44,6 +51,9 @@ function contentOf(fileName: string, path: string, readFile: (path: string) => s
   try {
     return readFile(path);
   } catch (cause) {
+    if (cause instanceof LedgerError) {
+      throw new Error(`${fileName}: ${cause.message}; ${cause.cure}`, { cause });
+    }
     const { code } = cause as NodeJS.ErrnoException;
     throw new Error(`${fileName}: the file ${path} cannot be read (${code ?? 'unknown reason'})`, {
       cause,

@@ -1,3 +1,4 @@
+import { databaseUrl, redisUrl } from './link-parsers.ts';
 import { addressPools, paramNames } from './list-parsers.ts';
 import {
   duration,
@@ -11,7 +12,7 @@ import {
   type SettingParser,
   stateSet,
 } from './setting-parsers.ts';
-import { databaseUrl, redisUrl, serviceBaseUrl } from './url-parsers.ts';
+import { serviceBaseUrl } from './url-parsers.ts';
 
 /** Whoever adds a setting adds it here: parsing, defaults, `.env.example` and the documentation follow. */
 export type Setting = {
@@ -35,6 +36,11 @@ const recipeNames = [
   'body-hmac',
 ] as const;
 
+/** Whether WALLET_SIGNER names a recipe; else it is the path of a module. */
+export function isSigningRecipe(signer: string): boolean {
+  return recipeNames.some((name) => name === signer);
+}
+
 const successStates = 'success,succeeded,successful,complete,completed,done,finished,confirmed';
 const failureStates =
   'fail,failed,failure,reject,rejected,cancel,cancelled,canceled,refunded,expired,reverted,dropped';
@@ -42,10 +48,7 @@ const yearMs = 365 * 86_400_000;
 
 const signerName = parsed(
   `${recipeNames.join(', ')}, or the path of a module (./my-signer.mjs)`,
-  (text) =>
-    recipeNames.some((name) => name === text) || /\/|\.[cm]?js$|\.ts$/.test(text)
-      ? text
-      : undefined,
+  (text) => (isSigningRecipe(text) || /\/|\.[cm]?js$|\.ts$/.test(text) ? text : undefined),
 );
 const queuePrefix = parsed('letters, digits, - and _', (text) =>
   /^[\w-]{1,100}$/.test(text) ? text : undefined,
@@ -139,7 +142,7 @@ export const settingsTable = {
     parser: duration({ maxMs: 86_400_000 }),
   },
   DATABASE_URL: {
-    help: 'PostgreSQL 15 or later, postgres://…; without it an embedded one runs in LEDGER_DATA_DIR',
+    help: 'PostgreSQL 15 or later, postgres://…, on another machine with ?sslmode=verify-full; without it an embedded one runs in LEDGER_DATA_DIR',
     default: null,
     parser: databaseUrl,
     isSecret: true,
@@ -155,7 +158,7 @@ export const settingsTable = {
     parser: integer(1, 1000),
   },
   REDIS_URL: {
-    help: 'Redis of the queue, redis:// or rediss://; without it the queue lives in PostgreSQL',
+    help: 'Redis of the queue, redis://, on another machine rediss://; without it the queue lives in PostgreSQL',
     default: null,
     parser: redisUrl,
     isSecret: true,
@@ -191,6 +194,16 @@ export const settingsTable = {
     help: 'After an address request with a lost answer: pause before the address list is read again and believed',
     default: '10s',
     parser: duration({ minMs: 0, maxMs: 86_400_000 }),
+  },
+  POOL_EXCLUSIVE: {
+    help: 'true: nobody else generates addresses with this key, so a foreign one is a sign that the database went back',
+    default: 'false',
+    parser: oneOf('true', 'false'),
+  },
+  ON_MOVE: {
+    help: 'After a restore or failover: heal (available addresses become foreign, pools refill) or stop (until `recover`)',
+    default: 'heal',
+    parser: oneOf('heal', 'stop'),
   },
   HTTP_HOST: {
     help: 'Address of the status pages; off loopback HTTP_TOKEN is required',

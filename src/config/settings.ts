@@ -58,7 +58,13 @@ export type Settings = {
     auditEveryMs: number | null;
     auditCycleMs: number;
   };
-  pools: { chains: readonly AddressPool[]; maxPerDay: number; settleMs: number };
+  pools: {
+    chains: readonly AddressPool[];
+    maxPerDay: number;
+    settleMs: number;
+    isExclusive: boolean;
+    onMove: SettingValues['ON_MOVE'];
+  };
   /** Null: no status pages. */
   http: { host: string; port: number; token: string | null } | null;
   log: {
@@ -66,6 +72,8 @@ export type Settings = {
     /** Null: pretty on a terminal, else json. */
     format: SettingValues['LOG_FORMAT'];
   };
+  /** Files that secrets were read from, as the settings name them. */
+  secretFiles: readonly string[];
   /** What must never be printed: for the redactor. */
   secrets: readonly string[];
   /** Names that look like settings of ours and are none. */

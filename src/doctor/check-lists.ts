@@ -4,6 +4,7 @@ import type { BalanceRecord } from '../kernel/wallet-records.ts';
 import type { StateSeen } from '../ledger/read-states-seen.ts';
 import type { WalletClient } from '../service/wallet-client.ts';
 import { checkAmounts } from './check-amounts.ts';
+import { checkChain } from './check-chain.ts';
 import { checkListOrder } from './check-list-order.ts';
 import { checkPageSize } from './check-page-size.ts';
 import { checkParams } from './check-params.ts';
@@ -14,7 +15,9 @@ import { type ListSample, probePageSizes, readSample } from './read-samples.ts';
 
 export type ListTools = {
   client: WalletClient;
-  settings: Pick<Settings, 'lists' | 'states'> & { service: NonNullable<Settings['service']> };
+  settings: Pick<Settings, 'lists' | 'pools' | 'states'> & {
+    service: NonNullable<Settings['service']>;
+  };
   clock: Clock;
   signal: AbortSignal;
 };
@@ -36,6 +39,14 @@ export async function checkLists(
   const rows = samples.flatMap(({ wide }) => wide.records).concat(largest?.records ?? []);
   return [
     ...checkParams(samples, settings.service.paramNames),
+    ...(await guarded('param-chain', () =>
+      checkChain({
+        client,
+        signal,
+        chains: settings.pools.chains.map(({ slip44 }) => slip44),
+        chain: settings.service.paramNames.chain,
+      }),
+    )),
     checkListOrder(large.type, largest ?? large.wide, order),
     checkListOrder(small.type, small.wide, order),
     checkPageSize(probes, pageSize),

@@ -4,19 +4,23 @@ import type { Log } from '../kernel/log.ts';
 import type { Ledger } from '../ledger/connect-ledger.ts';
 import { createTicketSource } from '../ledger/ticket-source.ts';
 import { checkDatabase } from './check-database.ts';
+import { checkHome } from './check-home.ts';
 import { checkRedis } from './check-redis.ts';
 import { checkService } from './check-service.ts';
 import { checkSettings } from './check-settings.ts';
+import { checkWallet } from './check-wallet.ts';
 import { createClockTickets } from './clock-tickets.ts';
-import { type Finding, failed, good, guarded, skipped } from './finding.ts';
+import { type Finding, failed, good, guarded, skipped, warning } from './finding.ts';
 
 export type DoctorOptions = {
   settings: Settings;
   /** Mistakes in the settings; `settings` has the defaults in their places. */
   problems: readonly string[];
+  /** Files that the settings come from or name as code. */
+  files: readonly string[];
   env: Readonly<Record<string, string | undefined>>;
-  /** A ledger that has answered; the caller closes it. */
-  openLedger(): Promise<Ledger>;
+  /** A ledger that has answered, which the caller closes; null: the embedded database is not made yet. */
+  openLedger(): Promise<Ledger | null>;
   isTryingVariants: boolean;
   log: Log;
   clock: Clock;
@@ -33,8 +37,8 @@ const serviceSetting = /^WALLET_(BASE_URL|API_|SIGN|NONCE_UNIT|PARAM_NAMES)/;
  * for the tickets of its requests, which come from the database where it answers.
  */
 export async function runDoctor(options: DoctorOptions): Promise<void> {
-  const { settings, problems, tell } = options;
-  tell(checkSettings(problems, settings.warnings));
+  const { settings, problems, files, tell } = options;
+  tell(checkSettings(problems, settings.warnings, files));
   const ledger = await openAndCheckDatabase(options);
   const { redisUrl } = settings.queue;
   if (redisUrl !== null) tell(await guarded('redis', () => checkRedis(redisUrl)));
@@ -45,6 +49,7 @@ export async function runDoctor(options: DoctorOptions): Promise<void> {
   }
   const { env, isTryingVariants, log, clock, signal } = options;
   const tickets = ledger ? createTicketSource(ledger, service) : createClockTickets(clock, service);
+  if (ledger) tell(await guarded('wallet', () => checkWallet(ledger.db, service, env)));
   const shared = { service, settings, env, isTryingVariants, log, clock, signal };
   try {
     await checkService({ ...shared, tickets, db: ledger?.db ?? null }, tell);
@@ -65,6 +70,11 @@ async function openAndCheckDatabase(options: DoctorOptions): Promise<Ledger | nu
   try {
     const ledger = await options.openLedger();
     const { url, dataDir, poolSize } = settings.database;
+    if (ledger === null) {
+      const seen = `there is no database in ${dataDir} yet, and DATABASE_URL is not set`;
+      tell([warning('database', seen, 'run `wallet-ledger start`: it makes one there')]);
+      return null;
+    }
     const what =
       url === null ? `the embedded database in ${dataDir}` : 'the database of DATABASE_URL';
     tell([good('database', `${what} answers`)]);
@@ -74,7 +84,10 @@ async function openAndCheckDatabase(options: DoctorOptions): Promise<Ledger | nu
       hasQueue: settings.queue.redisUrl === null,
     });
     tell(findings);
-    return isUsable ? ledger : null;
+    if (!isUsable) return null;
+    if (findings.every(({ name, verdict }) => name !== 'migrations' || verdict === 'good'))
+      tell(await guarded('home', () => checkHome(ledger.db, settings.pools.onMove)));
+    return ledger;
   } catch (thrown) {
     options.signal.throwIfAborted();
     tell([failed('database', thrown)]);

@@ -1,13 +1,15 @@
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import { LedgerError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
-import { findPostmaster } from './postmaster.ts';
+import { handOverData } from './initialise-data.ts';
+import { findPostmaster, type Postmaster } from './postmaster.ts';
 import type { ServerAccount } from './server-account.ts';
 import type { ServerBinaries } from './server-binaries.ts';
 import type { ServerFiles } from './server-files.ts';
 import { lastComplaint } from './server-log.ts';
 import { joinServer, type ServerPresence } from './server-presence.ts';
 import { startServer } from './start-server.ts';
+import { stopServer } from './stop-server.ts';
 
 /** What it takes to run the server. */
 export type Server = {
@@ -19,7 +21,7 @@ export type Server = {
 };
 
 /** A place among the users of the running server. */
-export type Seat = { port: number; presence: ServerPresence };
+export type Seat = { socketDirectory: string; presence: ServerPresence };
 
 const attachMs = 120_000;
 const startsMax = 4;
@@ -49,17 +51,40 @@ export async function attach(server: Server, signal: AbortSignal): Promise<Seat>
 }
 
 async function joinOrStart(
-  { files, binaries, account, password }: Server,
+  server: Server,
   signal: AbortSignal,
 ): Promise<Seat | 'started' | 'failed' | 'busy'> {
+  const { files, binaries, account, password } = server;
   const postmaster = await findPostmaster(files.data, signal);
   if (!postmaster) {
     return (await startServer(files, binaries, account, signal)) ? 'started' : 'failed';
   }
-  const { port, isReady } = postmaster;
-  if (port === null || !isReady) return 'busy';
-  const presence = await joinServer(port, password);
-  return presence ? { port, presence } : 'busy';
+  const { socketDirectory, isReady } = postmaster;
+  if (!isReady) return 'busy';
+  const presence = socketDirectory && (await joinServer(socketDirectory, password));
+  if (socketDirectory && presence && !presence.isSuperuser) return { socketDirectory, presence };
+  if (presence) await presence.end();
+  if (!socketDirectory || presence) await bringOver(server, postmaster, signal);
+  return 'busy';
+}
+
+/**
+ * Ends a server of an earlier version, which listens on TCP or has a superuser for the program's role, and sets its
+ * data right; the next turn starts it anew.
+ */
+async function bringOver(
+  server: Server,
+  postmaster: Postmaster,
+  signal: AbortSignal,
+): Promise<void> {
+  const { log, files, account } = server;
+  log.warn({ dataDir: files.home }, 'bringing the embedded database over from an earlier version');
+  await stopServer(postmaster, account);
+  if (postmaster.socketDirectory === null) return;
+  await handOverData(server, signal).catch(async (error) => {
+    // Another process does the same at this moment.
+    if ((await findPostmaster(files.data, signal)) === null) throw error;
+  });
 }
 
 function notStarting(files: ServerFiles): LedgerError {

@@ -2,11 +2,14 @@ import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import { LedgerError, toError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import { attach, type Seat, type Server } from './attach-server.ts';
-import { databaseName, initialiseData, userName } from './initialise-data.ts';
-import { chooseServerAccount } from './server-account.ts';
-import { locateServerBinaries } from './server-binaries.ts';
-import { ensurePassword, locateServerFiles, makeHome, type ServerFiles } from './server-files.ts';
+import { preparePlace } from './choose-place.ts';
+import { initialiseData } from './initialise-data.ts';
+import { readPostmaster } from './postmaster.ts';
+import { locateReachableBinaries } from './server-binaries.ts';
+import { ensurePassword } from './server-files.ts';
 import type { ServerPresence } from './server-presence.ts';
+import { databaseName, userName } from './server-roles.ts';
+import { serverPort } from './socket-path.ts';
 import { stopServer } from './stop-server.ts';
 
 export type EmbeddedPostgres = {
@@ -28,28 +31,33 @@ export async function openEmbeddedPostgres(options: {
   signal?: AbortSignal;
 }): Promise<EmbeddedPostgres> {
   const signal = options.signal ?? new AbortController().signal;
-  const files = locateServerFiles(options.dataDir);
   try {
-    const server = await prepareServer(files, options.log, signal);
+    const server = await prepareServer(options.dataDir, options.log, signal);
     const seat = await attach(server, signal);
-    options.log.debug({ port: seat.port, dataDir: files.home }, 'embedded database in use');
+    options.log.debug({ dataDir: server.files.home }, 'embedded database in use');
     return {
-      connectionString: `postgres://${userName}:${server.password}@127.0.0.1:${seat.port}/${databaseName}`,
+      connectionString: addressOf(seat.socketDirectory, server.password),
       close: keepSeat(server, seat),
     };
   } catch (error) {
     signal.throwIfAborted();
-    throw described(error, files);
+    throw described(error, options.dataDir);
   }
 }
 
-async function prepareServer(files: ServerFiles, log: Log, signal: AbortSignal): Promise<Server> {
-  const binaries = await locateServerBinaries();
-  await makeHome(files);
-  const account = await chooseServerAccount(files, binaries);
+async function prepareServer(dataDir: string, log: Log, signal: AbortSignal): Promise<Server> {
+  const { files, account } = await preparePlace(dataDir, log, signal);
+  const binaries = await locateReachableBinaries(account);
   const password = await ensurePassword(files, account.owner);
-  await initialiseData(files, binaries, account, signal);
-  return { files, binaries, account, password, log };
+  const server = { files, binaries, account, password, log };
+  await initialiseData(server, signal);
+  return server;
+}
+
+/** Clients take the socket's directory from the parameter, and then its number from where a port stands. */
+function addressOf(socketDirectory: string, password: string): string {
+  const host = encodeURIComponent(socketDirectory);
+  return `postgres://${userName}:${encodeURIComponent(password)}@localhost:${serverPort}/${databaseName}?host=${host}`;
 }
 
 /** Takes the seat again whenever it is lost. Returns the function that gives it up. */
@@ -61,8 +69,8 @@ function keepSeat(server: Server, first: Seat): () => Promise<void> {
     while (!closing.signal.aborted) {
       await seat.presence.ended;
       if (closing.signal.aborted) return;
-      server.log.warn({ port: first.port }, 'lost the embedded database; joining it again');
-      seat = await rejoin(server, first.port, closing.signal);
+      server.log.warn({}, 'lost the embedded database; joining it again');
+      seat = await rejoin(server, first.socketDirectory, closing.signal);
     }
     await leave(server, seat.presence);
   };
@@ -83,12 +91,12 @@ function keepSeat(server: Server, first: Seat): () => Promise<void> {
   };
 }
 
-async function rejoin(server: Server, port: number, signal: AbortSignal): Promise<Seat> {
+async function rejoin(server: Server, expected: string, signal: AbortSignal): Promise<Seat> {
   for (;;) {
     try {
       const seat = await attach(server, signal);
-      if (seat.port === port) server.log.info({ port }, 'the embedded database is back');
-      else server.log.error({ port }, 'the embedded database moved; start this process again');
+      if (seat.socketDirectory === expected) server.log.info({}, 'the embedded database is back');
+      else server.log.error({}, 'the embedded database moved; start this process again');
       return seat;
     } catch (error) {
       signal.throwIfAborted();
@@ -102,17 +110,18 @@ async function leave(server: Server, presence: ServerPresence): Promise<void> {
   // Where the server is gone, there is nothing to leave.
   const isLast = await presence.leave().catch(() => false);
   try {
-    if (isLast) await stopServer(server.files.data);
+    const postmaster = isLast ? readPostmaster(server.files.data) : null;
+    if (postmaster) await stopServer(postmaster, server.account);
   } finally {
     await presence.end();
   }
 }
 
-function described(error: unknown, files: ServerFiles): LedgerError {
+function described(error: unknown, dataDir: string): LedgerError {
   if (error instanceof LedgerError) return error;
   return new LedgerError(
     'database-unreachable',
-    `the embedded PostgreSQL in ${files.home} cannot be opened: ${toError(error).message}`,
+    `the embedded PostgreSQL in ${dataDir} cannot be opened: ${toError(error).message}`,
     {
       cause: error,
       cure: 'set LEDGER_DATA_DIR to a directory that this user may write, or DATABASE_URL to a server of your own',

@@ -6,12 +6,18 @@ import { runServerProgram } from './run-server-program.ts';
 import type { ServerAccount } from './server-account.ts';
 import type { ServerBinaries } from './server-binaries.ts';
 import type { ServerFiles } from './server-files.ts';
+import { databaseName, handOverRoles, setUpRoles, setupUserName } from './server-roles.ts';
 
-export const databaseName = 'wallet_ledger';
-export const userName = 'wallet_ledger';
+/** What it takes to run PostgreSQL's programs on the files. */
+type Parts = {
+  files: ServerFiles;
+  binaries: ServerBinaries;
+  account: ServerAccount;
+  password: string;
+};
 
 const initdbArguments = [
-  `--username=${userName}`,
+  `--username=${setupUserName}`,
   '--auth=scram-sha-256',
   '--encoding=UTF8',
   '--locale=C',
@@ -24,12 +30,8 @@ const initdbArguments = [
  * Makes the data directory with its database, where there is none yet. It is built under a name of its own and then
  * renamed, so that it is there whole or not at all; of several processes that build at once one wins.
  */
-export async function initialiseData(
-  files: ServerFiles,
-  binaries: ServerBinaries,
-  account: ServerAccount,
-  signal: AbortSignal,
-): Promise<void> {
+export async function initialiseData(parts: Parts, signal: AbortSignal): Promise<void> {
+  const { files, binaries, account, password } = parts;
   if (await exists(files.data)) return;
   await removeAbandonedDrafts(files);
   const draft = `${files.data}.draft-${process.pid}-${randomBytes(4).toString('hex')}`;
@@ -38,10 +40,7 @@ export async function initialiseData(
     if (account.owner) await chown(draft, account.owner.uid, account.owner.gid);
     const args = [...initdbArguments, `--pwfile=${files.password}`, `--pgdata=${draft}`];
     await runServerProgram(account, binaries.initdb, args, { signal });
-    await runServerProgram(account, binaries.postgres, ['--single', '-D', draft, 'postgres'], {
-      input: `create database ${databaseName};\n`,
-      signal,
-    });
+    await runAlone(parts, draft, 'postgres', setUpRoles(password), signal);
     await rename(draft, files.data);
   } catch (error) {
     // Renaming onto a full directory fails: somebody else was first.
@@ -49,6 +48,27 @@ export async function initialiseData(
   } finally {
     await removeTree(draft);
   }
+}
+
+/** Takes the superuser's rights from the program's role, in data of an earlier version on which no server runs. */
+export async function handOverData(parts: Parts, signal: AbortSignal): Promise<void> {
+  const script = handOverRoles(parts.password);
+  await runAlone(parts, parts.files.data, databaseName, script, signal);
+}
+
+/** Runs commands in PostgreSQL's single-user mode, as the superuser; ends with the first that fails. */
+async function runAlone(
+  { binaries, account }: Parts,
+  data: string,
+  database: string,
+  input: string,
+  signal: AbortSignal,
+): Promise<void> {
+  // Its log goes into messages: none of the commands, of which one holds the password.
+  const settings = ['exit_on_error=on', 'log_checkpoints=off', 'log_min_error_statement=panic'];
+  const options = settings.flatMap((setting) => ['-c', setting]);
+  const args = ['--single', '-j', '-D', data, ...options, database];
+  await runServerProgram(account, binaries.postgres, args, { input, signal });
 }
 
 /** Drafts of processes that were killed. */

@@ -1,12 +1,13 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
+import { readOwnFile } from './own-file.ts';
 
 /** What the server's process file says. */
 export type Postmaster = {
   pid: number;
-  /** Null while the server has not come that far. */
-  port: number | null;
+  /** Null while the server has not come that far, and for one that listens on TCP alone. */
+  socketDirectory: string | null;
   /** Key and number of its shared memory; null while it has none. */
   sharedMemory: { key: number; id: number } | null;
   isReady: boolean;
@@ -17,22 +18,18 @@ const partingMs = 250;
 
 /** Reads `postmaster.pid` of a data directory; null when no server has left one there. */
 export function readPostmaster(data: string): Postmaster | null {
-  try {
-    // By line: process, directory, start time, port, socket directory, address, shared memory, state.
-    const lines = readFileSync(processFile(data), 'utf8').split('\n');
-    const pid = Number(lines[0]);
-    if (!Number.isInteger(pid) || pid <= 0) return null;
-    const [key, id] = (lines[6]?.trim() ?? '').split(/\s+/).map(Number);
-    return {
-      pid,
-      port: Number(lines[3]) || null,
-      sharedMemory: key && id !== undefined ? { key, id } : null,
-      isReady: lines[7]?.trim() === 'ready',
-    };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
+  // By line: process, directory, start time, port, socket directory, address, shared memory, state.
+  const lines = (readOwnFile(processFile(data)) ?? '').split('\n');
+  // Below zero in PostgreSQL's single-user mode, which serves nobody.
+  const pid = Math.abs(Number(lines[0]));
+  if (!Number.isInteger(pid) || pid === 0) return null;
+  const [key, id] = (lines[6]?.trim() ?? '').split(/\s+/).map(Number);
+  return {
+    pid,
+    socketDirectory: lines[4]?.trim() || null,
+    sharedMemory: key && id !== undefined ? { key, id } : null,
+    isReady: lines[7]?.trim() === 'ready',
+  };
 }
 
 /**

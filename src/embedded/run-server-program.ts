@@ -12,13 +12,12 @@ export async function runServerProgram(
   args: readonly string[],
   options: { input?: string; signal?: AbortSignal } = {},
 ): Promise<void> {
-  const command = account.command(program, args);
   await new Promise<void>((resolve, reject) => {
     const child = execFile(
-      command.program,
-      command.args,
+      program,
+      args,
       {
-        ...command.credentials,
+        ...account.owner,
         cwd: '/',
         env: serverEnvironment,
         maxBuffer: 2 ** 24,

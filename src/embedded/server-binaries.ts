@@ -1,7 +1,22 @@
-import { access, readFile, symlink } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import {
+  access,
+  chmod,
+  cp,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  symlink,
+} from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, resolve } from 'node:path';
 import { LedgerError } from '../kernel/errors.ts';
+import { findDistrust } from '../kernel/trusted-path.ts';
+import { isReachable, type ServerAccount } from './server-account.ts';
+import { rootHome } from './server-files.ts';
 
 /** Absolute paths of the programs. */
 export type ServerBinaries = { initdb: string; postgres: string };
@@ -20,7 +35,57 @@ export async function locateServerBinaries(
     );
   }
   await restoreLibraryLinks(home);
-  const bin = join(home, 'native', 'bin');
+  return programsIn(join(home, 'native'));
+}
+
+/**
+ * The programs where the account can run them: as they are, or a copy of root's that every user may read, below
+ * `/var/lib/wallet-ledger`; one for each version.
+ */
+export async function locateReachableBinaries(account: ServerAccount): Promise<ServerBinaries> {
+  const binaries = await locateServerBinaries();
+  if (await isReachable(binaries.postgres, account)) return binaries;
+  const native = dirname(dirname(binaries.postgres));
+  const { version } = JSON.parse(await readFile(join(dirname(native), 'package.json'), 'utf8')) as {
+    version: string;
+  };
+  const copy = join(rootHome, `postgresql-${version}-${process.arch}`);
+  if ((await lstat(copy).catch(() => null)) === null) await copyForAll(native, copy);
+  const distrust = findDistrust(copy);
+  if (distrust) {
+    throw new LedgerError('database-unreachable', distrust.what, { cure: distrust.cure });
+  }
+  return programsIn(copy);
+}
+
+/** Built under a name of its own and then renamed: it is there whole or not at all. */
+async function copyForAll(native: string, copy: string): Promise<void> {
+  const draft = `${copy}.draft-${randomBytes(4).toString('hex')}`;
+  await mkdir(rootHome, { recursive: true });
+  await chmod(rootHome, 0o711);
+  try {
+    await cp(native, draft, { recursive: true, verbatimSymlinks: true });
+    await openToAll(draft);
+    // Renaming onto a full directory fails: another process was first.
+    await rename(draft, copy).catch(async (error: unknown) => {
+      await access(join(copy, 'bin', 'postgres')).catch(() => Promise.reject(error));
+    });
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+}
+
+async function openToAll(directory: string): Promise<void> {
+  await chmod(directory, 0o755);
+  for (const entry of await readdir(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) await openToAll(path);
+    else if (entry.isFile()) await chmod(path, basename(directory) === 'bin' ? 0o755 : 0o644);
+  }
+}
+
+function programsIn(native: string): ServerBinaries {
+  const bin = join(native, 'bin');
   return { initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres') };
 }
 

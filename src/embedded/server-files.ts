@@ -1,16 +1,20 @@
 import { randomBytes } from 'node:crypto';
-import { chown, link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { chmod, chown, link, mkdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { readOwnFile } from './own-file.ts';
 
 /** Where the embedded database keeps what it has; absolute paths. */
 export type ServerFiles = {
   home: string;
   /** PostgreSQL's own data directory; it exists only once it is complete. */
   data: string;
-  /** The superuser's password, for its owner only. */
+  /** The password of the program's role, for its owner only. */
   password: string;
   log: string;
 };
+
+/** Where root keeps what the account of the server cannot reach elsewhere. */
+export const rootHome = '/var/lib/wallet-ledger';
 
 export type Owner = { uid: number; gid: number };
 
@@ -26,12 +30,18 @@ export function locateServerFiles(dataDir: string): ServerFiles {
 
 /** Makes the home directory. Root's lets others pass, because PostgreSQL itself does not run as root. */
 export async function makeHome(files: ServerFiles): Promise<void> {
-  await mkdir(files.home, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
+  const isRoot = process.getuid?.() === 0;
+  const first = await mkdir(files.home, { recursive: true, mode: 0o700 });
+  if (!isRoot || first === undefined) return;
+  // A mode given to mkdir is narrowed by the umask.
+  for (let made = files.home; made.length >= first.length; made = dirname(made)) {
+    await chmod(made, 0o711);
+  }
 }
 
-/** The superuser's password; made up where there is none yet. */
+/** The password of the program's role; made up where there is none yet. */
 export async function ensurePassword(files: ServerFiles, owner: Owner | null): Promise<string> {
-  const stored = await readPassword(files);
+  const stored = readOwnFile(files.password);
   if (stored !== null) return stored;
   const draft = `${files.password}.${randomBytes(6).toString('hex')}`;
   try {
@@ -42,16 +52,7 @@ export async function ensurePassword(files: ServerFiles, owner: Owner | null): P
   } finally {
     await rm(draft, { force: true });
   }
-  return await readFile(files.password, 'utf8');
-}
-
-async function readPassword(files: ServerFiles): Promise<string | null> {
-  try {
-    return await readFile(files.password, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
+  return readOwnFile(files.password) ?? '';
 }
 
 function ignoreExisting(error: NodeJS.ErrnoException): void {

@@ -1,18 +1,19 @@
-import { openSync, readFileSync, statSync, truncateSync } from 'node:fs';
+import { ftruncateSync } from 'node:fs';
+import { openOwnFile, readOwnFile } from './own-file.ts';
 
 const logBytesMax = 16 * 1024 * 1024;
 
 /** Opens the server's log for appending; one that has grown too long begins anew. Returns a file descriptor. */
 export function openServerLog(path: string): number {
-  const log = openSync(path, 'a', 0o600);
-  if (statSync(path).size > logBytesMax) truncateSync(path);
-  return log;
+  const { file, bytes } = openOwnFile(path);
+  if (bytes > logBytesMax) ftruncateSync(file);
+  return file;
 }
 
 /** The last complaint in the server's log, or ''. */
 export function lastComplaint(path: string): string {
   try {
-    const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+    const lines = (readOwnFile(path) ?? '').trimEnd().split('\n');
     const complaint = lines.findLast((line) => /FATAL|PANIC/.test(line)) ?? lines.at(-1) ?? '';
     return complaint.replace(/^[\d-]+ [\d:.]+ \w+ \[\d+\] /, '');
   } catch {

@@ -1,13 +1,16 @@
 import pg from 'pg';
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import { LedgerError } from '../kernel/errors.ts';
-import { userName } from './initialise-data.ts';
+import { userName } from './server-roles.ts';
+import { serverPort } from './socket-path.ts';
 
 /**
  * One user's mark on the shared server: a shared advisory lock on a connection of its own. It vanishes with the
  * process, however that ends, so nobody keeps a list of users.
  */
 export type ServerPresence = {
+  /** Whether the program's role still is the superuser that it was in earlier versions. */
+  isSuperuser: boolean;
   /** Settles when the connection ends, wanted or not. */
   ended: Promise<void>;
   /** Takes the mark away. True when nobody else has one; newcomers then wait until `end` or until the server stops. */
@@ -24,17 +27,19 @@ const departureChecks = 6;
 const departureCheckMs = 50;
 
 /** Joins the users of the server. Null when it does not answer yet or is about to stop. */
-export async function joinServer(port: number, password: string): Promise<ServerPresence | null> {
+export async function joinServer(
+  socketDirectory: string,
+  password: string,
+): Promise<ServerPresence | null> {
   const client = new pg.Client({
-    host: '127.0.0.1',
-    port,
+    host: socketDirectory,
+    port: serverPort,
     user: userName,
     password,
     database: 'postgres',
     application_name: 'wallet-ledger presence',
     connectionTimeoutMillis: connectMs,
     query_timeout: connectMs,
-    keepAlive: true,
   });
   // Its end is told by `ended`; without a listener the error would end the process.
   client.on('error', () => undefined);
@@ -44,16 +49,20 @@ export async function joinServer(port: number, password: string): Promise<Server
   const end = () => client.end().catch(() => undefined);
   try {
     await client.connect();
-    if (!(await ask(client, 'pg_try_advisory_lock_shared'))) {
-      await end();
-      return null;
+    if (await ask(client, 'pg_try_advisory_lock_shared')) {
+      const { rows } = await client.query<{ rolsuper: boolean }>(
+        'select rolsuper from pg_roles where rolname = session_user',
+      );
+      const isSuperuser = rows[0]?.rolsuper === true;
+      return { isSuperuser, ended, leave: () => leave(client), end };
     }
+    await end();
+    return null;
   } catch (error) {
     await end();
     if ((error as { code?: unknown }).code === invalidPassword) throw wrongPassword(error);
     return null;
   }
-  return { ended, leave: () => leave(client), end };
 }
 
 async function leave(client: pg.Client): Promise<boolean> {

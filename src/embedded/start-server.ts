@@ -1,8 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { closeSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { closeSync } from 'node:fs';
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import { readPostmaster } from './postmaster.ts';
 import { serverEnvironment } from './run-server-program.ts';
@@ -10,14 +7,16 @@ import type { ServerAccount } from './server-account.ts';
 import type { ServerBinaries } from './server-binaries.ts';
 import type { ServerFiles } from './server-files.ts';
 import { openServerLog } from './server-log.ts';
+import { prepareSocketDirectory, serverPort } from './socket-path.ts';
 
 const pollMs = 25;
 
 /** Given on the command line, so that they hold for a directory of any age. */
 const serverSettings = {
-  listen_addresses: '127.0.0.1',
-  // No socket file: its path may be 107 bytes long at the most.
-  unix_socket_directories: '',
+  // A port of this machine is open to all its users, and after a crash to whoever takes it first.
+  listen_addresses: '',
+  port: String(serverPort),
+  unix_socket_permissions: '0700',
   shared_buffers: '128MB',
   max_connections: '100',
   timezone: 'UTC',
@@ -26,7 +25,7 @@ const serverSettings = {
 };
 
 /**
- * Starts a server on the data directory, on the port of the last time if that is free, and waits until it is ready. Returns false when it ended instead: another
+ * Starts a server on the data directory and waits until it is ready. Returns false when it ended instead: another
  * process may have started one at the same moment. When the signal aborts, stops it again and throws.
  */
 export async function startServer(
@@ -35,8 +34,8 @@ export async function startServer(
   account: ServerAccount,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const port = await choosePort(files.data);
-  const child = spawnServer(files, binaries, account, port);
+  const socketDirectory = await prepareSocketDirectory(files);
+  const child = spawnServer(files, binaries, account, socketDirectory);
   let hasEnded = false;
   child.once('exit', () => {
     hasEnded = true;
@@ -61,17 +60,14 @@ function spawnServer(
   files: ServerFiles,
   binaries: ServerBinaries,
   account: ServerAccount,
-  port: number,
+  socketDirectory: string,
 ): ChildProcess {
-  const settings = Object.entries({ ...serverSettings, port }).flatMap(([name, value]) => [
-    '-c',
-    `${name}=${value}`,
-  ]);
-  const command = account.command(binaries.postgres, ['-D', files.data, ...settings]);
+  const all = { ...serverSettings, unix_socket_directories: quoted(socketDirectory) };
+  const settings = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const log = openServerLog(files.log);
   try {
-    const child = spawn(command.program, command.args, {
-      ...command.credentials,
+    const child = spawn(binaries.postgres, ['-D', files.data, ...settings], {
+      ...account.owner,
       cwd: '/',
       env: serverEnvironment,
       // A session of its own: Ctrl-C in our terminal is not meant for it.
@@ -85,28 +81,7 @@ function spawnServer(
   }
 }
 
-async function choosePort(data: string): Promise<number> {
-  const port = await listenOnce(lastPort(data)).catch(() => listenOnce(0));
-  if (port === undefined) throw new Error('no free TCP port on 127.0.0.1');
-  return port;
-}
-
-/** A server that comes back where it was is found again by those that still use it. */
-function lastPort(data: string): number {
-  try {
-    return Number(
-      /"port=(\d+)"/.exec(readFileSync(join(data, 'postmaster.opts'), 'utf8'))?.[1] ?? 0,
-    );
-  } catch {
-    return 0;
-  }
-}
-
-/** Takes the port (0: any) for a moment; rejects when it is in use. */
-async function listenOnce(port: number): Promise<number | undefined> {
-  const probe = createServer().listen(port, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  await once(probe.close(), 'close');
-  return typeof address === 'object' ? address?.port : undefined;
+/** The setting is a list: a path with a comma or a space would be several. */
+function quoted(path: string): string {
+  return `"${path.replaceAll('"', '""')}"`;
 }

@@ -3,12 +3,13 @@ import type { BalanceStatus } from '../ledger/read-status.ts';
 import { balanceChart } from './balance-chart.ts';
 import { cut, dateWords, foreign, type Html, scrollingTable, section } from './page-frame.ts';
 import type { StatusReport } from './status-report.ts';
+import { countWords } from './status-words.ts';
 
 /** Of each balance, so many of the latest changes are told in numbers. */
 const changesMax = 10;
 
 /** Every balance with its course; the numbers behind it fold out. */
-export function balanceSection({ balances, readAt }: StatusReport): Html {
+export function balanceSection({ balances, leftOut, readAt }: StatusReport): Html {
   if (balances.length === 0) return section('balances', 'Balances', html`<p>None read yet.</p>`);
   const rows = balances.map(
     (
@@ -23,7 +24,10 @@ export function balanceSection({ balances, readAt }: StatusReport): Html {
 <th scope="col" class="number">Frozen</th><th scope="col">Over time</th></tr></thead>
 <tbody>${rows}</tbody>
 </table>`;
-  return section('balances', 'Balances', scrollingTable('Balances', table));
+  const more = leftOut?.balances
+    ? html`<p>And ${countWords(leftOut.balances)} more in ledger.balances.</p>`
+    : '';
+  return section('balances', 'Balances', html`${scrollingTable('Balances', table)}${more}`);
 }
 
 function course(balance: BalanceStatus, readAt: string): Html {

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Refusal } from './admit-request.ts';
 import { shareBriefly } from './share-briefly.ts';
 import { statusGauges } from './status-gauges.ts';
 import type { StatusReport } from './status-report.ts';
@@ -9,6 +10,8 @@ export type Metrics = {
   onAttempt(attempt: { endpoint: string; outcome: string; seconds: number }): void;
   /** To be told of each finished run of a job. */
   onRun(job: string, run: { rowsInserted: number; rowsUpdated: number }): void;
+  /** For the option of that name of the status pages. */
+  onRefused(reason: Refusal): void;
 };
 
 const keepMs = 1_000;
@@ -44,8 +47,15 @@ export function createMetrics(readStatus: () => Promise<StatusReport>): Metrics 
     labelNames: ['job', 'kind'],
     registers,
   });
+  const refused = new Counter({
+    name: 'wallet_ledger_http_refused_total',
+    help: 'Requests and connections to the status pages that were refused, by reason',
+    labelNames: ['reason'],
+    registers,
+  });
   return {
     registry,
+    onRefused: (reason) => refused.inc({ reason }),
     onAttempt(attempt) {
       requests.inc({ endpoint: attempt.endpoint, outcome: attempt.outcome });
       seconds.observe({ endpoint: attempt.endpoint }, attempt.seconds);

@@ -1,12 +1,11 @@
-import { isIP } from 'node:net';
 import { Hono, type MiddlewareHandler } from 'hono';
 import type { Registry } from 'prom-client';
 import { toError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import type { DailyFlows } from '../ledger/read-flows.ts';
 import type { QueueBoard } from '../queue/queue-board.ts';
+import { createAdmission, type Refusal } from './admit-request.ts';
 import { boardPath, createBoardRoute, headersOfBoard, isOfBoard } from './board-route.ts';
-import { carriesToken } from './check-token.ts';
 import { answerWithEvents } from './event-stream.ts';
 import { listProblems } from './list-problems.ts';
 import { createLiveStatus } from './live-status.ts';
@@ -31,6 +30,8 @@ export type HttpAppOptions = {
   openBoard(basePath: string): Promise<QueueBoard> | null;
   isReady(): Promise<Readiness>;
   metrics: Registry;
+  /** Called for each request or connection that is refused. */
+  onRefused(reason: Refusal): void;
   log: Log;
 };
 
@@ -47,7 +48,6 @@ const liveListenersMax = 50;
 /** Readiness is asked for often and by anybody: it reads the problems seldom, and does not wait for them. */
 const problemsKeepMs = 5_000;
 const problemsAnswerMs = 2_000;
-const openPaths: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
 /** The routes of section 5 of the contract. All readings are shared among the requests of a second. */
 export function createHttpApp(options: HttpAppOptions): HttpApp {
@@ -65,7 +65,8 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
     listenersMax: liveListenersMax,
   });
   const app = new Hono();
-  app.use(addSecurityHeaders, onlyReading, openOrAdmitted(options));
+  const admission = createAdmission(options);
+  app.use(addSecurityHeaders, onlyReading, admission.admit);
   app.get('/healthz', (c) => c.text('ok\n'));
   app.get('/readyz', async (c) => {
     const [notReady, problems] = await Promise.all([
@@ -100,7 +101,13 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
     log.error({ error, path: c.req.path }, 'a page could not be made');
     return c.text('this page could not be made; the log says why\n', 503);
   });
-  return { fetch: app.fetch, close: live.close };
+  return {
+    fetch: app.fetch,
+    close() {
+      live.close();
+      admission.close();
+    },
+  };
 }
 
 const addSecurityHeaders: MiddlewareHandler = async (c, next) => {
@@ -114,29 +121,3 @@ const onlyReading: MiddlewareHandler = async (c, next) => {
   if (c.req.method === 'GET' || c.req.method === 'HEAD') return await next();
   return c.text('only GET and HEAD are served\n', 405, { Allow: 'GET, HEAD' });
 };
-
-/** Lets through what is open to all, what carries the token, and, where there is none, what names this host. */
-function openOrAdmitted({ token, host }: HttpAppOptions): MiddlewareHandler {
-  return async (c, next) => {
-    if (openPaths.has(c.req.path)) return await next();
-    if (token !== null) {
-      if (carriesToken(c.req.header('Authorization'), token)) return await next();
-      const challenge = { 'WWW-Authenticate': 'Basic realm="wallet-ledger", charset="UTF-8"' };
-      return c.text(
-        'the token is required: as Bearer, or as the password of Basic\n',
-        401,
-        challenge,
-      );
-    }
-    // A web page elsewhere can point a name of its own at this machine and read as if it were part of the service.
-    if (isOwnName(new URL(c.req.url).hostname, host)) return await next();
-    return c.text('unknown host name: use localhost or the address, or set HTTP_TOKEN\n', 403);
-  };
-}
-
-function isOwnName(name: string, host: string): boolean {
-  const isAddress = isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0;
-  return (
-    isAddress || name === 'localhost' || name.endsWith('.localhost') || name === host.toLowerCase()
-  );
-}

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import { LedgerError, toError } from '../kernel/errors.ts';
+import { boundConnections } from './bound-connections.ts';
 import { createHttpApp, type HttpAppOptions } from './http-app.ts';
 
 export type HttpOptions = HttpAppOptions & {
@@ -18,12 +19,9 @@ export type HttpServer = {
 };
 
 /** For a client to send its request, whole. */
-const requestMs = 10_000;
+const requestMs = 5_000;
 /** For a connection on which nothing moves, a reader who does not read included. */
 const silenceMs = 30_000;
-const connectionsMax = 1_000;
-/** Requests of one connection under way at a time. Browsers and scrapers wait for each answer. */
-const sentAheadMax = 4;
 /** On closing, what answers under way get. */
 const lastAnswersMs = 500;
 
@@ -36,13 +34,18 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
     // Where HTTP/1.0 names no host.
     hostname: 'localhost',
   });
-  const server = createServer(
-    { headersTimeout: requestMs, requestTimeout: requestMs, connectionsCheckingInterval: 2_000 },
-    fewAtATime((request, response) => void listener(request, response)),
+  const server = createServer({
+    headersTimeout: requestMs,
+    requestTimeout: requestMs,
+    connectionsCheckingInterval: 1_000,
+  });
+  boundConnections(
+    server,
+    (request, response) => void listener(request, response),
+    () => options.onRefused('connections'),
   );
   server.keepAliveTimeout = 5_000;
   server.setTimeout(silenceMs);
-  server.maxConnections = connectionsMax;
   await listen(server, host, port);
   const address = server.address() as AddressInfo;
   log.info({ port: address.port }, 'listening');
@@ -54,22 +57,6 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
       closing ??= closeServer(server);
       return closing;
     },
-  };
-}
-
-/** Node parses a thousand requests of one packet at once: who sends them and does not read would fill the memory. */
-function fewAtATime(listener: RequestListener): RequestListener {
-  const underWay = new WeakMap<Socket, number>();
-  return (request, response) => {
-    const { socket } = request;
-    const count = (underWay.get(socket) ?? 0) + 1;
-    if (count > sentAheadMax) {
-      socket.destroy();
-      return;
-    }
-    underWay.set(socket, count);
-    response.once('close', () => underWay.set(socket, (underWay.get(socket) ?? 1) - 1));
-    listener(request, response);
   };
 }
 

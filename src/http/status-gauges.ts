@@ -1,4 +1,6 @@
 import type { StreamStatus } from '../ledger/read-status.ts';
+import { cappedSeries } from './capped-series.ts';
+import { drawnNumber } from './drawn-number.ts';
 import { listProblems } from './list-problems.ts';
 import type { StatusReport } from './status-report.ts';
 import { secondsBetween } from './status-words.ts';
@@ -121,10 +123,12 @@ export const statusGauges: StatusGauge[] = [
     help: 'Balances less what the transactions add up to, in units of the coin; absent when explained',
     labelNames: ['symbol'],
     samples: ({ unexplainedDifferences }) =>
-      unexplainedDifferences.map(({ symbol, amount }) => ({
-        labels: { symbol },
-        value: Number(amount),
-      })),
+      cappedSeries(
+        unexplainedDifferences.map(({ symbol, amount }) => ({
+          name: symbol,
+          value: drawnNumber(amount),
+        })),
+      ).map(({ name, value }) => ({ labels: { symbol: name }, value })),
   },
   {
     name: 'wallet_ledger_queue_jobs',

@@ -54,6 +54,11 @@ export const errorTable = {
     isRetryable: true,
     cure: 'check REDIS_URL and that Redis runs',
   },
+  'database-moved': {
+    exitCode: 3,
+    isRetryable: false,
+    cure: 'run `wallet-ledger recover`: it says what was found and what to do',
+  },
   'schema-older': {
     exitCode: 5,
     isRetryable: false,

@@ -1,3 +1,6 @@
+import { base64Forms } from './base64-forms.ts';
+import { findHidden, hiddenFormsOf } from './hidden-secrets.ts';
+
 /** Replaces every secret in a text. */
 export type Redactor = (text: string) => string;
 
@@ -6,20 +9,33 @@ const marker = '[redacted]';
 const urlCredentials = /(?<=:\/\/)[^\s/@"'`]+@/g;
 
 /**
- * Builds a function that replaces every occurrence of any of the secrets by `[redacted]`: as it is, JSON-escaped,
- * URL-encoded, and in base64 at any place of the encoded text; the lines of a PEM key one by one; hexadecimal in
- * either case. Credentials inside URLs go too.
+ * Builds a function that replaces every occurrence of any of the secrets by `[redacted]`: as it is, in either case, in
+ * hexadecimal and base64, escaped for URLs, JSON or HTML, split by blanks or line ends, and every part of 16
+ * characters; the lines of a PEM key one by one. Secrets of less than 8 characters would take ordinary words along:
+ * they are replaced only as they are, JSON-escaped, URL-encoded and in base64. Credentials inside URLs go too.
  */
 export function createRedactor(secrets: readonly string[]): Redactor {
-  const forms = [...new Set(secrets.flatMap(partsOf).flatMap(formsOf))]
+  const literals = [...new Set(secrets.flatMap(partsOf).flatMap(formsOf))]
     .filter((form) => form !== '')
     // The longest first, so that a secret that begins with another one goes whole.
     .sort((a, b) => b.length - a.length);
-  const pattern = new RegExp(forms.map(escapeForPattern).join('|'), 'g');
+  const pattern = new RegExp(literals.map(escapeForPattern).join('|'), 'g');
+  const hidden = hiddenFormsOf(secrets);
   return (text) => {
-    const withoutSecrets = forms.length === 0 ? text : text.replace(pattern, marker);
-    return withoutSecrets.replace(urlCredentials, `${marker}@`);
+    if (literals.length === 0) return text.replace(urlCredentials, `${marker}@`);
+    const shown = withoutRanges(text.replace(pattern, marker), (part) => findHidden(part, hidden));
+    return shown.replace(urlCredentials, `${marker}@`);
   };
+}
+
+function withoutRanges(text: string, find: (text: string) => [number, number][]): string {
+  let result = '';
+  let at = 0;
+  for (const [from, to] of find(text).sort((a, b) => a[0] - b[0])) {
+    if (from >= at) result += text.slice(at, from) + marker;
+    at = Math.max(at, to);
+  }
+  return result + text.slice(at);
 }
 
 function partsOf(secret: string): string[] {
@@ -30,10 +46,8 @@ function partsOf(secret: string): string[] {
 function formsOf(secret: string): string[] {
   // encodeURIComponent refuses half a surrogate pair; no environment can hold one.
   const wellFormed = Buffer.from(secret).toString();
-  const isHex = /^[0-9a-f]+$/i.test(secret);
   return [
     secret,
-    ...(isHex ? [secret.toLowerCase(), secret.toUpperCase()] : []),
     JSON.stringify(secret).slice(1, -1),
     encodeURIComponent(wellFormed),
     new URLSearchParams({ '': wellFormed }).toString().slice(1),
@@ -41,21 +55,25 @@ function formsOf(secret: string): string[] {
   ];
 }
 
-/**
- * The base64 characters that the secret alone decides, for each of the three places at which it can begin within a
- * longer encoded text. Of a very short secret they would take ordinary words along.
- */
-function base64Forms(bytes: Buffer): string[] {
-  return [0, 1, 2].flatMap((offset) => {
-    const padded = Buffer.concat([Buffer.alloc(offset), bytes]);
-    const first = Math.ceil((offset * 8) / 6);
-    const end = Math.floor((padded.length * 8) / 6);
-    return (['base64', 'base64url'] as const)
-      .map((encoding) => padded.toString(encoding).slice(first, end))
-      .filter((form) => form.length >= 6);
-  });
-}
-
 function escapeForPattern(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
+}
+
+/** The value with every text in it redacted, in objects and lists too; names of fields stay. */
+export function redactValues<T>(value: T, redact: Redactor): T {
+  return mapTexts(value, redact) as T;
+}
+
+function mapTexts(value: unknown, redact: Redactor): unknown {
+  if (typeof value === 'string') return redact(value);
+  if (Array.isArray(value)) return value.map((each) => mapTexts(each, redact));
+  if (
+    value === null ||
+    typeof value !== 'object' ||
+    Object.getPrototypeOf(value) !== Object.prototype
+  )
+    return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [name, mapTexts(each, redact)]),
+  );
 }

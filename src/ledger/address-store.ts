@@ -2,40 +2,79 @@ import { sql } from 'drizzle-orm';
 import type { LedgerDb } from './connect-ledger.ts';
 
 /**
- * Stores addresses that the service lists for a chain (section 4.2 of its document) and raises the count of the
- * stream `addresses:<slip44>`. New ones are `used` where a stored deposit went to them, else `foreign`: somebody
- * may have handed them out. Stored ones stay as they are. Call it inside a transaction.
+ * Stores addresses that the service lists for a chain (section 4.2 of its document). New ones are `used` where a
+ * deposit that counts went to them, else `foreign`: somebody may have handed them out. The stream `addresses:<slip44>`
+ * counts as the service does: each spelling that the list shows is an item of it, and an address that the list does
+ * not show yet is one. Call it inside a transaction.
  */
 export async function storeListedAddresses(
   db: LedgerDb,
   slip44: number,
   addresses: string[],
 ): Promise<{ inserted: number }> {
-  const unknown = await db.execute<{ address: string }>(sql`
-    select distinct address from unnest(${sql.param(addresses)}::text[]) as i (address)
-     where not exists (select from ledger.addresses a where a.slip44 = ${slip44} and a.address = i.address)`);
-  if (unknown.rows.length === 0) return { inserted: 0 };
-  // A deposit that is being stored right now does not see these addresses, nor do they see it: wait for it.
-  await db.execute(sql`lock table ledger.transactions in share mode`);
-  const stored = await db.execute<{ inserted: number }>(sql`
-with inserted as (
-  insert into ledger.addresses (slip44, address, status, first_deposit_order_no, first_seen_at)
-  select ${slip44}::integer, i.address, case when d.order_no is null then 'foreign' else 'used' end, d.order_no, now()
-    from unnest(${sql.param(unknown.rows.map((row) => row.address))}::text[]) as i (address)
-    left join lateral (
-      select t.order_no from ledger.transactions t
-       where t.stream = 'deposit' and lower(t.to_address) = lower(i.address)
-       order by t.occurred_at, t.order_no limit 1
-    ) d on true
-   order by i.address
-  on conflict do nothing
-  returning address
+  const news = await db.execute<{ address: string }>(sql`
+    select i.address from unnest(${sql.param(addresses)}::text[]) with ordinality as i (address, place)
+     where not exists (select from ledger.addresses a
+                        where a.slip44 = ${slip44} and a.address_key = ledger.address_key(i.address)
+                          and i.address = any(a.listed_as))
+     group by i.address order by min(i.place)`);
+  if (news.rows.length === 0) return { inserted: 0 };
+  const stored = await db.execute<{ inserted: number; keys: string[] }>(sql`
+with listed as (
+  select ledger.address_key(i.address) as key, array_agg(i.address order by i.place) as spellings
+    from unnest(${sql.param(news.rows.map((row) => row.address))}::text[]) with ordinality as i (address, place)
+   group by 1
+),
+known as (
+  select a.address_key, l.spellings, greatest(1, cardinality(a.listed_as)) as items
+    from listed l join ledger.addresses a on a.slip44 = ${slip44} and a.address_key = l.key
+   order by a.address_key
+     for update of a
+),
+respelled as (
+  update ledger.addresses a
+     set listed_as = a.listed_as || array(select s from unnest(k.spellings) as s where s <> all(a.listed_as))
+    from known k
+   where a.slip44 = ${slip44} and a.address_key = k.address_key
+  returning cardinality(a.listed_as) - k.items as items
+),
+inserted as (
+  insert into ledger.addresses (slip44, address, listed_as, status, first_seen_at)
+  select ${slip44}::integer, l.spellings[1], l.spellings, 'foreign', now()
+    from listed l
+   where l.key not in (select address_key from known)
+   order by l.key
+  on conflict (slip44, address_key) do nothing
+  returning address_key, cardinality(listed_as) as items
 ),
 counted as (
   insert into ledger.streams (name, ledger_count)
-  select ${`addresses:${slip44}`}::text, count(*) from inserted having count(*) > 0
+  select ${`addresses:${slip44}`}::text, sum(items)
+    from (select items from inserted union all select items from respelled) as i having sum(items) <> 0
   on conflict (name) do update set ledger_count = streams.ledger_count + excluded.ledger_count
 )
-select count(*)::int as inserted from inserted`);
-  return { inserted: stored.rows[0]?.inserted ?? 0 };
+select count(*)::int as inserted, coalesce(array_agg(address_key), '{}') as keys from inserted`);
+  const { inserted, keys } = stored.rows[0] ?? { inserted: 0, keys: [] };
+  if (keys.length > 0) await recountUse(db, keys);
+  return { inserted };
+}
+
+/** Marks the use of addresses by their stored deposits, as often as it is called. */
+export async function recountUse(db: LedgerDb, keys: string[]): Promise<void> {
+  await db.execute(sql`select engine.recount_use(${sql.param(keys)}::text[])`);
+}
+
+const checkedAtOnce = 2_000;
+
+/**
+ * Looks once more at new addresses, in transactions of its own: a deposit that was being stored at the same time as its
+ * address is seen at the latest when every transaction of that time has ended. Repeated with every pass.
+ */
+export async function checkNewAddresses(db: LedgerDb): Promise<void> {
+  for (let checked = checkedAtOnce; checked === checkedAtOnce; ) {
+    const { rows } = await db.execute<{ checked: number }>(
+      sql`select engine.check_new_addresses()::float8 as checked`,
+    );
+    checked = rows[0]?.checked ?? 0;
+  }
 }

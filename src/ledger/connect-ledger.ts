@@ -14,6 +14,7 @@ import {
 } from './postgres-codes.ts';
 import { cureOf, untrusted } from './postgres-cures.ts';
 import { prepareStatements } from './prepare-statements.ts';
+import { requireStrongLogin } from './require-strong-login.ts';
 
 /** What statements run on: the pool, or the connection of an open transaction. */
 export type LedgerDb = NodePgDatabase;
@@ -57,6 +58,7 @@ export function connectLedger(options: {
   answerMs?: number;
 }): Ledger {
   const { log } = options;
+  requireStrongLogin(options.connectionString);
   const instance = `wallet-ledger ${randomUUID()}`;
   const pool = new pg.Pool({
     connectionString: options.connectionString,

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { each, filledByFirstDetail, keptWords } from './answer-words.ts';
 import type { LedgerDb } from './connect-ledger.ts';
 import type { DetailedTransaction } from './store-transaction-details.ts';
-import { array, changedFields, uniqueNewest, usedAddresses } from './transaction-statement.ts';
+import { array, changedFields, uniqueNewest } from './transaction-statement.ts';
 
 const logged = changedFields(
   [
@@ -78,10 +78,8 @@ filled as (
          seal = null, next_check_at = now(), changed_at = now(), observed_at = now()
     from stored s
    where t.order_no = s.order_no
-  returning t.order_no, t.stream, t.to_address
 ),
-${logged},
-${usedAddresses(sql`filled`)}
+${logged}
 select order_no from heard`);
   return new Set(found.rows.map((row) => row.order_no));
 }

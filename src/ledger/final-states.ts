@@ -26,6 +26,8 @@ export async function judgeByStates(
     if (await isSame(db)) return 0;
     await db.execute(sql`delete from ledger.final_states`);
     await db.execute(sql`insert into ledger.final_states (state, is_success) ${wanted}`);
+    // Which deposits count has changed with them.
+    await db.execute(sql`select engine.recount_all_use()`);
     // Locked in key order, as every batch locks its rows.
     const turned = await db.execute(sql`
       with turned as (

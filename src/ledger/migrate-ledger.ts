@@ -5,12 +5,16 @@ import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import { LedgerError } from '../kernel/errors.ts';
+import { type Log, silentLog } from '../kernel/log.ts';
 import { packageRoot } from '../kernel/package-root.ts';
 import type { Ledger, LedgerDb } from './connect-ledger.ts';
+import { namingHolders } from './name-holders.ts';
 import { isLockTimeout } from './postgres-codes.ts';
 
 /** Any constant serves; it only has to be the same in every version. */
 const migrationLock = 7_246_001;
+/** Another process may be migrating a large ledger. */
+const migrationWaitMs = 600_000;
 /** A statement that waits for a table makes everybody else wait behind it: it gives way soon, and tries again. */
 const tableWaitMs = 3_000;
 const giveWayMs = 2_000;
@@ -19,19 +23,30 @@ const triesMax = 24;
 /**
  * Brings the schema up to date: all pending migrations in one transaction, under an advisory lock, so that of
  * several that start at once one applies and the others wait and find it done. When nothing is pending no right
- * to create anything is needed. A schema from a later version is refused.
+ * to create anything is needed. A schema from a later version is refused. Sessions that keep it waiting are logged,
+ * and named in the error when they last for too long.
  */
-export async function migrateLedger(ledger: Ledger): Promise<{ applied: number }> {
+export async function migrateLedger(
+  ledger: Ledger,
+  { log = silentLog, waitMs = migrationWaitMs }: { log?: Log; waitMs?: number } = {},
+): Promise<{ applied: number }> {
   const { migrationsFolder, known } = readMigrations();
   if ((await pending(ledger.db, known)) === 0) return { applied: 0 };
   const client = await ledger.patient();
   try {
-    await client.query('select pg_advisory_lock($1)', [migrationLock]);
-    await client.query(`set lock_timeout = ${tableWaitMs}`);
-    const db = drizzle(client);
-    const applied = await pending(db, known);
-    if (applied > 0) await givingWay(() => migrate(db, { migrationsFolder }));
-    return { applied };
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    return await namingHolders(ledger, rows[0]?.pid ?? 0, log, async () => {
+      await client.query(`set lock_timeout = ${waitMs}`);
+      await client.query('select pg_advisory_lock($1)', [migrationLock]);
+      await client.query(`set lock_timeout = ${tableWaitMs}`);
+      const db = drizzle(client);
+      const applied = await pending(db, known);
+      if (applied > 0) {
+        await givingWay(() => migrate(db, { migrationsFolder }));
+        await db.execute(sql`select engine.settle_rights()`);
+      }
+      return { applied };
+    });
   } finally {
     // Ending the connection gives the lock back whatever happened on it.
     await client.end();

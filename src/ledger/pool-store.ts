@@ -8,6 +8,7 @@ export type PoolLevel = {
   available: number;
   assigned: number;
   used: number;
+  foreign: number;
   threshold: number | null;
   target: number | null;
   generated24h: number;
@@ -17,36 +18,104 @@ export type PoolLevel = {
   lastError: string | null;
 };
 
-/** Makes the table `pools` name the pools of the setting; what is known of a chain that stays is kept. */
-export async function mirrorPools(ledger: Ledger, pools: readonly PoolTarget[]): Promise<void> {
+type PoolNumbers = Pick<PoolTarget, 'threshold' | 'target'>;
+
+/** What a chain's pool was, and is to be; null: there is none. */
+export type PoolChange = { slip44: number; before: PoolNumbers | null; after: PoolNumbers | null };
+
+/**
+ * Makes the table `pools` name the pools of the setting; what is known of a chain that stays is kept. A chain that is
+ * named no more stays without a target while a request of it is open. Returns what changed.
+ */
+export async function mirrorPools(
+  ledger: Ledger,
+  pools: readonly PoolTarget[],
+): Promise<PoolChange[]> {
   const column = (name: keyof PoolTarget) => sql`${sql.param(pools.map((pool) => pool[name]))}`;
   const wanted = sql`select slip44, threshold, target
     from unnest(${column('slip44')}::int[], ${column('threshold')}::int[], ${column('target')}::int[])
       as w (slip44, threshold, target)`;
-  const stored = sql`select slip44, threshold, target from ledger.pools`;
+  const isUnwanted = sql`p.slip44 not in (select slip44 from (${wanted}) as w)`;
+  const isInDoubt = sql`exists (select from ledger.address_requests r
+                                 where r.slip44 = p.slip44 and r.state in ('sent', 'unknown'))`;
+  const stored = sql`select slip44, threshold, target from ledger.pools p
+    where not (target = 0 and ${isUnwanted} and ${isInDoubt})`;
   const isSame = async (db: LedgerDb) => {
     const same = await db.execute<{ same: boolean }>(sql`
       select not exists ((${wanted}) except ${stored}) and not exists (${stored} except (${wanted})) as same`);
     return same.rows[0]?.same;
   };
-  if (await isSame(ledger.db)) return;
-  await ledger.transaction(async (db) => {
+  if (await isSame(ledger.db)) return [];
+  return await ledger.transaction(async (db) => {
     // Waits for those that have locked a row, too: one of them may be about to write it.
     await db.execute(sql`lock table ledger.pools in exclusive mode`);
     // Another process that started with this one may have done it meanwhile.
-    if (await isSame(db)) return;
+    if (await isSame(db)) return [];
+    const before = await readPools(db);
+    // The request of a chain that is no longer wanted is still to be settled.
     await db.execute(sql`
-      delete from ledger.pools where slip44 not in (select slip44 from (${wanted}) as w)`);
+      update ledger.pools p set threshold = 0, target = 0, is_filling = false where ${isUnwanted} and ${isInDoubt}`);
+    await db.execute(sql`delete from ledger.pools p where ${isUnwanted} and not ${isInDoubt}`);
     await db.execute(sql`
       insert into ledger.pools (slip44, threshold, target) ${wanted}
       on conflict (slip44) do update set threshold = excluded.threshold, target = excluded.target
        where (pools.threshold, pools.target) <> (excluded.threshold, excluded.target)`);
+    return comparePools(before, await readPools(db));
   });
 }
 
 /**
+ * Adds the pools whose chains the table does not have. Returns them, and those that it has with other numbers, which
+ * stay as they are.
+ */
+export async function addPools(
+  ledger: Ledger,
+  pools: readonly PoolTarget[],
+): Promise<{ added: PoolChange[]; differing: PoolChange[] }> {
+  const stored = await readPools(ledger.db);
+  const kept = new Set(stored.map(({ slip44 }) => slip44));
+  const missing = pools.filter(({ slip44 }) => !kept.has(slip44));
+  for (const { slip44, threshold, target } of missing) {
+    await ledger.db.execute(sql`
+      insert into ledger.pools (slip44, threshold, target) values (${slip44}, ${threshold}, ${target})
+      on conflict do nothing`);
+  }
+  const named = new Set(pools.map(({ slip44 }) => slip44));
+  const known = stored.filter(({ slip44 }) => named.has(slip44));
+  const given = pools.filter(({ slip44 }) => kept.has(slip44));
+  return { added: comparePools([], missing), differing: comparePools(known, given) };
+}
+
+async function readPools(db: LedgerDb): Promise<PoolTarget[]> {
+  const found = await db.execute<PoolTarget>(
+    sql`select slip44, threshold, target from ledger.pools order by slip44`,
+  );
+  return found.rows;
+}
+
+/** The chains whose pools differ. */
+function comparePools(before: readonly PoolTarget[], after: readonly PoolTarget[]): PoolChange[] {
+  const chains = new Set([...before, ...after].map(({ slip44 }) => slip44));
+  const numbersIn = (pools: readonly PoolTarget[], slip44: number): PoolNumbers | null => {
+    const pool = pools.find((each) => each.slip44 === slip44);
+    return pool ? { threshold: pool.threshold, target: pool.target } : null;
+  };
+  return [...chains]
+    .map((slip44) => ({
+      slip44,
+      before: numbersIn(before, slip44),
+      after: numbersIn(after, slip44),
+    }))
+    .filter(
+      (change) =>
+        change.before?.threshold !== change.after?.threshold ||
+        change.before?.target !== change.after?.target,
+    );
+}
+
+/**
  * What the chain's next number is judged by: the most that may be asked for at once, and the
- * smallest number above it that was refused in the last 24 h right after a smaller one was granted
+ * smallest number above it that was refused or lost in the last 24 h right after a smaller one was granted
  * (null: none). Call it in the transaction that stores what was granted.
  */
 export async function readNumLimits(
@@ -56,11 +125,12 @@ export async function readNumLimits(
   const found = await db.execute<{ numMax: number; refusedAfterGrant: number | null }>(sql`
     select p.num_max as "numMax", (
              select min(r.num) from (
-               select num, state, lag(state) over w as state_before, lag(num) over w as num_before
+               select num, state, lost_at, lag(state) over w as state_before, lag(lost_at) over w as lost_before,
+                      lag(num) over w as num_before
                  from ledger.address_requests
                 where slip44 = p.slip44 and requested_at > now() - interval '24 hours'
                window w as (order by id)) r
-              where r.state = 'failed' and r.state_before = 'done'
+              where (r.state = 'failed' or r.lost_at is not null) and r.state_before = 'done' and r.lost_before is null
                 and r.num_before < r.num and r.num > p.num_max
            ) as "refusedAfterGrant"
       from ledger.pools p where p.slip44 = ${slip44}`);
@@ -76,7 +146,7 @@ export async function setNumMax(db: LedgerDb, slip44: number, numMax: number): P
 /** The levels of every chain that has addresses or a pool, in the order of slip44. */
 export async function readPoolLevels(db: LedgerDb): Promise<PoolLevel[]> {
   const found = await db.execute<PoolLevel & Record<string, unknown>>(sql`
-    select l.slip44, l.available::float8 as available, l.assigned::float8 as assigned, l.used::float8 as used,
+    select l.slip44, l.available::float8 as available, l.assigned::float8 as assigned, l.used::float8 as used, l.foreign_addresses::float8 as foreign,
            l.threshold, l.target, l.generated_24h::float8 as "generated24h", l.days_left::float8 as "daysLeft",
            p.last_error as "lastError"
       from ledger.pool_levels l left join ledger.pools p on p.slip44 = l.slip44
@@ -94,36 +164,19 @@ export async function takeAddress(
   reference: string | null,
 ): Promise<string | null> {
   const taken = await db.execute<{ address: string | null }>(
-    sql`select ledger.take_address(${slip44}, ${reference}::text) as address`,
+    sql`select ledger.take_address(${slip44}::integer, ${reference}::text) as address`,
   );
   return taken.rows[0]?.address ?? null;
 }
 
-/**
- * Makes the chain's foreign addresses available, but `used` those that a deposit went to. Returns how many became
- * available. Call it inside a transaction that is run again when it loses.
- */
-export async function adoptForeign(db: LedgerDb, slip44: number): Promise<number> {
-  const adopted = await db.execute<{ available: number }>(sql`
-with chosen as (
-  select a.address, d.order_no
-    from ledger.addresses a
-    left join lateral (
-      select t.order_no from ledger.transactions t
-       where t.stream = 'deposit' and lower(t.to_address) = lower(a.address)
-       order by t.occurred_at, t.order_no limit 1
-    ) d on true
-   where a.slip44 = ${slip44} and a.status = 'foreign'
-   order by a.address
-     for update of a
-),
-updated as (
-  update ledger.addresses a
-     set status = case when c.order_no is null then 'available' else 'used' end, first_deposit_order_no = c.order_no
-    from chosen c
-   where a.slip44 = ${slip44} and a.address = c.address
-  returning a.status
-)
-select (count(*) filter (where status = 'available'))::int as available from updated`);
-  return adopted.rows[0]?.available ?? 0;
+/** Hands out one more address of the chain for the reference with each call; null when the pool is empty. */
+export async function takeFurtherAddress(
+  db: LedgerDb,
+  slip44: number,
+  reference: string,
+): Promise<string | null> {
+  const taken = await db.execute<{ address: string | null }>(
+    sql`select ledger.take_further_address(${slip44}::integer, ${reference}::text) as address`,
+  );
+  return taken.rows[0]?.address ?? null;
 }

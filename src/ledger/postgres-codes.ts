@@ -7,8 +7,8 @@ const sqlState = {
   reservedName: '42939',
 } as const;
 
-/** Node's own codes, EPIPE say, can be as long. */
-const sqlStateForm = /^(\d[0-9A-Z]|F0|HV|P0|XX)[0-9A-Z]{3}$/;
+/** WL is this program's own class. Node's own codes, EPIPE say, can be as long. */
+const sqlStateForm = /^(\d[0-9A-Z]|F0|HV|P0|WL|XX)[0-9A-Z]{3}$/;
 
 /** The SQLSTATE of a failure, looked up through Drizzle's wrapper; undefined when PostgreSQL did not speak. */
 export function sqlStateOf(error: unknown): string | undefined {

@@ -33,6 +33,18 @@ const cures: Record<string, PostgresCure> = {
     code: 'database-unreachable',
     cure: 'end the transaction that holds the lock: see pg_stat_activity and pg_blocking_pids()',
   },
+  '40P01': {
+    code: 'unexpected',
+    cure: 'somebody else kept locking the same tables in another order, a restore say; run the command again',
+  },
+  '55000': {
+    code: 'database-unreachable',
+    cure: 'see whether the database accepts connections (pg_database.datallowconn), and run the command again',
+  },
+  WL001: {
+    code: 'database-moved',
+    cure: 'run `wallet-ledger recover`: it says what was found and what to do',
+  },
   '53100': { code: 'database-unreachable', cure: 'make room on the disk of PostgreSQL' },
   '53300': {
     code: 'database-unreachable',

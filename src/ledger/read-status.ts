@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { databaseError, type LedgerDb } from './connect-ledger.ts';
 import {
+  balanceCount,
   balances,
   coverage,
   isoText,
@@ -115,7 +116,10 @@ export type LedgerStatus = {
   /** One per configured pool, in the order of the setting. */
   pools: PoolStatus[];
   unexpectedDeposits: UnexpectedDeposits;
+  /** The first 500 by symbol and chain. */
   balances: BalanceStatus[];
+  /** Of all listed balances. */
+  balanceCount: number;
   unexplainedDifferences: UnexplainedDifference[];
   /** The latest run of each job. */
   lastRuns: RunStatus[];
@@ -155,6 +159,7 @@ select ${isoText('now()')} as "readAt",
        (${poolLevels}) as levels,
        (${unexpectedDeposits}) as "unexpectedDeposits",
        (${balances}) as balances,
+       (${balanceCount}) as "balanceCount",
        (${unexplainedDifferences}) as "unexplainedDifferences",
        (${lastRuns}) as "lastRuns",
        (${lastErrors}) as "lastErrors"

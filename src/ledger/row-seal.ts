@@ -19,7 +19,8 @@ const sealed = [
 
 /**
  * The seal of a row whose values `column` gives. A detail's row is sealed when it is stored, and unsealed when a
- * list changes it (its detail is due then): a seal that does not fit means that somebody else wrote the row.
+ * list changes it (its detail is due then): a seal that does not fit means that the row was written beside the program.
+ * Without a secret key it is no proof against a forger, who may store the seal that fits.
  */
 export function sealOf(column: (name: string) => SQL): SQL {
   return sql`ledger.seal(${sql.join(sealed.map(column), sql`, `)})`;

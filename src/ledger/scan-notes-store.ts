@@ -37,16 +37,17 @@ export async function unseenTransactions(
   return found.rows.map(({ key }) => key);
 }
 
-/** Addresses of the chain that the scan has not met. */
+/** Addresses of the chain that the scan has not met, in each spelling that counts as an item of the list. */
 export async function unseenAddresses(
   db: LedgerDb,
   slip44: number,
   limit: number,
 ): Promise<string[]> {
   const found = await db.execute<{ key: string }>(sql`
-    select a.address as key from ledger.addresses a
-     where a.slip44 = ${slip44} and not ${isNoted(`addresses:${slip44}`, sql`a.address`)}
-     order by a.address limit ${limit}`);
+    select i.key from ledger.addresses a
+     cross join unnest(case when a.listed_as = '{}' then array[a.address] else a.listed_as end) as i (key)
+     where a.slip44 = ${slip44} and not ${isNoted(`addresses:${slip44}`, sql`i.key`)}
+     order by i.key limit ${limit}`);
   return found.rows.map(({ key }) => key);
 }
 

@@ -1,6 +1,8 @@
 import { sql } from 'drizzle-orm';
 
 const historyMax = 30;
+/** As many balances as are shown: each brings its history along. */
+const balancesMax = 500;
 /** Longest stretch of days that the calendar of a list shows one by one. */
 const daysMax = 366;
 const iso = sql.raw(`'YYYY-MM-DD"T"HH24:MI:SS"Z"'`);
@@ -60,7 +62,10 @@ export const balances = sql`
                            where (h.slip44, h.symbol, h.contract_address)
                                = (l.slip44, l.symbol, l.contract_address)
                            order by observed_at desc limit ${historyMax}) as c) as history
-            from ledger.balances l where is_listed) as b`;
+            from ledger.balances l where is_listed
+           order by symbol, chain limit ${balancesMax}) as b`;
+
+export const balanceCount = sql`select count(*)::float8 from ledger.balances where is_listed`;
 
 export const unexplainedDifferences = sql`
   select coalesce(json_agg(json_build_object('symbol', u.symbol, 'amount', u.amount::text,

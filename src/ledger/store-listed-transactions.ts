@@ -11,13 +11,7 @@ import {
   wordsBeside,
 } from './answer-words.ts';
 import type { LedgerDb } from './connect-ledger.ts';
-import {
-  array,
-  changedFields,
-  mergedExtra,
-  uniqueNewest,
-  usedAddresses,
-} from './transaction-statement.ts';
+import { array, changedFields, mergedExtra, uniqueNewest } from './transaction-statement.ts';
 
 export type TransactionStream = 'deposit' | 'withdraw';
 export type ListedTransaction = TransactionRecord & { observation: number };
@@ -28,7 +22,7 @@ const lostRaceRunsMax = 5;
 
 /**
  * Stores rows of a list (section 2.4 of the service's document): inserts what is new, updates the fields in which the
- * list says something else than it last said, logs each changed field and the addresses' use, all in one statement.
+ * list says something else than it last said, and logs each changed field, all in one statement.
  * A row that an answer with a higher number wrote keeps its values. Rows whose list row repeats itself are not even
  * locked, and undocumented fields alone are no news: they are stored with the next change. Call it inside a
  * transaction together with the checkpoint. A null never empties what only a detail brought.
@@ -74,7 +68,7 @@ with incoming as (
   select i.*, timestamptz 'epoch' + i.occurred_ms * interval '1 millisecond' as occurred_at,
          ${stream}::text as stream,
          exists (select from ledger.final_states f where f.state = lower(btrim(i.state))) as is_final,
-         (select true from ledger.transactions t where t.order_no = i.order_no) is not null as is_known
+         (select t.stream from ledger.transactions t where t.order_no = i.order_no) as known_in
     from unnest(
       ${array(batch, (row) => row.orderNo)}::text[], ${array(batch, (row) => row.requestId)}::text[],
       ${array(batch, (row) => row.symbol)}::text[], ${array(batch, (row) => row.txHash)}::text[],
@@ -91,7 +85,6 @@ ${updated},
 ${shared},
 ${inserted},
 ${logged},
-${marked},
 counted as (
   update ledger.streams s set final_changes = s.final_changes + l.count
     from (select new_stream as name, count(*) as count from stored where is_final and new_state <> state
@@ -100,7 +93,7 @@ counted as (
 )
 select (select count(*)::int from inserted) as inserted,
        (select count(*) filter (where differs)::int from updated) as updated,
-       (select count(*)::int from incoming where not is_known) as unknown`;
+       (select count(*)::int from incoming where known_in is null) as unknown`;
 }
 
 // Of the same words for every batch: built once.
@@ -115,7 +108,7 @@ const stored = sql`heard as (
            as is_due
     from incoming i join ledger.transactions t on t.order_no = i.order_no
    ${lastWords('list')}
-   where i.is_known and i.observation > t.observation
+   where i.known_in is not null and i.observation > t.observation
      -- A row that another list shows stays there, and is marked below.
      and (not t.is_listed or t.stream = i.stream and ${isListNews})
    order by t.order_no
@@ -149,13 +142,17 @@ const updated = sql`updated as (
          observation = s.new_observation
     from stored s
    where t.order_no = s.order_no
-  returning t.order_no, t.stream, t.to_address, s.differs
+  returning s.differs
 )`;
-/** A row belongs to the list that showed it first, until that list no longer does: see `unlistRows`. */
+/**
+ * A row belongs to the list that showed it first, until that list no longer does: see `unlistRows`. The array keeps
+ * the planner on the index: a join alone may read the whole table for one row.
+ */
 const shared = sql`shared as (
   update ledger.transactions t set also_listed_in = i.stream
     from incoming i
-   where t.order_no = i.order_no and t.is_listed and t.stream <> i.stream and i.observation > t.observation
+   where t.order_no = any (array(select k.order_no from incoming k where k.known_in <> k.stream))
+     and t.order_no = i.order_no and t.is_listed and t.stream <> i.stream and i.observation > t.observation
      and t.also_listed_in is distinct from i.stream
 )`;
 const inserted = sql`inserted as (
@@ -167,10 +164,10 @@ const inserted = sql`inserted as (
          i.stream not in (select s.name from ledger.streams s where s.last_walk_at is not null),
          now(), now(), now(), now(), i.observation
     from incoming i
-   where not i.is_known
+   where i.known_in is null
    order by i.order_no
   on conflict (order_no) do nothing
-  returning order_no, stream, to_address
+  returning order_no
 )`;
 const logged = changedFields(
   [
@@ -188,9 +185,6 @@ const logged = changedFields(
     'is_listed',
   ],
   { hasFirstDetail: false },
-);
-const marked = usedAddresses(
-  sql`(select * from inserted union all select order_no, stream, to_address from updated)`,
 );
 
 /**

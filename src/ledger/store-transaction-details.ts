@@ -11,13 +11,7 @@ import {
 } from './answer-words.ts';
 import type { LedgerDb } from './connect-ledger.ts';
 import { isAltered, sealOf } from './row-seal.ts';
-import {
-  array,
-  changedFields,
-  mergedExtra,
-  uniqueNewest,
-  usedAddresses,
-} from './transaction-statement.ts';
+import { array, changedFields, mergedExtra, uniqueNewest } from './transaction-statement.ts';
 
 export type DetailedTransaction = TransactionDetailRecord & { observation: number };
 
@@ -70,7 +64,6 @@ const logged = changedFields(
   ],
   { hasFirstDetail: true },
 );
-const marked = usedAddresses(sql`updated`);
 const seal = sealOf((name) => sql.raw(name === 'order_no' ? 's.order_no' : `s.new_${name}`));
 
 /** The rows, locked, with their values before and after. */
@@ -150,10 +143,9 @@ updated as (
          observation = s.new_observation
     from stored s
    where t.order_no = s.order_no
-  returning t.order_no, t.stream, t.to_address, s.differs
+  returning s.differs
 ),
 ${logged},
-${marked},
 counted as (
   update ledger.streams s set final_changes = s.final_changes + j.count
     from (select stream, count(*) as count from stored where is_final and new_state <> state group by stream) j

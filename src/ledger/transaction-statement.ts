@@ -57,16 +57,3 @@ export function changedFields(columns: string[], options: { hasFirstDetail: bool
    order by s.order_no
 )`);
 }
-
-/** The part of a statement that marks the addresses of deposits it has `written` (order_no, stream, to_address). */
-export function usedAddresses(written: SQL): SQL {
-  return sql`marked as (
-  update ledger.addresses a
-     set status = 'used', first_deposit_order_no = coalesce(a.first_deposit_order_no, d.order_no)
-    from (select distinct on (lower(to_address)) lower(to_address) as address, order_no
-            from ${written} as written
-           where stream = 'deposit' and to_address is not null
-           order by lower(to_address), order_no) d
-   where lower(a.address) = d.address and a.status <> 'used'
-)`;
-}

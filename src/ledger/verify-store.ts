@@ -171,17 +171,21 @@ export async function startOfVerification(
   return row;
 }
 
-/** Notes that the addresses were met; returns those that the ledger lacks. */
+/** Notes that the addresses were met, in whatever spelling; returns those that the ledger lacks. */
 export async function compareAddresses(
   db: LedgerDb,
   slip44: number,
   addresses: string[],
 ): Promise<string[]> {
   const found = await db.execute<{ address: string }>(sql`
-    with incoming as (select distinct address from unnest(${sql.param(addresses)}::text[]) as i (address)),
-    met as (insert into sightings select address from incoming on conflict do nothing)
+    with incoming as (
+      select distinct on (key) key, address
+        from (select ledger.address_key(i.address) as key, i.address
+                from unnest(${sql.param(addresses)}::text[]) as i (address)) as k
+       order by key, address),
+    met as (insert into sightings select key from incoming on conflict do nothing)
     select address from incoming i
-     where not exists (select from ledger.addresses a where a.slip44 = ${slip44} and a.address = i.address)`);
+     where not exists (select from ledger.addresses a where a.slip44 = ${slip44} and a.address_key = i.key)`);
   return found.rows.map((row) => row.address);
 }
 
@@ -194,7 +198,7 @@ export async function unmetAddresses(
   const found = await db.execute<{ address: string }>(sql`
     select a.address from ledger.addresses a
      where a.slip44 = ${slip44} and a.first_seen_at < ${startedAt}::timestamptz
-       and not exists (select from sightings s where s.order_no = a.address)
+       and not exists (select from sightings s where s.order_no = a.address_key)
      order by a.address`);
   return found.rows.map((row) => row.address);
 }

@@ -30,6 +30,7 @@ export async function connectPostgresQueue(
     throw postgresQueueError(error);
   }
   const queueName = prefix.replaceAll(':', '-');
+  const closing = new AbortController();
   return {
     kind: 'postgres',
     queueName,
@@ -44,9 +45,12 @@ export async function connectPostgresQueue(
       const own = openConnection(connectionString, 4, onFault);
       return workerBackend(own, name, { ...options, connection: own.pool });
     },
-    exclusively: (work) => underLock(connection.pool, queueName, work),
+    exclusively: (work) => underLock(connection.pool, queueName, closing.signal, work),
     checkClocks: (now) => checkClocks(connection.pool, queueName, now, onFault),
-    close: () => connection.close(),
+    close() {
+      closing.abort(new Error('the queue is being closed'));
+      return connection.close();
+    },
   };
 }
 
@@ -96,11 +100,19 @@ function workerBackend(
   return backend;
 }
 
-/** Two processes that store a schedule for the first time at once would give it two first jobs. */
-async function underLock<T>(pool: PgPool, key: string, work: () => Promise<T>): Promise<T> {
+/**
+ * Two processes that store a schedule for the first time at once would give it two first jobs. The lock is released
+ * when the queue closes: BullMQ never settles a call on a closing connection, so the work would never end, and no other
+ * process could repair a schedule while this one lives.
+ */
+async function underLock<T>(
+  pool: PgPool,
+  key: string,
+  closing: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
   const client = await pool.connect();
-  let isBroken = true;
-  try {
+  const locked = async () => {
     await client.query('begin');
     await client.query('select pg_advisory_xact_lock(hashtext($1), hashtext($2))', [
       'wallet-ledger schedules',
@@ -108,11 +120,31 @@ async function underLock<T>(pool: PgPool, key: string, work: () => Promise<T>): 
     ]);
     const result = await work();
     await client.query('commit');
+    return result;
+  };
+  let isBroken = true;
+  try {
+    const result = await untilClosing(closing, locked);
     isBroken = false;
     return result;
   } finally {
     // Closing the connection is the rollback.
     client.release(isBroken);
+  }
+}
+
+/** Runs the work, but throws the signal's reason as soon as it aborts. */
+async function untilClosing<T>(closing: AbortSignal, work: () => Promise<T>): Promise<T> {
+  closing.throwIfAborted();
+  let giveUp = () => {};
+  const closed = new Promise<never>((_, reject) => {
+    giveUp = () => reject(closing.reason);
+  });
+  closing.addEventListener('abort', giveUp, { once: true });
+  try {
+    return await Promise.race([work(), closed]);
+  } finally {
+    closing.removeEventListener('abort', giveUp);
   }
 }
 

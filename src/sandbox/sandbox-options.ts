@@ -24,6 +24,8 @@ export type SandboxOptions = {
   addressesPerChain: number;
   /** A generated address is listed this long after its generation. */
   addressLagMs: number;
+  /** Whether the address list heeds the chain; if not, it lists the addresses of all chains for each. */
+  filtersAddresses: boolean;
   mayAddAddresses: boolean;
   /** slip44 codes, of 0, 2, 60 and 195; what is on other chains does not exist. */
   supportedChains: readonly number[];
@@ -74,6 +76,7 @@ export function withDefaults(given: Partial<SandboxOptions>): SandboxOptions {
     settleMs: 60_000,
     addressesPerChain: 50,
     addressLagMs: 0,
+    filtersAddresses: true,
     mayAddAddresses: true,
     supportedChains: [0, 2, 60, 195],
     listOrder: 'newest-first',

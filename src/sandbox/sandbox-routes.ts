@@ -28,6 +28,7 @@ export function createRoutes(
     '/v1/wallet/address/list': {
       method: 'GET',
       answer({ query }) {
+        if (!options.filtersAddresses) return page(everyAddress(world, options), query);
         const slip44 = readSlip44(query.get(options.paramNames.chain));
         if (slip44 === null) return refuse('parameter');
         if (!world.isSupported(slip44)) return refuse('chain-unsupported');
@@ -54,6 +55,23 @@ export function createRoutes(
       },
     },
     '/v1/wallet/coin': { method: 'GET', answer: () => succeed(JSON.stringify(world.coins())) },
+  };
+}
+
+/** The addresses of all chains, one after the other. */
+function everyAddress(world: WalletWorld, { supportedChains }: SandboxOptions): Listing {
+  const listings = supportedChains.map((slip44) => world.addressListing(slip44));
+  const count = listings.reduce((sum, listing) => sum + listing.count, 0);
+  return {
+    count,
+    textAt(index) {
+      let left = index;
+      for (const listing of listings) {
+        if (left < listing.count) return listing.textAt(left);
+        left -= listing.count;
+      }
+      return 'null';
+    },
   };
 }
 

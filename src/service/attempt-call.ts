@@ -16,9 +16,10 @@ import { withDeadline } from './with-deadline.ts';
 export type Call<T> = RequestParts & {
   /**
    * Reads the data of a success; throws service-malformed when its shape is wrong. `isLenient`: an
-   * OddAnswer has come several times in a row, and is taken for what the service means.
+   * OddAnswer has come several times in a row, and is taken for what the service means. `length`: of
+   * the whole answer, in characters.
    */
-  decode(data: unknown, observation: number, isLenient: boolean): T;
+  decode(data: unknown, observation: number, isLenient: boolean, length: number): T;
   /** How many answers with a code other than 0 are enough; as many as attempts where absent. */
   unsettledMax?: number;
   /** How many unreadable answers are enough; as many as attempts where absent. */
@@ -148,7 +149,7 @@ function decodeData<T>(
   rawBody: string,
 ): Outcome<T> {
   try {
-    return { value: call.decode(data, ticket.observation, isLenient) };
+    return { value: call.decode(data, ticket.observation, isLenient, rawBody.length) };
   } catch (error) {
     const failure = failureOf(error);
     return { failure: { ...failure, cause: failure.cause ?? new UnreadableAnswer(rawBody) } };

@@ -13,6 +13,8 @@ export type CallerOptions = AttemptOptions & {
   retry?: RetryPolicy;
   log: Log;
   random: () => number;
+  /** Called before an answer is handed on that the service gave to our key; the answer waits for it. */
+  onAccepted?: () => Promise<void>;
 };
 
 export type Caller = {
@@ -41,7 +43,10 @@ export function createCaller(options: CallerOptions): Caller {
     for (let attempt = 1; ; attempt += 1) {
       const isLenient = isOddAccepted(call, failures.oddInARow);
       const outcome = await attemptCall(call, { attempt, isLenient }, signal, onSent);
-      if ('value' in outcome) return outcome.value;
+      if ('value' in outcome) {
+        await options.onAccepted?.();
+        return outcome.value;
+      }
       const { failure } = outcome;
       countFailure(failures, failure);
       const isLast = attempt === retry.attemptsMax || !mayRepeat(call, failure, failures);

@@ -56,6 +56,7 @@ function createRecipeSigner(recipe: SigningRecipe, options: SignerOptions): Sign
   const textOf = (request: RequestToSign) => recipe.stringToSign(request, apiKey);
   return {
     apiKey,
+    publicKey: key.publicKey.compact,
     sign: (request) => ({ signature: signWithKey(textOf(request), key, hash, encoding) }),
     describe: (request) => ({
       stringToSign: textOf(request),

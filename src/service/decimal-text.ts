@@ -1,17 +1,18 @@
+import { limits } from './limits.ts';
+
 /** What nearly all decimals look like, within every bound. */
 const ordinary = /^-?\d{1,60}(?:\.\d{1,60})?$/;
 const plainOrExponent = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-// What PostgreSQL's numeric holds; before the point it holds 72 digits more, which are left to the sums.
-const digitsBeforePointMax = 131_000;
-const digitsAfterPointMax = 16_383;
+const digitsBeforePointMax = limits.digitsBeforePoint.max;
+const digitsAfterPointMax = limits.digitsAfterPoint.max;
 // PostgreSQL refuses larger exponents even of zero.
-const exponentMax = 1_000_000;
+const exponentMax = limits.exponent.max;
 
 /**
- * Why the text is not a decimal that PostgreSQL's numeric holds exactly, sums of such ones included, or null when it
- * is. Plain and exponent forms pass, and cast as they stand: expanding an exponent here would let 30 bytes of an
- * answer fill 130 KB.
+ * Why the text is not a decimal within our limits, or null when it is. They are far within those of PostgreSQL's
+ * numeric: 30 bytes of an answer could otherwise fill 130 KB wherever the number is written out. Plain and exponent
+ * forms pass, and cast as they stand.
  */
 export function decimalProblem(text: string): string | null {
   if (ordinary.test(text)) return null;

@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { decimalProblem } from './decimal-text.ts';
 import { ExactNumber, NotANumber } from './exact-json.ts';
+import { limits } from './limits.ts';
 import { isStorableText, toStorableText } from './storable-text.ts';
 
 /** What a reader returns for a value that it cannot take as it is: what to store instead, and why. */
@@ -17,9 +18,6 @@ export class Unreadable<V> {
 /** Turns a field of the service into ours; `now` is in Unix milliseconds. Never throws. */
 export type FieldReader<V> = (value: unknown, now: number) => V | Unreadable<V>;
 
-// PostgreSQL cannot index longer values.
-const textBytesMax = 2000;
-const keyBytesMax = 256;
 const int4Max = 2_147_483_647;
 const earliestTime = Date.UTC(2009, 0, 1);
 const dayMs = 86_400_000;
@@ -32,8 +30,9 @@ export const readText: FieldReader<string | null> = (value) => {
   const text = textOf(value);
   if (text === null || text === '') return null;
   if (text === undefined) return new Unreadable(null, `${kindOf(value)}, not text`);
-  if (isLongerThan(text, textBytesMax)) {
-    return new Unreadable(null, `longer than ${textBytesMax} bytes`);
+  // PostgreSQL cannot index longer values.
+  if (isLongerThan(text, limits.textBytes.max)) {
+    return new Unreadable(null, `longer than ${limits.textBytes.max} bytes`);
   }
   if (isStorableText(text)) return text;
   return new Unreadable(toStorableText(text), 'with characters that cannot be stored (replaced)');
@@ -67,10 +66,10 @@ export const readTime: FieldReader<number | null> = (value, now) => {
 };
 
 /** Part of a row's key: kept byte for byte. Null where the row cannot be stored for it. */
-export const readKey = keyReader(keyBytesMax);
+export const readKey = keyReader(limits.keyBytes.max);
 
 /** The key of an address: some chains append a memo. */
-export const readAddress = keyReader(4 * keyBytesMax);
+export const readAddress = keyReader(limits.addressBytes.max);
 
 /** The contract of a token; '' for the main coin of a chain. */
 export const readContract: FieldReader<string | null> = (value, now) =>

@@ -1,10 +1,11 @@
 import { decimalProblem } from './decimal-text.ts';
 import { ExactNumber } from './exact-json.ts';
+import { limits } from './limits.ts';
 import { toStorableText } from './storable-text.ts';
 
-const payloadLengthMax = 64 * 1024;
+const payloadLengthMax = limits.payloadBytes.max;
 const payloadDepthMax = 200;
-const extraBytesMax = 16 * 1024;
+const extraBytesMax = limits.extraBytes.max;
 const extraDepthMax = 16;
 const extraExcerptLength = 2048;
 

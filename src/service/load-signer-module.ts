@@ -1,17 +1,23 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { LedgerError, toError } from '../kernel/errors.ts';
+import { findDistrust } from '../kernel/trusted-path.ts';
 import type { SignerOptions } from './create-signer.ts';
 import { printableText } from './printable-text.ts';
 import type { Signer } from './signer.ts';
 
 /**
  * Loads a signer of the user's own: `export default async ({ env, options }) => ({ apiKey, sign, verifyResponse? })`.
- * The path is relative to the working directory. What the module throws is reported without its stack and with
+ * The path is relative to the working directory; a module that another user may have written is not run. What the module throws is reported without its stack and with
  * the secret blotted out, for it has seen the secret.
  */
 export async function loadSignerModule(options: SignerOptions): Promise<Signer> {
   const { signer: path, env = {}, ...rest } = options;
+  const distrust = findDistrust(resolve(path));
+  if (distrust) {
+    const message = `WALLET_SIGNER: the module ${path} is not run, for it may be another user's doing: ${distrust.what}`;
+    throw new LedgerError('settings', message, { cure: distrust.cure });
+  }
   let made: unknown;
   try {
     const module: { default?: unknown } = await import(pathToFileURL(resolve(path)).href);

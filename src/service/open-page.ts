@@ -1,5 +1,6 @@
 import { LedgerError } from '../kernel/errors.ts';
 import { integerIn } from './field-readers.ts';
+import { limits } from './limits.ts';
 import { OddAnswer } from './unreadable-answer.ts';
 
 /** Section 2.2 of the service's document, its rows not yet decoded; null is what the answer did not usably say. */
@@ -21,7 +22,7 @@ export type AskedPlace = { pageNo: number; pageSize: number };
 export function openPage(data: unknown, asked: AskedPlace = { pageNo: 1, pageSize: 1 }): RawPage {
   const { list, pageNo, pageSize, totalSize } = openObject(data);
   const page: RawPage = {
-    rows: Array.isArray(list) ? list : [],
+    rows: Array.isArray(list) ? openList(list) : [],
     pageNo: integerIn(pageNo, 0, Number.MAX_SAFE_INTEGER),
     pageSize: integerIn(pageSize, 1, Number.MAX_SAFE_INTEGER),
     totalSize: integerIn(totalSize, 0, Number.MAX_SAFE_INTEGER),
@@ -56,8 +57,14 @@ export function openObject(data: unknown): Record<string, unknown> {
   throw new LedgerError('service-malformed', 'an answer whose data is no object');
 }
 
-/** Reads data that is a list; throws service-malformed for anything else. */
+/** Reads data that is a list; throws service-malformed for anything else, and for one of too many rows. */
 export function openList(data: unknown): unknown[] {
-  if (Array.isArray(data)) return data;
+  if (Array.isArray(data)) {
+    if (data.length <= limits.answerRows.max) return data;
+    throw new LedgerError(
+      'service-malformed',
+      `an answer of more than ${limits.answerRows.max} rows`,
+    );
+  }
   throw new LedgerError('service-malformed', 'an answer whose data is no list');
 }

@@ -3,10 +3,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { brotliDecompressSync, constants, gunzipSync, inflateSync } from 'node:zlib';
 import { Agent, type Dispatcher } from 'undici';
 import { LedgerError } from '../kernel/errors.ts';
+import { limits } from './limits.ts';
 import { OddAnswer, UnreadableAnswer } from './unreadable-answer.ts';
 
-/** Bytes of an answer, packed and unpacked: a hundred times a page of 200 rows. */
-const bodyBytesMax = 8 * 1024 * 1024;
+/** A hundred times a page of 200 rows. */
+const bodyBytesMax = limits.answerBytes.max;
 
 const unpackers = new Map([
   ['gzip', gunzipSync],

@@ -93,7 +93,9 @@ export function snapshotCall(
   { paramNames }: CallSettings,
 ): Call<SnapshotPart> {
   const query = page ? pageParams(page, paramNames) : [];
-  return { method: 'GET', path, query, decode: openSnapshotPart };
+  const decode: Call<SnapshotPart>['decode'] = (data, observation, _, length) =>
+    openSnapshotPart(data, observation, length);
+  return { method: 'GET', path, query, decode };
 }
 
 function pageCall<T>(

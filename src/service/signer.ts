@@ -33,6 +33,8 @@ type SigningDescription = {
 export type Signer = {
   /** The value of BIZ-API-KEY. */
   apiKey: string;
+  /** Of a private key: the same text whatever recipe signs with it. Absent: only `apiKey` tells the keys apart. */
+  publicKey?: string;
   /** Called once per attempt. */
   sign(request: RequestToSign): Promise<Signature> | Signature;
   /** Throws when the answer is not the service's own. Absent: answers are not signed. */

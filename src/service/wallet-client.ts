@@ -64,7 +64,11 @@ function clientOf(caller: Caller, options: WalletClientOptions): WalletClient {
   const { call, requests } = caller;
 
   async function snapshotRows(path: Parameters<typeof snapshotCall>[0], signal?: AbortSignal) {
-    return await readSnapshot(path, (page) => call(snapshotCall(path, page, options), signal));
+    return await readSnapshot(
+      path,
+      (page) => call(snapshotCall(path, page, options), signal),
+      options.clock,
+    );
   }
 
   return {

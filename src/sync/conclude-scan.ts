@@ -2,6 +2,7 @@ import { undatedMax } from './decide-scan-step.ts';
 import type { WalkProgress } from './list-checkpoint.ts';
 import type { ListSession } from './list-session.ts';
 import {
+  differingDaysMax,
   isOrdered,
   type ListState,
   missingRows,
@@ -9,7 +10,7 @@ import {
   withCheckpoint,
 } from './list-state.ts';
 import { resolveDifferingDays } from './resolve-days.ts';
-import { orderAfterScan } from './scan-list.ts';
+import { isUncounted, orderAfterScan } from './scan-list.ts';
 
 /** So many rows that a scan has not met are remembered for the next one. */
 const unseenMax = 1_000;
@@ -31,7 +32,10 @@ export async function concludeScan<P extends PageFacts>(
   // Days that differ stay a doubt of their own.
   const isClean = walk.isClean && isWhole && !isHiding(session.state, walk);
   session.apply(
-    isClean ? afterCleanScan(session.state, walk) : afterOtherScan(session.state, walk),
+    withCheckpoint(
+      isClean ? afterCleanScan(session.state, walk) : afterOtherScan(session.state, walk),
+      { scannedAt: session.port.now() },
+    ),
   );
   await session.store([]);
   return isClean;
@@ -59,7 +63,7 @@ function afterCleanScan(state: ListState, walk: WalkProgress): ListState {
     walks: state.checkpoint.walks + 1,
     scannedPages: pagesOfFirst(state, walk),
     totalAtLastMatch: walk.startTotal ?? 0,
-    fallen: Math.max(0, state.checkpoint.fallen - walk.fallenBefore),
+    fallen: Math.max(0, state.checkpoint.fallen - (state.checkpoint.fallenBefore ?? 0)),
     isScanUnclean: false,
     unmatched: state.checkpoint.unseen.length + unstorable,
     unseen: [],
@@ -93,6 +97,8 @@ async function isReadWhole<P extends PageFacts>(
   const isByDays = walk.reading !== null && ranks !== null && isOrdered(state);
   if (walk.isFromEmpty) return isByDays || isStable(walk, state.ledgerCount + state.guests);
   if (!isByDays || walk.undated.length > undatedMax) return false;
+  // Others may differ that are not named.
+  if (state.checkpoint.differingDays.length >= differingDaysMax) return false;
   const held = await ranks.undated(undatedMax + 1);
   const met = new Set(walk.undated);
   return held.length === met.size && held.every((key) => met.has(key));
@@ -122,9 +128,7 @@ async function isNotedWhole<P extends PageFacts>(
     isUnseenKept || isShuffled
       ? unseen
       : await unlistTwiceUnseen(session, unseen, rowsMax(session.state, walk));
-  // All that the service counts was met in one scan or another: rows have vanished, and the next scan begins anew.
-  const surplus = surplusOf(session.state);
-  const isOutdated = isShuffled && surplus > 0 && surplus >= left.length;
+  const isOutdated = isShuffled && areNotesOutdated(session.state, left);
   session.apply(
     withCheckpoint(session.state, {
       unseen: left,
@@ -135,6 +139,15 @@ async function isNotedWhole<P extends PageFacts>(
   session.apply(afterAllMet(session.state));
   session.settle(await notes.verifyAll(session.state));
   return true;
+}
+
+/**
+ * The scans that add up begin anew: all that the service counts was met in one or another, so that rows have vanished,
+ * or the first of them began when no total was known.
+ */
+function areNotesOutdated(state: ListState, left: string[]): boolean {
+  const surplus = surplusOf(state);
+  return (surplus > 0 && surplus >= left.length) || isUncounted(state);
 }
 
 /** The same rows on other days: the list does not follow the times of its rows. */
@@ -155,8 +168,8 @@ function rowsMax(state: ListState, { hasShortPages, unstorable }: WalkProgress):
 }
 
 /**
- * Marks at most `rowsMax` rows that the scan before did not meet either, nor any page since; returns what is left of
- * those that this scan has not met.
+ * Marks the rows that the scan before did not meet either, nor any page since; returns what is left of those that this
+ * scan has not met. Where more than `rowsMax` were not met, nobody can tell which of them have vanished.
  */
 async function unlistTwiceUnseen<P extends PageFacts>(
   session: ListSession<P>,
@@ -165,7 +178,7 @@ async function unlistTwiceUnseen<P extends PageFacts>(
 ): Promise<string[]> {
   const unseenBefore = new Set(session.state.checkpoint.unseen);
   const vanished = unseen.filter((key) => unseenBefore.has(key));
-  if (vanished.length > 0 && !(vanished.length <= rowsMax)) return unseen;
+  if (!(unseen.length <= rowsMax)) return unseen;
   if (vanished.length > 0) await session.unlist(vanished);
   return unseen.filter((key) => !unseenBefore.has(key));
 }

@@ -6,9 +6,9 @@
  *   (none) ──▶ sent ─────────────────────▶ done
  *                │  ╲  refused for certain
  *                │   ╲───────────────────▶ failed   then: wait, ask for less
- *                │ answer lost, owner dead
+ *                │ answer lost, owner dead; or: the list's chain filter is not shown to work yet
  *                ▼
- *             unknown ──▶ list read ──▶ settled ──▶ list read again ──▶ done
+ *             unknown ──▶ list read ──▶ settled ──▶ list read again ──▶ filter shown ──▶ done
  *
  * No other arrow exists; while a request is `sent` or `unknown` its chain asks for nothing.
  */
@@ -25,10 +25,13 @@ export const requestTransitions = {
 
 type OpenRequest = {
   id: number;
+  num: number;
   state: 'sent' | 'unknown';
   ageMs: number;
   /** Whether its sender, who showed itself to the database before, still does. */
   isOwnerAlive: boolean;
+  /** Its answer came, and is put off until the list's chain filter is shown to work. */
+  hasAnswer: boolean;
   /** Since the address list was first read to its end after the answer was lost; null: not yet. */
   listReadAgeMs: number | null;
 };
@@ -42,9 +45,11 @@ export type PoolFacts = {
   isFilling: boolean;
   /** Most addresses to ask for at once, as refusals have taught. */
   numMax: number;
+  /** Lost answers in a row. */
+  losses: number;
   /** Until the service may be asked again after a refusal; 0 or less: now. */
   nextTryInMs: number;
-  /** Addresses generated in the last 24 h, those of open requests included. */
+  /** Addresses that the requests of the last 24 h may have generated, whatever the list shows of them. */
   generated24h: number;
   /** Whether the chain's address list has been read to its end once. */
   isListRead: boolean;
@@ -52,20 +57,28 @@ export type PoolFacts = {
   isListGone: boolean;
   /** Whether this pass has read the list: an earlier reading may have come before a lagging list showed anything. */
   isListFresh: boolean;
+  /** The list has never shown an address. */
+  isListEmpty: boolean;
+  /** Whether the list was shown to heed the chain that it is asked for. */
+  filter: 'works' | 'broken' | 'unknown';
+  /** Whether this pass has tried to show it. */
+  isFilterTried: boolean;
   open: OpenRequest | null;
 };
 
-export type PoolLimits = { maxPerDay: number; settleMs: number };
+/** `chainParam`: the name of the chain parameter, for the operator. */
+export type PoolLimits = { maxPerDay: number; settleMs: number; chainParam: string };
 
 export type PoolAction =
   | { kind: 'full' }
   /** Another process is waiting for its answer. */
   | { kind: 'busy' }
   /** The answer can no longer be expected. */
-  | { kind: 'lose'; id: number }
+  | { kind: 'lose'; id: number; num: number }
   /** `lostId`: the request whose answer is looked for; null: only to know the list before more is asked for. */
   | { kind: 'read-list'; lostId: number | null }
   | { kind: 'settle'; ms: number }
+  | { kind: 'prove-filter' }
   | { kind: 'resolve'; id: number }
   | { kind: 'request'; num: number }
   | { kind: 'blocked'; reason: string };
@@ -74,46 +87,90 @@ export type PoolAction =
 const numLimit = 200;
 /** A living sender gives up its request long before this. */
 const sentMaxMs = 600_000;
+const settleMaxMs = 3_600_000;
 
 /** What to do next for a chain. Pure. */
 export function decidePool(facts: PoolFacts, limits: PoolLimits): PoolAction {
-  if (facts.open) return decideOpen(facts.open, limits);
+  if (facts.filter === 'broken' && !facts.isFilterTried) return { kind: 'prove-filter' };
+  if (facts.open) return decideOpen(facts, facts.open, limits);
   const isWanted = facts.isFilling || facts.available < facts.threshold;
   const wanted = facts.target - facts.available;
   if (!isWanted || wanted <= 0) return { kind: 'full' };
+  return (
+    decideHindrance(facts, limits) ??
+    decideFilter(facts, limits) ?? { kind: 'request', num: numOf(facts, wanted, limits) }
+  );
+}
+
+/** What keeps the chain from asking for more; undefined: nothing. */
+function decideHindrance(facts: PoolFacts, limits: PoolLimits): PoolAction | undefined {
   if (!facts.isListRead || (facts.isListGone && !facts.isListFresh)) {
     return { kind: 'read-list', lostId: null };
   }
-  if (facts.isListGone) {
-    return {
-      kind: 'blocked',
-      reason: 'the service lists no address although it generated some before',
-    };
-  }
+  if (facts.isListGone)
+    return blocked('the service lists no address although it generated some before');
   if (facts.nextTryInMs > 0) {
-    return {
-      kind: 'blocked',
-      reason: `refused by the service, tried again in ${Math.ceil(facts.nextTryInMs / 1_000)} s`,
-    };
+    const seconds = Math.ceil(facts.nextTryInMs / 1_000);
+    return blocked(`refused by the service, tried again in ${seconds} s`);
   }
-  const allowance = limits.maxPerDay - facts.generated24h;
-  if (allowance <= 0) {
-    return {
-      kind: 'blocked',
-      reason: `POOL_MAX_PER_DAY is reached: ${facts.generated24h} generated in 24 h`,
-    };
+  if (facts.generated24h >= limits.maxPerDay) {
+    return blocked(`POOL_MAX_PER_DAY is reached: ${facts.generated24h} generated in 24 h`);
   }
-  return { kind: 'request', num: Math.max(1, Math.min(wanted, facts.numMax, allowance, numLimit)) };
+  return undefined;
 }
 
-function decideOpen(open: OpenRequest, limits: PoolLimits): PoolAction {
+function numOf(facts: PoolFacts, wanted: number, limits: PoolLimits): number {
+  const allowance = limits.maxPerDay - facts.generated24h;
+  return Math.max(1, Math.min(wanted, facts.numMax, allowance, numLimit));
+}
+
+function blocked(reason: string): PoolAction {
+  return { kind: 'blocked', reason };
+}
+
+/** What is to be done before the list may be believed; undefined: nothing. An empty list shows nothing yet. */
+function decideFilter(facts: PoolFacts, { chainParam }: PoolLimits): PoolAction | undefined {
+  if (facts.filter === 'works') return undefined;
+  if (!facts.isFilterTried) return { kind: 'prove-filter' };
+  if (facts.filter === 'broken') {
+    return blocked(
+      `the address list shows the same addresses for a chain that does not exist: set WALLET_PARAM_NAMES chain= (now ${chainParam}) to the service's name of the chain parameter`,
+    );
+  }
+  if (facts.isListEmpty) return undefined;
+  return blocked(
+    `it could not be shown that the address list heeds the chain (WALLET_PARAM_NAMES chain=${chainParam})`,
+  );
+}
+
+function decideOpen(facts: PoolFacts, open: OpenRequest, limits: PoolLimits): PoolAction {
   if (open.state === 'sent') {
     const isUnderWay = open.isOwnerAlive && open.ageMs < sentMaxMs;
-    return isUnderWay ? { kind: 'busy' } : { kind: 'lose', id: open.id };
+    return isUnderWay ? { kind: 'busy' } : { kind: 'lose', id: open.id, num: open.num };
   }
   if (open.listReadAgeMs === null) return { kind: 'read-list', lostId: open.id };
-  const leftMs = limits.settleMs - open.listReadAgeMs;
-  return leftMs > 0 ? { kind: 'settle', ms: leftMs } : { kind: 'resolve', id: open.id };
+  if (open.hasAnswer) return decideAnswer(facts, open, limits);
+  const leftMs = settleMs(facts.losses, limits) - open.listReadAgeMs;
+  if (leftMs > 0) return { kind: 'settle', ms: leftMs };
+  return decideFilter(facts, limits) ?? { kind: 'resolve', id: open.id };
+}
+
+/** An answer that was put off needs no settling: only a list that shows something, and so shows its filter. */
+function decideAnswer(facts: PoolFacts, open: OpenRequest, limits: PoolLimits): PoolAction {
+  if (facts.filter === 'works') return { kind: 'resolve', id: open.id };
+  if (!facts.isListEmpty) return decideFilter(facts, limits) ?? { kind: 'resolve', id: open.id };
+  const leftMs = limits.settleMs - (open.listReadAgeMs ?? 0);
+  if (leftMs > 0) return { kind: 'settle', ms: leftMs };
+  if (!facts.isListFresh) return { kind: 'read-list', lostId: open.id };
+  return blocked(
+    'the address list does not show the first addresses yet: until it does nothing shows that it heeds the chain',
+  );
+}
+
+/** The list settles twice as long after each lost answer in a row. */
+function settleMs(losses: number, limits: PoolLimits): number {
+  const doubled = limits.settleMs * 2 ** Math.min(20, Math.max(0, losses - 1));
+  return Math.max(limits.settleMs, Math.min(settleMaxMs, doubled));
 }
 
 /** Words by which a refusal seems to mean the number; the service's document shows no codes. */
@@ -143,6 +200,11 @@ export function numAfterGrant(
   const doubled = Math.min(numLimit, 2 * numMax);
   const isLimited = refusedAfterGrant !== null && doubled >= refusedAfterGrant;
   return num < numMax || isLimited ? numMax : doubled;
+}
+
+/** Most addresses to ask for after the answer to a request for `num` was lost. */
+export function numAfterLoss(num: number): number {
+  return Math.max(1, Math.floor(num / 2));
 }
 
 /** How long a chain waits after so many refusals in a row: 15 s, doubling, at most 1 h. */

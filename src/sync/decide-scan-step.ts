@@ -5,6 +5,8 @@ import { type PageFacts, timeSteps } from './list-state.ts';
 /** A list that loses rows, or changes its page size, all the time must not hold a scan for ever. */
 const rewindsMin = 10;
 const rewindShare = 0.5;
+/** So many pages more than twice the list have no end. */
+const endlessMin = 10;
 /** More rows without a readable time are not compared one by one. */
 export const undatedMax = 500;
 
@@ -19,6 +21,12 @@ export type ScanStep =
 /** The page read before, and how many in a row have shown the same rows. */
 export type PageBefore = { previousFingerprint: string | null; repeats: number };
 
+/** The progress before a page for which the total fell by so much, which the page's own total need not show any more. */
+export function afterFall(walk: WalkProgress, { total }: PageFacts, fall: number): WalkProgress {
+  if (total === null || walk.lastTotal === null || fall <= 0) return walk;
+  return { ...walk, lastTotal: Math.max(walk.lastTotal, total + fall) };
+}
+
 /** What a page means for the scan. `last` is the page on which the list ends by its total. */
 export function decideScanStep(
   walk: WalkProgress,
@@ -27,13 +35,36 @@ export function decideScanStep(
   { previousFingerprint, repeats }: PageBefore,
 ): ScanStep {
   const back = mayGoBack(walk, facts) ? stepBack(walk, facts) : undefined;
-  if (facts.listed === 0) return back ?? { kind: 'end', isRepeated: false };
+  if (facts.listed === 0) return back ?? afterEmptyPage(facts, last, previousFingerprint);
   if (isRepeat(walk, facts, previousFingerprint)) {
     // Once may be a page's worth of new rows that the total does not show.
     const isEnd = facts.page > last && repeats > 0;
     return isEnd ? { kind: 'end', isRepeated: true } : { kind: 'repeat' };
   }
   return back ?? (isEndAtTotal(facts) ? { kind: 'end', isRepeated: false } : { kind: 'next' });
+}
+
+/** One empty page below the total may just lack its rows; two in a row are the list's end. */
+function afterEmptyPage(
+  { page, fingerprint }: PageFacts,
+  last: number,
+  previousFingerprint: string | null,
+): ScanStep {
+  const mayGoOn = page < last && fingerprint !== previousFingerprint;
+  return mayGoOn ? { kind: 'next' } : { kind: 'end', isRepeated: false };
+}
+
+/**
+ * Far behind the total's end, more than half of the rows that were read had been read before: the list shows its last
+ * page again and again, each time in another order. `different`: so many rows it has by the ledger, at most. Rows are
+ * counted, not pages: an answer may claim a larger size than it serves.
+ */
+export function isEndless(
+  { met }: WalkProgress,
+  { page, size }: PageFacts,
+  { last, different }: { last: number; different: number },
+): boolean {
+  return page > 2 * last + endlessMin && met > 2 * different + endlessMin * size;
 }
 
 /** A short page ends the list only where the total says so, too: one in the middle may just lack rows. */
@@ -90,6 +121,7 @@ export function afterStep(walk: WalkProgress, facts: PageFacts, step: ScanStep):
   // Where the limit of rewinds was reached, rows may have slipped past the seam.
   const isSeamOpen = !isBack && stepBack(walk, facts) !== undefined;
   const isShort = !walk.isLastFull && !isRepeated && facts.listed > 0;
+  const hasShortPages = walk.hasShortPages || isShort || isEndUntold(walk, facts);
   return {
     ...walk,
     rising: walk.rising + steps.rising,
@@ -102,10 +134,15 @@ export function afterStep(walk: WalkProgress, facts: PageFacts, step: ScanStep):
     rewinds: walk.rewinds + Number(isBack),
     nextPage: isBack ? step.toPage : facts.page + 1,
     isLastFull: isBack || isFull(facts),
-    hasShortPages: walk.hasShortPages || isShort,
+    hasShortPages,
     isClean: walk.isClean && !isSeamOpen,
     undated: withUndated(walk.undated, facts),
   };
+}
+
+/** A page without rows where the total expects some, which does not tell the total itself: another replica's, maybe. */
+function isEndUntold(walk: WalkProgress, { page, size, listed, total }: PageFacts): boolean {
+  return listed === 0 && !total && (page - 1) * size < (walk.lastTotal ?? 0);
 }
 
 function isShownAgain(step: ScanStep): boolean {

@@ -19,19 +19,22 @@ export type Effort = {
   passesMin: number;
   /** Requests stay within what ordinary reading has cost. */
   isBounded: boolean;
+  /** So long after a scan the next one is owed, whatever earlier doubts have cost. */
+  patienceMs: number;
 };
 
 const patientLooksMs = [1_000, 5_000, 15_000];
+const patienceMs = 7 * 86_400_000;
 
 /**
  * `daemon`: comes again soon; `command`: ends, and should leave the list settled; `pool`: reads a list at once to see
  * what it holds now; `backfill`: whatever it takes.
  */
 export const efforts = {
-  daemon: { looksMs: [1_000], standMs: 20_000, passesMin: 3, isBounded: true },
-  command: { looksMs: patientLooksMs, standMs: 0, passesMin: 1, isBounded: true },
-  pool: { looksMs: [], standMs: 0, passesMin: 1, isBounded: true },
-  backfill: { looksMs: patientLooksMs, standMs: 0, passesMin: 1, isBounded: false },
+  daemon: { looksMs: [1_000], standMs: 20_000, passesMin: 3, isBounded: true, patienceMs },
+  command: { looksMs: patientLooksMs, standMs: 0, passesMin: 1, isBounded: true, patienceMs },
+  pool: { looksMs: [], standMs: 0, passesMin: 1, isBounded: true, patienceMs },
+  backfill: { looksMs: patientLooksMs, standMs: 0, passesMin: 1, isBounded: false, patienceMs },
 } satisfies Record<string, Effort>;
 
 /** A ledger that is ahead mostly waits for a cached total. */
@@ -128,9 +131,13 @@ export function isAffordable(state: ListState, effort: Effort, requests: number)
   return requests <= doubtShare * ordinary - state.checkpoint.spentRequests;
 }
 
-/** Each scan that explained nothing makes the next one wait twice as long. */
-export function isScanAffordable(state: ListState, effort: Effort): boolean {
-  const { fruitlessScans } = state.checkpoint;
+/**
+ * Each scan that explained nothing makes the next one wait twice as long. One in AUDIT_CYCLE is owed, whatever earlier
+ * doubts have cost.
+ */
+export function isScanAffordable(state: ListState, effort: Effort, now: number): boolean {
+  const { fruitlessScans, scannedAt } = state.checkpoint;
+  if (scannedAt !== null && now - scannedAt >= effort.patienceMs) return true;
   const patience = 2 ** Math.min(fruitlessScans, fruitlessMax);
   return isAffordable(state, effort, (lastPage(state) + 2) * patience);
 }

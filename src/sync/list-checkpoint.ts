@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readingSchema } from './read-days.ts';
 
 /** The stored form changes only together with this number; a checkpoint of another version is begun anew. */
-const version = 2;
+const version = 3;
 
 const int = z.number().int();
 
@@ -22,8 +22,6 @@ const walkSchema = z.object({
   met: int,
   unstorable: int,
   rewinds: int,
-  /** `fallen` when the scan began: a fall during the scan is not explained by it. */
-  fallenBefore: int,
   /** The last page was full, so the list may go on whatever its total says. */
   isLastFull: z.boolean(),
   /** A page that was not full had rows behind it: it may have lacked some of its own. */
@@ -63,8 +61,9 @@ const checkpointSchema = z.object({
   /** The service's total when the counts last agreed (but for the accepted difference). */
   totalAtLastMatch: int,
   walk: walkSchema.nullable(),
-  /** Full scans ended so far. */
+  /** Full scans ended so far, and when (Unix ms) the last one did. */
   walks: int,
+  scannedAt: z.number().nullable(),
   /** Where answers claim a page size that is not what they serve. */
   clampedSize: z.object({ claimed: int, actual: int }).nullable(),
   /** The two counts as the last pass left them. */
@@ -72,7 +71,12 @@ const checkpointSchema = z.object({
   mismatch: mismatchSchema.nullable(),
   /** By how many rows the total has fallen since the last clean scan, rows found to have vanished left out. */
   fallen: int,
-  /** Rows have come in with answers that gave no total: the known one is older than they. */
+  /**
+   * `fallen` when the scan began, or the first of those that add up: a later fall is not explained by it. Null: no
+   * total was known then, so that a fall would not have shown.
+   */
+  fallenBefore: int.nullable(),
+  /** Answers that gave no total have brought rows, or reached beyond the known one: it is older than they. */
   isTotalOlder: z.boolean(),
   /** Days (since 1970) whose rows differ from what the list showed. */
   differingDays: z.array(int),
@@ -109,10 +113,12 @@ export function newCheckpoint(requestedPageSize: number): Checkpoint {
     totalAtLastMatch: 0,
     walk: null,
     walks: 0,
+    scannedAt: null,
     clampedSize: null,
     lastSeen: null,
     mismatch: null,
     fallen: 0,
+    fallenBefore: null,
     isTotalOlder: false,
     differingDays: [],
     isScanUnclean: false,
@@ -136,12 +142,7 @@ export function parseCheckpoint(stored: unknown): Checkpoint | null {
 export function newWalk(
   kind: Pick<
     WalkProgress,
-    | 'isSequential'
-    | 'notesKeys'
-    | 'isFromEmpty'
-    | 'hadMismatch'
-    | 'hadDifferingDays'
-    | 'fallenBefore'
+    'isSequential' | 'notesKeys' | 'isFromEmpty' | 'hadMismatch' | 'hadDifferingDays'
   >,
 ): WalkProgress {
   return {

@@ -10,8 +10,14 @@ export type Stored = {
   differingDays: number[];
 };
 
-/** Pages whose rows are to be stored, and the days that they complete. */
-export type Batch<P> = { pages: P[]; days: ReadDays | null };
+/** What a write finds in the ledger before it commits. */
+export type Found = Pick<Stored, 'inserted' | 'differingDays'>;
+
+/** Decides on the state to commit; asked once for each try of a write. */
+export type AfterFinding = (found: Found) => ListState;
+
+/** Pages whose rows are to be stored, and the days that they complete. `isGlance`: days are marked, not accused. */
+export type Batch<P> = { pages: P[]; days: ReadDays | null; isGlance?: boolean };
 
 /**
  * The outside of a pass over a list: the service behind `read`, the ledger behind the rest. `P` is a page with its
@@ -25,10 +31,10 @@ export type ListPort<P extends PageFacts> = {
    */
   read(page: number, upTo: number, isFresh?: boolean): Promise<P>;
   /**
-   * Prepares the write of the pages' rows and of the state. The write commits the state with the rows; it is begun
-   * when the one before it has ended.
+   * Prepares the write of the pages' rows, read up to this state. The write commits the rows together with the state
+   * that follows from what it finds; it is begun when the one before it has ended.
    */
-  prepare(batch: Batch<P>, state: ListState): () => Promise<Stored>;
+  prepare(batch: Batch<P>, state: ListState): (afterFinding: AfterFinding) => Promise<Stored>;
   /** The ledger's rows by their time; null where the list has no times. */
   ranks: Ranks<P> | null;
   /** The keys that a scan has met, noted in the database (`WalkProgress.notesKeys`). */

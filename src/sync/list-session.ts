@@ -1,4 +1,4 @@
-import type { Batch, ListPort, Stored } from './list-port.ts';
+import type { Batch, Found, ListPort, Stored } from './list-port.ts';
 import {
   afterPage,
   afterSizes,
@@ -6,8 +6,10 @@ import {
   onActualGrid,
   type PageFacts,
   withCheckpoint,
+  withDifferingDays,
 } from './list-state.ts';
 import type { ReadDays } from './read-days.ts';
+import { createToldTotals } from './told-totals.ts';
 
 /** One pass's hold on a list: it reads and stores through the port, and is the only holder of the state. */
 export type ListSession<P extends PageFacts = PageFacts> = {
@@ -30,8 +32,6 @@ export type ListSession<P extends PageFacts = PageFacts> = {
   unlist(keys: string[]): Promise<void>;
 };
 
-const differingDaysMax = 366;
-
 export function createListSession<P extends PageFacts>(
   port: ListPort<P>,
   initial: ListState,
@@ -41,18 +41,28 @@ export function createListSession<P extends PageFacts>(
   let latestAnswer = 0;
   let requests = 0;
   let written = storedFormOf(initial);
+  const totals = createToldTotals();
   const settle = (stored: Stored): void => {
     state = afterStore(state, stored);
   };
   const prepare = (batch: Batch<P>) => {
-    const isUntold = !state.checkpoint.isTotalOlder && isWithoutTotal(batch.pages.at(-1), state);
-    if (isUntold) state = withCheckpoint(state, { isTotalOlder: true });
-    const write = port.prepare(batch, state);
-    written = storedFormOf(state);
+    const prepared = state;
+    const telling = totals.now();
+    const write = port.prepare(batch, prepared);
     return async () => {
-      const stored = await write();
-      settle(stored);
-      if (isUntold && stored.inserted === 0) state = withCheckpoint(state, { isTotalOlder: false });
+      let committed = prepared;
+      const stored = await write((found) => {
+        const isOlder = prepared.checkpoint.isTotalOlder || totals.isOlder(telling, found.inserted);
+        // Writes that ended after this one was prepared have found days of their own.
+        const { differingDays } = state.checkpoint;
+        const next = withCheckpoint(prepared, { differingDays, isTotalOlder: isOlder });
+        committed = withDifferingDays(next, accusedDays(batch, found));
+        return committed;
+      });
+      totals.end(telling, stored.inserted);
+      if (totals.isOlder(totals.now(), 0)) state = withCheckpoint(state, { isTotalOlder: true });
+      settle({ ...stored, differingDays: accusedDays(batch, stored) });
+      written = storedFormOf(committed);
       return stored.inserted;
     };
   };
@@ -74,6 +84,7 @@ export function createListSession<P extends PageFacts>(
       requests += 1;
       const answer = await port.read(page, upTo, isFresh);
       const isStale = isOvertaken(answer, state.serviceTotal, latestObservation);
+      if (isStale) requests += 1;
       const isLater = answer.observation > latestObservation && answer.answered > latestAnswer;
       if (isStale && isLater) state = afterFall(state, answer);
       const taken = isStale ? await port.read(page, upTo, true) : answer;
@@ -83,6 +94,7 @@ export function createListSession<P extends PageFacts>(
       state = afterSizes(state, taken);
       const facts = onActualGrid(state, taken);
       state = afterPage(state, facts, isLatest);
+      totals.read(state, facts, isLatest);
       return facts;
     },
     store: (pages, days = null) => prepare({ pages, days })(),
@@ -90,17 +102,24 @@ export function createListSession<P extends PageFacts>(
     settle,
     async unlist(keys) {
       if (!port.unlist) return;
-      const { checkpoint } = state;
-      // What the fall of the total was about is known for these rows.
-      state = withCheckpoint(state, { fallen: Math.max(0, checkpoint.fallen - keys.length) });
+      state = afterVanishing(state, keys.length);
       settle(await port.unlist(keys, state));
     },
   };
 }
 
-/** Rows of a page without a total may be newer than the total that is known. */
-function isWithoutTotal(last: PageFacts | undefined, { serviceTotal }: ListState): boolean {
-  return serviceTotal !== null && last !== undefined && last.total === null && last.listed > 0;
+/** Days that a write found to differ. A glance at the head marks days; it does not accuse them. */
+function accusedDays({ isGlance }: Batch<PageFacts>, { differingDays }: Found): number[] {
+  return isGlance ? [] : differingDays;
+}
+
+/** What a fall of the total was about is known for so many rows: the earliest one, for all that anyone knows. */
+function afterVanishing(state: ListState, rows: number): ListState {
+  const { fallen, fallenBefore } = state.checkpoint;
+  return withCheckpoint(state, {
+    fallen: Math.max(0, fallen - rows),
+    fallenBefore: fallenBefore && Math.max(0, fallenBefore - rows),
+  });
 }
 
 /** An answer that is not taken may tell all the same that rows have gone. */
@@ -118,10 +137,7 @@ function storedFormOf({ ledgerCount, guests, passes, ...state }: ListState): str
 function afterStore(state: ListState, stored: Stored): ListState {
   const { ledgerCount, guests, differingDays } = stored;
   const next = { ...state, ledgerCount, guests };
-  if (differingDays.length === 0) return next;
-  const days = new Set([...state.checkpoint.differingDays, ...differingDays]);
-  const kept = [...days].sort((a, b) => a - b).slice(0, differingDaysMax);
-  return withCheckpoint(next, { differingDays: kept });
+  return withDifferingDays(next, differingDays);
 }
 
 /**

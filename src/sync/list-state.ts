@@ -83,7 +83,7 @@ export function doubtOf({ checkpoint, acceptedDifference }: ListState): string |
     return `the service's total fell by ${fallen}, and which rows went is not known yet`;
   if (isScanUnclean)
     return 'the list changed while it was read from end to end, so that reading proves nothing';
-  if (checkpoint.isTotalOlder) return 'rows came in with answers that gave no total';
+  if (checkpoint.isTotalOlder) return 'rows were listed with answers that gave no total';
   // Differences of either kind may cancel each other out.
   return unmatched > 0 && acceptedDifference === 0
     ? `${unmatched} rows were found only in the list or only in the ledger`
@@ -103,6 +103,17 @@ export function pagesFor(rows: number, state: ListState): number {
 /** The next state with a changed checkpoint. */
 export function withCheckpoint(state: ListState, change: Partial<Checkpoint>): ListState {
   return { ...state, checkpoint: { ...state.checkpoint, ...change } };
+}
+
+/** So many differing days stand for any number: only a scan that notes its keys explains them. */
+export const differingDaysMax = 366;
+
+/** The next state, these days among the differing ones. */
+export function withDifferingDays(state: ListState, found: number[]): ListState {
+  if (found.length === 0) return state;
+  const days = new Set([...state.checkpoint.differingDays, ...found]);
+  const kept = [...days].sort((a, b) => a - b).slice(0, differingDaysMax);
+  return withCheckpoint(state, { differingDays: kept });
 }
 
 /** Neighbours whose times rise and fall within one page. */
@@ -170,17 +181,26 @@ export function rankProbe(
     : { time, rowsNotNewer: before + (index < 0 ? times.length : index + 1) };
 }
 
+/** The page tells how long the list is now. A total of 0 is what some services say of a page behind the end. */
+export function isTotalTold({ page, total, listed }: PageFacts, isLatest: boolean): boolean {
+  return isLatest && total !== null && (listed > 0 || total > 0 || page === 1);
+}
+
+/** A page without a total holds rows beyond the total that is known. */
+function isBeyondTotal({ page, size, total, listed }: PageFacts, known: number | null): boolean {
+  return total === null && known !== null && listed > 0 && (page - 1) * size + listed > known;
+}
+
 /** The state after a page: what it tells about the list itself. `isLatest`: no later answer was taken before. */
 export function afterPage(state: ListState, facts: PageFacts, isLatest: boolean): ListState {
   const { serviceTotal, checkpoint } = state;
-  // A total of 0 is what some services say of a page behind the end.
-  const isTelling =
-    isLatest && facts.total !== null && (facts.listed > 0 || facts.total > 0 || facts.page === 1);
+  const isTelling = isTotalTold(facts, isLatest);
   const total = isTelling ? facts.total : serviceTotal;
   const fall = Math.max(0, (serviceTotal ?? 0) - (total ?? 0));
   const fallen = checkpoint.fallen + fall;
   const unseen = withoutKeys(checkpoint.unseen, facts.keys);
-  const isTotalOlder = checkpoint.isTotalOlder && !isTelling;
+  const isTotalOlder =
+    (checkpoint.isTotalOlder && !isTelling) || isBeyondTotal(facts, serviceTotal);
   const isNews =
     fall > 0 || unseen !== checkpoint.unseen || isTotalOlder !== checkpoint.isTotalOlder;
   return {

@@ -145,7 +145,8 @@ async function scanAgain<P extends PageFacts>(pass: Pass<P>): Promise<boolean> {
   const { session, effort } = pass;
   let scansWithoutNewRows = 0;
   const { fruitlessScans } = session.state.checkpoint;
-  for (let scans = 1; scans <= scansMax && isScanAffordable(session.state, effort); scans += 1) {
+  const isAffordableNow = () => isScanAffordable(session.state, effort, session.port.now());
+  for (let scans = 1; scans <= scansMax && isAffordableNow(); scans += 1) {
     const { ledgerCount, checkpoint } = session.state;
     const isPaused = await spending(pass, () => scanOnce(pass, scans > 1));
     if (isPaused) return true;
@@ -188,10 +189,7 @@ async function endPass<P extends PageFacts>(pass: Pass<P>): Promise<void> {
   session.apply(afterPass(session.state));
   const days = pass.inserted > 0 && missingRows(session.state) === 0 ? pass.days : null;
   if (!session.isDirty && days === null) return;
-  const { state } = session;
-  const stored = await session.port.prepare({ pages: [], days }, state)();
-  // A glance at the head marks days; it does not accuse them.
-  session.settle({ ...stored, differingDays: [] });
+  await session.prepare({ pages: [], days, isGlance: true })();
 }
 
 function afterPass(state: ListState): ListState {

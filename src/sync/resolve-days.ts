@@ -1,6 +1,7 @@
 import { isListEnd, type PageRange, unlistVanished } from './find-vanished.ts';
 import type { ListSession } from './list-session.ts';
 import {
+  differingDaysMax,
   isOrdered,
   type ListState,
   missingRows,
@@ -23,6 +24,8 @@ export async function resolveDifferingDays<P extends PageFacts>(
   const { ranks } = session.port;
   const { differingDays } = session.state.checkpoint;
   if (ranks === null || differingDays.length === 0 || !isOrdered(session.state)) return;
+  // Others may differ that are not named.
+  if (differingDays.length >= differingDaysMax) return;
   const held = await ranks.days();
   const ranges = differingDays.map((day) => pagesOfDays(session.state, held, day, day));
   for (const range of mergeRanges(ranges)) {

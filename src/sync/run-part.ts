@@ -2,6 +2,7 @@ import { LedgerError, toError } from '../kernel/errors.ts';
 import { inSpan } from '../kernel/in-span.ts';
 import { databaseError } from '../ledger/connect-ledger.ts';
 import { recordRun, type SyncRun } from '../ledger/sync-run-store.ts';
+import { settleHome } from './settle-home.ts';
 import type { PassReport, SyncTools } from './sync-tools.ts';
 
 /**
@@ -28,6 +29,7 @@ export async function runPart(
       error,
     });
   try {
+    await settleHome(tools);
     const report = await tracedWork(part, { ...tools, client }, work);
     if (client.requests() > 0)
       await record(report.isComplete ? 'done' : 'incomplete', report, null);

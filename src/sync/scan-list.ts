@@ -10,7 +10,14 @@
  */
 import { LedgerError } from '../kernel/errors.ts';
 import { quietly } from '../kernel/quietly.ts';
-import { afterStep, decideScanStep, type PageBefore } from './decide-scan-step.ts';
+import {
+  afterFall,
+  afterStep,
+  decideScanStep,
+  isEndless,
+  type PageBefore,
+  type ScanStep,
+} from './decide-scan-step.ts';
 import { newWalk, type WalkProgress } from './list-checkpoint.ts';
 import type { ListSession } from './list-session.ts';
 import {
@@ -56,6 +63,8 @@ type Cursor<P> = PageBefore & {
   isEnd: boolean;
   /** The page that shows once more that the service ignores its number. */
   ignoredPage: number | null;
+  /** Rows that were read and that the ledger's count does not know of yet. */
+  uncounted: number;
 };
 
 export type ScanResult = {
@@ -81,6 +90,7 @@ export async function scanList<P extends PageFacts>(
     isFresh: true,
     isEnd: false,
     ignoredPage: null,
+    uncounted: 0,
   };
   const writer = createWriter();
   try {
@@ -88,7 +98,12 @@ export async function scanList<P extends PageFacts>(
       const walk = await takePage(session, cursor);
       const { isEnd } = cursor;
       if (!isEnd && !session.port.isBatchFull(rowsIn(cursor.batch))) continue;
-      await writer.add(session.prepare({ pages: cursor.batch.splice(0), days: takeDays(cursor) }));
+      const pages = cursor.batch.splice(0);
+      const write = session.prepare({ pages, days: takeDays(cursor) });
+      await writer.add(async () => {
+        await write();
+        cursor.uncounted -= rowsIn(pages);
+      });
       if (!isEnd && !session.port.shouldPause()) continue;
       await writer.end();
       if (cursor.ignoredPage !== null) throw pageIgnored(cursor.ignoredPage);
@@ -130,12 +145,18 @@ async function beginScan<P extends PageFacts>(
   // Reading by days has failed: the list may not follow the times of its rows.
   const hasFailed = isScanUnclean || unseen.length > 0 || differingDays.length > 0;
   const notesKeys = !isFromEmpty && (!canReadDays || state.guests > 0 || hasFailed);
-  if (notesKeys && !state.checkpoint.isShuffled) await port.notes.begin();
-  const fallenBefore = state.checkpoint.fallen;
+  const addsUp = notesKeys && state.checkpoint.isShuffled && !isUncounted(state);
+  if (notesKeys && !addsUp) await port.notes.begin();
+  const fallenNow = state.serviceTotal === null ? null : state.checkpoint.fallen;
+  const fallenBefore = addsUp ? state.checkpoint.fallenBefore : fallenNow;
   const hadDifferingDays = differingDays.length > 0;
   const kind = { isSequential, notesKeys, isFromEmpty, hadMismatch, hadDifferingDays };
-  const walk = newWalk({ ...kind, fallenBefore });
-  session.apply(withCheckpoint(state, { walk, differingDays: [] }));
+  session.apply(withCheckpoint(state, { walk: newWalk(kind), differingDays: [], fallenBefore }));
+}
+
+/** The first of the scans that add up began without a total, and now there is one: rows may have gone unseen since. */
+export function isUncounted({ serviceTotal, checkpoint }: ListState): boolean {
+  return serviceTotal !== null && checkpoint.fallenBefore === null;
 }
 
 /** Reads the next page and takes it into the batch, the days and the progress. */
@@ -143,17 +164,27 @@ async function takePage<P extends PageFacts>(
   session: ListSession<P>,
   cursor: Cursor<P>,
 ): Promise<WalkProgress> {
-  const { walk } = session.state.checkpoint;
-  if (walk === null) throw new Error('a page of a scan was asked for before it had begun');
-  const facts = await session.read(walk.nextPage, upTo(session.state, walk), cursor.isFresh);
-  const step = decideScanStep(walk, facts, lastPage(session.state), cursor);
+  const { walk: walkBefore, fallen } = session.state.checkpoint;
+  if (walkBefore === null) throw new Error('a page of a scan was asked for before it had begun');
+  const last = upTo(session.state, walkBefore);
+  const facts = await session.read(walkBefore.nextPage, last, cursor.isFresh);
+  const walk = afterFall(walkBefore, facts, session.state.checkpoint.fallen - fallen);
+  const { ledgerCount, guests } = session.state;
+  const different = ledgerCount + guests + walk.unstorable + cursor.uncounted;
+  const isOver = isEndless(walk, facts, { last: lastPage(session.state), different });
+  const step: ScanStep = isOver
+    ? { kind: 'end', isRepeated: true }
+    : decideScanStep(walk, facts, lastPage(session.state), cursor);
   cursor.repeats = step.kind === 'repeat' ? cursor.repeats + 1 : 0;
   if (cursor.repeats >= repeatsMax) return giveUp(session, cursor, { walk, page: facts.page });
   cursor.isFresh = step.kind !== 'next';
   const isNext = step.kind === 'next' || step.kind === 'repeat';
   cursor.previousFingerprint = isNext ? facts.fingerprint : null;
   cursor.batch.push(facts);
-  const stepped = afterStep(walk, facts, step);
+  cursor.uncounted += facts.listed;
+  const next = afterStep(walk, facts, step);
+  // Only by its keys can such a reading tell what it has met.
+  const stepped = isOver ? { ...next, isClean: next.isClean && walk.notesKeys } : next;
   // Where the scan goes back, the rows are read again after those that moved up, in the list's order.
   const read =
     'toPage' in step ? { walk: stepped, days: null } : readDaysOn(session.state, stepped, facts);
@@ -186,7 +217,8 @@ function upTo(state: ListState, walk: WalkProgress): number {
   const last = lastPage(state);
   const isTotalReached = (walk.nextPage - 1) * (walk.pageSize ?? 0) === state.serviceTotal;
   const atLeast = walk.isLastFull && !isTotalReached ? walk.nextPage : 0;
-  return Math.max(atLeast, walk.isSequential ? Math.min(walk.nextPage, last) : last);
+  const isAlone = walk.isSequential || walk.rewinds > 2;
+  return Math.max(atLeast, isAlone ? Math.min(walk.nextPage, last) : last);
 }
 
 function rowsIn(batch: PageFacts[]): number {

@@ -56,7 +56,7 @@ export async function scanPages<T>(
         scanned.rows += rows.length;
         scanned.pages += batch.length;
         onProgress?.(source.name, scanned.rows, state.serviceTotal ?? startTotal, scanned.pages);
-        return nothingStored;
+        return { ...nothingStored, ledgerCount: scanned.rows };
       },
     ranks: null,
     notes: noNotes,

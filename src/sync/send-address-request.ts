@@ -1,14 +1,12 @@
 import { LedgerError, toError } from '../kernel/errors.ts';
-import {
-  failRequest,
-  loseRequest,
-  postponePool,
-  storeGenerated,
-} from '../ledger/address-request-store.ts';
+import { holdAnswer, isFilterProven, storeGenerated } from '../ledger/address-answer-store.ts';
+import { failRequest, loseRequest } from '../ledger/address-request-store.ts';
 import type { LedgerDb } from '../ledger/connect-ledger.ts';
+import { requireHomeOfRequest } from '../ledger/home-store.ts';
+import { postponePool } from '../ledger/pool-row-store.ts';
 import { readNumLimits, setNumMax } from '../ledger/pool-store.ts';
 import { storeRejects } from '../ledger/reject-store.ts';
-import { numAfterGrant, numAfterRefusal, refusalDelayMs } from './decide-pool.ts';
+import { numAfterGrant, numAfterLoss, numAfterRefusal, refusalDelayMs } from './decide-pool.ts';
 import type { PassReport, SyncTools } from './sync-tools.ts';
 
 /** A request that was written down as `sent`; `plannedAt` by performance.now(). */
@@ -37,33 +35,30 @@ export async function sendAddressRequest(
     const answer = await client.generateAddresses({ slip44, num: request.num }, bounded);
     const addresses = answer.records.map((record) => record.address);
     const added = await ledger.transaction(async (db) => {
+      await requireHomeOfRequest(db, request.id);
       await storeRejects(db, answer.rejects);
+      if (!(await isFilterProven(db, request.id, tools.settings.chainParam))) {
+        await holdAnswer(db, request.id, addresses);
+        return null;
+      }
       const stored = await storeGenerated(db, request.id, addresses);
       if (stored === 0) await holdOff(db, slip44, request);
       else await raiseNumber(db, slip44, request.num);
       return stored;
     });
-    report.rowsInserted += added;
     report.rowsSeen += addresses.length;
+    if (added === null) return 'again';
+    report.rowsInserted += added;
     return added === 0 ? 'incomplete' : 'again';
   } catch (thrown) {
     const error = toError(thrown);
     if (error instanceof LedgerError && clearRefusals.has(error.code)) {
-      const delayMs = refusalDelayMs(request.refusals + 1);
-      const refusals = request.refusals + 1;
-      // A wrong key or a full budget says nothing of the number.
-      const words = error.code === 'service-refused' ? error.message : '';
-      const doubts = error.code === 'service-refused' ? refusals : 0;
-      const numMax = numAfterRefusal(request.num, doubts, words);
-      const refusal = { error: error.message, delayMs, numMax };
-      await ledger.transaction((db) => failRequest(db, request.id, refusal));
-      log.warn(
-        { slip44, num: request.num, retryInMs: delayMs, error },
-        'the service refused to generate addresses',
-      );
+      await acceptRefusal(tools, slip44, request, error);
       return 'incomplete';
     }
-    await loseRequest(ledger.db, request.id, error.message);
+    await ledger.transaction((db) =>
+      loseRequest(db, request.id, { error: error.message, numMax: numAfterLoss(request.num) }),
+    );
     signal.throwIfAborted();
     log.warn(
       { slip44, num: request.num, error },
@@ -92,4 +87,28 @@ async function holdOff(db: LedgerDb, slip44: number, request: Sending): Promise<
   const refusals = request.refusals + 1;
   const error = `${request.num} addresses were asked for, and the answer brought no new one`;
   await postponePool(db, slip44, { error, refusals, delayMs: refusalDelayMs(refusals) });
+}
+
+/** The service refused for certain: the chain waits, and asks for less where the refusal may mean the number. */
+async function acceptRefusal(
+  { ledger, log }: SyncTools,
+  slip44: number,
+  request: Sending,
+  error: LedgerError,
+): Promise<void> {
+  const refusals = request.refusals + 1;
+  const delayMs = refusalDelayMs(refusals);
+  // A wrong key or a full budget says nothing of the number.
+  const isOfNumber = error.code === 'service-refused';
+  const numMax = numAfterRefusal(
+    request.num,
+    isOfNumber ? refusals : 0,
+    isOfNumber ? error.message : '',
+  );
+  const refusal = { error: error.message, delayMs, numMax };
+  await ledger.transaction((db) => failRequest(db, request.id, refusal));
+  log.warn(
+    { slip44, num: request.num, retryInMs: delayMs, error },
+    'the service refused to generate addresses',
+  );
 }

@@ -5,14 +5,17 @@ import { isDataError } from '../ledger/postgres-codes.ts';
 import { closeFilledRejects, orderNosOf, storeRejects } from '../ledger/reject-store.ts';
 import { noteKeys } from '../ledger/scan-notes-store.ts';
 import type { ListedPage } from './list-pages.ts';
-import type { Batch, Stored } from './list-port.ts';
+import type { AfterFinding, Batch, Stored } from './list-port.ts';
 import type { ListState } from './list-state.ts';
 import { notTaken, siftRows } from './sift-rows.ts';
 import type { Stream, WithObservation } from './stream-port.ts';
 import type { SyncTools } from './sync-tools.ts';
 
 /** Writes the list's state; the last statement of each transaction that changes the list's rows. */
-export type SaveCheckpoint = (db: LedgerDb) => Promise<{ ledgerCount: number; guests: number }>;
+export type SaveCheckpoint = (
+  db: LedgerDb,
+  state: ListState,
+) => Promise<{ ledgerCount: number; guests: number }>;
 
 type Writing<T> = { batch: Batch<ListedPage<T>>; rows: WithObservation<T>[]; state: ListState };
 
@@ -25,25 +28,26 @@ export function prepareBatch<T>(
   stream: Stream<T>,
   { batch, rows, state }: Writing<T>,
   save: SaveCheckpoint,
-): () => Promise<Stored & { updated: number }> {
+): (afterFinding: AfterFinding) => Promise<Stored & { updated: number }> {
   const rejects = batch.pages.flatMap(({ content }) => content.rejects);
   const noted = state.checkpoint.walk?.notesKeys ? batch.pages.flatMap(({ keys }) => keys) : [];
   const prepareAll = (good: WithObservation<T>[], refused: Reject[]) => {
     const storeRows = stream.prepareRows(good);
-    return () =>
+    return (afterFinding: AfterFinding) =>
       ledger.transaction(async (db) => {
         const counts = await storeRows(db);
         await storeRejects(db, [...rejects, ...refused]);
         await closeFilledRejects(db, orderNosOf(good), [...rejects, ...refused]);
         await noteKeys(db, stream.name, noted);
         const differingDays = batch.days ? await compareDays(db, stream.name, batch.days) : [];
-        return { ...counts, differingDays, ...(await save(db)) };
+        const found = { ...counts, differingDays };
+        return { ...found, ...(await save(db, afterFinding(found))) };
       });
   };
   const storeAll = prepareAll(rows, []);
-  return async () => {
+  return async (afterFinding) => {
     try {
-      return await storeAll();
+      return await storeAll(afterFinding);
     } catch (error) {
       if (!isDataError(error)) throw error;
       const { good, refused } = await siftRows(rows, (some) =>
@@ -52,7 +56,7 @@ export function prepareBatch<T>(
       return await prepareAll(
         good,
         refused.map((row) => stream.toReject(row, notTaken)),
-      )();
+      )(afterFinding);
     }
   };
 }

@@ -98,11 +98,14 @@ export function openStreamPort<T>(
     const hasWalked = current.checkpoint.walks > walks && !isScanUnclean;
     walks = current.checkpoint.walks;
     const used = pages.requestedPageSize();
-    const checkpoint = { ...current.checkpoint, ...sizes.remembered(used) };
-    const row = { ...current, checkpoint, doubt: doubtOf(current), hasWalked };
-    return (db) => saveCheckpoint(db, owner, stream.name, row);
+    return (db, next) => {
+      const checkpoint = { ...next.checkpoint, ...sizes.remembered(used) };
+      const row = { ...next, checkpoint, doubt: doubtOf(next), hasWalked };
+      return saveCheckpoint(db, owner, stream.name, row);
+    };
   };
 
+  const saveWith = createSaveWith(tools, checkpointOf);
   const port: ListPort<ListedPage<T>> = {
     // Once the slice is over nothing more is fetched ahead: no answer is thrown away at the pause.
     read: (page, upTo, isFresh = false) =>
@@ -111,9 +114,9 @@ export function openStreamPort<T>(
     isBatchFull: (rows) =>
       rows >= batchRows || performance.now() > storedAt + batchMs || isPauseDue(),
     shouldPause: isPauseDue,
-    notes: notesOf(tools, stream, checkpointOf),
+    notes: notesOf(tools, stream, saveWith),
     unlist: stream.hasRanks
-      ? (keys, current) => saveWith(tools, checkpointOf(current), (db) => unlistRows(db, keys))
+      ? (keys, current) => saveWith(current, (db) => unlistRows(db, keys))
       : null,
     now: tools.clock,
     wait: (ms) => abortableSleep(ms, signal),
@@ -121,9 +124,9 @@ export function openStreamPort<T>(
       const rows = rowsOf(batch.pages);
       const writing = { batch, rows, state: current };
       const write = prepareBatch(tools, stream, writing, checkpointOf(current));
-      return async () => {
+      return async (afterFinding) => {
         signal.throwIfAborted();
-        const stored = await tracedWrite(stream.name, rows.length, write);
+        const stored = await tracedWrite(stream.name, rows.length, () => write(afterFinding));
         storedAt = performance.now();
         const { inserted: rowsInserted, updated: rowsUpdated } = stored;
         addCounts(report, { rowsSeen: rows.length, rowsInserted, rowsUpdated });
@@ -195,33 +198,32 @@ function ranksOf<T>({ ledger: { db } }: SyncTools, stream: Stream<T>): Ranks<Lis
   };
 }
 
-function notesOf<T>(
-  tools: SyncTools,
-  stream: Stream<T>,
-  checkpointOf: (state: ListState) => SaveCheckpoint,
-): ScanNotes {
+function notesOf<T>(tools: SyncTools, stream: Stream<T>, saveWith: SaveWith): ScanNotes {
   const { db } = tools.ledger;
   const { name } = stream;
   return {
     begin: () => forgetKeys(db, name),
     count: () => countNotedKeys(db, name),
     unseen: (limit) => stream.unseen(db, limit),
-    dropUnseenGuests: (state) =>
-      saveWith(tools, checkpointOf(state), (tx) => dropUnseenGuests(tx, name)),
-    verifyAll: (state) => saveWith(tools, checkpointOf(state), (tx) => verifyDays(tx, name, true)),
+    dropUnseenGuests: (state) => saveWith(state, (tx) => dropUnseenGuests(tx, name)),
+    verifyAll: (state) => saveWith(state, (tx) => verifyDays(tx, name, true)),
   };
 }
 
-/** A change of the ledger's rows that no page has brought, and the checkpoint, in one transaction. */
-function saveWith(
+/** A change of the ledger's rows that no page has brought, and the state, in one transaction. */
+type SaveWith = (state: ListState, change: (db: LedgerDb) => Promise<unknown>) => Promise<Stored>;
+
+function createSaveWith(
   { ledger }: SyncTools,
-  save: SaveCheckpoint,
-  change: (db: LedgerDb) => Promise<unknown>,
-): Promise<Stored> {
-  return ledger.transaction(async (db) => {
-    await change(db);
-    return { inserted: 0, differingDays: [], ...(await save(db)) };
-  });
+  checkpointOf: (state: ListState) => SaveCheckpoint,
+): SaveWith {
+  return (state, change) => {
+    const save = checkpointOf(state);
+    return ledger.transaction(async (db) => {
+      await change(db);
+      return { inserted: 0, differingDays: [], ...(await save(db, state)) };
+    });
+  };
 }
 
 function rowsOf<T>(pages: ListedPage<T>[]): WithObservation<T>[] {

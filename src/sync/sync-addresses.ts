@@ -1,5 +1,6 @@
 import type { AddressRecord } from '../kernel/wallet-records.ts';
-import { storeListedAddresses } from '../ledger/address-store.ts';
+import { checkNewAddresses, storeListedAddresses } from '../ledger/address-store.ts';
+import { noticeForeign } from '../ledger/home-store.ts';
 import { unseenAddresses } from '../ledger/scan-notes-store.ts';
 import type { ListVerdict } from './read-list.ts';
 import type { Stream } from './stream-port.ts';
@@ -19,12 +20,15 @@ export async function syncAddresses(tools: SyncTools, pass: StreamPass): Promise
 }
 
 /** One pass over one chain's list; undefined when another process has it and the pass was not to wait. */
-export function syncAddressList(
+export async function syncAddressList(
   tools: SyncTools,
   slip44: number,
   pass: StreamPass,
 ): Promise<(PassReport & ListVerdict) | undefined> {
-  return syncStream(tools, addressStream(tools, slip44), pass);
+  const verdict = await syncStream(tools, addressStream(tools, slip44), pass);
+  await checkNewAddresses(tools.ledger.db);
+  if (tools.settings.isPoolExclusive) await noticeForeign(tools.ledger.db, slip44);
+  return verdict;
 }
 
 function addressStreamName(slip44: number): string {

@@ -72,5 +72,6 @@ async function readLeased<T>(
 
 function effortOf({ settings }: SyncTools, { effort }: StreamPass): Effort {
   const { looksMs, ...rest } = efforts[effort];
-  return { ...rest, looksMs: settings.looksMs ?? looksMs };
+  const patienceMs = settings.auditCycleMs;
+  return { ...rest, looksMs: settings.looksMs ?? looksMs, patienceMs };
 }

@@ -32,6 +32,12 @@ export type SyncSettings = {
   chains: number[];
   /** How address requests are bounded, and how long after a lost answer its list is believed. */
   pools: { settleMs: number; maxPerDay: number };
+  /** The name of the query parameter for the chain. */
+  chainParam: string;
+  /** After the database has moved: go on with new addresses (the default), or hand none out until `recover`. */
+  onMove?: 'heal' | 'stop';
+  /** Nobody else generates addresses with this key. */
+  isPoolExclusive?: boolean;
 };
 
 /** What a pass did, for `sync_runs`, progress and exit codes. */

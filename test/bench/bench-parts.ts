@@ -5,6 +5,7 @@ import { backfillList } from './parts/backfill-list.ts';
 import { freshnessPart } from './parts/freshness.ts';
 import { idleDaemonPart } from './parts/idle-daemon.ts';
 import { lateRow } from './parts/late-row.ts';
+import { lyingService } from './parts/lying-service.ts';
 import { quietTick } from './parts/quiet-tick.ts';
 import { requestBudgetPart, sharedBudgetPart } from './parts/request-budget.ts';
 
@@ -19,4 +20,5 @@ export const benchParts: BenchPart[] = [
   analystQueries,
   sharedBudgetPart,
   lateRow,
+  lyingService,
 ];

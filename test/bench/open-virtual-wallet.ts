@@ -87,6 +87,7 @@ async function createTools(ledger: Ledger, service: VirtualService): Promise<Syn
     auditCycleMs: 7 * 86_400_000,
     auditShare: 0.25,
     chains: [],
+    chainParam: 'slip44',
     pools: { settleMs: 0, maxPerDay: 0 },
   };
   return { ledger, client, log: silent, clock: systemClock, settings };

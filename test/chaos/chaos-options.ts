@@ -10,6 +10,8 @@ export const focusNames = [
   'redis',
   'clock',
   'disk',
+  'moves',
+  'lies',
 ] as const;
 
 export type Focus = (typeof focusNames)[number];
@@ -23,6 +25,8 @@ export type ChaosOptions = {
   focus: Focus | null;
   /** Ends the run early, once so many faults of the focus were made (requests, for `answers`). */
   until: number | null;
+  /** Folder of PostgreSQL's programs; null: those of the embedded one. */
+  programs: string | null;
   /** Folder of logs and report. */
   out: string;
   /** File of the report as JSON. */
@@ -32,7 +36,7 @@ export type ChaosOptions = {
 export class UsageError extends Error {}
 
 export const usage = `Usage: npm run chaos -- [--minutes N] [--seed N] [--queue postgres|redis] [--daemons N]
-  [--focus ${focusNames.join('|')}] [--until N] [--out DIR] [--json FILE]`;
+  [--focus ${focusNames.join('|')}] [--until N] [--postgres DIR] [--out DIR] [--json FILE]`;
 
 /** Reads the command line. Throws a UsageError that says what is wrong. */
 export function readOptions(args: string[]): ChaosOptions {
@@ -55,16 +59,26 @@ export function readOptions(args: string[]): ChaosOptions {
     daemons: Math.floor(numberOf('daemons', values.daemons ?? '3', 1, 20)),
     focus: focus ?? null,
     until,
+    programs: values.postgres ?? null,
     out,
     json: values.json ?? join(out, 'report.json'),
   };
 }
 
 /** The command that makes the same run again. */
-export function replayLine({ minutes, seed, queue, daemons, focus, until }: ChaosOptions): string {
+export function replayLine({
+  minutes,
+  seed,
+  queue,
+  daemons,
+  focus,
+  until,
+  programs,
+}: ChaosOptions): string {
   const words = [`--minutes ${minutes} --seed ${seed} --queue ${queue} --daemons ${daemons}`];
   if (focus !== null) words.push(`--focus ${focus}`);
   if (until !== null) words.push(`--until ${until}`);
+  if (programs !== null) words.push(`--postgres ${programs}`);
   return `npm run chaos -- ${words.join(' ')}`;
 }
 
@@ -80,6 +94,7 @@ function parse(args: string[]) {
         daemons: text,
         focus: text,
         until: text,
+        postgres: text,
         out: text,
         json: text,
       },

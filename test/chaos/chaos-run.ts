@@ -15,6 +15,7 @@ import { type ChaosOutcome, type Invariant, invariant } from './report.ts';
 import { watchResources } from './resources.ts';
 import { chooseSettings, type RunSettings } from './run-settings.ts';
 import { scanLogs } from './scan-logs.ts';
+import { watchProofs } from './watch-proofs.ts';
 
 /** To read a list anew and fetch what is missing. */
 const catchUpMs = 120_000;
@@ -42,21 +43,28 @@ export async function runChaos(
       seed: options.seed,
       pace: settings.consumers,
     });
+    const proofs = watchProofs(world.database, world.oracle);
     const plan = planFaults(options, world.offers);
     const made = await makeFaults({ world, plan, options, living, ...tools });
     tools.say('faults are over; waiting for the ledger to be complete');
     Object.assign(world.http.rates, { bad: 0, lostPost: 0, unsentPost: 0, isAway: false });
     await living.stop();
     world.oracle.settle();
-    const check = () => checkLedger(world, settings, living);
+    const check = () => checkLedger(world, settings, { living, hasMoved: hasMoved(options) });
     const restMs = restOf(options.minutes);
     const converged = await converge(world, check, { restMs, say: tools.say });
     const stopped = await stopAll(world);
+    await proofs.stop();
     const invariants: Invariant[] = [
       converged,
       stopped,
       await verify(world),
       ...(await check()),
+      invariant(
+        'proofs.true',
+        `No list called complete but as the service has shown it, in ${proofs.compared} comparisons`,
+        proofs.falseProofs,
+      ),
       invariant('exits.explained', 'Every end of a process is one that the contract names', [
         ...judgeExits(world.fleet.exits, made.outages).map(({ exit, reason }) => ({
           reason,
@@ -66,8 +74,12 @@ export async function runChaos(
       ]),
       invariant(
         'consumers.once',
-        'No address went to two references, and a reference always got the same one',
-        living.wrongAddresses,
+        hasMoved(options)
+          ? 'No address went to two references'
+          : 'No address went to two references, and a reference always got the same one',
+        hasMoved(options)
+          ? living.wrongAddresses
+          : [...living.wrongAddresses, ...living.changedAddresses],
       ),
     ];
     await world.fleet.close();
@@ -89,6 +101,11 @@ export async function runChaos(
   }
 }
 
+/** The ledger was put back to an earlier state: what it knew of in between is gone. */
+function hasMoved({ focus }: ChaosOptions): boolean {
+  return focus === 'moves';
+}
+
 /** Faults that come before the schema is there would test the first start alone. */
 async function untilStarted({ fleet }: OpenWorld): Promise<void> {
   const giveUpAt = performance.now() + readyMaxMs;
@@ -96,6 +113,7 @@ async function untilStarted({ fleet }: OpenWorld): Promise<void> {
     if (performance.now() > giveUpAt) throw new Error('the daemons do not start');
     await delay(100);
   }
+  fleet.refill.revive();
 }
 
 /** A row that is not final is looked at again after half the time it has stood still, which is the run at most. */
@@ -131,13 +149,14 @@ async function converge(
 async function checkLedger(
   { oracle, database }: OpenWorld,
   settings: RunSettings,
-  living: Living,
+  { living, hasMoved }: { living: Living; hasMoved: boolean },
 ): Promise<Invariant[]> {
   await oracle.writeTruth(database);
   return await runChecks(database, {
     poolMaxPerDay: settings.poolMaxPerDay,
     maxRps: settings.maxRps,
     taken: living.taken(),
+    hasMoved,
   });
 }
 

@@ -1,84 +1,178 @@
-import { appendFile, rm } from 'node:fs/promises';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { chown, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { databaseName, initialiseData, userName } from '../../src/embedded/initialise-data.ts';
-import { findPostmaster, isAlive, readPostmaster } from '../../src/embedded/postmaster.ts';
-import { chooseServerAccount } from '../../src/embedded/server-account.ts';
-import { locateServerBinaries } from '../../src/embedded/server-binaries.ts';
-import { ensurePassword, locateServerFiles, makeHome } from '../../src/embedded/server-files.ts';
-import { startServer } from '../../src/embedded/start-server.ts';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { prepareServerPrograms, stopChild, untilAnswers } from '../support/embedded-server.ts';
+import { freePort } from '../support/free-port.ts';
 
 /** A PostgreSQL of the run's own, with its usual durability: what it has committed it keeps. */
 export type DatabaseCluster = {
-  port: number;
+  readonly port: number;
+  /** The program's database; its owner is no superuser. */
+  readonly databaseName: string;
   password: string;
-  /** The address for clients that reach it at another port. */
+  /** Folder of PostgreSQL's programs. */
+  programs: string;
+  /** Folder for files that outlive no run. */
+  folder: string;
+  /** The program's address, for clients that reach the server at another port. */
   urlAt(port: number): string;
+  /** The superuser's address of a database, the program's own unless another is named. */
+  ownerUrl(database?: string, port?: number): string;
   /** Ends it without a checkpoint: SIGQUIT is what `pg_ctl stop -m immediate` sends. */
   crash(signal: 'SIGQUIT' | 'SIGKILL'): Promise<void>;
   /** Starts it where it was, and waits until it is ready. Harmless where it runs. */
   start(): Promise<void>;
+  /** A copy of the server as it is now, which follows no further. `promote` makes it the one that is in use. */
+  openStandby(): Promise<{ promote(): Promise<void> }>;
   stop(): Promise<void>;
   /** For the very last moment: ends it at once, without waiting. */
   kill(): void;
 };
 
-const startMaxMs = 60_000;
+type Server = { data: string; port: number; child: ChildProcess | null };
 
-/** Makes a data directory in `home` and starts a server on it. */
+const run = promisify(execFile);
+const databaseName = 'wallet_ledger';
+const startMaxMs = 60_000;
+const settings = [
+  'listen_addresses=127.0.0.1',
+  'unix_socket_directories=',
+  'shared_buffers=128MB',
+  'max_connections=100',
+  'timezone=UTC',
+];
+
+/** Makes a data directory in `home` and starts a server on it; `programs`: of which PostgreSQL, if not the embedded. */
 export async function startDatabaseCluster(
   home: string,
-  configuration: string[] = [],
+  { configuration = [], programs }: { configuration?: string[]; programs?: string | null },
 ): Promise<DatabaseCluster> {
-  const files = locateServerFiles(home);
-  const binaries = await locateServerBinaries();
-  await makeHome(files);
-  const account = await chooseServerAccount(files, binaries);
-  const password = await ensurePassword(files, account.owner);
-  const { signal } = new AbortController();
-  await initialiseData(files, binaries, account, signal);
-  await appendFile(
-    join(files.data, 'postgresql.conf'),
-    configuration.map((line) => `${line}\n`).join(''),
+  await mkdir(home, { recursive: true });
+  const { bin, account } = await prepareServerPrograms(home, programs ?? null);
+  if (account) await chown(home, account.uid, account.gid);
+  const options = { cwd: home, env: { LC_ALL: 'C', TZ: 'UTC' }, ...account };
+  const password = randomBytes(12).toString('hex');
+  const passwordFile = join(home, 'password');
+  await writeFile(passwordFile, password);
+  if (account) await chown(passwordFile, account.uid, account.gid);
+  let current: Server = { data: join(home, 'data'), port: await freePort(), child: null };
+  const initArgs = ['-D', current.data, '-U', 'postgres', '-A', 'scram-sha-256', '-E', 'UTF8'];
+  await run(
+    join(bin, 'initdb'),
+    [...initArgs, '--locale=C', '--pwfile', passwordFile, '--no-sync'],
+    options,
   );
 
-  const pid = () => readPostmaster(files.data)?.pid;
-  const isRunning = () => {
-    const own = pid();
-    return own !== undefined && isAlive(own);
-  };
-  const start = async () => {
+  const ownerUrl = (database = databaseName, port = current.port) =>
+    `postgres://postgres:${password}@127.0.0.1:${port}/${database}`;
+
+  function launch(server: Server): ChildProcess {
+    const log = openSync(join(home, 'postgres.txt'), 'a');
+    const given = [...settings, ...configuration].flatMap((setting) => ['-c', setting]);
+    const child = spawn(
+      join(bin, 'postgres'),
+      ['-D', server.data, '-p', String(server.port), ...given],
+      { ...options, stdio: ['ignore', log, log] },
+    );
+    closeSync(log);
+    server.child = child;
+    return child;
+  }
+  const isRunning = ({ child }: Server) =>
+    child !== null && child.exitCode === null && child.signalCode === null;
+
+  async function start(server: Server): Promise<void> {
     const giveUpAt = performance.now() + startMaxMs;
-    while (!isRunning() || readPostmaster(files.data)?.isReady !== true) {
-      if (performance.now() > giveUpAt) throw new Error('PostgreSQL does not start again');
-      // A killed postmaster's children hold the memory for a moment, and its file stays.
-      const other = await findPostmaster(files.data, signal);
-      if (other) await delay(50);
-      else if (!(await startServer(files, binaries, account, signal))) await delay(100);
+    for (;;) {
+      const child = isRunning(server) && server.child ? server.child : launch(server);
+      try {
+        return await untilAnswers(ownerUrl('postgres', server.port), child);
+      } catch (error) {
+        // A killed server's children hold its memory for a moment.
+        if (performance.now() > giveUpAt) throw error;
+        await delay(100);
+      }
     }
-  };
-  const end = async (name: NodeJS.Signals) => {
-    const own = pid();
-    if (own === undefined || !isAlive(own)) return;
-    process.kill(own, name);
-    while (isAlive(own)) await delay(20);
-  };
-  await start();
-  const port = readPostmaster(files.data)?.port;
-  if (!port) throw new Error('PostgreSQL does not say its port');
+  }
+  async function end({ child }: Server, signal: NodeJS.Signals): Promise<void> {
+    if (child) await stopChild(child, signal);
+  }
+  async function query(text: string, port = current.port): Promise<Record<string, string>[]> {
+    const client = new pg.Client({ connectionString: ownerUrl('postgres', port) });
+    await client.connect();
+    try {
+      return (await client.query(text)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  async function openStandby() {
+    const standby: Server = {
+      data: join(home, `standby-${randomBytes(3).toString('hex')}`),
+      port: await freePort(),
+      child: null,
+    };
+    const client = new pg.Client({ connectionString: ownerUrl('postgres') });
+    await client.connect();
+    try {
+      await client.query(`select pg_backup_start('copy', true)`);
+      await copyFiles(current.data, standby.data);
+      const { rows } = await client.query('select labelfile from pg_backup_stop(false)');
+      await copyFiles(`${current.data}/pg_wal/.`, join(standby.data, 'pg_wal'));
+      await writeFile(join(standby.data, 'backup_label'), rows[0]?.labelfile);
+      await writeFile(join(standby.data, 'standby.signal'), '');
+    } finally {
+      await client.end();
+    }
+    await rm(join(standby.data, 'postmaster.pid'), { force: true });
+    if (account) await run('chown', ['-R', `${account.uid}:${account.gid}`, standby.data]);
+    await start(standby);
+    return {
+      async promote() {
+        const left = current.data;
+        await query('select pg_promote(true, 60)', standby.port);
+        current = standby;
+        await rename(left, `${left}.left`);
+        await rm(`${left}.left`, { recursive: true, force: true, maxRetries: 5 });
+      },
+    };
+  }
+
+  await start(current);
+  await query(`create role wallet_ledger login password '${password}'`);
+  await query(`create database ${databaseName} owner wallet_ledger`);
   return {
-    port,
+    get port() {
+      return current.port;
+    },
+    databaseName,
     password,
-    urlAt: (at) => `postgres://${userName}:${password}@127.0.0.1:${at}/${databaseName}`,
-    crash: end,
-    start,
+    programs: bin,
+    folder: home,
+    urlAt: (at) => `postgres://wallet_ledger:${password}@127.0.0.1:${at}/${databaseName}`,
+    ownerUrl,
+    crash: (signal) => end(current, signal),
+    start: () => start(current),
+    openStandby,
     async stop() {
-      await end('SIGINT');
+      await end(current, 'SIGINT');
       await rm(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
     },
     kill() {
-      const own = pid();
-      if (own !== undefined && isAlive(own)) process.kill(own, 'SIGQUIT');
+      current.child?.kill('SIGQUIT');
     },
   };
+}
+
+/** Files that go while a server at work is copied are none that a copy needs. */
+async function copyFiles(from: string, to: string): Promise<void> {
+  const child = spawn('cp', ['-a', from, to], { stdio: 'ignore' });
+  await once(child, 'close');
 }

@@ -78,7 +78,7 @@ function plannedFaults(options: ChaosOptions, plan: Plan, made: MadeFaults) {
 function answerFaults({ focus, until }: ChaosOptions, world: World, made: MadeFaults) {
   const minutes = made.elapsedMs / 60_000;
   const { http } = world;
-  const perKind = focus === null || focus === 'answers' ? Math.floor(minutes / 2) : 0;
+  const perKind = focus === null || focus === 'answers' ? Math.floor(minutes / 3) : 0;
   const gets = Object.keys(badGetAnswers).map((name) => row(`GET: ${name}`, perKind));
   const perLoss = focus === 'posts' ? Math.floor(minutes) : 0;
   const posts = Object.keys(lostPostAnswers).map((name) => row(`POST lost: ${name}`, perLoss));

@@ -5,6 +5,13 @@ import type { FakeClock } from './fake-clock.ts';
 import type { FaultKind, PlannedFault } from './fault-schedule.ts';
 import type { Fleet, Member } from './fleet.ts';
 import type { HttpFaultProxy } from './http-fault-proxy.ts';
+import {
+  promoteStandby,
+  restoreCopy,
+  restoreDataAlone,
+  restoreDumpElsewhere,
+  restoreDumpInPlace,
+} from './move-database.ts';
 import type { Lies, Oracle } from './oracle/oracle-types.ts';
 import type { Probes } from './probes.ts';
 import type { RedisServer } from './redis-server.ts';
@@ -18,6 +25,10 @@ export type World = {
   /** Connections of the runner's own, past the proxy. */
   database: pg.Pool;
   databaseProxy: TcpFaultProxy;
+  /** All that stand before the database, the runner's own among them. */
+  databaseProxies: readonly TcpFaultProxy[];
+  /** Chains whose pools are filled. */
+  slip44s: readonly number[];
   redis: { server: RedisServer; proxy: TcpFaultProxy } | null;
   http: HttpFaultProxy;
   oracle: Oracle;
@@ -35,6 +46,7 @@ type FaultAction = {
 
 const schedulesMaxMs = 90_000;
 const startMaxMs = 20_000;
+const refillMaxMs = 90_000;
 const slowByMs = 300;
 const clockStepsS = [3_600, -3_600, 90, -90, 86_400, -20];
 
@@ -61,6 +73,46 @@ async function endAndRevive(member: Member, signal: 'SIGKILL' | 'SIGTERM', pause
 const onDaemon = (fault: PlannedFault, world: World) => daemonOf(world, fault).name;
 const onAny = (fault: PlannedFault, world: World) => anyMember(world, fault).name;
 const on = (lane: string) => () => lane;
+
+/** One of the lies, for some time. */
+function lying(names: readonly (keyof Lies)[]): FaultAction {
+  return {
+    lane: on('lies'),
+    act: async ({ oracle }, { lengthMs, dice }) => {
+      const name = names[Math.floor(dice[0] * names.length)] ?? 'clampPage';
+      oracle.lies[name] = 0.1 + 0.4 * dice[1];
+      await delay(lengthMs);
+      oracle.lies[name] = 0;
+    },
+  };
+}
+
+/** Afterwards the pools are full again, with addresses that nobody can have been given before. */
+function moving(move: (world: World, afterMs: number) => Promise<void>): FaultAction {
+  return {
+    lane: on('database'),
+    act: async (world, { lengthMs }) => {
+      await move(world, lengthMs);
+      const from = performance.now();
+      while (!(await arePoolsFilled(world).catch(() => false))) {
+        if (performance.now() - from > refillMaxMs)
+          throw new Error('a pool stayed below its threshold');
+        await delay(100);
+      }
+      world.probes.record('pools after a move', performance.now() - from);
+    },
+  };
+}
+
+/** Healed, and at the threshold on every chain. */
+async function arePoolsFilled({ database, slip44s }: World): Promise<boolean> {
+  const { rows } = await database.query<{ filled: number }>(
+    `select count(*)::int as filled from ledger.pool_levels
+      where available >= threshold and slip44 = any($1) and engine.home_state() is null`,
+    [slip44s],
+  );
+  return rows[0]?.filled === slip44s.length;
+}
 
 /** How each planned fault is made. */
 export const faultActions: Record<FaultKind, FaultAction> = {
@@ -168,14 +220,30 @@ export const faultActions: Record<FaultKind, FaultAction> = {
       http.rates.isAway = false;
     },
   },
-  'service lies': {
+  'service lies': lying([
+    'clampPage',
+    'wrongTotal',
+    'stalePage',
+    'wrongDetail',
+    'duplicateInPage',
+    'boundaryPage',
+  ]),
+  'service lies about its lists': lying([
+    'oldReplica',
+    'laggingTotal',
+    'aheadTotal',
+    'cappedTotal',
+    'shortPage',
+    'spoiltPage',
+    'otherListsRow',
+  ]),
+  'orders vanish for seconds': {
+    // Not beside a lie about the total: together they hide it from every reader.
     lane: on('lies'),
     act: async ({ oracle }, { lengthMs, dice }) => {
-      const names = Object.keys(oracle.lies) as (keyof Lies)[];
-      const name = names[Math.floor(dice[0] * names.length)] ?? 'clampPage';
-      oracle.lies[name] = 0.1 + 0.4 * dice[1];
+      const putBack = oracle.hide(1 + Math.floor(dice[0] * 3));
       await delay(lengthMs);
-      oracle.lies[name] = 0;
+      putBack();
     },
   },
   'lost address answers': {
@@ -187,6 +255,19 @@ export const faultActions: Record<FaultKind, FaultAction> = {
       http.rates.lostPost = usual;
     },
   },
+  'operator makes addresses': {
+    lane: on('operator'),
+    act: async ({ oracle, slip44s }, { dice }) => {
+      const slip44 = slip44s[Math.floor(dice[0] * slip44s.length)] ?? 0;
+      // More than the program ever asks for here: as many as it asked for could not be told from its own.
+      oracle.operate(slip44, 41 + Math.floor(dice[1] * 5));
+    },
+  },
+  'restore a copy of the database': moving(restoreCopy),
+  'restore a dump elsewhere': moving(restoreDumpElsewhere),
+  'restore a dump in place': moving(restoreDumpInPlace),
+  'restore the data alone': moving(restoreDataAlone),
+  'promote a lagging standby': moving(promoteStandby),
   'clock steps': {
     lane: on('clock'),
     act: async ({ clock }, { lengthMs, dice }) => {

@@ -2,10 +2,12 @@ import type { ChaosOptions, Focus } from './chaos-options.ts';
 import { seededRandom } from './oracle/seeded-random.ts';
 
 /** What a kind of fault needs of the machine or the run. */
-export type Need = 'faketime' | 'tmpfs';
+export type Need = 'faketime' | 'tmpfs' | 'pg_dump';
 
 type KindPlan = {
   focus: Focus;
+  /** Another focus that brings it, too. */
+  alsoIn?: Focus;
   /** Mean pause between two of them in a run without focus, in seconds. */
   everyS: number;
   /** The same in a run with its focus. */
@@ -106,12 +108,70 @@ export const faultKinds = {
     lengthMs: [2_000, 10_000],
   },
   'service away': { focus: 'answers', everyS: 60, focusedEveryS: 120, lengthMs: [1_000, 8_000] },
-  'service lies': { focus: 'answers', everyS: 45, focusedEveryS: 60, lengthMs: [3_000, 10_000] },
+  'service lies': {
+    focus: 'answers',
+    alsoIn: 'lies',
+    everyS: 45,
+    focusedEveryS: 60,
+    lengthMs: [3_000, 10_000],
+  },
+  'service lies about its lists': {
+    focus: 'lies',
+    everyS: 0,
+    focusedEveryS: 12,
+    lengthMs: [3_000, 10_000],
+  },
+  'orders vanish for seconds': {
+    focus: 'lies',
+    everyS: 0,
+    focusedEveryS: 30,
+    lengthMs: [3_000, 20_000],
+  },
   'lost address answers': {
     focus: 'posts',
     everyS: 40,
     focusedEveryS: 60,
     lengthMs: [5_000, 15_000],
+  },
+  'operator makes addresses': {
+    focus: 'posts',
+    alsoIn: 'moves',
+    everyS: 15,
+    focusedEveryS: 3,
+    lengthMs: [0, 0],
+  },
+  'restore a copy of the database': {
+    focus: 'moves',
+    everyS: 0,
+    focusedEveryS: 30,
+    lengthMs: [500, 4_000],
+  },
+  'restore a dump elsewhere': {
+    focus: 'moves',
+    everyS: 0,
+    focusedEveryS: 30,
+    lengthMs: [500, 4_000],
+    needs: 'pg_dump',
+  },
+  'restore a dump in place': {
+    focus: 'moves',
+    everyS: 0,
+    focusedEveryS: 30,
+    lengthMs: [500, 4_000],
+    needs: 'pg_dump',
+  },
+  'restore the data alone': {
+    focus: 'moves',
+    everyS: 0,
+    focusedEveryS: 30,
+    lengthMs: [500, 4_000],
+    needs: 'pg_dump',
+  },
+  'promote a lagging standby': {
+    focus: 'moves',
+    everyS: 0,
+    focusedEveryS: 30,
+    lengthMs: [500, 4_000],
   },
   'clock steps': {
     focus: 'clock',
@@ -154,7 +214,7 @@ const quietMs = 4_000;
 /** The run's faults in the order of time: a pure function of seed, length, focus and what the machine offers. */
 export function planFaults(options: PlanOptions, offers: ReadonlySet<Need>): Plan {
   const entries = Object.entries(faultKinds) as [FaultKind, KindPlan][];
-  const wanted = entries.filter(([, { focus }]) => isWanted(focus, options));
+  const wanted = entries.filter(([, plan]) => isWanted(plan, options));
   const lacking = wanted.flatMap(([kind, { needs }]) =>
     needs !== undefined && !offers.has(needs) ? [{ kind, needs }] : [],
   );
@@ -165,10 +225,15 @@ export function planFaults(options: PlanOptions, offers: ReadonlySet<Need>): Pla
   return { faults: faults.sort((a, b) => a.atMs - b.atMs), skipped: lacking };
 }
 
-/** A full disk takes the data directory onto a disk of its own: only where it is asked for. */
-function isWanted(own: Focus, { focus, queue }: PlanOptions): boolean {
+/**
+ * A full disk takes the data directory onto a disk of its own, a database that goes back forgets what it knew, and lies
+ * about a list take their time to be found: only where they are asked for.
+ */
+const onlyFocused = new Set<Focus>(['disk', 'moves', 'lies']);
+
+function isWanted({ focus: own, alsoIn }: KindPlan, { focus, queue }: PlanOptions): boolean {
   if (own === 'redis' && queue !== 'redis') return false;
-  return focus === null ? own !== 'disk' : own === focus;
+  return focus === null ? !onlyFocused.has(own) : own === focus || alsoIn === focus;
 }
 
 function planKind(

@@ -124,6 +124,7 @@ export function startFleet(options: {
     return log;
   }
 
+  /** Not started before its first `revive`. */
   function enlist(name: string, args: string[], pauseMs: number): Member {
     const log = logOf(name);
     let current: ReturnType<typeof launch> | undefined;
@@ -140,7 +141,6 @@ export function startFleet(options: {
         revive();
       });
     };
-    revive();
     return {
       name,
       pid: () => current?.child.pid,
@@ -167,6 +167,8 @@ export function startFleet(options: {
   );
   const backfill = enlist('backfill', options.backfillArgs, oneOffPauseMs);
   const refill = enlist('refill', ['pool', 'refill'], oneOffPauseMs);
+  // `pool refill` needs a schema, which these make.
+  for (const member of [...daemons, backfill]) member.revive();
   return {
     daemons,
     backfill,

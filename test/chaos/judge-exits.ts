@@ -28,6 +28,8 @@ function complaint(exit: Exit, outages: readonly Outage[]): string | null {
     const isExplained = exit.code === 5 && !exit.wasStarted && isTouched(exit, outages);
     return isExplained ? null : `a daemon ended by itself with ${exit.code}`;
   }
+  // A restore takes the tables away under a command at work.
+  if (exit.code === 1 && isTouched(exit, outages) && isDisturbed(exit)) return null;
   if (exit.code === null || !backfillCodes.includes(exit.code)) return `ended with ${exit.code}`;
   return exit.code === 5 && !isTouched(exit, outages)
     ? 'ended with 5 while database and queue were there'
@@ -41,6 +43,10 @@ function complaintOnStop(exit: Exit, toldAt: number): string | null {
   // Before a process can listen to signals, they end it.
   const wasDeaf = exit.signal === 'SIGTERM' && !exit.wasStarted;
   return wasDeaf ? null : `told to stop, it ended with ${exit.code ?? exit.signal}`;
+}
+
+function isDisturbed({ lastWords }: Exit): boolean {
+  return /deadlock detected|query returned no rows|does not exist/.test(lastWords);
 }
 
 function isTouched({ startedAt, endedAt }: Exit, outages: readonly Outage[]): boolean {

@@ -13,8 +13,10 @@ export type Living = {
     taken: number;
     poolEmpty: number;
   };
-  /** What consumers were handed that they must not be. */
+  /** Addresses that went to two references, or that an operator made for others. */
   readonly wrongAddresses: string[];
+  /** References that got another address than before. */
+  readonly changedAddresses: string[];
   /** Every address that a consumer was handed. */
   taken(): { slip44: number; reference: string; address: string }[];
   stop(): Promise<void>;
@@ -36,6 +38,7 @@ export function startLiving(options: {
   const random = seededRandom(options.seed).next;
   const done = { arrivals: 0, steps: 0, amendments: 0, balanceMoves: 0, taken: 0, poolEmpty: 0 };
   const wrongAddresses: string[] = [];
+  const changedAddresses: string[] = [];
   const ownerOf = new Map<string, string>();
   const addressOf = new Map<string, string>();
   const owners: string[] = [];
@@ -88,7 +91,7 @@ export function startLiving(options: {
     if (otherOwner !== undefined && otherOwner !== owner)
       wrongAddresses.push(`${key} for ${owner} and for ${otherOwner}`);
     if (otherAddress !== undefined && otherAddress !== address)
-      wrongAddresses.push(`${owner} got ${otherAddress}, then ${address}`);
+      changedAddresses.push(`${owner} got ${otherAddress}, then ${address}`);
     if (otherAddress === undefined) {
       done.taken += 1;
       owners.push(owner);
@@ -102,6 +105,7 @@ export function startLiving(options: {
   return {
     done,
     wrongAddresses,
+    changedAddresses,
     taken: () =>
       [...addressOf].map(([owner, address]) => {
         const [slip44, reference = ''] = owner.split('/');

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChaosOptions } from './chaos-options.ts';
 import { faultActions, type World } from './fault-actions.ts';
-import type { FaultKind, Plan, PlannedFault } from './fault-schedule.ts';
+import { type FaultKind, faultKinds, type Plan, type PlannedFault } from './fault-schedule.ts';
 import type { Outage } from './judge-exits.ts';
 import type { Living } from './living.ts';
 
@@ -91,6 +91,11 @@ export function focusCount(
       return made('clock steps');
     case 'disk':
       return made('disk full');
+    case 'moves':
+    case 'lies':
+      return (Object.keys(faultKinds) as FaultKind[])
+        .filter((kind) => faultKinds[kind].focus === focus)
+        .reduce((sum, kind) => sum + made(kind), 0);
     case null:
       return 0;
   }

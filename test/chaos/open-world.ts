@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { redisProgram } from '../support/redis-program.ts';
@@ -53,6 +53,8 @@ export async function openWorld(
 
   async function open(): Promise<OpenWorld> {
     mkdirSync(options.out, { recursive: true });
+    // The database's account has to pass.
+    chmodSync(options.out, 0o711);
     const disk = options.focus === 'disk' ? openDisk() : null;
     const cluster = await openCluster(join(disk?.folder ?? options.out, 'database'), disk !== null);
     const databaseProxy = await startTcpFaultProxy(cluster.port);
@@ -76,7 +78,9 @@ export async function openWorld(
     });
     closers.push(() => http.close());
     Object.assign(http.rates, settings.rates);
-    const database = openPool(cluster.urlAt(cluster.port), 'chaos', 4);
+    const direct = await startTcpFaultProxy(cluster.port);
+    closers.push(() => direct.close());
+    const database = openPool(cluster.ownerUrl(undefined, direct.port), 'chaos', 4);
     const consumers = openPool(cluster.urlAt(databaseProxy.port), 'consumer', 4);
     const probes = startProbes(database);
     closers.push(() => probes.stop());
@@ -100,7 +104,10 @@ export async function openWorld(
     const offers = new Set<Need>();
     if (clock) offers.add('faketime');
     if (disk) offers.add('tmpfs');
+    if (existsSync(join(cluster.programs, 'pg_dump'))) offers.add('pg_dump');
     return {
+      databaseProxies: [databaseProxy, direct],
+      slip44s: settings.slip44s,
       ...{ fleet, cluster, database, databaseProxy, redis, http, oracle, clock, disk, probes },
       ...{ offers, consumers, close },
     };
@@ -113,7 +120,10 @@ export async function openWorld(
     return disk;
   }
   async function openCluster(home: string, isSmall: boolean): Promise<DatabaseCluster> {
-    const cluster = await startDatabaseCluster(home, isSmall ? ['max_wal_size = 96MB'] : []);
+    const cluster = await startDatabaseCluster(home, {
+      configuration: isSmall ? ['max_wal_size=96MB'] : [],
+      programs: options.programs,
+    });
     killSwitch.add(() => cluster.kill());
     closers.push(() => cluster.stop());
     return cluster;

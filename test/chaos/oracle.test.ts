@@ -107,7 +107,7 @@ test('of an hour of lies nothing stays once they stop', async () => {
   await oracle.writeTruth(client);
   const results = await runChecks(client, { poolMaxPerDay: 10_000 });
   expect(results.filter(({ violations }) => violations > 0)).toEqual([]);
-}, 180_000);
+}, 300_000);
 
 test('a change is marked when a later request saw what was before it, an earlier one what came after', () => {
   const moments = createMoments();

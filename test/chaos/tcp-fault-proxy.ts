@@ -13,24 +13,26 @@ export type TcpFaultProxy = {
   /** The server seems to end each connection, yet goes on listening to it; then they are cut. */
   halfClose(forMs: number): Promise<void>;
   connections(): number;
+  /** From now on another port stands behind it; what was connected is cut. */
+  turnTo(port: number): void;
   close(): Promise<void>;
 };
 
 type Pair = { near: Socket; far: Socket };
 
-type State = { isRefusing: boolean; isSilent: boolean; delayMs: number };
+type State = { isRefusing: boolean; isSilent: boolean; delayMs: number; targetPort: number };
 
 /** Stands before a server on a port of 127.0.0.1. */
 export async function startTcpFaultProxy(targetPort: number): Promise<TcpFaultProxy> {
   const pairs = new Set<Pair>();
-  const state: State = { isRefusing: false, isSilent: false, delayMs: 0 };
+  const state: State = { isRefusing: false, isSilent: false, delayMs: 0, targetPort };
   const server = createServer({ allowHalfOpen: true }, (near) => {
     near.on('error', () => undefined);
     if (state.isRefusing) {
       near.resetAndDestroy();
       return;
     }
-    const far = connect({ port: targetPort, host: '127.0.0.1', allowHalfOpen: true });
+    const far = connect({ port: state.targetPort, host: '127.0.0.1', allowHalfOpen: true });
     const pair = { near, far };
     pairs.add(pair);
     forward(near, far);
@@ -83,6 +85,10 @@ export async function startTcpFaultProxy(targetPort: number): Promise<TcpFaultPr
       }
     },
     connections: () => pairs.size,
+    turnTo(port) {
+      state.targetPort = port;
+      cut();
+    },
     async close() {
       server.close();
       cut();

@@ -262,7 +262,7 @@ describe('parseSettings', () => {
 
   test('passwords of addresses are among the secrets, unless they repeat a name', () => {
     const { secrets } = parse({
-      DATABASE_URL: 'postgres://u:p%40ss@db/x',
+      DATABASE_URL: 'postgres://u:p%40ss@127.0.0.1/x',
       REDIS_URL: 'rediss://cache:cache@h',
     });
     expect(secrets).toEqual([service.WALLET_API_SECRET, 'p%40ss', 'p@ss']);

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -19,8 +19,35 @@ test('the variables of the process go before those of the file', () => {
   expect(readEnvironment(directory)).toMatchObject({ WALLET_PAGE_SIZE: '7', WALLET_TIMEOUT: '1s' });
 });
 
-test('a file that is not there is no mistake, one that cannot be read is', () => {
+test('a file that is not there is no mistake, wherever that is, one that cannot be read is', () => {
+  chmodSync(directory, 0o777);
   expect(readEnvironment(directory)['PATH']).toBe(process.env['PATH']);
+  chmodSync(directory, 0o755);
   mkdirSync(join(directory, '.env'));
   expect(() => readEnvironment(directory)).toThrow(/\.env cannot be read \(EISDIR\)/);
+});
+
+test('a file that another user may write is not read, and the error names it and the cure', () => {
+  const path = join(directory, '.env');
+  writeFileSync(path, 'WALLET_SIGNER=./theirs.mjs\n');
+  chmodSync(path, 0o666);
+  expect(() => readEnvironment(directory)).toThrow(
+    expect.objectContaining({
+      code: 'settings',
+      message: expect.stringContaining(path),
+      cure: expect.stringContaining(`chmod go-w ${path}`),
+    }),
+  );
+  chmodSync(path, 0o644);
+  chmodSync(directory, 0o777);
+  expect(() => readEnvironment(directory)).toThrow(`every user may write ${directory}`);
+  chmodSync(directory, 0o755);
+  expect(readEnvironment(directory)).toMatchObject({ WALLET_SIGNER: './theirs.mjs' });
+});
+
+test.runIf(process.getuid?.() === 0)('root does not read the file of another user', () => {
+  const path = join(directory, '.env');
+  writeFileSync(path, 'WALLET_SIGNER=./theirs.mjs\n');
+  chownSync(path, 4242, 4242);
+  expect(() => readEnvironment(directory)).toThrow(`${path} belongs to user 4242`);
 });

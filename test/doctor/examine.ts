@@ -33,6 +33,7 @@ export async function examine(
   const findings: Finding[] = [];
   await runDoctor({
     ...inspectSettings(whole, () => '', { needs: ['service'] }),
+    files: [],
     env: whole,
     openLedger: () =>
       Promise.reject(new LedgerError('database-unreachable', 'nothing listens there')),

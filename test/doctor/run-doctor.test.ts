@@ -24,6 +24,8 @@ describe('a healthy installation', () => {
       'database-connections',
       'migrations',
       'database-clock',
+      'home',
+      'wallet',
       'dns',
       'connection',
       'signature',
@@ -96,6 +98,31 @@ describe('what is wrong is named', () => {
       'good',
     ]);
   });
+
+  test.each([
+    ['heeds it', { addressesPerChain: 3 }, 'good', 'slip44 is honoured'],
+    ['ignores it', { filtersAddresses: false }, 'bad', 'lists the same addresses'],
+    [
+      'does not take it',
+      { paramNames: { page: 'pageNo', size: 'pageSize', chain: 'coin', type: 'type' } },
+      'bad',
+      'refuses to list addresses',
+    ],
+  ] as const)(
+    'a service that %s: the name of the chain parameter',
+    async (_what, options, verdict, seen) => {
+      const sandbox = await withSandboxOf(options);
+      const { find } = await examine(
+        sandbox,
+        { ADDRESS_POOLS: '60:5:10,195:5:10', WALLET_PARAM_NAMES: 'page=pageNo' },
+        withDatabase,
+      );
+      expect(find('param-chain')).toMatchObject({ verdict, seen: expect.stringContaining(seen) });
+      if (verdict === 'bad')
+        expect(find('param-chain').cure).toContain('WALLET_PARAM_NAMES chain=');
+      expect(sandbox.stats.requests['/v1/wallet/address']).toBe(0);
+    },
+  );
 
   test.each(['clamp', 'refuse'] as const)(
     'a page size that the service does not take (%s)',
@@ -199,7 +226,8 @@ describe('what is wrong is named', () => {
     });
     await ledger.pool.query(
       `grant usage on schema ledger, drizzle to ${role};
-       grant select on all tables in schema ledger, drizzle to ${role}`,
+       grant select on all tables in schema ledger, drizzle to ${role};
+       grant connect on database ${rows[0]?.name} to ${role}`,
     );
     const url = new URL(connectionString);
     url.username = role;

@@ -1,15 +1,18 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -17,9 +20,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { hasDatabase } from '../../src/embedded/choose-place.ts';
 import { openEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
 import { isAlive, readPostmaster } from '../../src/embedded/postmaster.ts';
+import { chooseServerAccount } from '../../src/embedded/server-account.ts';
+import { locateReachableBinaries } from '../../src/embedded/server-binaries.ts';
+import { ensurePassword, locateServerFiles, rootHome } from '../../src/embedded/server-files.ts';
+import { shortNameOf } from '../../src/embedded/socket-path.ts';
 import { LedgerError } from '../../src/kernel/errors.ts';
+import { freePort } from '../support/free-port.ts';
 
 const silent = () => undefined;
 const log = { debug: silent, info: silent, warn: silent, error: silent };
@@ -31,6 +40,8 @@ let children: ChildProcess[];
 
 beforeEach(() => {
   dataDir = join(mkdtempSync(join(tmpdir(), 'wallet-ledger-pg-')), 'data');
+  // Root's PostgreSQL, which is not root, passes through.
+  chmodSync(join(dataDir, '..'), 0o711);
   children = [];
 });
 
@@ -104,19 +115,21 @@ describe('openEmbeddedPostgres', () => {
     const [settings] = await query(
       first.connectionString,
       `select current_setting('TimeZone') as zone, current_setting('fsync') as fsync,
-        current_setting('listen_addresses') as listen, current_setting('unix_socket_directories') as sockets,
+        current_setting('listen_addresses') as listen, current_setting('unix_socket_permissions') as permissions,
         current_database() as database, current_user as user, getdatabaseencoding() as encoding,
-        (select bool_and(rolpassword like 'SCRAM-SHA-256%') from pg_authid where rolcanlogin) as scram`,
+        (select rolsuper from pg_roles where rolname = session_user) as superuser,
+        (select string_agg(rolname, ',') from pg_roles where rolcanlogin) as logins`,
     );
     expect(settings).toEqual({
       zone: 'UTC',
       fsync: 'on',
-      listen: '127.0.0.1',
-      sockets: '',
+      listen: '',
+      permissions: '0700',
       database: 'wallet_ledger',
       user: 'wallet_ledger',
       encoding: 'UTF8',
-      scram: true,
+      superuser: false,
+      logins: 'wallet_ledger',
     });
     await query(first.connectionString, 'create table kept as select 42 as answer');
     expect(statSync(join(dataDir, 'postgres.password')).mode & 0o777).toBe(0o600);
@@ -218,25 +231,232 @@ describe('openEmbeddedPostgres', () => {
   });
 });
 
-describe.runIf(process.getuid?.() === 0)('as root', () => {
-  test('works below a directory that only root may enter', async () => {
-    mkdirSync(dataDir, { mode: 0o700 });
+describe('what others could have a hand in', () => {
+  const refused = (what: string) => ({ code: 'settings', message: expect.stringContaining(what) });
+
+  test('the program reads no file of the server machine and runs no program on it', async () => {
     const database = await open();
-    expect(statSync(data()).uid).not.toBe(0);
+    for (const statement of [
+      `select pg_read_file('/etc/passwd')`,
+      `copy (select 1) to program 'true'`,
+      `create role another superuser`,
+      `alter role wallet_ledger superuser`,
+      `set role wallet_ledger_setup`,
+    ]) {
+      await expect(query(database.connectionString, statement)).rejects.toMatchObject({
+        code: '42501',
+      });
+    }
     await database.close();
   });
 
-  test('an ordinary user runs it too, and root joins that server', async () => {
-    chmodSync(join(dataDir, '..'), 0o777);
+  test('the socket lies in a directory that its user alone may enter', async () => {
+    const database = await open();
+    const socket = new URL(database.connectionString).searchParams.get('host') ?? '';
+    expect(statSync(socket).mode & 0o777).toBe(0o700);
+    expect(existsSync(join(socket, '.s.PGSQL.5432'))).toBe(true);
+    await database.close();
+  });
+
+  test('a path too long for a socket is served all the same', async () => {
+    dataDir = join(dataDir, 'a'.repeat(60), 'b'.repeat(60));
+    const database = await open();
+    expect(await query(database.connectionString, 'select 1 as one')).toEqual([{ one: 1 }]);
+    await database.close();
+    await rootHomeOf(dataDir).remove();
+  });
+
+  test('a directory that others may write is refused, and so is one below it', async () => {
+    const parent = join(dataDir, '..');
+    chmodSync(parent, 0o777);
+    await expect(open()).rejects.toMatchObject(refused(`every user may write ${parent}`));
+    chmodSync(parent, 0o711);
+    mkdirSync(dataDir);
+    chmodSync(dataDir, 0o1777);
+    await expect(open()).rejects.toMatchObject(refused(`every user may write ${dataDir}`));
+  });
+
+  test.each(['postgres.log', 'postgres.password', 'postgres'])(
+    'a link in the place of %s is refused and not followed',
+    async (name) => {
+      mkdirSync(dataDir, { mode: 0o711 });
+      const target = join(dataDir, '..', 'target');
+      writeFileSync(target, 'untouched', { mode: 0o600 });
+      symlinkSync(target, join(dataDir, name));
+      await expect(open()).rejects.toMatchObject(refused(join(dataDir, name)));
+      expect(readFileSync(target, 'utf8')).toBe('untouched');
+    },
+  );
+
+  test('a password that others may read is refused', async () => {
+    mkdirSync(dataDir, { mode: 0o711 });
+    writeFileSync(join(dataDir, 'postgres.password'), 'known', { mode: 0o644 });
+    await expect(open()).rejects.toMatchObject(refused('postgres.password is open to other users'));
+  });
+});
+
+describe('data of an earlier version', () => {
+  /** As an earlier version made it: the program's role is initdb's superuser. */
+  async function makeEarlierData() {
+    mkdirSync(dataDir, { mode: 0o711 });
+    const files = locateServerFiles(dataDir);
+    const account = await chooseServerAccount([]);
+    const binaries = await locateReachableBinaries(account);
+    const password = await ensurePassword(files, account.owner);
+    mkdirSync(files.data, { mode: 0o700 });
+    if (account.owner) chownSync(files.data, account.owner.uid, account.owner.gid);
+    const initdb = ['--username=wallet_ledger', '--auth=scram-sha-256', '--encoding=UTF8'];
+    const options = { cwd: '/', stdio: 'pipe' as const, ...account.owner };
+    execFileSync(
+      binaries.initdb,
+      [...initdb, '--locale=C', `--pwfile=${files.password}`, '-D', files.data],
+      options,
+    );
+    const single = (database: string, input: string) =>
+      execFileSync(binaries.postgres, ['--single', '-j', '-D', files.data, database], {
+        ...options,
+        input,
+      });
+    single('postgres', 'create database wallet_ledger;\n\n');
+    return { files, account, binaries, password, single };
+  }
+
+  test('is brought over: the same address, rights and rows, and no superuser', async () => {
+    const { single } = await makeEarlierData();
+    single(
+      'wallet_ledger',
+      `create schema ledger; create type ledger.mood as enum ('fine'); create domain ledger.small as int;
+       create table ledger.kept (id int generated always as identity, old serial, mood ledger.mood);
+       create sequence ledger.own; create view ledger.seen as select * from ledger.kept;
+       create function ledger.one() returns int language sql return 1;
+       create procedure ledger.act() language sql as 'select 1';
+       insert into ledger.kept (mood) values ('fine');
+       create role reader; grant usage on schema ledger to reader; grant select on ledger.kept to reader;
+       alter default privileges in schema ledger grant select on tables to reader;
+       create publication feed for table ledger.kept;\n\n`,
+    );
+    const database = await open();
+    const ask = (text: string) => query(database.connectionString, text);
+    expect(await ask('select mood from ledger.kept')).toEqual([{ mood: 'fine' }]);
+    const [row] = await ask(`
+      select (select rolsuper from pg_roles where rolname = session_user) as superuser,
+             (select string_agg(rolname, ',') from pg_roles where rolcanlogin) as logins,
+             has_table_privilege('reader', 'ledger.kept', 'select') as readable,
+             (select string_agg(distinct owner, ',') from (
+               select nspowner::regrole::text from pg_namespace where nspname = 'ledger'
+               union select relowner::regrole::text from pg_class where relnamespace = 'ledger'::regnamespace
+               union select proowner::regrole::text from pg_proc where pronamespace = 'ledger'::regnamespace
+               union select typowner::regrole::text from pg_type where typnamespace = 'ledger'::regnamespace
+               union select pubowner::regrole::text from pg_publication
+               union select datdba::regrole::text from pg_database where datname = current_database()
+             ) as o (owner)) as owners`);
+    expect(row).toEqual({
+      superuser: false,
+      logins: 'wallet_ledger',
+      readable: true,
+      owners: 'wallet_ledger',
+    });
+    await ask('create table ledger.later (id int)');
+    expect(
+      await ask(`select has_table_privilege('reader', 'ledger.later', 'select') as may`),
+    ).toEqual([{ may: true }]);
+    await ask(`alter role reader login password 'reads'`);
+    await database.close();
+    const again = await open();
+    expect(again.connectionString).toBe(database.connectionString);
+    await again.close();
+  });
+
+  test('a server of it that a killed process has left on a port is taken over', async () => {
+    const { files, account, binaries } = await makeEarlierData();
+    const port = await freePort();
+    const settings = ['-c', `port=${port}`, '-c', 'unix_socket_directories='];
+    children.push(
+      spawn(binaries.postgres, ['-D', files.data, ...settings], {
+        cwd: '/',
+        stdio: 'ignore',
+        ...account.owner,
+      }),
+    );
+    await vi.waitUntil(() => readPostmaster(files.data)?.isReady, { timeout: 10_000 });
+    const users = await Promise.all([open(), startUser()]);
+    for (const { connectionString } of users) {
+      expect(await query(connectionString, 'select 1 as one')).toEqual([{ one: 1 }]);
+    }
+    for (const user of users) await user.close();
+  });
+});
+
+/** Where the database of a directory goes that root's PostgreSQL cannot enter. */
+function rootHomeOf(directory: string) {
+  const home = join(rootHome, shortNameOf(directory));
+  return {
+    home,
+    remove: () => rm(home, { recursive: true, force: true, maxRetries: 5 }),
+  };
+}
+
+describe.runIf(process.getuid?.() === 0 && process.platform === 'linux')('as root on Linux', () => {
+  test('below a directory that only root may enter no right is lent: the data are kept elsewhere', async () => {
+    mkdirSync(dataDir, { mode: 0o700 });
+    const { home, remove } = rootHomeOf(dataDir);
+    try {
+      expect(await hasDatabase(dataDir)).toBe(false);
+      const database = await open();
+      const pid = readPostmaster(join(home, 'postgres'))?.pid;
+      expect(statSync(join(home, 'postgres')).uid).not.toBe(0);
+      expect(readFileSync(`/proc/${pid}/status`, 'utf8')).toMatch(
+        /CapInh:\s*0+\nCapPrm:\s*0+\nCapEff:\s*0+\n/,
+      );
+      await database.close();
+      expect(await hasDatabase(dataDir)).toBe(true);
+      // It stays there, also when the directory is opened.
+      chmodSync(dataDir, 0o711);
+      const again = await open();
+      expect(again.connectionString).toBe(database.connectionString);
+      await again.close();
+    } finally {
+      await remove();
+    }
+  });
+
+  test('data that an earlier version kept in such a directory move', async () => {
+    await (await open()).close();
+    chmodSync(dataDir, 0o700);
+    const { home, remove } = rootHomeOf(dataDir);
+    try {
+      const database = await open();
+      expect(existsSync(data())).toBe(false);
+      expect(existsSync(join(home, 'postgres', 'PG_VERSION'))).toBe(true);
+      await database.close();
+    } finally {
+      await remove();
+    }
+  });
+
+  test('an ordinary user runs it too, and root does not meddle with that directory', async () => {
+    chmodSync(join(dataDir, '..'), 0o1777);
     const user = await startUser({ uid: 65534, gid: 65534 });
     expect(statSync(data()).uid).toBe(65534);
-    const pid = serverPid() ?? 0;
-    const database = await open();
-    await user.close();
-    expect(isAlive(pid)).toBe(true);
-    await database.close();
-    expect(isAlive(pid)).toBe(false);
-    const again = await open();
-    await again.close();
+    await expect(open()).rejects.toMatchObject({
+      code: 'settings',
+      message: expect.stringContaining(`${dataDir} belongs to user 65534`),
+      cure: expect.stringContaining('run the command as that user'),
+    });
+    expect(await user.close()).toEqual([0, null]);
+  });
+
+  test('a password and a log of another user are refused', async () => {
+    mkdirSync(dataDir, { mode: 0o711 });
+    for (const name of ['postgres.password', 'postgres.log']) {
+      const path = join(dataDir, name);
+      writeFileSync(path, 'known', { mode: 0o600 });
+      chownSync(path, 4242, 4242);
+      await expect(open()).rejects.toMatchObject({
+        code: 'settings',
+        message: expect.stringContaining(`${path} belongs to user 4242`),
+      });
+      rmSync(path);
+    }
   });
 });

@@ -75,24 +75,22 @@ test('[V1 V2 V3 V4 V6 V7 V8 V12] details with bad fields: the good ones are stor
 
 test('[V5] amounts at the limit of what is accepted leave room for their sums', async () => {
   const { service, env, query } = await withListingService();
-  const digits = [131_072, 131_072, 131_071, 131_000, 131_000, 100_000];
+  const digits = [131_072, 10_000, 1_001, 1_000, 1_000, 999];
   service.lists.set(
     'deposit',
     digits.map((length, nth) => row(`order-${nth}`, { amount: `"${'9'.repeat(length)}"` })),
   );
-  const balance = { slip44: 60, symbol: 'ETH', balance: '9'.repeat(131_072), frozen: '0' };
+  const balance = { slip44: 60, symbol: 'ETH', balance: '9'.repeat(1_001), frozen: '0' };
   service.snapshots.balance = JSON.stringify([
     balance,
     { ...balance, slip44: 61 },
-    { ...balance, slip44: 62, balance: '9'.repeat(131_000) },
-    { ...balance, slip44: 63, balance: '9'.repeat(131_000) },
+    { ...balance, slip44: 62, balance: '9'.repeat(1_000) },
+    { ...balance, slip44: 63, balance: '9'.repeat(1_000) },
   ]);
   await runProgram(['backfill', '--no-details'], env);
   const [stored] = await query(`select count(*)::int as rows, count(amount)::int as amounts,
     (select count(*)::int from ledger.rejects where field = 'amount') as rejects from ledger.transactions`);
-  expect(stored).toMatchObject({ rows: digits.length });
-  expect(Number(stored?.['amounts']) + Number(stored?.['rejects'])).toBe(digits.length);
-  expect(Number(stored?.['amounts'])).toBeGreaterThanOrEqual(3);
+  expect(stored).toMatchObject({ rows: digits.length, amounts: 3, rejects: 3 });
   expect(await failingViews(query)).toEqual([]);
   for (const sum of await sums(query)) expect(sum).toMatch(/^-?\d+(\.\d+)?$/);
 });
@@ -166,7 +164,7 @@ test('[V1 V2 V4 V8 V14 V17 V18] balances, coins and addresses of every kind: eac
     (await query('select address from ledger.addresses order by address collate "C"')).map(
       (one) => one['address'],
     ),
-  ).toEqual(['0xAb', '0xaB', '=cmd', 'rX?memo= 1']);
+  ).toEqual(['0xAb', '=cmd', 'rX?memo= 1']);
   const rejects = await query(
     'select source, field, count(*)::int as n from ledger.rejects group by 1, 2 order by 1, 2',
   );

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { forgetWallet } from '../support/forget-wallet.ts';
 import { runProgram } from '../support/run-cli.ts';
 import { startPostgres } from '../support/start-postgres.ts';
 import { daysFromNow, makeAuthority, makeCertificate } from './make-certificate.ts';
@@ -39,6 +40,7 @@ async function syncCoins(options: ServerOptions) {
     NODE_EXTRA_CA_CERTS: join(directory, 'authority.pem'),
     LOG_LEVEL: 'error',
   });
+  await forgetWallet(database.connectionString);
   return { ...ended, requests };
 }
 

@@ -80,6 +80,7 @@ export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport 
         ],
       },
     ],
+    balanceCount: 1,
     unexplainedDifferences: [],
     lastRuns: [
       {

@@ -33,6 +33,7 @@ export async function openHttp(options: Partial<HttpOptions> = {}): Promise<Http
     openBoard: () => null,
     isReady: async () => ({ database: true, queue: true, migrated: true }),
     metrics: metrics.registry,
+    onRefused: metrics.onRefused,
     log,
     ...options,
     readStatus: countedFor('page'),

@@ -8,6 +8,23 @@ const secretText = fc
   .filter((text) => text.trim() === text && /\d/.test(text));
 const around = fc.string({ maxLength: 40 });
 
+/** The longest run of these units that the text still has, whatever stands between them; one character each. */
+function remains(text: string, units: string[]): string {
+  const bare = text.replace(/^error: |\.$/g, '');
+  let run = '';
+  let longest = '';
+  let at = 0;
+  for (const unit of units) {
+    const found = bare.indexOf(unit, at);
+    if (found < 0 || /[^\s\\n\u200b]/.test(bare.slice(at, found))) run = '';
+    if (found < 0) continue;
+    run += '.';
+    at = found + unit.length;
+    if (run.length > longest.length) longest = run;
+  }
+  return longest;
+}
+
 describe('createRedactor', () => {
   test('[S2] no planted secret is left, in any encoding, anywhere', () => {
     const encodings: ((text: string) => string)[] = [
@@ -30,6 +47,58 @@ describe('createRedactor', () => {
           }
         },
       ),
+    );
+  });
+
+  test('[S2] no part of 16 characters of a secret is left, in any disguise, cut or split', () => {
+    const hex = (text: string) => Buffer.from(text).toString('hex');
+    const escaped = (text: string, unit: (code: string) => string) =>
+      [...text].map((one) => unit(hex(one))).join('');
+    const disguises: Record<string, (text: string) => string> = {
+      plain: (text) => text,
+      'upper case': (text) => text.toUpperCase(),
+      'the other case': (text) =>
+        text.replace(/[a-z]/gi, (one) =>
+          one === one.toLowerCase() ? one.toUpperCase() : one.toLowerCase(),
+        ),
+      hexadecimal: hex,
+      'hexadecimal, upper case': (text) => hex(text).toUpperCase(),
+      'hexadecimal with colons': (text) => hex(text).replace(/(..)(?=.)/g, '$1:'),
+      base64: (text) => Buffer.from(text).toString('base64'),
+      base64url: (text) => Buffer.from(text).toString('base64url'),
+      'URL-encoded': encodeURIComponent,
+      'URL-encoded twice': (text) => encodeURIComponent(encodeURIComponent(text)),
+      'every byte percent-encoded': (text) => escaped(text, (code) => `%${code}`),
+      'JSON escapes': (text) => escaped(text, (code) => `\\u00${code}`),
+      'C escapes': (text) => escaped(text, (code) => `\\x${code}`),
+      'HTML escapes': (text) => escaped(text, (code) => `&#x${code};`),
+    };
+    const split = fc.constantFrom('', ' ', '\n', '\r\n', '\\n', '\u200b');
+    const secretOf = fc
+      .stringMatching(/^[\w.=/:~!*@-]{24,64}$/)
+      .filter((text) => new Set(text).size > 12);
+    fc.assert(
+      fc.property(
+        secretOf,
+        fc.constantFrom(...Object.keys(disguises)),
+        split,
+        fc.integer({ min: 1, max: 70 }),
+        fc.nat(20),
+        fc.nat(20),
+        (secret, name, separator, every, cutBefore, cutBehind) => {
+          const whole = disguises[name]?.(secret) ?? '';
+          // An escape is not torn apart: nobody could read it.
+          const units = whole.match(/\\u00..|\\x..|&#x..;|(?:%25|%)[\da-f]{2}|./gis) ?? [];
+          const kept = units.slice(cutBefore, units.length - cutBehind);
+          const text = kept
+            .map((unit, at) => (at % every === every - 1 ? unit + separator : unit))
+            .join('');
+          const left = createRedactor([secret])(`error: ${text}.`).split('[redacted]');
+          const longest = Math.max(...left.map((each) => remains(each, kept).length));
+          expect([name, text, longest < 16 ? 'short' : left]).toEqual([name, text, 'short']);
+        },
+      ),
+      { numRuns: 2_000 },
     );
   });
 

@@ -1,11 +1,15 @@
 import { beforeEach, expect, test } from 'vitest';
-import { storeListedAddresses } from '../../src/ledger/address-store.ts';
+import { checkNewAddresses, storeListedAddresses } from '../../src/ledger/address-store.ts';
 import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
+import { until } from '../support/until.ts';
 import { listed } from './transaction-rows.ts';
 import { withLedger } from './with-ledger.ts';
 
 const { ledger, connect, query, clear, logged } = await withLedger();
 beforeEach(clear);
+beforeEach(() =>
+  query(`insert into ledger.final_states values ('success', true), ('failed', false)`),
+);
 
 const store = (addresses: string[], slip44 = 60) =>
   ledger.transaction((tx) => storeListedAddresses(tx, slip44, addresses));
@@ -45,8 +49,9 @@ test('a page that brings nothing new writes nothing', async () => {
 test('an address that a stored deposit went to is used at once, with the first deposit; a withdrawal’s is not', async () => {
   await ledger.transaction((tx) =>
     storeListedTransactions(tx, 'deposit', [
-      listed({ orderNo: 'later', toAddress: '0xAB', occurredAt: 2_000 }),
-      listed({ orderNo: 'first', toAddress: '0xab', occurredAt: 1_000 }),
+      listed({ orderNo: 'later', state: 'success', toAddress: '0xAB', occurredAt: 2_000 }),
+      listed({ orderNo: 'first', state: 'Success', toAddress: 'ab', occurredAt: 1_000 }),
+      listed({ orderNo: 'failed', state: 'failed', toAddress: '0xab', occurredAt: 500 }),
     ]),
   );
   await ledger.transaction((tx) =>
@@ -61,8 +66,31 @@ test('an address that a stored deposit went to is used at once, with the first d
   ]);
 });
 
-test('[V14] addresses that differ in case only are two, as the service says', async () => {
-  expect(await store(['0xA', '0xa'])).toEqual({ inserted: 2 });
+test('[V14] one address in two spellings is one row, which the stream counts as often as the list shows it', async () => {
+  expect(await store(['0xaBc', '0xABC', 'abc', 'TAbc', 'Tabc'])).toEqual({ inserted: 3 });
+  expect(await readCounts()).toEqual([{ name: 'addresses:60', ledger_count: '5' }]);
+  expect(await store(['0xABC', 'ABC'])).toEqual({ inserted: 0 });
+  expect(await readCounts()).toEqual([{ name: 'addresses:60', ledger_count: '6' }]);
+  expect(
+    await query('select address, address_key, listed_as from ledger.addresses order by 1'),
+  ).toEqual([
+    { address: '0xaBc', address_key: 'abc', listed_as: ['0xaBc', '0xABC', 'abc', 'ABC'] },
+    { address: 'TAbc', address_key: 'TAbc', listed_as: ['TAbc'] },
+    { address: 'Tabc', address_key: 'Tabc', listed_as: ['Tabc'] },
+  ]);
+});
+
+test('an address that an answer spelled otherwise than the list is one item of the list', async () => {
+  await query(`insert into ledger.addresses (slip44, address, status, generated_by, first_seen_at)
+               values (60, '0xAbCd', 'available', 1, now());
+               insert into ledger.streams (name, ledger_count) values ('addresses:60', 1)`);
+  expect(await store(['0xabcd'])).toEqual({ inserted: 0 });
+  expect(await readCounts()).toEqual([{ name: 'addresses:60', ledger_count: '1' }]);
+  expect(await store(['0xABCD', '0xabcd'])).toEqual({ inserted: 0 });
+  expect(await readCounts()).toEqual([{ name: 'addresses:60', ledger_count: '2' }]);
+  expect(await query('select address, status from ledger.addresses')).toEqual([
+    { address: '0xAbCd', status: 'available' },
+  ]);
 });
 
 test('[V14] text of any kind is one address, byte for byte', async () => {
@@ -93,11 +121,39 @@ test('an address and its deposit that are stored at the same moment still find e
       ledger.transaction((tx) => storeListedAddresses(tx, 60, [`0xA${nth}`])),
       other.transaction((tx) =>
         storeListedTransactions(tx, 'deposit', [
-          listed({ orderNo: `order-${nth}`, toAddress: `0xa${nth}` }),
+          listed({ orderNo: `order-${nth}`, state: 'success', toAddress: `0xa${nth}` }),
         ]),
       ),
     ]).flat(),
   );
+  await checkNewAddresses(ledger.db);
   expect(await query(`select address from ledger.addresses where status <> 'used'`)).toEqual([]);
   expect(logged).toEqual([]);
+});
+
+test('a deposit that is committed long after its address marks it all the same, by the passes that follow', async () => {
+  const writer = await ledger.pool.connect();
+  try {
+    await writer.query('begin');
+    await writer.query(`insert into ledger.transactions (order_no, stream, type, state, to_address, observation)
+                        values ('slow', 'deposit', 'deposit', 'success', '0xAA', 1)`);
+    await store(['0xaa']);
+    // Passes while the deposit is still on its way do not see it, and do not give the address up.
+    await checkNewAddresses(ledger.db);
+    await checkNewAddresses(ledger.db);
+    expect(await readRows()).toMatchObject([{ status: 'foreign', deposit: null }]);
+    await writer.query('commit');
+  } finally {
+    writer.release();
+  }
+  await checkNewAddresses(ledger.db);
+  expect(await readRows()).toMatchObject([{ status: 'used', deposit: 'slow' }]);
+  // Other databases of the server have transactions, too.
+  await until(async () => {
+    await checkNewAddresses(ledger.db);
+    return (
+      (await query('select from ledger.addresses where unchecked_until is not null')).length === 0
+    );
+  });
+  expect(await readRows()).toMatchObject([{ status: 'used', deposit: 'slow' }]);
 });

@@ -17,7 +17,7 @@ beforeEach(async () => {
   await clear();
   await judgeByStates(ledger, { final: new Set(['success']), success: new Set(['success']) });
   await query(`insert into ledger.addresses (slip44, address, status, first_seen_at)
-    values (60, '0xours', 'used', now()), (195, 'Tours', 'used', now()),
+    values (60, '0xa1', 'used', now()), (195, 'Tours', 'used', now()),
            (60, 'both', 'used', now()), (195, 'both', 'used', now())`);
 });
 
@@ -25,9 +25,9 @@ beforeEach(async () => {
 async function fill(more: { orderNo: string; toAddress: string; amount: string }[] = []) {
   const deposit = { symbol: 'USDC', state: 'success', occurredAt: day };
   const deposits = [
-    { ...deposit, orderNo: 'd1', toAddress: '0xOurs', amount: '5000' },
+    { ...deposit, orderNo: 'd1', toAddress: '0xA1', amount: '5000' },
     { ...deposit, orderNo: 'd2', toAddress: 'Tours', amount: '5000' },
-    { ...deposit, orderNo: 'd3', toAddress: '0xours', symbol: 'ETH', amount: '1' },
+    { ...deposit, orderNo: 'd3', toAddress: '0xa1', symbol: 'ETH', amount: '1' },
     ...more.map((row) => ({ ...deposit, ...row })),
   ].map((row) => listed(row));
   const sent = listed({ ...deposit, orderNo: 'w1', type: 'withdraw', amount: '100' });

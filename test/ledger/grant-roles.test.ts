@@ -1,3 +1,4 @@
+import { Client } from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { LedgerError } from '../../src/kernel/errors.ts';
 import { grantIssuer, grantReader } from '../../src/ledger/grant-roles.ts';
@@ -93,8 +94,17 @@ test('[D10 S10] a reader has no part in the queue, the migrations, the functions
 test('[S10] an issuer takes addresses and can do nothing else', async () => {
   await grantIssuer(ledger, issuer);
   await grantIssuer(ledger, issuer);
+  await query('insert into ledger.pools (slip44, threshold, target) values (60, 1, 2)');
   const [take = '', ...others] = functions;
   expect(await asRole(issuer, take)).toBe('ok');
+  for (const call of [
+    `ledger.take_address('main', 60, 'customer')`,
+    `ledger.take_further_address(60, 'customer')`,
+    `ledger.take_further_address('main', 60, 'customer')`,
+  ]) {
+    expect(await asRole(issuer, `select ${call}`)).toBe('ok');
+    expect(await asRole(reader, `select ${call}`)).toMatch(/permission denied/);
+  }
   for (const { name } of await relations('ledger,queue,drizzle')) {
     expect(await asRole(issuer, `select * from ${name} limit 1`)).toMatch(/permission denied/);
   }
@@ -104,6 +114,7 @@ test('[S10] an issuer takes addresses and can do nothing else', async () => {
 });
 
 test('a role cannot put objects of its own in the way of take_address', async () => {
+  await query(`grant temporary on database ${await databaseName()} to "${issuer}"`);
   const client = await ledger.pool.connect();
   await client.query(`set role "${issuer}"`);
   await client.query(`create temp table addresses (slip44 int, address text, status text)`);
@@ -117,7 +128,9 @@ test('a role cannot put objects of its own in the way of take_address', async ()
 });
 
 test('names that PostgreSQL keeps for itself, empty and endless ones are refused, and nobody gets a right', async () => {
-  for (const name of ['public', 'none', 'pg_reader', '', 'x'.repeat(64)]) {
+  const [own] = await query<{ name: string }>('select current_user as name');
+  const names = ['public', 'PUBLIC', 'none', 'pg_reader', 'pg_monitor', '', 'x'.repeat(64)];
+  for (const name of [...names, own?.name ?? '']) {
     for (const grant of [grantReader, grantIssuer]) {
       const refused = await grant(ledger, name).catch((error: unknown) => error);
       expect(refused).toBeInstanceOf(LedgerError);
@@ -134,6 +147,7 @@ test('a database role that may not grant is told what it lacks', async () => {
   await query(`create role ${owner} login password 'owner'; grant usage on schema ledger to ${owner};
     grant select on all tables in schema ledger to ${owner};
     grant execute on all functions in schema ledger to ${owner}`);
+  await query(`grant connect on database ${await databaseName()} to ${owner}`);
   const url = new URL(connectionString);
   url.username = owner;
   url.password = 'owner';
@@ -154,4 +168,171 @@ test('a database role that may not grant is told what it lacks', async () => {
   }
   // What is granted already needs no right to grant it.
   await grantIssuer(weak, issuer);
+});
+
+test('a role that owns the ledger needs no grant, and is refused', async () => {
+  const holder = `holder_${unique}`;
+  await query(
+    `create role ${holder}; create table ledger.held (one int); alter table ledger.held owner to ${holder}`,
+  );
+  try {
+    for (const grant of [grantReader, grantIssuer])
+      expect(await grant(ledger, holder).catch((error: unknown) => error)).toMatchObject({
+        code: 'usage',
+        message: `${holder} owns the ledger or its database already`,
+      });
+  } finally {
+    await query(`drop owned by ${holder}; drop role ${holder}`);
+  }
+});
+
+test('no function of the schemas may be called by everybody, one of a later migration included', async () => {
+  await query(`create function ledger.later() returns int language sql stable as 'select 1';
+    create function engine.later() returns int language sql as 'select 1';
+    select engine.settle_rights()`);
+  const open = await query(`select p.oid::regprocedure::text as name from pg_proc p
+    where p.pronamespace in ('ledger'::regnamespace, 'engine'::regnamespace)
+      and has_function_privilege('public', p.oid, 'execute')`);
+  expect(open).toEqual([]);
+  expect(await asRole(reader, 'select ledger.later()')).toBe('ok');
+  expect(await asRole(reader, 'select engine.later()')).toMatch(/permission denied/);
+  await query('drop function ledger.later(); drop function engine.later()');
+});
+
+test('the functions for people are the reader’s, too', async () => {
+  for (const call of [
+    'select * from ledger.balances_at(now())',
+    'select * from ledger.transactions_at(now())',
+    `select ledger.address_key('0xA')`,
+  ])
+    expect([call, await asRole(reader, call)]).toEqual([call, 'ok']);
+});
+
+test('who may read no table of the database may not even connect, nor make temporary tables', async () => {
+  const [row] =
+    await query(`select has_database_privilege('public', current_database(), 'connect') as connects,
+    has_database_privilege('public', current_database(), 'temporary') as temporary`);
+  expect(row).toEqual({ connects: false, temporary: false });
+});
+
+test('sessions of a granted role are bounded, and what an administrator has set stays', async () => {
+  const login = `login_${unique}`;
+  await query(
+    `create role ${login} login password 'login'; alter role ${login} set lock_timeout = '7s'`,
+  );
+  try {
+    expect(await grantReader(ledger, login)).toMatchObject({ isNew: false, forbidden: [] });
+    const url = new URL(connectionString);
+    url.username = login;
+    url.password = 'login';
+    const client = new Client({ connectionString: url.toString() });
+    await client.connect();
+    try {
+      const { rows } = await client.query(`select current_setting('statement_timeout') as statement,
+        current_setting('idle_in_transaction_session_timeout') as idle, current_setting('lock_timeout') as lock`);
+      expect(rows).toEqual([{ statement: '5min', idle: '1min', lock: '7s' }]);
+      await client.query('select * from ledger.problems');
+    } finally {
+      await client.end();
+    }
+  } finally {
+    await query(`drop owned by ${login}; drop role ${login}`);
+  }
+});
+
+test('a role that the program makes has few connections; limits that it may not set are named', async () => {
+  const made = `made_${unique}`;
+  const keeper = `keeper_${unique}`;
+  try {
+    expect(await grantIssuer(ledger, made)).toMatchObject({ isNew: true, forbidden: [] });
+    expect(await query(`select rolconnlimit from pg_roles where rolname = '${made}'`)).toEqual([
+      { rolconnlimit: 20 },
+    ]);
+    await query(`alter role ${made} in database ${await databaseName()} reset all;
+      create role ${keeper} login password 'keeper'; grant usage on schema ledger to ${keeper} with grant option;
+      grant connect on database ${await databaseName()} to ${keeper}`);
+    for (const each of await query<{
+      name: string;
+    }>(`select oid::regprocedure::text as name from pg_proc
+        where pronamespace = 'ledger'::regnamespace and proname like 'take%address'`))
+      await query(`grant execute on function ${each.name} to ${keeper} with grant option`);
+    const url = new URL(connectionString);
+    url.username = keeper;
+    url.password = 'keeper';
+    const report = await grantIssuer(connect(url.toString()), made);
+    expect(report.forbidden).toHaveLength(3);
+    expect(report.forbidden[0]).toMatch(
+      /^alter role made_\w+ in database \w+ set idle_in_transaction_session_timeout = '10s'$/,
+    );
+  } finally {
+    await query(
+      `drop owned by ${keeper} cascade; drop role ${keeper}; drop owned by ${made}; drop role ${made}`,
+    );
+  }
+});
+
+async function databaseName(): Promise<string> {
+  const [row] = await query<{ name: string }>('select current_database() as name');
+  return row?.name ?? '';
+}
+
+test('a transaction that takes an address is ended when it stands idle for a minute; less stays', async () => {
+  const client = await ledger.pool.connect();
+  try {
+    for (const [set, expected] of [
+      ['0', '1min'],
+      ['1h', '1min'],
+      ['3s', '3s'],
+    ]) {
+      await client.query('begin');
+      await client.query(`set local idle_in_transaction_session_timeout = '${set}'`);
+      await client.query(`select ledger.take_address(60, 'idle')`);
+      const { rows } = await client.query('show idle_in_transaction_session_timeout');
+      expect(rows).toEqual([{ idle_in_transaction_session_timeout: expected }]);
+      await client.query('rollback');
+    }
+  } finally {
+    client.release();
+  }
+});
+
+test('a transaction that keeps addresses from the others is named, to those too who may not see when it began', async () => {
+  await query(`insert into ledger.addresses (slip44, address, status, generated_by, first_seen_at)
+    values (60, '0xA1', 'available', 1, now())`);
+  const client = await ledger.pool.connect();
+  const looker = await ledger.pool.connect();
+  const named = async () =>
+    (
+      await looker.query<{ what: string; cure: string }>(
+        `select what, cure from ledger.problems where name = 'addresses_locked'`,
+      )
+    ).rows;
+  const pass = (age: string) =>
+    query(`insert into ledger.sync_runs (job, started_at, finished_at, outcome, requests, rows_seen, rows_inserted, rows_updated)
+           values ('coins', now() - interval '${age}', now() - interval '${age}', 'done', 1, 0, 0, 0)`);
+  try {
+    await looker.query(`set role "${reader.replaceAll('"', '""')}"`);
+    await pass('2 minutes');
+    await client.query('begin');
+    const { rows } = await client.query<{ pid: number; taken: string }>(
+      `select pg_backend_pid() as pid, ledger.take_address(60, 'kept') as taken`,
+    );
+    expect(rows[0]?.taken).toBe('0xA1');
+    await pass('1 second');
+    expect(await named()).toEqual([]);
+    // As old as a pass that ended more than a minute ago, at the least.
+    await pass('2 minutes');
+    expect(await named()).toEqual([
+      {
+        what: expect.stringContaining(`process ${rows[0]?.pid}`),
+        cure: expect.stringContaining(`pg_terminate_backend(${rows[0]?.pid})`),
+      },
+    ]);
+    await looker.query('reset role');
+    expect(await named()).toEqual([]);
+    await client.query('rollback');
+  } finally {
+    client.release(true);
+    looker.release(true);
+  }
 });

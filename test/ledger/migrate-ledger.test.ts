@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { LedgerError } from '../../src/kernel/errors.ts';
+import { type Log, silentLog } from '../../src/kernel/log.ts';
 import { migrateLedger } from '../../src/ledger/migrate-ledger.ts';
 import { migrateBefore } from '../support/migrate-before.ts';
 import { until } from '../support/until.ts';
@@ -16,6 +17,28 @@ test('the times of the migrations rise with their order, so that none is ever sk
   const times = journal.entries.map((entry) => entry.when);
   expect(times).toEqual([...new Set(times)].sort((a, b) => a - b));
   expect(journal.entries.map((entry) => entry.idx)).toEqual([...times.keys()]);
+});
+
+test('who holds the lock that it needs is logged at once, and named when it is not free in time', async () => {
+  const holder = await ledger.pool.connect();
+  const warned: Record<string, unknown>[] = [];
+  const log: Log = { ...silentLog, warn: (fields) => void warned.push(fields) };
+  try {
+    await holder.query(`set application_name = 'someone'`);
+    const { rows } = await holder.query<{ pid: number }>(
+      'select pg_backend_pid() as pid, pg_advisory_lock(7246001)',
+    );
+    const named = expect.stringMatching(
+      new RegExp(`process ${rows[0]?.pid}, role .+, application someone, connected since 2`),
+    );
+    const failed = await migrateLedger(connect(), { log, waitMs: 2_000 }).catch(
+      (error: unknown) => error,
+    );
+    expect(failed).toMatchObject({ code: 'database-unreachable', message: named });
+    expect(warned).toEqual([{ holder: named }]);
+  } finally {
+    holder.release(true);
+  }
 });
 
 test('[Q14] of five that migrate a fresh database at once one applies everything', async () => {
@@ -56,7 +79,8 @@ test('a role that may create nothing passes once all is migrated', async () => {
     create role ${role} login password 'reader';
     revoke create on schema public from public;
     grant usage on schema drizzle, ledger to ${role};
-    grant select on drizzle.__drizzle_migrations to ${role}`);
+    grant select on drizzle.__drizzle_migrations to ${role};
+    do $$ begin execute format('grant connect on database %I to ${role}', current_database()); end $$`);
   const url = new URL(connectionString);
   url.username = role;
   url.password = 'reader';

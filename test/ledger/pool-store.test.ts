@@ -1,6 +1,8 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { failRequest, openRequest } from '../../src/ledger/address-request-store.ts';
-import { adoptForeign, mirrorPools, readPoolLevels } from '../../src/ledger/pool-store.ts';
+import { checkNewAddresses } from '../../src/ledger/address-store.ts';
+import { adoptForeign, listForeign } from '../../src/ledger/adopt-store.ts';
+import { mirrorPools, readPoolLevels } from '../../src/ledger/pool-store.ts';
 import { readStatus } from '../../src/ledger/read-status.ts';
 import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
 import { until } from '../support/until.ts';
@@ -9,6 +11,9 @@ import { withLedger } from './with-ledger.ts';
 
 const { ledger, connect, query, clear, logged } = await withLedger();
 beforeEach(clear);
+beforeEach(() =>
+  query(`insert into ledger.final_states values ('success', true), ('failed', false)`),
+);
 
 const isSomeoneLockedOut = async () =>
   (await query('select from pg_locks where not granted')).length > 0;
@@ -101,18 +106,18 @@ test('the levels count by status, by request and by the week', async () => {
   expect(await readPoolLevels(ledger.db)).toEqual([
     {
       slip44: 0,
-      ...{ available: 0, assigned: 0, used: 0, threshold: null, target: null },
+      ...{ available: 0, assigned: 0, used: 0, foreign: 2, threshold: null, target: null },
       ...{ generated24h: 0, daysLeft: null, lastError: null },
     },
     {
       slip44: 60,
-      ...{ available: 40, assigned: 56, used: 5, threshold: 5, target: 10 },
+      ...{ available: 40, assigned: 56, used: 5, foreign: 7, threshold: 5, target: 10 },
       // Eight in seven days: 40 last 35 days.
-      ...{ generated24h: 209, daysLeft: 35, lastError: null },
+      ...{ generated24h: 210, daysLeft: 35, lastError: null },
     },
     {
       slip44: 195,
-      ...{ available: 0, assigned: 0, used: 0, threshold: 1, target: 2 },
+      ...{ available: 0, assigned: 0, used: 0, foreign: 0, threshold: 1, target: 2 },
       ...{ generated24h: 0, daysLeft: null, lastError: null },
     },
   ]);
@@ -130,35 +135,55 @@ test('the columns of the view are those that users rely on', async () => {
     ['slip44', 'available', 'assigned', 'used', 'threshold', 'target'].concat(
       'generated_24h',
       'days_left',
+      'foreign_addresses',
     ),
   );
 });
 
-test('adopting makes the chain’s foreign addresses available, those with a deposit used, and no other', async () => {
-  await addAddresses(`(60, 'foreign', null, null, 3), (195, 'foreign', null, null, 1),
+test('adopting takes only what has no deposit, what is named, and for whom it is handed out elsewhere', async () => {
+  await addAddresses(`(60, 'foreign', null, null, 5), (195, 'foreign', null, null, 1),
     (60, 'assigned', '1 day', 1, 1), (60, 'available', null, 1, 1)`);
+  await query(`insert into ledger.addresses (slip44, address, status, assigned_to, assigned_no, assigned_at, first_seen_at)
+    values (195, '60-FOREIGN-5-', 'assigned', 'customer', 1, now(), now())`);
   await ledger.transaction((db) =>
     storeListedTransactions(db, 'deposit', [
-      listed({ orderNo: 'seen', toAddress: '60-FOREIGN-1-' }),
+      listed({ orderNo: 'seen', state: 'success', toAddress: '60-FOREIGN-1-' }),
+      listed({ orderNo: 'failed', state: 'failed', toAddress: '60-foreign-2-' }),
     ]),
   );
-  // As a row would be that an interrupted operator put back by hand.
-  await query(
-    `update ledger.addresses set status = 'foreign', first_deposit_order_no = null where status = 'used'`,
-  );
-  const adopt = () => ledger.transaction((db) => adoptForeign(db, 60));
-  expect(await adopt()).toBe(2);
-  expect(
-    await query(
-      'select slip44, status, count(*)::int, min(first_deposit_order_no) as deposit from ledger.addresses group by 1, 2 order by 1, 2',
-    ),
-  ).toEqual([
-    { slip44: 60, status: 'assigned', count: 1, deposit: null },
-    { slip44: 60, status: 'available', count: 3, deposit: null },
-    { slip44: 60, status: 'used', count: 1, deposit: 'seen' },
-    { slip44: 195, status: 'foreign', count: 1, deposit: null },
+  expect(await listForeign(ledger.db, 60, null)).toEqual([
+    expect.objectContaining({ address: '60-foreign-2-', hasDeposit: true, isHandedOut: false }),
+    expect.objectContaining({ address: '60-foreign-3-', hasDeposit: false, isHandedOut: false }),
+    expect.objectContaining({ address: '60-foreign-4-', hasDeposit: false }),
+    expect.objectContaining({ address: '60-foreign-5-', hasDeposit: false, isHandedOut: true }),
   ]);
-  expect(await adopt()).toBe(0);
+  const adopt = (named: string[] | null) => ledger.transaction((db) => adoptForeign(db, 60, named));
+  expect(await adopt(['60-FOREIGN-3-', '60-foreign-2-', 'nowhere'])).toBe(1);
+  expect(await adopt(null)).toBe(1);
+  expect(await adopt(null)).toBe(0);
+  expect(
+    await query(`select address, status, assigned_to as "to", first_deposit_order_no as deposit
+                   from ledger.addresses where address like '%foreign%' order by slip44, address`),
+  ).toEqual([
+    { address: '60-foreign-1-', status: 'used', to: null, deposit: 'seen' },
+    { address: '60-foreign-2-', status: 'foreign', to: null, deposit: null },
+    { address: '60-foreign-3-', status: 'available', to: null, deposit: null },
+    { address: '60-foreign-4-', status: 'available', to: null, deposit: null },
+    { address: '60-foreign-5-', status: 'assigned', to: 'customer', deposit: null },
+    { address: '195-foreign-1-', status: 'foreign', to: null, deposit: null },
+  ]);
+});
+
+test('the pool of a chain that is no longer wanted stays until its open request is settled', async () => {
+  await mirrorPools(ledger, [eth, tron]);
+  await openRequest(ledger.db, 195, 5, 'a sender');
+  await mirrorPools(ledger, [eth]);
+  const pools = () => query('select slip44, threshold, target from ledger.pools order by slip44');
+  expect(await pools()).toEqual([eth, { slip44: 195, threshold: 0, target: 0 }]);
+  await mirrorPools(ledger, [{ ...eth, target: 11 }]);
+  await query(`update ledger.address_requests set state = 'done'`);
+  await mirrorPools(ledger, [eth]);
+  expect(await pools()).toEqual([eth]);
 });
 
 test('an address that is adopted while its deposit is being stored ends used', async () => {
@@ -168,12 +193,17 @@ test('an address that is adopted while its deposit is being stored ends used', a
     ...Array.from({ length: 40 }, (_, nth) =>
       other.transaction((db) =>
         storeListedTransactions(db, 'deposit', [
-          listed({ orderNo: `order-${nth}`, toAddress: `60-foreign-${nth + 1}-` }),
+          listed({
+            orderNo: `order-${nth}`,
+            state: 'success',
+            toAddress: `60-foreign-${nth + 1}-`,
+          }),
         ]),
       ),
     ),
-    ...Array.from({ length: 5 }, () => ledger.transaction((db) => adoptForeign(db, 60))),
+    ...Array.from({ length: 5 }, () => ledger.transaction((db) => adoptForeign(db, 60, null))),
   ]);
+  await checkNewAddresses(ledger.db);
   expect(await query(`select address from ledger.addresses where status <> 'used'`)).toEqual([]);
 });
 
@@ -186,7 +216,7 @@ test('the status tells the days left, why a pool is not filled, and deposits tha
     values (195, '60-FOREIGN-2-', 'available', 1, now())`);
   const now = Date.now();
   const deposit = (orderNo: string, toAddress: string | null, change = {}) =>
-    listed({ orderNo, toAddress, occurredAt: now, ...change });
+    listed({ orderNo, state: 'success', toAddress, occurredAt: now, ...change });
   await ledger.transaction((db) =>
     storeListedTransactions(db, 'deposit', [
       deposit('ours', '60-assigned-1-1 day'),

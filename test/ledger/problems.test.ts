@@ -289,9 +289,10 @@ describe('rows and sums', () => {
                  (60, 'old', 'foreign', now() - interval '30 days'), (60, 'new', 'foreign', now() + interval '1 second')`);
     await query(`insert into ledger.coins (slip44, symbol, contract_address, observed_at, changed_at, observation) values
                  (60, 'ETH', '', now(), now(), 1), (60, 'USDT', 'x', now(), now(), 1), (195, 'USDT', 'y', now(), now(), 1)`);
+    await query(`insert into ledger.final_states values ('success', true) on conflict do nothing`);
     const deposit = (orderNo: string, address: string, symbol = 'ETH') =>
-      query(`insert into ledger.transactions (order_no, stream, symbol, to_address, occurred_at, is_final, observation)
-             values ('${orderNo}', 'deposit', '${symbol}', '${address}', now(), true, 1)`);
+      query(`insert into ledger.transactions (order_no, stream, symbol, state, to_address, occurred_at, is_final, observation)
+             values ('${orderNo}', 'deposit', '${symbol}', 'success', '${address}', now(), true, 1)`);
     await deposit('o1', 'A1');
     await deposit('o2', 'OLD');
     await query(`update ledger.streams set service_total = ledger_count`);

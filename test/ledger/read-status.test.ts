@@ -53,6 +53,7 @@ test('an empty ledger has a status', async () => {
     pools: pools.map((pool) => ({ ...pool, available: 0, daysLeft: null, lastError: null })),
     unexpectedDeposits: { foreign: 0, unknown: 0 },
     balances: [],
+    balanceCount: 0,
     unexplainedDifferences: [],
     lastRuns: [],
     lastErrors: [],
@@ -177,6 +178,7 @@ function daysAgo(days: number): string {
  * listed, two final ones whose detail is due; a little of everything else.
  */
 async function fill(): Promise<void> {
+  await migrateLedger(ledger);
   const { db } = ledger;
   await db.execute(sql`
     insert into ledger.transactions (order_no, stream, is_final, is_listed, next_check_at, first_seen_at, changed_at,

@@ -249,9 +249,10 @@ test.each([
 });
 
 test('an address that only the detail tells of becomes used', async () => {
+  await setFinal('success');
   await ledger.transaction((tx) => storeListedAddresses(tx, 60, ['0xAB']));
   await list([listed({ toAddress: null })]);
-  await detail([detailed({ toAddress: '0xab' })]);
+  await detail([detailed({ toAddress: '0xab', state: 'success' })]);
   expect(
     await query('select status, first_deposit_order_no as first from ledger.addresses'),
   ).toEqual([{ status: 'used', first: 'order-1' }]);

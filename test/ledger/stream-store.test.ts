@@ -90,6 +90,19 @@ test.each([
   },
 );
 
+test.each([
+  ['a doubt', `doubt = 'the rows of 1 day differ'`],
+  ['a difference that stands', 'accepted_difference = 2'],
+  ['a row that another list shows, too', 'conflicts = 1'],
+])('equal counts behind a full scan prove nothing beside %s', async (_what, change) => {
+  await leaseStream(db, 'deposit', ledger.instance);
+  await saveStream(db, 'deposit', ledger.instance, row);
+  await query(`update ledger.streams set ${change}`);
+  expect(
+    await query('select is_complete, not_complete_because as reason from ledger.streams'),
+  ).toEqual([{ is_complete: false, reason: expect.any(String) }]);
+});
+
 test('an owner whose connections are gone loses the stream at once, and writes nothing more', async () => {
   const dead = connect();
   await leaseStream(dead.db, 'deposit', dead.instance);
@@ -137,4 +150,17 @@ test('a restarted stream keeps its counts and forgets its checkpoint', async () 
   expect(
     await query('select checkpoint, is_complete, page_size, ledger_count from ledger.streams'),
   ).toEqual([{ checkpoint: null, is_complete: false, page_size: 50, ledger_count: '0' }]);
+});
+
+test('a restart takes the stream from the pass that holds it, which can no longer undo it', async () => {
+  const other = connect();
+  await other.pool.query('select 1');
+  await leaseStream(db, 'deposit', ledger.instance);
+  await saveStream(db, 'deposit', ledger.instance, row);
+  await restartStreams(other.db, ['deposit']);
+  expect(await saveStream(db, 'deposit', ledger.instance, row)).toBeUndefined();
+  expect(await leaseStream(other.db, 'deposit', other.instance)).toMatchObject({
+    checkpoint: null,
+    isBacked: false,
+  });
 });

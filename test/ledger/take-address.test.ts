@@ -7,6 +7,9 @@ import { withLedger } from './with-ledger.ts';
 
 const { ledger, connect, query, clear } = await withLedger();
 beforeEach(clear);
+beforeEach(() =>
+  query(`insert into ledger.final_states values ('success', true), ('failed', false)`),
+);
 
 const fill = (count: number, slip44 = 60) =>
   query(`insert into ledger.addresses (slip44, address, status, generated_by, first_seen_at)
@@ -16,6 +19,7 @@ const take = (reference: string | null, from: Ledger = ledger) =>
 
 test('an empty pool has nothing to give, whatever other chains hold', async () => {
   await fill(3, 195);
+  await query('insert into ledger.pools (slip44, threshold, target) values (60, 1, 2)');
   expect(await take(null)).toBeNull();
   expect(await take('customer')).toBeNull();
 });
@@ -52,13 +56,14 @@ test('a reference keeps its address after a deposit, and has another one on each
   await fill(1, 195);
   const address = await take('customer');
   await ledger.transaction((db) =>
-    storeListedTransactions(db, 'deposit', [listed({ toAddress: address })]),
+    storeListedTransactions(db, 'deposit', [listed({ state: 'success', toAddress: address })]),
   );
   expect(await query(`select address from ledger.addresses where status = 'used'`)).toEqual([
     { address },
   ]);
   expect(await take('customer')).toBe(address);
   expect(await takeAddress(ledger.db, 195, 'customer')).toBe('0x1');
+  expect(await take('another')).toBeNull();
 });
 
 test('what a transaction took and gave back is free again', async () => {

@@ -59,7 +59,9 @@ export async function withLedger(options: { isMigrated?: boolean } = {}): Promis
           )
           .concat('reconciliation_runs', 'sync_runs')
           .map((table) => `delete from ledger.${table}`)
-          .concat('delete from engine.snapshots')
+          .concat('delete from engine.snapshots', 'delete from engine.moves')
+          // Deleted addresses are a sign of a restore.
+          .concat('update engine.home set disturbed_by = null, own_xid = pg_current_xact_id()::xid')
           .join(';'),
       );
     },

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { migrationNamed } from './migration-named.ts';
 import type { PlantedBug } from './planted-bug.ts';
 
 const coins = 'test/ledger/reconciliation.test.ts';
@@ -74,15 +74,22 @@ export const alarmBugs: PlantedBug[] = [
     wrong: 'the detail that brings a value leaves its reject open',
     file: 'src/sync/sync-details.ts',
     find: 'await closeFilledRejects(db, orderNosOf(batch), refusals);',
-    put: 'await closeFilledRejects(db, [], refusals);',
+    put: 'await closeFilledRejects(db, orderNosOf([]), refusals);',
     caughtBy: {
       file: 'test/sync/close-rejects.test.ts',
       name: 'the detail that brings an unreadable amount closes its reject, and no poll opens it again',
     },
   },
+  {
+    id: 'reject-left-open-by-the-list',
+    promise: 'Nothing is dropped',
+    wrong: 'the list that brings a value leaves its reject open',
+    file: 'src/sync/store-batch.ts',
+    find: 'await closeFilledRejects(db, orderNosOf(good), [...rejects, ...refused]);',
+    put: 'await closeFilledRejects(db, orderNosOf([]), [...rejects, ...refused]);',
+    caughtBy: {
+      file: 'test/sync/unreadable-pages.test.ts',
+      name: 'the list that brings an unreadable amount closes its reject',
+    },
+  },
 ];
-
-/** The path of a migration, whose number is its place in the order. */
-function migrationNamed(name: string): string {
-  return `migrations/${readdirSync('migrations').find((file) => file.endsWith(`_${name}.sql`))}`;
-}

@@ -13,8 +13,8 @@ export const ledgerBugs: PlantedBug[] = [
     promise: 'Monotonic',
     wrong: 'a list row overwrites whatever its answer’s number',
     file: listStore,
-    find: 'where i.is_known and i.observation > t.observation',
-    put: 'where i.is_known',
+    find: 'where i.known_in is not null and i.observation > t.observation',
+    put: 'where i.known_in is not null',
     caughtBy: { file: listTests, name: latest },
   },
   {

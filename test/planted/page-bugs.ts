@@ -59,6 +59,15 @@ export const pageBugs: PlantedBug[] = [
     caughtBy: { file: tolerant, name: '(%s) is malformed' },
   },
   {
+    id: 'null-beyond-the-end',
+    promise: 'Complete',
+    wrong: 'a null list is empty only where the total is 0: one behind the end fails for ever',
+    file: 'src/service/open-page.ts',
+    find: 'const isNothing = page.totalSize !== null && rowsBefore >= page.totalSize;',
+    put: 'const isNothing = page.totalSize === 0 && rowsBefore >= page.totalSize;',
+    caughtBy: { file: tolerant, name: '(%s) is empty at once' },
+  },
+  {
     id: 'decimal-total-unusable',
     promise: 'Complete',
     wrong: 'a total that is written as 1250.0 or 1.25e3 is no total',
@@ -66,6 +75,15 @@ export const pageBugs: PlantedBug[] = [
     find: 'return !/[1-9]/.test(',
     put: 'return !/[0-9]/.test(',
     caughtBy: { file: tolerant, name: 'written as %s is the total %j' },
+  },
+  {
+    id: 'bad-page-not-divided',
+    promise: 'Complete',
+    wrong: 'a page with a row that cannot be read stops its list for ever',
+    file: 'src/sync/sized-pages.ts',
+    find: 'if (state.isDown) throw failed.failure;',
+    put: 'if (state.isDown || size > 0) throw failed.failure;',
+    caughtBy: { file: unreadable, name: 'a row %s costs itself alone, and is kept as a reject' },
   },
   {
     id: 'one-failure-is-bad',

@@ -1,9 +1,11 @@
 import { alarmBugs } from './alarm-bugs.ts';
 import { historyBugs } from './history-bugs.ts';
+import { homeBugs } from './home-bugs.ts';
 import { ledgerBugs } from './ledger-bugs.ts';
 import { pageBugs } from './page-bugs.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { poolBugs } from './pool-bugs.ts';
+import { proofBugs } from './proof-bugs.ts';
 import { queueBugs } from './queue-bugs.ts';
 import { readingBugs } from './reading-bugs.ts';
 import { serviceBugs } from './service-bugs.ts';
@@ -12,11 +14,13 @@ import { statusBugs } from './status-bugs.ts';
 /** Every planted bug, in the order of the table in docs/planted-bugs.md. */
 export const plantedBugs: PlantedBug[] = [
   ...readingBugs,
+  ...proofBugs,
   ...pageBugs,
   ...ledgerBugs,
   ...historyBugs,
   ...serviceBugs,
   ...poolBugs,
+  ...homeBugs,
   ...queueBugs,
   ...alarmBugs,
   ...statusBugs,

@@ -19,8 +19,8 @@ export const poolBugs: PlantedBug[] = [
       { file: 'src/sync/fill-pools.ts', find: '  openRequest,\n', put: '' },
       {
         file: 'src/sync/send-address-request.ts',
-        find: '  postponePool,\n',
-        put: '  openRequest,\n  postponePool,\n',
+        find: 'import { failRequest, loseRequest } from',
+        put: 'import { failRequest, loseRequest, openRequest } from',
       },
       {
         file: 'src/sync/send-address-request.ts',
@@ -48,17 +48,17 @@ export const poolBugs: PlantedBug[] = [
     promise: 'Pools never lose',
     wrong: 'the list is believed at once, though it shows new addresses late',
     file: 'src/sync/decide-pool.ts',
-    find: "return leftMs > 0 ? { kind: 'settle', ms: leftMs }",
-    put: "return leftMs > limits.settleMs ? { kind: 'settle', ms: leftMs }",
+    find: 'const leftMs = settleMs(facts.losses, limits) - open.listReadAgeMs;',
+    put: 'const leftMs = settleMs(facts.losses, limits) - 1e9;',
     caughtBy: { file: decide, name: protocol },
   },
   {
     id: 'surplus-is-ours',
     promise: 'Pools hand out once',
     wrong: 'more new addresses than were asked for are taken for ours',
-    file: 'src/ledger/address-request-store.ts',
-    find: 'count(*) <= (select num from request) as is_ours',
-    put: 'count(*) >= 0 as is_ours',
+    file: 'src/ledger/address-answer-store.ts',
+    find: 'count(*) = (select num from request) and not bool_or(is_elsewhere) as is_ours',
+    put: 'count(*) > 0 as is_ours',
     caughtBy: {
       file: fill,
       name: 'when a lost answer leaves more new addresses than were asked for, none of them is handed out',
@@ -69,8 +69,8 @@ export const poolBugs: PlantedBug[] = [
     promise: 'Pools hand out once',
     wrong: 'addresses that were there before are handed out',
     file: 'src/ledger/address-store.ts',
-    find: "then 'foreign' else 'used'",
-    put: "then 'available' else 'used'",
+    find: "select ${slip44}::integer, l.spellings[1], l.spellings, 'foreign', now()",
+    put: "select ${slip44}::integer, l.spellings[1], l.spellings, 'available', now()",
     caughtBy: {
       file: 'test/ledger/address-store.test.ts',
       name: 'new addresses are foreign and counted for their chain; stored ones stay as they are',
@@ -83,6 +83,13 @@ export const poolBugs: PlantedBug[] = [
     file: 'src/sync/decide-pool.ts',
     find: 'const allowance = limits.maxPerDay - facts.generated24h;',
     put: 'const allowance = limits.maxPerDay;',
+    also: [
+      {
+        file: 'src/sync/decide-pool.ts',
+        find: 'if (facts.generated24h >= limits.maxPerDay) {',
+        put: 'if (limits.maxPerDay <= 0) {',
+      },
+    ],
     caughtBy: {
       file: decide,
       name: 'the requests of one day together keep to the ceiling, however often the pool is emptied',
@@ -93,15 +100,15 @@ export const poolBugs: PlantedBug[] = [
     promise: 'Pools never lose',
     wrong: 'an address list that is suddenly empty is no reason to stop',
     file: 'src/sync/decide-pool.ts',
-    find: 'if (facts.isListGone) {',
-    put: 'if (facts.isListGone && facts.isFilling !== facts.isListRead) {',
+    find: '  if (facts.isListGone)\n',
+    put: '  if (facts.isListGone && facts.isFilling !== facts.isListRead)\n',
     caughtBy: { file: fill, name: 'an address list that is suddenly empty is a fault, not a need' },
   },
   {
     id: 'taken-without-lock',
     promise: 'Pools hand out once',
     wrong: 'two calls at once read the same free address',
-    file: 'migrations/0003_take_address.sql',
+    file: 'migrations/0017_one_address_one_customer.sql',
     find: `               AND (a.first_seen_at, a.address) > (last_seen_at, last_address)
              ORDER BY a.first_seen_at, a.address LIMIT 1 FOR UPDATE SKIP LOCKED),`,
     put: `               AND (a.first_seen_at, a.address) > (last_seen_at, last_address)
@@ -115,15 +122,58 @@ export const poolBugs: PlantedBug[] = [
     id: 'reference-forgotten',
     promise: 'Pools hand out once',
     wrong: 'a reference whose address has received its deposit gets no answer any more',
-    file: 'migrations/0003_take_address.sql',
-    find: `      SELECT a.address INTO taken FROM ledger.addresses a
-       WHERE a.slip44 = take_address.slip44 AND a.assigned_to = take_address.reference;`,
-    put: `      SELECT a.address INTO taken FROM ledger.addresses a
-       WHERE a.slip44 = take_address.slip44 AND a.assigned_to = take_address.reference
-         AND a.status = 'assigned';`,
+    file: 'migrations/0017_one_address_one_customer.sql',
+    find: `       WHERE a.slip44 = hand_out.slip44 AND a.assigned_to = hand_out.reference
+       ORDER BY a.assigned_no LIMIT 1;`,
+    put: `       WHERE a.slip44 = hand_out.slip44 AND a.assigned_to = hand_out.reference AND a.status = 'assigned'
+       ORDER BY a.assigned_no LIMIT 1;`,
     caughtBy: {
       file: take,
       name: 'a reference keeps its address after a deposit, and has another one on each chain',
+    },
+  },
+  {
+    id: 'chains-kept-apart',
+    promise: 'Pools hand out once',
+    wrong: 'an address that was taken on one chain stays available on the others',
+    file: 'migrations/0017_one_address_one_customer.sql',
+    find: 'IF FOUND AND NOT is_shared THEN RETURN taken; END IF;',
+    put: 'IF FOUND THEN RETURN taken; END IF;',
+    caughtBy: {
+      file: 'test/ledger/one-customer.test.ts',
+      name: 'an address that was taken on one chain is the same customer’s on all, and nobody else’s',
+    },
+  },
+  {
+    id: 'filter-not-shown',
+    promise: 'Pools hand out once',
+    wrong: 'addresses are available before the list has shown that it heeds the chain',
+    file: 'src/sync/send-address-request.ts',
+    find: 'if (!(await isFilterProven(db, request.id, tools.settings.chainParam))) {',
+    put: 'if (!(await isFilterProven(db, request.id, tools.settings.chainParam)) && stop) {',
+    also: [
+      {
+        file: 'src/sync/send-address-request.ts',
+        find: 'const sendMaxMs = 300_000;',
+        put: 'const sendMaxMs = 300_000;\nconst stop = Math.random() > 2;',
+      },
+    ],
+    caughtBy: {
+      file: 'test/sync/chain-filter.test.ts',
+      name: 'where all lists are empty the first addresses wait until the list has shown that it heeds the chain',
+    },
+  },
+  {
+    id: 'refill-rewrites-pools',
+    promise: 'Pools never lose',
+    wrong: 'a command with another ADDRESS_POOLS rewrites the pools that a daemon fills',
+    file: 'src/cli/open-ledger.ts',
+    find: 'const { added, differing } = await addPools(ledger, settings.pools.chains);',
+    put: `await mirrorPools(ledger, settings.pools.chains);
+  const { added, differing } = await addPools(ledger, settings.pools.chains);`,
+    caughtBy: {
+      file: 'test/whole/looking.test.ts',
+      name: 'looking with other settings changes no row, no pool and no judgement',
     },
   },
 ];

@@ -80,4 +80,16 @@ export const queueBugs: PlantedBug[] = [
       name: 'ends no process when the server ends it in the moment it is ready, and is opened anew',
     },
   },
+  {
+    id: 'lock-kept-while-closing',
+    promise: 'Schedules come back',
+    wrong: 'a process that closes keeps the lock on schedules, and no other can repair them',
+    file: 'src/queue/connect-postgres-queue.ts',
+    find: "  closing.addEventListener('abort', giveUp, { once: true });\n",
+    put: '',
+    caughtBy: {
+      file: 'test/queue/queue-troubles.test.ts',
+      name: 'is given back by a process that closes while it holds it',
+    },
+  },
 ];

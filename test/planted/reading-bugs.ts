@@ -10,20 +10,24 @@ const troubled =
 export const readingBugs: PlantedBug[] = [
   {
     id: 'stop-at-known-page',
-    promise: 'Complete',
-    wrong: 'a page without a new row is taken for the end of what is new',
+    promise: 'Proportional',
+    wrong:
+      'a page without a new row is taken for the end of what is new, and the rest is searched for',
     file: 'src/sync/poll-list.ts',
     find: '  const isQuiet = quietPages > 0 ||',
     put: '  if (quietPages > 0) return true;\n  const isQuiet = quietPages > 0 ||',
-    caughtBy: { file: readList, name: troubled },
+    caughtBy: {
+      file: readList,
+      name: 'what a killed pass has left of the new rows is read by the next one, at their place',
+    },
   },
   {
     id: 'count-before-walk',
     promise: 'Complete',
     wrong: 'equal counts are believed before the first walk has ended',
     file: 'src/sync/stream-port.ts',
-    find: '    const row = { ...current, checkpoint, doubt: doubtOf(current), hasWalked };',
-    put: '    const isBacked = current.serviceTotal !== null;\n    const row = { ...current, isBacked, checkpoint, doubt: doubtOf(current), hasWalked };',
+    find: '      const row = { ...next, checkpoint, doubt: doubtOf(next), hasWalked };',
+    put: '      const isBacked = next.serviceTotal !== null;\n      const row = { ...next, isBacked, checkpoint, doubt: doubtOf(next), hasWalked };',
     caughtBy: {
       file: 'test/sync/sync-transactions.test.ts',
       name: 'counts that are equal prove nothing before the first walk has ended',
@@ -34,24 +38,24 @@ export const readingBugs: PlantedBug[] = [
     promise: 'Complete',
     wrong: 'a walk reads from the last page down, and rows that move up pass it by',
     file: 'src/sync/scan-list.ts',
-    find: '  const facts = await session.read(walk.nextPage, upTo(session.state, walk), cursor.isFresh);',
-    put: `  const last = lastPage(session.state);
-  const from = walk.nextPage === 1 ? 1 : Math.max(1, last + 2 - walk.nextPage);
-  const upToPage = Math.max(from, upTo(session.state, walk));
-  const seen = await session.read(from, upToPage, cursor.isFresh);
-  const facts = { ...seen, page: walk.nextPage };`,
+    find: '  const facts = await session.read(walkBefore.nextPage, last, cursor.isFresh);',
+    put: `  const { nextPage } = walkBefore;
+  const from = nextPage === 1 ? 1 : Math.max(1, lastPage(session.state) + 2 - nextPage);
+  const seen = await session.read(from, Math.max(from, last), cursor.isFresh);
+  const facts = { ...seen, page: nextPage };`,
     caughtBy: { file: readList, name: moving },
   },
   {
     id: 'ahead-as-proof',
-    promise: 'Complete',
-    wrong: 'pages fetched ahead count although the totals between them have moved',
+    promise: 'Proportional',
+    wrong:
+      'a page fetched ahead counts although the total has moved: it seems to have fallen, and the list is walked',
     file: 'src/sync/list-session.ts',
     find: 'isOvertaken(answer, state.serviceTotal, latestObservation)',
     put: 'isOvertaken(answer, null, latestObservation)',
     caughtBy: {
       file: readList,
-      name: 'a page fetched ahead and answered before the page in front of it proves nothing',
+      name: 'a page fetched ahead and answered too early is read again, not taken for a total that fell',
     },
   },
   {
@@ -73,6 +77,18 @@ export const readingBugs: PlantedBug[] = [
     caughtBy: {
       file: readList,
       name: 'a page that is short in the middle of the list does not end it',
+    },
+  },
+  {
+    id: 'stop-at-empty-page',
+    promise: 'Complete',
+    wrong: 'one empty page ends the walk, whatever the total says',
+    file: 'src/sync/decide-scan-step.ts',
+    find: 'const mayGoOn = page < last && fingerprint !== previousFingerprint;',
+    put: 'const mayGoOn = page < last && fingerprint === previousFingerprint;',
+    caughtBy: {
+      file: readList,
+      name: 'an empty page in the middle of the list does not end it',
     },
   },
   {
@@ -153,11 +169,11 @@ export const readingBugs: PlantedBug[] = [
     wrong:
       'the checkpoint holds how far the walk has come when it is written, not what its batch covers',
     file: 'src/sync/list-session.ts',
-    find: '    const write = port.prepare(batch, state);\n',
-    put: '    const write = () => port.prepare(batch, state)();\n',
+    find: '        const next = withCheckpoint(prepared, { differingDays, isTotalOlder: isOlder });\n',
+    put: '        const next = withCheckpoint(state, { differingDays, isTotalOlder: isOlder });\n',
     caughtBy: {
-      file: 'test/sync/sync-transactions.test.ts',
-      name: 'the checkpoint of a walk never runs ahead of the rows that are stored',
+      file: readList,
+      name: 'a checkpoint covers what its own batch covers, however far the scan has come when it is written',
     },
   },
   {
@@ -165,8 +181,8 @@ export const readingBugs: PlantedBug[] = [
     promise: 'Convergent',
     wrong: 'the rows of a batch are committed before the checkpoint, in a transaction of their own',
     file: 'src/sync/store-batch.ts',
-    find: '        return { ...counts, differingDays, ...(await save(db)) };\n      });',
-    put: '        return { ...counts, differingDays };\n      }).then(async (stored) => ({ ...stored, ...(await save(ledger.db)) }));',
+    find: '        return { ...found, ...(await save(db, afterFinding(found))) };\n      });',
+    put: '        return found;\n      }).then(async (found) => ({ ...found, ...(await save(ledger.db, afterFinding(found))) }));',
     caughtBy: {
       file: 'test/sync/sync-transactions.test.ts',
       name: 'rows and checkpoint are written together or not at all',

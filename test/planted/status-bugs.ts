@@ -1,3 +1,4 @@
+import { migrationNamed } from './migration-named.ts';
 import type { PlantedBug } from './planted-bug.ts';
 
 const listProblems = 'test/http/list-problems.test.ts';
@@ -14,6 +15,18 @@ export const statusBugs: PlantedBug[] = [
     find: 'const all = [...report.problems, ...queueProblems(report)];',
     put: 'const all = [...queueProblems(report)];',
     caughtBy: { file: listProblems, name: 'critical problems come first, the queue among them' },
+  },
+  {
+    id: 'silence-is-no-problem',
+    promise: 'Honest',
+    wrong: 'a daemon that has gone is no problem: the last word of its lists stands',
+    file: migrationNamed('problems'),
+    find: 'FROM life f WHERE f.is_silent\n',
+    put: 'FROM life f WHERE f.is_silent AND f.last_sign_at IS NULL\n',
+    caughtBy: {
+      file: 'test/ledger/problems.test.ts',
+      name: 'is one problem, and not one of each list',
+    },
   },
   {
     id: 'status-warning-as-critical',
@@ -37,6 +50,18 @@ export const statusBugs: PlantedBug[] = [
     banner`,
     put: `    clearTimeout(watchdog);
     banner`,
+    caughtBy: {
+      file: script,
+      name: 'a page that hears nothing for 10 s says since when, at its top and in its title',
+    },
+  },
+  {
+    id: 'page-cut-off-unsaid',
+    promise: 'Honest',
+    wrong: 'a page that is cut off says so in its title alone, not at its top',
+    file: 'src/http/status-script.ts',
+    find: 'if (banner.textContent !== words) banner.textContent = words;',
+    put: 'if (banner.textContent === words) return;',
     caughtBy: {
       file: script,
       name: 'a page that hears nothing for 10 s says since when, at its top and in its title',
@@ -125,6 +150,42 @@ export const statusBugs: PlantedBug[] = [
     caughtBy: {
       file: 'test/ledger/read-status.test.ts',
       name: 'counts, streams, pools, balances, runs and errors are those of the tables',
+    },
+  },
+  {
+    id: 'guess-at-full-speed',
+    promise: 'Secrets',
+    wrong: 'a wrong token is answered at once, however many came before',
+    file: 'src/http/token-guard.ts',
+    find: 'const firstDelayMs = 50;',
+    put: 'const firstDelayMs = 0;',
+    caughtBy: {
+      file: 'test/http/refusals.test.ts',
+      name: 'wrong tokens are counted, logged in few lines and answered ever later; the right one is not slowed',
+    },
+  },
+  {
+    id: 'health-without-reserve',
+    promise: 'Honest',
+    wrong: 'no connection is kept for /healthz while all others are at work',
+    file: 'src/http/bound-connections.ts',
+    find: 'const spareMax = 64;',
+    put: 'const spareMax = 0;',
+    caughtBy: {
+      file: 'test/http/refusals.test.ts',
+      name: '/healthz and /readyz answer while all connections of an address are at work, and other pages say so',
+    },
+  },
+  {
+    id: 'rejects-makes-a-schema',
+    promise: 'Honest',
+    wrong: 'a command that lists rejects brings the schema up to date first',
+    file: 'src/cli/commands/rejects.ts',
+    find: "import { openExistingLedger } from '../open-existing-ledger.ts';",
+    put: "import { openMigratedLedger as openExistingLedger } from '../open-ledger.ts';",
+    caughtBy: {
+      file: 'test/whole/looking.test.ts',
+      name: 'no command but start, backfill, sync and migrate makes a schema or changes that of another version',
     },
   },
 ];

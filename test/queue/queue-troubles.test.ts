@@ -216,6 +216,63 @@ test('[Q13] an older and a newer release on one queue: each job runs, none fails
   }, eventually);
 }, 90_000);
 
+describe('the lock under which schedules are changed', () => {
+  const lockOf = `hashtext('wallet-ledger schedules'), hashtext($1)`;
+
+  async function waitingForLock(prefix: string): Promise<number> {
+    const { rows } = await sql.query<{ waiting: number }>(
+      `select count(*)::int as waiting from pg_locks
+        where locktype = 'advisory' and not granted and classid::bigint = hashtext('wallet-ledger schedules')::bigint & 4294967295
+          and objid::bigint = hashtext($1)::bigint & 4294967295`,
+      [prefix],
+    );
+    return rows[0]?.waiting ?? 0;
+  }
+
+  test('is not kept by a release that closes while it waits for it: the other one repairs its schedules', async () => {
+    const prefix = freshPrefix();
+    const older = await start([ticking('dropped').job], { prefix });
+    await sql.query(`select pg_advisory_lock(${lockOf})`, [prefix]);
+    // The older release waits for the lock before the newer one does, and gets it first.
+    await sql.query('delete from queue.scheduler where queue = $1', [prefix]);
+    await vi.waitFor(async () => expect(await waitingForLock(prefix)).toBe(1), eventually);
+    const newer = start([ticking('added').job], { prefix });
+    await vi.waitFor(async () => expect(await waitingForLock(prefix)).toBe(2), eventually);
+    await older.queue.close(2_000);
+    await sql.query(`select pg_advisory_unlock(${lockOf})`, [prefix]);
+    await newer;
+    await vi.waitFor(async () => {
+      const { rows } = await sql.query(
+        'select scheduler_id as id from queue.scheduler where queue = $1',
+        [prefix],
+      );
+      expect(rows).toEqual([{ id: 'added' }]);
+    }, eventually);
+  }, 90_000);
+
+  test('is given back by a process that closes while it holds it', async () => {
+    const prefix = freshPrefix();
+    const [first, second] = await Promise.all([
+      connectPostgresQueue(connectionString, prefix, () => undefined),
+      connectPostgresQueue(connectionString, prefix, () => undefined),
+    ]);
+    cleanups.push(() => second.close());
+    let held: Promise<void> | undefined;
+    await new Promise<void>((isHeld) => {
+      held = first.exclusively(() => {
+        isHeld();
+        // As BullMQ answers what is asked of a connection that is closing: never.
+        return new Promise<void>(() => undefined);
+      });
+      held.catch(() => undefined);
+    });
+    const closed = first.close();
+    expect(await second.exclusively(async () => 'ours')).toBe('ours');
+    await expect(held).rejects.toThrow('being closed');
+    await closed;
+  }, 60_000);
+});
+
 describe('an operator at the queue', () => {
   test('[Q16] who drains it, takes a schedule away or obliterates it meets a watchdog that repairs it', async () => {
     const prefix = freshPrefix();

@@ -4,7 +4,9 @@ import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createSecureContext, TLSSocket } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
-import { runProgram } from '../support/run-cli.ts';
+import { forgetWallet } from '../support/forget-wallet.ts';
+import { runProgram, startProgram } from '../support/run-cli.ts';
+import { until } from '../support/until.ts';
 import { withService } from '../whole/with-service.ts';
 import {
   type CertificateAuthority,
@@ -61,6 +63,7 @@ test.skipIf(!openssl)(
         WALLET_BASE_URL: `https://127.0.0.1:${port}/api`,
         NODE_EXTRA_CA_CERTS: trusted.path,
       });
+      await forgetWallet(env['DATABASE_URL'] ?? '');
       return { code, stderr, requests: requests() };
     };
     const good = await attempt(trusted.issue(['127.0.0.1']));
@@ -141,6 +144,40 @@ test.skipIf(!openssl)(
     expect([...database.told, ...redis.told]).toEqual([]);
   },
   120_000,
+);
+
+/** A PostgreSQL that asks for the password in a form of its own; keeps all that it is told after that. */
+async function listenForPasswords(request: Buffer) {
+  const told: Buffer[] = [];
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => {
+      socket.on('data', (data) => told.push(data));
+      socket.write(request);
+    });
+  });
+  return { port: await listen(server), told: () => Buffer.concat(told).toString('latin1') };
+}
+
+const passwordRequests = {
+  password: Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3]),
+  md5: Buffer.from([0x52, 0, 0, 0, 12, 0, 0, 0, 5, 1, 2, 3, 4]),
+};
+
+test.each(['password', 'md5'] as const)(
+  '[S4] a server on another machine gets the password by %s only where the address says so',
+  async (method) => {
+    const { port, told } = await listenForPasswords(passwordRequests[method]);
+    // 0.0.0.0 leads to this machine, but is not known as one of its names.
+    const url = `postgres://me:${canary}@0.0.0.0:${port}/ledger?sslmode=disable`;
+    const refused = await runProgram(['status'], { ...quiet, DATABASE_URL: url });
+    expect([refused.code, told()]).toEqual([2, '']);
+    expect(refused.stderr).toContain(`the method ${method}`);
+    startProgram(['status'], { ...quiet, DATABASE_URL: `${url}&require_auth=${method}` });
+    await until(async () => told() !== '');
+    expect(told()).toContain(method === 'md5' ? 'md5' : canary);
+  },
+  60_000,
 );
 
 test('[S3] a redirect is not followed: whoever it names gets no request, and so no key and no signature', async () => {

@@ -4,7 +4,7 @@
  * npm's cache; says so and ends with 0 where there is neither.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -14,6 +14,8 @@ const installMs = 300_000;
 const demoMs = 120_000;
 
 const home = mkdtempSync(join(tmpdir(), 'wallet-ledger-install-'));
+// Root's embedded PostgreSQL, which is not root, passes through.
+chmodSync(home, 0o711);
 try {
   process.exitCode = install() ? demonstrate() : 0;
 } finally {

@@ -97,7 +97,7 @@ class BackoffWorld {
             const nonce = String(this.#observation);
             this.#tickets.set(nonce, { takenAt: sim.now(), owner });
             const wait_ms = Math.max(0, this.#pausedUntil - sim.now());
-            return { observation: nonce, nonce, wait_ms };
+            return { observation: nonce, nonce, wait_ms, asked_ms: sim.now() };
           }),
       ],
       [

@@ -1,6 +1,6 @@
 /**
- * The rows of one chain's pool, and what the statements of `src/ledger/address-request-store.ts` and
- * `src/ledger/address-store.ts` do to them. Every statement is one step: as under the pool's lock.
+ * The rows of one chain's pool, and what the statements of `src/ledger/address-request-store.ts`,
+ * `address-answer-store.ts`, `pool-row-store.ts` and `address-store.ts` do to them. Every statement is one step: as under the pool's lock.
  */
 
 import { createModelStreams } from './model-streams.ts';
@@ -16,8 +16,14 @@ type AddressRequest = {
   at: number;
   received: number | null;
   listReadAt: number | null;
+  answer: string[] | null;
 };
-type Address = { generatedBy: number | null; status: string; firstSeenAt: number };
+type Address = {
+  generatedBy: number | null;
+  status: string;
+  firstSeenAt: number;
+  isListed: boolean;
+};
 
 export type ModelPool = ReturnType<typeof createModelPool>;
 
@@ -28,7 +34,14 @@ export function createModelPool(
 ) {
   const addresses = new Map<string, Address>();
   const requests: AddressRequest[] = [];
-  const state = { isFilling: false as boolean, numMax: 200, refusals: 0, nextTryAt: 0 };
+  const state = {
+    isFilling: false as boolean,
+    numMax: 200,
+    refusals: 0,
+    losses: 0,
+    nextTryAt: 0,
+    filter: 'unknown' as unknown,
+  };
   const streams = createModelStreams(sim.now, isAlive);
   const stream = () => streams.make('addresses:60');
   let undo: (() => void)[] = [];
@@ -51,8 +64,11 @@ export function createModelPool(
   };
   const generated24h = () => {
     let sum = 0;
-    for (const { state: at, received, num, at: asked } of requests)
-      if (at !== 'failed' && asked > sim.now() - 86_400_000) sum += received ?? num;
+    for (const { state: at, received, num, at: asked } of requests) {
+      const isOpen = at === 'sent' || at === 'unknown';
+      if (at !== 'failed' && (isOpen || asked > sim.now() - 87_000_000))
+        sum += Math.max(num, received ?? 0);
+    }
     return sum;
   };
   const adopt = (address: string, id: number) => {
@@ -78,9 +94,12 @@ export function createModelPool(
         generated24h: generated24h(),
         isListRead: isBacked,
         isListGone: serviceTotal === 0 && countAtLastPass > 0,
+        isListEmpty: ![...addresses.values()].some(({ isListed }) => isListed),
         open: request
           ? {
               id: request.id,
+              num: request.num,
+              hasAnswer: request.answer !== null,
               state: request.state,
               ageMs: age(request.at),
               isOwnerAlive: isAlive(request.owner),
@@ -102,37 +121,95 @@ export function createModelPool(
       at: sim.now(),
       received: null,
       listReadAt: null,
+      answer: null,
     });
     return [{ id }];
   };
 
   const resolve: Handler = ([id]) => {
     const request = byId(id);
-    if (request?.state !== 'unknown') return [{ received: 0 }];
+    if (request?.state !== 'unknown') return [];
     const found = [...addresses].filter(
       ([, kept]) => kept.generatedBy === null && kept.firstSeenAt > request.at,
     );
-    const isOurs = found.length <= request.num;
+    const isOurs = found.length === request.num;
     if (isOurs) for (const [address] of found) adopt(address, request.id);
-    Object.assign(request, { state: 'done', received: isOurs ? found.length : null });
-    return [{ received: isOurs ? found.length : 0 }];
+    Object.assign(request, { state: 'done', received: isOurs ? found.length : 0 });
+    return isOurs ? found.map(([key]) => ({ key })) : [];
   };
 
   const nothing = () => [];
+  const foreign = (): Address => ({
+    generatedBy: null,
+    status: 'foreign',
+    firstSeenAt: sim.now(),
+    isListed: false,
+  });
+  const givenBy = (params: unknown[]) => {
+    const id = Number(params.find((each) => typeof each === 'number'));
+    const listed = params.find(Array.isArray) as string[] | undefined;
+    return { id, addresses: listed ?? byId(id)?.answer ?? [] };
+  };
   const execute = createStatementTable([
     ...streams.statements,
     [
-      'select distinct address from unnest',
+      'select i.address from unnest',
       ([listed]) =>
-        (listed as string[]).filter((each) => !addresses.has(each)).map((address) => ({ address })),
+        (listed as string[])
+          .filter((each) => !addresses.get(each)?.isListed)
+          .map((address) => ({ address })),
     ],
-    ['lock table', nothing],
+    ['engine.current_epoch() as same', () => [{ same: true }]],
+    ['select engine.', nothing],
     [
-      'first_deposit_order_no, first_seen_at)',
+      'select i.key from ledger.addresses',
+      () =>
+        [...addresses.keys()]
+          .filter((key) => !streams.isNoted('addresses:60', key))
+          .map((key) => ({ key })),
+    ],
+    ["in ('sent', 'unknown') order by slip44", nothing],
+    [
+      'listed_as, status, first_seen_at)',
       (params) => {
         const listed = params.find(Array.isArray) as string[];
-        const kept = { generatedBy: null, status: 'foreign', firstSeenAt: sim.now() };
-        return [{ inserted: listed.filter((each) => insert(each, { ...kept })).length }];
+        const keys = listed.filter((each) => insert(each, foreign()));
+        for (const each of listed) Object.assign(addresses.get(each) ?? {}, { isListed: true });
+        return [{ inserted: keys.length, keys }];
+      },
+    ],
+    ['as proven from', () => [{ proven: state.filter === 'works' }]],
+    [
+      'set chain_filter',
+      ([filter]) => {
+        state.filter = filter;
+        return [];
+      },
+    ],
+    [
+      'select exists (select from unnest',
+      (params) => [
+        {
+          any: (params.find(Array.isArray) as string[]).some(
+            (each) => addresses.get(each)?.isListed,
+          ),
+        },
+      ],
+    ],
+    [
+      "set state = 'unknown', answer",
+      ([answer, id]) => {
+        const request = byId(id);
+        if (request?.state === 'sent' || request?.state === 'unknown')
+          Object.assign(request, { state: 'unknown', answer });
+        return [];
+      },
+    ],
+    [
+      'as "hasAnswer" from',
+      ([id]) => {
+        const request = byId(id);
+        return request?.state === 'unknown' ? [{ hasAnswer: request.answer !== null }] : [];
       },
     ],
     ['select 1 from ledger.pools', nothing],
@@ -140,10 +217,13 @@ export function createModelPool(
     ['as available from ledger.addresses', lockPool],
     ['insert into ledger.address_requests', openRequest],
     [
-      "set state = 'unknown'",
-      ([, id]) => {
+      "set state = 'unknown', lost_at",
+      ([, id, numMax]) => {
         const request = byId(id);
-        if (request?.state === 'sent') request.state = 'unknown';
+        if (request?.state !== 'sent') return [];
+        request.state = 'unknown';
+        state.losses += 1;
+        state.numMax = Math.min(state.numMax, Number(numMax));
         return [];
       },
     ],
@@ -160,25 +240,29 @@ export function createModelPool(
       },
     ],
     [
-      'generated_by, first_seen_at)',
-      ([listed, id]) => {
-        const kept = { generatedBy: Number(id), status: 'available', firstSeenAt: sim.now() };
-        for (const each of listed as string[]) insert(each, { ...kept });
-        return [];
-      },
+      'address, status, first_seen_at)',
+      (params) =>
+        givenBy(params)
+          .addresses.filter((each) => insert(each, foreign()))
+          .map((key) => ({ key })),
     ],
     [
-      'set generated_by = r.id, status',
+      'set generated_by = o.id, status',
       (params) => {
-        const id = Number(params.find((each) => typeof each === 'number'));
-        for (const each of params.find(Array.isArray) as string[]) adopt(each, id);
+        const given = givenBy(params);
+        const asked = byId(given.id);
+        const ours = given.addresses.filter((each) => {
+          const kept = addresses.get(each);
+          return kept?.generatedBy === null && kept.firstSeenAt >= (asked?.at ?? 0);
+        });
+        if (ours.length <= (asked?.num ?? 0)) for (const each of ours) adopt(each, given.id);
         return [];
       },
     ],
     [
       'set refusals = 0',
       () => {
-        Object.assign(state, { refusals: 0, nextTryAt: 0 });
+        Object.assign(state, { refusals: 0, losses: 0, nextTryAt: 0 });
         return [];
       },
     ],
@@ -197,7 +281,7 @@ export function createModelPool(
         if (!request) return [];
         let received = 0;
         for (const kept of addresses.values()) received += Number(kept.generatedBy === request.id);
-        Object.assign(request, { state: 'done', received });
+        Object.assign(request, { state: 'done', received, answer: null });
         return [{ received }];
       },
     ],

@@ -76,8 +76,6 @@ export function createModelStreams(now: () => number, isAlive: (owner: string) =
       'as count from ledger.scan_notes',
       ([name]) => [{ count: notes.get(String(name))?.size ?? 0 }],
     ],
-    // The model's lists show every address that the ledger has.
-    ['a.address as key', () => []],
     ['update ledger.coverage', () => []],
     [
       'set lease_owner = null',
@@ -112,5 +110,6 @@ export function createModelStreams(now: () => number, isAlive: (owner: string) =
   };
   // Asked first: its words hold those of the lease.
   statements.unshift(['set list_order = ', save]);
-  return { make, statements };
+  const isNoted = (name: string, key: string) => notes.get(name)?.has(key) ?? false;
+  return { make, statements, isNoted };
 }

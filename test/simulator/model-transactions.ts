@@ -109,7 +109,7 @@ export function createModelTransactions(sim: Simulation, mayOverwrite: FenceRule
 
   const execute = createStatementTable([
     ['ledger.rejects', () => []],
-    ['as is_known', storeList],
+    ['as known_in', storeList],
     ['first_detail_at', storeDetails],
     ['for update skip locked', claim],
     ['as final_incomplete', countIncomplete],

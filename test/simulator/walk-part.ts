@@ -126,23 +126,27 @@ class WalkWorld {
       signal: aborting.signal,
     });
     const { prepare, ranks, notes, unlist } = model.port();
-    const commit = async (state: ListState) => {
+    const commit = async (committed: () => ListState) => {
       await sim.enter(task);
       if (this.#lease !== task) throw new LedgerError('interrupted', 'taken over');
       // What the ledger says of itself from this commit on.
       return () => {
         const { ledger } = model;
-        if (this.isStrict && isProven({ ...state, ledgerCount: ledger.size }))
+        if (this.isStrict && isProven({ ...committed(), ledgerCount: ledger.size }))
           this.#mustHold(atStart, 'is_complete');
       };
     };
     const port: ListPort<ListedPage<Row>> = {
       read: (page, upTo, isFresh = false) => pages.read(page, upTo, isFresh),
-      prepare({ pages: read, days }, state) {
-        const write = prepare({ pages: read.map(shownPage), days }, state);
-        return async () => {
-          const check = await commit(state);
-          const stored = await write();
+      prepare({ pages: read, ...batch }, state) {
+        const write = prepare({ pages: read.map(shownPage), ...batch }, state);
+        return async (afterFinding) => {
+          let committed = state;
+          const check = await commit(() => committed);
+          const stored = await write((found) => {
+            committed = afterFinding(found);
+            return committed;
+          });
           check();
           return stored;
         };
@@ -161,7 +165,7 @@ class WalkWorld {
       },
       notes,
       unlist: async (keys, state) => {
-        const check = await commit(state);
+        const check = await commit(() => state);
         const stored = await unlist?.(keys, state);
         check();
         if (!stored) throw new Error('the model marks rows as gone');

@@ -27,20 +27,19 @@ type Account = { uid: number; gid: number };
 
 /** Starts a PostgreSQL of its own in the temporary directory, as an ordinary user even under root. */
 export async function startEmbeddedServer(settings = throwAwaySettings): Promise<TestServer> {
-  const account = process.getuid?.() === 0 ? await ordinaryAccount() : undefined;
   const home = await mkdtemp(join(tmpdir(), 'wallet-ledger-test-'));
+  const { bin, account } = await prepareServerPrograms(home, null);
   if (account) await chown(home, account.uid, account.gid);
-  const native = await reachableBinaries(home, account);
   const data = join(home, 'data');
   const options = { cwd: home, env: { LC_ALL: 'C', TZ: 'UTC' }, ...account };
   await promisify(execFile)(
-    join(native, 'bin', 'initdb'),
+    join(bin, 'initdb'),
     ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
     options,
   );
   const port = await freePort();
   const server = spawn(
-    join(native, 'bin', 'postgres'),
+    join(bin, 'postgres'),
     ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
     { ...options, stdio: 'ignore' },
   );
@@ -58,6 +57,16 @@ export async function startEmbeddedServer(settings = throwAwaySettings): Promise
   return { url, close };
 }
 
+/**
+ * Where PostgreSQL's programs are, and as whom they run (undefined: as we do). Programs that the other account may not
+ * reach are copied to `home`.
+ */
+export async function prepareServerPrograms(home: string, given: string | null) {
+  const account = process.getuid?.() === 0 ? await ordinaryAccount() : undefined;
+  const bin = given ?? join(await reachableBinaries(home, account), 'bin');
+  return { bin, account };
+}
+
 /** Signals a child that we started and waits for its end. */
 export async function stopChild(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
@@ -66,7 +75,8 @@ export async function stopChild(child: ChildProcess, signal: NodeJS.Signals): Pr
   await ended;
 }
 
-async function untilAnswers(connectionString: string, server: ChildProcess): Promise<void> {
+/** Waits until the server answers; throws when it has ended instead. */
+export async function untilAnswers(connectionString: string, server: ChildProcess): Promise<void> {
   const giveUpAt = Date.now() + startMs;
   for (;;) {
     const client = new Client({ connectionString });
@@ -76,7 +86,7 @@ async function untilAnswers(connectionString: string, server: ChildProcess): Pro
       await client.end();
       return;
     } catch (error) {
-      if (server.exitCode !== null || Date.now() > giveUpAt) {
+      if (server.exitCode !== null || server.signalCode !== null || Date.now() > giveUpAt) {
         throw new Error('the embedded PostgreSQL did not start', { cause: error });
       }
       await delay(50);

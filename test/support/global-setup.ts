@@ -10,6 +10,7 @@ import {
 } from './containers.ts';
 import { startEmbeddedServer } from './embedded-server.ts';
 import { chromiumProgram } from './open-chromium.ts';
+import { toolsFolder } from './postgres-tools.ts';
 import { redisProgram } from './redis-program.ts';
 
 const given = {
@@ -28,7 +29,7 @@ export async function setup(): Promise<() => Promise<void>> {
     !given.redis && hasImage(redisImage),
   ]);
   process.stdout.write(
-    `Tests use ${describePostgres(postgresInDocker)}, ${describeRedis(redisInDocker)}, ${describeChromium()}\n`,
+    `Tests use ${describePostgres(postgresInDocker)}, ${describeRedis(redisInDocker)}, ${describeTools()}, ${describeChromium()}\n`,
   );
   const offers: Record<string, () => Promise<TestServer | null>> = {
     '/postgres': createPostgresOffer(postgresInDocker),
@@ -81,6 +82,12 @@ function describeRedis(inDocker: boolean): string {
   return program
     ? `Redis of ${program}`
     : 'no Redis: tests named "on Redis" are skipped (no TEST_REDIS_URL, REDIS_URL, Docker engine or redis-server program)';
+}
+
+function describeTools(): string {
+  return toolsFolder
+    ? `PostgreSQL's tools of ${toolsFolder}`
+    : `no PostgreSQL's tools: tests named "with PostgreSQL's own tools" are skipped (no pg_basebackup and pg_dump)`;
 }
 
 function describeChromium(): string {

@@ -87,7 +87,7 @@ select json_build_object(
          'comment', obj_description(p.oid, 'pg_proc')) as function
   from pg_proc p
  where p.pronamespace = 'ledger'::regnamespace
- order by p.proname collate "C"`;
+ order by p.proname collate "C", pg_get_function_arguments(p.oid) collate "C"`;
 
 /** Reads the schema `ledger` as it is in the pool’s database. */
 export async function readCatalogue(pool: pg.Pool): Promise<Catalogue> {

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -25,6 +25,8 @@ const program = resolve('dist/src/cli/main.js');
 /** Starts `wallet-ledger` as its users do, with no environment but the given one, in an empty working directory. */
 export function startProgram(args: string[], env: Record<string, string> = {}): RunningProgram {
   const directory = mkdtempSync(join(tmpdir(), 'wallet-ledger-run-'));
+  // Root's embedded PostgreSQL, which is not root, passes through.
+  chmodSync(directory, 0o711);
   const child = spawn(process.execPath, [program, ...args], {
     cwd: directory,
     env: { PATH: process.env['PATH'] ?? '', HOME: directory, ...env },

@@ -24,6 +24,7 @@ export function toolsOver(
       looksMs: [0],
       chains: [],
       pools: { settleMs: 0, maxPerDay: 10_000 },
+      chainParam: 'slip44',
       ...settings,
     },
   };

@@ -1,7 +1,7 @@
 // Writes docs/status-light.png and docs/status-dark.png from a demo: npm run build && npx tsx test/support/write-screenshots.ts
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -74,6 +74,8 @@ async function takePictures(url: string): Promise<void> {
 
 await mkdir('docs', { recursive: true });
 const folder = await mkdtemp(join(tmpdir(), 'wallet-ledger-pictures-'));
+// Root's embedded PostgreSQL, which is not root, passes through.
+await chmod(folder, 0o711);
 try {
   const demo = await startDemo(folder);
   try {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import {
   decidePool,
   numAfterGrant,
+  numAfterLoss,
   numAfterRefusal,
   type PoolFacts,
   refusalDelayMs,
@@ -10,6 +11,7 @@ import {
 import { type Outcome, PoolModel } from './pool-model.ts';
 
 const settleMs = 10_000;
+const chainParam = 'slip44';
 
 type Step = { process: number; isKill: boolean; passMs: number };
 
@@ -81,7 +83,11 @@ describe('the address request protocol', () => {
         fc.integer({ min: 0, max: settleMs - 1_000 }),
         fc.integer({ min: 0, max: 30 }),
         (script, happened, lagMs, existing) => {
-          const model = new PoolModel({ maxPerDay: 100_000, settleMs }, lagMs, existing);
+          const model = new PoolModel(
+            { maxPerDay: 100_000, settleMs, chainParam },
+            lagMs,
+            existing,
+          );
           model.outcomes = [...happened];
           play(model, script);
           expect(model.violations).toEqual([]);
@@ -104,23 +110,32 @@ describe('the address request protocol', () => {
     );
   });
 
-  test('[A8] the daily ceiling is never crossed, whatever is lost', () => {
+  test('[A8] the daily ceiling is never crossed, whatever is lost and however late the list shows it', () => {
+    const longSteps = fc.array(
+      fc.record<Step>({
+        process: fc.integer({ min: 0, max: 1 }),
+        isKill: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
+        passMs: fc.constantFrom(0, 0, 0, 1_000, 60_000, 700_000, 8_000_000),
+      }),
+      { maxLength: 300 },
+    );
     fc.assert(
       fc.property(
-        steps,
+        longSteps,
         outcomes,
         fc.integer({ min: 1, max: 150 }),
-        fc.integer({ min: 0, max: 40_000 }),
+        fc.integer({ min: 0, max: 600_000 }),
         (script, happened, maxPerDay, lagMs) => {
-          const model = new PoolModel({ maxPerDay, settleMs }, lagMs, 0);
+          const model = new PoolModel({ maxPerDay, settleMs, chainParam }, lagMs, 0);
           model.outcomes = [...happened];
           const processes = [model.process(), model.process()];
           for (const { process, isKill, passMs } of script) {
             model.now += passMs;
             if (isKill) processes[process] = model.process();
             processes[process]?.next();
-            if (model.now < 86_000_000 && lagMs < settleMs)
-              expect(model.generated.size).toBeLessThanOrEqual(maxPerDay);
+            model.take(3);
+            const today = [...model.generated.values()].filter((at) => at > model.now - 86_400_000);
+            expect(today.length).toBeLessThanOrEqual(maxPerDay);
           }
           expect(model.violations).toEqual([]);
         },
@@ -129,13 +144,57 @@ describe('the address request protocol', () => {
     );
   });
 
+  test('after each lost answer the number halves and the list settles twice as long, and both recover', () => {
+    const lost = { ...open, state: 'unknown' as const, listReadAgeMs: 1 };
+    const settling = (losses: number) => {
+      const action = decidePool({ ...full, losses, open: lost }, limits);
+      return action.kind === 'settle' ? action.ms + 1 : null;
+    };
+    expect([0, 1, 2, 3, 4, 60].map(settling)).toEqual([
+      10_000, 10_000, 20_000, 40_000, 80_000, 3_600_000,
+    ]);
+    expect([200, 3, 1].map(numAfterLoss)).toEqual([100, 1, 1]);
+    expect(numAfterGrant(100, 100, null)).toBe(200);
+  });
+
+  test('nothing is asked for while the list shows its addresses for a chain that does not exist', () => {
+    const wanted = { ...full, available: 0 };
+    expect(decidePool({ ...wanted, filter: 'unknown' }, limits)).toEqual({ kind: 'prove-filter' });
+    const tried = { ...wanted, isFilterTried: true };
+    for (const filter of ['broken', 'unknown'] as const) {
+      expect(decidePool({ ...tried, filter }, limits)).toMatchObject({
+        kind: 'blocked',
+        reason: expect.stringContaining('WALLET_PARAM_NAMES chain='),
+      });
+    }
+    const empty = { ...tried, filter: 'unknown' as const, isListEmpty: true };
+    expect(decidePool(empty, limits)).toMatchObject({ kind: 'request' });
+    // A filter that was put right is noticed though the pool is full.
+    expect(decidePool({ ...full, filter: 'broken' }, limits)).toEqual({ kind: 'prove-filter' });
+    expect(decidePool({ ...full, filter: 'broken', isFilterTried: true }, limits)).toEqual({
+      kind: 'full',
+    });
+  });
+
+  test('an answer is put off until the list shows something, and with it that it heeds the chain', () => {
+    const held = { ...open, state: 'unknown' as const, hasAnswer: true, listReadAgeMs: settleMs };
+    const facts = { ...full, filter: 'unknown' as const, isListEmpty: true, open: held };
+    expect(decidePool(facts, limits)).toEqual({ kind: 'read-list', lostId: 7 });
+    expect(decidePool({ ...facts, isListFresh: true }, limits)).toMatchObject({ kind: 'blocked' });
+    const shown = { ...facts, isListEmpty: false };
+    expect(decidePool(shown, limits)).toEqual({ kind: 'prove-filter' });
+    expect(decidePool({ ...shown, filter: 'works' }, limits)).toEqual({ kind: 'resolve', id: 7 });
+    const broken = { ...shown, filter: 'broken' as const, isFilterTried: true };
+    expect(decidePool(broken, limits)).toMatchObject({ kind: 'blocked' });
+  });
+
   test('the requests of one day together keep to the ceiling, however often the pool is emptied', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 300 }),
         fc.array(fc.integer({ min: 0, max: 100 }), { minLength: 5, maxLength: 20 }),
         (maxPerDay, taken) => {
-          const model = new PoolModel({ maxPerDay, settleMs }, 0, 0);
+          const model = new PoolModel({ maxPerDay, settleMs, chainParam }, 0, 0);
           const process = model.process();
           for (const count of taken) {
             for (let turn = 0; turn < 20; turn += 1) process.next();
@@ -158,14 +217,20 @@ describe('the address request protocol', () => {
     isListRead: true,
     isListGone: false,
     isListFresh: false,
+    losses: 0,
+    isListEmpty: false,
+    filter: 'works',
+    isFilterTried: false,
     open: null,
   };
-  const limits = { maxPerDay: 1_000, settleMs };
+  const limits = { maxPerDay: 1_000, settleMs, chainParam };
   const open = {
     id: 7,
+    num: 20,
     state: 'sent' as const,
     ageMs: 5_000,
     isOwnerAlive: true,
+    hasAnswer: false,
     listReadAgeMs: null,
   };
 
@@ -198,7 +263,7 @@ describe('the address request protocol', () => {
     [
       'gives up the request of a dead process',
       { open: { ...open, isOwnerAlive: false } },
-      { kind: 'lose', id: 7 },
+      { kind: 'lose', id: 7, num: 20 },
     ],
     [
       'reads the list after a lost answer',

@@ -102,9 +102,12 @@ test('[A1 A5] addresses that were there before are foreign and not counted; lost
   const { rows } = await ledger.pool.query(
     'select state, num, received from ledger.address_requests order by id',
   );
+  // After each lost answer half as many are asked for; each that comes doubles the number again.
   expect(rows).toEqual(
-    Array.from({ length: 5 }, () => ({ state: 'done', num: 200, received: 200 })),
+    [200, 100, 50, 100, 200, 200, 150].map((num) => ({ state: 'done', num, received: num })),
   );
+  const pool = await ledger.pool.query('select losses, num_max from ledger.pools');
+  expect(pool.rows).toEqual([{ losses: 0, num_max: 200 }]);
 });
 
 test('when a lost answer leaves more new addresses than were asked for, none of them is handed out', async () => {
@@ -249,4 +252,85 @@ test('a number that passing refusals lowered to 1 is 200 again after the service
   await query('update ledger.pools set num_max = 25');
   expect(await fill(500)).toBe(true);
   expect(await query('select num_max from ledger.pools')).toEqual([{ num_max: 50 }]);
+});
+
+test('of a lost answer only exactly as many as were asked for are ours, and none that another chain has', async () => {
+  const { sandbox, ledger, tools } = await withWallet(
+    { transactions: 0, addressesPerChain: 1 },
+    { chains: [60], pools: limits },
+  );
+  await mirrorPools(ledger, [{ slip44: 60, threshold: 10, target: 20 }]);
+  const impatiently = { signal, whenBusy: 'skip' as const };
+  // Nothing was generated, and somebody else made two.
+  sandbox.faults.next.push('hang');
+  await fillPools(tools, impatiently);
+  await ledger.pool.query(
+    `update ledger.address_requests set state = 'unknown', list_read_at = now() - interval '1 hour'`,
+  );
+  sandbox.world.generateAddresses(60, 2);
+  await fillPools(tools, patiently);
+  const { rows } = await ledger.pool.query(
+    'select num, received, error from ledger.address_requests order by id limit 1',
+  );
+  expect(rows[0]).toMatchObject({
+    num: 20,
+    received: 0,
+    error: expect.stringContaining('2 new addresses of 20'),
+  });
+  // As many as were asked for are new, but one of them is another chain's, too.
+  await ledger.pool.query(
+    `update ledger.addresses set status = 'assigned' where status = 'available'`,
+  );
+  sandbox.faults.next.push('lost-answer');
+  await fillPools(tools, impatiently);
+  const [last] = sandbox.world.addresses(60).slice(-1);
+  await ledger.pool.query(
+    `insert into ledger.addresses (slip44, address, status, first_seen_at) values (56, $1, 'foreign', now())`,
+    [last],
+  );
+  const before = await statuses(ledger);
+  await fillPools(tools, patiently);
+  const after = await statuses(ledger);
+  expect(before['foreign']).toBeGreaterThan(3);
+  expect(after['foreign']).toBe(before['foreign']);
+});
+
+test('a chain that is taken out of the setting while its answer is lost is resolved all the same, and not filled on', async () => {
+  const { sandbox, ledger, tools } = await withWallet(
+    { transactions: 0, addressesPerChain: 0 },
+    { chains: [60], pools: limits },
+  );
+  const pool = { slip44: 60, threshold: 10, target: 20 };
+  const other = { slip44: 195, threshold: 1, target: 1 };
+  await mirrorPools(ledger, [pool]);
+  sandbox.faults.next.push('lost-answer');
+  expect((await fillPools(tools, { signal, whenBusy: 'skip' })).isComplete).toBe(false);
+  await mirrorPools(ledger, [other]);
+  const { rows } = await ledger.pool.query('select slip44, target from ledger.pools order by 1');
+  expect(rows).toEqual([
+    { slip44: 60, target: 0 },
+    { slip44: 195, target: 1 },
+  ]);
+  const moved = { ...tools, settings: { ...tools.settings, chains: [195] } };
+  expect((await fillPools(moved, patiently)).isComplete).toBe(true);
+  expect(await statuses(ledger)).toEqual({ available: 20 });
+  expect(await statuses(ledger, 195)).toEqual({ available: 1 });
+  await mirrorPools(ledger, [other]);
+  expect((await ledger.pool.query('select slip44 from ledger.pools')).rows).toEqual([
+    { slip44: 195 },
+  ]);
+});
+
+test('a process without any pools resolves what an earlier setting left open, and fills nothing', async () => {
+  const { sandbox, ledger, tools } = await withWallet(
+    { transactions: 0, addressesPerChain: 0 },
+    { chains: [60], pools: limits },
+  );
+  await mirrorPools(ledger, [{ slip44: 60, threshold: 500, target: 500 }]);
+  sandbox.faults.next.push('lost-answer');
+  expect((await fillPools(tools, { signal, whenBusy: 'skip' })).isComplete).toBe(false);
+  await mirrorPools(ledger, []);
+  const without = { ...tools, settings: { ...tools.settings, chains: [] } };
+  expect((await fillPools(without, patiently)).isComplete).toBe(true);
+  expect(await statuses(ledger)).toEqual({ available: 200 });
 });

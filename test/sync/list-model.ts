@@ -1,6 +1,13 @@
 import type { ListOrder } from '../../src/kernel/list-order.ts';
 import { newCheckpoint, parseCheckpoint } from '../../src/sync/list-checkpoint.ts';
-import type { Batch, ListPort, Ranks, ScanNotes, Stored } from '../../src/sync/list-port.ts';
+import type {
+  AfterFinding,
+  Batch,
+  ListPort,
+  Ranks,
+  ScanNotes,
+  Stored,
+} from '../../src/sync/list-port.ts';
 import type { ListState, PageFacts } from '../../src/sync/list-state.ts';
 import { dayOf } from '../../src/sync/read-days.ts';
 import { createRandom, type Random } from '../simulator/random.ts';
@@ -263,7 +270,14 @@ export class ListModel {
     return facts;
   }
 
-  #write({ pages, days }: Batch<ShownPage>, state: ListState, remembered: number): Stored {
+  #write(
+    { pages, days }: Batch<ShownPage>,
+    {
+      state,
+      afterFinding,
+      remembered,
+    }: { state: ListState; afterFinding: AfterFinding; remembered: number },
+  ): Stored {
     const { ledger } = this.world;
     const before = this.ledger.size;
     if (this.#script[0]?.kind === 'kill') {
@@ -281,7 +295,8 @@ export class ListModel {
     const compared = days === null ? null : ledger.compareDays(this.index, days);
     for (const [day, keys] of compared?.verified ?? []) this.verified.set(day, keys);
     this.remembered = remembered;
-    return { ...this.#save(state), inserted, differingDays: compared?.differing ?? [] };
+    const found = { inserted, differingDays: compared?.differing ?? [] };
+    return { ...this.#save(afterFinding(found)), ...found };
   }
 
   /** The state that the next pass finds, 15 s after the one before it, as it comes out of the database. */
@@ -323,7 +338,7 @@ export class ListModel {
       read: this.#reader([...ahead]),
       prepare: (batch, state) => {
         const remembered = this.taken.length;
-        return async () => this.#write(batch, state, remembered);
+        return async (afterFinding) => this.#write(batch, { state, afterFinding, remembered });
       },
       ranks: this.hasTimes ? this.#ranks() : null,
       notes: this.#notes(),

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { mirrorPools } from '../../src/ledger/pool-store.ts';
 import { fillPools } from '../../src/sync/fill-pools.ts';
-import { type Wallet, withWallet } from '../support/with-wallet.ts';
+import { syncAddresses } from '../../src/sync/sync-addresses.ts';
+import { onePass, type Wallet, withWallet } from '../support/with-wallet.ts';
 
 const patiently = { signal: new AbortController().signal, whenBusy: 'wait' as const };
 const settings = { chains: [60], pools: { settleMs: 100, maxPerDay: 10_000 } };
@@ -29,24 +30,56 @@ test('[A4] of an answer with fewer, doubled, known and empty addresses the valid
   const wallet = await withPool();
   const { ledger, sandbox, tools } = wallet;
   const [known] = sandbox.world.addresses(60);
-  const good = ['0xa', '0xb', '0xB', 'a'.repeat(1_024), '0xc', '0xd', '0xe', '0xf', '0xg'];
-  say(wallet, [...good, '0xa', '0xb', '', ' ', null, 'a\0', 'a'.repeat(1_025), known]);
+  const good = ['0xa', '0xb', 'a'.repeat(1_024), '0xc', '0xd', '0xe', '0xf', 'g', 'h', 'i'];
+  say(wallet, [...good, '0xA', '0xa', 'B', '', ' ', null, 'a\0', 'a'.repeat(1_025), known]);
   expect((await fillPools(tools, patiently)).isComplete).toBe(true);
   const { rows } = await ledger.pool.query(
     `select address from ledger.addresses where generated_by is not null`,
   );
-  expect(new Set(rows.map(({ address }) => address))).toEqual(new Set([...good, known]));
+  expect(new Set(rows.map(({ address }) => address))).toEqual(new Set(good));
+  // The list had shown it before: nothing says that this request has generated it.
+  const kept = await ledger.pool.query('select status from ledger.addresses where address = $1', [
+    known,
+  ]);
+  expect(kept.rows).toEqual([{ status: 'foreign' }]);
   expect(await requests(wallet)).toEqual([{ num: 10, state: 'done', received: 10, error: null }]);
   const rejects = await ledger.pool.query('select count(*)::int as n from ledger.rejects');
   expect(rejects.rows).toEqual([{ n: 5 }]);
 });
 
-test('[A4] an answer with more addresses than were asked for is taken whole', async () => {
+test('[A4] of an answer with more new addresses than were asked for none is handed out', async () => {
   const wallet = await withPool(2);
   say(wallet, ['0xa', '0xb', '0xc']);
-  expect((await fillPools(wallet.tools, patiently)).isComplete).toBe(true);
+  expect((await fillPools(wallet.tools, patiently)).isComplete).toBe(false);
   expect(await requests(wallet)).toEqual([
-    { num: 2, state: 'done', received: 3, error: '2 addresses were asked for, 3 new ones came' },
+    { num: 2, state: 'done', received: 0, error: '2 addresses were asked for, 0 new ones came' },
+  ]);
+  const { rows } = await wallet.ledger.pool.query('select distinct status from ledger.addresses');
+  expect(rows).toEqual([{ status: 'foreign' }]);
+});
+
+test('[A4] an address that another chain has already is not ours on this one', async () => {
+  const wallet = await withWallet(
+    { transactions: 0, addressesPerChain: 3 },
+    { ...settings, chains: [195, 60] },
+  );
+  const { ledger, sandbox, tools } = wallet;
+  await mirrorPools(
+    ledger,
+    [195, 60].map((slip44) => ({ slip44, threshold: 2, target: 2 })),
+  );
+  await syncAddresses(tools, onePass());
+  const [ofTron = ''] = sandbox.world.addresses(195);
+  say(wallet, [ofTron, 'new']);
+  expect((await fillPools(tools, { ...patiently, chains: [60] })).isComplete).toBe(false);
+  const { rows } = await ledger.pool.query(
+    'select slip44, status from ledger.addresses where address = any($1) order by slip44, status desc',
+    [[ofTron, 'new']],
+  );
+  expect(rows).toEqual([
+    { slip44: 60, status: 'foreign' },
+    { slip44: 60, status: 'available' },
+    { slip44: 195, status: 'foreign' },
   ]);
 });
 
@@ -96,4 +129,20 @@ test('[A8] the daily ceiling counts what an answer without addresses may have ge
   expect(sandbox.world.generated(60)).toBe(25);
   const { rows } = await ledger.pool.query('select last_error from ledger.pools');
   expect(rows[0].last_error).toContain('POOL_MAX_PER_DAY');
+});
+
+test('an address of the answer that somebody has paid to already is not handed out', async () => {
+  const wallet = await withPool(2);
+  const { ledger, tools } = wallet;
+  await ledger.pool.query(`insert into ledger.transactions (order_no, stream, type, state, to_address, observation)
+    values ('early', 'deposit', 'deposit', 'pending', '0xA', 1)`);
+  say(wallet, ['0xa', '0xb']);
+  await fillPools(tools, patiently);
+  const { rows } = await ledger.pool.query(
+    `select address, status from ledger.addresses where address like '0x_' order by 1`,
+  );
+  expect(rows).toEqual([
+    { address: '0xa', status: 'foreign' },
+    { address: '0xb', status: 'available' },
+  ]);
 });

@@ -1,5 +1,7 @@
 import {
   decidePool,
+  numAfterGrant,
+  numAfterLoss,
   type PoolFacts,
   type PoolLimits,
   refusalDelayMs,
@@ -14,6 +16,7 @@ type Request = {
   owner: number;
   received: number | null;
   listReadAt: number | null;
+  answer: string[] | null;
 };
 type Kept = { generatedBy: number | null; isAvailable: boolean; firstSeenAt: number };
 
@@ -30,12 +33,15 @@ export class PoolModel {
   outcomes: Outcome[] = [];
   readonly limits: PoolLimits;
   readonly listLagMs: number;
-  #pool: { isFilling: boolean; refusals: number; nextTryAt: number; numMax: number } = {
-    isFilling: false,
+  #pool = {
+    isFilling: false as boolean,
     refusals: 0,
+    losses: 0,
     nextTryAt: 0,
     numMax: 200,
+    filter: 'unknown' as PoolFacts['filter'],
   };
+  #hasListedAny = false;
   #isListRead = false;
   #alive = new Set<number>();
   #owners = 0;
@@ -68,16 +74,26 @@ export class PoolModel {
     this.#alive.add(owner);
     try {
       for (;;) {
-        yield;
-        yield* this.#turn(owner);
+        const done = { isListFresh: false, isFilterTried: false };
+        for (let action = ''; !['blocked', 'full', 'busy'].includes(action); ) {
+          yield;
+          action = yield* this.#turn(owner, done);
+          if (action === 'read-list') done.isListFresh = true;
+          if (action === 'settle') done.isListFresh = false;
+          if (action === 'prove-filter') done.isFilterTried = true;
+          if (action === 'request') done.isFilterTried = false;
+        }
       }
     } finally {
       this.#alive.delete(owner);
     }
   }
 
-  *#turn(owner: number): Generator<void, void, void> {
-    const action = decidePool(this.#facts(), this.limits);
+  *#turn(
+    owner: number,
+    done: { isListFresh: boolean; isFilterTried: boolean },
+  ): Generator<void, string, void> {
+    const action = decidePool({ ...this.#facts(), ...done }, this.limits);
     if (action.kind === 'request') {
       const request = this.#open(action.num, owner);
       yield;
@@ -94,9 +110,15 @@ export class PoolModel {
       yield* this.#readList();
       yield;
       this.#resolve(action.id);
+    } else if (action.kind === 'prove-filter') {
+      this.now += 20;
+      yield;
+      // A chain that does not exist has an empty list: it shows something beside one that is not empty.
+      if (this.#listed().length > 0) this.#pool.filter = 'works';
     } else {
       this.now += 500;
     }
+    return action.kind;
   }
 
   #facts(): PoolFacts {
@@ -114,17 +136,26 @@ export class PoolModel {
       numMax: this.#pool.numMax,
       nextTryInMs: this.#pool.nextTryAt - this.now,
       generated24h: this.requests
-        .filter((request) => request.state !== 'failed' && request.at > this.now - 86_400_000)
-        .reduce((sum, request) => sum + (request.received ?? request.num), 0),
+        .filter((request) => request.state !== 'failed')
+        .filter(
+          ({ state, at }) => state === 'sent' || state === 'unknown' || at > this.now - 87_000_000,
+        )
+        .reduce((sum, { num, received }) => sum + Math.max(num, received ?? 0), 0),
       isListRead: this.#isListRead,
       isListGone: false,
       isListFresh: false,
+      losses: this.#pool.losses,
+      isListEmpty: !this.#hasListedAny,
+      filter: this.#pool.filter,
+      isFilterTried: false,
       open: open
         ? {
             id: open.id,
+            num: open.num,
             state: open.state as 'sent' | 'unknown',
             ageMs: this.now - open.at,
             isOwnerAlive: this.#alive.has(open.owner),
+            hasAnswer: open.answer !== null,
             listReadAgeMs: open.listReadAt === null ? null : this.now - open.listReadAt,
           }
         : null,
@@ -148,6 +179,7 @@ export class PoolModel {
       owner,
       received: null,
       listReadAt: null,
+      answer: null,
     };
     this.requests.push(request);
     return request;
@@ -164,9 +196,15 @@ export class PoolModel {
     }
     this.now += 50;
     yield;
-    if (outcome === 'clear') this.#store(request, addresses);
+    if (outcome === 'clear' && this.#pool.filter === 'works') this.#store(request, addresses);
+    else if (outcome === 'clear') this.#hold(request, addresses);
     else if (outcome === 'refused') this.#fail(request);
     else this.#lose(request.id);
+  }
+
+  #hold(request: Request, addresses: string[]): void {
+    if (request.state === 'sent') this.#turnInto(request, 'unknown');
+    if (request.state === 'unknown') request.answer = addresses;
   }
 
   #store(request: Request, addresses: string[]): void {
@@ -181,7 +219,8 @@ export class PoolModel {
       else if (kept.generatedBy === null)
         Object.assign(kept, { generatedBy: request.id, isAvailable: true });
     }
-    Object.assign(this.#pool, { refusals: 0, nextTryAt: 0 });
+    Object.assign(this.#pool, { refusals: 0, losses: 0, nextTryAt: 0 });
+    this.#pool.numMax = numAfterGrant(request.num, this.#pool.numMax, null);
     this.#turnInto(request, 'done');
     request.received = [...this.ledger.values()].filter(
       (kept) => kept.generatedBy === request.id,
@@ -198,15 +237,25 @@ export class PoolModel {
 
   #lose(id: number): void {
     const request = this.requests.find((each) => each.id === id);
-    if (request?.state === 'sent') this.#turnInto(request, 'unknown');
+    if (request?.state !== 'sent') return;
+    this.#turnInto(request, 'unknown');
+    this.#pool.losses += 1;
+    this.#pool.numMax = Math.max(1, Math.min(this.#pool.numMax, numAfterLoss(request.num)));
+  }
+
+  #listed(): string[] {
+    return [...this.generated]
+      .filter(([, at]) => at + this.listLagMs <= this.now)
+      .map(([address]) => address);
   }
 
   *#readList(): Generator<void, void, void> {
-    const listed = [...this.generated].filter(([, at]) => at + this.listLagMs <= this.now);
+    const listed = this.#listed();
     this.now += 20;
     yield;
     this.now += 1;
-    for (const [address] of listed) {
+    this.#hasListedAny ||= listed.length > 0;
+    for (const address of listed) {
       if (!this.ledger.has(address))
         this.ledger.set(address, { generatedBy: null, isAvailable: false, firstSeenAt: this.now });
     }
@@ -216,13 +265,17 @@ export class PoolModel {
   #resolve(id: number): void {
     const request = this.requests.find((each) => each.id === id && each.state === 'unknown');
     if (!request) return;
+    if (request.answer) {
+      this.#store(request, request.answer);
+      return;
+    }
     const found = [...this.ledger.values()].filter(
       (kept) => kept.generatedBy === null && kept.firstSeenAt > request.at,
     );
-    const isOurs = found.length <= request.num;
+    const isOurs = found.length === request.num;
     if (isOurs)
       for (const kept of found) Object.assign(kept, { generatedBy: id, isAvailable: true });
     this.#turnInto(request, 'done');
-    request.received = isOurs ? found.length : null;
+    request.received = isOurs ? found.length : 0;
   }
 }

@@ -71,10 +71,10 @@ export class ProofJudge {
   #noteCleanScan(from: number): void {
     this.#cleanFrom = from;
     this.figures.scans += 1;
-    if (this.isMisled()) return;
+    if (this.isMisled() || this.#isBetweenReplicas()) return;
     const answers = this.model.taken.slice(from, this.model.remembered);
     const [first] = answers;
-    if (!first) return;
+    if (!first || answers.some((after, index) => isShownAgain(answers[index - 1], after))) return;
     // A short page that ends just where the total says so is the list's end to every reader.
     const hidden = new Set(answers.flatMap((answer) => [...answer.hidden, ...answer.cutOff]));
     const others = new Set(answers.map(({ shown }) => shown));
@@ -107,9 +107,7 @@ export class ProofJudge {
   /** Rows are about to be marked as gone. */
   checkUnlisted(keys: string[]): void {
     this.figures.unlisted += keys.length;
-    // Pages of two replicas in turn pass a row by; only true totals show that they do.
-    const { replica, total } = this.model.lies;
-    if (replica !== null && total.kind !== 'honest') return;
+    if (this.#isBetweenReplicas()) return;
     for (const key of keys) {
       if (!this.model.list.has(key)) continue;
       const { taken } = this.model;
@@ -147,6 +145,12 @@ export class ProofJudge {
     return false;
   }
 
+  /** Pages of two replicas in turn pass a row by; only true totals show that they do. */
+  #isBetweenReplicas(): boolean {
+    const { replica, total } = this.model.lies;
+    return replica !== null && total.kind !== 'honest';
+  }
+
   #firstShown(): number {
     const { taken, list } = this.model;
     let first = list.current.index;
@@ -169,6 +173,15 @@ function isMisleading(before: Answer, after: Answer): boolean {
   const come = countMissing(after.shown, before.shown.keys);
   if (before.total === null || after.total === null || come > 0) return true;
   return after.total - before.total !== -gone;
+}
+
+/**
+ * As many rows as a page holds came in before it, and the total counts none of them: a page that is shown again is the
+ * list's end to every reader.
+ */
+function isShownAgain(before: Answer | undefined, after: Answer): boolean {
+  if (before?.total !== after.total || before.due.join() !== after.due.join()) return false;
+  return countMissing(after.shown, before.shown.keys) > 0;
 }
 
 function countMissing({ rows }: Version, keys: ReadonlySet<string>): number {

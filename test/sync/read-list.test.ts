@@ -5,9 +5,11 @@ import { type Effort, efforts } from '../../src/sync/doubt.ts';
 import { unlistVanished } from '../../src/sync/find-vanished.ts';
 import type { ListPort } from '../../src/sync/list-port.ts';
 import { createListSession } from '../../src/sync/list-session.ts';
+import { isProven, withCheckpoint } from '../../src/sync/list-state.ts';
 import { type ListVerdict, readList } from '../../src/sync/read-list.ts';
 import { scanList } from '../../src/sync/scan-list.ts';
 import { type Happening, Killed, ListModel, type ShownPage } from './list-model.ts';
+import { noLies } from './service-lies.ts';
 
 const orders = fc.constantFrom<ListOrder[]>('newest-first', 'oldest-first', 'unordered');
 const insertions: fc.Arbitrary<Happening> = fc.oneof(
@@ -176,6 +178,67 @@ describe('reading a moving list', () => {
     expect(verdict).toMatchObject({ isComplete: model.ledger.size === model.rows.length });
   });
 
+  test('a page fetched ahead and answered too early is read again, not taken for a total that fell', async () => {
+    const model = new ListModel('newest-first', 10);
+    model.arrive(1_000);
+    await passes(model, []);
+    model.arrive(40);
+    // Page 3 is answered before three more rows arrive, page 2 after that.
+    model.script([{ kind: 'nothing' }, { kind: 'nothing' }, { kind: 'arrive', count: 3 }]);
+    model.requests = 0;
+    const verdict = await passes(model, [0, 0.5, 0], 1, efforts.daemon);
+    expect(verdict).toMatchObject({ isComplete: true });
+    expect(model.ledger.size).toBe(1_043);
+    expect(model.requests).toBeLessThanOrEqual(10);
+  });
+
+  test('what a killed pass has left of the new rows is read by the next one, at their place', async () => {
+    const model = new ListModel('newest-first', 10);
+    model.arrive(1_000);
+    await passes(model, []);
+    model.arrive(50);
+    // The rows of page 1 are stored, those of page 2 are not.
+    model.script([{ kind: 'nothing' }, { kind: 'nothing' }, { kind: 'kill' }]);
+    await expect(readList(model.port(), model.beginPass(), efforts.daemon)).rejects.toThrow(Killed);
+    expect(model.ledger.size).toBe(1_010);
+    model.script([]);
+    model.requests = 0;
+    const verdict = await readList(model.port(), model.beginPass(), efforts.daemon);
+    expect(verdict).toMatchObject({ isComplete: true });
+    expect(model.requests).toBeLessThanOrEqual(6);
+  });
+
+  test('a checkpoint covers what its own batch covers, however far the scan has come when it is written', async () => {
+    const model = new ListModel('newest-first', 10);
+    model.arrive(400);
+    const port = model.port();
+    let writes = 0;
+    let isThirdBatchRead = () => {};
+    const thirdBatchRead = new Promise<void>((resolve) => {
+      isThirdBatchRead = resolve;
+    });
+    const slow: ListPort<ShownPage> = {
+      ...port,
+      read(page, upTo, isFresh) {
+        // By then the scan waits for the first write: it has taken all that it may take.
+        if (page === 12) setImmediate(isThirdBatchRead);
+        return port.read(page, upTo, isFresh);
+      },
+      prepare(batch, state) {
+        const write = port.prepare(batch, state);
+        return async (afterFinding) => {
+          writes += 1;
+          if (writes === 1) await thirdBatchRead;
+          if (writes === 3) throw new Killed();
+          return write(afterFinding);
+        };
+      },
+    };
+    await expect(readList(slow, model.beginPass(), efforts.backfill)).rejects.toThrow(Killed);
+    expect(model.ledger.size).toBe(80);
+    expect(model.stored.checkpoint.walk).toMatchObject({ nextPage: 9 });
+  });
+
   test('[P5] an order that changes with every request still converges', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -289,7 +352,7 @@ describe('reading a moving list', () => {
       const { size, total } = await port.read(1, 1, true);
       for (let page = Math.ceil((total ?? 0) / size); page >= 1; page -= 1) {
         const pages = [await port.read(page, page, true)];
-        await port.prepare({ pages, days: null }, model.stored)();
+        await port.prepare({ pages, days: null }, model.stored)(() => model.stored);
       }
     };
     const found = await fc.check(
@@ -501,6 +564,38 @@ describe('reading a moving list', () => {
     expect(model.requests).toBe(1);
   });
 
+  test('a scan over a list that repeats its last page in another order each time comes to an end', async () => {
+    const model = new ListModel('shuffled', 5);
+    model.beyondEnd = 'last-page';
+    model.arrive(40);
+    for (let pass = 1; pass <= 40 && !isProven(model.current()); pass += 1) await passes(model, []);
+    expect(isProven(model.current())).toBe(true);
+    expect(missingOf(model)).toEqual([]);
+  });
+
+  test('a long list without a total whose answers claim a larger size than they serve is read to its end', async () => {
+    const model = new ListModel('newest-first', 2);
+    model.claimedSize = 10;
+    model.lies = { ...noLies, total: { kind: 'absent' } };
+    model.arrive(200);
+    await passes(model, [], 1);
+    expect(missingOf(model)).toEqual([]);
+  });
+
+  test('scans that explained nothing hold up the next one for as long as the patience lasts, no longer', async () => {
+    const model = new ListModel('newest-first', 5);
+    model.arrive(500);
+    await passes(model, []);
+    const doubt = { isScanUnclean: true, fruitlessScans: 10 };
+    model.stored = withCheckpoint(model.stored, doubt);
+    const start = model.time;
+    const effort = { ...efforts.daemon, patienceMs: 3_600_000 };
+    while (!isProven(model.current()) && model.time - start < 2 * effort.patienceMs)
+      await passes(model, [], 1, effort);
+    expect(isProven(model.current())).toBe(true);
+    expect(model.time - start).toBeGreaterThan(effort.patienceMs - 60_000);
+  });
+
   test('a total that is wrong in another way each time costs at most as much again as one that is right', async () => {
     const cost = async (lagOf: (pass: number) => number, arrivals: number): Promise<number> => {
       const model = new ListModel('newest-first', 5);
@@ -532,6 +627,53 @@ describe('reading a moving list', () => {
     }
   });
 
+  test('a scan that has gone back as often as it may, and goes on, is not clean', async () => {
+    const scan = async (happenings: Happening[]) => {
+      const model = new ListModel('newest-first', 10);
+      model.arrive(400);
+      model.script(happenings);
+      const session = createListSession(model.port(), model.beginPass());
+      const { walk } = await scanList(session, { isSequential: true, hadMismatch: false });
+      return { isClean: walk.isClean, missing: missingOf(model).length };
+    };
+    const swings = (times: number) =>
+      Array.from(
+        { length: times },
+        (_, nth): Happening => ({ kind: 'resize', size: nth % 2 === 0 ? 7 : 10 }),
+      );
+    expect(await scan(swings(8))).toEqual({ isClean: true, missing: 0 });
+    const { isClean, missing } = await scan(swings(60));
+    expect(missing).toBeGreaterThan(0);
+    expect(isClean).toBe(false);
+  });
+
+  test('each scan that explains nothing makes the next one wait about twice as long', async () => {
+    const model = new ListModel('newest-first', 5);
+    model.arrive(100);
+    const port = model.port();
+    // One row is counted and never shown, and its page is short: no scan is clean.
+    const hiding: ListPort<ShownPage> = {
+      ...port,
+      async read(page) {
+        const facts = await port.read(page, page, true);
+        const drop = <T>(values: T[]) => (page === 7 ? values.slice(1) : values);
+        const keys = drop(facts.keys);
+        return { ...facts, keys, times: drop(facts.times), listed: keys.length };
+      },
+    };
+    const scannedAt: number[] = [];
+    for (let pass = 1; pass <= 1_500; pass += 1) {
+      const { walks } = model.stored.checkpoint;
+      await readList(hiding, model.beginPass(), efforts.daemon);
+      if (model.stored.checkpoint.walks > walks) scannedAt.push(pass);
+    }
+    const waits = scannedAt.slice(1).map((pass, index) => pass - (scannedAt[index] ?? 0));
+    // What the scans themselves have cost is waited for, too: the first waits are not quite doubled.
+    for (const [index, wait] of waits.slice(1).entries())
+      expect(wait).toBeGreaterThan(1.3 * (waits[index] ?? 0));
+    expect(waits.at(-1)).toBeGreaterThan(10 * (waits[0] ?? 0));
+  });
+
   test('[P2] rows that went while a walk read its last page do not hide the row that moved up', async () => {
     const model = new ListModel('newest-first', 2);
     model.arrive(5);
@@ -559,6 +701,24 @@ describe('reading a moving list', () => {
       isComplete: false,
       missing: 1,
     });
+  });
+
+  test('an empty page in the middle of the list does not end it', async () => {
+    const model = new ListModel('newest-first', 10);
+    model.arrive(400);
+    const port = model.port();
+    const hiding: ListPort<ShownPage> = {
+      ...port,
+      async read(page) {
+        const facts = await port.read(page, page, true);
+        if (page !== 5) return facts;
+        const none = { keys: [], times: [], datedKeys: [], firstTime: null, lastTime: null };
+        return { ...facts, ...none, listed: 0, fingerprint: '' };
+      },
+    };
+    const verdict = await readList(hiding, model.beginPass(), efforts.backfill);
+    expect(verdict).toMatchObject({ isComplete: false, missing: 10 });
+    expect(model.ledger.size).toBe(390);
   });
 
   test('[P10] a service that ignores the page parameter is named, not read for ever', async () => {

@@ -15,8 +15,8 @@ test('addresses that were there before are foreign, or used where a deposit went
   });
   const { rows } = await ledger.pool.query(`
     select a.status, count(*)::int as n,
-           bool_and(exists (select from ledger.transactions t where t.stream = 'deposit' and t.to_address = a.address)) as has_deposit,
-           bool_or(exists (select from ledger.transactions t where t.stream = 'deposit' and t.to_address = a.address)) as any_deposit
+           bool_and(exists (select from ledger.transactions t where t.stream = 'deposit' and t.state = 'success' and t.to_address = a.address)) as has_deposit,
+           bool_or(exists (select from ledger.transactions t where t.stream = 'deposit' and t.state = 'success' and t.to_address = a.address)) as any_deposit
       from ledger.addresses a group by status order by status`);
   expect(rows.map((row) => row.status)).toEqual(['foreign', 'used']);
   expect(rows[0]).toMatchObject({ any_deposit: false });

@@ -94,6 +94,16 @@ test('bad rows anywhere: each is one reject, every neighbour is stored', async (
   );
 }, 120_000);
 
+test('the list that brings an unreadable amount closes its reject', async () => {
+  const openRejects = () => query('select field from ledger.rejects where resolved_at is null');
+  put((nth) => goodRow(nth).replace('"1"', '"one"'), [0], 20);
+  await pass();
+  expect(await openRejects()).toEqual([{ field: 'amount' }]);
+  put(goodRow, [], 20);
+  await pass();
+  expect(await openRejects()).toEqual([]);
+});
+
 test('one bad row costs a search for it, not a request per row; an unchanged list then two requests a pass', async () => {
   put(brokenRow, [70]);
   await pass();
@@ -220,7 +230,7 @@ test('faults on the way that pass cost no row, however a page is divided for the
       expect(await orders()).toEqual(allBut([]));
       expect(await rejects()).toEqual([]);
     }),
-    { numRuns: 8 },
+    { numRuns: 8, seed: 6 },
   );
 }, 120_000);
 

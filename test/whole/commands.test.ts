@@ -11,6 +11,7 @@ test('every command has its help and unknown ones are bad usage', async () => {
     'backfill',
     'sync',
     'status',
+    'show',
     'pool',
     'verify',
     'rejects',

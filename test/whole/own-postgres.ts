@@ -1,12 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { onTestFinished } from 'vitest';
 import { chooseServerAccount } from '../../src/embedded/server-account.ts';
-import { locateServerBinaries } from '../../src/embedded/server-binaries.ts';
+import { locateReachableBinaries } from '../../src/embedded/server-binaries.ts';
 import { stopChild } from '../support/embedded-server.ts';
 import { freePort } from '../support/free-port.ts';
 import { until } from '../support/until.ts';
@@ -27,15 +27,21 @@ export async function startOwnPostgres(
   const home = mkdtempSync(join(tmpdir(), 'wallet-ledger-own-'));
   onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
   prepareHome(home);
+  // PostgreSQL, which is not root, passes through.
+  chmodSync(home, 0o711);
   const data = join(home, 'data');
   mkdirSync(data, { mode: 0o700 });
-  const binaries = await locateServerBinaries();
-  const account = await chooseServerAccount({ home, data } as never, binaries);
+  const account = await chooseServerAccount([]);
+  const binaries = await locateReachableBinaries(account);
   if (account.owner) chownSync(data, account.owner.uid, account.owner.gid);
   const port = await freePort();
-  const options = { cwd: dirname(binaries.postgres), env: { LC_ALL: 'C', TZ: 'UTC' } };
-  const initdb = account.command(binaries.initdb, ['-D', data, '-U', 'postgres', '-A', 'trust']);
-  execFileSync(initdb.program, initdb.args, { ...options, ...initdb.credentials, stdio: 'ignore' });
+  const options = {
+    cwd: dirname(binaries.postgres),
+    env: { LC_ALL: 'C', TZ: 'UTC' },
+    stdio: 'ignore' as const,
+    ...account.owner,
+  };
+  execFileSync(binaries.initdb, ['-D', data, '-U', 'postgres', '-A', 'trust'], options);
   const settings = [
     'listen_addresses=127.0.0.1',
     'unix_socket_directories=',
@@ -43,10 +49,9 @@ export async function startOwnPostgres(
     'min_wal_size=32MB',
     'shared_buffers=16MB',
   ].flatMap((setting) => ['-c', setting]);
-  const command = account.command(binaries.postgres, ['-D', data, '-p', String(port), ...settings]);
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
   const spawnServer = () =>
-    spawn(command.program, command.args, { ...options, ...command.credentials, stdio: 'ignore' });
+    spawn(binaries.postgres, ['-D', data, '-p', String(port), ...settings], options);
   let server: ReturnType<typeof spawnServer> | undefined;
   const start = async () => {
     const child = spawnServer();

@@ -7,6 +7,7 @@ test('[Q3] a third of the answers lost, killed ten times: every generated addres
   sandbox.faults.lostPostRate = 0.3;
   sandbox.faults.next.push('lost-answer', 'lost-answer');
   const settings = { ...env, ADDRESS_POOLS: '60:1500:3000', POOL_SETTLE: '300ms' };
+  expect((await runProgram(['migrate'], settings)).code).toBe(0);
   for (let run = 0; run < 10; run += 1) {
     const program = startProgram(['pool', 'refill', '60'], settings);
     const timer = setTimeout(() => program.process.kill('SIGKILL'), 400 + Math.random() * 900);

@@ -7,13 +7,17 @@ test('a pool is listed, filled, taken from and joined by what the service listed
   const settings = { ...env, ADDRESS_POOLS: '60:5:20,195:2:4' };
   const run = (...args: string[]) => runProgram(['pool', ...args], settings);
 
+  expect((await runProgram(['migrate'], env)).code).toBe(0);
+  await query('insert into ledger.pools (slip44, threshold, target) values (60, 5, 20)');
   const empty = await run('list');
   expect(empty).toMatchObject({ code: 3, stdout: expect.stringContaining('chain 60: 0 of 20') });
   expect(empty.stderr).toContain('wallet-ledger pool refill 60');
   expect(await run('take', '60')).toMatchObject({
     code: 3,
     stdout: '',
-    stderr: expect.stringMatching(/chain 60 is empty; run `wallet-ledger pool refill 60`/),
+    stderr: expect.stringMatching(
+      /^(?!.*adopt).*chain 60 is empty; run `wallet-ledger pool refill 60`/s,
+    ),
   });
 
   const filled = await run('refill', '60');
@@ -41,14 +45,28 @@ test('a pool is listed, filled, taken from and joined by what the service listed
     `select from ledger.addresses where slip44 = 60 and status = 'foreign'`,
   );
   expect(foreign.length).toBeGreaterThan(0);
-  const adopted = await run('adopt', '60');
-  expect(adopted).toMatchObject({
+  // Shown first: nothing becomes available without a word.
+  const shown = await run('adopt', '60');
+  expect(shown).toMatchObject({ code: 0, stderr: expect.stringContaining('add --yes') });
+  expect(shown.stdout.trim().split('\n')).toHaveLength(foreign.length);
+  const stillForeign = `select address from ledger.addresses where slip44 = 60 and status = 'foreign' order by 1`;
+  expect(await query(stillForeign)).toHaveLength(foreign.length);
+  const free = shown.stdout
+    .split('\n')
+    .filter((line) => line.startsWith('0x') && !line.includes('has a deposit'))
+    .map((line) => line.split(' ')[0] ?? '');
+  expect(await run('adopt', '60', String(free[0]).toUpperCase(), '--yes')).toMatchObject({
     code: 0,
-    stdout: `${foreign.length} addresses of chain 60 became available\n`,
+    stderr: expect.stringContaining('1 address of chain 60 became available'),
+  });
+  expect(await run('adopt', '60', 'nowhere', '--yes')).toMatchObject({ code: 2 });
+  expect(await run('adopt', '60', '--yes')).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining(`${free.length - 1} addresses of chain 60 became available`),
   });
   const listed = await run('list', '--json');
   expect(listed).toMatchObject({ code: 0, stderr: '' });
-  const available = 20 + foreign.length;
+  const available = 20 + free.length;
   expect(JSON.parse(listed.stdout).pools).toMatchObject([
     {
       ...{ slip44: 60, available, assigned: 2, threshold: 5, target: 20, generated24h: 22 },
@@ -56,11 +74,12 @@ test('a pool is listed, filled, taken from and joined by what the service listed
     },
     { slip44: 195, available: 4, assigned: 0, generated24h: 4, daysLeft: null },
   ]);
-}, 30_000);
+}, 60_000);
 
 test('a refused pool ends with 3 in the service’s own words, and status says what to do', async () => {
   const { env } = await withService({ transactions: 0, mayAddAddresses: false });
   const settings = { ...env, ADDRESS_POOLS: '60:5:20' };
+  expect((await runProgram(['migrate'], settings)).code).toBe(0);
   const refill = await runProgram(['pool', 'refill'], settings);
   expect(refill.code).toBe(3);
   expect(refill.stderr).toMatch(/the pool of chain 60 could not be filled: .*add addresses/i);
@@ -107,11 +126,15 @@ test('migrate makes a reader and an issuer, once more without harm', async () =>
     expect(stderr).toContain(`${issuer} may call ledger.take_address`);
     expect(code).toBe(0);
   }
+  await query('insert into ledger.pools (slip44, threshold, target) values (60, 1, 2)');
   await query(`set role "${reader}"`);
-  expect(await query('select * from ledger.pool_levels')).toEqual([]);
+  expect(await query('select slip44 from ledger.pool_levels')).toEqual([{ slip44: 60 }]);
   await expect(query('select ledger.take_address(60, null)')).rejects.toThrow(/permission denied/);
   await query(`set role "${issuer}"`);
-  expect(await query('select ledger.take_address(60, null) as taken')).toEqual([{ taken: null }]);
+  expect(
+    await query(`select ledger.take_address(60, null) as taken,
+                        ledger.take_further_address('main', 60, 'customer') as further`),
+  ).toEqual([{ taken: null, further: null }]);
   await expect(query('select * from ledger.pool_levels')).rejects.toThrow(/permission denied/);
   await query('reset role');
 }, 30_000);

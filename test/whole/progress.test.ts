@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startProgram } from '../support/run-cli.ts';
+import { runProgram, startProgram } from '../support/run-cli.ts';
 import { withService } from './with-service.ts';
 
 test('a service that lets wait gets a progress line within 11 s, which says so', async () => {
@@ -13,6 +13,7 @@ test('a service that lets wait gets a progress line within 11 s, which says so',
 
 test('verify tells how far it is, too', async () => {
   const { env } = await withService({ transactions: 4_000 });
+  expect((await runProgram(['migrate'], env)).code).toBe(0);
   const program = startProgram(['verify'], { ...env, WALLET_MAX_RPS: '3' });
   const line = await program.line('rows/s');
   expect(line).toMatch(/deposit: [\d,]+ of [\d,]+ rows · \d+ pages · .+ left/);

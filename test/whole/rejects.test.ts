@@ -4,6 +4,7 @@ import { withService } from './with-service.ts';
 
 test('rejects are listed with their reasons, and tried again', async () => {
   const { sandbox, env, query } = await withService({ transactions: 60 });
+  await runProgram(['migrate'], env);
   expect((await runProgram(['rejects'], env)).stdout).toBe('nothing is rejected\n');
   sandbox.world.addRawListRow('deposit', {
     orderNo: 'odd-amount',

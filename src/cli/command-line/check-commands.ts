@@ -12,6 +12,17 @@ export const addCheckCommands: CommandGroup = (program, run) => {
       await run.inContext((context) => status(context, options));
     });
   program
+    .command('show')
+    .argument('<text>', 'an order number, a request id, a transaction hash or an address')
+    .description(
+      'show all that the ledger knows of it: the row, its history, its address, its doubts',
+    )
+    .option(...jsonOption)
+    .action(async (text: string, options) => {
+      const { show } = await import('../commands/show.ts');
+      await run.inContext((context) => show(context, text, options));
+    });
+  program
     .command('doctor')
     .description('check settings, service, database and Redis, and say for each what to do')
     .option(...jsonOption)

@@ -33,7 +33,9 @@ export const addLedgerCommands: CommandGroup = (program, run) => {
     });
   program
     .command('verify')
-    .description('read everything again and compare it with the ledger, row by row')
+    .description(
+      "read everything again and compare it with the ledger, row by row; fields that only details have (fees), where the row no longer fits its seal. A seal shows careless changes, not a forger's: docs/guarantees.md says how to read all details again",
+    )
     .option('--repair', 'write what is missing or different, unlist what is no longer there')
     .option(...jsonOption)
     .action(async (options) => {

@@ -35,9 +35,13 @@ export const addPoolCommands: CommandGroup = (program, run) => {
   pool
     .command('adopt')
     .argument('<slip44>', 'code of the chain', chainCode)
-    .description('make available what the service listed although nobody here asked for it')
-    .action(async (slip44: number) => {
+    .argument('[address...]', 'only these')
+    .description(
+      'show what the service listed although nobody here asked for it; take it with --yes',
+    )
+    .option('--yes', 'make it available: you know that nobody else hands it out')
+    .action(async (slip44: number, addresses: string[], options) => {
       const { poolAdopt } = await commands();
-      await run.inContext((context) => poolAdopt(context, slip44));
+      await run.inContext((context) => poolAdopt(context, slip44, addresses, options));
     });
 };

@@ -14,7 +14,7 @@ import type { PassReport } from '../../sync/sync-tools.ts';
 import { transactionStreams } from '../../sync/sync-transactions.ts';
 import { type CommandContext, runCommand } from '../command-context.ts';
 import { demoSummary } from '../demo-summary.ts';
-import { openLedger } from '../open-ledger.ts';
+import { openLedger, setPools } from '../open-ledger.ts';
 import { openTools } from '../open-tools.ts';
 import { createProgress } from '../progress/create-progress.ts';
 import { startDaemon } from './start.ts';
@@ -89,6 +89,7 @@ async function fillFromNothing(
   const progress = createProgress(context.screen);
   try {
     const { tools } = await openTools(context, progress.observers);
+    await setPools(tools.ledger, context);
     const startedAt = performance.now();
     const incomplete = await runBackfill(tools, {
       types: transactionStreams,
@@ -116,7 +117,7 @@ async function emptyDatabase(ledger: Ledger, { shutdown }: CommandContext): Prom
       cure: 'end it, or set LEDGER_DATA_DIR to another directory',
     });
   }
-  await client.query('drop schema if exists ledger, queue, drizzle cascade');
+  await client.query('drop schema if exists ledger, engine, queue, drizzle cascade');
 }
 
 function showArrival(part: string, { rowsInserted, rowsUpdated }: PassReport): void {

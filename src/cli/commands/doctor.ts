@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { filesRead } from '../../config/files-read.ts';
 import { inspectSettings } from '../../config/parse-settings.ts';
 import { readEnvironment } from '../../config/read-environment.ts';
+import { readTrustedFile } from '../../config/read-trusted-file.ts';
 import type { Settings } from '../../config/settings.ts';
 import { describeSigning, type SigningReport } from '../../doctor/describe-signing.ts';
 import type { Finding, Verdict } from '../../doctor/finding.ts';
@@ -12,6 +13,7 @@ import { createRedactor } from '../../kernel/redact.ts';
 import { connectLedger, type Ledger, reachLedger } from '../../ledger/connect-ledger.ts';
 import { type CommandContext, failureLine, isDebugging } from '../command-context.ts';
 import { createLogger } from '../logger.ts';
+import { isDatabaseMissing } from '../open-existing-ledger.ts';
 import { createScreen } from '../screen.ts';
 import { createShutdown } from '../shutdown.ts';
 
@@ -28,14 +30,14 @@ export async function doctor(options: DoctorCommandOptions): Promise<number> {
   let redact = createRedactor([]);
   try {
     const env = readEnvironment();
-    const { settings, problems } = inspectSettings(env, (path) => readFileSync(path, 'utf8'), {
+    const { settings, problems } = inspectSettings(env, readTrustedFile, {
       needs: ['service'],
     });
     redact = createRedactor(settings.secrets);
     const screen = createScreen(process.stderr);
     const log = createLogger({ ...settings.log, redact, stream: screen.log });
     const shutdown = createShutdown({ log, host: process });
-    const context = { env, settings, log, screen, shutdown, isTraced: false };
+    const context = { env, settings, log, screen, shutdown, redact, isTraced: false };
     try {
       return options.sign
         ? await sign(context, problems, options.sign, options.json === true)
@@ -61,8 +63,9 @@ async function examine(
   await runDoctor({
     settings,
     problems,
+    files: filesRead(settings),
     env,
-    openLedger: () => openLedger(context),
+    openLedger: async () => ((await isDatabaseMissing(context)) ? null : openLedger(context)),
     isTryingVariants: tryVariants === true,
     log,
     clock: systemClock,

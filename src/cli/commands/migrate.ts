@@ -1,22 +1,50 @@
-import { grantIssuer, grantReader } from '../../ledger/grant-roles.ts';
+import { type GrantReport, grantIssuer, grantReader } from '../../ledger/grant-roles.ts';
+import { acceptWallet } from '../../ledger/wallet-identity.ts';
+import { printableText } from '../../service/printable-text.ts';
 import type { CommandContext } from '../command-context.ts';
 import { migrate, openLedger } from '../open-ledger.ts';
+import { openWallet } from '../open-wallet.ts';
 
 /** `wallet-ledger migrate`: the schemas of ledger and queue are up to date, and the roles have their rights. */
 export async function migrateCommand(
   context: CommandContext,
-  { reader, issuer }: { reader?: string; issuer?: string },
+  { reader, issuer, walletKey }: { reader?: string; issuer?: string; walletKey?: boolean },
 ): Promise<number> {
+  // Mistaken settings are refused before anything is done.
+  const wallet = walletKey ? await openWallet(context) : null;
   const opened = await openLedger(context);
   await migrate(opened, context);
   process.stderr.write('the schema is up to date\n');
   if (reader !== undefined) {
-    await grantReader(opened.ledger, reader);
-    process.stderr.write(`${reader} may read all tables and views of the schema ledger\n`);
+    const report = await grantReader(opened.ledger, reader);
+    sayGranted(reader, 'may read all tables and views of the schema ledger', report);
   }
   if (issuer !== undefined) {
-    await grantIssuer(opened.ledger, issuer);
-    process.stderr.write(`${issuer} may call ledger.take_address\n`);
+    const report = await grantIssuer(opened.ledger, issuer);
+    sayGranted(issuer, 'may call ledger.take_address', report);
+  }
+  if (wallet) {
+    await acceptWallet(opened.ledger.db, wallet.identity);
+    process.stderr.write(
+      `the ledger is that of the key in the settings, at ${wallet.identity.baseUrl}\n`,
+    );
   }
   return 0;
+}
+
+function sayGranted(role: string, may: string, { isNew, limits, forbidden }: GrantReport): void {
+  const name = printableText(role);
+  const lines = [`${name} ${may}`];
+  if (isNew) {
+    lines.push(
+      `${name} did not exist and was made; it cannot log in: grant it to a role that can, or drop it if its name was mistyped`,
+    );
+  }
+  const bounds = Object.entries(limits).map(([setting, value]) => `${setting} ${value}`);
+  lines.push(
+    forbidden.length === 0
+      ? `sessions that log in as ${name} are bounded where nothing else was set: ${bounds.join(', ')}; those of its members are not`
+      : `sessions of ${name} are not bounded; let a role that may alter it run: ${forbidden.map((each) => `${printableText(each)};`).join(' ')}`,
+  );
+  process.stderr.write(`${lines.join('\n')}\n`);
 }

@@ -1,16 +1,13 @@
 import { countWords, daysWords } from '../../http/status-words.ts';
 import { LedgerError } from '../../kernel/errors.ts';
-import {
-  adoptForeign,
-  type PoolLevel,
-  readPoolLevels,
-  takeAddress,
-} from '../../ledger/pool-store.ts';
+import { adoptForeign, type ForeignAddress, listForeign } from '../../ledger/adopt-store.ts';
+import { type PoolLevel, readPoolLevels, takeAddress } from '../../ledger/pool-store.ts';
 import { printableText } from '../../service/printable-text.ts';
 import { fillPools } from '../../sync/fill-pools.ts';
 import { runPart } from '../../sync/run-part.ts';
 import type { CommandContext } from '../command-context.ts';
-import { followPools, migrate, type OpenedLedger, openLedger } from '../open-ledger.ts';
+import { openExistingLedger } from '../open-existing-ledger.ts';
+import { addMissingPools } from '../open-ledger.ts';
 import { openTools } from '../open-tools.ts';
 
 /** `wallet-ledger pool list`: the level of every chain; 3 when a configured pool is empty. */
@@ -18,10 +15,11 @@ export async function poolList(
   context: CommandContext,
   options: { json?: boolean },
 ): Promise<number> {
-  const { ledger } = await openPools(context);
+  const { ledger } = await openExistingLedger(context);
   const levels = await readPoolLevels(ledger.db);
   printLevels(levels, options);
-  if (levels.length === 0) say('no pool is configured; set ADDRESS_POOLS, such as 60:50:100');
+  if (levels.length === 0)
+    say('the ledger has no pool; `wallet-ledger start` makes those of ADDRESS_POOLS (60:50:100)');
   const empty = levels.filter((level) => level.threshold !== null && level.available === 0);
   for (const { slip44 } of empty) sayEmpty(slip44);
   return empty.length === 0 ? 0 : 3;
@@ -34,29 +32,61 @@ export async function poolTake(
   { reference }: { reference?: string },
 ): Promise<number> {
   // A forgotten variable of a script, most likely: all its customers would get one address.
-  if (reference === '') {
+  if (reference?.trim() === '') {
     throw new LedgerError('usage', 'the reference is empty', {
       cure: 'name whom the address is for, or leave --reference out',
     });
   }
-  const { ledger } = await openPools(context);
+  const { ledger } = await openExistingLedger(context);
   const address = await takeAddress(ledger.db, slip44, reference ?? null);
   if (address === null) {
     sayEmpty(slip44);
     return 3;
   }
-  process.stdout.write(`${address}\n`);
+  process.stdout.write(`${printableText(address)}\n`);
   return 0;
 }
 
-/** `wallet-ledger pool adopt`: the chain's foreign addresses become available. */
-export async function poolAdopt(context: CommandContext, slip44: number): Promise<number> {
-  const { ledger } = await openPools(context);
-  const adopted = await ledger.transaction((db) => adoptForeign(db, slip44));
-  process.stdout.write(
-    `${countWords(adopted)} ${adopted === 1 ? 'address' : 'addresses'} of chain ${slip44} became available\n`,
+/**
+ * `wallet-ledger pool adopt`: shows the chain's foreign addresses, or the named ones of them; with `--yes` those without
+ * a deposit become available.
+ */
+export async function poolAdopt(
+  context: CommandContext,
+  slip44: number,
+  named: string[],
+  { yes }: { yes?: boolean },
+): Promise<number> {
+  const { ledger } = await openExistingLedger(context);
+  const asked = named.length === 0 ? null : named;
+  const foreign = await listForeign(ledger.db, slip44, asked);
+  if (asked !== null && foreign.length < new Set(asked).size) {
+    throw new LedgerError('usage', `not all of these are foreign addresses of chain ${slip44}`, {
+      cure: `\`wallet-ledger pool adopt ${slip44}\` shows those that are`,
+    });
+  }
+  process.stdout.write(foreign.map((each) => `${foreignLine(each)}\n`).join(''));
+  const free = foreign.filter(({ hasDeposit }) => !hasDeposit).length;
+  if (!yes) {
+    say(
+      `chain ${slip44}: ${countWords(free)} of ${countWords(foreign.length)} foreign addresses can be adopted; somebody else may have handed them out: name those that are yours, and add --yes`,
+    );
+    return 0;
+  }
+  const adopted = await ledger.transaction((db) => adoptForeign(db, slip44, asked));
+  say(
+    `${countWords(adopted)} ${adopted === 1 ? 'address' : 'addresses'} of chain ${slip44} became available`,
   );
   return 0;
+}
+
+function foreignLine({ address, firstSeenAt, hasDeposit, isHandedOut }: ForeignAddress): string {
+  const notes = [
+    `first seen ${firstSeenAt}`,
+    ...(hasDeposit ? ['has a deposit: stays foreign'] : []),
+    ...(isHandedOut ? ['handed out on another chain: stays with whom it was handed to'] : []),
+  ];
+  return `${printableText(address)}  ${notes.join(' · ')}`;
 }
 
 /** `wallet-ledger pool refill`: fills to the target now; 3 when a pool could not be filled. */
@@ -73,7 +103,8 @@ export async function poolRefill(
       cure: 'add slip44:threshold:target to it, such as 60:50:100',
     });
   }
-  const { tools } = await openTools(context);
+  const { tools } = await openTools(context, { isSchemaKept: true });
+  await addMissingPools(tools.ledger, context);
   const { signal } = context.shutdown;
   const report = await runPart(tools, 'pools', (own) =>
     fillPools(own, { signal, whenBusy: 'wait', chains, force: true }),
@@ -93,13 +124,6 @@ export async function poolRefill(
   return 3;
 }
 
-async function openPools(context: CommandContext): Promise<OpenedLedger> {
-  const opened = await openLedger(context);
-  await migrate(opened, context);
-  await followPools(opened, context);
-  return opened;
-}
-
 function printLevels(levels: PoolLevel[], { json }: { json?: boolean }): void {
   process.stdout.write(
     json ? `${JSON.stringify({ pools: levels }, null, 2)}\n` : levels.map(levelLine).join(''),
@@ -113,6 +137,7 @@ function levelLine({ slip44, available, threshold, target, ...level }: PoolLevel
       : `${countWords(available)} of ${countWords(target)} available · refilled below ${countWords(threshold ?? 0)}`,
     `${countWords(level.assigned)} assigned`,
     `${countWords(level.used)} used`,
+    ...(level.foreign > 0 ? [`${countWords(level.foreign)} foreign`] : []),
     `${countWords(level.generated24h)} generated in 24 h`,
     ...(level.daysLeft === null ? [] : [daysWords(level.daysLeft)]),
   ];
@@ -121,7 +146,7 @@ function levelLine({ slip44, available, threshold, target, ...level }: PoolLevel
 
 function sayEmpty(slip44: number): void {
   say(
-    `the address pool of chain ${slip44} is empty; run \`wallet-ledger pool refill ${slip44}\`, or \`wallet-ledger pool adopt ${slip44}\` for the addresses that the service listed already`,
+    `the address pool of chain ${slip44} is empty; run \`wallet-ledger pool refill ${slip44}\`, and \`wallet-ledger status\` says what holds it back`,
   );
 }
 

@@ -1,11 +1,12 @@
 import { countWords } from '../../http/status-words.ts';
 import { systemClock } from '../../kernel/clock.ts';
+import { redactValues } from '../../kernel/redact.ts';
 import type { LedgerDb } from '../../ledger/connect-ledger.ts';
 import { type OpenReject, readOpenRejects } from '../../ledger/reject-store.ts';
 import { printableText } from '../../service/printable-text.ts';
 import { retryRejects } from '../../sync/retry-rejects.ts';
 import type { CommandContext } from '../command-context.ts';
-import { migrate, openLedger, openMigratedLedger } from '../open-ledger.ts';
+import { openExistingLedger } from '../open-existing-ledger.ts';
 
 const batchRejects = 1_000;
 const reasonMax = 60;
@@ -16,9 +17,8 @@ export async function rejects(
   context: CommandContext,
   options: { json?: boolean },
 ): Promise<number> {
-  const opened = await openLedger(context);
-  await migrate(opened, context);
-  const open = await readAll(opened.ledger.db);
+  const { ledger } = await openExistingLedger(context);
+  const open = redactValues(await readAll(ledger.db), context.redact);
   process.stdout.write(
     options.json ? `${JSON.stringify({ rejects: open }, null, 2)}\n` : printRejects(open),
   );
@@ -34,8 +34,9 @@ export async function rejectsRetry(
   ids: number[],
   options: { json?: boolean },
 ): Promise<number> {
-  const { ledger } = await openMigratedLedger(context);
-  const { resolved, open } = await retryRejects(ledger, ids.length > 0 ? ids : null, systemClock());
+  const { ledger } = await openExistingLedger(context);
+  const retried = await retryRejects(ledger, ids.length > 0 ? ids : null, systemClock());
+  const { resolved, open } = redactValues(retried, context.redact);
   process.stdout.write(
     options.json
       ? `${JSON.stringify({ resolved: resolved.map(({ id }) => id), open }, null, 2)}\n`

@@ -1,8 +1,10 @@
 import { allJobs } from '../../../jobs/all-jobs.ts';
+import { boundReport } from '../../http/bound-report.ts';
 import { createMetrics } from '../../http/create-metrics.ts';
 import { startHttp } from '../../http/start-http.ts';
 import { untilAborted } from '../../kernel/abortable-sleep.ts';
 import { systemClock } from '../../kernel/clock.ts';
+import { redactValues } from '../../kernel/redact.ts';
 import { readFlows } from '../../ledger/read-flows.ts';
 import { readStatus } from '../../ledger/read-status.ts';
 import { releaseAbandonedDetails } from '../../ledger/store-transaction-details.ts';
@@ -10,6 +12,7 @@ import type { RepeatableJob } from '../../queue/define-job.ts';
 import { type RunningQueue, startQueue } from '../../queue/start-queue.ts';
 import type { SyncTools } from '../../sync/sync-tools.ts';
 import type { CommandContext } from '../command-context.ts';
+import { setPools } from '../open-ledger.ts';
 import { openTools } from '../open-tools.ts';
 
 /** Of the 30 s that a stop may take, what running jobs get. */
@@ -32,10 +35,14 @@ export async function startDaemon(
 ): Promise<{ url: string | null }> {
   const { settings, log, shutdown } = context;
   let queue: RunningQueue | undefined;
-  const report = async () => ({
-    ...(await readStatus(opened.ledger.db, settings.pools.chains)),
-    queue: (await queue?.snapshot().catch(() => null)) ?? null,
-  });
+  const report = async () =>
+    redactValues(
+      boundReport({
+        ...(await readStatus(opened.ledger.db, settings.pools.chains)),
+        queue: (await queue?.snapshot().catch(() => null)) ?? null,
+      }),
+      context.redact,
+    );
   const metrics = createMetrics(report);
   const opened = await openTools(context, {
     onAttempt: metrics.onAttempt,
@@ -44,6 +51,7 @@ export async function startDaemon(
       onRun?.(part, pass);
     },
   });
+  await setPools(opened.ledger, context);
   await releaseAbandonedDetails(opened.ledger.db, opened.ledger.instance);
   const { http } = settings;
   const listening =
@@ -55,6 +63,7 @@ export async function startDaemon(
       openBoard: (basePath) => queue?.openBoard(basePath) ?? null,
       isReady,
       metrics: metrics.registry,
+      onRefused: metrics.onRefused,
       log,
     }));
   if (listening) shutdown.add('status pages', () => listening.close());

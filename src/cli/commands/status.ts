@@ -1,7 +1,9 @@
 import { styleText } from 'node:util';
+import { boundReport } from '../../http/bound-report.ts';
 import { listProblems } from '../../http/list-problems.ts';
 import { type StatusReport, toStatusJson } from '../../http/status-report.ts';
 import { systemClock } from '../../kernel/clock.ts';
+import { redactValues } from '../../kernel/redact.ts';
 import { isForbidden } from '../../ledger/postgres-codes.ts';
 import { readStatus } from '../../ledger/read-status.ts';
 import type { QueueAddress } from '../../queue/queue-backend.ts';
@@ -18,10 +20,11 @@ export async function status(
   options: { json?: boolean; check?: boolean },
 ): Promise<number> {
   const { ledger, queueAddress } = await openExistingLedger(context);
-  const report = {
+  const read = {
     ...(await readStatus(ledger.db, context.settings.pools.chains)),
     ...(await readQueue(context, queueAddress)),
   };
+  const report = redactValues(boundReport(read), context.redact);
   process.stdout.write(options.json ? toStatusJson(report) : printStatus(report, terminal()));
   return options.check && listProblems(report).length > 0 ? problemExitCode : 0;
 }

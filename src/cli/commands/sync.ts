@@ -1,6 +1,7 @@
 import { LedgerError } from '../../kernel/errors.ts';
 import { isPartName, type PartName, runParts, syncParts } from '../../sync/sync-parts.ts';
 import type { CommandContext } from '../command-context.ts';
+import { addMissingPools } from '../open-ledger.ts';
 import { openTools } from '../open-tools.ts';
 import { createProgress } from '../progress/create-progress.ts';
 import { reportIncomplete } from '../report-incomplete.ts';
@@ -11,6 +12,7 @@ export async function sync(context: CommandContext, names: string[]): Promise<nu
   const progress = createProgress(context.screen);
   try {
     const { tools } = await openTools(context, progress.observers);
+    if (parts.includes('pools')) await addMissingPools(tools.ledger, context);
     const incomplete = await runParts(tools, parts, {
       signal: context.shutdown.signal,
       whenLeased: 'wait',

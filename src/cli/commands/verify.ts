@@ -1,3 +1,4 @@
+import { printableText } from '../../service/printable-text.ts';
 import { driftCount, verifyLedger } from '../../sync/verify-ledger.ts';
 import type { Drift } from '../../sync/verify-transactions.ts';
 import type { CommandContext } from '../command-context.ts';
@@ -25,7 +26,11 @@ export async function verify(
 async function withProgress(context: CommandContext, isRepair: boolean): Promise<Drift[]> {
   const progress = createProgress(context.screen);
   try {
-    const { tools } = await openTools(context, progress.observers);
+    const { tools } = await openTools(context, {
+      ...progress.observers,
+      isOnlyLooking: !isRepair,
+      isSchemaKept: true,
+    });
     const { signal } = context.shutdown;
     return await verifyLedger(tools, { signal, isRepair, onProgress: progress.onProgress });
   } finally {
@@ -67,5 +72,5 @@ function named(what: string, keys: string[]): string[] {
   if (keys.length === 0) return [];
   const more =
     keys.length > namedMax ? ` and ${keys.length - namedMax} more (--json names all)` : '';
-  return [`  ${what}: ${keys.slice(0, namedMax).join(', ')}${more}`];
+  return [`  ${what}: ${keys.slice(0, namedMax).map(printableText).join(', ')}${more}`];
 }

@@ -5,7 +5,7 @@ import { type Canvas, columnOf, cutTo } from './picture-text.ts';
 const balancesMax = 15;
 
 /** Balances with the service's own digits, their points below each other. */
-export function balanceLines({ balances }: StatusReport, { width }: Canvas): string[] {
+export function balanceLines({ balances, leftOut }: StatusReport, { width }: Canvas): string[] {
   const shown = balances.slice(0, balancesMax);
   const names = columnOf(
     shown.map(({ symbol, chain }) => `${symbol} on ${chain}`),
@@ -26,6 +26,6 @@ export function balanceLines({ balances }: StatusReport, { width }: Canvas): str
     const line = `  ${names[index]}  ${wholes[index]}${fractions[index]}${held}`;
     return cutTo(line.trimEnd(), width);
   });
-  const left = balances.length - shown.length;
+  const left = balances.length - shown.length + (leftOut?.balances ?? 0);
   return left > 0 ? [...lines, `  and ${countWords(left)} more in ledger.balances`] : lines;
 }

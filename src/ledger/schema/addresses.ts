@@ -1,6 +1,20 @@
 import { sql } from 'drizzle-orm';
-import { bigint, check, index, integer, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import {
+  bigint,
+  check,
+  customType,
+  index,
+  integer,
+  jsonb,
+  primaryKey,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/pg-core';
 import { instant, ledger } from './ledger-schema.ts';
+import { engine } from './snapshots.ts';
+
+/** A transaction's number that does not wrap. */
+const xid8 = customType<{ data: string }>({ dataType: () => 'xid8' });
 
 export const addresses = ledger.table(
   'addresses',
@@ -13,10 +27,22 @@ export const addresses = ledger.table(
     firstDepositOrderNo: text('first_deposit_order_no'),
     generatedBy: bigint('generated_by', { mode: 'number' }),
     firstSeenAt: instant('first_seen_at').notNull(),
+    setAsideEpoch: integer('set_aside_epoch'),
+    addressKey: text('address_key').notNull().generatedAlwaysAs(sql`ledger.address_key(address)`),
+    assignedNo: integer('assigned_no'),
+    firstDepositAt: instant('first_deposit_at'),
+    listedAs: text('listed_as').array().notNull().default([]),
+    uncheckedUntil: xid8('unchecked_until').default('0'),
   },
   (table) => [
-    primaryKey({ columns: [table.slip44, table.address] }),
-    index('addresses_address').on(sql`lower(${table.address})`),
+    primaryKey({ columns: [table.slip44, table.addressKey] }),
+    index('addresses_address_key').on(table.addressKey),
+    index('addresses_first_deposit')
+      .on(table.firstDepositOrderNo)
+      .where(sql`${table.firstDepositOrderNo} is not null`),
+    index('addresses_unchecked')
+      .on(table.uncheckedUntil)
+      .where(sql`${table.uncheckedUntil} is not null`),
     index('addresses_available')
       .on(table.slip44, table.firstSeenAt, table.address)
       .where(sql`${table.status} = 'available'`),
@@ -24,7 +50,7 @@ export const addresses = ledger.table(
       .on(table.slip44, table.assignedAt)
       .where(sql`${table.assignedAt} is not null`),
     uniqueIndex('addresses_assigned_to')
-      .on(table.slip44, table.assignedTo)
+      .on(table.slip44, table.assignedTo, table.assignedNo)
       .where(sql`${table.assignedTo} is not null`),
     check('addresses_status', sql`${table.status} in ('available', 'assigned', 'used', 'foreign')`),
   ],
@@ -43,6 +69,9 @@ export const addressRequests = ledger.table(
     error: text('error'),
     owner: text('owner'),
     listReadAt: instant('list_read_at'),
+    epoch: integer('epoch').notNull().default(sql`engine.current_epoch()`),
+    lostAt: instant('lost_at'),
+    answer: text('answer').array(),
   },
   (table) => [
     uniqueIndex('address_requests_open')
@@ -50,4 +79,30 @@ export const addressRequests = ledger.table(
       .where(sql`${table.state} in ('sent', 'unknown')`),
     check('address_requests_state', sql`${table.state} in ('sent', 'done', 'failed', 'unknown')`),
   ],
+);
+
+/** Who holds an address that has been handed out more than once: a row for each holder. */
+export const addressConflicts = ledger.table(
+  'address_conflicts',
+  {
+    slip44: integer('slip44').notNull(),
+    address: text('address').notNull(),
+    addressKey: text('address_key').notNull(),
+    assignedTo: text('assigned_to'),
+    assignedAt: instant('assigned_at'),
+    noticedAt: instant('noticed_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.addressKey, table.slip44, table.address] })],
+);
+
+/** Rows of an earlier version that held another spelling of an address that has a row. */
+export const mergedAddresses = engine.table(
+  'merged_addresses',
+  {
+    slip44: integer('slip44').notNull(),
+    address: text('address').notNull(),
+    addressKey: text('address_key').notNull(),
+    facts: jsonb('facts').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.slip44, table.address] })],
 );

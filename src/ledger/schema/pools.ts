@@ -12,4 +12,8 @@ export const pools = ledger.table('pools', {
   numMax: integer('num_max').notNull().default(200),
   lastError: text('last_error'),
   lastErrorAt: instant('last_error_at'),
+  losses: integer('losses').notNull().default(0),
+  chainFilter: text('chain_filter'),
+  chainParam: text('chain_param'),
+  chainFilterAt: instant('chain_filter_at'),
 });

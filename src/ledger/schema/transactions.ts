@@ -53,7 +53,7 @@ export const transactions = ledger.table(
       .on(table.nextCheckAt)
       .where(sql`${table.nextCheckAt} is not null`),
     index('transactions_deposit_address')
-      .on(sql`lower(${table.toAddress})`)
+      .on(sql`ledger.address_key(${table.toAddress})`)
       .where(sql`${table.stream} = 'deposit'`),
   ],
 );

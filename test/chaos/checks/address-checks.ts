@@ -29,22 +29,15 @@ export const addressChecks: readonly Check[] = [
   },
   {
     id: 'addresses.used',
-    promise: 'an address is used when a deposit went to it, and only then',
+    promise: 'an address is used when a deposit in a success state went to it, and only then',
     sql: `with paid as (
-            select distinct lower(to_address) as address, true as is_paid
-              from oracle.transactions where stream = 'deposit' and to_address is not null
-          ),
-          was_paid as (
-            select lower(s.to_address) as address
-              from oracle.transaction_states s join oracle.transactions t using (order_no)
-             where t.stream = 'deposit'
-            union select address from paid
+            select distinct ledger.address_key(t.to_address) as key
+              from oracle.transactions t join ledger.final_states f on f.state = lower(btrim(t.state)) and f.is_success
+             where t.stream = 'deposit' and t.to_address is not null
           )
-          select a.slip44, a.address, a.status, p.is_paid
-            from ledger.addresses a
-            left join paid p on p.address = lower(a.address)
-           where (p.is_paid and a.status <> 'used')
-              or (a.status = 'used' and lower(a.address) not in (select address from was_paid where address is not null))`,
+          select a.slip44, a.address, a.status, p.key is not null as is_paid
+            from ledger.addresses a left join paid p on p.key = a.address_key
+           where (p.key is not null) <> (a.status = 'used')`,
   },
   {
     id: 'addresses.assigned',

@@ -4,6 +4,8 @@ export type CheckContext = {
   poolMaxPerDay: number;
   /** WALLET_MAX_RPS of the run; undefined for `off`. */
   maxRps?: number | undefined;
+  /** The database was restored to an earlier state in the run. */
+  hasMoved?: boolean;
   /** What `take_address` or `pool take` gave out, and for which reference (null: none given). */
   taken?: readonly { slip44: number; reference: string | null; address: string }[] | undefined;
 };

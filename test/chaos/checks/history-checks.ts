@@ -1,7 +1,10 @@
 import type { Check } from './check-types.ts';
 
-/** Confirmations are logged only when they fall, is_listed only when it goes: they make no chain. */
-const chained = `field not in ('confirm_num', 'is_listed')`;
+/**
+ * Confirmations are logged only when they fall, and which list shows an order is the list's word, not the order's: they
+ * make no chain.
+ */
+const chained = `field not in ('confirm_num', 'is_listed', 'stream')`;
 
 /** An order whose truth changed while a later request overtook an earlier one; nothing is promised of it. */
 const isExcused = `exists (select from oracle.transaction_states s join oracle.moments m on m.id = s.moment

@@ -20,6 +20,10 @@ const checks: readonly Check[] = [
 
 const samplesMax = 5;
 
+/** What a ledger that was put back to an earlier state cannot know. */
+const unknowableAfterMove =
+  /^(history\.|requests\.(one-open|lost-answer|written-down|ceiling)|addresses\.(handed-out-once|lost))/;
+
 /**
  * Compares schema `ledger` with schema `oracle` of the same database. It writes nothing but the context, as tables
  * oracle.settings and oracle.taken, so that every query can be run again by hand.
@@ -41,7 +45,8 @@ export async function runChecks(
     [JSON.stringify(context.taken ?? [])],
   );
   const results: CheckResult[] = [];
-  for (const { id, promise, sql } of checks) {
+  const knowable = checks.filter(({ id }) => !context.hasMoved || !unknowableAfterMove.test(id));
+  for (const { id, promise, sql } of knowable) {
     const found = await client.query<{ violations: number; samples: unknown[] }>(`
       with violation as materialized (${sql})
       select (select count(*)::int from violation) as violations,

@@ -15,7 +15,7 @@ const still = `t.order_no not in (select order_no from ledger.transaction_change
 const aRow = `(select order_no from ledger.transactions t where ${still} and stream = 'withdraw'
   and position('.' in amount::text) > 0 order by order_no limit 1)`;
 const lastOfTwo = `(select max(id) from ledger.transaction_changes
-  where field not in ('confirm_num', 'is_listed') group by order_no, field having count(*) > 1 limit 1)`;
+  where field not in ('confirm_num', 'is_listed', 'stream') group by order_no, field having count(*) > 1 limit 1)`;
 const twiceMoved = `(select slip44, symbol, contract_address from ledger.balance_changes
   group by 1, 2, 3 having count(*) > 1 limit 1)`;
 const own = `(select address from ledger.addresses where slip44 = 60 and status = 'available' order by address limit 1)`;

@@ -41,6 +41,8 @@ export type AddressTruth = {
   generate(post: AddressPost): Address[];
   finish(serial: number, isLost: boolean): void;
   lose(serial: number): void;
+  /** Somebody else generates addresses with the same key. */
+  operate(slip44: number, count: number): void;
   noteRead(slip44: number, page: number, showsNewest: boolean): void;
   /** The chain's addresses that the list shows by now, oldest first; undefined for an unknown chain. */
   visible(slip44: number): { all: readonly Address[]; count: number } | undefined;
@@ -105,6 +107,10 @@ export function createAddressTruth(
     lose(serial) {
       const post = bySerial.get(serial);
       if (post) post.isAnswerLost = true;
+    },
+    operate(slip44, count) {
+      const now = Date.now();
+      for (let index = 0; index < count; index += 1) invent(slip44, null, now);
     },
     noteRead(slip44, page, showsNewest) {
       reads.push({ seq: ++seq, slip44, at: Date.now(), page, showsNewest });

@@ -1,7 +1,7 @@
 import type { AddressTruth } from './address-truth.ts';
 import type { AssetTruth } from './asset-truth.ts';
 import type { Lies, OracleCall } from './oracle-types.ts';
-import { pageJson } from './page-json.ts';
+import { type PageQuestion, pageJson } from './page-json.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import { detailJson, listJson, type TransactionRow } from './transaction-row.ts';
 import type { TransactionTruth } from './transaction-truth.ts';
@@ -59,10 +59,28 @@ function listTransactions(world: World, params: Params): Answer {
   if (!paging || (type !== 'deposit' && type !== 'withdraw' && type !== 'all')) {
     return refused(1400, 'bad parameter');
   }
-  const { rows } = world.transactions.lists[type];
+  const all = world.transactions.lists[type].rows;
+  const { lies, lieRandom } = world;
+  const before = (ms: number) => {
+    const since = Date.now() - ms;
+    return all.filter(({ enteredAt }) => enteredAt <= since);
+  };
+  const rows = lieRandom.chance(lies.oldReplica) ? before(behindMs) : all;
+  const claimedTotal = lieRandom.chance(lies.laggingTotal) ? before(behindMs).length : rows.length;
   const item = (index: number) => listJson(rows[index] as TransactionRow);
-  return page(world, { ...paging, total: rows.length, item }).answer;
+  const guest = world.transactions.lists.deposit.rows[0];
+  const hasGuest = type === 'withdraw' && paging.page === 1 && guest !== undefined;
+  const guests = hasGuest ? [listJson(guest)] : [];
+  const { answer } = page(world, { ...paging, total: rows.length, claimedTotal, guests, item });
+  // What the list has shown it has shown, also where it does not belong there.
+  if (hasGuest) {
+    const { history } = world.transactions;
+    history.note('withdraw', guest.orderNo, answer.note.includes('otherListsRow'));
+  }
+  return answer;
 }
+
+const behindMs = 3_000;
 
 function transactionInfo({ transactions, lies, lieRandom }: World, params: Params): Answer {
   const row = transactions.byOrderNo.get(params.get('orderNo') ?? '');
@@ -96,7 +114,7 @@ function generateAddresses({ addresses }: World, call: OracleCall, params: Param
   return good(`[${made.join(',')}]`);
 }
 
-function page(world: World, question: Omit<Parameters<typeof pageJson>[0], 'newestFirst'>) {
+function page(world: World, question: Omit<PageQuestion, 'newestFirst'>) {
   const { lies, lieRandom, newestFirst } = world;
   const told = pageJson({ ...question, newestFirst }, lies, (rate) => lieRandom.chance(rate));
   return { answer: good(told.json, told.lies), isLast: told.isLast };

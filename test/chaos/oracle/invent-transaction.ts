@@ -71,6 +71,7 @@ export function inventTransaction(
     toAddress: (stream === 'deposit' ? knownAddress : null) ?? inventAddress(random, coin.slip44),
     txHash: stream === 'deposit' ? inventHash(random) : '',
     timeMs,
+    enteredAt: 0,
     ...inventAmount(random),
     extra: inventExtra(random),
     state,

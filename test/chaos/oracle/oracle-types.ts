@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { ListHistory } from './list-history.ts';
 
 /** How an oracle is made; the same seed gives the same history, coins, balances and odd rows. */
 export type OracleOptions = {
@@ -34,6 +35,20 @@ export type Lies = {
   wrongDetail: number;
   /** One row of a page takes the place of its neighbour too. */
   duplicateInPage: number;
+  /** Half a list's answers come from a replica that is seconds behind, rows and total alike. */
+  oldReplica: number;
+  /** The total is that of some seconds ago. */
+  laggingTotal: number;
+  /** The total counts rows that are not listed yet. */
+  aheadTotal: number;
+  /** No total above a thousand. */
+  cappedTotal: number;
+  /** A page shows fewer rows than it says it holds. */
+  shortPage: number;
+  /** A row in the middle of the page is no JSON. */
+  spoiltPage: number;
+  /** The first page of withdrawals shows a deposit, too. */
+  otherListsRow: number;
   /** A page beyond the end answers with the last page, null, or nothing at all in `list`. */
   boundaryPage: number;
 };
@@ -74,6 +89,11 @@ export type Oracle = {
   amend(count: number): number;
   /** Changes balances, and now and then a coin's states; how many balances changed. */
   moveBalances(count: number): number;
+  /** An operator makes that many addresses of the chain at the service, past the program. */
+  operate(slip44: number, count: number): void;
+  /** Takes final orders out of their lists; the function puts them back. */
+  hide(count: number): () => void;
+  readonly missShown: ListHistory['missShown'];
   /** Mutable. */
   readonly lies: Lies;
   /** The requests received, the latest 200,000 at most. */

@@ -4,6 +4,7 @@ import type { TransactionRow } from './transaction-row.ts';
 export type OrderedList = {
   readonly rows: readonly TransactionRow[];
   add(row: TransactionRow): void;
+  remove(row: TransactionRow): void;
 };
 
 export function createOrderedList(): OrderedList {
@@ -14,6 +15,10 @@ export function createOrderedList(): OrderedList {
       const last = rows.at(-1);
       if (!last || last.timeMs <= row.timeMs) rows.push(row);
       else rows.splice(placeAfter(rows, row.timeMs), 0, row);
+    },
+    remove(row) {
+      const place = rows.indexOf(row);
+      if (place >= 0) rows.splice(place, 1);
     },
   };
 }

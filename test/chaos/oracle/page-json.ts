@@ -7,11 +7,16 @@ export type PageQuestion = {
   total: number;
   item(index: number): string;
   newestFirst: boolean;
+  /** What a total may be taken from instead. */
+  claimedTotal?: number;
+  /** Items of another list. */
+  guests?: string[];
 };
 
 export type PageAnswer = { json: string; lies: string[]; isLast: boolean };
 
 const staleRowsMax = 50;
+const totalCap = 1_000;
 
 /** One page of a list (document, 2.2), with the lies that fall to it. */
 export function pageJson(
@@ -35,10 +40,16 @@ export function pageJson(
   const shownPage = boundary === 0 ? pages : question.page;
   const items = itemsOf({ ...question, page: shownPage, size, total });
   if (items.length > 1 && lie('duplicateInPage')) items[1] = items[0] ?? '';
+  if (question.guests?.length && lie('otherListsRow')) items.push(...question.guests);
+  if (items.length > 2 && lie('shortPage')) items.splice(items.length >> 1);
+  if (items.length > 2 && lie('spoiltPage')) items[items.length >> 1] = '{"orderNo": NaN';
+  const claimed = total < question.total ? total : (question.claimedTotal ?? total);
+  const ahead = lie('aheadTotal') ? 1 + (question.page % 3) : 0;
+  const saidTotal = lie('cappedTotal') ? Math.min(totalCap, claimed) : claimed + ahead;
   const fields = [
     `"pageNo":${question.page}`,
     `"pageSize":${size}`,
-    ...(lie('wrongTotal') ? wrongTotals(total, question.page) : [`"totalSize":${total}`]),
+    ...(lie('wrongTotal') ? wrongTotals(total, question.page) : [`"totalSize":${saidTotal}`]),
     `"totalPages":${pages}`,
     ...(boundary === 2 ? [] : [`"list":${boundary === 1 ? 'null' : `[${items.join(',')}]`}`]),
     `"prevPage":${Math.max(1, question.page - 1)}`,

@@ -52,6 +52,9 @@ export async function startOracle(options: OracleOptions): Promise<Oracle> {
     lies,
     calls: log.calls,
     openConnections: () => connections,
+    operate: addresses.operate,
+    hide: transactions.hide,
+    missShown: transactions.history.missShown,
     noteLostAnswer: addresses.lose,
     writeTruth: (client) =>
       writeTruth(client, { transactions, assets, addresses, moments, totals: log.totals }),
@@ -74,6 +77,13 @@ function createWorld(options: OracleOptions, moments: Moments): World {
     wrongDetail: 0,
     duplicateInPage: 0,
     boundaryPage: 0,
+    oldReplica: 0,
+    laggingTotal: 0,
+    aheadTotal: 0,
+    cappedTotal: 0,
+    shortPage: 0,
+    spoiltPage: 0,
+    otherListsRow: 0,
   };
   return {
     addresses,

@@ -30,6 +30,8 @@ export type TransactionRow = Standing & {
   symbol: string;
   fromAddress: string;
   timeMs: number;
+  /** When the service first listed it, by the wall clock; 0: from the start. */
+  enteredAt: number;
   /** Sent as a JSON number, not as text. */
   isAmountNumber: boolean;
   /** Members of a JSON object that the document does not name, without braces; '' for none. */

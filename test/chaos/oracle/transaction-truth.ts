@@ -5,6 +5,7 @@ import {
   inventTransaction,
   stepOn,
 } from './invent-transaction.ts';
+import { createListHistory, type ListHistory } from './list-history.ts';
 import type { Moment, Moments } from './moments.ts';
 import { makeOdd } from './odd-row.ts';
 import { createOrderedList, type OrderedList } from './ordered-list.ts';
@@ -18,6 +19,9 @@ export type TransactionTruth = {
   advance(count: number): number;
   settle(): number;
   amend(count: number): number;
+  /** Takes final orders out of their lists; the function puts them back. */
+  hide(count: number): () => void;
+  history: ListHistory;
 };
 
 export type TransactionTruthOptions = {
@@ -43,6 +47,7 @@ export function createTransactionTruth(options: TransactionTruthOptions): Transa
   };
   const open: TransactionRow[] = [];
   const final: TransactionRow[] = [];
+  const shown = createListHistory();
   let serial = 0;
 
   const add = (timeMs: number, isFinal: boolean) => {
@@ -58,10 +63,14 @@ export function createTransactionTruth(options: TransactionTruthOptions): Transa
     );
     return row;
   };
-  const enter = (row: TransactionRow) => {
-    byOrderNo.set(row.orderNo, row);
+  const show = (row: TransactionRow) => {
     lists[row.stream].add(row);
     lists.all.add(row);
+    shown.note(row.stream, row.orderNo, true);
+  };
+  const enter = (row: TransactionRow) => {
+    byOrderNo.set(row.orderNo, row);
+    show(row);
     if (row.odd === null) (row.plan.length > 0 ? open : final).push(row);
     return row;
   };
@@ -86,11 +95,23 @@ export function createTransactionTruth(options: TransactionTruthOptions): Transa
   return {
     byOrderNo,
     lists,
+    history: shown,
+    hide(wanted) {
+      const hidden = [...new Set(Array.from({ length: wanted }, () => random.pick(final)))];
+      for (const row of hidden) {
+        lists[row.stream].remove(row);
+        lists.all.remove(row);
+        shown.note(row.stream, row.orderNo, false);
+      }
+      return () => hidden.forEach(show);
+    },
     arrive: (count) =>
       Array.from({ length: count }, () => {
         const isLate = random.chance(0.03);
         const at = Date.now() - (isLate ? random.below(lateMs) : 0);
-        return enter(add(at, random.chance(0.2))).orderNo;
+        const row = add(at, random.chance(0.2));
+        row.enteredAt = Date.now();
+        return enter(row).orderNo;
       }),
     advance(count) {
       const moment = moments.begin();

@@ -1,0 +1,127 @@
+import { LedgerError } from '../../kernel/errors.ts';
+import {
+  type FoundAddress,
+  type FoundRecords,
+  type FoundTransaction,
+  findByScan,
+  findIndexed,
+} from '../../ledger/find-records.ts';
+import { printableText } from '../../service/printable-text.ts';
+import type { CommandContext } from '../command-context.ts';
+import { addressDoubts, transactionDoubts } from '../describe-record.ts';
+import { openExistingLedger } from '../open-existing-ledger.ts';
+
+/**
+ * `wallet-ledger show`: all that the ledger knows of an order number, request id, transaction hash or address; 3 when it
+ * knows nothing of it.
+ */
+export async function show(
+  context: CommandContext,
+  given: string,
+  { json }: { json?: boolean },
+): Promise<number> {
+  const text = given.trim();
+  if (text === '') {
+    throw new LedgerError('usage', 'there is nothing to look for', {
+      cure: 'name an order number, a request id, a transaction hash or an address',
+    });
+  }
+  const { ledger } = await openExistingLedger(context);
+  const indexed = await findIndexed(ledger.db, text);
+  const found = isEmpty(indexed) ? await findByScan(ledger.db, text) : indexed;
+  process.stdout.write(json ? toJson(text, found) : toText(found));
+  if (!isEmpty(found)) return 0;
+  process.stderr.write(
+    `wallet-ledger: the ledger knows no order, request, hash or address ${printableText(text)}; \`wallet-ledger status\` says how fresh and how complete it is\n`,
+  );
+  return 3;
+}
+
+function isEmpty({ transactions, addresses, rejects }: FoundRecords): boolean {
+  return transactions.length + addresses.length + rejects.length === 0;
+}
+
+function toJson(query: string, { transactions, addresses, rejects, isCut }: FoundRecords): string {
+  const withDoubts = ({ addresses: own, ...row }: FoundTransaction) => ({
+    ...row,
+    addresses: own.map(withAddressDoubts),
+    notCertain: transactionDoubts({ ...row, addresses: own }),
+  });
+  const document = {
+    query,
+    transactions: transactions.map(withDoubts),
+    addresses: addresses.map(withAddressDoubts),
+    rejects,
+    isCut,
+  };
+  return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+function withAddressDoubts(address: FoundAddress) {
+  return { ...address, notCertain: addressDoubts(address) };
+}
+
+function toText({ transactions, addresses, rejects, isCut }: FoundRecords): string {
+  const parts = [
+    ...addresses.map((address) => addressLines(address)),
+    ...transactions.map((transaction) => transactionLines(transaction)),
+    ...rejects.map(({ id, field, reason }) => [
+      `reject ${id}: ${field ?? 'the row'} could not be decoded: ${reason}`,
+    ]),
+    ...(isCut ? [['there are more transactions; ledger.transactions has all']] : []),
+  ];
+  return parts.map((lines) => `${lines.map(printableLine).join('\n')}\n`).join('\n');
+}
+
+/** Foreign text within it must not move a terminal's cursor; the indent stays. */
+function printableLine(line: string): string {
+  return `${/^ */.exec(line)?.[0] ?? ''}${printableText(line)}`;
+}
+
+function transactionLines(found: FoundTransaction): string[] {
+  const { orderNo, stream, amount, symbol, state, fee, feeSymbol, changes } = found;
+  const standing = found.isSuccess ? 'final, moved money' : found.isFinal ? 'final' : 'not final';
+  return [
+    `${stream} ${orderNo}`,
+    ...field('amount', amount === null ? null : `${amount} ${symbol ?? ''}`),
+    ...field('state', `${state ?? '(none)'} (${standing})`),
+    ...field('type', found.type),
+    ...field('request id', found.requestId),
+    ...field('hash', found.txHash),
+    ...field('from', found.fromAddress),
+    ...field('to', found.toAddress),
+    ...found.addresses.flatMap((address) => field('address', addressWords(address))),
+    ...field('fee', fee === null ? null : `${fee} ${feeSymbol ?? ''}`),
+    ...field('confirmations', found.confirmNum === null ? null : String(found.confirmNum)),
+    ...field('time', found.occurredAt),
+    ...field('first seen', found.firstSeenAt),
+    ...field('changed', found.changedAt),
+    ...field('detail', found.detailSyncedAt),
+    ...field('more', found.extra === null ? null : JSON.stringify(found.extra)),
+    ...changes.map(
+      ({ observedAt, field: name, oldValue, newValue }) =>
+        `  ${observedAt}  ${name}: ${oldValue ?? '(none)'} -> ${newValue ?? '(none)'}`,
+    ),
+    ...transactionDoubts(found).map((doubt) => `  ! ${doubt}`),
+  ];
+}
+
+function addressLines(address: FoundAddress): string[] {
+  return [
+    `address ${address.address}`,
+    ...field('standing', addressWords(address)),
+    ...field('first deposit', address.firstDepositOrderNo),
+    ...field('first seen', address.firstSeenAt),
+    ...addressDoubts(address).map((doubt) => `  ! ${doubt}`),
+  ];
+}
+
+/** `chain 60, assigned to customer 7 at 2026-…`. */
+function addressWords({ slip44, status, assignedTo, assignedAt }: FoundAddress): string {
+  const holder = assignedTo === null ? '' : ` to ${assignedTo}`;
+  return `chain ${slip44}, ${status}${holder}${assignedAt === null ? '' : ` at ${assignedAt}`}`;
+}
+
+function field(name: string, value: string | null): string[] {
+  return value === null ? [] : [`  ${name.padEnd(14)}${value}`];
+}

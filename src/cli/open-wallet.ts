@@ -1,0 +1,39 @@
+import type { ServiceSettings } from '../config/settings.ts';
+import { LedgerError } from '../kernel/errors.ts';
+import { fingerprintOf, type WalletIdentity } from '../ledger/wallet-identity.ts';
+import { createSigner } from '../service/create-signer.ts';
+import type { Signer } from '../service/signer.ts';
+import type { CommandContext } from './command-context.ts';
+
+/** The wallet that the settings name: what speaking to its service takes, and what the ledger knows it by. */
+export async function openWallet(
+  context: Pick<CommandContext, 'settings' | 'env'>,
+): Promise<{ service: ServiceSettings; signer: Signer; identity: WalletIdentity }> {
+  const service = serviceSettings(context);
+  const signer = await createSigner({
+    signer: service.signer,
+    apiSecret: service.apiSecret,
+    apiKey: service.apiKey ?? undefined,
+    hash: service.signHash ?? undefined,
+    encoding: service.signEncoding ?? undefined,
+    env: context.env,
+  });
+  const identity = { baseUrl: service.baseUrl, keyFingerprint: fingerprintOf(signer) };
+  return { service, signer, identity };
+}
+
+/** The settings of the service, or the settings error that names what is missing. */
+function serviceSettings({
+  settings,
+  env,
+}: Pick<CommandContext, 'settings' | 'env'>): ServiceSettings {
+  if (settings.service) return settings.service;
+  const missing = ['WALLET_BASE_URL', 'WALLET_API_SECRET', 'WALLET_API_KEY'].filter(
+    (name) => !env[name],
+  );
+  throw new LedgerError(
+    'settings',
+    `${missing.join(', ')} must be set to speak with the wallet service`,
+    { cure: 'set it in the environment or the file .env; `wallet-ledger demo` needs no settings' },
+  );
+}

@@ -1,0 +1,45 @@
+import type { BadLine, HandedOut } from '../ledger/handed-out-store.ts';
+
+/**
+ * Reads CSV lines of chain (slip44), address and reference; a first line of names, empty lines, and fields in double
+ * quotes are allowed. An empty reference, or none, means that the address was handed out without one.
+ */
+export function readHandedOut(text: string): { list: HandedOut[]; bad: BadLine[] } {
+  const list: HandedOut[] = [];
+  const bad: BadLine[] = [];
+  for (const [index, row] of text
+    .replace(/^\ufeff/, '')
+    .split(/\r?\n/)
+    .entries()) {
+    const line = index + 1;
+    if (row.trim() === '') continue;
+    const fields = splitFields(row);
+    if (index === 0 && fields?.[0]?.toLowerCase() === 'slip44') continue;
+    const read = fields ? readLine(line, fields) : 'a quoted field does not end';
+    if (typeof read === 'string') bad.push({ line, reason: read });
+    else list.push(read);
+  }
+  return { list, bad };
+}
+
+function readLine(line: number, fields: string[]): HandedOut | string {
+  const [chain = '', address = '', reference = '', ...rest] = fields;
+  if (rest.length > 0 || fields.length < 2)
+    return `it has ${fields.length} fields, not chain, address and reference`;
+  if (!/^\d{1,10}$/.test(chain) || Number(chain) > 2_147_483_647)
+    return `${JSON.stringify(chain)} is not the slip44 code of a chain`;
+  if (address === '') return 'the address is empty';
+  return { line, slip44: Number(chain), address, reference: reference === '' ? null : reference };
+}
+
+/** Null: a quoted field does not end on its line. Blanks around a bare field do not count. */
+function splitFields(row: string): string[] | null {
+  const fields: string[] = [];
+  const field = /\s*(?:"((?:[^"]|"")*)"\s*|([^",]*))(,|$)/y;
+  for (;;) {
+    const match = field.exec(row);
+    if (!match) return null;
+    fields.push(match[1] === undefined ? (match[2] ?? '').trim() : match[1].replaceAll('""', '"'));
+    if (match[3] === '') return fields;
+  }
+}

@@ -1,0 +1,15 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { environmentFile } from './read-environment.ts';
+import type { Settings } from './settings.ts';
+import { isSigningRecipe } from './settings-table.ts';
+
+/** Every file that the settings come from or name as code: absolute paths. */
+export function filesRead({ service, secretFiles }: Settings): string[] {
+  const envFile = environmentFile();
+  return [
+    ...(existsSync(envFile) ? [envFile] : []),
+    ...secretFiles,
+    ...(service && !isSigningRecipe(service.signer) ? [service.signer] : []),
+  ].map((path) => resolve(path));
+}

@@ -1,0 +1,78 @@
+import { judgeFilter, unusedChain } from '../kernel/chain-filter.ts';
+import { LedgerError } from '../kernel/errors.ts';
+import type { WalletClient } from '../service/wallet-client.ts';
+import { bad, type Finding, good, warning } from './finding.ts';
+
+type ChainTools = {
+  client: WalletClient;
+  /** slip44 codes of the configured pools. */
+  chains: readonly number[];
+  /** The name of the chain parameter. */
+  chain: string;
+  signal: AbortSignal;
+};
+
+const name = 'param-chain';
+const cure = "set WALLET_PARAM_NAMES chain= to the service's name of the chain parameter";
+const sampleSize = 20;
+const refusals = new Set<string>(['service-refused', 'service-unsettled']);
+
+/**
+ * Whether the address list heeds the name of its chain parameter: a list that ignores it shows the same addresses for a
+ * chain that does not exist. Without a pool no list is read, and nothing is checked.
+ */
+export async function checkChain(tools: ChainTools): Promise<Finding[]> {
+  const { chains, chain, signal } = tools;
+  if (chains.length === 0) return [];
+  const listed: string[][] = [];
+  for (const slip44 of chains) {
+    const own = await listOrRefusal(tools, slip44, signal);
+    if (own !== null) listed.push(own);
+  }
+  if (listed.length === 0) {
+    return [
+      bad(name, `asked by ${chain}=${chains[0]} the service refuses to list addresses`, cure),
+    ];
+  }
+  const unused = await listOrRefusal(tools, unusedChain, signal);
+  const verdicts = listed.map((own, nth) =>
+    judgeFilter({
+      own,
+      unused,
+      others: listed.filter((_, other) => other !== nth),
+      isOwn: (addresses) => addresses.some((address) => own.includes(address)),
+    }),
+  );
+  if (verdicts.includes('broken')) {
+    return [
+      bad(
+        name,
+        `asked by ${chain}=${unusedChain}, a chain that does not exist, the service lists the same addresses`,
+        cure,
+      ),
+    ];
+  }
+  if (verdicts.includes('works')) {
+    return [
+      good(name, `${chain} is honoured: a chain that does not exist has other addresses, or none`),
+    ];
+  }
+  return [warning(name, 'too few addresses to tell', 'run the command again when there are some')];
+}
+
+/** Null: the service refused to list the chain. */
+async function listOrRefusal(
+  { client }: ChainTools,
+  slip44: number,
+  signal: AbortSignal,
+): Promise<string[] | null> {
+  try {
+    const query = { slip44, pageNo: 1, pageSize: sampleSize, failuresMax: 1 };
+    const page = await client.listAddresses(query, signal);
+    return page.records.map(({ address }) => address);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof LedgerError && refusals.has(error.code)) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,33 @@
+import type { LedgerDb } from '../ledger/connect-ledger.ts';
+import { readAway, readHiddenFacts, readMoves } from '../ledger/home-store.ts';
+import { bad, type Finding, good, warning } from './finding.ts';
+
+const name = 'home';
+
+/** Whether the database is where it was, and by which facts a move of it would show. */
+export async function checkHome(db: LedgerDb, onMove: 'heal' | 'stop'): Promise<Finding[]> {
+  const away = await readAway(db);
+  if (away !== null) {
+    const cure =
+      onMove === 'heal'
+        ? 'a running daemon sets it right (ON_MOVE=heal); `wallet-ledger recover` says what was found'
+        : 'run `wallet-ledger recover`: it says what was found and what to do';
+    return [bad(name, `the database has moved (${away}): no address is handed out`, cure)];
+  }
+  const moves = await readMoves(db);
+  if (moves.length > 0) {
+    const seen = `the database moved (${moves.map(({ what }) => what).join('; ')})`;
+    return [warning(name, seen, 'run `wallet-ledger recover`: it says what was set aside')];
+  }
+  const hidden = await readHiddenFacts(db);
+  const known = ['its own rows and tables', 'its database', ...hidden.known].join(', ');
+  if (hidden.missing.length === 0)
+    return [good(name, `the database is where it was; a move would show by ${known}`)];
+  return [
+    warning(
+      name,
+      `a move of the database would show by ${known}; the server hides ${hidden.missing.join(', ')}`,
+      'after a failover declare the move as docs/operations.md says under Restore, before addresses are handed out',
+    ),
+  ];
+}

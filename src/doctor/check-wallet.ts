@@ -1,0 +1,26 @@
+import type { ServiceSettings } from '../config/settings.ts';
+import type { LedgerDb } from '../ledger/connect-ledger.ts';
+import {
+  compareIdentities,
+  fingerprintOf,
+  otherWalletCure,
+  readWalletIdentity,
+} from '../ledger/wallet-identity.ts';
+import { bad, type Finding, good } from './finding.ts';
+import { makeSigner } from './signing-variants.ts';
+
+const name = 'wallet';
+
+/** Whether the ledger is that of the wallet in the settings. */
+export async function checkWallet(
+  db: LedgerDb,
+  service: ServiceSettings,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Finding[]> {
+  const stored = await readWalletIdentity(db);
+  if (!stored) return [good(name, 'the ledger belongs to no wallet yet')];
+  const keyFingerprint = fingerprintOf(await makeSigner(service, env));
+  const differing = compareIdentities(stored, { baseUrl: service.baseUrl, keyFingerprint });
+  if (differing !== null) return [bad(name, differing, otherWalletCure)];
+  return [good(name, 'the ledger is that of the wallet in the settings')];
+}

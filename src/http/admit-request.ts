@@ -1,0 +1,110 @@
+import { isIP } from 'node:net';
+import { getConnInfo } from '@hono/node-server/conninfo';
+import type { Context, MiddlewareHandler } from 'hono';
+import type { Log } from '../kernel/log.ts';
+import { isLoopbackHost } from '../kernel/loopback.ts';
+import { clientKey } from './client-address.ts';
+import { createRefusalLog } from './refusal-log.ts';
+import { createTokenGuard, type TokenGuard, type TokenVerdict } from './token-guard.ts';
+
+/** Why a request or a connection was refused: the label of a metric. */
+export type Refusal = 'wrong_token' | 'missing_token' | 'too_many_tokens' | 'host' | 'connections';
+
+export type Admission = {
+  admit: MiddlewareHandler;
+  close(): void;
+};
+
+type AdmissionOptions = {
+  host: string;
+  token: string | null;
+  onRefused(reason: Refusal): void;
+  log: Log;
+};
+
+const retryAfterSeconds = 5;
+/** Of these only proxies make use. */
+const proxyHeaders = ['Forwarded', 'Via', 'X-Forwarded-For', 'X-Forwarded-Host', 'X-Real-IP'];
+
+/** Public paths, which say nothing of the wallet. */
+export function isOpenPath(path: string): boolean {
+  return path === '/healthz' || path === '/readyz';
+}
+
+/**
+ * Allows public paths and requests with the token; without a configured token, only requests of this machine whose Host
+ * is ours.
+ */
+export function createAdmission(options: AdmissionOptions): Admission {
+  const { token, log } = options;
+  const refusals = createRefusalLog(log);
+  const guard = token === null ? null : createTokenGuard(token, () => performance.now());
+  return {
+    async admit(c, next) {
+      if (isOpenPath(c.req.path)) return await next();
+      const refused = guard
+        ? await refuseByToken(c, guard, options, refusals.note)
+        : refuseByHost(c, options);
+      return refused ?? (await next());
+    },
+    close() {
+      guard?.close();
+      refusals.close();
+    },
+  };
+}
+
+const tokenRefusals = {
+  missing: { reason: 'missing_token', status: 401 },
+  wrong: { reason: 'wrong_token', status: 401 },
+  busy: { reason: 'too_many_tokens', status: 429 },
+} as const satisfies Record<
+  Exclude<TokenVerdict, 'admitted'>,
+  { reason: Refusal; status: 401 | 429 }
+>;
+
+async function refuseByToken(
+  c: Context,
+  guard: TokenGuard,
+  { onRefused }: AdmissionOptions,
+  note: (address: string) => void,
+): Promise<Response | null> {
+  const address = clientKey(getConnInfo(c).remote.address);
+  const verdict = await guard.judge(address, c.req.header('Authorization'));
+  if (verdict === 'admitted') return null;
+  const { reason, status } = tokenRefusals[verdict];
+  onRefused(reason);
+  // A browser's first request carries none.
+  if (verdict !== 'missing') note(address);
+  if (status === 429) {
+    const headers = { 'Retry-After': String(retryAfterSeconds) };
+    return c.text('too many wrong tokens from this address\n', status, headers);
+  }
+  const challenge = { 'WWW-Authenticate': 'Basic realm="wallet-ledger", charset="UTF-8"' };
+  return c.text(
+    'the token is required: as Bearer, or as the password of Basic\n',
+    status,
+    challenge,
+  );
+}
+
+function refuseByHost(c: Context, { host, onRefused }: AdmissionOptions): Response | null {
+  const refuse = (why: string) => {
+    onRefused('host');
+    return c.text(`${why}\n`, 403);
+  };
+  if (!isLoopbackHost(host)) return refuse('off loopback the pages need HTTP_TOKEN');
+  // Whoever reaches the proxy would read the pages as if they were on this machine.
+  if (proxyHeaders.some((name) => c.req.header(name) !== undefined))
+    return refuse('behind a proxy the pages need HTTP_TOKEN');
+  // A web page elsewhere can point a name of its own at this machine and read as if it were part of the service.
+  if (isOwnName(new URL(c.req.url).hostname, host)) return null;
+  return refuse('unknown host name: use localhost or the address, or set HTTP_TOKEN');
+}
+
+function isOwnName(name: string, host: string): boolean {
+  const isAddress = isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0;
+  return (
+    isAddress || name === 'localhost' || name.endsWith('.localhost') || name === host.toLowerCase()
+  );
+}

@@ -1,0 +1,167 @@
+import { base64Forms } from './base64-forms.ts';
+
+/** A text in another form; `from` and `to` are the place of each of its characters in the text as it was. */
+type View = { text: string; from: number[]; to: number[] };
+
+/** Parts of secrets by their length, and the hashes of their first characters, which rule out most places. */
+type Parts = { length: number; texts: Set<string>; beginnings: Uint8Array };
+
+/** What to look for in the text itself, and in its letters and digits alone. */
+export type HiddenForms = { plain: Parts[]; hex: Parts[] };
+
+/** Shorter ones would take ordinary words along. */
+const formMin = 8;
+const partMin = 12;
+const partMax = 16;
+/** A part of fewer different characters is a run of zeros or a ruler. */
+const varietyMin = 4;
+
+const pemFrame = /-----(?:BEGIN|END)[^-\r\n]*-----/g;
+const escapes =
+  /\\+u\{?([\da-f]{4,6})\}?|\\+x([\da-f]{2})|%u([\da-f]{4})|%([\da-f]{2})|&#x([\da-f]{1,6});|&#(\d{1,7});|\\+[nrtbf]/gi;
+/** What may stand between the characters of a secret that was wrapped or encoded. */
+const separators = /[\s\p{C}\\]+/gu;
+const hexSeparators = /0x|\\+[xnrt]?|[^\da-z\\]+/gi;
+
+/** Prepares what `findHidden` looks for. */
+export function hiddenFormsOf(secrets: readonly string[]): HiddenForms {
+  const bodies = secrets.map((secret) => secret.replace(pemFrame, '').trim());
+  const bytes = bodies.flatMap(bytesOf);
+  const hex = bytes.map((each) => each.toString('hex'));
+  return {
+    plain: partsOf(
+      [
+        ...bodies,
+        ...bytes.flatMap(base64Forms),
+        ...bytes.map((each) => each.toString('latin1')),
+      ].map((form) => folded(rewrite(viewOf(form), separators, () => '')).text),
+    ),
+    hex: partsOf([
+      ...hex,
+      ...bodies.filter((body) => isHex(body)).map((body) => body.toLowerCase()),
+    ]),
+  };
+}
+
+/** Places of secrets, whole or in parts, however they are encoded; they may overlap. */
+export function findHidden(text: string, { plain, hex }: HiddenForms): [number, number][] {
+  const itself = viewOf(text);
+  const once = rewrite(itself, escapes, decoded);
+  const views = [itself];
+  if (once.text !== text) views.push(once, rewrite(once, escapes, decoded));
+  return [
+    ...views.flatMap((view) => placesOf(folded(rewrite(view, separators, () => '')), plain)),
+    ...placesOf(folded(rewrite(itself, hexSeparators, () => '')), hex),
+  ];
+}
+
+/** A secret as it stands, and what it stands for where it is itself hexadecimal or base64. */
+function bytesOf(body: string): Buffer[] {
+  const joined = body.replace(/\s+/g, '');
+  const isBase64 = /^[\w+/-]{16,}={0,2}$/.test(joined);
+  return [
+    Buffer.from(body),
+    ...(isHex(joined) ? [Buffer.from(joined, 'hex')] : []),
+    ...(isBase64 ? [Buffer.from(joined, 'base64')] : []),
+  ];
+}
+
+function isHex(text: string): boolean {
+  return text.length >= 16 && text.length % 2 === 0 && /^[\da-f]+$/i.test(text);
+}
+
+function partsOf(forms: string[]): Parts[] {
+  const byLength = new Map<number, Parts>();
+  for (const form of forms.filter(({ length }) => length >= formMin)) {
+    const length = Math.min(
+      form.length,
+      Math.max(partMin, Math.min(partMax, Math.ceil((form.length * 2) / 3))),
+    );
+    const parts = byLength.get(length) ?? {
+      length,
+      texts: new Set(),
+      beginnings: new Uint8Array(1 << 16),
+    };
+    byLength.set(length, parts);
+    for (let at = 0; at + length <= form.length; at += 1) {
+      const text = form.slice(at, at + length);
+      if (new Set(text).size < varietyMin) continue;
+      parts.texts.add(text);
+      parts.beginnings[beginningOf(text, 0)] = 1;
+    }
+  }
+  return [...byLength.values()];
+}
+
+function placesOf({ text, from, to }: View, wanted: Parts[]): [number, number][] {
+  const places: [number, number][] = [];
+  for (const { length, texts, beginnings } of wanted) {
+    for (let at = 0; at + length <= text.length; at += 1) {
+      if (beginnings[beginningOf(text, at)] === 0 || !texts.has(text.slice(at, at + length)))
+        continue;
+      places.push([from[at] ?? 0, to[at + length - 1] ?? 0]);
+    }
+  }
+  return places;
+}
+
+function beginningOf(text: string, at: number): number {
+  const [a, b, c] = [text.charCodeAt(at), text.charCodeAt(at + 1), text.charCodeAt(at + 2)];
+  return (a * 31 * 31 + b * 31 + c) & 0xffff;
+}
+
+function viewOf(text: string): View {
+  const from = Array.from({ length: text.length }, (_, at) => at);
+  return { text, from, to: from.map((at) => at + 1) };
+}
+
+/** The view with each match replaced; what replaces it stands where the match stood. */
+function rewrite(
+  view: View,
+  pattern: RegExp,
+  replacement: (match: RegExpExecArray) => string,
+): View {
+  const pieces: string[] = [];
+  const from: number[] = [];
+  const to: number[] = [];
+  const keep = (start: number, end: number) => {
+    pieces.push(view.text.slice(start, end));
+    for (let at = start; at < end; at += 1) {
+      from.push(view.from[at] ?? 0);
+      to.push(view.to[at] ?? 0);
+    }
+  };
+  let kept = 0;
+  for (const match of view.text.matchAll(pattern)) {
+    const end = match.index + match[0].length;
+    keep(kept, match.index);
+    const text = replacement(match);
+    pieces.push(text);
+    for (let at = 0; at < text.length; at += 1) {
+      from.push(view.from[match.index] ?? 0);
+      to.push(view.to[end - 1] ?? 0);
+    }
+    kept = end;
+  }
+  keep(kept, view.text.length);
+  return { text: pieces.join(''), from, to };
+}
+
+function decoded([whole, ...codes]: RegExpExecArray): string {
+  const at = codes.findIndex((code) => code !== undefined);
+  if (at < 0) return ' ';
+  const decimal = 5;
+  const code = Number.parseInt(codes[at] ?? '', at === decimal ? 10 : 16);
+  return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+}
+
+/** In one case, character by character: a view's places must not move. */
+function folded(view: View): View {
+  const lower = view.text.toLowerCase();
+  if (lower.length === view.text.length) return { ...view, text: lower };
+  const text = Array.from({ length: view.text.length }, (_, at) => {
+    const one = view.text.charAt(at).toLowerCase();
+    return one.length === 1 ? one : view.text.charAt(at);
+  }).join('');
+  return { ...view, text };
+}

@@ -1,0 +1,38 @@
+import { sql } from 'drizzle-orm';
+import type { LedgerDb } from './connect-ledger.ts';
+import { isForbidden } from './postgres-codes.ts';
+
+/** Settings of PostgreSQL by name, for the sessions of a role in the ledger's database. */
+export type RoleLimits = Readonly<Record<string, string>>;
+
+/** Upper bound of connections of a role that the program makes. */
+export const connectionsMax = 20;
+
+/**
+ * Sets the limits of a role in this database; a setting that an administrator has made for the role or the database
+ * stays. Returns the statements that the database's own role may not run. Call it in a transaction.
+ */
+export async function limitRole(db: LedgerDb, role: string, limits: RoleLimits): Promise<string[]> {
+  const names = Object.keys(limits);
+  const { rows } = await db.execute<{ statement: string }>(sql`
+    select format('alter role %I in database %I set %I = %L', ${role}::text, current_database(), l.name, l.value) as statement
+      from unnest(${sql.param(names)}::text[], ${sql.param(Object.values(limits))}::text[]) as l (name, value)
+     where not exists (
+       select from pg_db_role_setting s cross join unnest(s.setconfig) as made (setting)
+        where s.setrole in (0, (select oid from pg_roles where rolname = ${role}))
+          and s.setdatabase in (0, (select oid from pg_database where datname = current_database()))
+          and split_part(made.setting, '=', 1) = l.name)
+     order by l.name`);
+  const forbidden: string[] = [];
+  for (const { statement } of rows) {
+    await db.execute(sql`savepoint limits`);
+    try {
+      await db.execute(sql.raw(statement));
+    } catch (error) {
+      if (!isForbidden(error)) throw error;
+      await db.execute(sql`rollback to savepoint limits`);
+      forbidden.push(statement);
+    }
+  }
+  return forbidden;
+}

@@ -1,0 +1,36 @@
+import { sql } from 'drizzle-orm';
+import { bigint, check, customType, integer, text } from 'drizzle-orm/pg-core';
+import { instant } from './ledger-schema.ts';
+import { engine } from './snapshots.ts';
+
+export const oid = customType<{ data: number }>({ dataType: () => 'oid' });
+const xid = customType<{ data: string }>({ dataType: () => 'xid' });
+
+/** Where the database lives, in one row; null: a fact that the server hides. */
+export const home = engine.table(
+  'home',
+  {
+    id: integer('id').primaryKey().default(1),
+    epoch: integer('epoch').notNull(),
+    begunAt: instant('begun_at').notNull(),
+    ownXid: xid('own_xid').notNull(),
+    ownOid: oid('own_oid').notNull(),
+    addressesOid: oid('addresses_oid').notNull(),
+    databaseOid: oid('database_oid').notNull(),
+    systemIdentifier: bigint('system_identifier', { mode: 'bigint' }),
+    timeline: text('timeline'),
+    disturbedBy: text('disturbed_by'),
+  },
+  (table) => [check('home_one_row', sql`${table.id} = 1`)],
+);
+
+/** One row for each time that the database was found elsewhere. */
+export const moves = engine.table('moves', {
+  epoch: integer('epoch').primaryKey(),
+  what: text('what').notNull(),
+  noticedAt: instant('noticed_at').notNull(),
+  healedAt: instant('healed_at'),
+  setAside: integer('set_aside'),
+  closedRequests: integer('closed_requests'),
+  acknowledgedAt: instant('acknowledged_at'),
+});

@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto';
+import { sql } from 'drizzle-orm';
+import { LedgerError } from '../kernel/errors.ts';
+import type { LedgerDb } from './connect-ledger.ts';
+
+/** Whose history a ledger keeps; `baseUrl` without a slash at the end. */
+export type WalletIdentity = { baseUrl: string; keyFingerprint: string };
+
+/** `publicKey`: the same text whatever recipe signs; the value of BIZ-API-KEY where there is none. */
+export function fingerprintOf(signer: { apiKey: string; publicKey?: string }): string {
+  const key = (signer.publicKey ?? signer.apiKey).trim().toLowerCase();
+  return createHash('sha256').update(key).digest('hex').slice(0, 32);
+}
+
+/** Null: nothing was stored yet. */
+export async function readWalletIdentity(db: LedgerDb): Promise<WalletIdentity | null> {
+  const found = await db.execute<WalletIdentity>(sql`
+    select base_url as "baseUrl", key_fingerprint as "keyFingerprint" from ledger.wallets where wallet = 'main'`);
+  return found.rows[0] ?? null;
+}
+
+/** Throws LedgerError `settings` where the ledger is another wallet's; false where it is nobody's yet. */
+export async function requireWallet(db: LedgerDb, own: WalletIdentity): Promise<boolean> {
+  const stored = await readWalletIdentity(db);
+  const differing = stored && compareIdentities(stored, own);
+  if (differing) throw new LedgerError('settings', differing, { cure: otherWalletCure });
+  return stored !== null;
+}
+
+/** Makes a ledger that is nobody's yet this wallet's. Throws as `requireWallet` where another one was faster. */
+export async function claimWallet(db: LedgerDb, own: WalletIdentity): Promise<void> {
+  await db.execute(sql`
+    insert into ledger.wallets (wallet, base_url, key_fingerprint, first_seen_at)
+    values ('main', ${own.baseUrl}, ${own.keyFingerprint}, now()) on conflict do nothing`);
+  await requireWallet(db, own);
+}
+
+/** What differs, in words; null: it is the same wallet. */
+export function compareIdentities(stored: WalletIdentity, own: WalletIdentity): string | null {
+  const differing = [
+    ...(stored.baseUrl === own.baseUrl
+      ? []
+      : [`WALLET_BASE_URL is ${own.baseUrl} and not ${stored.baseUrl}`]),
+    ...(stored.keyFingerprint === own.keyFingerprint
+      ? []
+      : ['WALLET_API_SECRET or WALLET_API_KEY is another key']),
+  ];
+  if (differing.length === 0) return null;
+  return `this ledger is another wallet's: ${differing.join(', and ')}`;
+}
+
+export const otherWalletCure =
+  'for another wallet set DATABASE_URL to another database; if the service moved or the key was rotated, run `wallet-ledger migrate --wallet-key` once';
+
+/** Makes the ledger this wallet's, whatever it was: the key was rotated, or the service has moved. */
+export async function acceptWallet(db: LedgerDb, own: WalletIdentity): Promise<void> {
+  await db.execute(sql`
+    insert into ledger.wallets as w (wallet, base_url, key_fingerprint, first_seen_at)
+    values ('main', ${own.baseUrl}, ${own.keyFingerprint}, now())
+    on conflict (wallet) do update set base_url = excluded.base_url, key_fingerprint = excluded.key_fingerprint
+     where (w.base_url, w.key_fingerprint) <> (excluded.base_url, excluded.key_fingerprint)`);
+}

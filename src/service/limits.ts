@@ -1,0 +1,80 @@
+type Limit = {
+  max: number;
+  unit: string;
+  /** What is bounded. */
+  of: string;
+  /** What becomes of more. */
+  beyond: string;
+};
+
+const refused = 'the answer is service-malformed, and nothing of it is stored';
+const noSnapshot =
+  'the pass ends with service-malformed, and what the ledger has of the snapshot stays';
+const rejected = 'the field is null, and a reject keeps what came';
+
+/**
+ * Everything that an answer of the service could make large. `docs/limits.md` is written from this table. An asset's
+ * amount in its smallest unit has 78 digits at the most on the chains that we know; what is longer is stored up to a
+ * bound that no page of balances can make dear.
+ */
+export const limits = {
+  answerBytes: {
+    max: 8 * 1024 * 1024,
+    unit: 'bytes',
+    of: 'one answer, packed and unpacked',
+    beyond: refused,
+  },
+  answerRows: { max: 50_000, unit: 'rows', of: 'one answer', beyond: refused },
+  snapshotRows: {
+    max: 50_000,
+    unit: 'rows',
+    of: 'balances or coins, all pages together',
+    beyond: noSnapshot,
+  },
+  snapshotLength: {
+    max: 32 * 1024 * 1024,
+    unit: 'characters',
+    of: 'balances or coins, all pages together',
+    beyond: noSnapshot,
+  },
+  snapshotPages: { max: 1_000, unit: 'pages', of: 'balances or coins', beyond: noSnapshot },
+  snapshotMs: {
+    max: 600_000,
+    unit: 'ms',
+    of: 'reading balances or coins, until the last page',
+    beyond: noSnapshot,
+  },
+  digitsBeforePoint: {
+    max: 1_000,
+    unit: 'digits',
+    of: 'an amount before its point',
+    beyond: rejected,
+  },
+  digitsAfterPoint: {
+    max: 1_000,
+    unit: 'digits',
+    of: 'an amount after its point',
+    beyond: rejected,
+  },
+  exponent: { max: 1_000_000, unit: '', of: 'the exponent of an amount', beyond: rejected },
+  textBytes: { max: 2_000, unit: 'bytes', of: 'a text field', beyond: rejected },
+  keyBytes: {
+    max: 256,
+    unit: 'bytes',
+    of: 'an orderNo, a symbol, a contract',
+    beyond: 'the row is a reject',
+  },
+  addressBytes: { max: 1_024, unit: 'bytes', of: 'an address', beyond: 'the row is a reject' },
+  payloadBytes: {
+    max: 64 * 1024,
+    unit: 'bytes',
+    of: 'the row that a reject keeps',
+    beyond: 'the rest is cut off',
+  },
+  extraBytes: {
+    max: 16 * 1024,
+    unit: 'bytes',
+    of: 'the fields of a transaction that the document does not name',
+    beyond: 'a note with their beginning stands in their place',
+  },
+} as const satisfies Record<string, Limit>;

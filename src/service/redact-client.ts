@@ -1,0 +1,42 @@
+import { LedgerError } from '../kernel/errors.ts';
+import type { Redactor } from '../kernel/redact.ts';
+import type { Decoded } from '../kernel/wallet-records.ts';
+import type { WalletClient } from './wallet-client.ts';
+
+/**
+ * The same client, without secrets in what it says of its failures and of what could not be decoded: both are stored.
+ * A service may echo the key that it refuses. Records stay as they came.
+ */
+export function redactClient(client: WalletClient, redact: Redactor): WalletClient {
+  const clean = async <T extends Decoded<unknown>>(answer: Promise<T>): Promise<T> => {
+    try {
+      const decoded = await answer;
+      if (decoded.rejects.length === 0) return decoded;
+      const rejects = decoded.rejects.map((reject) => ({
+        ...reject,
+        reason: redact(reject.reason),
+        payload: redact(reject.payload),
+      }));
+      return { ...decoded, rejects };
+    } catch (error) {
+      throw withoutSecrets(error, redact);
+    }
+  };
+  return {
+    requests: () => client.requests(),
+    metered: () => redactClient(client.metered(), redact),
+    listTransactions: (query, signal) => clean(client.listTransactions(query, signal)),
+    listAddresses: (query, signal) => clean(client.listAddresses(query, signal)),
+    getTransaction: (orderNo, signal) => clean(client.getTransaction(orderNo, signal)),
+    listBalances: (signal) => clean(client.listBalances(signal)),
+    listCoins: (signal) => clean(client.listCoins(signal)),
+    generateAddresses: (request, signal) => clean(client.generateAddresses(request, signal)),
+  };
+}
+
+function withoutSecrets(error: unknown, redact: Redactor): unknown {
+  if (!(error instanceof LedgerError)) return error;
+  const message = redact(error.message);
+  if (message === error.message) return error;
+  return new LedgerError(error.code, message, { cause: error.cause, cure: error.cure });
+}

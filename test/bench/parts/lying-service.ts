@@ -1,0 +1,113 @@
+import { efforts } from '../../../src/sync/doubt.ts';
+import { readList } from '../../../src/sync/read-list.ts';
+import { ListModel } from '../../sync/list-model.ts';
+import { type Lies, noLies, type TotalLie } from '../../sync/service-lies.ts';
+import type { BenchPart } from '../bench.ts';
+import type { Figure } from '../figures.ts';
+
+const pages = 100;
+const pageSize = 10;
+const passes = 200;
+const ratioMax = 2;
+/** By then a service that has become honest has shown every row. */
+const honestPasses = 20;
+
+/** How a service lies in a pass, counted from 0. */
+type Liar = { what: string; lies: (pass: number) => Lies };
+
+const withTotal = (what: string, lie: (pass: number) => TotalLie): Liar => ({
+  what,
+  lies: (pass) => ({ ...noLies, total: lie(pass) }),
+});
+
+const honest = withTotal('an honest total', () => ({ kind: 'honest' }));
+
+const liars: Liar[] = [
+  honest,
+  withTotal('a total 40 s behind the list', () => ({ kind: 'lags', ms: 40_000 })),
+  withTotal('a total 1 s ahead of the list', () => ({ kind: 'runs-ahead', ms: 1_000 })),
+  withTotal('a total 40 s ahead of the list', () => ({ kind: 'runs-ahead', ms: 40_000 })),
+  withTotal('a total that jumps between −2 and +2', (pass) => ({
+    kind: 'off',
+    rows: ((pass * 7) % 5) - 2,
+  })),
+  withTotal('a total that falls back by one in every other pass', (pass) => ({
+    kind: 'off',
+    rows: -(pass % 2),
+  })),
+  withTotal('a total cached for 45 s', () => ({ kind: 'cached', ms: 45_000 })),
+  withTotal('a total capped at seven tenths', () => ({
+    kind: 'capped',
+    rows: 0.7 * pages * pageSize,
+  })),
+  withTotal('no total', () => ({ kind: 'absent' })),
+  {
+    what: 'two replicas, one of them 30 s behind',
+    lies: () => ({ ...noLies, replica: { ms: 30_000, share: 0.5 } }),
+  },
+  withTotal('a total that is always one too high', () => ({ kind: 'off', rows: 1 })),
+];
+
+/** What happens at the service: rows that arrive as a pass begins. */
+type Life = { what: string; arrivals: (pass: number) => number };
+
+const lives: Life[] = [
+  { what: 'nothing new', arrivals: () => 0 },
+  { what: 'one row a pass', arrivals: () => 1 },
+  { what: '25 rows every 10th pass', arrivals: (pass) => (pass % 10 === 9 ? 25 : 0) },
+];
+
+/** (l) What a service that lies about its list costs, against one that does not: list requests of the pure model. */
+export const lyingService: BenchPart = {
+  letters: 'l',
+  title: 'list requests under a service that lies',
+  async run(bench) {
+    const floors = await costs(honest);
+    const figures: Figure[] = [];
+    for (const liar of liars) {
+      bench.say(`  ${liar.what}`);
+      figures.push(toFigure(liar, await costs(liar), floors));
+    }
+    return figures;
+  },
+};
+
+function costs(liar: Liar): Promise<number[]> {
+  return Promise.all(lives.map((life) => requestsOf(liar, life)));
+}
+
+/** The figure of the life in which the lie is dearest. */
+function toFigure({ what }: Liar, requests: number[], floors: number[]): Figure {
+  const ratios = requests.map((value, index) => value / (floors[index] ?? Number.NaN));
+  const dearest = ratios.indexOf(Math.max(...ratios));
+  return {
+    part: 'l',
+    what: `${what}: ${passes} passes over ${pages} pages, ${lives[dearest]?.what}`,
+    unit: 'list requests',
+    samples: [requests[dearest] ?? Number.NaN],
+    floor: { what: 'honest', samples: [floors[dearest] ?? Number.NaN] },
+    target: { of: 'ratio', atMost: ratioMax },
+  };
+}
+
+/** Counts the first reading too. Throws where a row is missing after the service has become honest. */
+async function requestsOf(liar: Liar, life: Life): Promise<number> {
+  const model = new ListModel('newest-first', pageSize);
+  model.world.requestMs = 200;
+  model.arrive(pages * pageSize);
+  // Long before the first pass, so that no lie is about these rows.
+  model.world.time += 86_400_000;
+  for (let pass = 0; pass < passes; pass += 1) {
+    model.lies = liar.lies(pass);
+    const state = model.beginPass();
+    model.arrive(life.arrivals(pass));
+    await readList(model.port(), state, efforts.daemon);
+  }
+  const { requests } = model;
+  model.lies = noLies;
+  for (let pass = 0; pass < honestPasses; pass += 1)
+    await readList(model.port(), model.beginPass(), efforts.daemon);
+  const missing = model.rows.filter(({ key }) => !model.ledger.has(key)).length;
+  if (missing > 0) throw new Error(`${missing} rows are missing: ${liar.what}, ${life.what}`);
+  return requests;
+}

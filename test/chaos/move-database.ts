@@ -1,0 +1,153 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import type { DatabaseCluster } from './database-cluster.ts';
+import type { TcpFaultProxy } from './tcp-fault-proxy.ts';
+
+/** What a move of the database needs: the server, and everything that stands before it. */
+type Moving = { cluster: DatabaseCluster; databaseProxies: readonly TcpFaultProxy[] };
+
+const run = promisify(execFile);
+const kept = 'kept';
+const restored = 'restored';
+
+/** A copy made by the server itself is put back `afterMs` later: table numbers stay what they were. */
+export async function restoreCopy({ cluster }: Moving, afterMs: number): Promise<void> {
+  await onServer(cluster, async (server) => {
+    await withoutClients(server, cluster.databaseName, () =>
+      server.query(`create database ${kept} template ${cluster.databaseName}`),
+    );
+    await delay(afterMs);
+    await replaceBy(server, cluster.databaseName, kept);
+  });
+}
+
+/** A dump is restored into a new database, which then takes the old one's place. */
+export async function restoreDumpElsewhere(moving: Moving, afterMs: number): Promise<void> {
+  const { cluster } = moving;
+  const dump = await dumpDatabase(cluster);
+  await delay(afterMs);
+  await onServer(cluster, async (server) => {
+    await server.query(`create database ${restored}`);
+    await tool(cluster, 'pg_restore', ['--dbname', cluster.ownerUrl(restored), dump]);
+    await replaceBy(server, cluster.databaseName, restored);
+  });
+}
+
+/** A dump is restored over the database that is in use, every object made anew. */
+export async function restoreDumpInPlace({ cluster }: Moving, afterMs: number): Promise<void> {
+  const dump = await dumpDatabase(cluster);
+  await delay(afterMs);
+  const target = ['--clean', '--if-exists', '--single-transaction', '--dbname', cluster.ownerUrl()];
+  await onServer(cluster, (server) =>
+    withoutProgram(server, () => tool(cluster, 'pg_restore', [...target, dump])),
+  );
+}
+
+/** The rows alone are put back, into tables that stay. */
+export async function restoreDataAlone({ cluster }: Moving, afterMs: number): Promise<void> {
+  const dump = await dumpDatabase(cluster);
+  await delay(afterMs);
+  const target = ['--data-only', '--disable-triggers', '--dbname', cluster.ownerUrl()];
+  await onServer(cluster, (server) =>
+    withoutProgram(server, async () => {
+      await emptyTables(cluster);
+      await tool(cluster, 'pg_restore', [...target, dump]);
+    }),
+  );
+}
+
+/** A standby that stopped following some time ago becomes the primary; the primary dies. */
+export async function promoteStandby(
+  { cluster, databaseProxies }: Moving,
+  afterMs: number,
+): Promise<void> {
+  const standby = await cluster.openStandby();
+  await delay(afterMs);
+  await cluster.crash('SIGKILL');
+  await standby.promote();
+  for (const proxy of databaseProxies) proxy.turnTo(cluster.port);
+}
+
+async function dumpDatabase(cluster: DatabaseCluster): Promise<string> {
+  const file = join(cluster.folder, 'dump');
+  await repeatedly(() =>
+    tool(cluster, 'pg_dump', ['--format=custom', '--file', file, cluster.ownerUrl()]),
+  );
+  return file;
+}
+
+async function tool(cluster: DatabaseCluster, name: string, args: string[]): Promise<void> {
+  await run(join(cluster.programs, name), args, { maxBuffer: 1e7 });
+}
+
+/** Daemons in full flight get in the way of locks: a deadlock is answered by another try. */
+async function repeatedly(attempt: () => Promise<void>): Promise<void> {
+  for (let left = 5; ; left -= 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (left === 0) throw error;
+    }
+  }
+}
+
+async function emptyTables(cluster: DatabaseCluster): Promise<void> {
+  const client = new pg.Client({ connectionString: cluster.ownerUrl() });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ tables: string }>(`
+      select string_agg(format('%I.%I', schemaname, tablename), ', ') as tables from pg_tables
+       where schemaname not in ('pg_catalog', 'information_schema')`);
+    await client.query(`truncate ${rows[0]?.tables} cascade`);
+  } finally {
+    await client.end();
+  }
+}
+
+async function onServer(cluster: DatabaseCluster, act: (server: pg.Client) => Promise<void>) {
+  const server = new pg.Client({ connectionString: cluster.ownerUrl('postgres') });
+  await server.connect();
+  try {
+    await act(server);
+  } finally {
+    await server.end();
+  }
+}
+
+/** The program and its users cannot come in meanwhile; the runner can. */
+async function withoutProgram(server: pg.Client, act: () => Promise<unknown>): Promise<void> {
+  await server.query('alter role wallet_ledger nologin');
+  await server.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where usename = 'wallet_ledger'`,
+  );
+  try {
+    await act();
+  } finally {
+    await server.query('alter role wallet_ledger login');
+  }
+}
+
+async function withoutClients(
+  server: pg.Client,
+  database: string,
+  act: () => Promise<unknown>,
+): Promise<void> {
+  await server.query(`alter database ${database} allow_connections false`);
+  await server.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [
+    database,
+  ]);
+  try {
+    await act();
+  } finally {
+    await server.query(`alter database ${database} allow_connections true`);
+  }
+}
+
+async function replaceBy(server: pg.Client, database: string, by: string): Promise<void> {
+  await server.query(`alter database ${database} allow_connections false`);
+  await server.query(`drop database ${database} with (force)`);
+  await server.query(`alter database ${by} rename to ${database}`);
+}

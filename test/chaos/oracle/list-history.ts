@@ -1,0 +1,49 @@
+import type { Stream } from './transaction-row.ts';
+
+/** What each list showed, and when. */
+export type ListHistory = {
+  /** From now on the list shows the order, or shows it no longer. */
+  note(stream: Stream, orderNo: string, isShown: boolean): void;
+  /**
+   * Whether at some moment since then (Unix ms) the list showed just these orders: null, or else the moment at which it
+   * came nearest, and how the two differed then.
+   */
+  missShown(stream: Stream, orderNos: ReadonlySet<string>, since: number): Miss | null;
+};
+
+/** Orders that the list showed and the asker lacks, and the other way round. */
+type Miss = { at: number; missing: string[]; extra: string[] };
+
+type Step = { at: number; orderNo: string; isShown: boolean };
+
+export function createListHistory(now: () => number = Date.now): ListHistory {
+  const steps: Record<Stream, Step[]> = { deposit: [], withdraw: [] };
+  const shown = { deposit: new Set<string>(), withdraw: new Set<string>() };
+  return {
+    note(stream, orderNo, isShown) {
+      if (shown[stream].has(orderNo) === isShown) return;
+      if (isShown) shown[stream].add(orderNo);
+      else shown[stream].delete(orderNo);
+      steps[stream].push({ at: now(), orderNo, isShown });
+    },
+    missShown(stream, orderNos, since) {
+      const missing = new Set<string>();
+      const extra = new Set(orderNos);
+      let nearest: Miss | null = null;
+      for (const [index, { at, orderNo, isShown }] of steps[stream].entries()) {
+        const isHeld = orderNos.has(orderNo);
+        const side = isHeld ? extra : missing;
+        if (isShown === isHeld) side.delete(orderNo);
+        else side.add(orderNo);
+        const until = steps[stream][index + 1]?.at ?? Number.POSITIVE_INFINITY;
+        if (until < since) continue;
+        const differing = missing.size + extra.size;
+        if (differing === 0) return null;
+        if (!nearest || differing < nearest.missing.length + nearest.extra.length) {
+          nearest = { at, missing: [...missing], extra: [...extra] };
+        }
+      }
+      return nearest;
+    },
+  };
+}

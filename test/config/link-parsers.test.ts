@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest';
+import { parseSettings } from '../../src/config/parse-settings.ts';
+
+function parse(env: Record<string, string>) {
+  return parseSettings(env, () => '');
+}
+
+const database = (query: string, host = 'db.example.com') =>
+  `postgres://me:secret@${host}:5432/ledger${query}`;
+
+describe('DATABASE_URL', () => {
+  test.each(['127.0.0.1', 'localhost', '[::1]', '%2Fvar%2Frun%2Fpostgresql'])(
+    'on %s needs no encryption',
+    (host) => {
+      const url = database('', host);
+      expect(parse({ DATABASE_URL: url }).database.url).toBe(url);
+    },
+  );
+
+  test.each([
+    '?sslmode=verify-full',
+    '?sslmode=verify-full&sslrootcert=/etc/ca.pem',
+    '?sslmode=verify-ca',
+    '?sslmode=require&channel_binding=require',
+    '?ssl=true',
+    '?uselibpqcompat=true&sslmode=require&sslrootcert=/etc/ca.pem',
+    '?sslmode=disable',
+    '?host=/var/run/postgresql',
+    '?sslmode=verify-full&require_auth=scram-sha-256,password',
+  ])('to another machine is accepted with %s', (query) => {
+    expect(parse({ DATABASE_URL: database(query) }).database.url).toBe(database(query));
+  });
+
+  test.each([
+    '',
+    '?sslmode=no-verify',
+    '?sslmode=allow',
+    '?ssl=no-verify',
+    '?ssl=0',
+    '?uselibpqcompat=true&sslmode=require',
+    '?uselibpqcompat=true&sslmode=prefer',
+    '?sslmode=verify-full&sslmode=no-verify',
+  ])('to another machine is refused with "%s", and the error says what to write', (query) => {
+    let error: unknown;
+    try {
+      parse({ DATABASE_URL: database(query) });
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(error).toMatchObject({ code: 'settings', exitCode: 2 });
+    const { message } = error as Error;
+    for (const word of ['DATABASE_URL', 'db.example.com', 'sslmode=verify-full', 'sslmode=disable'])
+      expect(message).toContain(word);
+    expect(message).not.toContain('secret');
+  });
+
+  test('the last host of the address counts, as for the client', () => {
+    expect(() => parse({ DATABASE_URL: database('?host=db.example.com', '127.0.0.1') })).toThrow(
+      'sslmode=verify-full',
+    );
+  });
+
+  test('a method of login that is unknown is no silent permission', () => {
+    expect(() =>
+      parse({ DATABASE_URL: database('?sslmode=verify-full&require_auth=none') }),
+    ).toThrow('require_auth');
+  });
+});
+
+describe('REDIS_URL', () => {
+  test.each(['redis://127.0.0.1:6379', 'redis://:pw@localhost', 'rediss://cache.example.com'])(
+    '%s is accepted',
+    (url) => {
+      expect(parse({ REDIS_URL: url }).queue.redisUrl).toBe(url);
+    },
+  );
+
+  test('another machine is spoken to over TLS, or with the word that gives it up', () => {
+    expect(() => parse({ REDIS_URL: 'redis://cache.example.com' })).toThrow(
+      /rediss:.*cache\.example\.com.*unencrypted=yes/,
+    );
+    expect(
+      parse({ REDIS_URL: 'redis://cache.example.com:6379?unencrypted=yes' }).queue.redisUrl,
+    ).toBe('redis://cache.example.com:6379');
+  });
+});

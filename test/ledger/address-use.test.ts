@@ -1,0 +1,134 @@
+import fc from 'fast-check';
+import { beforeEach, expect, test } from 'vitest';
+import { checkNewAddresses, storeListedAddresses } from '../../src/ledger/address-store.ts';
+import { judgeByStates } from '../../src/ledger/final-states.ts';
+import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
+import { storeTransactionDetails } from '../../src/ledger/store-transaction-details.ts';
+import { detailed, listed } from './transaction-rows.ts';
+import { withLedger } from './with-ledger.ts';
+
+const { ledger, query, clear } = await withLedger();
+beforeEach(clear);
+
+const judge = (success: string[]) =>
+  judgeByStates(ledger, {
+    final: new Set(['success', 'done', 'failed']),
+    success: new Set(success),
+  });
+const address = (status: string, more = '') =>
+  query(`insert into ledger.addresses (slip44, address, status, generated_by, assigned_at, first_seen_at)
+         values (60, '0xAA', '${status}', 1, ${more || 'null'}, now())`);
+const read = async () =>
+  (await query('select status, first_deposit_order_no as first from ledger.addresses'))[0];
+
+let observation = 0;
+const deposit = (orderNo: string, state: string, occurredAt = 1_000, toAddress = 'aa') => {
+  observation += 1;
+  return ledger.transaction((tx) =>
+    storeListedTransactions(tx, 'deposit', [
+      listed({ orderNo, state, occurredAt, toAddress, observation }),
+    ]),
+  );
+};
+
+test('an address is used when a deposit counts, and the first is the earliest that does', async () => {
+  await judge(['success']);
+  await address('assigned', 'now()');
+  await deposit('pending', 'pending', 500);
+  await deposit('failed', 'failed', 100);
+  expect(await read()).toEqual({ status: 'assigned', first: null });
+  await deposit('second', 'Success ', 2_000);
+  expect(await read()).toEqual({ status: 'used', first: 'second' });
+  await deposit('first', 'success', 1_000);
+  await deposit('third', 'success', 3_000);
+  expect(await read()).toEqual({ status: 'used', first: 'first' });
+  await ledger.transaction((tx) =>
+    storeTransactionDetails(tx, [
+      detailed({
+        orderNo: 'pending',
+        state: 'success',
+        toAddress: 'aa',
+        occurredAt: 500,
+        observation: ++observation,
+      }),
+    ]),
+  );
+  expect(await read()).toEqual({ status: 'used', first: 'pending' });
+  await deposit('pending', 'failed', 500);
+  expect(await read()).toEqual({ status: 'used', first: 'first' });
+});
+
+test('an address follows its deposits when they are undone, and is not handed out afterwards', async () => {
+  await judge(['success']);
+  await address('assigned', 'now()');
+  await deposit('only', 'success');
+  expect(await read()).toEqual({ status: 'used', first: 'only' });
+  await deposit('only', 'failed');
+  expect(await read()).toEqual({ status: 'assigned', first: null });
+  await query(`update ledger.addresses set status = 'available', assigned_at = null`);
+  await deposit('only', 'success');
+  await deposit('only', 'failed');
+  expect(await read()).toEqual({ status: 'foreign', first: null });
+});
+
+test('an available address that somebody pays to is not handed out, whatever becomes of the deposit', async () => {
+  await judge(['success']);
+  await address('available');
+  await deposit('pending', 'pending');
+  expect(await read()).toEqual({ status: 'foreign', first: null });
+  await deposit('pending', 'success');
+  expect(await read()).toEqual({ status: 'used', first: 'pending' });
+});
+
+test('which deposits count follows the settings', async () => {
+  await judge(['success']);
+  await address('assigned', 'now()');
+  await deposit('done', 'done', 500);
+  await deposit('success', 'success', 1_000);
+  expect(await read()).toEqual({ status: 'used', first: 'success' });
+  await judge(['success', 'done']);
+  expect(await read()).toEqual({ status: 'used', first: 'done' });
+  await judge(['failed']);
+  expect(await read()).toEqual({ status: 'assigned', first: null });
+});
+
+type Write =
+  | { kind: 'deposit'; order: number; state: string; at: number | null; to: string }
+  | { kind: 'list'; to: string };
+const writes = fc.array(
+  fc.oneof(
+    fc.record({
+      kind: fc.constant('deposit' as const),
+      order: fc.nat(5),
+      state: fc.constantFrom('pending', 'success', 'done', 'failed'),
+      at: fc.option(fc.nat(4)),
+      to: fc.constantFrom('0xAA', 'aa', '0xBB'),
+    }),
+    fc.record({ kind: fc.constant('list' as const), to: fc.constantFrom('0xaa', '0xBB') }),
+  ),
+  { minLength: 1, maxLength: 25 },
+);
+
+test('whatever is written in whatever order, the marks are those that a recount from nothing gives', async () => {
+  await fc.assert(
+    fc.asyncProperty(writes, async (all: Write[]) => {
+      await clear();
+      await judge(['success', 'done']);
+      for (const write of all) {
+        if (write.kind === 'list') {
+          await ledger.transaction((tx) => storeListedAddresses(tx, 60, [write.to]));
+        } else await deposit(`o${write.order}`, write.state, (write.at ?? 9) * 1_000, write.to);
+      }
+      const marks = () =>
+        query(
+          'select address_key, status, first_deposit_order_no, first_deposit_at from ledger.addresses order by 1',
+        );
+      const seen = await marks();
+      await query('select engine.recount_all_use()');
+      expect(await marks()).toEqual(seen);
+      await checkNewAddresses(ledger.db);
+      expect(await marks()).toEqual(seen);
+    }),
+    { numRuns: 40 },
+  );
+}, 60_000);

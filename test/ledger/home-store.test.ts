@@ -1,0 +1,144 @@
+import { beforeEach, expect, test } from 'vitest';
+import {
+  acceptMove,
+  acknowledgeMoves,
+  healHome,
+  noticeForeign,
+  readAway,
+  readMoves,
+  requireHomeOfRequest,
+} from '../../src/ledger/home-store.ts';
+import { takeAddress } from '../../src/ledger/pool-store.ts';
+import { settleHome } from '../../src/sync/settle-home.ts';
+import { silent } from '../support/tools-over.ts';
+import { withLedger } from './with-ledger.ts';
+
+const { ledger, connect, query, clear } = await withLedger();
+beforeEach(async () => {
+  await clear();
+  await query(`delete from ledger.stream_proofs`);
+  await query(`insert into ledger.pools (slip44, threshold, target) values (60, 3, 5)`);
+  await query(`insert into ledger.addresses (slip44, address, status, assigned_to, assigned_at, generated_by, first_seen_at)
+    select 60, 'a' || n, case n when 1 then 'assigned' when 2 then 'used' when 3 then 'foreign' else 'available' end,
+           case when n < 3 then 'customer-' || n end, case when n < 3 then now() end, 1, now() from generate_series(1, 6) n`);
+  await query(
+    `insert into ledger.streams (name, service_total, is_backed, ledger_count) values ('addresses:60', 6, true, 6)`,
+  );
+});
+
+const move = () => query(`select engine.disturb_home('a snapshot was put back')`);
+const statuses = async () =>
+  (
+    await query<{ of: string }>(
+      `select string_agg(address || ' ' || status, ', ' order by address) as of from ledger.addresses`,
+    )
+  )[0]?.of;
+const problems = () =>
+  query(`select severity, what from ledger.problems where name = 'database_moved'`);
+const settle = (onMove: 'heal' | 'stop', of = ledger) =>
+  settleHome({ ledger: of, log: silent, settings: { onMove } });
+
+test('a healed move sets aside what was available, closes what is open, and has the address lists read anew', async () => {
+  await query(`insert into ledger.address_requests (slip44, num, state, requested_at) values (60, 5, 'sent', now()),
+    (195, 5, 'unknown', now()), (61, 5, 'done', now())`);
+  await move();
+  await expect(takeAddress(ledger.db, 60, 'another')).rejects.toMatchObject({
+    cause: { code: 'WL001' },
+  });
+  const other = connect();
+  await Promise.all([settle('heal'), settle('heal', other), settle('heal', other)]);
+  expect(await statuses()).toBe(
+    'a1 assigned, a2 used, a3 foreign, a4 foreign, a5 foreign, a6 foreign',
+  );
+  expect(await query('select state, received from ledger.address_requests order by id')).toEqual(
+    Array(3).fill({ state: 'done', received: null }),
+  );
+  expect(await query('select is_backed, is_complete from ledger.streams')).toEqual([
+    { is_backed: false, is_complete: false },
+  ]);
+  expect(await readMoves(ledger.db)).toMatchObject([{ setAside: 3, closedRequests: 2 }]);
+  expect(await takeAddress(ledger.db, 60, 'another')).toBeNull();
+  expect(await takeAddress(ledger.db, 60, 'customer-1')).toBe('a1');
+  expect(await problems()).toEqual([
+    {
+      severity: 'warning',
+      what: 'the database has moved (a snapshot was put back); 3 available addresses were set aside, 2 open requests for addresses closed',
+    },
+  ]);
+});
+
+test('an answer to a request from before a move is not stored', async () => {
+  const [request] = await query<{ id: string }>(
+    `insert into ledger.address_requests (slip44, num, state, requested_at) values (60, 5, 'sent', now()) returning id`,
+  );
+  const store = () => ledger.transaction((db) => requireHomeOfRequest(db, Number(request?.id)));
+  await store();
+  await move();
+  await expect(store()).rejects.toMatchObject({ cause: { code: 'WL001' } });
+  await settle('heal');
+  await expect(store()).rejects.toMatchObject({ code: 'database-moved' });
+});
+
+test('told to stop, nothing changes until the operator speaks; a clean move gives all back', async () => {
+  await move();
+  await settle('stop');
+  await settle('stop');
+  const before = 'a1 assigned, a2 used, a3 foreign, a4 available, a5 available, a6 available';
+  expect(await statuses()).toBe(before);
+  expect(await problems()).toMatchObject([{ severity: 'critical' }]);
+  expect(await readMoves(ledger.db)).toMatchObject([{ healedAt: null }]);
+  await ledger.transaction(async (db) => {
+    await acceptMove(db);
+    await acknowledgeMoves(db);
+  });
+  expect([await readAway(ledger.db), await statuses(), await problems()]).toEqual([
+    null,
+    before,
+    [],
+  ]);
+  expect(await takeAddress(ledger.db, 60, 'another')).toBe('a4');
+});
+
+test('after a heal `same` brings back what it set aside and nobody has used since, and no other', async () => {
+  await move();
+  await settle('heal');
+  await move();
+  await settle('heal');
+  await query(`update ledger.addresses set status = 'used' where address = 'a4'`);
+  await query(`update ledger.addresses set status = 'available' where address = 'a5'`);
+  expect(await ledger.transaction((db) => acceptMove(db))).toBe(1);
+  expect(await statuses()).toBe(
+    'a1 assigned, a2 used, a3 foreign, a4 used, a5 available, a6 available',
+  );
+});
+
+test('with no row that says where it lives the database counts as moved, and is healed', async () => {
+  await query('truncate engine.home');
+  expect(await readAway(ledger.db)).toContain('missing');
+  expect(await ledger.transaction((db) => healHome(db))).toMatchObject({ setAside: 3 });
+  expect(await readAway(ledger.db)).toBeNull();
+});
+
+test('where nobody else generates addresses, a new foreign one is a sign; one that a request explains is none', async () => {
+  await query('update ledger.streams set is_backed = false');
+  await query('update ledger.streams set is_backed = true');
+  await noticeForeign(ledger.db, 60);
+  expect(await readAway(ledger.db)).toBeNull();
+  await query(
+    `insert into ledger.address_requests (slip44, num, state, requested_at) values (60, 5, 'unknown', now())`,
+  );
+  const stranger = (name: string) =>
+    query(
+      `insert into ledger.addresses (slip44, address, status, first_seen_at) values (60, '${name}', 'foreign', now())`,
+    );
+  await stranger('explained');
+  await noticeForeign(ledger.db, 60);
+  expect(await readAway(ledger.db)).toBeNull();
+  await query('delete from ledger.address_requests');
+  await noticeForeign(ledger.db, 60);
+  expect(await readAway(ledger.db)).toContain('generated elsewhere');
+  await settle('heal');
+  await query(`update ledger.streams set is_backed = true, ledger_count = service_total`);
+  await noticeForeign(ledger.db, 60);
+  expect(await readAway(ledger.db)).toBeNull();
+});

@@ -1,0 +1,106 @@
+import { migrationNamed } from './migration-named.ts';
+import type { PlantedBug } from './planted-bug.ts';
+
+const proof = migrationNamed('proof_and_coverage');
+const streams = 'test/ledger/stream-store.test.ts';
+const drawn = {
+  file: 'test/sync/drawn-histories.test.ts',
+  name: 'whatever the service tells, no proof is claimed that is none, no listed row is missed or marked as gone',
+};
+const besideDoubt = 'equal counts behind a full scan prove nothing beside %s';
+
+/** Mistakes in claiming that the ledger lists what the service lists, and in looking into what speaks against it. */
+export const proofBugs: PlantedBug[] = [
+  {
+    id: 'proof-of-unequal-counts',
+    promise: 'True',
+    wrong: 'a full scan is a proof, whatever the two counts are since',
+    file: proof,
+    find: 'and service_total is not null and service_total = ledger_count) STORED',
+    put: 'and service_total is not null) STORED',
+    caughtBy: {
+      file: streams,
+      name: 'a stream backed by a full scan (%s) that the service counts as %s and the ledger as 0 is complete: %s',
+    },
+  },
+  {
+    id: 'proof-of-two-lists',
+    promise: 'True',
+    wrong: 'a row that both lists show takes no proof off',
+    file: proof,
+    find: '(is_backed and doubt is null and conflicts = 0 and accepted_difference = 0',
+    put: '(is_backed and doubt is null and accepted_difference = 0',
+    caughtBy: {
+      file: 'test/ledger/store-listed-transactions.test.ts',
+      name: 'a row that two lists show stays in the first one, is marked, and takes both proofs off',
+    },
+  },
+  {
+    id: 'proof-beside-a-difference',
+    promise: 'True',
+    wrong: 'counts that are equal by chance are a proof while an accepted difference stands',
+    file: proof,
+    find: '(is_backed and doubt is null and conflicts = 0 and accepted_difference = 0',
+    put: '(is_backed and doubt is null and conflicts = 0',
+    caughtBy: { file: streams, name: besideDoubt },
+  },
+  {
+    id: 'proof-beside-a-doubt',
+    promise: 'True',
+    wrong: 'equal counts are a proof although days were seen to differ',
+    file: proof,
+    find: '(is_backed and doubt is null and conflicts = 0 and accepted_difference = 0',
+    put: '(is_backed and conflicts = 0 and accepted_difference = 0',
+    caughtBy: { file: streams, name: besideDoubt },
+  },
+  {
+    id: 'proof-of-a-given-up-scan',
+    promise: 'True',
+    wrong:
+      'a scan that has gone back as often as it may, and goes on over the seam, is a clean one',
+    file: 'src/sync/decide-scan-step.ts',
+    find: 'isClean: walk.isClean && !isSeamOpen,',
+    put: 'isClean: walk.isClean || isSeamOpen,',
+    caughtBy: {
+      file: 'test/sync/read-list.test.ts',
+      name: 'a scan that has gone back as often as it may, and goes on, is not clean',
+    },
+  },
+  {
+    id: 'one-scan-marks-gone',
+    promise: 'Unlisted after two readings',
+    wrong: 'rows that one scan of a list without an order has not met are marked as gone',
+    file: 'src/sync/conclude-scan.ts',
+    find: 'const vanished = unseen.filter((key) => unseenBefore.has(key));',
+    put: 'const vanished = unseen.filter((key) => unseenBefore.size >= 0 || unseenBefore.has(key));',
+    caughtBy: drawn,
+  },
+  {
+    id: 'restart-undone',
+    promise: 'Complete',
+    wrong: 'a restart leaves the list to the pass that holds it, whose checkpoint undoes it',
+    file: 'src/ledger/stream-store.ts',
+    find: `
+      doubt = null, lease_owner = null, lease_until = null
+    where`,
+    put: `
+      doubt = null
+    where`,
+    caughtBy: {
+      file: streams,
+      name: 'a restart takes the stream from the pass that holds it, which can no longer undo it',
+    },
+  },
+  {
+    id: 'fruitless-scans-at-once',
+    promise: 'Cheap doubts',
+    wrong: 'a scan that explained nothing is made again as soon as the budget allows',
+    file: 'src/sync/doubt.ts',
+    find: 'const patience = 2 ** Math.min(fruitlessScans, fruitlessMax);',
+    put: 'const patience = 1 ** Math.min(fruitlessScans, fruitlessMax);',
+    caughtBy: {
+      file: 'test/sync/read-list.test.ts',
+      name: 'each scan that explains nothing makes the next one wait about twice as long',
+    },
+  },
+];

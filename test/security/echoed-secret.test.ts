@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import { withListingService } from '../hostile/with-listing-service.ts';
+import { runProgram } from '../support/run-cli.ts';
+
+test('[S2] a secret that the service echoes is stored nowhere, and none that was stored before is shown', async () => {
+  const { service, env, query } = await withListingService();
+  const secret = env['WALLET_API_SECRET'] ?? '';
+  const echoes = [secret.toUpperCase(), (secret.match(/.{1,20}/g) ?? []).join(' ')];
+  const shown = (text: string) => {
+    const bare = text.toLowerCase().replace(/[^0-9a-z]/g, '');
+    return bare.includes(secret) || bare.includes(secret.slice(8, 32));
+  };
+  service.lists.set('deposit', [
+    JSON.stringify({ orderNo: 'o1', amount: `key ${secret}`, state: 'success', type: 'deposit' }),
+  ]);
+  await runProgram(['sync', 'transactions'], env);
+  const rejects = await query('select reason, payload from ledger.rejects');
+  expect(rejects.length).toBeGreaterThan(0);
+  expect(rejects.filter((row) => shown(JSON.stringify(row)))).toEqual([]);
+  service.twist = (page) => ({
+    ...page,
+    status: 403,
+    body: JSON.stringify({ code: 10003, data: null, msg: `no: ${echoes.join(', ')}` }),
+  });
+  const failed = await runProgram(['sync', 'transactions'], env);
+  expect([failed.code, shown(failed.stderr)]).toEqual([4, false]);
+  const stored = await query(`
+    select error as text from ledger.sync_runs where error is not null
+    union all select last_error from ledger.streams where last_error is not null`);
+  expect(stored.length).toBeGreaterThan(1);
+  for (const { text } of stored) expect(text).toContain('[redacted]');
+  expect(stored.filter(({ text }) => shown(String(text)))).toEqual([]);
+  await query(
+    `update ledger.streams set last_error = 'as an earlier version kept it: ${echoes[0]}'`,
+  );
+  await query(`update ledger.rejects set payload = '${echoes[1]}'`);
+  for (const command of [['status'], ['status', '--json'], ['rejects', '--json']]) {
+    const { stdout } = await runProgram(command, env);
+    expect([command, stdout.includes('redacted'), shown(stdout)]).toEqual([command, true, false]);
+  }
+}, 60_000);
+
+test('an order number with escape sequences and line ends is printed as one line of plain text', async () => {
+  const { service, env } = await withListingService();
+  service.lists.set('deposit', [
+    JSON.stringify({
+      orderNo: 'o\u001b[2J\r\n\u202e1',
+      amount: '1',
+      state: 'success',
+      type: 'deposit',
+    }),
+  ]);
+  await runProgram(['migrate'], env);
+  const { code, stdout } = await runProgram(['verify'], env);
+  expect(code).toBe(3);
+  expect(stdout).toContain('missing: ');
+  for (const control of ['\u001b', '\r', '\u202e']) expect(stdout).not.toContain(control);
+  expect(stdout.split('\n').filter((line) => line.includes('missing: '))).toHaveLength(1);
+}, 60_000);

@@ -1,0 +1,55 @@
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { runProgram } from '../support/run-cli.ts';
+import { withService } from '../whole/with-service.ts';
+
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), 'wallet-ledger-foreign-'));
+  onTestFinished(() => rmSync(made, { recursive: true, force: true }));
+  return made;
+}
+
+test('a signer that other users may write is not run, and the error names the cure', async () => {
+  const { env } = await withService({ transactions: 10 });
+  const home = folder();
+  const signer = join(home, 'signer.mjs');
+  const marker = join(home, 'marker');
+  writeFileSync(
+    signer,
+    `import { writeFileSync } from 'node:fs';
+     writeFileSync(${JSON.stringify(marker)}, '');
+     export default () => ({ apiKey: 'key', sign: () => ({ signature: 'none' }) });`,
+  );
+  chmodSync(signer, 0o666);
+  for (const command of [['doctor'], ['sync', 'coins']]) {
+    const { code, stdout, stderr } = await runProgram(command, { ...env, WALLET_SIGNER: signer });
+    expect([command, code]).toEqual([command, 2]);
+    expect(stdout + stderr).toContain(`every user may write ${signer}`);
+    expect(stdout + stderr).toContain(`chmod go-w ${signer}`);
+    expect(existsSync(marker)).toBe(false);
+  }
+  // Once it is this user's alone it runs: the test would see the marker.
+  chmodSync(signer, 0o644);
+  const { stdout } = await runProgram(['doctor'], { ...env, WALLET_SIGNER: signer });
+  expect(existsSync(marker)).toBe(true);
+  expect(stdout).toMatch(new RegExp(`good +settings-files: ${signer}`));
+}, 60_000);
+
+test('a secret from a file that other users may write is refused', async () => {
+  const { env } = await withService({ transactions: 10 });
+  const { WALLET_API_SECRET: secret = '', ...rest } = env;
+  const path = join(folder(), 'secret');
+  writeFileSync(path, secret);
+  chmodSync(path, 0o646);
+  const withFile = { ...rest, WALLET_API_SECRET_FILE: path, LOG_LEVEL: 'debug' };
+  const refused = await runProgram(['sync', 'coins'], withFile);
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toContain('WALLET_API_SECRET_FILE');
+  expect(refused.stderr).toContain(`chmod go-w ${path}`);
+  chmodSync(path, 0o400);
+  const read = await runProgram(['sync', 'coins'], withFile);
+  expect(read.code).toBe(0);
+  expect(read.stderr).toContain(JSON.stringify({ files: [path] }).slice(1, -1));
+}, 60_000);

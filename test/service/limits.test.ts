@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { limits } from '../../src/service/limits.ts';
+import { openList, openPage } from '../../src/service/open-page.ts';
+import { openSnapshotPart, readSnapshot } from '../../src/service/read-snapshot.ts';
+import { renderLimitsDoc } from '../support/render-limits-doc.ts';
+
+const path = '/v1/wallet/balance';
+
+/** A service whose every page has so many rows and characters and takes so long, and which never ends. */
+function endless(page: { rows: number; length: number; ms: number }) {
+  let [now, pages] = [0, 0];
+  const read = readSnapshot(
+    path,
+    async () => {
+      now += page.ms;
+      pages += 1;
+      const list = Array.from({ length: page.rows }, (_, nth) => `${pages}-${nth}`);
+      const data = { list, pageNo: pages, pageSize: page.rows, totalSize: null };
+      return openSnapshotPart(data, 1, page.length);
+    },
+    () => now,
+  );
+  return { read, pages: () => pages };
+}
+
+describe('a snapshot', () => {
+  it('that never ends stops at the first of its limits, with an error that names it', async () => {
+    const page = fc.record({
+      rows: fc.integer({ min: 1, max: 20_000 }),
+      length: fc.integer({ min: 0, max: limits.answerBytes.max }),
+      ms: fc.integer({ min: 0, max: 300_000 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(page, async (size) => {
+        const { read, pages } = endless(size);
+        await expect(read).rejects.toMatchObject({
+          code: 'service-malformed',
+          message: expect.stringMatching(/a snapshot of more than \d+ (rows|characters|pages|ms)$/),
+        });
+        expect((pages() - 1) * size.rows).toBeLessThanOrEqual(limits.snapshotRows.max);
+        expect((pages() - 1) * size.length).toBeLessThanOrEqual(limits.snapshotLength.max);
+        expect(pages() - 1).toBeLessThanOrEqual(limits.snapshotPages.max);
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
+
+describe('an answer', () => {
+  it('of more rows than the limit is refused, in each of its forms', () => {
+    const rows = Array.from({ length: limits.answerRows.max }, () => 1);
+    const readers = [openList, (data: unknown[]) => openSnapshotPart(data, 1, 0).rows];
+    for (const read of [...readers, (list: unknown[]) => openPage({ list }).rows]) {
+      expect(read(rows)).toHaveLength(rows.length);
+      expect(() => read([...rows, 1])).toThrow(`more than ${limits.answerRows.max} rows`);
+    }
+  });
+});
+
+it('docs/limits.md is what the table of limits says', () => {
+  expect(readFileSync('docs/limits.md', 'utf8')).toBe(renderLimitsDoc());
+});

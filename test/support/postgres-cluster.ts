@@ -1,0 +1,83 @@
+import { execFile } from 'node:child_process';
+import { appendFileSync, chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { onTestFinished } from 'vitest';
+import { freePort } from './free-port.ts';
+import { toolsFolder } from './postgres-tools.ts';
+
+const run = promisify(execFile);
+/** PostgreSQL does not run as root. */
+function account(): { uid?: number; gid?: number } {
+  if (process.getuid?.() !== 0) return {};
+  const [, uid, gid] =
+    /^(?:postgres|nobody):[^:]*:(\d+):(\d+):/m.exec(readFileSync('/etc/passwd', 'utf8')) ?? [];
+  return { uid: Number(uid), gid: Number(gid) };
+}
+
+/** A cluster of its own; its server runs on loopback, and is removed with the test. */
+export type Cluster = {
+  data: string;
+  url(database?: string): string;
+  start(): Promise<void>;
+  stop(mode: 'fast' | 'immediate'): Promise<void>;
+  promote(): Promise<void>;
+};
+
+/** Runs one of PostgreSQL's programs; resolves to what it printed. */
+export async function runTool(program: string, args: string[]): Promise<string> {
+  if (!toolsFolder) throw new Error('there is no PostgreSQL with its tools');
+  const { stdout } = await run(join(toolsFolder, program), args, {
+    ...account(),
+    cwd: tmpdir(),
+    env: { LC_ALL: 'C', TZ: 'UTC', PATH: process.env['PATH'] ?? '' },
+    maxBuffer: 256 * 1024 * 1024,
+  });
+  return stdout;
+}
+
+/** An empty folder of the server's account, removed with the test. */
+export function serverFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'wallet-ledger-cluster-'));
+  const { uid, gid } = account();
+  if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  return folder;
+}
+
+export async function newCluster(): Promise<Cluster> {
+  const data = join(serverFolder(), 'data');
+  await runTool('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync']);
+  const cluster = await clusterOf(data);
+  await cluster.start();
+  return cluster;
+}
+
+/** A copy of a running cluster's files; `settings` and `signal` say how it starts. */
+export async function copyCluster(
+  of: Cluster,
+  { settings = [], signal }: { settings?: string[]; signal?: 'standby' | 'recovery' } = {},
+): Promise<Cluster> {
+  const data = join(serverFolder(), 'data');
+  await runTool('pg_basebackup', ['-d', of.url(), '-D', data, '-X', 'stream', '-c', 'fast']);
+  appendFileSync(join(data, 'postgresql.auto.conf'), `${settings.join('\n')}\n`);
+  if (signal) appendFileSync(join(data, `${signal}.signal`), '');
+  return await clusterOf(data);
+}
+
+async function clusterOf(data: string): Promise<Cluster> {
+  const port = await freePort();
+  const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c shared_buffers=16MB -c max_wal_senders=4`;
+  const control = (...args: string[]) =>
+    runTool('pg_ctl', ['-D', data, '-w', '-s', '-l', join(data, 'log.txt'), ...args]);
+  const stop = async (mode: string) => void (await control('stop', '-m', mode));
+  onTestFinished(() => stop('immediate').catch(() => undefined));
+  return {
+    data,
+    url: (database = 'postgres') => `postgres://postgres@127.0.0.1:${port}/${database}`,
+    start: async () => void (await control('start', '-o', options)),
+    stop,
+    promote: async () => void (await control('promote')),
+  };
+}

@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'vitest';
+import type { History, ListSetup, Round } from './draw-history.ts';
+import type { Happening } from './list-model.ts';
+import { playHistory } from './play-history.ts';
+import { newFigures } from './proof-judge.ts';
+import { type Lies, noLies } from './service-lies.ts';
+
+type Setup = Partial<Omit<ListSetup, 'lies'>> & { lies?: Partial<Lies> };
+
+/** A list whose rows, order and lies matter; whatever is not said is plain. */
+function list({ lies, ...setup }: Setup): ListSetup {
+  return {
+    order: 'newest-first',
+    rows: 0,
+    size: 2,
+    claimsMore: false,
+    isOrderFixed: true,
+    hasTimes: true,
+    canUnlist: true,
+    timeStep: 1,
+    stepMs: 60_000,
+    undatedEach: 0,
+    beyondEnd: 'empty',
+    aheadMax: 0,
+    batchRows: 1,
+    pauseShare: 0,
+    ...setup,
+    lies: { ...noLies, ...lies },
+  };
+}
+
+function round(between: Happening[], during: Happening[] = [], more: Partial<Round> = {}): Round {
+  return { effort: 'daemon', between, during, ahead: [], ...more };
+}
+
+function history(lists: ListSetup[], rounds: Round[], more: Partial<History> = {}): History {
+  const plain = { isTogether: false, requestMs: 0, luck: 1, calmEffort: 'daemon' } as const;
+  return { lists, rounds, ...plain, ...more };
+}
+
+const nothing: Happening = { kind: 'nothing' };
+const arrive = (count: number): Happening => ({ kind: 'arrive', count });
+const late: Happening = { kind: 'late', at: 0 };
+const remove: Happening = { kind: 'remove', at: 0 };
+const move: Happening = { kind: 'move', at: 0 };
+const bringBack: Happening = { kind: 'bring-back' };
+
+/** The smallest histories of those that once broke a promise. */
+const histories: [name: string, History][] = [
+  [
+    'an empty page of a replica that lags, which says that the total is 0, is not the end of a list that goes on',
+    history(
+      [
+        list({
+          rows: 2,
+          beyondEnd: 'empty-and-zero',
+          lies: { replica: { ms: 60_000, share: 0.5 }, shortShare: 0.2 },
+        }),
+      ],
+      [round([], [arrive(1)])],
+      { luck: 5 },
+    ),
+  ],
+  [
+    'two scans that end on such a page mark no row as gone',
+    history(
+      [
+        list({
+          order: 'oldest-first',
+          rows: 7,
+          beyondEnd: 'empty-and-zero',
+          lies: { replica: { ms: 60_000, share: 0.5 } },
+        }),
+      ],
+      [round([remove], [], { effort: 'backfill' })],
+      { luck: 36, calmEffort: 'backfill' },
+    ),
+  ],
+  [
+    'a page without a total that holds rows beyond the known one shows that the known one is older',
+    history(
+      [
+        list({
+          order: 'oldest-first',
+          rows: 3,
+          lies: { total: { kind: 'sometimes-absent', share: 0.4000878052889124 } },
+        }),
+      ],
+      [round([]), round([late])],
+      { luck: 3, calmEffort: 'command' },
+    ),
+  ],
+  [
+    'a day that a write finds to differ is a doubt from that write on',
+    history(
+      [list({ rows: 16, size: 8, lies: { replica: { ms: 5_000, share: 0.9 }, spoiltShare: 0.2 } })],
+      [
+        round([], [remove]),
+        round([remove]),
+        round([bringBack, late, arrive(1)]),
+        round([arrive(2)]),
+      ],
+      { requestMs: 3_000, luck: 27, calmEffort: 'backfill' },
+    ),
+  ],
+  [
+    'a row that is found to have vanished explains no fall of the total during the scan that found it',
+    history(
+      [
+        list({
+          order: 'unordered',
+          rows: 5,
+          size: 3,
+          isOrderFixed: false,
+          aheadMax: 4,
+          batchRows: 10,
+        }),
+      ],
+      [
+        round([remove], [nothing, remove, late, nothing, nothing, nothing, remove]),
+        round(
+          [late, arrive(4), late],
+          [nothing, nothing, late, nothing, nothing, remove, arrive(1)],
+          { effort: 'backfill', ahead: [0, 0, 0, 0, 0, 0] },
+        ),
+      ],
+      { requestMs: 300, luck: 1_797_062_427, calmEffort: 'command' },
+    ),
+  ],
+  [
+    'scans that add up begin anew with the first total',
+    history(
+      [
+        list({
+          order: 'oldest-first',
+          rows: 38,
+          size: 9,
+          stepMs: 7_200_000,
+          beyondEnd: 'last-page',
+          batchRows: 10,
+          lies: { total: { kind: 'capped', rows: 21 }, replica: { ms: 200, share: 0.5 } },
+        }),
+        list({
+          order: 'unordered',
+          rows: 40,
+          size: 9,
+          claimsMore: true,
+          timeStep: 14_400_000,
+          stepMs: 7_200_000,
+          aheadMax: 3,
+          pauseShare: 0.3,
+          lies: { total: { kind: 'absent' }, spoiltShare: 0.2 },
+        }),
+      ],
+      [round([]), round([late, arrive(7)]), round([nothing, arrive(3), move])],
+      { requestMs: 300, luck: 29 },
+    ),
+  ],
+];
+
+describe('histories that once led to a false claim', () => {
+  test.each(histories)('%s', async (_, played) => {
+    expect(await playHistory(played, newFigures())).toEqual([]);
+  });
+});
