@@ -3,6 +3,7 @@ import { LongestFirst } from './test/support/longest-first.ts';
 
 export default defineConfig({
   test: {
+    setupFiles: ['test/support/fixed-seed.ts'],
     globalSetup: ['test/support/build-program.ts', 'test/support/global-setup.ts'],
     include: ['test/**/*.test.ts'],
     testTimeout: 30_000,
