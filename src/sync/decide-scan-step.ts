@@ -18,8 +18,12 @@ export type ScanStep =
   | { kind: 'realign'; toPage: number }
   | { kind: 'repeat' };
 
-/** The page read before, and how many in a row have shown the same rows. */
-export type PageBefore = { previousFingerprint: string | null; repeats: number };
+/** The page read before, how many in a row have shown the same rows, and the keys of the last few pages. */
+export type PageBefore = {
+  previousFingerprint: string | null;
+  repeats: number;
+  recentKeys: readonly (readonly string[])[];
+};
 
 /** The progress before a page for which the total fell by so much, which the page's own total need not show any more. */
 export function afterFall(walk: WalkProgress, { total }: PageFacts, fall: number): WalkProgress {
@@ -32,9 +36,9 @@ export function decideScanStep(
   walk: WalkProgress,
   facts: PageFacts,
   last: number,
-  { previousFingerprint, repeats }: PageBefore,
+  { previousFingerprint, repeats, recentKeys }: PageBefore,
 ): ScanStep {
-  const back = mayGoBack(walk, facts) ? stepBack(walk, facts) : undefined;
+  const back = mayGoBack(walk, facts) ? stepBack(walk, facts, recentKeys) : undefined;
   if (facts.listed === 0) return back ?? afterEmptyPage(facts, last, previousFingerprint);
   if (isRepeat(walk, facts, previousFingerprint)) {
     // Once may be a page's worth of new rows that the total does not show.
@@ -91,13 +95,36 @@ function mayGoBack(walk: WalkProgress, facts: PageFacts): boolean {
   return walk.rewinds < Math.max(rewindsMin, facts.page * rewindShare);
 }
 
-/** Back to the place up to which the scan has met every row: where rows have gone, or the page size has changed. */
-function stepBack(walk: WalkProgress, facts: PageFacts): ScanStep | undefined {
+/**
+ * Back to the place up to which the scan has met every row: where rows have gone, or the page size has changed. Where
+ * rows have gone, the last row met comes along, as a sign that the total tells all that has happened.
+ */
+function stepBack(
+  walk: WalkProgress,
+  facts: PageFacts,
+  recentKeys: PageBefore['recentKeys'],
+): ScanStep | undefined {
   const removed = removedRows(walk, facts);
   const readRows = (facts.page - 1) * sizeSoFar(walk, facts);
-  const toPage = Math.floor(Math.max(0, readRows - removed) / facts.size) + 1;
-  if (removed > 0) return { kind: 'rewind', toPage };
+  if (removed > 0) return { kind: 'rewind', toPage: pageAt(readRows - removed - 1, facts) };
+  if (isTorn(walk, facts, recentKeys)) return { kind: 'rewind', toPage: facts.page - 1 };
+  const toPage = pageAt(readRows, facts);
   return toPage === facts.page ? undefined : { kind: 'realign', toPage };
+}
+
+/** The page with the row that so many others stand before. */
+function pageAt(rowsBefore: number, { size }: PageFacts): number {
+  return Math.floor(Math.max(0, rowsBefore) / size) + 1;
+}
+
+/** After going back, no row of the page was met before: more has moved than the total tells. */
+function isTorn(
+  { isBack }: WalkProgress,
+  { page, keys }: PageFacts,
+  recentKeys: PageBefore['recentKeys'],
+): boolean {
+  if (!isBack || page === 1 || keys.length === 0) return false;
+  return !recentKeys.some((known) => known.some((key) => keys.includes(key)));
 }
 
 /** A total of 0 is what some services say of a page behind the end: no word on rows that have gone. */
@@ -114,12 +141,17 @@ function sizeSoFar(walk: WalkProgress, facts: PageFacts): number {
 }
 
 /** The progress after a page and the step that it led to. */
-export function afterStep(walk: WalkProgress, facts: PageFacts, step: ScanStep): WalkProgress {
+export function afterStep(
+  walk: WalkProgress,
+  facts: PageFacts,
+  step: ScanStep,
+  { recentKeys }: PageBefore,
+): WalkProgress {
   const steps = timeSteps(facts.times);
   const isBack = 'toPage' in step;
   const isRepeated = isShownAgain(step);
   // Where the limit of rewinds was reached, rows may have slipped past the seam.
-  const isSeamOpen = !isBack && stepBack(walk, facts) !== undefined;
+  const isSeamOpen = !isBack && stepBack(walk, facts, recentKeys) !== undefined;
   const isShort = !walk.isLastFull && !isRepeated && facts.listed > 0;
   const hasShortPages = walk.hasShortPages || isShort || isEndUntold(walk, facts);
   return {
@@ -136,6 +168,7 @@ export function afterStep(walk: WalkProgress, facts: PageFacts, step: ScanStep):
     isLastFull: isBack || isFull(facts),
     hasShortPages,
     isClean: walk.isClean && !isSeamOpen,
+    isBack: step.kind === 'rewind',
     undated: withUndated(walk.undated, facts),
   };
 }

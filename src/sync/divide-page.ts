@@ -47,7 +47,7 @@ class GivenUp extends Error {
 }
 
 /** A row that is not known to be bad is asked for so many times more. */
-const confirmations = 2;
+const confirmations = 3;
 const confirmationAttempts = 3;
 
 /**
@@ -166,9 +166,14 @@ async function confirm<T>(division: Division<T>, part: Part, failure: LedgerErro
   division.hasEvidence ||= await isAnythingReadable(division);
   if (!division.hasEvidence) throw new GivenUp();
   let last = failure;
-  for (let times = 0; times < confirmations && !isKnown(memory, last); times += 1) {
+  for (let times = 0; times < confirmations && !isKnown(division, last); times += 1) {
     const answer = await ask(division, part, confirmationAttempts);
-    if (!(answer instanceof LedgerError)) return take(division, part, answer);
+    if (!(answer instanceof LedgerError)) {
+      // What a good row was hidden behind can hide others too.
+      const text = rowTextOf(last);
+      if (text !== null) memory.refute(text);
+      return take(division, part, answer);
+    }
     last = answer;
   }
   const text = rowTextOf(last);
@@ -176,9 +181,11 @@ async function confirm<T>(division: Division<T>, part: Part, failure: LedgerErro
   bad.push({ place: part.place, failure: last });
 }
 
-function isKnown<T>(memory: DivisionMemory<T>, failure: LedgerError): boolean {
+/** A text that another row of the page was answered with is no row's own. */
+function isKnown<T>({ memory, bad }: Division<T>, failure: LedgerError): boolean {
   const text = rowTextOf(failure);
-  return text !== null && memory.isConfirmed(text);
+  if (text === null || bad.some((row) => rowTextOf(row.failure) === text)) return false;
+  return memory.isConfirmed(text);
 }
 
 /** Smallest first; none for 1. */

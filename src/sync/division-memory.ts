@@ -21,6 +21,8 @@ export type DivisionMemory<T> = {
   /** Whether the row with this text has been asked for several times and stayed unreadable. */
   isConfirmed(rowText: string): boolean;
   confirm(rowText: string): void;
+  /** The text is not a row's own: a row that was answered with it was readable afterwards. */
+  refute(rowText: string): void;
 };
 
 /** Changes within a page that shows no new row are seen after this time. */
@@ -32,6 +34,7 @@ const rowsMax = 1_000;
 export function createDivisionMemory<T>(): DivisionMemory<T> {
   const pages = new Map<string, DividedPage<T> & { until: number }>();
   const rows = new Set<string>();
+  const refuted = new Set<string>();
   return {
     recall(page, size) {
       const known = pages.get(`${page}/${size}`);
@@ -43,8 +46,16 @@ export function createDivisionMemory<T>(): DivisionMemory<T> {
     },
     isConfirmed: (rowText) => rows.has(hash('sha1', rowText)),
     confirm(rowText) {
+      const text = hash('sha1', rowText);
+      if (refuted.has(text)) return;
       dropOldest(rows, rowsMax);
-      rows.add(hash('sha1', rowText));
+      rows.add(text);
+    },
+    refute(rowText) {
+      const text = hash('sha1', rowText);
+      rows.delete(text);
+      dropOldest(refuted, rowsMax);
+      refuted.add(text);
     },
   };
 }

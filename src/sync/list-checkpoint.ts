@@ -28,6 +28,8 @@ const walkSchema = z.object({
   hasShortPages: z.boolean(),
   /** Every seam between two pages was consistent so far. */
   isClean: z.boolean(),
+  /** The scan has gone back: the next page must show a row that was met before. */
+  isBack: z.boolean(),
   /** All keys are noted in the database: for lists without an order, and rows that two lists show. */
   notesKeys: z.boolean(),
   /** A mismatch stood when the scan began: what it leaves of it, the list does not show. */
@@ -159,6 +161,7 @@ export function newWalk(
     isLastFull: true,
     hasShortPages: false,
     isClean: true,
+    isBack: false,
     reading: null,
     undated: [],
   };

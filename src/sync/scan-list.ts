@@ -37,6 +37,8 @@ import {
   readOn,
 } from './read-days.ts';
 
+/** The keys of so many pages are kept, to find the seam again where the scan goes back. */
+const recentPages = 4;
 /** One page shown twice may be chance where totals lag; twice in a row is a service that ignores the page number. */
 const repeatsMax = 2;
 /** The reading of days after a page; a reading that was broken once stays broken. */
@@ -87,6 +89,7 @@ export async function scanList<P extends PageFacts>(
     days: null,
     previousFingerprint: null,
     repeats: 0,
+    recentKeys: [],
     isFresh: true,
     isEnd: false,
     ignoredPage: null,
@@ -182,7 +185,8 @@ async function takePage<P extends PageFacts>(
   cursor.previousFingerprint = isNext ? facts.fingerprint : null;
   cursor.batch.push(facts);
   cursor.uncounted += facts.listed;
-  const next = afterStep(walk, facts, step);
+  const next = afterStep(walk, facts, step, cursor);
+  if (isNext) cursor.recentKeys = [...cursor.recentKeys, facts.keys].slice(-recentPages);
   // Only by its keys can such a reading tell what it has met.
   const stepped = isOver ? { ...next, isClean: next.isClean && walk.notesKeys } : next;
   // Where the scan goes back, the rows are read again after those that moved up, in the list's order.

@@ -156,6 +156,40 @@ const histories: [name: string, History][] = [
       { requestMs: 300, luck: 29 },
     ),
   ],
+  [
+    'where the total falls by less than what has moved, the scan goes back until it meets what it has met before',
+    history(
+      [
+        list({
+          rows: 39,
+          size: 5,
+          isOrderFixed: false,
+          timeStep: 14_400_000,
+          stepMs: 86_400_000,
+          aheadMax: 4,
+          batchRows: 10,
+          lies: { replica: { ms: 20_000, share: 0.5 }, shortShare: 0.2 },
+        }),
+        list({
+          order: 'unordered',
+          rows: 20,
+          size: 6,
+          claimsMore: true,
+          isOrderFixed: false,
+          stepMs: 86_400_000,
+          undatedEach: 3,
+          beyondEnd: 'empty-and-zero',
+          batchRows: 10,
+          lies: { total: { kind: 'cached', ms: 200 } },
+        }),
+      ],
+      [
+        round([], [remove, arrive(1), arrive(6)], { effort: 'backfill' }),
+        round([], [], { effort: 'command' }),
+      ],
+      { luck: 15 },
+    ),
+  ],
 ];
 
 describe('histories that once led to a false claim', () => {

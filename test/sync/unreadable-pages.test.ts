@@ -204,6 +204,22 @@ test('a row is called bad only after several answers, its place read alone inclu
   expect(await rejects()).toEqual([]);
 });
 
+test('rows behind the same fault as a bad one are read once it has passed', async () => {
+  put(goodRow, []);
+  const failed = new Set<string>();
+  service.twist = (page, { pageSize }) => {
+    const [row = ''] = page.rows;
+    const { orderNo } = JSON.parse(row || '{}') as { orderNo?: string };
+    const isBad = page.rows.some((each) => each.includes('"order-70"'));
+    const isFault = pageSize === 1 && /^order-7[0-4]$/.test(orderNo ?? '') && !failed.has(row);
+    if (isFault) failed.add(row);
+    return isBad || isFault ? { ...page, rows: ['{"cut'] } : page;
+  };
+  await pass();
+  expect(await orders()).toEqual(allBut([70]));
+  expect(await rejects()).toHaveLength(1);
+});
+
 test('a page read in parts is as old as its oldest part, and counts as the lowest total it met', async () => {
   put(brokenRow, [70]);
   const { client: another } = await makeClient(service.baseUrl);
@@ -230,7 +246,7 @@ test('faults on the way that pass cost no row, however a page is divided for the
       expect(await orders()).toEqual(allBut([]));
       expect(await rejects()).toEqual([]);
     }),
-    { numRuns: 8, seed: 6 },
+    { numRuns: 8 },
   );
 }, 120_000);
 
