@@ -1,4 +1,5 @@
 import { undatedMax } from './decide-scan-step.ts';
+import { afterRewinds } from './doubt.ts';
 import type { WalkProgress } from './list-checkpoint.ts';
 import type { ListSession } from './list-session.ts';
 import {
@@ -24,7 +25,7 @@ export async function concludeScan<P extends PageFacts>(
   session: ListSession<P>,
   walk: WalkProgress,
 ): Promise<boolean> {
-  session.apply(orderAfterScan(session.state, walk));
+  session.apply(afterRewinds(orderAfterScan(session.state, walk), walk.rewinds));
   if (!walk.notesKeys) await resolveDifferingDays(session);
   const isWhole = walk.notesKeys
     ? await isNotedWhole(session, walk)
@@ -94,7 +95,9 @@ async function isReadWhole<P extends PageFacts>(
 ): Promise<boolean> {
   const { ranks } = session.port;
   const { state } = session;
-  const isByDays = walk.reading !== null && ranks !== null && isOrdered(state);
+  // Rows that the ledger counts in another list may have come in with the last pages.
+  const isReading = walk.reading !== null && state.guests === 0;
+  const isByDays = isReading && ranks !== null && isOrdered(state);
   if (walk.isFromEmpty) return isByDays || isStable(walk, state.ledgerCount + state.guests);
   if (!isByDays || walk.undated.length > undatedMax) return false;
   // Others may differ that are not named.
@@ -120,8 +123,7 @@ async function isNotedWhole<P extends PageFacts>(
   if (!walk.isClean) return false;
   const unseen = await notes.unseen(unseenMax);
   const isShuffled = session.state.checkpoint.isShuffled || !isStable(walk, await notes.count());
-  if (session.state.guests > 0 && !isShuffled)
-    session.settle(await notes.dropUnseenGuests(session.state));
+  const areGuestsKnown = await settleGuests(session, { isShuffled, unseen });
   // Rows of some lists are never given up: what such a list does not show is a difference of the counts.
   const isUnseenKept = unlist === null && !isShuffled;
   const left =
@@ -135,10 +137,24 @@ async function isNotedWhole<P extends PageFacts>(
       isShuffled: isShuffled && !isOutdated,
     }),
   );
-  if (isOutdated || (left.length > 0 && !isUnseenKept)) return false;
+  if (isOutdated || !areGuestsKnown || (left.length > 0 && !isUnseenKept)) return false;
   session.apply(afterAllMet(session.state));
   session.settle(await notes.verifyAll(session.state));
   return true;
+}
+
+/**
+ * Drops rows of another list that this one shows no longer. False: scans that add up may still meet some that were
+ * dropped, or that are left.
+ */
+async function settleGuests<P extends PageFacts>(
+  session: ListSession<P>,
+  { isShuffled, unseen }: { isShuffled: boolean; unseen: string[] },
+): Promise<boolean> {
+  if (session.state.guests === 0) return true;
+  if (!isShuffled || unseen.length === 0)
+    session.settle(await session.port.notes.dropUnseenGuests(session.state));
+  return !isShuffled;
 }
 
 /**

@@ -1,6 +1,6 @@
 /** What a page of a full scan means for the scan, and what the scan's progress is after it. Pure. */
 import type { WalkProgress } from './list-checkpoint.ts';
-import { type PageFacts, timeSteps } from './list-state.ts';
+import { isTotalTold, type PageFacts, timeSteps } from './list-state.ts';
 
 /** A list that loses rows, or changes its page size, all the time must not hold a scan for ever. */
 const rewindsMin = 10;
@@ -161,7 +161,7 @@ export function afterStep(
     met: walk.met + (isRepeated ? 0 : facts.keys.length),
     unstorable: walk.unstorable + facts.unstorable,
     startTotal: walk.startTotal ?? facts.total,
-    lastTotal: facts.total ?? walk.lastTotal,
+    lastTotal: isTotalTold(facts, true) ? facts.total : walk.lastTotal,
     pageSize: facts.listed > 0 || isBack ? facts.size : walk.pageSize,
     rewinds: walk.rewinds + Number(isBack),
     nextPage: isBack ? step.toPage : facts.page + 1,

@@ -8,7 +8,7 @@
  * doubts stays within what ordinary reading has cost, so that a service that counts wrong costs at most twice one that
  * counts right.
  */
-import { type ListState, lastPage, missingRows, withCheckpoint } from './list-state.ts';
+import { type ListState, lastPage, missingRows, pagesFor, withCheckpoint } from './list-state.ts';
 
 /** What a pass may do about a doubt. */
 export type Effort = {
@@ -44,6 +44,8 @@ const busyFactor = 6;
 const fruitlessMax = 10;
 /** Of what ordinary reading has cost. */
 const doubtShare = 0.95;
+/** The page on which it is noticed, and the one to which the scan goes back. */
+const requestsPerRewind = 2;
 /** A short list may be looked into at once, too. */
 const pagesMin = 16;
 
@@ -139,7 +141,20 @@ export function isScanAffordable(state: ListState, effort: Effort, now: number):
   const { fruitlessScans, scannedAt } = state.checkpoint;
   if (scannedAt !== null && now - scannedAt >= effort.patienceMs) return true;
   const patience = 2 ** Math.min(fruitlessScans, fruitlessMax);
-  return isAffordable(state, effort, (lastPage(state) + 2) * patience);
+  return isAffordable(state, effort, requestsToScan(state) * patience);
+}
+
+/** The list may go on behind what the service counts, and the scan may have to go back as often as the last one. */
+function requestsToScan(state: ListState): number {
+  const pages = Math.max(lastPage(state), pagesFor(state.ledgerCount + state.guests, state));
+  return pages + 2 + requestsPerRewind * state.checkpoint.scanRewinds;
+}
+
+/** The state after a scan: where it had to go back, the list is not one that can be read in order. */
+export function afterRewinds(state: ListState, rewinds: number): ListState {
+  const next = withCheckpoint(state, { scanRewinds: rewinds });
+  // What the first scan costs is no doubt's cost, but for this.
+  return state.checkpoint.walks === 0 ? afterSpending(next, requestsPerRewind * rewinds) : next;
 }
 
 export function afterSpending(state: ListState, requests: number): ListState {

@@ -58,33 +58,45 @@ export async function unlistVanished<P extends PageFacts>(
   pages: P[],
   rowsMax: number,
 ): Promise<number> {
-  const { ranks } = session.port;
-  const span = coveredSpan(pages, session.state);
-  if (span === null || ranks === null) return 0;
-  const notSeen = await ranks.listedButNotSeen(pages, span);
+  const vanished = await notSeen(session, pages);
   // More than the counts bear out: something else is wrong with the list.
-  if (notSeen.length === 0 || notSeen.length > rowsMax) return 0;
+  if (vanished.length === 0 || vanished.length > rowsMax) return 0;
   const range = { low: pages[0]?.page ?? 1, high: pages.at(-1)?.page ?? 1 };
-  const within = await notSeenWithin(session, pages);
-  const readings = notSeen.every((key) => within.has(key)) ? 2 : readingsOfSeam;
-  for (let reading = 2; reading <= readings; reading += 1)
-    if (!isSamePicture(pages, await collect(session, range))) return 0;
-  await session.unlist(notSeen);
-  return notSeen.length;
+  if (!isSamePicture(pages, await collect(session, range))) return 0;
+  if (!(await areSeamsTight(session, pages))) return 0;
+  await session.unlist(vanished);
+  return vanished.length;
 }
 
-/** Rows that a single page should show between two of its own: one answer comes from one replica. */
-async function notSeenWithin<P extends PageFacts>(
+/**
+ * Two pages of two replicas may be of different states of the list, and a row between them on neither. Within a page
+ * that cannot be: one answer shows one state. So pages between which a row seems to have vanished are read more often.
+ */
+async function areSeamsTight<P extends PageFacts>(
   session: ListSession<P>,
   pages: P[],
-): Promise<Set<string>> {
-  const within = new Set<string>();
-  for (const page of pages) {
-    const span = coveredSpan([page], session.state);
-    for (const key of (span && (await session.port.ranks?.listedButNotSeen([page], span))) ?? [])
-      within.add(key);
+): Promise<boolean> {
+  for (let index = 1; index < pages.length; index += 1) {
+    const pair = pages.slice(index - 1, index + 1);
+    const [within, around] = await Promise.all([
+      Promise.all(pair.map((page) => notSeen(session, [page]))),
+      notSeen(session, pair),
+    ]);
+    if (around.length === within.flat().length) continue;
+    const range = { low: pair[0]?.page ?? 1, high: pair[1]?.page ?? 1 };
+    for (let reading = 3; reading <= readingsOfSeam; reading += 1)
+      if (!isSamePicture(pair, await collect(session, range))) return false;
   }
-  return within;
+  return true;
+}
+
+/** What the ledger lists within the time that the pages cover, and they do not show. */
+async function notSeen<P extends PageFacts>(
+  { port, state }: ListSession<P>,
+  pages: P[],
+): Promise<string[]> {
+  const span = coveredSpan(pages, state);
+  return (span && (await port.ranks?.listedButNotSeen(pages, span))) ?? [];
 }
 
 export function isListEnd(facts: PageFacts): boolean {

@@ -90,8 +90,9 @@ const checkpointSchema = z.object({
   unseen: z.array(z.string()),
   /** The list shows its rows in another order each time: scans add up until every row was met. */
   isShuffled: z.boolean(),
-  /** Pages of the first full scan. */
+  /** Pages of the first full scan, and how often the last one had to go back. */
   scannedPages: int,
+  scanRewinds: int,
   /** Requests that doubts have cost, and scans in a row that explained nothing. */
   spentRequests: int,
   fruitlessScans: int,
@@ -128,6 +129,7 @@ export function newCheckpoint(requestedPageSize: number): Checkpoint {
     unseen: [],
     isShuffled: false,
     scannedPages: 0,
+    scanRewinds: 0,
     spentRequests: 0,
     fruitlessScans: 0,
     headFingerprint: null,

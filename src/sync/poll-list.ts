@@ -9,8 +9,8 @@ import {
 } from './list-state.ts';
 import { createDayReader, type ReadDays } from './read-days.ts';
 
-/** Without a total, so many pages in a row must bring nothing new. */
-const quietPagesMax = 2;
+/** Without a total, so many pages in a row that bring nothing new end the head. */
+const quietPagesMax = 1;
 /** Rows that arrive while the head is read are fetched by reading it again; beyond this the next pass does it. */
 const headRoundsMax = 5;
 

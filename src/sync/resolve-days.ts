@@ -24,14 +24,15 @@ export async function resolveDifferingDays<P extends PageFacts>(
   const { ranks } = session.port;
   const { differingDays } = session.state.checkpoint;
   if (ranks === null || differingDays.length === 0 || !isOrdered(session.state)) return;
-  // Others may differ that are not named.
-  if (differingDays.length >= differingDaysMax) return;
+  // Others may differ that are not named, and rows of another list would make each day differ.
+  if (differingDays.length >= differingDaysMax || session.state.guests > 0) return;
   const held = await ranks.days();
   const ranges = differingDays.map((day) => pagesOfDays(session.state, held, day, day));
   for (const range of mergeRanges(ranges)) {
     const read = await readLooks(session, range, async (pages) => {
       await unlistVanished(session, pages, surplusOf(session.state));
     });
+    if (session.state.guests > 0) return;
     const isRead = (day: number) => isWithin(read, day);
     const { differingDays: days } = session.state.checkpoint;
     // The store below says anew which of them differ.

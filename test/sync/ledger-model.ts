@@ -60,6 +60,7 @@ export class LedgerModel {
     list: number,
     { low, high, rows, head, isHeadNew }: ReadDays,
   ): { verified: Map<number, string[]>; differing: number[] } {
+    if (this.guests(list).size > 0) return { verified: new Map(), differing: [] };
     const read = new Map(rows);
     const held = new Map<number, string[]>();
     const differing = new Set<number>();
