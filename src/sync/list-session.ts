@@ -40,7 +40,7 @@ export function createListSession<P extends PageFacts>(
   let latestObservation = 0;
   let latestAnswer = 0;
   let requests = 0;
-  let written = storedFormOf(initial);
+  let written = initial;
   const totals = createToldTotals();
   const settle = (stored: Stored): void => {
     state = afterStore(state, stored);
@@ -62,7 +62,7 @@ export function createListSession<P extends PageFacts>(
       totals.end(telling, stored.inserted);
       if (totals.isOlder(totals.now(), 0)) state = withCheckpoint(state, { isTotalOlder: true });
       settle({ ...stored, differingDays: accusedDays(batch, stored) });
-      written = storedFormOf(committed);
+      written = committed;
       return stored.inserted;
     };
   };
@@ -74,7 +74,7 @@ export function createListSession<P extends PageFacts>(
       return requests;
     },
     get isDirty() {
-      return storedFormOf(state) !== written;
+      return state !== written && storedFormOf(state) !== storedFormOf(written);
     },
     port,
     apply(next) {
@@ -113,11 +113,15 @@ function accusedDays({ isGlance }: Batch<PageFacts>, { differingDays }: Found): 
   return isGlance ? [] : differingDays;
 }
 
-/** What a fall of the total was about is known for so many rows: the earliest one, for all that anyone knows. */
+/**
+ * What a fall of the total was about is known for so many rows: the earliest one, for all that anyone knows. Rows that
+ * a scan has found had gone before it began: they explain no fall since.
+ */
 function afterVanishing(state: ListState, rows: number): ListState {
-  const { fallen, fallenBefore } = state.checkpoint;
+  const { fallen, fallenBefore, walk } = state.checkpoint;
+  const fallenSince = walk === null || fallenBefore === null ? 0 : fallen - fallenBefore;
   return withCheckpoint(state, {
-    fallen: Math.max(0, fallen - rows),
+    fallen: fallenSince + Math.max(0, fallen - fallenSince - rows),
     fallenBefore: fallenBefore && Math.max(0, fallenBefore - rows),
   });
 }

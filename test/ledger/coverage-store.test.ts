@@ -45,6 +45,19 @@ test('rows that came after the reading had begun are not for it to show, but not
   expect(await compareDays(db, 'deposit', { ...read, isHeadNew: true })).toEqual([day + 3]);
 });
 
+test('beside a row that another list counts no day is said to be equal, nor to differ', async () => {
+  const theirs = { orderNo: 'theirs', occurredAt: start + 5, type: 'withdraw' };
+  await storeListedTransactions(db, 'withdraw', [listed(theirs)]);
+  await storeListedTransactions(db, 'deposit', [
+    listed({ ...theirs, type: 'deposit', observation: 2 }),
+  ]);
+  await query(`delete from ledger.transactions where order_no = 'order-0'`);
+  // Two rows of the day were read: order-1 and one that the ledger counts in the other list.
+  const rows: [number, number][] = [[day, 2]];
+  expect(await compareDays(db, 'deposit', { ...whole, low: day, high: day + 1, rows })).toEqual([]);
+  expect(await verified()).toEqual([]);
+});
+
 test.each([
   ['deleted', `delete from ledger.transactions where order_no = 'order-2'`, 0],
   ['unlisted', `update ledger.transactions set is_listed = false where order_no = 'order-2'`, 0],

@@ -3,10 +3,7 @@ import type { PlantedBug } from './planted-bug.ts';
 
 const proof = migrationNamed('proof_and_coverage');
 const streams = 'test/ledger/stream-store.test.ts';
-const drawn = {
-  file: 'test/sync/drawn-histories.test.ts',
-  name: 'whatever the service tells, no proof is claimed that is none, no listed row is missed or marked as gone',
-};
+const named = (name: string) => ({ file: 'test/sync/named-histories.test.ts', name });
 const besideDoubt = 'equal counts behind a full scan prove nothing beside %s';
 
 /** Mistakes in claiming that the ledger lists what the service lists, and in looking into what speaks against it. */
@@ -73,7 +70,10 @@ export const proofBugs: PlantedBug[] = [
     file: 'src/sync/conclude-scan.ts',
     find: 'const vanished = unseen.filter((key) => unseenBefore.has(key));',
     put: 'const vanished = unseen.filter((key) => unseenBefore.size >= 0 || unseenBefore.has(key));',
-    caughtBy: drawn,
+    caughtBy: {
+      file: 'test/sync/read-list.test.ts',
+      name: 'whatever happens meanwhile, no row that the service lists is marked as gone',
+    },
   },
   {
     id: 'restart-undone',
@@ -101,6 +101,76 @@ export const proofBugs: PlantedBug[] = [
     caughtBy: {
       file: 'test/sync/read-list.test.ts',
       name: 'each scan that explains nothing makes the next one wait about twice as long',
+    },
+  },
+  {
+    id: 'torn-seam',
+    promise: 'True',
+    wrong: 'a scan that went back goes on with a page that shares no row with what it has met',
+    file: 'src/sync/decide-scan-step.ts',
+    find: 'if (!isBack || page === 1 || keys.length === 0) return false;',
+    put: 'if (isBack || page === 1 || keys.length === 0) return false;',
+    caughtBy: named(
+      'where the total falls by less than what has moved, the scan goes back until it meets what it has met before',
+    ),
+  },
+  {
+    id: 'days-beside-guests',
+    promise: 'True',
+    wrong: 'a scan whose last pages brought rows of another list proves its days all the same',
+    file: 'src/sync/conclude-scan.ts',
+    find: 'const isReading = walk.reading !== null && state.guests === 0;',
+    put: 'const isReading = walk.reading !== null && state.guests >= 0;',
+    caughtBy: named(
+      'a row of another list that comes in with the last pages of a scan makes up for none that has vanished',
+    ),
+  },
+  {
+    id: 'days-compared-beside-guests',
+    promise: 'True',
+    wrong: 'a day is marked as verified by the count of rows, some of which another list counts',
+    file: 'src/ledger/coverage-store.ts',
+    find: 'if (guests.length > 0) return [];',
+    put: 'if (guests.length < 0) return [];',
+    caughtBy: {
+      file: 'test/ledger/coverage-store.test.ts',
+      name: 'beside a row that another list counts no day is said to be equal, nor to differ',
+    },
+  },
+  {
+    id: 'zero-behind-the-end',
+    promise: 'True',
+    wrong: 'the total of 0 of an empty page behind the end counts as the last one of the scan',
+    file: 'src/sync/decide-scan-step.ts',
+    find: 'lastTotal: isTotalTold(facts, true) ? facts.total : walk.lastTotal,',
+    put: 'lastTotal: facts.total ?? walk.lastTotal,',
+    caughtBy: named(
+      'a total of 0 behind the end makes no list one that shows its rows in another order each time',
+    ),
+  },
+  {
+    id: 'text-of-a-fault',
+    promise: 'Nothing is lost',
+    wrong:
+      'a row whose answer reads like that of a bad row is a bad row, without being asked for again',
+    file: 'src/sync/divide-page.ts',
+    find: 'if (text === null || bad.some((row) => rowTextOf(row.failure) === text)) return false;',
+    put: 'if (text === null || bad.length < 0) return false;',
+    caughtBy: {
+      file: 'test/sync/unreadable-pages.test.ts',
+      name: 'rows behind the same fault as a bad one are read once it has passed',
+    },
+  },
+  {
+    id: 'scan-by-a-capped-total',
+    promise: 'Cheap doubts',
+    wrong: 'a scan is thought to be as short as the service says that the list is',
+    file: 'src/sync/doubt.ts',
+    find: 'const pages = Math.max(lastPage(state), pagesFor(state.ledgerCount + state.guests, state));',
+    put: 'const pages = Math.min(lastPage(state), pagesFor(state.ledgerCount + state.guests, state));',
+    caughtBy: {
+      file: 'test/sync/lying-costs.test.ts',
+      name: '200 passes over 100 pages cost at most twice those of an honest service: %s',
     },
   },
 ];

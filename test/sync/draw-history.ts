@@ -166,6 +166,10 @@ export const histories: fc.Arbitrary<History> = fc
       requestMs: fc.constantFrom(0, 300, 3_000),
       luck: fc.integer({ min: 1, max: 2 ** 31 - 1 }),
       rounds: roundsOf(isInsertOnly ? changes : removals),
-      calmEffort: fc.constantFrom<EffortName[]>('daemon', 'command', 'backfill'),
+      // The patient ones take ten times as many passes.
+      calmEffort: fc.oneof(
+        { weight: 2, arbitrary: fc.constantFrom<EffortName[]>('daemon', 'command') },
+        { weight: 3, arbitrary: fc.constant<EffortName>('backfill') },
+      ),
     }),
   );

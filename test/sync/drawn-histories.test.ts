@@ -6,16 +6,15 @@ import { newFigures } from './proof-judge.ts';
 
 /** Set another seed and more runs to look for more: each run is one history. */
 const seed = Number(process.env['HISTORY_SEED'] ?? 9);
-const runs = Number(process.env['HISTORY_RUNS'] ?? 3_000);
+const runs = Number(process.env['HISTORY_RUNS'] ?? 20_000);
 
 test(
-  'whatever the service tells, no proof is claimed that is none, no listed row is missed or marked as gone',
+  'whatever the service tells: no false proof, no row missed or marked as gone, and at rest a proof that costs one request',
   async () => {
     const figures = newFigures();
     await fc.assert(
       fc.asyncProperty(histories, async (history) => {
-        const violations = await playHistory(history, figures);
-        expect(violations.filter(isFalsehood)).toEqual([]);
+        expect(await playHistory(history, figures)).toEqual([]);
       }),
       { numRuns: runs, seed },
     );
@@ -25,9 +24,3 @@ test(
   },
   300_000 + 100 * runs,
 );
-
-function isFalsehood(violation: string): boolean {
-  return ['proven, but', 'was marked as gone', 'listed throughout a clean scan'].some((falsehood) =>
-    violation.includes(falsehood),
-  );
-}

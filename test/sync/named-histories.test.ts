@@ -43,6 +43,8 @@ const arrive = (count: number): Happening => ({ kind: 'arrive', count });
 const late: Happening = { kind: 'late', at: 0 };
 const remove: Happening = { kind: 'remove', at: 0 };
 const move: Happening = { kind: 'move', at: 0 };
+const share: Happening = { kind: 'share', at: 0 };
+const kill: Happening = { kind: 'kill' };
 const bringBack: Happening = { kind: 'bring-back' };
 
 /** The smallest histories of those that once broke a promise. */
@@ -188,6 +190,106 @@ const histories: [name: string, History][] = [
         round([], [], { effort: 'command' }),
       ],
       { luck: 15 },
+    ),
+  ],
+  [
+    'a row of another list that comes in with the last pages of a scan makes up for none that has vanished',
+    history(
+      [
+        list({
+          order: 'oldest-first',
+          rows: 1,
+          size: 7,
+          stepMs: 86_400_000,
+          undatedEach: 3,
+          aheadMax: 1,
+          batchRows: 40,
+          lies: { shortShare: 0.2 },
+        }),
+        list({
+          rows: 11,
+          size: 8,
+          isOrderFixed: false,
+          hasTimes: false,
+          stepMs: 86_400_000,
+          undatedEach: 3,
+          beyondEnd: 'last-page',
+          aheadMax: 2,
+          batchRows: 40,
+          lies: { total: { kind: 'lags', ms: 20_000 }, shortShare: 0.2 },
+        }),
+      ],
+      [
+        round([arrive(7)], [nothing, move, bringBack, nothing, late]),
+        round([], [move], { effort: 'command' }),
+        round([], [], { effort: 'command' }),
+      ],
+      { requestMs: 300, luck: 2_121_175_780 },
+    ),
+  ],
+  [
+    'a total of 0 behind the end makes no list one that shows its rows in another order each time',
+    history(
+      [
+        list({
+          order: 'unordered',
+          rows: 2,
+          size: 5,
+          stepMs: 86_400_000,
+          aheadMax: 1,
+          pauseShare: 0.3,
+          lies: { total: { kind: 'page' }, replica: { ms: 20_000, share: 0.1 }, spoiltShare: 0.2 },
+        }),
+        list({
+          rows: 8,
+          size: 5,
+          isOrderFixed: false,
+          hasTimes: false,
+          undatedEach: 7,
+          beyondEnd: 'empty-and-zero',
+          aheadMax: 1,
+          pauseShare: 0.3,
+          lies: { replica: { ms: 5_000, share: 0.9 }, spoiltShare: 0.2 },
+        }),
+      ],
+      [
+        round([share], [remove, nothing, remove]),
+        round([], [late, nothing, move, kill]),
+        round([]),
+        round([arrive(1), late], [arrive(1), nothing, late]),
+        round([share, share, remove], [kill, arrive(1)]),
+        round([]),
+      ],
+      { luck: 1_960_680_077 },
+    ),
+  ],
+  [
+    'rows that two scans have not met explain no fall of the total during the second one',
+    history(
+      [
+        list({
+          order: 'oldest-first',
+          rows: 21,
+          size: 7,
+          isOrderFixed: false,
+          hasTimes: false,
+          stepMs: 86_400_000,
+          undatedEach: 7,
+          beyondEnd: 'last-page',
+          aheadMax: 2,
+          lies: { replica: { ms: 1_000, share: 0.9 }, spoiltShare: 0.2 },
+        }),
+      ],
+      [
+        round([{ kind: 'resize', size: 6 }, remove, arrive(2)]),
+        round([arrive(7)]),
+        round([]),
+        round([late, remove, arrive(8)], [remove]),
+        round([remove, remove], [nothing, nothing, nothing, late, nothing, remove, late], {
+          effort: 'backfill',
+        }),
+      ],
+      { requestMs: 300, luck: 198_504_352 },
     ),
   ],
 ];

@@ -97,7 +97,7 @@ async function rest(lists: Played[], { calmEffort }: History, violations: string
   for (const played of lists) await playPass(played, 'daemon');
   endSharing(lists);
   for (const { model, judge } of lists)
-    if (judge.isMisled() || hasAccepted(model.stored)) await audit(model);
+    if (judge.isExcused || judge.isMisled() || hasAccepted(model.stored)) await audit(model);
   await settle(lists, calmEffort, violations);
   if (violations.length > 0) return;
   // A row that has just moved here is noted by one more pass.

@@ -34,6 +34,8 @@ export class ProofJudge {
   #provenFrom = 0;
   #passFrom = 0;
   #facts = '';
+  /** The last claim was one that nobody could have known to be wrong. */
+  isExcused = false;
 
   constructor(model: ListModel, violations: string[], figures: Figures) {
     this.model = model;
@@ -89,6 +91,7 @@ export class ProofJudge {
   checkClaim(): void {
     const { model, figures } = this;
     const state = model.current();
+    this.isExcused = false;
     if (!isProven(state)) return;
     figures.claims += 1;
     const { versions } = model.list;
@@ -96,6 +99,7 @@ export class ProofJudge {
       if (isSame(versions[index], model.ledger)) return;
     if (!this.isTotalTrue() || this.isMisled()) {
       figures.excused += 1;
+      this.isExcused = true;
       return;
     }
     const { shown } = model.taken.at(-1) ?? {};

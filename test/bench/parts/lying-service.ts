@@ -8,7 +8,8 @@ import type { Figure } from '../figures.ts';
 const pages = 100;
 const pageSize = 10;
 const passes = 200;
-const ratioMax = 2;
+/** A service that lies costs at most so many times the list requests of an honest one. */
+export const ratioMax = 2;
 /** By then a service that has become honest has shown every row. */
 const honestPasses = 20;
 
@@ -20,9 +21,9 @@ const withTotal = (what: string, lie: (pass: number) => TotalLie): Liar => ({
   lies: (pass) => ({ ...noLies, total: lie(pass) }),
 });
 
-const honest = withTotal('an honest total', () => ({ kind: 'honest' }));
+export const honest = withTotal('an honest total', () => ({ kind: 'honest' }));
 
-const liars: Liar[] = [
+export const liars: Liar[] = [
   honest,
   withTotal('a total 40 s behind the list', () => ({ kind: 'lags', ms: 40_000 })),
   withTotal('a total 1 s ahead of the list', () => ({ kind: 'runs-ahead', ms: 1_000 })),
@@ -72,7 +73,8 @@ export const lyingService: BenchPart = {
   },
 };
 
-function costs(liar: Liar): Promise<number[]> {
+/** List requests of 200 passes in each life; the first reading counts too. */
+export function costs(liar: Liar): Promise<number[]> {
   return Promise.all(lives.map((life) => requestsOf(liar, life)));
 }
 
