@@ -124,8 +124,11 @@ async function isNotedWhole<P extends PageFacts>(
   const unseen = await notes.unseen(unseenMax);
   const isShuffled = session.state.checkpoint.isShuffled || !isStable(walk, await notes.count());
   const areGuestsKnown = await settleGuests(session, { isShuffled, unseen });
+  // Two replicas in turn, maybe: a row may have slipped through between a page of the one and a page of the other.
+  const isUnsteady = walk.hasRisen && walk.hasFallen;
   // Rows of some lists are never given up: what such a list does not show is a difference of the counts.
   const isUnseenKept = unlist === null && !isShuffled;
+  if (isUnsteady && unseen.length > 0 && !isUnseenKept && !isShuffled) return false;
   const left =
     isUnseenKept || isShuffled
       ? unseen

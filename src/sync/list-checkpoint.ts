@@ -28,6 +28,9 @@ const walkSchema = z.object({
   hasShortPages: z.boolean(),
   /** Every seam between two pages was consistent so far. */
   isClean: z.boolean(),
+  /** The total has risen, and has fallen, since the scan began. */
+  hasRisen: z.boolean(),
+  hasFallen: z.boolean(),
   /** The scan has gone back: the next page must show a row that was met before. */
   isBack: z.boolean(),
   /** All keys are noted in the database: for lists without an order, and rows that two lists show. */
@@ -163,6 +166,8 @@ export function newWalk(
     isLastFull: true,
     hasShortPages: false,
     isClean: true,
+    hasRisen: false,
+    hasFallen: false,
     isBack: false,
     reading: null,
     undated: [],

@@ -115,6 +115,15 @@ export const proofBugs: PlantedBug[] = [
     ),
   },
   {
+    id: 'unsteady-scans',
+    promise: 'Unlisted after two readings',
+    wrong: 'rows that were not met by two scans over replicas in turn are marked as gone',
+    file: 'src/sync/conclude-scan.ts',
+    find: 'const isUnsteady = walk.hasRisen && walk.hasFallen;',
+    put: 'const isUnsteady = walk.hasRisen && !walk.hasRisen;',
+    caughtBy: named('scans in which the total rose and fell are no evidence that a row has gone'),
+  },
+  {
     id: 'days-beside-guests',
     promise: 'True',
     wrong: 'a scan whose last pages brought rows of another list proves its days all the same',
@@ -142,8 +151,8 @@ export const proofBugs: PlantedBug[] = [
     promise: 'True',
     wrong: 'the total of 0 of an empty page behind the end counts as the last one of the scan',
     file: 'src/sync/decide-scan-step.ts',
-    find: 'lastTotal: isTotalTold(facts, true) ? facts.total : walk.lastTotal,',
-    put: 'lastTotal: facts.total ?? walk.lastTotal,',
+    find: 'const lastTotal = isTotalTold(facts, true) ? facts.total : walk.lastTotal;',
+    put: 'const lastTotal = facts.total ?? walk.lastTotal;',
     caughtBy: named(
       'a total of 0 behind the end makes no list one that shows its rows in another order each time',
     ),

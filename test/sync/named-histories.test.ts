@@ -292,6 +292,30 @@ const histories: [name: string, History][] = [
       { requestMs: 300, luck: 198_504_352 },
     ),
   ],
+  [
+    'scans in which the total rose and fell are no evidence that a row has gone',
+    history(
+      [
+        list({
+          order: 'oldest-first',
+          rows: 23,
+          size: 5,
+          isOrderFixed: false,
+          timeStep: 14_400_000,
+          stepMs: 7_200_000,
+          undatedEach: 7,
+          batchRows: 40,
+          lies: { replica: { ms: 60_000, share: 0.5 }, spoiltShare: 0.2 },
+        }),
+      ],
+      [
+        round([{ kind: 'resize', size: 3 }], [remove], { effort: 'command' }),
+        round([], [nothing, arrive(4), nothing, remove], { effort: 'backfill' }),
+        round([]),
+      ],
+      { luck: 1_857_458_017 },
+    ),
+  ],
 ];
 
 describe('histories that once led to a false claim', () => {
