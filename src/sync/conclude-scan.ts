@@ -124,11 +124,8 @@ async function isNotedWhole<P extends PageFacts>(
   const unseen = await notes.unseen(unseenMax);
   const isShuffled = session.state.checkpoint.isShuffled || !isStable(walk, await notes.count());
   const areGuestsKnown = await settleGuests(session, { isShuffled, unseen });
-  // Two replicas in turn, maybe: a row may have slipped through between a page of the one and a page of the other.
-  const isUnsteady = walk.hasRisen && walk.hasFallen;
   // Rows of some lists are never given up: what such a list does not show is a difference of the counts.
   const isUnseenKept = unlist === null && !isShuffled;
-  if (isUnsteady && unseen.length > 0 && !isUnseenKept && !isShuffled) return false;
   const left =
     isUnseenKept || isShuffled
       ? unseen
@@ -181,8 +178,13 @@ function surplusOf(state: ListState): number {
   return -missingRows({ ...state, acceptedDifference: 0 });
 }
 
-/** Pages that showed fewer rows than they had may hide what seems to have vanished, unless the counts say so, too. */
-function rowsMax(state: ListState, { hasShortPages, unstorable }: WalkProgress): number {
+/**
+ * Pages that showed fewer rows than they had may hide what seems to have vanished, unless the counts say so, too. A
+ * total that rose and fell may be that of two replicas in turn: a row may have slipped through between their pages.
+ */
+function rowsMax(state: ListState, walk: WalkProgress): number {
+  const { hasShortPages, unstorable, hasRisen, hasFallen } = walk;
+  if (hasRisen && hasFallen) return 0;
   return hasShortPages || unstorable > 0 ? surplusOf(state) : Number.POSITIVE_INFINITY;
 }
 

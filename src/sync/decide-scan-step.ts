@@ -149,8 +149,6 @@ export function afterStep(
 ): WalkProgress {
   const steps = timeSteps(facts.times);
   const isBack = 'toPage' in step;
-  const lastTotal = isTotalTold(facts, true) ? facts.total : walk.lastTotal;
-  const change = lastTotal === null ? 0 : lastTotal - (walk.lastTotal ?? lastTotal);
   const isRepeated = isShownAgain(step);
   // Where the limit of rewinds was reached, rows may have slipped past the seam.
   const isSeamOpen = !isBack && stepBack(walk, facts, recentKeys) !== undefined;
@@ -163,9 +161,7 @@ export function afterStep(
     met: walk.met + (isRepeated ? 0 : facts.keys.length),
     unstorable: walk.unstorable + facts.unstorable,
     startTotal: walk.startTotal ?? facts.total,
-    lastTotal,
-    hasRisen: walk.hasRisen || change > 0,
-    hasFallen: walk.hasFallen || change < 0,
+    ...totalsAfter(walk, facts),
     pageSize: facts.listed > 0 || isBack ? facts.size : walk.pageSize,
     rewinds: walk.rewinds + Number(isBack),
     nextPage: isBack ? step.toPage : facts.page + 1,
@@ -174,6 +170,16 @@ export function afterStep(
     isClean: walk.isClean && !isSeamOpen,
     isBack: step.kind === 'rewind',
     undated: withUndated(walk.undated, facts),
+  };
+}
+
+function totalsAfter(walk: WalkProgress, facts: PageFacts): Partial<WalkProgress> {
+  const lastTotal = isTotalTold(facts, true) ? facts.total : walk.lastTotal;
+  const change = lastTotal === null ? 0 : lastTotal - (walk.lastTotal ?? lastTotal);
+  return {
+    lastTotal,
+    hasRisen: walk.hasRisen || change > 0,
+    hasFallen: walk.hasFallen || change < 0,
   };
 }
 

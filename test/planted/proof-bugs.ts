@@ -119,8 +119,8 @@ export const proofBugs: PlantedBug[] = [
     promise: 'Unlisted after two readings',
     wrong: 'rows that were not met by two scans over replicas in turn are marked as gone',
     file: 'src/sync/conclude-scan.ts',
-    find: 'const isUnsteady = walk.hasRisen && walk.hasFallen;',
-    put: 'const isUnsteady = walk.hasRisen && !walk.hasRisen;',
+    find: 'if (hasRisen && hasFallen) return 0;',
+    put: 'if (hasRisen && !hasRisen) return 0;',
     caughtBy: named('scans in which the total rose and fell are no evidence that a row has gone'),
   },
   {
