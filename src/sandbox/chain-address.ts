@@ -1,3 +1,4 @@
+import { base58Text, bech32Text } from './encode-address.ts';
 import { purpose, seededText } from './seeded-hash.ts';
 import type { Chain } from './wallet-assets.ts';
 
@@ -20,9 +21,20 @@ export function hotAddress(chain: Chain): string {
   return address;
 }
 
+const hexDigits = '0123456789abcdef';
+const bech32Letters = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l';
+
+/** 20 bytes drawn from the seed, as the chain writes them, with a right checksum where it has one. */
 function addressText(seed: number, purposeId: number, chain: Chain, index: number): string {
-  return (
-    chain.addressPrefix +
-    seededText(seed, purposeId, index, chain.addressAlphabet, chain.addressLength)
-  );
+  const draw = (alphabet: string, length: number) =>
+    seededText(seed, purposeId, index, alphabet, length);
+  switch (chain.address.kind) {
+    case 'hex':
+      return `0x${draw(hexDigits, 40)}`;
+    case 'bech32':
+      // Version 0 is the letter q; 32 letters are 20 bytes.
+      return bech32Text(chain.address.prefix, `q${draw(bech32Letters, 32)}`);
+    case 'base58':
+      return base58Text(chain.address.version, draw(hexDigits, 40));
+  }
 }

@@ -10,50 +10,46 @@ export type Asset = {
   withdrawState: number;
 };
 
+/** How a chain writes its addresses, each of 20 bytes. */
+type AddressShape =
+  | { kind: 'hex' }
+  | { kind: 'bech32'; prefix: string }
+  | { kind: 'base58'; version: number };
+
 export type Chain = {
   slip44: number;
   name: string;
   symbol: string;
-  addressPrefix: string;
-  addressAlphabet: string;
-  /** Characters after the prefix. */
-  addressLength: number;
+  address: AddressShape;
   /** Confirmations after which a transaction counts. */
   confirmations: number;
   /** Smallest fee of a withdrawal, in smallest units of the chain's coin. */
   feeUnits: bigint;
 };
 
-const bech32 = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l';
-const base58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
-
 function createChain(
   slip44: number,
   [name, symbol]: [string, string],
-  [addressPrefix, addressAlphabet, addressLength]: [string, string, number],
+  address: AddressShape,
   [confirmations, feeUnits]: [number, bigint],
 ): Chain {
   return {
     slip44,
     name,
     symbol,
-    addressPrefix,
-    addressAlphabet,
-    addressLength,
+    address,
     confirmations,
     feeUnits,
   };
 }
 
-const bitcoin = createChain(0, ['Bitcoin', 'BTC'], ['bc1q', bech32, 38], [2, 1_200n]);
-const litecoin = createChain(2, ['Litecoin', 'LTC'], ['ltc1q', bech32, 38], [6, 9_000n]);
-const ethereum = createChain(
-  60,
-  ['Ethereum', 'ETH'],
-  ['0x', '0123456789abcdef', 40],
-  [12, 42_000_000_000_123n],
-);
-const tron = createChain(195, ['Tron', 'TRX'], ['T', base58, 33], [19, 1_100_000n]);
+const bitcoin = createChain(0, ['Bitcoin', 'BTC'], { kind: 'bech32', prefix: 'bc' }, [2, 1_200n]);
+const litecoin = createChain(2, ['Litecoin', 'LTC'], { kind: 'bech32', prefix: 'ltc' }, [
+  6,
+  9_000n,
+]);
+const ethereum = createChain(60, ['Ethereum', 'ETH'], { kind: 'hex' }, [12, 42_000_000_000_123n]);
+const tron = createChain(195, ['Tron', 'TRX'], { kind: 'base58', version: 0x41 }, [19, 1_100_000n]);
 
 function createAsset(
   chain: Chain,
