@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { recountUse } from './address-store.ts';
 import type { LedgerDb } from './connect-ledger.ts';
+import { judgeMisfits } from './refused-addresses.ts';
 
 /** A foreign address, and whether it may be taken into the pool: only what has no deposit, in whatever state. */
 export type ForeignAddress = {
@@ -9,6 +10,8 @@ export type ForeignAddress = {
   hasDeposit: boolean;
   /** Handed out on another chain: it would be the same reference's here. */
   isHandedOut: boolean;
+  /** Why it is no address at all: it is never adopted. Null as a rule. */
+  refused: string | null;
 };
 
 /** The chain's foreign addresses, oldest first; `named`: only these, in whatever spelling. */
@@ -19,12 +22,13 @@ export async function listForeign(
 ): Promise<ForeignAddress[]> {
   const found = await db.execute<ForeignAddress>(sql`
 with asked as materialized (
-  select a.address, a.address_key, a.first_seen_at from ledger.addresses a
+  select a.address, a.address_key, a.first_seen_at, a.refused from ledger.addresses a
    where a.slip44 = ${slip44} and a.status = 'foreign' and ${isNamed(named)}
 )
 select a.address, to_char(a.first_seen_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "firstSeenAt",
        a.address_key not in (select engine.without_deposit(array(select address_key from asked))) as "hasDeposit",
-       exists (select from ledger.addresses o where o.address_key = a.address_key and o.assigned_at is not null) as "isHandedOut"
+       exists (select from ledger.addresses o where o.address_key = a.address_key and o.assigned_at is not null) as "isHandedOut",
+       a.refused
   from asked a order by a.first_seen_at, a.address`);
   return found.rows;
 }
@@ -38,10 +42,18 @@ export async function adoptForeign(
   slip44: number,
   named: string[] | null,
 ): Promise<number> {
+  const chosen = await db.execute<{ key: string }>(sql`
+    select a.address_key as key from ledger.addresses a
+     where a.slip44 = ${slip44} and a.status = 'foreign' and ${isNamed(named)}`);
+  await judgeMisfits(
+    db,
+    slip44,
+    chosen.rows.map(({ key }) => key),
+  );
   const adopted = await db.execute<{ key: string }>(sql`
 with chosen as (
   select a.address_key from ledger.addresses a
-   where a.slip44 = ${slip44} and a.status = 'foreign' and ${isNamed(named)}
+   where a.slip44 = ${slip44} and a.status = 'foreign' and a.refused is null and ${isNamed(named)}
    order by a.address_key
      for update
 ),

@@ -96,7 +96,7 @@ export async function acceptMove(db: LedgerDb): Promise<number> {
   const back = await db.execute(sql`
     update ledger.addresses
        set status = 'available', set_aside_epoch = null
-     where status = 'foreign'
+     where status = 'foreign' and refused is null
        and set_aside_epoch in (select epoch from engine.moves where acknowledged_at is null)`);
   return back.rowCount ?? 0;
 }

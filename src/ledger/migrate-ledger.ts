@@ -10,6 +10,7 @@ import { packageRoot } from '../kernel/package-root.ts';
 import type { Ledger, LedgerDb } from './connect-ledger.ts';
 import { namingHolders } from './name-holders.ts';
 import { isLockTimeout } from './postgres-codes.ts';
+import { judgeStored } from './refused-addresses.ts';
 
 /** Any constant serves; it only has to be the same in every version. */
 const migrationLock = 7_246_001;
@@ -44,6 +45,8 @@ export async function migrateLedger(
       if (applied > 0) {
         await givingWay(() => migrate(db, { migrationsFolder }));
         await db.execute(sql`select engine.settle_rights()`);
+        const refused = await judgeStored(ledger);
+        if (refused > 0) log.warn({ addresses: refused }, 'stored addresses are no addresses');
       }
       return { applied };
     });

@@ -13,6 +13,7 @@ export type PoolRow = {
   losses: number;
   nextTryInMs: number;
   generated24h: number;
+  isStopped: boolean;
   isListRead: boolean;
   isListGone: boolean;
   isListEmpty: boolean;
@@ -58,6 +59,7 @@ select c.available, p.threshold, p.target, p.num_max as "numMax", p.refusals, p.
        (p.is_filling or c.available < p.threshold) and c.available < p.target as "isFilling",
        coalesce(${ms(sql`p.next_try_at - now()`)}, 0) as "nextTryInMs",
        l.generated_24h::float8 as "generated24h",
+       p.refused_at is not null as "isStopped",
        coalesce(s.is_backed, false) as "isListRead",
        -- As the last reading of the list found it: what has been generated since does not count against it.
        coalesce(s.service_total = 0 and s.count_at_last_pass > 0, false) as "isListGone",

@@ -136,11 +136,11 @@ export async function resolveRejects(db: LedgerDb, ids: number[]): Promise<void>
     where resolved_at is null and id = any(${sql.param(ids)}::bigint[])`);
 }
 
-/** Those of the addresses that the ledger has, whatever their chain and spelling. */
+/** Those of the addresses that the ledger has and did not refuse, whatever their chain and spelling. */
 export async function knownAddresses(db: LedgerDb, addresses: string[]): Promise<Set<string>> {
   const found = await db.execute<{ address: string }>(sql`
     select i.address from unnest(${sql.param(addresses)}::text[]) as i (address)
-     where exists (select from ledger.addresses a where a.address_key = ledger.address_key(i.address))`);
+     where exists (select from ledger.addresses a where a.address_key = ledger.address_key(i.address) and a.refused is null)`);
   return new Set(found.rows.map(({ address }) => address));
 }
 

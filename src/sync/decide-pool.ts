@@ -51,6 +51,8 @@ export type PoolFacts = {
   nextTryInMs: number;
   /** Addresses that the requests of the last 24 h may have generated, whatever the list shows of them. */
   generated24h: number;
+  /** The service has shown a text that is no address of the chain, and no operator has looked yet. */
+  isStopped: boolean;
   /** Whether the chain's address list has been read to its end once. */
   isListRead: boolean;
   /** The list is empty at the service while the ledger holds addresses of it: a fault, not a need. */
@@ -104,6 +106,11 @@ export function decidePool(facts: PoolFacts, limits: PoolLimits): PoolAction {
 
 /** What keeps the chain from asking for more; undefined: nothing. */
 function decideHindrance(facts: PoolFacts, limits: PoolLimits): PoolAction | undefined {
+  if (facts.isStopped) {
+    return blocked(
+      'the service showed a text that is no address of the chain: see `wallet-ledger rejects`, then refill with --resume',
+    );
+  }
   if (!facts.isListRead || (facts.isListGone && !facts.isListFresh)) {
     return { kind: 'read-list', lostId: null };
   }

@@ -3,6 +3,7 @@ import { storeBalances } from '../ledger/balance-store.ts';
 import { storeCoins } from '../ledger/coin-store.ts';
 import type { Ledger, LedgerDb } from '../ledger/connect-ledger.ts';
 import { fillTransactions } from '../ledger/fill-transactions.ts';
+import { judgeRefusedAgain } from '../ledger/refused-addresses.ts';
 import {
   knownAddresses,
   type OpenReject,
@@ -107,10 +108,9 @@ async function settleAddresses(db: LedgerDb, rejects: OpenReject[], now: number)
     return record ? [{ id: reject.id, address: record.address }] : [];
   });
   if (readable.length === 0) return [];
-  const known = await knownAddresses(
-    db,
-    readable.map(({ address }) => address),
-  );
+  const addresses = readable.map(({ address }) => address);
+  await judgeRefusedAgain(db, addresses);
+  const known = await knownAddresses(db, addresses);
   return readable.filter(({ address }) => known.has(address)).map(({ id }) => id);
 }
 

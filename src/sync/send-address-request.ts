@@ -37,7 +37,7 @@ export async function sendAddressRequest(
     const added = await ledger.transaction(async (db) => {
       await requireHomeOfRequest(db, request.id);
       await storeRejects(db, answer.rejects);
-      if (!(await isFilterProven(db, request.id, tools.settings.chainParam))) {
+      if (!(await isFilterProven(db, slip44, tools.settings.chainParam))) {
         await holdAnswer(db, request.id, addresses);
         return null;
       }

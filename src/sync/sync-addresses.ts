@@ -1,6 +1,8 @@
 import type { AddressRecord } from '../kernel/wallet-records.ts';
+import { isFilterProven } from '../ledger/address-answer-store.ts';
 import { checkNewAddresses, storeListedAddresses } from '../ledger/address-store.ts';
 import { noticeForeign } from '../ledger/home-store.ts';
+import { judgeStored } from '../ledger/refused-addresses.ts';
 import { unseenAddresses } from '../ledger/scan-notes-store.ts';
 import type { ListVerdict } from './read-list.ts';
 import type { Stream } from './stream-port.ts';
@@ -27,6 +29,7 @@ export async function syncAddressList(
 ): Promise<(PassReport & ListVerdict) | undefined> {
   const verdict = await syncStream(tools, addressStream(tools, slip44), pass);
   await checkNewAddresses(tools.ledger.db);
+  await judgeStored(tools.ledger);
   if (tools.settings.isPoolExclusive) await noticeForeign(tools.ledger.db, slip44);
   return verdict;
 }
@@ -47,7 +50,8 @@ export function addressStream(tools: SyncTools, slip44: number): Stream<AddressR
     unseen: (db, limit) => unseenAddresses(db, slip44, limit),
     prepareRows: (rows) => async (db) => {
       const addresses = rows.map((row) => row.address);
-      const { inserted } = await storeListedAddresses(db, slip44, addresses);
+      const isChainShown = await isFilterProven(db, slip44, tools.settings.chainParam);
+      const { inserted } = await storeListedAddresses(db, slip44, addresses, isChainShown);
       return { inserted, updated: 0 };
     },
     toReject: ({ observation, ...record }, reason) => ({

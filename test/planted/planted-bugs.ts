@@ -1,3 +1,4 @@
+import { addressBugs } from './address-bugs.ts';
 import { alarmBugs } from './alarm-bugs.ts';
 import { historyBugs } from './history-bugs.ts';
 import { homeBugs } from './home-bugs.ts';
@@ -20,6 +21,7 @@ export const plantedBugs: PlantedBug[] = [
   ...historyBugs,
   ...serviceBugs,
   ...poolBugs,
+  ...addressBugs,
   ...homeBugs,
   ...queueBugs,
   ...alarmBugs,

@@ -149,8 +149,8 @@ export const poolBugs: PlantedBug[] = [
     promise: 'Pools hand out once',
     wrong: 'addresses are available before the list has shown that it heeds the chain',
     file: 'src/sync/send-address-request.ts',
-    find: 'if (!(await isFilterProven(db, request.id, tools.settings.chainParam))) {',
-    put: 'if (!(await isFilterProven(db, request.id, tools.settings.chainParam)) && stop) {',
+    find: 'if (!(await isFilterProven(db, slip44, tools.settings.chainParam))) {',
+    put: 'if (!(await isFilterProven(db, slip44, tools.settings.chainParam)) && stop) {',
     also: [
       {
         file: 'src/sync/send-address-request.ts',

@@ -92,6 +92,7 @@ export function createModelPool(
         available,
         nextTryInMs: state.nextTryAt - sim.now(),
         generated24h: generated24h(),
+        isStopped: false,
         isListRead: isBacked,
         isListGone: serviceTotal === 0 && countAtLastPass > 0,
         isListEmpty: ![...addresses.values()].some(({ isListed }) => isListed),

@@ -214,6 +214,7 @@ describe('the address request protocol', () => {
     numMax: 200,
     nextTryInMs: 0,
     generated24h: 0,
+    isStopped: false,
     isListRead: true,
     isListGone: false,
     isListFresh: false,

@@ -19,6 +19,9 @@ function say({ sandbox }: Wallet, addresses: unknown[]): void {
   sandbox.answers.set(path, { status: 200, text: JSON.stringify({ code: 0, msg: '', data }) });
 }
 
+/** The chain's address of this number. */
+const address = (number: number) => `0x${number.toString(16).padStart(40, '0')}`;
+
 const requests = async ({ ledger }: Wallet) =>
   (
     await ledger.pool.query(
@@ -30,8 +33,10 @@ test('[A4] of an answer with fewer, doubled, known and empty addresses the valid
   const wallet = await withPool();
   const { ledger, sandbox, tools } = wallet;
   const [known] = sandbox.world.addresses(60);
-  const good = ['0xa', '0xb', 'a'.repeat(1_024), '0xc', '0xd', '0xe', '0xf', 'g', 'h', 'i'];
-  say(wallet, [...good, '0xA', '0xa', 'B', '', ' ', null, 'a\0', 'a'.repeat(1_025), known]);
+  const good = Array.from({ length: 10 }, (_, index) => address(index + 10));
+  const [first = '', second = ''] = good;
+  const again = [first, first.toUpperCase().replace('X', 'x'), second.slice(2)];
+  say(wallet, [...good, ...again, '', ' ', null, 'a\0', 'a'.repeat(1_025), known]);
   expect((await fillPools(tools, patiently)).isComplete).toBe(true);
   const { rows } = await ledger.pool.query(
     `select address from ledger.addresses where generated_by is not null`,
@@ -49,7 +54,7 @@ test('[A4] of an answer with fewer, doubled, known and empty addresses the valid
 
 test('[A4] of an answer with more new addresses than were asked for none is handed out', async () => {
   const wallet = await withPool(2);
-  say(wallet, ['0xa', '0xb', '0xc']);
+  say(wallet, [address(1), address(2), address(3)]);
   expect((await fillPools(wallet.tools, patiently)).isComplete).toBe(false);
   expect(await requests(wallet)).toEqual([
     { num: 2, state: 'done', received: 0, error: '2 addresses were asked for, 0 new ones came' },
@@ -70,11 +75,11 @@ test('[A4] an address that another chain has already is not ours on this one', a
   );
   await syncAddresses(tools, onePass());
   const [ofTron = ''] = sandbox.world.addresses(195);
-  say(wallet, [ofTron, 'new']);
+  say(wallet, [ofTron, address(1)]);
   expect((await fillPools(tools, { ...patiently, chains: [60] })).isComplete).toBe(false);
   const { rows } = await ledger.pool.query(
     'select slip44, status from ledger.addresses where address = any($1) order by slip44, status desc',
-    [[ofTron, 'new']],
+    [[ofTron, address(1)]],
   );
   expect(rows).toEqual([
     { slip44: 60, status: 'foreign' },
@@ -85,7 +90,7 @@ test('[A4] an address that another chain has already is not ours on this one', a
 
 test.each([
   ['no address', []],
-  ['only known addresses', ['0xa', '0xb']],
+  ['only known addresses', [address(1), address(2)]],
   ['only unusable addresses', ['', null]],
 ])(
   '[A4 A8] a service that answers %s again and again is not asked again and again',
@@ -134,15 +139,19 @@ test('[A8] the daily ceiling counts what an answer without addresses may have ge
 test('an address of the answer that somebody has paid to already is not handed out', async () => {
   const wallet = await withPool(2);
   const { ledger, tools } = wallet;
-  await ledger.pool.query(`insert into ledger.transactions (order_no, stream, type, state, to_address, observation)
-    values ('early', 'deposit', 'deposit', 'pending', '0xA', 1)`);
-  say(wallet, ['0xa', '0xb']);
+  await ledger.pool.query(
+    `insert into ledger.transactions (order_no, stream, type, state, to_address, observation)
+    values ('early', 'deposit', 'deposit', 'pending', $1, 1)`,
+    [address(10).replace('a', 'A')],
+  );
+  say(wallet, [address(10), address(11)]);
   await fillPools(tools, patiently);
   const { rows } = await ledger.pool.query(
-    `select address, status from ledger.addresses where address like '0x_' order by 1`,
+    `select address, status from ledger.addresses where generated_by is not null or status = 'available' or address = $1 order by 1`,
+    [address(10)],
   );
   expect(rows).toEqual([
-    { address: '0xa', status: 'foreign' },
-    { address: '0xb', status: 'available' },
+    { address: address(10), status: 'foreign' },
+    { address: address(11), status: 'available' },
   ]);
 });

@@ -141,6 +141,7 @@ export class PoolModel {
           ({ state, at }) => state === 'sent' || state === 'unknown' || at > this.now - 87_000_000,
         )
         .reduce((sum, { num, received }) => sum + Math.max(num, received ?? 0), 0),
+      isStopped: false,
       isListRead: this.#isListRead,
       isListGone: false,
       isListFresh: false,

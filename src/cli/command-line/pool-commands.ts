@@ -18,6 +18,7 @@ export const addPoolCommands: CommandGroup = (program, run) => {
     .command('refill')
     .argument('[slip44]', 'code of the chain (default: every configured pool)', chainCode)
     .description('fill the pools to their targets now')
+    .option('--resume', 'after a text that is no address stopped a chain: you have looked into it')
     .option(...jsonOption)
     .action(async (slip44: number | undefined, options) => {
       const { poolRefill } = await commands();

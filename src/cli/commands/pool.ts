@@ -2,6 +2,7 @@ import { countWords, daysWords } from '../../http/status-words.ts';
 import { LedgerError } from '../../kernel/errors.ts';
 import { adoptForeign, type ForeignAddress, listForeign } from '../../ledger/adopt-store.ts';
 import { type PoolLevel, readPoolLevels, takeAddress } from '../../ledger/pool-store.ts';
+import { resumePool } from '../../ledger/refused-addresses.ts';
 import { printableText } from '../../service/printable-text.ts';
 import { fillPools } from '../../sync/fill-pools.ts';
 import { runPart } from '../../sync/run-part.ts';
@@ -66,7 +67,7 @@ export async function poolAdopt(
     });
   }
   process.stdout.write(foreign.map((each) => `${foreignLine(each)}\n`).join(''));
-  const free = foreign.filter(({ hasDeposit }) => !hasDeposit).length;
+  const free = foreign.filter(({ hasDeposit, refused }) => !hasDeposit && refused === null).length;
   if (!yes) {
     say(
       `chain ${slip44}: ${countWords(free)} of ${countWords(foreign.length)} foreign addresses can be adopted; somebody else may have handed them out: name those that are yours, and add --yes`,
@@ -80,9 +81,16 @@ export async function poolAdopt(
   return 0;
 }
 
-function foreignLine({ address, firstSeenAt, hasDeposit, isHandedOut }: ForeignAddress): string {
+function foreignLine({
+  address,
+  firstSeenAt,
+  hasDeposit,
+  isHandedOut,
+  refused,
+}: ForeignAddress): string {
   const notes = [
     `first seen ${firstSeenAt}`,
+    ...(refused === null ? [] : [`refused, ${refused}: stays foreign`]),
     ...(hasDeposit ? ['has a deposit: stays foreign'] : []),
     ...(isHandedOut ? ['handed out on another chain: stays with whom it was handed to'] : []),
   ];
@@ -93,7 +101,7 @@ function foreignLine({ address, firstSeenAt, hasDeposit, isHandedOut }: ForeignA
 export async function poolRefill(
   context: CommandContext,
   slip44: number | undefined,
-  options: { json?: boolean },
+  options: { json?: boolean; resume?: boolean },
 ): Promise<number> {
   const configured = context.settings.pools.chains.map((pool) => pool.slip44);
   const chains = slip44 === undefined ? configured : configured.filter((each) => each === slip44);
@@ -105,6 +113,9 @@ export async function poolRefill(
   }
   const { tools } = await openTools(context, { isSchemaKept: true });
   await addMissingPools(tools.ledger, context);
+  if (options.resume) {
+    for (const chain of chains) await tools.ledger.transaction((db) => resumePool(db, chain));
+  }
   const { signal } = context.shutdown;
   const report = await runPart(tools, 'pools', (own) =>
     fillPools(own, { signal, whenBusy: 'wait', chains, force: true }),

@@ -33,6 +33,8 @@ export const addresses = ledger.table(
     firstDepositAt: instant('first_deposit_at'),
     listedAs: text('listed_as').array().notNull().default([]),
     uncheckedUntil: xid8('unchecked_until').default('0'),
+    form: text('form'),
+    refused: text('refused'),
   },
   (table) => [
     primaryKey({ columns: [table.slip44, table.addressKey] }),
@@ -52,7 +54,19 @@ export const addresses = ledger.table(
     uniqueIndex('addresses_assigned_to')
       .on(table.slip44, table.assignedTo, table.assignedNo)
       .where(sql`${table.assignedTo} is not null`),
+    index('addresses_by_form').on(table.slip44, table.form),
+    index('addresses_unjudged')
+      .on(table.slip44, table.address)
+      .where(sql`${table.form} is null and ${table.refused} is null`),
     check('addresses_status', sql`${table.status} in ('available', 'assigned', 'used', 'foreign')`),
+    check(
+      'addresses_refused',
+      sql`${table.status} <> 'available' or (${table.refused} is null and ${table.form} is distinct from 'misfit')`,
+    ),
+    check(
+      'addresses_form',
+      sql`${table.form} in ('proven', 'plain', 'strange', 'misfit', 'other')`,
+    ),
   ],
 );
 

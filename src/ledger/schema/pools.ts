@@ -16,4 +16,5 @@ export const pools = ledger.table('pools', {
   chainFilter: text('chain_filter'),
   chainParam: text('chain_param'),
   chainFilterAt: instant('chain_filter_at'),
+  refusedAt: instant('refused_at'),
 });
