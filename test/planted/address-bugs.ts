@@ -1,8 +1,10 @@
+import { migrationNamed } from './migration-named.ts';
 import type { PlantedBug } from './planted-bug.ts';
 
 const promise = 'Addresses are addresses';
 const forms = 'test/kernel/address-form.test.ts';
 const refused = 'test/ledger/refused-addresses.test.ts';
+const withheld = 'test/security/withheld-pool.test.ts';
 
 /** Mistakes with texts that are no addresses. */
 export const addressBugs: PlantedBug[] = [
@@ -73,6 +75,30 @@ export const addressBugs: PlantedBug[] = [
     caughtBy: {
       file: refused,
       name: 'the addresses of an earlier version are judged when it is brought up to date',
+    },
+  },
+  {
+    id: 'issuer-without-quota',
+    promise: 'Roles',
+    wrong: 'an issuer takes a whole pool in one transaction',
+    file: migrationNamed('issuer_quota'),
+    find: 'AND a.assigned_xact = pg_current_xact_id()) >= quota THEN',
+    put: 'AND a.assigned_xact = pg_current_xact_id()) < 0 THEN',
+    caughtBy: {
+      file: withheld,
+      name: 'an issuer holds half of a pool in one transaction at the most, and none of it after the refusal',
+    },
+  },
+  {
+    id: 'withheld-in-silence',
+    promise: 'Roles',
+    wrong: 'nobody learns that take_address gives nothing while addresses are available',
+    file: migrationNamed('issuer_quota'),
+    find: 'IF taken IS NULL THEN PERFORM engine.note_null_take',
+    put: 'IF taken IS NOT NULL THEN PERFORM engine.note_null_take',
+    caughtBy: {
+      file: withheld,
+      name: 'a pool that an open transaction withholds is a problem as soon as others have got nothing for ten seconds',
     },
   },
 ];

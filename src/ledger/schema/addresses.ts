@@ -35,6 +35,7 @@ export const addresses = ledger.table(
     uncheckedUntil: xid8('unchecked_until').default('0'),
     form: text('form'),
     refused: text('refused'),
+    assignedXact: xid8('assigned_xact'),
   },
   (table) => [
     primaryKey({ columns: [table.slip44, table.addressKey] }),

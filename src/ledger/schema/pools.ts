@@ -1,5 +1,6 @@
-import { boolean, integer, text } from 'drizzle-orm/pg-core';
+import { boolean, index, integer, text } from 'drizzle-orm/pg-core';
 import { instant, ledger } from './ledger-schema.ts';
+import { engine } from './snapshots.ts';
 
 /** What ADDRESS_POOLS named last, and how filling each pool goes. */
 export const pools = ledger.table('pools', {
@@ -18,3 +19,10 @@ export const pools = ledger.table('pools', {
   chainFilterAt: instant('chain_filter_at'),
   refusedAt: instant('refused_at'),
 });
+
+/** Calls of take_address that got nothing although addresses were available. */
+export const nullTakes = engine.table(
+  'null_takes',
+  { slip44: integer('slip44').notNull(), takenAt: instant('taken_at').notNull() },
+  (table) => [index('null_takes_taken_at').on(table.slip44, table.takenAt)],
+);
