@@ -7,6 +7,23 @@ const balancesMax = 500;
 const daysMax = 366;
 const iso = sql.raw(`'YYYY-MM-DD"T"HH24:MI:SS"Z"'`);
 
+/** More of a text than is ever shown: what an old ledger holds may be of any length. */
+const textMax = 2_000;
+
+/** A text of the ledger, cut before it leaves the database. */
+function bounded(column: string) {
+  return sql.raw(`left(${column}, ${textMax})`);
+}
+
+/**
+ * An amount with the service's own digits; in scientific notation where an old ledger holds a huge one, whose digits
+ * alone would fill the memory.
+ */
+function amountText(column: string) {
+  return sql.raw(`case when abs(${column}) >= 1e500 then btrim(to_char(${column}, '9.99999999999EEEE'))
+                       when scale(${column}) > 1000 then round(${column}, 1000)::text else ${column}::text end`);
+}
+
 /** A time as ISO 8601 in UTC, whatever the session's time zone. */
 export function isoText(time: string) {
   return sql`to_char(${sql.raw(time)} at time zone 'UTC', ${iso})`;
@@ -17,13 +34,13 @@ export const streams = sql`
     from (select name, list_order as "listOrder", page_size as "pageSize", service_total as "serviceTotal",
                  ledger_count as "ledgerCount", is_complete as "isComplete",
                  trunc(extract(epoch from now() - last_success_at)) as "lagSeconds",
-                 ${isoText('verified_through')} as "verifiedThrough", not_complete_because as "notCompleteBecause",
-                 last_error as "lastError", final_changes as "finalChanges"
+                 ${isoText('verified_through')} as "verifiedThrough", ${bounded('not_complete_because')} as "notCompleteBecause",
+                 ${bounded('last_error')} as "lastError", final_changes as "finalChanges"
             from ledger.streams) as s`;
 
 export const problems = sql`
   select coalesce(json_agg(json_build_object('name', p.name, 'severity', p.severity, 'since', ${isoText('p.since')},
-                                             'what', p.what, 'cure', p.cure)
+                                             'what', ${bounded('p.what')}, 'cure', ${bounded('p.cure')})
                            order by p.severity, p.since, p.what), '[]')
     from ledger.problems as p`;
 
@@ -45,7 +62,7 @@ export const coverage = sql`
 
 export const poolLevels = sql`
   select coalesce(json_object_agg(l.slip44, json_build_object('available', l.available, 'daysLeft', l.days_left,
-                                                              'lastError', p.last_error)), '{}')
+                                                              'lastError', ${bounded('p.last_error')})), '{}')
     from ledger.pool_levels l left join ledger.pools p on p.slip44 = l.slip44`;
 
 export const unexpectedDeposits = sql`
@@ -55,9 +72,10 @@ export const unexpectedDeposits = sql`
 
 export const balances = sql`
   select coalesce(json_agg(b order by b.symbol, b.chain), '[]')
-    from (select symbol, coalesce(chain_name, chain_symbol, slip44::text) as chain, balance::text, frozen::text,
+    from (select ${bounded('symbol')} as symbol, ${bounded('coalesce(chain_name, chain_symbol, slip44::text)')} as chain,
+                 ${amountText('balance')} as balance, ${amountText('frozen')} as frozen,
                  (select coalesce(json_agg(c order by c.at), '[]')
-                    from (select ${isoText('observed_at')} as at, h.balance::text
+                    from (select ${isoText('observed_at')} as at, ${amountText('h.balance')} as balance
                             from ledger.balance_changes h
                            where (h.slip44, h.symbol, h.contract_address)
                                = (l.slip44, l.symbol, l.contract_address)
@@ -68,7 +86,7 @@ export const balances = sql`
 export const balanceCount = sql`select count(*)::float8 from ledger.balances where is_listed`;
 
 export const unexplainedDifferences = sql`
-  select coalesce(json_agg(json_build_object('symbol', u.symbol, 'amount', u.amount::text,
+  select coalesce(json_agg(json_build_object('symbol', ${bounded('u.symbol')}, 'amount', ${amountText('u.amount')},
                                              'since', ${isoText('u.since')})
                            order by u.symbol, u.slip44 nulls first), '[]')
     from ledger.unexplained_differences as u`;
@@ -78,16 +96,16 @@ export const lastRuns = sql`
   select coalesce(json_agg(r order by r.job), '[]')
     from (select distinct on (job) job, ${isoText('started_at')} as "startedAt",
                  ${isoText('finished_at')} as "finishedAt", outcome, requests,
-                 rows_seen as "rowsSeen", rows_inserted as "rowsInserted", rows_updated as "rowsUpdated", error
+                 rows_seen as "rowsSeen", rows_inserted as "rowsInserted", rows_updated as "rowsUpdated", ${bounded('error')} as error
             from recent order by job, id desc) as r`;
 
 /** Reads the relation `recent`: the latest runs. */
 export const lastErrors = sql`
   select coalesce(json_agg(e.entry order by e.at desc), '[]')
     from (select last_error_at as at,
-                 json_build_object('stream', name, 'at', ${isoText('last_error_at')}, 'message', last_error) as entry
+                 json_build_object('stream', name, 'at', ${isoText('last_error_at')}, 'message', ${bounded('last_error')}) as entry
             from ledger.streams where last_error is not null
           union all
           (select distinct on (job) finished_at,
-                  json_build_object('job', job, 'at', ${isoText('finished_at')}, 'message', coalesce(error, outcome))
+                  json_build_object('job', job, 'at', ${isoText('finished_at')}, 'message', ${bounded('coalesce(error, outcome)')})
              from recent where outcome = 'failed' order by job, id desc)) as e`;
