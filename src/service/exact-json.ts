@@ -1,4 +1,6 @@
 import { parse } from 'lossless-json';
+import { limits } from './limits.ts';
+import { assertFewValues } from './value-count.ts';
 
 /** A JSON number that a JavaScript number could not hold with all its digits. */
 export class ExactNumber {
@@ -42,6 +44,7 @@ export function parseTolerantJson(text: string): unknown {
 
 /** The slow path alone, for numbers of any kind; the same result as `parseExactJson`. */
 export function parseKeepingDigits(text: string): unknown {
+  assertFewValues(text, limits.exactValues.max);
   return parse(text, undefined, {
     parseNumber: (digits) => {
       if (safeInteger.test(digits)) return Number(digits);

@@ -24,6 +24,19 @@ export const limits = {
     of: 'one answer, packed and unpacked',
     beyond: refused,
   },
+  /** Millions of small values take seconds to parse, and nothing else goes on meanwhile. */
+  answerValues: {
+    max: 600_000,
+    unit: 'commas and opening brackets',
+    of: 'one answer, its texts included',
+    beyond: refused,
+  },
+  exactValues: {
+    max: 150_000,
+    unit: 'commas and opening brackets',
+    of: 'one answer with numbers whose digits JavaScript would lose',
+    beyond: refused,
+  },
   answerRows: { max: 50_000, unit: 'rows', of: 'one answer', beyond: refused },
   snapshotRows: {
     max: 50_000,

@@ -1,5 +1,7 @@
 import { ExactNumber, parseExactJson, parseTolerantJson } from './exact-json.ts';
 import { integerIn } from './field-readers.ts';
+import { limits } from './limits.ts';
+import { assertFewValues, TooManyValues } from './value-count.ts';
 
 const maxCode = Number.MAX_SAFE_INTEGER;
 
@@ -14,9 +16,11 @@ export function openEnvelope(rawBody: string, isTolerant = false): Envelope | { 
   if (rawBody.trim() === '') return { problem: 'an empty answer' };
   let envelope: unknown;
   try {
+    assertFewValues(rawBody, limits.answerValues.max);
     envelope = isTolerant ? parseTolerantJson(rawBody) : parseExactJson(rawBody);
-  } catch {
-    return { problem: 'an answer that is not JSON' };
+  } catch (error) {
+    const isTooLarge = error instanceof TooManyValues;
+    return { problem: isTooLarge ? error.message : 'an answer that is not JSON' };
   }
   if (typeof envelope !== 'object' || envelope === null || Array.isArray(envelope)) {
     return { problem: 'an answer that is not an envelope of code, data and msg' };

@@ -214,4 +214,16 @@ export const serviceBugs: PlantedBug[] = [
       name: 'the token is taken as it should be: %s',
     },
   },
+  {
+    id: 'values-without-end',
+    promise: 'Proportional',
+    wrong: 'an answer of millions of small values blocks everything else while it is parsed',
+    file: 'src/service/open-envelope.ts',
+    find: 'assertFewValues(rawBody, limits.answerValues.max);',
+    put: 'assertFewValues(rawBody, limits.answerBytes.max);',
+    caughtBy: {
+      file: 'test/service/limits.test.ts',
+      name: 'of millions of %s is refused before it is parsed',
+    },
+  },
 ];

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/service/limits.ts';
+import { openEnvelope } from '../../src/service/open-envelope.ts';
 import { openList, openPage } from '../../src/service/open-page.ts';
 import { openSnapshotPart, readSnapshot } from '../../src/service/read-snapshot.ts';
 import { renderLimitsDoc } from '../support/render-limits-doc.ts';
@@ -24,6 +25,29 @@ function endless(page: { rows: number; length: number; ms: number }) {
   );
   return { read, pages: () => pages };
 }
+
+describe('an answer', () => {
+  it.each(['{},', '[],', '0,', '"",'])(
+    'of millions of %s is refused before it is parsed',
+    (value) => {
+      const body = `{"code":0,"data":[${value.repeat(2_000_000)}0],"msg":""}`;
+      expect(openEnvelope(body, true)).toEqual({
+        problem: expect.stringContaining('more than 600000 values'),
+      });
+    },
+  );
+
+  it('of hundreds of thousands of long numbers is refused before it is parsed', () => {
+    const body = `{"code":0,"data":[${'1.10000000000000000001,'.repeat(200_000)}0],"msg":""}`;
+    expect(openEnvelope(body, true)).toEqual({ problem: 'an answer of more than 150000 values' });
+  });
+
+  it('with the most rows that are taken is parsed', () => {
+    const row = JSON.stringify(Object.fromEntries([...'abcdefghij'].map((name) => [name, 1])));
+    const body = `{"code":0,"data":[${Array(limits.answerRows.max).fill(row).join(',')}],"msg":""}`;
+    expect(openEnvelope(body)).toMatchObject({ code: '0' });
+  });
+});
 
 describe('a snapshot', () => {
   it('that never ends stops at the first of its limits, with an error that names it', async () => {
