@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import type { DatabaseCluster } from './database-cluster.ts';
+import { startOlderFace } from './older-face.ts';
 import type { TcpFaultProxy } from './tcp-fault-proxy.ts';
 
 /** What a move of the database needs: the server, and everything that stands before it. */
@@ -73,14 +74,18 @@ export async function promoteStandby(
 
 async function dumpDatabase(cluster: DatabaseCluster): Promise<string> {
   const file = join(cluster.folder, 'dump');
-  await repeatedly(() =>
-    tool(cluster, 'pg_dump', ['--format=custom', '--file', file, cluster.ownerUrl()]),
-  );
+  const face = cluster.areToolsForeign ? await startOlderFace(cluster.port) : null;
+  try {
+    const source = cluster.ownerUrl(undefined, face?.port);
+    await repeatedly(() => tool(cluster, 'pg_dump', ['--format=custom', '--file', file, source]));
+  } finally {
+    await face?.close();
+  }
   return file;
 }
 
 async function tool(cluster: DatabaseCluster, name: string, args: string[]): Promise<void> {
-  await run(join(cluster.programs, name), args, { maxBuffer: 1e7 });
+  await run(join(cluster.dumpTools, name), args, { maxBuffer: 1e7 });
 }
 
 /** Daemons in full flight get in the way of locks: a deadlock is answered by another try. */
