@@ -39,7 +39,7 @@ export function chooseSettings({ focus, seed, minutes }: ChaosOptions): RunSetti
   const maxRps = isMoves ? 10 : focus === null && seed % 2 === 1 ? 100 : undefined;
   const pageSizeMax = isAnswers ? 20 : isMoves ? 200 : 50;
   return {
-    history: isAnswers ? 20_000 : isMoves ? 400 : 1_500,
+    history: isAnswers ? 20_000 : isMoves ? 150 : 1_500,
     // Two hundred thousand requests would keep one processor busy with their signatures alone.
     verifyShare: isAnswers ? 0.1 : 1,
     slip44s,
@@ -56,7 +56,8 @@ export function chooseSettings({ focus, seed, minutes }: ChaosOptions): RunSetti
     rates: {
       bad: isAnswers ? 0.2 : focus === null ? 0.03 : isMoves ? 0.002 : 0.01,
       lostPost: isPosts ? 0.6 : focus === null ? 0.1 : 0.03,
-      unsentPost: 0.03,
+      // A refusal is followed by a pause of its own, which would be taken for a slow recovery.
+      unsentPost: isMoves ? 0 : 0.03,
       pausing: isAnswers ? 0.05 : 1,
     },
     env: {
