@@ -90,6 +90,7 @@ export async function openWorld(
       folder: options.out,
       daemons: options.daemons,
       backfillArgs: settings.backfillArgs,
+      oneOffPauseMs: settings.oneOffPauseMs,
       env: {
         ...settings.env,
         WALLET_BASE_URL: `http://127.0.0.1:${http.port}`,

@@ -1,7 +1,11 @@
+import { migrationNamed } from './migration-named.ts';
 import type { PlantedBug } from './planted-bug.ts';
 
 const decide = 'test/sync/decide-pool.test.ts';
 const fill = 'test/sync/fill-pools.test.ts';
+const keys = migrationNamed('one_address_one_customer');
+/** `engine.hand_out`, as it was replaced. */
+const handOut = migrationNamed('budget_and_home');
 const take = 'test/ledger/take-address.test.ts';
 const protocol =
   'lost answers, refusals, crashes at every step, two processes, a lagging list: nothing is lost, nothing asked twice';
@@ -108,7 +112,7 @@ export const poolBugs: PlantedBug[] = [
     id: 'taken-without-lock',
     promise: 'Pools hand out once',
     wrong: 'two calls at once read the same free address',
-    file: 'migrations/0017_one_address_one_customer.sql',
+    file: handOut,
     find: `               AND (a.first_seen_at, a.address) > (last_seen_at, last_address)
              ORDER BY a.first_seen_at, a.address LIMIT 1 FOR UPDATE SKIP LOCKED),`,
     put: `               AND (a.first_seen_at, a.address) > (last_seen_at, last_address)
@@ -122,7 +126,7 @@ export const poolBugs: PlantedBug[] = [
     id: 'reference-forgotten',
     promise: 'Pools hand out once',
     wrong: 'a reference whose address has received its deposit gets no answer any more',
-    file: 'migrations/0017_one_address_one_customer.sql',
+    file: handOut,
     find: `       WHERE a.slip44 = hand_out.slip44 AND a.assigned_to = hand_out.reference
        ORDER BY a.assigned_no LIMIT 1;`,
     put: `       WHERE a.slip44 = hand_out.slip44 AND a.assigned_to = hand_out.reference AND a.status = 'assigned'
@@ -136,7 +140,7 @@ export const poolBugs: PlantedBug[] = [
     id: 'chains-kept-apart',
     promise: 'Pools hand out once',
     wrong: 'an address that was taken on one chain stays available on the others',
-    file: 'migrations/0017_one_address_one_customer.sql',
+    file: handOut,
     find: 'IF FOUND AND NOT is_shared THEN RETURN taken; END IF;',
     put: 'IF FOUND THEN RETURN taken; END IF;',
     caughtBy: {
@@ -174,6 +178,66 @@ export const poolBugs: PlantedBug[] = [
     caughtBy: {
       file: 'test/whole/looking.test.ts',
       name: 'looking with other settings changes no row, no pool and no judgement',
+    },
+  },
+  {
+    id: 'spellings-apart',
+    promise: 'Pools hand out once',
+    wrong: 'an address in lower case is another one than in upper case',
+    file: keys,
+    find: `THEN replace(lower(address COLLATE "C"), '0x', '')`,
+    put: 'THEN address',
+    caughtBy: {
+      file: 'test/ledger/address-key.test.ts',
+      name: 'a key is its own key, and the case of a hexadecimal text never matters',
+    },
+  },
+  {
+    id: 'empty-reference-served',
+    promise: 'Pools hand out once',
+    wrong: 'all callers whose reference is empty get the same address',
+    file: handOut,
+    find: `IF btrim(hand_out.reference, E' \\t\\r\\n') = '' THEN`,
+    put: `IF hand_out.reference = '-' THEN`,
+    caughtBy: {
+      file: 'test/ledger/one-customer.test.ts',
+      name: '%s is an error that says why',
+    },
+  },
+  {
+    id: 'lost-counts-nothing',
+    promise: 'Pools never lose',
+    wrong: 'what a lost answer may have generated does not count against POOL_MAX_PER_DAY',
+    file: keys,
+    find: "         WHERE r.slip44 = c.slip44 AND r.state <> 'failed'\n",
+    put: "         WHERE r.slip44 = c.slip44 AND r.state = 'done'\n",
+    caughtBy: {
+      file: 'test/ledger/pool-store.test.ts',
+      name: 'the levels count by status, by request and by the week',
+    },
+  },
+  {
+    id: 'history-scanned',
+    promise: 'Pools never lose',
+    wrong: 'every new address reads the whole history of deposits',
+    file: keys,
+    find: "WHERE x.stream = 'deposit' AND ledger.address_key(x.to_address) = u.k OFFSET 0) AS t) AS d",
+    put: "WHERE x.stream = 'deposit' AND ledger.address_key(x.to_address) || '' = u.k OFFSET 0) AS t) AS d",
+    caughtBy: {
+      file: 'test/ledger/address-plans.test.ts',
+      name: 'two hundred new addresses read no more of the deposits than their own, with statistics: %s',
+    },
+  },
+  {
+    id: 'adopted-unasked',
+    promise: 'Pools hand out once',
+    wrong: '`pool adopt` takes all foreign addresses of a chain without --yes',
+    file: 'src/cli/commands/pool.ts',
+    find: '  if (!yes) {\n',
+    put: '  if (yes === false) {\n',
+    caughtBy: {
+      file: 'test/whole/pool.test.ts',
+      name: 'a pool is listed, filled, taken from and joined by what the service listed already',
     },
   },
 ];
