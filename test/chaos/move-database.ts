@@ -43,7 +43,7 @@ export async function restoreDumpInPlace({ cluster }: Moving, afterMs: number): 
   await delay(afterMs);
   const target = ['--clean', '--if-exists', '--single-transaction', '--dbname', cluster.ownerUrl()];
   await onServer(cluster, (server) =>
-    withoutProgram(server, () => tool(cluster, 'pg_restore', [...target, dump])),
+    withoutProgram(server, () => repeatedly(() => tool(cluster, 'pg_restore', [...target, dump]))),
   );
 }
 
@@ -90,7 +90,7 @@ async function tool(cluster: DatabaseCluster, name: string, args: string[]): Pro
   await run(join(cluster.dumpTools, name), args, { maxBuffer: 1e7 });
 }
 
-/** Daemons in full flight get in the way of locks: a deadlock is answered by another try. */
+/** Daemons in full flight, and the runner's own looks, get in the way of locks: a deadlock is answered by another try. */
 async function repeatedly(attempt: () => Promise<void>): Promise<void> {
   for (let left = 5; ; left -= 1) {
     try {
