@@ -68,6 +68,44 @@ BEGIN
       FROM generate_series(0, n - 1) AS i;
 END $$;
 --> statement-breakpoint
+-- By its key: engine.hand_out forbids scans of whole tables, and up to PostgreSQL 17 one that cannot be avoided is so dear
+-- that each call is compiled (jit), which takes half a second.
+CREATE OR REPLACE FUNCTION engine.home_state() RETURNS text
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  home record;
+BEGIN
+  SELECT h.xmin = h.own_xid AS is_own_row, h.tableoid = h.own_oid AS is_own_table,
+         h.addresses_oid = 'ledger.addresses'::regclass AS is_own_addresses,
+         h.database_oid = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()) AS is_own_database,
+         h.system_identifier, h.timeline, h.disturbed_by
+    INTO home FROM engine.home h WHERE h.id = 1;
+  IF NOT FOUND THEN
+    RETURN 'the row that says where the database lives is missing';
+  ELSIF home.disturbed_by IS NOT NULL THEN
+    RETURN home.disturbed_by;
+  ELSIF NOT home.is_own_database THEN
+    RETURN 'it is a copy: it lies in another database';
+  ELSIF NOT (home.is_own_table AND home.is_own_addresses) THEN
+    RETURN 'it was restored: its tables were made anew';
+  ELSIF NOT home.is_own_row THEN
+    RETURN 'it was restored: its rows were written anew';
+  ELSIF home.system_identifier IS NOT NULL
+    AND has_function_privilege('pg_catalog.pg_control_system()'::regprocedure, 'EXECUTE') THEN
+    IF home.system_identifier <> (SELECT c.system_identifier FROM pg_control_system() c) THEN
+      RETURN 'it lies in another cluster of databases';
+    END IF;
+  END IF;
+  IF home.timeline IS NOT NULL AND NOT pg_is_in_recovery() THEN
+    IF home.timeline <> left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) THEN
+      RETURN 'its log goes on along another timeline: a standby was promoted, or it was recovered to a point in time';
+    END IF;
+  END IF;
+  RETURN NULL;
+END $$;
+--> statement-breakpoint
 -- A session cannot leave its cluster or its database: what is dear to ask of them is asked once. The setting names the
 -- row of engine.home that this session has found to be of its own place; a row that was written since has another number.
 CREATE OR REPLACE FUNCTION engine.require_home() RETURNS void
@@ -81,7 +119,7 @@ BEGIN
       USING ERRCODE = 'WL001',
             HINT = 'with ON_MOVE=heal a running wallet-ledger daemon sets it right within a minute; otherwise run `wallet-ledger recover`';
   END IF;
-  PERFORM set_config('wallet_ledger.home', h.own_xid::text, false) FROM engine.home h;
+  PERFORM set_config('wallet_ledger.home', h.own_xid::text, false) FROM engine.home h WHERE h.id = 1;
 END $$;
 --> statement-breakpoint
 -- What a session cannot have left is not asked again; whatever can change under it is asked with every call.
@@ -103,7 +141,7 @@ DECLARE
   holder record;
 BEGIN
   PERFORM FROM engine.home h
-    WHERE h.own_xid::text = current_setting('wallet_ledger.home', true) AND h.xmin = h.own_xid AND h.tableoid = h.own_oid
+    WHERE h.id = 1 AND h.own_xid::text = current_setting('wallet_ledger.home', true) AND h.xmin = h.own_xid AND h.tableoid = h.own_oid
       AND h.addresses_oid = 'ledger.addresses'::regclass AND h.disturbed_by IS NULL
       AND CASE WHEN h.timeline IS NULL OR pg_is_in_recovery() THEN true
                ELSE h.timeline = left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END;

@@ -57,6 +57,7 @@ const cluster = await startDatabaseCluster(home, {
   programs: values.postgres ?? null,
 });
 process.on('exit', () => cluster.kill());
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => process.exit(1));
 try {
   await fill(cluster);
   for (let round = 0; round < rounds && performance.now() < endsAt; round += 1) {
