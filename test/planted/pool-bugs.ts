@@ -217,15 +217,40 @@ export const poolBugs: PlantedBug[] = [
     },
   },
   {
-    id: 'history-scanned',
+    id: 'writers-locked-out',
     promise: 'Pools never lose',
-    wrong: 'every new address reads the whole history of deposits',
+    wrong: 'new addresses lock the whole table of deposits',
     file: keys,
-    find: "WHERE x.stream = 'deposit' AND ledger.address_key(x.to_address) = u.k OFFSET 0) AS t) AS d",
-    put: "WHERE x.stream = 'deposit' AND ledger.address_key(x.to_address) || '' = u.k OFFSET 0) AS t) AS d",
+    find: '  PERFORM 1 FROM ledger.addresses a WHERE a.address_key = ANY (keys) ORDER BY a.address_key, a.slip44 FOR UPDATE;\n  UPDATE',
+    put: '  LOCK TABLE ledger.transactions IN SHARE MODE NOWAIT;\n  UPDATE',
     caughtBy: {
       file: 'test/ledger/address-plans.test.ts',
-      name: 'two hundred new addresses read no more of the deposits than their own, with statistics: %s',
+      name: 'storing addresses waits for no writer of deposits, and no writer for them',
+    },
+  },
+  {
+    id: 'home-compiled',
+    promise: 'Pools hand out once',
+    wrong:
+      'each call of take_address scans a table where scans are forbidden, and is compiled for half a second',
+    file: handOut,
+    find: "    WHERE h.id = 1 AND h.own_xid::text = current_setting('wallet_ledger.home', true)",
+    put: "    WHERE h.own_xid::text = current_setting('wallet_ledger.home', true)",
+    caughtBy: {
+      file: take,
+      name: '%s plans no scan of a whole table: its price, where scans are forbidden, would have each call compiled',
+    },
+  },
+  {
+    id: 'one-loss-is-a-limit',
+    promise: 'Pools never lose',
+    wrong: 'one lost answer keeps a chain at small requests for a day',
+    file: 'src/ledger/pool-store.ts',
+    find: '                and (d.is_refused\n                     or exists',
+    put: '                and (d.is_refused or d.is_lost\n                     or exists',
+    caughtBy: {
+      file: fill,
+      name: 'a number whose answer was lost once is asked for again, one that is lost each time is a limit',
     },
   },
   {
