@@ -1,6 +1,6 @@
 -- After a crash or a move the row has forgotten slots that were given out, and processes that are still alive use them.
--- Whoever asks first waits for as many as can be in their hands: 30 slots, at least a second, and 10 s at most, for the
--- budget is promised of windows of 10 s.
+-- Whoever asks first waits for as many as can be in their hands, those of six processes with eight requests each: 50
+-- slots, at least a second, and 10 s at most, for the budget is promised of windows of 10 s.
 CREATE OR REPLACE FUNCTION ledger.take_tickets(n integer, max_rps double precision, nonce_unit text)
 RETURNS TABLE (observation bigint, nonce bigint, wait_ms double precision, asked_ms double precision)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -33,7 +33,7 @@ BEGIN
     ticket.last_nonce := greatest(ticket.last_nonce, ticket.nonce_ceiling,
                                   floor(extract(epoch FROM now_at) * second)::bigint + 2 * nonce_step);
     PERFORM setval('ledger.observations', greatest(o.last_value, ticket.observation_ceiling)) FROM ledger.observations o;
-    hold := CASE WHEN slot > 0 THEN least(greatest(30 * slot, 1), 10) ELSE 0 END;
+    hold := CASE WHEN slot > 0 THEN least(greatest(50 * slot, 1), 10) ELSE 0 END;
   END IF;
   first_nonce := greatest(ticket.last_nonce + 1, floor(extract(epoch FROM now_at) * second)::bigint);
   SELECT o.last_value + 1 INTO first_observation FROM ledger.observations o;

@@ -123,7 +123,7 @@ export const homeBugs: PlantedBug[] = [
     promise: 'Budget',
     wrong: 'after a crash or a move requests go out beside those that were granted before it',
     file: replaced,
-    find: '    hold := CASE WHEN slot > 0 THEN least(greatest(30 * slot, 1), 10) ELSE 0 END;',
+    find: '    hold := CASE WHEN slot > 0 THEN least(greatest(50 * slot, 1), 10) ELSE 0 END;',
     put: '    hold := 0;',
     caughtBy: {
       file: tickets,
