@@ -115,23 +115,34 @@ function comparePools(before: readonly PoolTarget[], after: readonly PoolTarget[
 
 /**
  * What the chain's next number is judged by: the most that may be asked for at once, and the
- * smallest number above it that was refused or lost in the last 24 h right after a smaller one was granted
- * (null: none). Call it in the transaction that stores what was granted.
+ * smallest number above it that the service did not grant in the last 24 h right after it had granted a smaller one
+ * (null: none). A refusal says so at once. A lost answer may have any cause: only a second one says so, where nothing as
+ * large has been granted since the first. Call it in the transaction that stores what was granted.
  */
 export async function readNumLimits(
   db: LedgerDb,
   slip44: number,
 ): Promise<{ numMax: number; refusedAfterGrant: number | null } | undefined> {
   const found = await db.execute<{ numMax: number; refusedAfterGrant: number | null }>(sql`
+    with asked as materialized (
+      select id, num, state = 'failed' as is_refused, lost_at is not null as is_lost,
+             state = 'done' and lost_at is null and received = num as is_granted
+        from ledger.address_requests
+       where slip44 = ${slip44} and requested_at > now() - interval '24 hours'
+    ),
+    doubted as (
+      select d.* from (select a.*, lag(num) over w as num_before, lag(is_granted) over w as is_granted_before
+                         from asked a window w as (order by id)) d
+       where (d.is_refused or d.is_lost) and d.is_granted_before and d.num_before < d.num
+    )
     select p.num_max as "numMax", (
-             select min(r.num) from (
-               select num, state, lost_at, lag(state) over w as state_before, lag(lost_at) over w as lost_before,
-                      lag(num) over w as num_before
-                 from ledger.address_requests
-                where slip44 = p.slip44 and requested_at > now() - interval '24 hours'
-               window w as (order by id)) r
-              where (r.state = 'failed' or r.lost_at is not null) and r.state_before = 'done' and r.lost_before is null
-                and r.num_before < r.num and r.num > p.num_max
+             select min(d.num) from doubted d
+              where d.num > p.num_max
+                and (d.is_refused
+                     or exists (select from doubted e
+                                 where e.id < d.id and e.num <= d.num and e.num > p.num_max
+                                   and not exists (select from asked g
+                                                    where g.is_granted and g.num >= e.num and g.id > e.id)))
            ) as "refusedAfterGrant"
       from ledger.pools p where p.slip44 = ${slip44}`);
   return found.rows[0];

@@ -6,8 +6,10 @@ import { freshnessPart } from './parts/freshness.ts';
 import { idleDaemonPart } from './parts/idle-daemon.ts';
 import { lateRow } from './parts/late-row.ts';
 import { lyingService } from './parts/lying-service.ts';
+import { newAddressesPart } from './parts/new-addresses.ts';
 import { quietTick } from './parts/quiet-tick.ts';
 import { requestBudgetPart, sharedBudgetPart } from './parts/request-budget.ts';
+import { takeAddressPart } from './parts/take-address.ts';
 
 /** In the order in which they run. */
 export const benchParts: BenchPart[] = [
@@ -21,4 +23,6 @@ export const benchParts: BenchPart[] = [
   sharedBudgetPart,
   lateRow,
   lyingService,
+  takeAddressPart,
+  newAddressesPart,
 ];

@@ -27,6 +27,8 @@ export type ChaosOptions = {
   until: number | null;
   /** Folder of PostgreSQL's programs; null: those of the embedded one. */
   programs: string | null;
+  /** Folder of `pg_dump` and `pg_restore`; null: beside the server's programs. */
+  dumpTools: string | null;
   /** Folder of logs and report. */
   out: string;
   /** File of the report as JSON. */
@@ -36,7 +38,8 @@ export type ChaosOptions = {
 export class UsageError extends Error {}
 
 export const usage = `Usage: npm run chaos -- [--minutes N] [--seed N] [--queue postgres|redis] [--daemons N]
-  [--focus ${focusNames.join('|')}] [--until N] [--postgres DIR] [--out DIR] [--json FILE]`;
+  [--focus ${focusNames.join('|')}] [--until N] [--postgres DIR] [--dump-tools DIR]
+  [--out DIR] [--json FILE]`;
 
 /** Reads the command line. Throws a UsageError that says what is wrong. */
 export function readOptions(args: string[]): ChaosOptions {
@@ -60,6 +63,7 @@ export function readOptions(args: string[]): ChaosOptions {
     focus: focus ?? null,
     until,
     programs: values.postgres ?? null,
+    dumpTools: values['dump-tools'] ?? null,
     out,
     json: values.json ?? join(out, 'report.json'),
   };
@@ -74,11 +78,13 @@ export function replayLine({
   focus,
   until,
   programs,
+  dumpTools,
 }: ChaosOptions): string {
   const words = [`--minutes ${minutes} --seed ${seed} --queue ${queue} --daemons ${daemons}`];
   if (focus !== null) words.push(`--focus ${focus}`);
   if (until !== null) words.push(`--until ${until}`);
   if (programs !== null) words.push(`--postgres ${programs}`);
+  if (dumpTools !== null) words.push(`--dump-tools ${dumpTools}`);
   return `npm run chaos -- ${words.join(' ')}`;
 }
 
@@ -95,6 +101,7 @@ function parse(args: string[]) {
         focus: text,
         until: text,
         postgres: text,
+        'dump-tools': text,
         out: text,
         json: text,
       },

@@ -42,6 +42,7 @@ export async function runChaos(
       slip44s: settings.slip44s,
       seed: options.seed,
       pace: settings.consumers,
+      lifePauseMs: settings.lifePauseMs,
     });
     const proofs = watchProofs(world.database, world.oracle);
     const plan = planFaults(options, world.offers);
@@ -80,6 +81,11 @@ export async function runChaos(
         hasMoved(options)
           ? living.wrongAddresses
           : [...living.wrongAddresses, ...living.changedAddresses],
+      ),
+      invariant(
+        'consumers.own',
+        'No consumer was handed an address that the program did not have generated',
+        living.taken().filter(({ slip44, address }) => !world.oracle.isGenerated(slip44, address)),
       ),
     ];
     await world.fleet.close();

@@ -16,8 +16,10 @@ export type DatabaseCluster = {
   /** The program's database; its owner is no superuser. */
   readonly databaseName: string;
   password: string;
-  /** Folder of PostgreSQL's programs. */
-  programs: string;
+  /** Folder of `pg_dump` and `pg_restore`, where there are any. */
+  dumpTools: string;
+  /** They are not the server's own, and may be older. */
+  areToolsForeign: boolean;
   /** Folder for files that outlive no run. */
   folder: string;
   /** The program's address, for clients that reach the server at another port. */
@@ -51,7 +53,11 @@ const settings = [
 /** Makes a data directory in `home` and starts a server on it; `programs`: of which PostgreSQL, if not the embedded. */
 export async function startDatabaseCluster(
   home: string,
-  { configuration = [], programs }: { configuration?: string[]; programs?: string | null },
+  {
+    configuration = [],
+    programs,
+    dumpTools,
+  }: { configuration?: string[]; programs?: string | null; dumpTools?: string | null },
 ): Promise<DatabaseCluster> {
   await mkdir(home, { recursive: true });
   const { bin, account } = await prepareServerPrograms(home, programs ?? null);
@@ -154,7 +160,8 @@ export async function startDatabaseCluster(
     },
     databaseName,
     password,
-    programs: bin,
+    dumpTools: dumpTools ?? bin,
+    areToolsForeign: typeof dumpTools === 'string',
     folder: home,
     urlAt: (at) => `postgres://wallet_ledger:${password}@127.0.0.1:${at}/${databaseName}`,
     ownerUrl,

@@ -87,21 +87,26 @@ function lying(names: readonly (keyof Lies)[]): FaultAction {
   };
 }
 
-/** Afterwards the pools are full again, with addresses that nobody can have been given before. */
+/** From full pools; afterwards they are full again, with addresses that nobody can have been given before. */
 function moving(move: (world: World, afterMs: number) => Promise<void>): FaultAction {
   return {
     lane: on('database'),
     act: async (world, { lengthMs }) => {
+      await untilPoolsFilled(world);
       await move(world, lengthMs);
       const from = performance.now();
-      while (!(await arePoolsFilled(world).catch(() => false))) {
-        if (performance.now() - from > refillMaxMs)
-          throw new Error('a pool stayed below its threshold');
-        await delay(100);
-      }
+      await untilPoolsFilled(world);
       world.probes.record('pools after a move', performance.now() - from);
     },
   };
+}
+
+async function untilPoolsFilled(world: World): Promise<void> {
+  const giveUpAt = performance.now() + refillMaxMs;
+  while (!(await arePoolsFilled(world).catch(() => false))) {
+    if (performance.now() > giveUpAt) throw new Error('a pool stayed below its threshold');
+    await delay(100);
+  }
 }
 
 /** Healed, and at the threshold on every chain. */

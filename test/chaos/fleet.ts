@@ -51,7 +51,6 @@ export type Fleet = {
 };
 
 const program = resolve('dist/src/cli/main.js');
-const oneOffPauseMs = 2_000;
 const revivePauseMs = 500;
 const lastWordsMax = 2_000;
 /** A daemon's last line of its start: it has reached its database and its queue. */
@@ -62,6 +61,8 @@ export function startFleet(options: {
   folder: string;
   daemons: number;
   backfillArgs: string[];
+  /** Pause before a one-off command is started again. */
+  oneOffPauseMs: number;
   env: Record<string, string>;
   /** More environment for one member. */
   envOf(name: string): Record<string, string>;
@@ -165,8 +166,8 @@ export function startFleet(options: {
   const daemons = Array.from({ length: options.daemons }, (_, index) =>
     enlist(`daemon-${index + 1}`, ['start'], revivePauseMs),
   );
-  const backfill = enlist('backfill', options.backfillArgs, oneOffPauseMs);
-  const refill = enlist('refill', ['pool', 'refill'], oneOffPauseMs);
+  const backfill = enlist('backfill', options.backfillArgs, options.oneOffPauseMs);
+  const refill = enlist('refill', ['pool', 'refill'], options.oneOffPauseMs);
   // `pool refill` needs a schema, which these make.
   for (const member of [...daemons, backfill]) member.revive();
   return {

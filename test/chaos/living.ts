@@ -13,7 +13,7 @@ export type Living = {
     taken: number;
     poolEmpty: number;
   };
-  /** Addresses that went to two references, or that an operator made for others. */
+  /** Addresses that went to two references. */
   readonly wrongAddresses: string[];
   /** References that got another address than before. */
   readonly changedAddresses: string[];
@@ -22,7 +22,6 @@ export type Living = {
   stop(): Promise<void>;
 };
 
-const tickMs = 200;
 const retryPauseMs = 150;
 
 /** `consumers`: a pool that goes through the faults, as a consumer's own would. */
@@ -33,6 +32,8 @@ export function startLiving(options: {
   seed: number;
   /** How many consumers, and how long each waits after an address. */
   pace: { count: number; pauseMs: number };
+  /** Pause between two steps of the service's life. */
+  lifePauseMs: number;
 }): Living {
   const { oracle, consumers, slip44s } = options;
   const random = seededRandom(options.seed).next;
@@ -50,7 +51,7 @@ export function startLiving(options: {
       if (random() < 0.6) done.steps += oracle.advance(1 + Math.floor(random() * 6));
       if (random() < 0.05) done.amendments += oracle.amend(1);
       if (random() < 0.15) done.balanceMoves += oracle.moveBalances(1);
-      await delay(tickMs);
+      await delay(options.lifePauseMs);
     }
   }
 

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import type { DatabaseCluster } from './database-cluster.ts';
+import { startOlderFace } from './older-face.ts';
 import type { TcpFaultProxy } from './tcp-fault-proxy.ts';
 
 /** What a move of the database needs: the server, and everything that stands before it. */
@@ -42,7 +43,7 @@ export async function restoreDumpInPlace({ cluster }: Moving, afterMs: number): 
   await delay(afterMs);
   const target = ['--clean', '--if-exists', '--single-transaction', '--dbname', cluster.ownerUrl()];
   await onServer(cluster, (server) =>
-    withoutProgram(server, () => tool(cluster, 'pg_restore', [...target, dump])),
+    withoutProgram(server, () => repeatedly(() => tool(cluster, 'pg_restore', [...target, dump]))),
   );
 }
 
@@ -50,7 +51,9 @@ export async function restoreDumpInPlace({ cluster }: Moving, afterMs: number): 
 export async function restoreDataAlone({ cluster }: Moving, afterMs: number): Promise<void> {
   const dump = await dumpDatabase(cluster);
   await delay(afterMs);
-  const target = ['--data-only', '--disable-triggers', '--dbname', cluster.ownerUrl()];
+  // At once, as far as others can see: a list without its rows would be taken for a claim of the program.
+  const how = ['--data-only', '--disable-triggers', '--single-transaction'];
+  const target = [...how, '--dbname', cluster.ownerUrl()];
   await onServer(cluster, (server) =>
     withoutProgram(server, async () => {
       await emptyTables(cluster);
@@ -73,17 +76,21 @@ export async function promoteStandby(
 
 async function dumpDatabase(cluster: DatabaseCluster): Promise<string> {
   const file = join(cluster.folder, 'dump');
-  await repeatedly(() =>
-    tool(cluster, 'pg_dump', ['--format=custom', '--file', file, cluster.ownerUrl()]),
-  );
+  const face = cluster.areToolsForeign ? await startOlderFace(cluster.port) : null;
+  try {
+    const source = cluster.ownerUrl(undefined, face?.port);
+    await repeatedly(() => tool(cluster, 'pg_dump', ['--format=custom', '--file', file, source]));
+  } finally {
+    await face?.close();
+  }
   return file;
 }
 
 async function tool(cluster: DatabaseCluster, name: string, args: string[]): Promise<void> {
-  await run(join(cluster.programs, name), args, { maxBuffer: 1e7 });
+  await run(join(cluster.dumpTools, name), args, { maxBuffer: 1e7 });
 }
 
-/** Daemons in full flight get in the way of locks: a deadlock is answered by another try. */
+/** Daemons in full flight, and the runner's own looks, get in the way of locks: a deadlock is answered by another try. */
 async function repeatedly(attempt: () => Promise<void>): Promise<void> {
   for (let left = 5; ; left -= 1) {
     try {

@@ -90,6 +90,7 @@ export async function openWorld(
       folder: options.out,
       daemons: options.daemons,
       backfillArgs: settings.backfillArgs,
+      oneOffPauseMs: settings.oneOffPauseMs,
       env: {
         ...settings.env,
         WALLET_BASE_URL: `http://127.0.0.1:${http.port}`,
@@ -104,7 +105,7 @@ export async function openWorld(
     const offers = new Set<Need>();
     if (clock) offers.add('faketime');
     if (disk) offers.add('tmpfs');
-    if (existsSync(join(cluster.programs, 'pg_dump'))) offers.add('pg_dump');
+    if (existsSync(join(cluster.dumpTools, 'pg_dump'))) offers.add('pg_dump');
     return {
       databaseProxies: [databaseProxy, direct],
       slip44s: settings.slip44s,
@@ -123,6 +124,7 @@ export async function openWorld(
     const cluster = await startDatabaseCluster(home, {
       configuration: isSmall ? ['max_wal_size=96MB'] : [],
       programs: options.programs,
+      dumpTools: options.dumpTools,
     });
     killSwitch.add(() => cluster.kill());
     closers.push(() => cluster.stop());

@@ -14,55 +14,73 @@ export type RunSettings = {
   /** Undefined: off. */
   maxRps: number | undefined;
   consumers: { count: number; pauseMs: number };
+  /** Pause between two steps of the service's life. */
+  lifePauseMs: number;
   backfillArgs: string[];
+  /** Pause before a one-off command is started again. */
+  oneOffPauseMs: number;
   rates: Pick<AnswerRates, 'bad' | 'lostPost' | 'unsentPost' | 'pausing'>;
   env: Record<string, string>;
 };
 
 const usualChains = [0, 60, 195, 501];
+/** Few, so that moves follow each other quickly: after each one every list of addresses is read anew. */
+const movedChains = [60, 195];
 /** A chain that is being filled takes a connection of its own, in every process. */
 const manyChains = Array.from({ length: 10 }, (_, index) => index);
+
+/** What is promised of the time after a move is promised at 10 requests a second; with more, moves follow faster. */
+function chooseBudget(focus: ChaosOptions['focus'], isOdd: boolean): number | undefined {
+  if (focus === 'moves') return isOdd ? 10 : 100;
+  return focus === null && isOdd ? 100 : undefined;
+}
 
 /** Short intervals, so that much happens in a minute; seeds differ in order of the lists and request budget. */
 export function chooseSettings({ focus, seed, minutes }: ChaosOptions): RunSettings {
   const isAnswers = focus === 'answers';
   const isPosts = focus === 'posts';
-  const slip44s = isPosts ? manyChains : usualChains;
-  const pool = isPosts ? '10:12' : '15:40';
+  const isMoves = focus === 'moves';
+  const slip44s = isPosts ? manyChains : isMoves ? movedChains : usualChains;
+  const pool = isPosts ? '10:12' : isMoves ? '10:25' : '15:40';
   const poolMaxPerDay = Math.ceil(2_000 + 1_000 * minutes);
-  const maxRps = focus === null && seed % 2 === 1 ? 100 : undefined;
+  const maxRps = chooseBudget(focus, seed % 2 === 1);
+  const pageSizeMax = isAnswers ? 20 : isMoves ? 200 : 50;
   return {
-    history: isAnswers ? 20_000 : 1_500,
+    history: isAnswers ? 20_000 : isMoves ? 150 : 1_500,
     // Two hundred thousand requests would keep one processor busy with their signatures alone.
     verifyShare: isAnswers ? 0.1 : 1,
     slip44s,
-    pageSizeMax: isAnswers ? 20 : 50,
+    pageSizeMax,
     addressListLagMs: 200,
     oddRows: 20,
     newestFirst: seed % 4 < 2,
     poolMaxPerDay,
     maxRps,
     consumers: isPosts ? { count: 4, pauseMs: 2 } : { count: 2, pauseMs: 150 },
+    lifePauseMs: isMoves ? 4_000 : 200,
     // Whole walks again and again: nothing else makes so many requests.
     backfillArgs: isAnswers ? ['backfill', '--restart'] : ['backfill'],
+    // Their start takes as much of the processor as a move.
+    oneOffPauseMs: isMoves ? 30_000 : 2_000,
     rates: {
-      bad: isAnswers ? 0.2 : focus === null ? 0.03 : 0.01,
+      bad: isAnswers ? 0.2 : focus === null ? 0.03 : isMoves ? 0.002 : 0.01,
       lostPost: isPosts ? 0.6 : focus === null ? 0.1 : 0.03,
-      unsentPost: 0.03,
+      // A refusal is followed by a pause of its own, which would be taken for a slow recovery.
+      unsentPost: isMoves ? 0 : 0.03,
       pausing: isAnswers ? 0.05 : 1,
     },
     env: {
       WALLET_TIMEOUT: '3s',
-      WALLET_PAGE_SIZE: isAnswers ? '20' : '50',
+      WALLET_PAGE_SIZE: String(pageSizeMax),
       WALLET_MAX_RPS: maxRps === undefined ? 'off' : String(maxRps),
       DATABASE_POOL_SIZE: '5',
       SYNC_TRANSACTIONS_EVERY: '1s',
       SYNC_DETAILS_EVERY: '1s',
-      SYNC_BALANCES_EVERY: '2s',
+      SYNC_BALANCES_EVERY: isMoves ? '10s' : '2s',
       SYNC_COINS_EVERY: '10s',
       SYNC_ADDRESSES_EVERY: '5s',
       FILL_POOLS_EVERY: '1s',
-      AUDIT_EVERY: '3s',
+      AUDIT_EVERY: isMoves ? '15s' : '3s',
       AUDIT_CYCLE: '30s',
       ADDRESS_POOLS: slip44s.map((slip44) => `${slip44}:${pool}`).join(','),
       POOL_MAX_PER_DAY: String(poolMaxPerDay),

@@ -79,6 +79,35 @@ test('an answer to a request from before a move is not stored', async () => {
   await expect(store()).rejects.toMatchObject({ code: 'database-moved' });
 });
 
+test.each([
+  ['the timeline of its log', `timeline = 'FFFFFFFF'`],
+  ['its table', 'own_oid = 1'],
+  ['the table of the addresses', 'addresses_oid = 1'],
+  ['what else was noticed', `disturbed_by = 'a snapshot was put back'`],
+  ['the row that says where it lives', ''],
+])('a session that has found its home asks again for %s', async (_what, change) => {
+  const client = await ledger.pool.connect();
+  try {
+    const take = () => client.query(`select ledger.take_address(60, 'another') as address`);
+    expect((await take()).rows).toEqual([{ address: 'a4' }]);
+    // As a move under this session would leave the row: it knows the number of the row.
+    await client.query(
+      change === ''
+        ? 'update engine.home set epoch = epoch'
+        : `update engine.home set own_xid = pg_current_xact_id()::xid, ${change}`,
+    );
+    await client.query(
+      `select set_config('wallet_ledger.home', own_xid::text, false) from engine.home`,
+    );
+    await expect(take()).rejects.toMatchObject({ code: 'WL001' });
+  } finally {
+    await client.query('reset all');
+    await client.query(`update engine.home set (own_oid, addresses_oid, timeline) =
+      (select own_oid, addresses_oid, timeline from engine.home_facts())`);
+    client.release();
+  }
+});
+
 test('told to stop, nothing changes until the operator speaks; a clean move gives all back', async () => {
   await move();
   await settle('stop');

@@ -147,3 +147,33 @@ test('after 100,000 handed out a call still reads no more than a few blocks', as
   // Walking over what is gone would read thousands.
   expect(blocks).toBeLessThan(200);
 });
+
+test.each([
+  `ledger.take_address(60, 'first in its session')`,
+  `ledger.take_further_address(60, 'another')`,
+  `ledger.take_address(61, 'of an empty pool')`,
+  `engine.recount_use('{1,2,3}')`,
+  `engine.without_deposit('{1,2,3}')`,
+  'engine.check_new_addresses()',
+])(
+  '%s plans no scan of a whole table: its price, where scans are forbidden, would have each call compiled',
+  async (call) => {
+    await fill(5);
+    await query('insert into ledger.pools (slip44, threshold, target) values (61, 1, 2)');
+    const client = await ledger.pool.connect();
+    const plans: string[] = [];
+    const note = ({ message }: { message?: string | undefined }) => plans.push(message ?? '');
+    client.on('notice', note);
+    try {
+      await client.query(`load 'auto_explain'; set auto_explain.log_nested_statements = on;
+      set auto_explain.log_level = notice; set auto_explain.log_min_duration = 0; reset wallet_ledger.home`);
+      await client.query(`select ${call}`);
+      await client.query(`select ${call}`);
+      expect(plans.length).toBeGreaterThan(3);
+      expect(plans.filter((plan) => plan.includes('Seq Scan'))).toEqual([]);
+    } finally {
+      client.off('notice', note);
+      client.release(true);
+    }
+  },
+);

@@ -126,6 +126,24 @@ test('a queue of slow slots that its process left behind holds back a faster one
   expect(wait).toBeLessThan(1_000);
 });
 
+test.each([
+  [10, 5_000],
+  [100, 1_000],
+  [0.5, 10_000],
+])(
+  'after a crash or a move the first request at %d a second waits for those that were granted before and may still go out',
+  async (maxRps, holdMs) => {
+    await query(`select ledger.take_tickets(20, ${maxRps}, 'ms')`);
+    await query(`update ledger.request_tickets set next_slot_at = now() - interval '1 second'`);
+    await query(`delete from engine.ticket_witness`);
+    const wait = await waitOf(maxRps);
+    expect(wait).toBeGreaterThan(holdMs - 500);
+    expect(wait).toBeLessThanOrEqual(holdMs * 1.02);
+    await query(`update ledger.request_tickets set next_slot_at = now() - interval '1 second'`);
+    expect(await waitOf(maxRps)).toBeLessThan(100);
+  },
+);
+
 test('a clock that goes back takes slots and pauses with it', async () => {
   await query(`select ledger.pause_requests(2000)`);
   await query(`update ledger.request_tickets

@@ -1,8 +1,11 @@
+import { migrationNamed } from './migration-named.ts';
 import type { PlantedBug } from './planted-bug.ts';
 
 const home = 'test/ledger/home-store.test.ts';
 const store = 'src/ledger/home-store.ts';
-const schema = 'migrations/0016_home.sql';
+const schema = migrationNamed('home');
+/** The functions that later migrations replaced. */
+const replaced = migrationNamed('budget_and_home');
 const tickets = 'test/ledger/ticket-source.test.ts';
 const moved = 'A moved database hands nothing out twice';
 const healed =
@@ -14,10 +17,19 @@ export const homeBugs: PlantedBug[] = [
     id: 'home-not-asked',
     promise: moved,
     wrong: 'an address is handed out wherever the database has come to',
-    file: schema,
-    find: '  PERFORM engine.require_home();\n  FOR attempt',
-    put: '  FOR attempt',
+    file: replaced,
+    find: '  IF NOT FOUND THEN PERFORM engine.require_home(); END IF;\n',
+    put: '',
     caughtBy: { file: home, name: healed },
+  },
+  {
+    id: 'home-asked-once',
+    promise: moved,
+    wrong: 'a session that was at home once does not notice that its server was promoted',
+    file: replaced,
+    find: '               ELSE h.timeline = left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END;',
+    put: '               ELSE true END;',
+    caughtBy: { file: home, name: 'a session that has found its home asks again for %s' },
   },
   {
     id: 'emptying-unnoticed',
@@ -89,7 +101,7 @@ export const homeBugs: PlantedBug[] = [
     id: 'queue-of-the-dead',
     promise: 'Budget',
     wrong: 'slots that a slow process left behind hold back everybody for hours',
-    file: schema,
+    file: replaced,
     find: '  IF slot < ticket.slot_seconds THEN',
     put: '  IF slot < 0 THEN',
     caughtBy: {
@@ -101,9 +113,21 @@ export const homeBugs: PlantedBug[] = [
     id: 'clock-set-back',
     promise: 'Budget',
     wrong: 'a clock that was set back by an hour holds every request back for an hour',
-    file: schema,
+    file: replaced,
     find: "  went_back := greatest(ticket.asked_at - now_at, interval '0');",
     put: "  went_back := interval '0';",
     caughtBy: { file: tickets, name: 'a clock that goes back takes slots and pauses with it' },
+  },
+  {
+    id: 'budget-forgotten',
+    promise: 'Budget',
+    wrong: 'after a crash or a move requests go out beside those that were granted before it',
+    file: replaced,
+    find: '    hold := CASE WHEN slot > 0 THEN least(greatest(50 * slot, 1), 10) ELSE 0 END;',
+    put: '    hold := 0;',
+    caughtBy: {
+      file: tickets,
+      name: 'after a crash or a move the first request at %d a second waits for those that were granted before and may still go out',
+    },
   },
 ];

@@ -1,7 +1,11 @@
+import { migrationNamed } from './migration-named.ts';
 import type { PlantedBug } from './planted-bug.ts';
 
 const decide = 'test/sync/decide-pool.test.ts';
 const fill = 'test/sync/fill-pools.test.ts';
+const keys = migrationNamed('one_address_one_customer');
+/** `engine.hand_out`, as it was replaced. */
+const handOut = migrationNamed('budget_and_home');
 const take = 'test/ledger/take-address.test.ts';
 const protocol =
   'lost answers, refusals, crashes at every step, two processes, a lagging list: nothing is lost, nothing asked twice';
@@ -108,7 +112,7 @@ export const poolBugs: PlantedBug[] = [
     id: 'taken-without-lock',
     promise: 'Pools hand out once',
     wrong: 'two calls at once read the same free address',
-    file: 'migrations/0017_one_address_one_customer.sql',
+    file: handOut,
     find: `               AND (a.first_seen_at, a.address) > (last_seen_at, last_address)
              ORDER BY a.first_seen_at, a.address LIMIT 1 FOR UPDATE SKIP LOCKED),`,
     put: `               AND (a.first_seen_at, a.address) > (last_seen_at, last_address)
@@ -122,7 +126,7 @@ export const poolBugs: PlantedBug[] = [
     id: 'reference-forgotten',
     promise: 'Pools hand out once',
     wrong: 'a reference whose address has received its deposit gets no answer any more',
-    file: 'migrations/0017_one_address_one_customer.sql',
+    file: handOut,
     find: `       WHERE a.slip44 = hand_out.slip44 AND a.assigned_to = hand_out.reference
        ORDER BY a.assigned_no LIMIT 1;`,
     put: `       WHERE a.slip44 = hand_out.slip44 AND a.assigned_to = hand_out.reference AND a.status = 'assigned'
@@ -136,7 +140,7 @@ export const poolBugs: PlantedBug[] = [
     id: 'chains-kept-apart',
     promise: 'Pools hand out once',
     wrong: 'an address that was taken on one chain stays available on the others',
-    file: 'migrations/0017_one_address_one_customer.sql',
+    file: handOut,
     find: 'IF FOUND AND NOT is_shared THEN RETURN taken; END IF;',
     put: 'IF FOUND THEN RETURN taken; END IF;',
     caughtBy: {
@@ -174,6 +178,91 @@ export const poolBugs: PlantedBug[] = [
     caughtBy: {
       file: 'test/whole/looking.test.ts',
       name: 'looking with other settings changes no row, no pool and no judgement',
+    },
+  },
+  {
+    id: 'spellings-apart',
+    promise: 'Pools hand out once',
+    wrong: 'an address in lower case is another one than in upper case',
+    file: keys,
+    find: `THEN replace(lower(address COLLATE "C"), '0x', '')`,
+    put: 'THEN address',
+    caughtBy: {
+      file: 'test/ledger/address-key.test.ts',
+      name: 'a key is its own key, and the case of a hexadecimal text never matters',
+    },
+  },
+  {
+    id: 'empty-reference-served',
+    promise: 'Pools hand out once',
+    wrong: 'all callers whose reference is empty get the same address',
+    file: handOut,
+    find: `IF btrim(hand_out.reference, E' \\t\\r\\n') = '' THEN`,
+    put: `IF hand_out.reference = '-' THEN`,
+    caughtBy: {
+      file: 'test/ledger/one-customer.test.ts',
+      name: '%s is an error that says why',
+    },
+  },
+  {
+    id: 'lost-counts-nothing',
+    promise: 'Pools never lose',
+    wrong: 'what a lost answer may have generated does not count against POOL_MAX_PER_DAY',
+    file: keys,
+    find: "         WHERE r.slip44 = c.slip44 AND r.state <> 'failed'\n",
+    put: "         WHERE r.slip44 = c.slip44 AND r.state = 'done'\n",
+    caughtBy: {
+      file: 'test/ledger/pool-store.test.ts',
+      name: 'the levels count by status, by request and by the week',
+    },
+  },
+  {
+    id: 'writers-locked-out',
+    promise: 'Pools never lose',
+    wrong: 'new addresses lock the whole table of deposits',
+    file: keys,
+    find: '  PERFORM 1 FROM ledger.addresses a WHERE a.address_key = ANY (keys) ORDER BY a.address_key, a.slip44 FOR UPDATE;\n  UPDATE',
+    put: '  LOCK TABLE ledger.transactions IN SHARE MODE NOWAIT;\n  UPDATE',
+    caughtBy: {
+      file: 'test/ledger/address-plans.test.ts',
+      name: 'storing addresses waits for no writer of deposits, and no writer for them',
+    },
+  },
+  {
+    id: 'home-compiled',
+    promise: 'Pools hand out once',
+    wrong:
+      'each call of take_address scans a table where scans are forbidden, and is compiled for half a second',
+    file: handOut,
+    find: "    WHERE h.id = 1 AND h.own_xid::text = current_setting('wallet_ledger.home', true)",
+    put: "    WHERE h.own_xid::text = current_setting('wallet_ledger.home', true)",
+    caughtBy: {
+      file: take,
+      name: '%s plans no scan of a whole table: its price, where scans are forbidden, would have each call compiled',
+    },
+  },
+  {
+    id: 'one-loss-is-a-limit',
+    promise: 'Pools never lose',
+    wrong: 'one lost answer keeps a chain at small requests for a day',
+    file: 'src/ledger/pool-store.ts',
+    find: '                and (d.is_refused\n                     or exists',
+    put: '                and (d.is_refused or d.is_lost\n                     or exists',
+    caughtBy: {
+      file: fill,
+      name: 'a number whose answer was lost once is asked for again, one that is lost each time is a limit',
+    },
+  },
+  {
+    id: 'adopted-unasked',
+    promise: 'Pools hand out once',
+    wrong: '`pool adopt` takes all foreign addresses of a chain without --yes',
+    file: 'src/cli/commands/pool.ts',
+    find: '  if (!yes) {\n',
+    put: '  if (yes === false) {\n',
+    caughtBy: {
+      file: 'test/whole/pool.test.ts',
+      name: 'a pool is listed, filled, taken from and joined by what the service listed already',
     },
   },
 ];

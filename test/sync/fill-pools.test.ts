@@ -254,6 +254,27 @@ test('a number that passing refusals lowered to 1 is 200 again after the service
   expect(await query('select num_max from ledger.pools')).toEqual([{ num_max: 50 }]);
 });
 
+test('a number whose answer was lost once is asked for again, one that is lost each time is a limit', async () => {
+  const { ledger, tools } = await withWallet(
+    { transactions: 0, addressesPerChain: 0 },
+    { chains: [60], pools: limits },
+  );
+  const query = async (text: string) => (await ledger.pool.query(text)).rows;
+  const lose = `(60, 50, 'done', now(), now(), null, 50), (60, 100, 'done', now(), now(), now(), 0)`;
+  const fillAfter = async (earlier: string, target: number) => {
+    await query(`insert into ledger.address_requests
+      (slip44, num, state, requested_at, finished_at, lost_at, received) values ${earlier}`);
+    await mirrorPools(ledger, [{ slip44: 60, threshold: target, target }]);
+    await query('update ledger.pools set num_max = 25');
+    expect(await fillPools(tools, patiently)).toMatchObject({ isComplete: true });
+    return await query('select num_max from ledger.pools');
+  };
+  expect(await fillAfter(lose, 500)).toEqual([{ num_max: 200 }]);
+  expect(await fillAfter(lose, 1_000)).toEqual([{ num_max: 200 }]);
+  // None as large was granted in between.
+  expect(await fillAfter(`${lose}, ${lose}`, 1_500)).toEqual([{ num_max: 50 }]);
+});
+
 test('of a lost answer only exactly as many as were asked for are ours, and none that another chain has', async () => {
   const { sandbox, ledger, tools } = await withWallet(
     { transactions: 0, addressesPerChain: 1 },

@@ -43,6 +43,8 @@ export type AddressTruth = {
   lose(serial: number): void;
   /** Somebody else generates addresses with the same key. */
   operate(slip44: number, count: number): void;
+  /** True for an address that a request of the program brought about. */
+  isGenerated(slip44: number, address: string): boolean;
   noteRead(slip44: number, page: number, showsNewest: boolean): void;
   /** The chain's addresses that the list shows by now, oldest first; undefined for an unknown chain. */
   visible(slip44: number): { all: readonly Address[]; count: number } | undefined;
@@ -112,6 +114,8 @@ export function createAddressTruth(
       const now = Date.now();
       for (let index = 0; index < count; index += 1) invent(slip44, null, now);
     },
+    isGenerated: (slip44, address) =>
+      addresses.get(slip44)?.some((own) => own.address === address && own.serial !== null) ?? false,
     noteRead(slip44, page, showsNewest) {
       reads.push({ seq: ++seq, slip44, at: Date.now(), page, showsNewest });
     },

@@ -91,6 +91,8 @@ export type Oracle = {
   moveBalances(count: number): number;
   /** An operator makes that many addresses of the chain at the service, past the program. */
   operate(slip44: number, count: number): void;
+  /** True for an address that a request of the program brought about. */
+  isGenerated(slip44: number, address: string): boolean;
   /** Takes final orders out of their lists; the function puts them back. */
   hide(count: number): () => void;
   readonly missShown: ListHistory['missShown'];

@@ -53,6 +53,7 @@ export async function startOracle(options: OracleOptions): Promise<Oracle> {
     calls: log.calls,
     openConnections: () => connections,
     operate: addresses.operate,
+    isGenerated: addresses.isGenerated,
     hide: transactions.hide,
     missShown: transactions.history.missShown,
     noteLostAnswer: addresses.lose,

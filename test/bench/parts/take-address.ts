@@ -1,0 +1,84 @@
+import { Client } from 'pg';
+import { connectLedger } from '../../../src/ledger/connect-ledger.ts';
+import { migrateLedger } from '../../../src/ledger/migrate-ledger.ts';
+import { migrateBefore } from '../../support/migrate-before.ts';
+import type { Bench, BenchPart } from '../bench.ts';
+import { median, percentile } from '../figures.ts';
+
+const slip44 = 60;
+const calls = 4_000;
+const warmUp = 300;
+const dearerUsMax = 25;
+
+/** (m) What a call costs more than in the schema that did not know its home yet. */
+export const takeAddressPart: BenchPart = {
+  letters: 'm',
+  title: 'take_address beside that of the schema before homes',
+  async run(bench) {
+    const [before, now] = [await openFilled(bench, 'home'), await openFilled(bench, null)];
+    const earlier: number[] = [];
+    const later: number[] = [];
+    for (let run = 0; run < bench.runs; run += 1) {
+      const [usBefore, usNow] = await timeBoth(before, now, run);
+      earlier.push(percentile(usBefore, 0.5));
+      later.push(percentile(usNow, 0.5));
+    }
+    const what = 'take_address, alternately with and without a home';
+    return [
+      {
+        part: 'm',
+        what: `${what}: p50`,
+        unit: 'µs',
+        samples: later,
+        floor: { what: 'before migration 0016', samples: earlier },
+      },
+      {
+        part: 'm',
+        what: `${what}: dearer by`,
+        unit: 'µs',
+        samples: [median(later.map((us, run) => us - (earlier[run] ?? Number.NaN)))],
+        target: { of: 'value', atMost: dearerUsMax },
+      },
+    ];
+  },
+};
+
+/** A ledger with a full pool; `before`: as it was before the migration of that name. */
+async function openFilled(bench: Bench, before: string | null): Promise<Client> {
+  const connectionString = await bench.database();
+  const log = { debug() {}, info() {}, warn() {}, error() {} };
+  const ledger = connectLedger({ connectionString, poolSize: 2, log });
+  await (before === null ? migrateLedger(ledger) : migrateBefore(ledger, before));
+  await ledger.close();
+  const client = new Client({ connectionString });
+  await client.connect();
+  bench.onEnd(() => client.end().catch(() => undefined));
+  await client.query(
+    `insert into ledger.pools (slip44, threshold, target) values (${slip44}, 10, 20)`,
+  );
+  await client.query(`
+    insert into ledger.addresses (slip44, address, status, generated_by, first_seen_at)
+    select ${slip44}, '0x' || md5(n::text), 'available', 1, now()
+      from generate_series(1, ${(calls + warmUp) * bench.runs}) n`);
+  await client.query('vacuum analyze ledger.addresses');
+  // The disk is not what is measured.
+  await client.query('set synchronous_commit = off');
+  return client;
+}
+
+/** By turns, so that whatever else the machine does meets both. */
+async function timeBoth(before: Client, now: Client, run: number): Promise<[number[], number[]]> {
+  const us: [number[], number[]] = [[], []];
+  for (let call = -warmUp; call < calls; call += 1) {
+    for (const [side, client] of [before, now].entries()) {
+      const from = performance.now();
+      await client.query({
+        name: 'take',
+        text: 'select ledger.take_address($1, $2)',
+        values: [slip44, `customer-${run}-${call}`],
+      });
+      if (call >= 0) us[side === 0 ? 0 : 1].push((performance.now() - from) * 1_000);
+    }
+  }
+  return us;
+}

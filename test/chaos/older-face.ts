@@ -1,0 +1,51 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+const parameter = Buffer.from('server_version\0');
+const shownVersion = '14.1';
+
+/**
+ * A port at which the server calls itself PostgreSQL 14. `pg_dump` refuses a server newer than itself, and the embedded
+ * server comes without one; what it asks of a 14 is answered by the newer ones just as well.
+ */
+export async function startOlderFace(
+  port: number,
+): Promise<{ port: number; close(): Promise<void> }> {
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(port, '127.0.0.1');
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        near.destroy();
+        far.destroy();
+      });
+    }
+    near.pipe(far);
+    let isGreeted = false;
+    far.on('data', (chunk: Buffer) => {
+      if (!isGreeted) isGreeted = writeVersion(chunk);
+      near.write(chunk);
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** In place and at the same length, so that the message around it stays whole. */
+function writeVersion(chunk: Buffer): boolean {
+  const at = chunk.indexOf(parameter);
+  if (at < 0) return false;
+  const from = at + parameter.length;
+  const end = chunk.indexOf(0, from);
+  chunk.write(shownVersion.padEnd(end - from).slice(0, end - from), from, 'latin1');
+  return true;
+}
