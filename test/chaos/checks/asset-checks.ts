@@ -1,3 +1,4 @@
+import { plainSymbol } from '../oracle/plain-coin.ts';
 import type { Check } from './check-types.ts';
 
 const numbered = `
@@ -61,6 +62,15 @@ export const assetChecks: readonly Check[] = [
             left join numbered n using (slip44, symbol, contract_address)
            where coalesce(n.is_last, true)
              and (n.id is null or (n.balance, n.frozen) is distinct from (b.balance, b.frozen))`,
+  },
+  {
+    id: 'balances.explained',
+    promise: `nothing is left to explain about the balance of ${plainSymbol}, which is the sum of its transactions`,
+    sql: `select r.symbol, r.expected, r.reported, r.difference, r.explanation, u.since as unexplained_since
+            from (values ('${plainSymbol}')) as v (symbol)
+            left join ledger.reconciliation r using (symbol)
+            left join ledger.unexplained_differences u using (symbol)
+           where r.difference is distinct from 0 or not r.is_explained or u.symbol is not null`,
   },
   {
     id: 'coins.exact',

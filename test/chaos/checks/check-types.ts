@@ -26,3 +26,12 @@ export type CheckResult = {
   /** The first few violating rows. */
   samples: unknown[];
 };
+
+/** One thing put wrong in a good ledger, or in what the service saw; and the checks that have to report it. */
+export type Tamper = {
+  name: string;
+  sql?: string;
+  changed?: Partial<CheckContext>;
+  /** In the order of the checks. */
+  expected: string[];
+};

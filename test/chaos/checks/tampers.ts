@@ -1,19 +1,14 @@
-import type { CheckContext } from './check-types.ts';
-
-/** One thing put wrong in a good ledger, or in what the service saw; and the checks that have to report it. */
-export type Tamper = {
-  name: string;
-  sql?: string;
-  changed?: Partial<CheckContext>;
-  /** In the order of the checks. */
-  expected: string[];
-};
+import { plainSymbol } from '../oracle/plain-coin.ts';
+import type { Tamper } from './check-types.ts';
 
 const still = `t.order_no not in (select order_no from ledger.transaction_changes) and t.is_final
   and t.order_no not in (select order_no from oracle.odd_rows)
   and t.order_no not in (select order_no from oracle.transaction_states where version > 0)`;
 const aRow = `(select order_no from ledger.transactions t where ${still} and stream = 'withdraw'
+  and symbol <> '${plainSymbol}'
   and position('.' in amount::text) > 0 order by order_no limit 1)`;
+const aPlainRow = `(select min(order_no) from ledger.transactions t where ${still} and symbol = '${plainSymbol}'
+  and lower(state) = 'success')`;
 const lastOfTwo = `(select max(id) from ledger.transaction_changes
   where field not in ('confirm_num', 'is_listed', 'stream') group by order_no, field having count(*) > 1 limit 1)`;
 const twiceMoved = `(select slip44, symbol, contract_address from ledger.balance_changes
@@ -158,6 +153,17 @@ export const tampers: readonly Tamper[] = [
     sql: `delete from ledger.balance_changes where id = (select max(id) from ledger.balance_changes
       where (slip44, symbol, contract_address) = ${twiceMoved})`,
     expected: ['balances.logged'],
+  },
+  {
+    name: 'a sum taken away',
+    sql: `update ledger.transactions set amount = amount - 0.25 where order_no = ${aPlainRow}`,
+    expected: ['transactions.exact', 'balances.explained'],
+  },
+  {
+    name: 'an alarm that stays',
+    sql: `insert into ledger.reconciliation_runs (symbol, observed_at, expected, reported, difference, is_explained,
+      unexplained_since) values ('${plainSymbol}', now(), 1, 2, 1, false, now())`,
+    expected: ['balances.explained'],
   },
   {
     name: 'a coin in a wrong state',

@@ -1,5 +1,6 @@
 import type { CoinName } from './invent-transaction.ts';
-import type { Moments } from './moments.ts';
+import type { Moment, Moments } from './moments.ts';
+import { decimalOf, plainSymbol } from './plain-coin.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
 type Coin = CoinName & {
@@ -16,8 +17,12 @@ type Balance = { coin: Coin; versions: BalanceVersion[] };
 
 export type AssetTruth = {
   readonly coins: readonly Coin[];
+  /** Of the coins, the one whose balance is the sum of its transactions. */
+  readonly plainCoin: Coin;
   readonly balances: readonly Balance[];
   moveBalances(count: number): number;
+  /** Adds to the balance of the plain coin; moment null: before the first request. */
+  pay(units: bigint, moment: Moment | null): void;
   coinsJson(): string;
   balancesJson(): string;
 };
@@ -29,21 +34,33 @@ export function createAssetTruth(
   moments: Moments,
   slip44s: readonly number[],
 ): AssetTruth {
-  const coins = slip44s.flatMap((slip44) => inventCoins(random, slip44));
+  const drawnCoins = slip44s.flatMap((slip44) => inventCoins(random, slip44));
+  const plainCoin = inventCoin(random, slip44s[0] ?? 0, plainSymbol, contract(random), 18);
+  const coins = [...drawnCoins, plainCoin];
   // A coin that was never held has no balance.
-  const balances = coins
+  const drawn = drawnCoins
     .filter((_, index) => index % 5 !== 4)
     .map((coin): Balance => ({ coin, versions: [{ ...invented(random), moment: null, at: 0 }] }));
+  let money = 0n;
+  const plain: Balance = { coin: plainCoin, versions: [plainVersion(money, null)] };
+  const balances = [...drawn, plain];
   return {
     coins,
+    plainCoin,
     balances,
     moveBalances(count) {
       const { id: moment, at } = moments.begin();
       for (let done = 0; done < count; done += 1) {
-        random.pick(balances).versions.push({ ...invented(random), moment, at });
+        random.pick(drawn).versions.push({ ...invented(random), moment, at });
         if (random.chance(0.1)) moveCoin(random.pick(coins), random);
       }
       return count;
+    },
+    pay(units, moment) {
+      if (units === 0n) return;
+      money += units;
+      if (moment === null) plain.versions.pop();
+      plain.versions.push(plainVersion(money, moment));
     },
     coinsJson: () => JSON.stringify(coins.map(coinItem)),
     balancesJson: () => `[${balances.map(balanceItem).join(',')}]`,
@@ -52,7 +69,25 @@ export function createAssetTruth(
 
 function inventCoins(random: SeededRandom, slip44: number): Coin[] {
   const main = slip44 === 0 ? 'BTC' : slip44 === 60 ? 'ETH' : slip44 === 195 ? 'TRX' : `C${slip44}`;
-  const coin = (symbol: string, contractAddress: string, decimals: number): Coin => ({
+  const coin = (symbol: string, contractAddress: string, decimals: number) =>
+    inventCoin(random, slip44, symbol, contractAddress, decimals);
+  return [
+    coin(main, '', 18),
+    coin('USDT', contract(random), 6),
+    // The same symbol twice on one chain.
+    coin('USDT', contract(random), 18),
+    coin('wrapped.Token', contract(random), 0),
+  ];
+}
+
+function inventCoin(
+  random: SeededRandom,
+  slip44: number,
+  symbol: string,
+  contractAddress: string,
+  decimals: number,
+): Coin {
+  return {
     slip44,
     symbol,
     name: `${symbol} “on” ${slip44}`,
@@ -60,15 +95,16 @@ function inventCoins(random: SeededRandom, slip44: number): Coin[] {
     decimals,
     depositState: 1,
     withdrawState: random.below(3),
-  });
-  const contract = () => `0x${random.text('0123456789abcdef', 40)}`;
-  return [
-    coin(main, '', 18),
-    coin('USDT', contract(), 6),
-    // The same symbol twice on one chain.
-    coin('USDT', contract(), 18),
-    coin('wrapped.Token', contract(), 0),
-  ];
+  };
+}
+
+function contract(random: SeededRandom): string {
+  return `0x${random.text('0123456789abcdef', 40)}`;
+}
+
+function plainVersion(money: bigint, moment: Moment | null): BalanceVersion {
+  const { id, at } = moment ?? { id: null, at: 0 };
+  return { balance: decimalOf(money), frozen: '0', moment: id, at };
 }
 
 function invented(random: SeededRandom): { balance: string; frozen: string } {

@@ -1,9 +1,23 @@
-/** The states that the program takes as final unless told otherwise (contract, WALLET_FINAL_STATES). */
-const finalStates = new Set(
-  `success succeeded successful complete completed done finished confirmed fail failed failure reject rejected
-   cancel cancelled canceled refunded expired reverted dropped`.split(/\s+/),
+/** The states that the program takes as moving money, and those as ending without it, unless told otherwise. */
+const successStates = words(
+  'success succeeded successful complete completed done finished confirmed',
+);
+const failedStates = words(
+  `fail failed failure reject rejected cancel cancelled canceled refunded expired reverted dropped`,
 );
 
 export function isFinalState(state: string): boolean {
-  return finalStates.has(state.trim().toLowerCase());
+  return isSuccessState(state) || failedStates.has(normal(state));
+}
+
+export function isSuccessState(state: string): boolean {
+  return successStates.has(normal(state));
+}
+
+function words(text: string): Set<string> {
+  return new Set(text.split(' '));
+}
+
+function normal(state: string): string {
+  return state.trim().toLowerCase();
 }

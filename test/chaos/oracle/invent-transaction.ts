@@ -1,3 +1,4 @@
+import { inventPlainAmount, inventPlainFee, plainSymbol } from './plain-coin.ts';
 import { hexText, type SeededRandom } from './seeded-random.ts';
 import type { Stream, TransactionRow } from './transaction-row.ts';
 
@@ -72,7 +73,7 @@ export function inventTransaction(
     txHash: stream === 'deposit' ? inventHash(random) : '',
     timeMs,
     enteredAt: 0,
-    ...inventAmount(random),
+    ...(isPlain(coin) ? text(inventPlainAmount(random)) : inventAmount(random)),
     extra: inventExtra(random),
     state,
     confirmNum: '0',
@@ -101,7 +102,7 @@ export function stepOn(row: TransactionRow, random: SeededRandom): void {
     if (next === 'Confirming' && random.chance(0.3)) row.plan.unshift(next);
     return;
   }
-  row.fee = inventFee(random);
+  row.fee = inventFee(random, row);
   row.feeSymbol = random.chance(0.8) ? row.symbol : 'ETH';
 }
 
@@ -115,10 +116,13 @@ export function finish(row: TransactionRow, random: SeededRandom): void {
 export function amendRow(row: TransactionRow, random: SeededRandom): void {
   const kind = random.below(4);
   if (kind === 0) row.txHash = inventHash(random);
-  if (kind === 1) row.amount = `${random.below(1e6)}.${random.text(digits, 9)}7`;
+  if (kind === 1)
+    row.amount = isPlain(row)
+      ? inventPlainAmount(random)
+      : `${random.below(1e6)}.${random.text(digits, 9)}7`;
   if (kind === 2) row.toAddress = `moved-${hexText(random, 32)}`;
   if (kind === 3) row.state = row.state === 'reverted' ? 'refunded' : 'reverted';
-  if (random.chance(0.3)) row.fee = inventFee(random);
+  if (random.chance(0.3)) row.fee = inventFee(random, row);
 }
 
 export function inventAddress(random: SeededRandom, slip44: number): string {
@@ -157,11 +161,16 @@ function inventAmount(random: SeededRandom): { amount: string; isAmountNumber: b
   return text(`${whole}.${random.text(digits, 1 + random.below(8))}`);
 }
 
+function isPlain({ symbol }: { symbol: string }): boolean {
+  return symbol === plainSymbol;
+}
+
 function text(amount: string) {
   return { amount, isAmountNumber: false };
 }
 
-function inventFee(random: SeededRandom): string {
+function inventFee(random: SeededRandom, row: { symbol: string }): string {
+  if (isPlain(row)) return inventPlainFee(random);
   return random.pick([
     '0',
     '1e-5',

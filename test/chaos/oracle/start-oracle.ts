@@ -96,7 +96,9 @@ function createWorld(options: OracleOptions, moments: Moments): World {
     transactions: createTransactionTruth({
       history: options.history,
       oddRows: options.oddRows ?? 0,
-      coins: assets.coins,
+      coins: assets.coins.filter((coin) => coin !== assets.plainCoin),
+      plainCoin: assets.plainCoin,
+      pay: assets.pay,
       random: seededRandom(seed),
       moments,
       knownAddress: addresses.some,

@@ -9,6 +9,7 @@ import { createListHistory, type ListHistory } from './list-history.ts';
 import type { Moment, Moments } from './moments.ts';
 import { makeOdd } from './odd-row.ts';
 import { createOrderedList, type OrderedList } from './ordered-list.ts';
+import { moneyOf } from './plain-coin.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import { type Stream, standingOf, type TransactionRow } from './transaction-row.ts';
 
@@ -27,7 +28,11 @@ export type TransactionTruth = {
 export type TransactionTruthOptions = {
   history: number;
   oddRows: number;
+  /** Odd rows are of these. */
   coins: readonly CoinName[];
+  plainCoin: CoinName;
+  /** Told of what each row of the plain coin brings or costs; moment null: before the first request. */
+  pay(units: bigint, moment: Moment | null): void;
   random: SeededRandom;
   moments: Moments;
   /** An address that a deposit may go to. */
@@ -36,6 +41,7 @@ export type TransactionTruthOptions = {
 
 const historySpacingMs = 40_000;
 const lateMs = 86_400_000;
+const plainShare = 0.15;
 
 export function createTransactionTruth(options: TransactionTruthOptions): TransactionTruth {
   const { random, moments, history, oddRows } = options;
@@ -50,33 +56,30 @@ export function createTransactionTruth(options: TransactionTruthOptions): Transa
   const shown = createListHistory();
   let serial = 0;
 
-  const add = (timeMs: number, isFinal: boolean) => {
+  const add = (timeMs: number, isFinal: boolean, isOdd = false) => {
     serial += 1;
     const known = random.chance(0.3) ? options.knownAddress() : null;
-    const row = inventTransaction(
-      random,
-      serial,
-      timeMs,
-      random.pick(options.coins),
-      known,
-      isFinal,
-    );
-    return row;
+    const isPlain = random.chance(plainShare) && !isOdd;
+    const coin = isPlain ? options.plainCoin : random.pick(options.coins);
+    return inventTransaction(random, serial, timeMs, coin, known, isFinal);
   };
   const show = (row: TransactionRow) => {
     lists[row.stream].add(row);
     lists.all.add(row);
     shown.note(row.stream, row.orderNo, true);
   };
-  const enter = (row: TransactionRow) => {
+  const enter = (row: TransactionRow, moment: Moment | null) => {
     byOrderNo.set(row.orderNo, row);
     show(row);
+    options.pay(moneyOf(row), moment);
     if (row.odd === null) (row.plan.length > 0 ? open : final).push(row);
     return row;
   };
   const change = (row: TransactionRow, moment: Moment, alter: (row: TransactionRow) => void) => {
     row.versions ??= [{ ...standingOf(row), moment: null, at: 0 }];
+    const before = moneyOf(row);
     alter(row);
+    options.pay(moneyOf(row) - before, moment);
     row.versions.push({ ...standingOf(row), moment: moment.id, at: moment.at });
   };
 
@@ -87,9 +90,9 @@ export function createTransactionTruth(options: TransactionTruthOptions): Transa
     if (!random.chance(0.2)) timeMs += 1 + random.below(historySpacingMs);
     const isOdd =
       Math.floor(((index + 1) * oddRows) / total) > Math.floor((index * oddRows) / total);
-    const row = add(timeMs, isOdd || !random.chance(0.02));
+    const row = add(timeMs, isOdd || !random.chance(0.02), isOdd);
     if (isOdd) makeOdd(row, Math.floor((index * oddRows) / total));
-    enter(row);
+    enter(row, null);
   }
 
   return {
@@ -105,14 +108,16 @@ export function createTransactionTruth(options: TransactionTruthOptions): Transa
       }
       return () => hidden.forEach(show);
     },
-    arrive: (count) =>
-      Array.from({ length: count }, () => {
+    arrive(count) {
+      const moment = moments.begin();
+      return Array.from({ length: count }, () => {
         const isLate = random.chance(0.03);
         const at = Date.now() - (isLate ? random.below(lateMs) : 0);
         const row = add(at, random.chance(0.2));
         row.enteredAt = Date.now();
-        return enter(row).orderNo;
-      }),
+        return enter(row, moment).orderNo;
+      });
+    },
     advance(count) {
       const moment = moments.begin();
       const moved = Math.min(count, open.length);

@@ -1,0 +1,42 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { runProgram } from '../support/run-cli.ts';
+import { findMissingSum } from './missing-sum.ts';
+import { openBench } from './open-bench.ts';
+import { seededRandom } from './oracle/seeded-random.ts';
+
+/** A known mistake: what is open explains a difference for ever. */
+const deafFunction = `create or replace function ledger.standing_difference(of_symbol text, of_slip44 integer,
+  of_contract_address text, difference numeric, fee_bound numeric, balances_read_at timestamptz,
+  lists_read_at timestamptz) returns text language sql stable as 'select null::text'`;
+/** Nothing puts the sum back. */
+const keptSum = `create function oracle_kept() returns trigger language plpgsql as 'begin return null; end';
+  create trigger oracle_kept before update of amount on ledger.transactions for each row
+    when (new.amount > old.amount) execute function oracle_kept()`;
+
+test('a sum taken away is found missing and found again, and a ledger that does not say so is reported', async () => {
+  const { oracle, client, env, close } = await openBench({
+    seed: 11,
+    history: 900,
+    slip44s: [60, 195],
+    pageSizeMax: 50,
+    oddRows: 17,
+  });
+  onTestFinished(close);
+  const run = (args: string[]) => runProgram(args, { ...env, WALLET_PAGE_SIZE: '50' });
+  const random = seededRandom(11);
+  const find = () => findMissingSum({ oracle, database: client, run, random });
+  expect((await run(['backfill'])).code).toBe(0);
+
+  expect(await find()).toEqual([]);
+  const { rows } = await client.query<{ definition: string }>(
+    `select pg_get_functiondef(oid) as definition from pg_proc where proname = 'standing_difference'`,
+  );
+  await client.query(deafFunction);
+  expect(await find()).toEqual([expect.stringContaining('no alarm after 2 readings')]);
+  await client.query(rows[0]?.definition ?? '');
+  await client.query(keptSum);
+  expect(await find()).toEqual([
+    expect.stringContaining('not explained 2 readings after it was put back'),
+  ]);
+  expect(await find()).toEqual([expect.stringContaining('not explained to begin with')]);
+}, 600_000);
