@@ -90,7 +90,7 @@ export const pageBugs: PlantedBug[] = [
     promise: 'Complete',
     wrong: 'a row whose answer failed once is taken for bad',
     file: 'src/sync/divide-page.ts',
-    find: 'const confirmations = 2;',
+    find: 'const confirmations = 3;',
     put: 'const confirmations = 0;',
     caughtBy: {
       file: unreadable,

@@ -170,13 +170,20 @@ export function createModelPool(
           .map((key) => ({ key })),
     ],
     ["in ('sent', 'unknown') order by slip44", nothing],
+    // The model's addresses have a form of their own, which none contradicts.
+    ['where form is null and refused is null', nothing],
+    ["form in ('proven', 'plain')", () => [{ seen: false }]],
+    ["form = 'misfit'", nothing],
+    ['set form = l.form', nothing],
+    ['select slip44, answer from', ([id]) => [{ slip44: 60, answer: byId(id)?.answer ?? null }]],
+    ['select a.address_key as key from', nothing],
     [
-      'listed_as, status, first_seen_at)',
+      'listed_as, status, first_seen_at, form',
       (params) => {
         const listed = params.find(Array.isArray) as string[];
         const keys = listed.filter((each) => insert(each, foreign()));
         for (const each of listed) Object.assign(addresses.get(each) ?? {}, { isListed: true });
-        return [{ inserted: keys.length, keys }];
+        return [{ inserted: keys.length, keys, refused: [] }];
       },
     ],
     ['as proven from', () => [{ proven: state.filter === 'works' }]],
@@ -210,7 +217,8 @@ export function createModelPool(
       'as "hasAnswer" from',
       ([id]) => {
         const request = byId(id);
-        return request?.state === 'unknown' ? [{ hasAnswer: request.answer !== null }] : [];
+        if (request?.state !== 'unknown') return [];
+        return [{ slip44: 60, hasAnswer: request.answer !== null }];
       },
     ],
     ['select 1 from ledger.pools', nothing],
@@ -241,7 +249,7 @@ export function createModelPool(
       },
     ],
     [
-      'address, status, first_seen_at)',
+      'address, status, first_seen_at, form',
       (params) =>
         givenBy(params)
           .addresses.filter((each) => insert(each, foreign()))
