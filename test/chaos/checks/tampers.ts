@@ -182,7 +182,7 @@ export const tampers: readonly Tamper[] = [
   },
   {
     name: 'a foreign address that is available',
-    sql: `update ledger.addresses set status = 'available' where slip44 = 60 and status = 'foreign'`,
+    sql: `update ledger.addresses set status = 'available', form = 'strange' where slip44 = 60 and status = 'foreign' and refused is null`,
     expected: ['addresses.foreign'],
   },
   {
