@@ -40,6 +40,13 @@ export type Ledger = {
   close(): Promise<void>;
 };
 
+/** Other transactions stored some of the same new rows first: run again, this one sees and compares them. */
+export class StoredMeanwhile extends Error {
+  constructor() {
+    super('other transactions stored the same new rows first');
+  }
+}
+
 const runsMax = 8;
 const connectionTimeoutMillis = 5_000;
 /** Above what the server allows a statement: only a connection that has gone silent lets this pass. */
@@ -130,6 +137,7 @@ export function connectLedger(options: {
 
 /** Null: running the transaction again would not help. */
 function howLost(error: unknown): string | null {
+  if (error instanceof StoredMeanwhile) return 'to others that stored the same rows';
   if (isConflict(error)) return 'against another one';
   return isConnectionLost(error) ? 'with its connection' : null;
 }

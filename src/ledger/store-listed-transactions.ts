@@ -10,15 +10,12 @@ import {
   wordsAndValues,
   wordsBeside,
 } from './answer-words.ts';
-import type { LedgerDb } from './connect-ledger.ts';
+import { type LedgerDb, StoredMeanwhile } from './connect-ledger.ts';
 import { array, changedFields, mergedExtra, uniqueNewest } from './transaction-statement.ts';
 
 export type TransactionStream = 'deposit' | 'withdraw';
 export type ListedTransaction = TransactionRecord & { observation: number };
 export type StoredCounts = { inserted: number; updated: number };
-
-/** A batch loses a new row to another writer only while both store it for the first time. */
-const lostRaceRunsMax = 5;
 
 /**
  * Stores rows of a list (section 2.4 of the service's document): inserts what is new, updates the fields in which the
@@ -26,6 +23,7 @@ const lostRaceRunsMax = 5;
  * A row that an answer with a higher number wrote keeps its values. Rows whose list row repeats itself are not even
  * locked, and undocumented fields alone are no news: they are stored with the next change. Call it inside a
  * transaction together with the checkpoint. A null never empties what only a detail brought.
+ * Throws `StoredMeanwhile` where another writer stored some of the new rows first: the transaction is run again.
  */
 export function storeListedTransactions(
   db: LedgerDb,
@@ -47,19 +45,13 @@ export function prepareListedTransactions(
 }
 
 async function runStatement(db: LedgerDb, statement: SQL): Promise<StoredCounts> {
-  const counts: StoredCounts = { inserted: 0, updated: 0 };
-  for (let run = 1; run <= lostRaceRunsMax; run += 1) {
-    const result = await db.execute<{ inserted: number; updated: number; unknown: number }>(
-      statement,
-    );
-    const row = result.rows[0];
-    if (!row) break;
-    counts.inserted += row.inserted;
-    counts.updated += row.updated;
-    // Someone else inserted some of them meanwhile: they are visible now, and compared on the next run.
-    if (row.unknown === row.inserted) break;
-  }
-  return counts;
+  const result = await db.execute<{ inserted: number; updated: number; unknown: number }>(
+    statement,
+  );
+  const { inserted = 0, updated = 0, unknown = 0 } = result.rows[0] ?? {};
+  // A second statement would lock rows out of order, beside what the first one has locked: two such lock each other out.
+  if (unknown !== inserted) throw new StoredMeanwhile();
+  return { inserted, updated };
 }
 
 function listStatement(stream: TransactionStream, batch: ListedTransaction[]): SQL {
