@@ -55,7 +55,7 @@ export const addresses = ledger.table(
     uniqueIndex('addresses_assigned_to')
       .on(table.slip44, table.assignedTo, table.assignedNo)
       .where(sql`${table.assignedTo} is not null`),
-    index('addresses_by_form').on(table.slip44, table.form),
+    index('addresses_strange').on(table.slip44).where(sql`${table.form} = 'strange'`),
     index('addresses_unjudged')
       .on(table.slip44, table.address)
       .where(sql`${table.form} is null and ${table.refused} is null`),
