@@ -29,8 +29,8 @@ export type CommandContext = {
 };
 
 /**
- * Runs a command: settings, logger and shutdown before it, everything closed after it. Resolves to the exit code
- * (section 2 of the contract); a failure prints one line that says what went wrong and what to do.
+ * Runs a command: opens settings, logger and shutdown before it, and closes everything after it. Resolves to the exit
+ * code (listed in docs/operations.md); a failure prints one line that says what went wrong and what to do.
  */
 export async function runCommand(
   work: (context: CommandContext) => Promise<number>,

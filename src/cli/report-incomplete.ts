@@ -1,7 +1,7 @@
 import type { LedgerDb } from '../ledger/connect-ledger.ts';
 import { readStreamCounts } from '../ledger/stream-store.ts';
 
-/** Says what is missing after a pass and what to do; the exit code of the contract: 0, or 3. */
+/** Prints what is missing after a pass and what to do. Resolves to the exit code: 0, or 3 where rows are missing. */
 export async function reportIncomplete(db: LedgerDb, incomplete: string[]): Promise<number> {
   const streams = await readStreamCounts(db);
   for (const { name, serviceTotal, ledgerCount, isComplete } of streams) {

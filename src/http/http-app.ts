@@ -49,7 +49,7 @@ const liveListenersMax = 50;
 const problemsKeepMs = 5_000;
 const problemsAnswerMs = 2_000;
 
-/** The routes of section 5 of the contract. All readings are shared among the requests of a second. */
+/** All routes of the HTTP server. Requests of the same second share their readings. */
 export function createHttpApp(options: HttpAppOptions): HttpApp {
   const { metrics, log } = options;
   const isReady = shareBriefly(options.isReady, keepMs);

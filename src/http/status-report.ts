@@ -13,10 +13,10 @@ export type StatusReport = LedgerStatus & {
   leftOut?: { balances: number; unexplainedDifferences: number; problems: number };
 };
 
-/** The only wallet there is; its name is the default of the contract. */
+/** Name of the only wallet. */
 const wallet = 'main';
 
-/** The document of `status --json`: the contract's keys first, then what else there is; without the histories. */
+/** The document of `status --json`: the documented keys first, then all others; without the histories. */
 export function toStatusJson(report: StatusReport): string {
   const { transactions, rejects, queue, lastErrors, lastRuns, readAt } = report;
   const { unexpectedDeposits, unexplainedDifferences, leftOut } = report;

@@ -1,6 +1,6 @@
 /**
- * Every way the program can fail: the exit code it leads to, whether trying again can help, and what the
- * operator is told to do. Exit codes are those of the contract, section 2.
+ * Every way in which the program can fail: its exit code (docs/operations.md lists them), whether a retry can help,
+ * and what the operator should do.
  */
 export const errorTable = {
   usage: { exitCode: 2, isRetryable: false, cure: 'run the command with --help' },

@@ -2,7 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 
-const pages = ['docs/operations.md', 'docs/signing.md', 'docs/guarantees.md', 'docs/settings.md'];
+const pages = ['operations', 'signing', 'guarantees', 'settings', 'glossary'].map(
+  (name) => `docs/${name}.md`,
+);
 
 /** The places of a page that links can lead to, as GitHub names them. */
 function anchorsOf(page: string): string[] {

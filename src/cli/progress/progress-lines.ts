@@ -1,7 +1,7 @@
 import type { PartFacts, ProgressMeter } from './measure-progress.ts';
 import { durationWords, partWords } from './progress-words.ts';
 
-/** Half of what the contract allows: a process that is busy may be late. */
+/** Readers may rely on a line every 10 s; half of that leaves room for a busy process. */
 const lineEveryMs = 5_000;
 
 /** A line every 5 s, whether something arrives or not, and one at the end. Returns what ends it. */
