@@ -12,13 +12,13 @@ import { settingsTable } from '../../src/config/settings-table.ts';
 const example = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8');
 
 test('.env.example is what the table of settings says', () => {
-  // Otherwise: npx tsx test/support/write-env-example.ts
+  // Otherwise: npm run docs
   expect(example).toBe(renderEnvExample());
 });
 
 test('docs/settings.md is what the table of settings says', () => {
   const page = readFileSync(new URL('../../docs/settings.md', import.meta.url), 'utf8');
-  // Otherwise: npx tsx test/support/write-settings-doc.ts
+  // Otherwise: npm run docs
   expect(page).toBe(renderSettingsDoc());
 });
 

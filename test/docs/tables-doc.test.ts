@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { readCatalogue } from '../../scripts/read-catalogue.ts';
+import { renderTablesDoc } from '../../scripts/render-tables-doc.ts';
 import { withLedger } from '../ledger/with-ledger.ts';
-import { readCatalogue } from '../support/read-catalogue.ts';
-import { renderTablesDoc } from '../support/render-tables-doc.ts';
 
 const { ledger } = await withLedger();
 const catalogue = await readCatalogue(ledger.pool);

@@ -1,12 +1,18 @@
-/** One place of the product's sources and what a tired engineer might have written there. */
+/** One place of the product and what a tired engineer might have written there. */
 export type Edit = {
-  file: string;
-  /** Exact text of the source; occurs once in the file. */
+  /**
+   * Holds the place, and finds its file: a top-level declaration, a function, view or column of SQL
+   * (`engine.hand_out`: where it was last defined), or a migration (`home.sql`).
+   */
+  in: string;
+  /** Code that occurs once in there, however it is laid out. */
   find: string;
   put: string;
+  /** Exported names that `put` needs and that the file does not import. */
+  uses?: string[];
 };
 
-/** A known-bad variant of a decision of the product, and the test that tells it. */
+/** A known-bad variant of a decision of the product, and the test that fails with it. */
 export type PlantedBug = Edit & {
   id: string;
   /** Whose loss it would be: a name of docs/guarantees.md, or a promise of another page. */
@@ -15,11 +21,11 @@ export type PlantedBug = Edit & {
   wrong: string;
   /** Further places that the same mistake touches. */
   also?: Edit[];
-  /** `name`: the title as the test file writes it, placeholders of tables of cases included. */
-  caughtBy: { file: string; name: string };
+  /** The title as the test file writes it, placeholders of tables of cases included: it is unique. */
+  caughtBy: string;
 };
 
 export function editsOf(bug: PlantedBug): Edit[] {
-  const { file, find, put, also = [] } = bug;
-  return [{ file, find, put }, ...also];
+  const { also = [], ...edit } = bug;
+  return [edit, ...also];
 }

@@ -20,8 +20,7 @@ export function renderPlantedBugs(bugs: PlantedBug[]): string {
 }
 
 function row(bug: PlantedBug): string {
-  const files = [...new Set(editsOf(bug).map(({ file }) => `\`${file}\``))].join(', ');
-  const { file, name } = bug.caughtBy;
-  const cells = [`\`${bug.id}\``, bug.promise, bug.wrong, files, `\`${file}\`: ${name}`];
+  const places = [...new Set(editsOf(bug).map((edit) => `\`${edit.in}\``))].join(', ');
+  const cells = [`\`${bug.id}\``, bug.promise, bug.wrong, places, bug.caughtBy];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`;
 }

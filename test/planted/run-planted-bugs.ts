@@ -88,14 +88,13 @@ async function tryBug(tree: WorkCopy, bug: PlantedBug): Promise<Outcome> {
 }
 
 function print(bug: PlantedBug, { problem, words }: Outcome, seconds: number): void {
-  const { file, name } = bug.caughtBy;
   const said = words
     .split('\n')
     .slice(0, problem === null ? 1 : 20)
     .join('\n    ')
     .slice(0, 2_000);
   process.stdout.write(
-    `${problem === null ? 'caught' : 'NOT CAUGHT'}  ${bug.id}  (${bug.promise})  ${file}: ${name}  ${seconds.toFixed(1)} s\n` +
+    `${problem === null ? 'caught' : 'NOT CAUGHT'}  ${bug.id}  (${bug.promise})  ${bug.caughtBy}  ${seconds.toFixed(1)} s\n` +
       (problem === null ? '' : `  ${problem}\n`) +
       (said && `    ${said}\n`),
   );

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { renderLimitsDoc } from '../../scripts/render-limits-doc.ts';
 import { limits } from '../../src/service/limits.ts';
 import { openEnvelope } from '../../src/service/open-envelope.ts';
 import { openList, openPage } from '../../src/service/open-page.ts';
 import { openSnapshotPart, readSnapshot } from '../../src/service/read-snapshot.ts';
-import { renderLimitsDoc } from '../support/render-limits-doc.ts';
 
 const path = '/v1/wallet/balance';
 

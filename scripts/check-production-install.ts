@@ -1,5 +1,5 @@
 /**
- * `npx tsx test/security/production-install.ts`: installs what production needs into a copy, without the packages of
+ * `npx tsx scripts/check-production-install.ts`: installs what production needs into a copy, without the packages of
  * development and without any install script, and runs the program from it. Needs the built program and a registry or
  * npm's cache; says so and ends with 0 where there is neither.
  */

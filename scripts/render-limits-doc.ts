@@ -1,5 +1,5 @@
-import { chainForms } from '../../src/kernel/address-form/chain-forms.ts';
-import { limits } from '../../src/service/limits.ts';
+import { chainForms } from '../src/kernel/address-form/chain-forms.ts';
+import { limits } from '../src/service/limits.ts';
 
 const head = `# Limits
 

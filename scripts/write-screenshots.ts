@@ -1,11 +1,11 @@
-// Writes docs/status-light.png and docs/status-dark.png from a demo: npm run build && npx tsx test/support/write-screenshots.ts
+// Writes docs/status-light.png and docs/status-dark.png from a demo: npm run build && npx tsx scripts/write-screenshots.ts
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { chromiumProgram, openChromium } from './open-chromium.ts';
+import { chromiumProgram, openChromium } from '../test/support/open-chromium.ts';
 
 /** As far down as the amounts per coin. */
 const viewport = { width: 1280, height: 1400 };
