@@ -11,7 +11,7 @@ export const homeBugs: PlantedBug[] = [
     promise: moved,
     wrong: 'an address is handed out wherever the database has come to',
     in: 'engine.hand_out',
-    find: 'IF NOT FOUND THEN PERFORM engine.require_home(); END IF;',
+    find: 'IF NOT is_home THEN PERFORM engine.require_home(); END IF;',
     put: '',
     caughtBy: healed,
   },

@@ -80,12 +80,12 @@ export const ledgerBugs: PlantedBug[] = [
       'a row that two lists show stays in the first one, is marked, and takes both proofs off',
   },
   {
-    id: 'batch-not-deduplicated',
+    id: 'oldest-of-a-batch',
     promise: 'Convergent',
-    wrong: 'an order that a batch names twice reaches the statement twice',
+    wrong: 'of an order that a batch names twice the older answer is stored',
     in: 'uniqueNewest',
-    find: 'newest.set(row.orderNo, row)',
-    put: 'newest.set(row.orderNo + row.observation, row)',
+    find: 'known.observation <= row.observation',
+    put: 'known.observation > row.observation',
     caughtBy: latest,
   },
   {

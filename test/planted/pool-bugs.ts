@@ -104,9 +104,9 @@ export const poolBugs: PlantedBug[] = [
     promise: 'Pools hand out once',
     wrong: 'a reference whose address has received its deposit gets no answer any more',
     in: 'engine.hand_out',
-    find: 'ORDER BY a.assigned_no',
+    find: 'ORDER BY a.assigned_no LIMIT 1) own',
     put: `AND a.status = 'assigned'
-       ORDER BY a.assigned_no`,
+       ORDER BY a.assigned_no LIMIT 1) own`,
     caughtBy: 'a reference keeps its address after a deposit, and has another one on each chain',
   },
   {

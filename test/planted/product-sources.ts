@@ -45,13 +45,21 @@ function placeOf(sources: Sources, edit: Edit): Place {
       return { ...scope, start, end: start + code.length };
     }),
   );
-  // A later migration replaces what an earlier one has made.
-  const isSql = scopes[0]?.file.endsWith('.sql');
-  const places = isSql ? (found.findLast(({ length }) => length > 0) ?? []) : found.flat();
+  const places = isReplaced(scopes)
+    ? (found.at(-1) ?? [])
+    : scopes[0]?.file.endsWith('.sql')
+      ? // Views are also changed by their text: the migration that holds the code last.
+        (found.findLast(({ length }) => length > 0) ?? [])
+      : found.flat();
   const [place, ...others] = places;
   if (!place || others.length > 0)
     throw new Error(`“${edit.find}” occurs ${places.length} times in ${edit.in}, not once`);
   return place;
+}
+
+/** A function of SQL is replaced as a whole by each later definition. */
+function isReplaced(scopes: Place[]): boolean {
+  return scopes.some(({ text, start }) => /^CREATE (OR REPLACE )?FUNCTION/.test(text.slice(start)));
 }
 
 function scopesCalled(sources: Sources, name: string): Place[] {

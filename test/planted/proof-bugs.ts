@@ -59,7 +59,7 @@ export const proofBugs: PlantedBug[] = [
     in: 'unlistTwiceUnseen',
     find: '=> unseenBefore.has(key)',
     put: '=> unseenBefore.size >= 0 || unseenBefore.has(key)',
-    caughtBy: 'whatever happens meanwhile, no row that the service lists is marked as gone',
+    caughtBy: 'a row that one scan over a list without an order has not met stays listed',
   },
   {
     id: 'restart-undone',

@@ -103,6 +103,13 @@ export const readingBugs: PlantedBug[] = [
     in: 'unlistVanished',
     find: 'isSamePicture(pages, await collect(session, range))',
     put: 'isSamePicture(pages, await collect(session, range)) && pages.length === 0',
+    also: [
+      {
+        in: 'areSeamsTight',
+        find: 'isSamePicture(pair, await collect(session, range))',
+        put: 'isSamePicture(pair, await collect(session, range)) && pair.length === 0',
+      },
+    ],
     caughtBy: 'pages that moved between two readings mark no row as gone',
   },
   {

@@ -553,6 +553,23 @@ describe('reading a moving list', () => {
     expect(model.wronglyUnlisted).toEqual([]);
   });
 
+  test('a row that one scan over a list without an order has not met stays listed', async () => {
+    const model = new ListModel('unordered', 5);
+    model.arrive(40);
+    await passes(model, []);
+    model.world.time += 3_600_000;
+    model.arrive(1);
+    await passes(model, []);
+    expect(missingOf(model)).toEqual([]);
+    // All answers come from a replica that lacks the newest row, for as long as one scan takes.
+    model.lies = { ...noLies, replica: { ms: 1_800_000, share: 1 } };
+    const { walks } = model.stored.checkpoint;
+    while (model.stored.checkpoint.walks === walks) await passes(model, [], 1, efforts.daemon);
+    expect(model.stored.checkpoint.unseen).toHaveLength(1);
+    expect(model.ledger.size).toBe(41);
+    expect(model.wronglyUnlisted).toEqual([]);
+  });
+
   test('[P9] a total that stays wrong is not believed, and costs little once it is known', async () => {
     const model = new ListModel('newest-first', 10);
     model.arrive(205);
