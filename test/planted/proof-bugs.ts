@@ -151,8 +151,8 @@ export const proofBugs: PlantedBug[] = [
     promise: 'True',
     wrong: 'the total of 0 of an empty page behind the end counts as the last one of the scan',
     file: 'src/sync/decide-scan-step.ts',
-    find: 'const lastTotal = isTotalTold(facts, true) ? facts.total : walk.lastTotal;',
-    put: 'const lastTotal = facts.total ?? walk.lastTotal;',
+    find: 'const lastTotal = isTotalTold(facts, true) ? facts.total : fallenTo;',
+    put: 'const lastTotal = facts.total ?? fallenTo;',
     caughtBy: named(
       'a total of 0 behind the end makes no list one that shows its rows in another order each time',
     ),
