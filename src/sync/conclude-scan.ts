@@ -54,7 +54,8 @@ function explained(state: ListState): ListState {
 
 function afterCleanScan(state: ListState, walk: WalkProgress): ListState {
   const backed = { ...explained(state), isBacked: true };
-  const differs = state.checkpoint.differingDays.length > 0;
+  const { differingDays, fallen, fallenBefore } = state.checkpoint;
+  const differs = differingDays.length > 0;
   const missing = missingRows(backed);
   // The service counts what could not be stored; nothing else is missing then.
   const unstorable = missing > 0 && missing === walk.unstorable ? missing : 0;
@@ -64,7 +65,8 @@ function afterCleanScan(state: ListState, walk: WalkProgress): ListState {
     walks: state.checkpoint.walks + 1,
     scannedPages: pagesOfFirst(state, walk),
     totalAtLastMatch: walk.startTotal ?? 0,
-    fallen: Math.max(0, state.checkpoint.fallen - (state.checkpoint.fallenBefore ?? 0)),
+    // Rows that have gone before the scan may be the ones for which days differ.
+    fallen: differs ? fallen : Math.max(0, fallen - (fallenBefore ?? 0)),
     isScanUnclean: false,
     unmatched: state.checkpoint.unseen.length + unstorable,
     unseen: [],
@@ -179,13 +181,16 @@ function surplusOf(state: ListState): number {
 }
 
 /**
- * Pages that showed fewer rows than they had may hide what seems to have vanished, unless the counts say so, too. A
- * total that rose and fell may be that of two replicas in turn: a row may have slipped through between their pages.
+ * Equal counts say that no row has vanished. Pages that showed fewer rows than they had may hide what seems to have
+ * vanished, unless the counts say so, too. A total that rose and fell may be that of two replicas in turn: a row may
+ * have slipped through between their pages.
  */
 function rowsMax(state: ListState, walk: WalkProgress): number {
   const { hasShortPages, unstorable, hasRisen, hasFallen } = walk;
+  const surplus = surplusOf(state);
+  if (surplus === 0) return 0;
   if (hasRisen && hasFallen) return 0;
-  return hasShortPages || unstorable > 0 ? surplusOf(state) : Number.POSITIVE_INFINITY;
+  return hasShortPages || unstorable > 0 ? surplus : Number.POSITIVE_INFINITY;
 }
 
 /**

@@ -18,27 +18,28 @@ export type ScanStep =
   | { kind: 'realign'; toPage: number }
   | { kind: 'repeat' };
 
-/** The page read before, how many in a row have shown the same rows, and the keys of the last few pages. */
+/**
+ * The page read before and the time of its last row, how many in a row have shown the same rows, the keys of the last
+ * few pages, and by how many rows the total has fallen since, as any request has seen it: the page's own total need
+ * not show it.
+ */
 export type PageBefore = {
   previousFingerprint: string | null;
+  previousTime: number | null;
   repeats: number;
   recentKeys: readonly (readonly string[])[];
+  fall: number;
 };
-
-/** The progress before a page for which the total fell by so much, which the page's own total need not show any more. */
-export function afterFall(walk: WalkProgress, { total }: PageFacts, fall: number): WalkProgress {
-  if (total === null || walk.lastTotal === null || fall <= 0) return walk;
-  return { ...walk, lastTotal: Math.max(walk.lastTotal, total + fall) };
-}
 
 /** What a page means for the scan. `last` is the page on which the list ends by its total. */
 export function decideScanStep(
   walk: WalkProgress,
   facts: PageFacts,
   last: number,
-  { previousFingerprint, repeats, recentKeys }: PageBefore,
+  before: PageBefore,
 ): ScanStep {
-  const back = mayGoBack(walk, facts) ? stepBack(walk, facts, recentKeys) : undefined;
+  const { previousFingerprint, repeats } = before;
+  const back = mayGoBack(walk, facts) ? stepBack(walk, facts, before) : undefined;
   if (facts.listed === 0) return back ?? afterEmptyPage(facts, last, previousFingerprint);
   if (isRepeat(walk, facts, previousFingerprint)) {
     // Once may be a page's worth of new rows that the total does not show.
@@ -102,9 +103,9 @@ function mayGoBack(walk: WalkProgress, facts: PageFacts): boolean {
 function stepBack(
   walk: WalkProgress,
   facts: PageFacts,
-  recentKeys: PageBefore['recentKeys'],
+  { recentKeys, fall }: Pick<PageBefore, 'recentKeys' | 'fall'>,
 ): ScanStep | undefined {
-  const removed = removedRows(walk, facts);
+  const removed = Math.max(fall, removedRows(walk, facts));
   const readRows = (facts.page - 1) * sizeSoFar(walk, facts);
   if (removed > 0) return { kind: 'rewind', toPage: pageAt(readRows - removed - 1, facts) };
   if (isTorn(walk, facts, recentKeys)) return { kind: 'rewind', toPage: facts.page - 1 };
@@ -124,7 +125,7 @@ function isTorn(
   recentKeys: PageBefore['recentKeys'],
 ): boolean {
   if (!isBack || page === 1 || keys.length === 0) return false;
-  return !recentKeys.some((known) => known.some((key) => keys.includes(key)));
+  return !isAnyKnown(keys, recentKeys);
 }
 
 /** A total of 0 is what some services say of a page behind the end: no word on rows that have gone. */
@@ -145,23 +146,24 @@ export function afterStep(
   walk: WalkProgress,
   facts: PageFacts,
   step: ScanStep,
-  { recentKeys }: PageBefore,
+  before: PageBefore,
 ): WalkProgress {
   const steps = timeSteps(facts.times);
+  const seam = stepsAtSeam(walk, facts, before);
   const isBack = 'toPage' in step;
   const isRepeated = isShownAgain(step);
   // Where the limit of rewinds was reached, rows may have slipped past the seam.
-  const isSeamOpen = !isBack && stepBack(walk, facts, recentKeys) !== undefined;
+  const isSeamOpen = !isBack && stepBack(walk, facts, before) !== undefined;
   const isShort = !walk.isLastFull && !isRepeated && facts.listed > 0;
   const hasShortPages = walk.hasShortPages || isShort || isEndUntold(walk, facts);
   return {
     ...walk,
-    rising: walk.rising + steps.rising,
-    falling: walk.falling + steps.falling,
+    rising: walk.rising + steps.rising + seam.rising,
+    falling: walk.falling + steps.falling + seam.falling,
     met: walk.met + (isRepeated ? 0 : facts.keys.length),
     unstorable: walk.unstorable + facts.unstorable,
     startTotal: walk.startTotal ?? facts.total,
-    ...totalsAfter(walk, facts),
+    ...totalsAfter(walk, facts, before.fall),
     pageSize: facts.listed > 0 || isBack ? facts.size : walk.pageSize,
     rewinds: walk.rewinds + Number(isBack),
     nextPage: isBack ? step.toPage : facts.page + 1,
@@ -173,13 +175,35 @@ export function afterStep(
   };
 }
 
-function totalsAfter(walk: WalkProgress, facts: PageFacts): Partial<WalkProgress> {
-  const lastTotal = isTotalTold(facts, true) ? facts.total : walk.lastTotal;
+/**
+ * The rows on either side of a seam are neighbours, too, unless rows have come in before it. Counted only where no two
+ * rows within a page have shown their direction yet.
+ */
+function stepsAtSeam(
+  { rising, falling, lastTotal }: WalkProgress,
+  { total, firstTime, keys }: PageFacts,
+  { previousTime, recentKeys }: PageBefore,
+): { rising: number; falling: number } {
+  const none = { rising: 0, falling: 0 };
+  if (previousTime === null || firstTime === null || total !== lastTotal) return none;
+  const steps = timeSteps([previousTime, firstTime]);
+  const isNews = steps.rising > rising || steps.falling > falling;
+  return isNews && !isAnyKnown(keys, recentKeys) ? steps : none;
+}
+
+function isAnyKnown(keys: string[], recentKeys: PageBefore['recentKeys']): boolean {
+  const known = new Set(recentKeys.flat());
+  return keys.some((key) => known.has(key));
+}
+
+function totalsAfter(walk: WalkProgress, facts: PageFacts, fall: number): Partial<WalkProgress> {
+  const fallenTo = walk.lastTotal === null ? null : Math.max(0, walk.lastTotal - fall);
+  const lastTotal = isTotalTold(facts, true) ? facts.total : fallenTo;
   const change = lastTotal === null ? 0 : lastTotal - (walk.lastTotal ?? lastTotal);
   return {
     lastTotal,
     hasRisen: walk.hasRisen || change > 0,
-    hasFallen: walk.hasFallen || change < 0,
+    hasFallen: walk.hasFallen || change < 0 || fall > 0,
   };
 }
 

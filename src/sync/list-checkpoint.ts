@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readingSchema } from './read-days.ts';
 
 /** The stored form changes only together with this number; a checkpoint of another version is begun anew. */
-const version = 3;
+const version = 4;
 
 const int = z.number().int();
 
@@ -13,6 +13,8 @@ const walkSchema = z.object({
   /** The service's total when the scan began, and at the last page read. */
   startTotal: int.nullable(),
   lastTotal: int.nullable(),
+  /** The checkpoint's `fallen` as of the last page read: what it has grown by since then, any request has seen. */
+  fallenSeen: int,
   /** One page after another: the only kind that needs no trust in the totals. */
   isSequential: z.boolean(),
   /** Neighbours with rising and with falling times, met so far. */
@@ -149,7 +151,7 @@ export function parseCheckpoint(stored: unknown): Checkpoint | null {
 export function newWalk(
   kind: Pick<
     WalkProgress,
-    'isSequential' | 'notesKeys' | 'isFromEmpty' | 'hadMismatch' | 'hadDifferingDays'
+    'isSequential' | 'notesKeys' | 'isFromEmpty' | 'hadMismatch' | 'hadDifferingDays' | 'fallenSeen'
   >,
 ): WalkProgress {
   return {

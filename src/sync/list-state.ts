@@ -199,13 +199,21 @@ export function afterPage(state: ListState, facts: PageFacts, isLatest: boolean)
   const fall = Math.max(0, (serviceTotal ?? 0) - (total ?? 0));
   const fallen = checkpoint.fallen + fall;
   const unseen = withoutKeys(checkpoint.unseen, facts.keys);
+  // Until now no total could fall: equal counts do not say which rows have gone since the scan.
+  const isScanUnclean =
+    checkpoint.isScanUnclean || (state.isBacked && serviceTotal === null && total !== null);
   const isTotalOlder =
     (checkpoint.isTotalOlder && !isTelling) || isBeyondTotal(facts, serviceTotal);
   const isNews =
-    fall > 0 || unseen !== checkpoint.unseen || isTotalOlder !== checkpoint.isTotalOlder;
+    fall > 0 ||
+    unseen !== checkpoint.unseen ||
+    isTotalOlder !== checkpoint.isTotalOlder ||
+    isScanUnclean !== checkpoint.isScanUnclean;
   return {
     ...state,
-    checkpoint: isNews ? { ...checkpoint, fallen, unseen, isTotalOlder } : checkpoint,
+    checkpoint: isNews
+      ? { ...checkpoint, fallen, unseen, isTotalOlder, isScanUnclean }
+      : checkpoint,
     serviceTotal: total,
     pageSize: facts.listed > 0 ? facts.size : state.pageSize,
     listOrder: state.isOrderFixed ? state.listOrder : learnedOrder(state.listOrder, facts.times),
@@ -222,15 +230,17 @@ function withoutKeys(from: string[], keys: string[]): string[] {
 /**
  * The state after a page that may show a clamped size: some services repeat the size asked for and serve less.
  * A first page that is short although the list goes on shows it; it is remembered for pages that claim the same size,
- * until one of them holds more rows.
+ * until one of them holds more rows. A scan that has begun before is not clean: the page may just have lacked rows.
  */
 export function afterSizes(state: ListState, { page, size, listed, total }: PageFacts): ListState {
-  const known = state.checkpoint.clampedSize;
+  const { clampedSize: known, walk } = state.checkpoint;
   const isRefuted = known?.claimed === size && listed > known.actual;
   if (listed === 0 || (page > 1 && !isRefuted)) return state;
   const isClamped = listed < size && (page > 1 || listed < (total ?? 0));
+  const isNew = isClamped && known?.claimed !== size;
   return withCheckpoint(state, {
     clampedSize: isClamped ? { claimed: size, actual: listed } : null,
+    walk: walk && isNew && walk.nextPage > 1 ? { ...walk, isClean: false } : walk,
   });
 }
 

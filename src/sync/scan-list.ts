@@ -11,7 +11,6 @@
 import { LedgerError } from '../kernel/errors.ts';
 import { quietly } from '../kernel/quietly.ts';
 import {
-  afterFall,
   afterStep,
   decideScanStep,
   isEndless,
@@ -58,7 +57,7 @@ function readDaysOn(
 }
 
 /** What a scan carries from page to page; lost with the process, unlike its progress. */
-type Cursor<P> = PageBefore & {
+type Cursor<P> = Omit<PageBefore, 'fall'> & {
   batch: P[];
   days: ReadDays | null;
   isFresh: boolean;
@@ -88,6 +87,7 @@ export async function scanList<P extends PageFacts>(
     batch: [],
     days: null,
     previousFingerprint: null,
+    previousTime: null,
     repeats: 0,
     recentKeys: [],
     isFresh: true,
@@ -153,7 +153,15 @@ async function beginScan<P extends PageFacts>(
   const fallenNow = state.serviceTotal === null ? null : state.checkpoint.fallen;
   const fallenBefore = addsUp ? state.checkpoint.fallenBefore : fallenNow;
   const hadDifferingDays = differingDays.length > 0;
-  const kind = { isSequential, notesKeys, isFromEmpty, hadMismatch, hadDifferingDays };
+  const fallenSeen = state.checkpoint.fallen;
+  const kind = {
+    isSequential,
+    notesKeys,
+    isFromEmpty,
+    hadMismatch,
+    hadDifferingDays,
+    fallenSeen,
+  };
   session.apply(withCheckpoint(state, { walk: newWalk(kind), differingDays: [], fallenBefore }));
 }
 
@@ -167,26 +175,28 @@ async function takePage<P extends PageFacts>(
   session: ListSession<P>,
   cursor: Cursor<P>,
 ): Promise<WalkProgress> {
-  const { walk: walkBefore, fallen } = session.state.checkpoint;
+  const { walk: walkBefore } = session.state.checkpoint;
   if (walkBefore === null) throw new Error('a page of a scan was asked for before it had begun');
   const last = upTo(session.state, walkBefore);
   const facts = await session.read(walkBefore.nextPage, last, cursor.isFresh);
-  const walk = afterFall(walkBefore, facts, session.state.checkpoint.fallen - fallen);
+  const { fallen } = session.state.checkpoint;
+  const fall = fallen - walkBefore.fallenSeen;
+  const walk = { ...walkBefore, fallenSeen: fallen };
   const { ledgerCount, guests } = session.state;
   const different = ledgerCount + guests + walk.unstorable + cursor.uncounted;
   const isOver = isEndless(walk, facts, { last: lastPage(session.state), different });
+  const before = { ...cursor, fall };
   const step: ScanStep = isOver
     ? { kind: 'end', isRepeated: true }
-    : decideScanStep(walk, facts, lastPage(session.state), cursor);
+    : decideScanStep(walk, facts, lastPage(session.state), before);
   cursor.repeats = step.kind === 'repeat' ? cursor.repeats + 1 : 0;
   if (cursor.repeats >= repeatsMax) return giveUp(session, cursor, { walk, page: facts.page });
   cursor.isFresh = step.kind !== 'next';
   const isNext = step.kind === 'next' || step.kind === 'repeat';
-  cursor.previousFingerprint = isNext ? facts.fingerprint : null;
   cursor.batch.push(facts);
   cursor.uncounted += facts.listed;
-  const next = afterStep(walk, facts, step, cursor);
-  if (isNext) cursor.recentKeys = [...cursor.recentKeys, facts.keys].slice(-recentPages);
+  const next = afterStep(walk, facts, step, before);
+  movePast(cursor, facts, isNext);
   // Only by its keys can such a reading tell what it has met.
   const stepped = isOver ? { ...next, isClean: next.isClean && walk.notesKeys } : next;
   // Where the scan goes back, the rows are read again after those that moved up, in the list's order.
@@ -198,6 +208,13 @@ async function takePage<P extends PageFacts>(
   if (cursor.isEnd && reading) cursor.days = joinDays(cursor.days, endReading(reading));
   session.apply(withCheckpoint(session.state, { walk: read.walk }));
   return read.walk;
+}
+
+/** `isNext`: the scan goes on with the page behind this one. */
+function movePast<P extends PageFacts>(cursor: Cursor<P>, facts: P, isNext: boolean): void {
+  cursor.previousFingerprint = isNext ? facts.fingerprint : null;
+  cursor.previousTime = isNext ? facts.lastTime : null;
+  if (isNext) cursor.recentKeys = [...cursor.recentKeys, facts.keys].slice(-recentPages);
 }
 
 /** Ends the scan so that the next one begins anew: it may have gone astray by its own idea of the page size. */

@@ -41,6 +41,9 @@ export type Answer = {
   /** Keys of all rows that belong on the page, and of those behind it when the answer says that it is the last one. */
   due: readonly string[];
   cutOff: readonly string[];
+  /** The list in the order in which it was paged, and how many of its rows stand before the page. */
+  listing: readonly Row[];
+  rowsBefore: number;
 };
 
 export class Killed extends Error {}
@@ -232,13 +235,16 @@ export class ListModel {
       (grid) => listed < grid && (page - 1) * grid + listed === total,
     );
     const behind = isLast ? listing.slice(served * this.size) : [];
+    // Some services say 0 behind the end: there it tells no reader anything, whichever service says it.
+    const isSilent = rows.length + unstorable === 0 && page > 1 && total === 0;
     this.#answers.set(observation, {
-      // A total of 0 behind the end tells nothing.
-      total: isZero ? null : total,
+      total: isSilent ? null : total,
       shown,
       hidden,
       due: due.map((row) => row.key),
       cutOff: behind.map((row) => row.key),
+      listing,
+      rowsBefore: (served - 1) * this.size,
     });
     const dated = this.hasTimes ? rows.filter((row) => !row.isUndated) : [];
     const times = dated.map((row) => row.time);

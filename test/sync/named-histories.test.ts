@@ -316,10 +316,120 @@ const histories: [name: string, History][] = [
       { luck: 1_857_458_017 },
     ),
   ],
+  [
+    'a fall of the total that only an overtaken answer shows sends the scan back, too',
+    history(
+      [
+        list({
+          order: 'unordered',
+          rows: 8,
+          aheadMax: 4,
+          lies: { total: { kind: 'sometimes-absent', share: 0.23064316031477464 } },
+        }),
+      ],
+      [round([], [nothing, nothing, remove])],
+      { luck: 6 },
+    ),
+  ],
+  [
+    'a fall of the total that the head shows between two pages of a scan sends it back, too',
+    history(
+      [list({ rows: 23, size: 6, beyondEnd: 'empty-and-zero' })],
+      [round([late, late], [nothing, nothing, nothing, nothing, remove, kill])],
+      { luck: 2_147_483_628 },
+    ),
+  ],
+  [
+    'a page that seems to show a clamped size while a scan is under way may just lack rows',
+    history(
+      [
+        list({ size: 3, pauseShare: 0.3, lies: { shortShare: 0.2 } }),
+        list({ order: 'unordered', rows: 4, lies: { replica: { ms: 1000, share: 0.1 } } }),
+      ],
+      [round([], [kill]), round([arrive(7)]), round([{ kind: 'resize', size: 2 }])],
+      { luck: 3 },
+    ),
+  ],
+  [
+    'a row that had gone before a clean scan explains no fall of the total after it',
+    history(
+      [
+        list({ rows: 13, stepMs: 86_400_000, lies: { spoiltShare: 0.2 } }),
+        list({ order: 'unordered', rows: 1 }),
+      ],
+      [
+        round([]),
+        round([{ kind: 'remove', at: 0.9989999999999982 }]),
+        round([]),
+        round([move], [nothing, nothing, remove]),
+      ],
+      { luck: 9 },
+    ),
+  ],
+  [
+    'a list whose times rise only from one page to the next does not follow them',
+    history(
+      [
+        list({
+          order: 'unordered',
+          rows: 39,
+          size: 4,
+          isOrderFixed: false,
+          timeStep: 14_400_000,
+          lies: { replica: { ms: 5000, share: 0.1 }, shortShare: 0.2, spoiltShare: 0.2 },
+        }),
+        list({ rows: 8, stepMs: 86_400_000 }),
+      ],
+      [round([], [share, nothing, arrive(5)]), round([])],
+      { luck: 3 },
+    ),
+  ],
+  [
+    'the first total proves nothing: rows may have gone while there was none',
+    history(
+      [
+        list({ rows: 8 }),
+        list({
+          rows: 7,
+          isOrderFixed: false,
+          timeStep: 14_400_000,
+          lies: { total: { kind: 'absent' }, replica: { ms: 5000, share: 0.5 } },
+        }),
+      ],
+      [
+        round([], [nothing, arrive(1)]),
+        round([]),
+        round([move]),
+        round([]),
+        round([nothing, arrive(2)], [nothing, late, nothing, kill]),
+      ],
+      { luck: 9 },
+    ),
+  ],
 ];
 
 describe('histories that once led to a false claim', () => {
   test.each(histories)('%s', async (_, played) => {
     expect(await playHistory(played, newFigures())).toEqual([]);
+  });
+
+  test('equal counts say that no row has gone, whatever two scans have not met', async () => {
+    const lies: Lies = {
+      ...noLies,
+      total: { kind: 'constant', rows: 19 },
+      replica: { ms: 60_000, share: 0.5 },
+    };
+    const rounds = [
+      round([], [arrive(6)]),
+      round([]),
+      round([]),
+      round([], [arrive(7)], { effort: 'backfill' }),
+    ];
+    const figures = newFigures();
+    const played = history([list({ rows: 27, batchRows: 40, pauseShare: 0.3, lies })], rounds, {
+      luck: 10,
+    });
+    expect(await playHistory(played, figures)).toEqual([]);
+    expect(figures.unlisted).toBe(0);
   });
 });

@@ -8,7 +8,7 @@ import { Killed, ListModel, World } from './list-model.ts';
 import { type Figures, ProofJudge } from './proof-judge.ts';
 import { noLies } from './service-lies.ts';
 
-/** A list that has come to rest is proven within so many passes. */
+/** A list that has come to rest is proven within so many passes, where no earlier doubt has to be paid for. */
 const calmPassesMax: Record<EffortName, number> = {
   daemon: 2_000,
   command: 2_000,
@@ -132,11 +132,25 @@ function endSharing(lists: Played[]): void {
   for (const { key } of second.model.rows) first.model.list.removeKey(key);
 }
 
+/**
+ * Passes after which a list at rest must be proven. A bounded effort first waits until ordinary passes have paid for
+ * what earlier doubts have cost, unbounded backfills included, and for the scan to come, which waits longer after each
+ * that explained nothing.
+ */
+function passesMax({ model }: Played, effort: EffortName): number {
+  const max = calmPassesMax[effort];
+  if (!efforts[effort].isBounded) return max;
+  const { spentRequests, fruitlessScans } = model.stored.checkpoint;
+  const scan = Math.ceil(model.rows.length / model.size) + 2;
+  return max + spentRequests + 2 * scan * 2 ** fruitlessScans;
+}
+
 /** What one list gives up may move to the other one: they are read in turn. */
 async function settle(lists: Played[], effort: EffortName, violations: string[]): Promise<void> {
+  const max = Math.max(...lists.map((played) => passesMax(played, effort)));
   const isSettled = () =>
     lists.every(({ model }) => isProven(model.current()) || keepsVanished(model));
-  for (let pass = 1; pass <= calmPassesMax[effort]; pass += 1) {
+  for (let pass = 1; pass <= max; pass += 1) {
     for (const { model, judge } of lists) {
       if (await playPass({ model, judge }, effort)) continue;
       violations.push(`list ${model.index}: a pass over a list at rest failed`);

@@ -111,7 +111,6 @@ export class ProofJudge {
   /** Rows are about to be marked as gone. */
   checkUnlisted(keys: string[]): void {
     this.figures.unlisted += keys.length;
-    if (this.#isBetweenReplicas()) return;
     for (const key of keys) {
       if (!this.model.list.has(key)) continue;
       const { taken } = this.model;
@@ -122,7 +121,8 @@ export class ProofJudge {
         const isDue = answer.due.includes(key);
         if (isDue && !answer.hidden.includes(key)) break;
         const isCutOff = answer.cutOff.includes(key);
-        if (isDue || isCutOff || !answer.shown.keys.has(key)) absent += 1;
+        const isPassed = hasSlipped(key, taken[index - 1], answer);
+        if (isDue || isCutOff || isPassed || !answer.shown.keys.has(key)) absent += 1;
       }
       if (absent < 2) this.#violate(`${key} is listed and was marked as gone`);
     }
@@ -177,6 +177,19 @@ function isMisleading(before: Answer, after: Answer): boolean {
   const come = countMissing(after.shown, before.shown.keys);
   if (before.total === null || after.total === null || come > 0) return true;
   return after.total - before.total !== -gone;
+}
+
+/**
+ * The row stands behind the page of the one answer and before the page of the next, as of the states of the list that
+ * they show, and the totals do not tell that these differ: two replicas that count alike and list other rows, or rows
+ * that came and went in between.
+ */
+function hasSlipped(key: string, before: Answer | undefined, after: Answer): boolean {
+  if (!before || !isMisleading(before, after)) return false;
+  const placeBefore = before.listing.findIndex((row) => row.key === key);
+  const placeAfter = after.listing.findIndex((row) => row.key === key);
+  const isBehind = placeBefore >= before.rowsBefore + before.due.length;
+  return isBehind && placeAfter >= 0 && placeAfter < after.rowsBefore;
 }
 
 /**
