@@ -163,13 +163,16 @@ async function narrow<P extends PageFacts>(
   return range.high === lastPage(state) ? { ...range, high: end } : range;
 }
 
+/** Stores the pages, too: their total counts rows that may be on them for the first time. */
 async function collect<P extends PageFacts>(
   session: ListSession<P>,
   { low, high }: PageRange,
 ): Promise<P[]> {
   const pages: P[] = [];
   for (let page = low; page <= high; page += 1) {
-    pages.push(await session.read(page, page, true));
+    const facts = await session.read(page, page, true);
+    if (facts.listed > 0) await session.store([facts]);
+    pages.push(facts);
   }
   return pages;
 }

@@ -129,6 +129,17 @@ export const proofBugs: PlantedBug[] = [
       'an empty page of a replica that lags, which says that the total is 0, is not the end of a list that goes on',
   },
   {
+    id: 'pages-read-and-dropped',
+    promise: 'True',
+    wrong:
+      'pages that are read for what has vanished count for the total, and their rows are dropped',
+    in: 'collect',
+    find: 'facts.listed > 0',
+    put: 'facts.listed < 0',
+    caughtBy:
+      'a page whose total is believed has its rows stored, also where it is read for what has vanished',
+  },
+  {
     id: 'text-of-a-fault',
     promise: 'Nothing is lost',
     wrong:

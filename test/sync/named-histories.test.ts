@@ -406,6 +406,34 @@ const histories: [name: string, History][] = [
       { luck: 9 },
     ),
   ],
+  [
+    'a page whose total is believed has its rows stored, also where it is read for what has vanished',
+    history(
+      [
+        list({
+          rows: 3,
+          size: 9,
+          isOrderFixed: false,
+          undatedEach: 3,
+          beyondEnd: 'empty-and-zero',
+          aheadMax: 1,
+          batchRows: 40,
+          lies: { replica: { ms: 20_000, share: 0.5 }, shortShare: 0.2 },
+        }),
+      ],
+      [
+        round([late], [nothing, kill], { effort: 'backfill' }),
+        round([remove, { kind: 'resize', size: 5 }]),
+        round([late]),
+        round([arrive(4), remove], [nothing, late, late], { effort: 'command' }),
+        round([remove], [{ kind: 'resize', size: 5 }, nothing, nothing, late], {
+          effort: 'backfill',
+        }),
+        round([]),
+      ],
+      { requestMs: 3_000, luck: 26122571 },
+    ),
+  ],
 ];
 
 describe('histories that once led to a false claim', () => {
