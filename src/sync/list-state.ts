@@ -222,6 +222,7 @@ export function afterPage(state: ListState, facts: PageFacts, isLatest: boolean)
 
 /** The same array where none of the keys is in it. */
 function withoutKeys(from: string[], keys: string[]): string[] {
+  if (from.length === 0) return from;
   const out = new Set(keys);
   const left = from.filter((key) => !out.has(key));
   return left.length === from.length ? from : left;
