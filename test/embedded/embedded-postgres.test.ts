@@ -28,10 +28,9 @@ import { locateReachableBinaries } from '../../src/embedded/server-binaries.ts';
 import { ensurePassword, locateServerFiles, rootHome } from '../../src/embedded/server-files.ts';
 import { shortNameOf } from '../../src/embedded/socket-path.ts';
 import { LedgerError } from '../../src/kernel/errors.ts';
+import { silentLog as log } from '../../src/kernel/log.ts';
 import { freePort } from '../support/free-port.ts';
 
-const silent = () => undefined;
-const log = { debug: silent, info: silent, warn: silent, error: silent };
 const program = fileURLToPath(new URL('../support/embedded-user.ts', import.meta.url));
 const tsx = import.meta.resolve('tsx');
 

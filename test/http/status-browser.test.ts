@@ -8,9 +8,9 @@ import { readFlows } from '../../src/ledger/read-flows.ts';
 import { readStatus } from '../../src/ledger/read-status.ts';
 import { startQueue } from '../../src/queue/start-queue.ts';
 import { withLedger } from '../ledger/with-ledger.ts';
-import { recordLog } from '../queue/record-log.ts';
 import { openTestBackend } from '../queue/test-backends.ts';
 import { chromiumProgram, openChromium } from '../support/open-chromium.ts';
+import { recordLog } from '../support/record-log.ts';
 import {
   sampleCoverage,
   sampleFlows,

@@ -6,7 +6,7 @@ import { connectLedger, type Ledger } from '../../src/ledger/connect-ledger.ts';
 import { migrateLedger } from '../../src/ledger/migrate-ledger.ts';
 import { readStatus } from '../../src/ledger/read-status.ts';
 import { openHttp } from '../http/with-http.ts';
-import { recordLog } from '../queue/record-log.ts';
+import { recordLog } from '../support/record-log.ts';
 import { startPostgres } from '../support/start-postgres.ts';
 
 const pools = [

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { type RunningQueue, startQueue } from '../../src/queue/start-queue.ts';
 import { type HttpHarness, openHttp } from '../http/with-http.ts';
-import { recordLog } from './record-log.ts';
+import { recordLog } from '../support/record-log.ts';
 import { freshPrefix, openTestBackend } from './test-backends.ts';
 
 const backends = {

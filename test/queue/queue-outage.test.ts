@@ -7,10 +7,10 @@ import type { QueueAddress } from '../../src/queue/queue-backend.ts';
 import { readQueueSnapshot } from '../../src/queue/queue-snapshot.ts';
 import { type RunningQueue, startQueue } from '../../src/queue/start-queue.ts';
 import { freePort } from '../support/free-port.ts';
+import { type LogLine, recordLog } from '../support/record-log.ts';
 import { startPostgres } from '../support/start-postgres.ts';
 import { startRedis } from '../support/start-redis.ts';
-import { type LogLine, recordLog } from './record-log.ts';
-import { openTcpGate } from './tcp-gate.ts';
+import { openTcpGate } from '../support/tcp-gate.ts';
 import { freshPrefix, openTestBackend } from './test-backends.ts';
 
 const postgres = await openTestBackend.postgres();
