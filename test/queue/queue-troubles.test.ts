@@ -18,7 +18,7 @@ import { freePort } from '../support/free-port.ts';
 import { recordLog } from '../support/record-log.ts';
 import { redisProgram } from '../support/redis-program.ts';
 import { openTcpGate } from '../support/tcp-gate.ts';
-import { freshPrefix, openTestBackend } from './test-backends.ts';
+import { freshPrefix, openTestBackend } from '../support/test-backends.ts';
 
 const postgres = await openTestBackend.postgres();
 const connectionString =

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import { listen as listenOnLoopback } from '../support/listen.ts';
 import { runProgram, startProgram } from '../support/run-cli.ts';
-import { withService } from '../whole/with-service.ts';
+import { withService } from '../support/with-service.ts';
 
 const quiet = { LOG_LEVEL: 'error' };
 

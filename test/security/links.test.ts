@@ -11,7 +11,7 @@ import {
 import { listen as listenOnLoopback } from '../support/listen.ts';
 import { runProgram, startProgram } from '../support/run-cli.ts';
 import { until } from '../support/until.ts';
-import { withService } from '../whole/with-service.ts';
+import { withService } from '../support/with-service.ts';
 
 const canary = 'canary-of-the-link';
 const quiet = { LOG_LEVEL: 'error' };

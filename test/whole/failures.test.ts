@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../support/free-port.ts';
 import { listen } from '../support/listen.ts';
 import { type Ended, runProgram } from '../support/run-cli.ts';
-import { withService } from './with-service.ts';
+import { withService } from '../support/with-service.ts';
 
 /** Without the log, a failure is one line: what, where, what to do. */
 const quiet = { LOG_LEVEL: 'error' };

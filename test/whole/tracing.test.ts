@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { closeServer, listen } from '../support/listen.ts';
 import { runProgram, startProgram } from '../support/run-cli.ts';
 import { until } from '../support/until.ts';
-import { type Service, withService } from './with-service.ts';
+import { type Service, withService } from '../support/with-service.ts';
 
 type Value = { stringValue?: string; intValue?: number; boolValue?: boolean };
 type Attribute = { key: string; value: Value };
