@@ -59,7 +59,8 @@ export const proofBugs: PlantedBug[] = [
     in: 'unlistTwiceUnseen',
     find: '=> unseenBefore.has(key)',
     put: '=> unseenBefore.size >= 0 || unseenBefore.has(key)',
-    caughtBy: 'whatever happens meanwhile, no row that the service lists is marked as gone',
+    caughtBy:
+      'a row of another list that comes in with the last pages of a scan makes up for none that has vanished',
   },
   {
     id: 'restart-undone',
