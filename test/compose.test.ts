@@ -6,8 +6,8 @@ import { parseSettings } from '../src/config/parse-settings.ts';
 import { settingsTable } from '../src/config/settings-table.ts';
 import { isLoopbackHost } from '../src/kernel/loopback.ts';
 import { createCredentials, type SignerName } from '../src/sandbox/signing-recipes.ts';
-import { openHttp } from './http/with-http.ts';
 import { usualImages } from './support/container-images.ts';
+import { openHttp } from './support/with-http.ts';
 
 type Service = {
   image: string;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { Client } from 'pg';
 import { startEmbeddedServer } from '../support/embedded-server.ts';
+import { queryOnce } from '../support/on-database.ts';
 import type { Bench } from './bench.ts';
 
 /** As a server in use: nothing that a crash could lose is left out. */
@@ -32,26 +32,15 @@ export async function openBench(isQuick: boolean): Promise<Bench & { close(): Pr
     async database() {
       const url = new URL(server.url);
       url.pathname = `/bench_${randomBytes(6).toString('hex')}`;
-      await onServer(server.url, `create database ${url.pathname.slice(1)} template template0`);
+      await queryOnce(server.url, `create database ${url.pathname.slice(1)} template template0`);
       return url.toString();
     },
-    dropDatabase: (connectionString) =>
-      onServer(
-        server.url,
-        `drop database if exists ${new URL(connectionString).pathname.slice(1)} with (force)`,
-      ),
+    async dropDatabase(connectionString) {
+      const name = new URL(connectionString).pathname.slice(1);
+      await queryOnce(server.url, `drop database if exists ${name} with (force)`);
+    },
     onEnd: (closer) => closers.push(closer),
     say: (line) => process.stderr.write(`${line}\n`),
     close,
   };
-}
-
-async function onServer(connectionString: string, statement: string): Promise<void> {
-  const client = new Client({ connectionString });
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
 }

@@ -1,5 +1,5 @@
 import { systemClock } from '../../src/kernel/clock.ts';
-import type { Log } from '../../src/kernel/log.ts';
+import { silentLog } from '../../src/kernel/log.ts';
 import { connectLedger, type Ledger } from '../../src/ledger/connect-ledger.ts';
 import { judgeByStates } from '../../src/ledger/final-states.ts';
 import { migrateLedger } from '../../src/ledger/migrate-ledger.ts';
@@ -12,8 +12,6 @@ import type { Bench } from './bench.ts';
 import { fillHistory, pageSize } from './fill-history.ts';
 import type { VirtualHistory } from './virtual-history.ts';
 import { startVirtualService, type VirtualService } from './virtual-service.ts';
-
-const silent: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** A ledger that holds a virtual history, the service that it was read from, and the program's parts between them. */
 export type VirtualWallet = {
@@ -33,7 +31,7 @@ export async function openVirtualWallet(
   history: VirtualHistory,
 ): Promise<VirtualWallet> {
   const connectionString = await bench.database();
-  const ledger = connectLedger({ connectionString, poolSize: 6, log: silent });
+  const ledger = connectLedger({ connectionString, poolSize: 6, log: silentLog });
   let queries = 0;
   ledger.pool.on('connect', (client) => {
     const query = client.query.bind(client) as (...given: unknown[]) => unknown;
@@ -76,7 +74,7 @@ async function createTools(ledger: Ledger, service: VirtualService): Promise<Syn
     paramNames: { page: 'pageNo', size: 'pageSize', chain: 'slip44', type: 'type' },
     concurrency,
     timeoutMs: 30_000,
-    log: silent,
+    log: silentLog,
     clock: systemClock,
     random: Math.random,
   });
@@ -90,7 +88,7 @@ async function createTools(ledger: Ledger, service: VirtualService): Promise<Syn
     chainParam: 'slip44',
     pools: { settleMs: 0, maxPerDay: 0 },
   };
-  return { ledger, client, log: silent, clock: systemClock, settings };
+  return { ledger, client, log: silentLog, clock: systemClock, settings };
 }
 
 /** A pass as the daemon makes it. */

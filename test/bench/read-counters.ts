@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from 'pg';
+import { queryOnce } from '../support/on-database.ts';
 
 /** Tables that every pass may write: bookkeeping, whose size does not follow the history's. */
 const bookkeeping = ['streams', 'sync_runs', 'request_tickets', 'reconciliation_runs'];
@@ -42,12 +42,6 @@ async function endOthers(connectionString: string): Promise<void> {
 }
 
 async function readNumber(connectionString: string, statement: string): Promise<number> {
-  const client = new Client({ connectionString });
-  await client.connect();
-  try {
-    const { rows } = await client.query<{ value: number }>(statement);
-    return rows[0]?.value ?? Number.NaN;
-  } finally {
-    await client.end();
-  }
+  const [row] = await queryOnce<{ value: number }>(connectionString, statement);
+  return row?.value ?? Number.NaN;
 }

@@ -1,6 +1,6 @@
 /** The process of `startStaticService`: argument 1 is the number of transactions; tells its port when it is ready. */
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from '../support/listen.ts';
 import { ordinalsOf, staticDetail, staticRow, staticTypes } from './static-rows.ts';
 
 /** All rows of one list as they stand in an answer, commas between; row i begins at starts[i]. */
@@ -22,8 +22,8 @@ const server = createServer((request, response) => {
   response.end(body);
 });
 server.keepAliveTimeout = 60_000;
-server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));
 process.once('disconnect', () => process.exit());
+process.send?.(await listen(server));
 
 function answer(path: string, query: URLSearchParams): Buffer | undefined {
   if (path.endsWith('/v1/transaction/info')) {

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { TransactionStream } from '../../src/ledger/store-listed-transactions.ts';
+import { closeServer, listen } from '../support/listen.ts';
 import { type VirtualHistory, type VirtualRow, virtualRow } from './virtual-history.ts';
 
 /** The service's transaction lists over a virtual history, newest first, with an exact total and no signature check. */
@@ -48,11 +48,9 @@ export async function startVirtualService(history: VirtualHistory): Promise<Virt
     response.end(text);
   });
   server.keepAliveTimeout = 600_000;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(0, '127.0.0.1', resolve);
-  });
+  const port = await listen(server);
   return {
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    baseUrl: `http://127.0.0.1:${port}`,
     requests: () => requests,
     append(type, rows) {
       lists[type].rows += rows;
@@ -67,12 +65,7 @@ export async function startVirtualService(history: VirtualHistory): Promise<Virt
       lists[type].removed.add(n);
       return virtualRow(history, type, n).orderNo;
     },
-    async close() {
-      await new Promise((resolve) => {
-        server.close(resolve);
-        server.closeAllConnections();
-      });
-    },
+    close: () => closeServer(server),
   };
 }
 

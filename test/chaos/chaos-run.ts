@@ -1,6 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { seededRandom } from '../support/seeded-random.ts';
 import type { ChaosOptions } from './chaos-options.ts';
 import { replayLine } from './chaos-options.ts';
 import { runChecks } from './checks/run-checks.ts';
@@ -11,7 +12,6 @@ import { type Living, startLiving } from './living.ts';
 import { makeFaults } from './make-faults.ts';
 import { findMissingSum } from './missing-sum.ts';
 import { type KillSwitch, type OpenWorld, openWorld } from './open-world.ts';
-import { seededRandom } from './oracle/seeded-random.ts';
 import { faultsOff } from './probes.ts';
 import { type ChaosOutcome, type Invariant, invariant } from './report.ts';
 import { watchResources } from './resources.ts';

@@ -6,9 +6,9 @@ import { chown, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import pg from 'pg';
 import { prepareServerPrograms, stopChild, untilAnswers } from '../support/embedded-server.ts';
 import { freePort } from '../support/free-port.ts';
+import { onDatabase, queryOnce } from '../support/on-database.ts';
 
 /** A PostgreSQL of the run's own, with its usual durability: what it has committed it keeps. */
 export type DatabaseCluster = {
@@ -109,15 +109,7 @@ export async function startDatabaseCluster(
   async function end({ child }: Server, signal: NodeJS.Signals): Promise<void> {
     if (child) await stopChild(child, signal);
   }
-  async function query(text: string, port = current.port): Promise<Record<string, string>[]> {
-    const client = new pg.Client({ connectionString: ownerUrl('postgres', port) });
-    await client.connect();
-    try {
-      return (await client.query(text)).rows;
-    } finally {
-      await client.end();
-    }
-  }
+  const query = (text: string, port = current.port) => queryOnce(ownerUrl('postgres', port), text);
 
   async function openStandby() {
     const standby: Server = {
@@ -125,18 +117,14 @@ export async function startDatabaseCluster(
       port: await freePort(),
       child: null,
     };
-    const client = new pg.Client({ connectionString: ownerUrl('postgres') });
-    await client.connect();
-    try {
+    await onDatabase(ownerUrl('postgres'), async (client) => {
       await client.query(`select pg_backup_start('copy', true)`);
       await copyFiles(current.data, standby.data);
       const { rows } = await client.query('select labelfile from pg_backup_stop(false)');
       await copyFiles(`${current.data}/pg_wal/.`, join(standby.data, 'pg_wal'));
       await writeFile(join(standby.data, 'backup_label'), rows[0]?.labelfile);
       await writeFile(join(standby.data, 'standby.signal'), '');
-    } finally {
-      await client.end();
-    }
+    });
     await rm(join(standby.data, 'postmaster.pid'), { force: true });
     if (account) await run('chown', ['-R', `${account.uid}:${account.gid}`, standby.data]);
     await start(standby);

@@ -1,5 +1,5 @@
+import { seededRandom } from '../support/seeded-random.ts';
 import type { ChaosOptions, Focus } from './chaos-options.ts';
-import { seededRandom } from './oracle/seeded-random.ts';
 
 /** What a kind of fault needs of the machine or the run. */
 export type Need = 'faketime' | 'tmpfs' | 'pg_dump';

@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, request as startRequest } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { closeServer, listen } from '../support/listen.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 import {
   type Answer,
   badGetAnswers,
@@ -10,7 +10,6 @@ import {
   relay,
   unsentPostAnswers,
 } from './bad-answers.ts';
-import { seededRandom } from './oracle/seeded-random.ts';
 
 export type AnswerRates = {
   /** GETs that get a bad answer, 0..1. */
@@ -92,8 +91,7 @@ export async function startHttpFaultProxy(options: {
     serve().catch(() => response.socket?.resetAndDestroy());
   });
   server.keepAliveTimeout = 30_000;
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await listen(server);
 
   function choose(asked: Asked) {
     const draw = random();
@@ -152,17 +150,16 @@ export async function startHttpFaultProxy(options: {
     });
   }
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     rates,
     made,
     counts,
     connections: () =>
       new Promise((done) => server.getConnections((_error, open) => done(open ?? 0))),
     async close() {
-      server.close();
-      server.closeAllConnections();
+      const closed = closeServer(server);
       agent.destroy();
-      await once(server, 'close');
+      await closed;
     },
   };
 }

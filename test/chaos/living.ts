@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
+import { seededRandom } from '../support/seeded-random.ts';
 import type { Oracle } from './oracle/oracle-types.ts';
-import { seededRandom } from './oracle/seeded-random.ts';
 
 /** What goes on while the faults happen: a service that lives, and consumers of addresses. */
 export type Living = {

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { runProgram } from '../support/run-cli.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 import { findMissingSum } from './missing-sum.ts';
 import { openBench } from './open-bench.ts';
-import { seededRandom } from './oracle/seeded-random.ts';
 
 /** A known mistake: what is open explains a difference for ever. */
 const deafFunction = `create or replace function ledger.standing_difference(of_symbol text, of_slip44 integer,

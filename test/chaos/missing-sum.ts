@@ -1,7 +1,7 @@
 import type pg from 'pg';
+import type { SeededRandom } from '../support/seeded-random.ts';
 import type { Oracle } from './oracle/oracle-types.ts';
 import { plainSymbol } from './oracle/plain-coin.ts';
-import type { SeededRandom } from './oracle/seeded-random.ts';
 
 export type MissingSumTools = {
   oracle: Pick<Oracle, 'arrive'>;

@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import pg from 'pg';
+import type pg from 'pg';
+import { onDatabase } from '../support/on-database.ts';
 import type { DatabaseCluster } from './database-cluster.ts';
 import { startOlderFace } from './older-face.ts';
 import type { TcpFaultProxy } from './tcp-fault-proxy.ts';
@@ -102,26 +103,16 @@ async function repeatedly(attempt: () => Promise<void>): Promise<void> {
 }
 
 async function emptyTables(cluster: DatabaseCluster): Promise<void> {
-  const client = new pg.Client({ connectionString: cluster.ownerUrl() });
-  await client.connect();
-  try {
+  await onDatabase(cluster.ownerUrl(), async (client) => {
     const { rows } = await client.query<{ tables: string }>(`
       select string_agg(format('%I.%I', schemaname, tablename), ', ') as tables from pg_tables
        where schemaname not in ('pg_catalog', 'information_schema')`);
     await client.query(`truncate ${rows[0]?.tables} cascade`);
-  } finally {
-    await client.end();
-  }
+  });
 }
 
-async function onServer(cluster: DatabaseCluster, act: (server: pg.Client) => Promise<void>) {
-  const server = new pg.Client({ connectionString: cluster.ownerUrl('postgres') });
-  await server.connect();
-  try {
-    await act(server);
-  } finally {
-    await server.end();
-  }
+function onServer(cluster: DatabaseCluster, act: (server: pg.Client) => Promise<void>) {
+  return onDatabase(cluster.ownerUrl('postgres'), act);
 }
 
 /** The program and its users cannot come in meanwhile; the runner can. */

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import { listen } from '../support/listen.ts';
 
 const parameter = Buffer.from('server_version\0');
 const shownVersion = '14.1';
@@ -28,10 +29,9 @@ export async function startOlderFace(
       if (!isGreeted) isGreeted = writeVersion(chunk);
       near.write(chunk);
     });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listen(server),
     async close() {
       for (const socket of sockets) socket.destroy();
       server.close();

@@ -13,6 +13,7 @@ import { connectLedger } from '../../src/ledger/connect-ledger.ts';
 import { readAway } from '../../src/ledger/home-store.ts';
 import { migrateLedger } from '../../src/ledger/migrate-ledger.ts';
 import { takeAddress } from '../../src/ledger/pool-store.ts';
+import { onDatabase } from '../support/on-database.ts';
 import { type DatabaseCluster, startDatabaseCluster } from './database-cluster.ts';
 
 const { values } = parseArgs({
@@ -143,14 +144,10 @@ async function openTransactions(connectionString: string, count: number): Promis
 }
 
 async function asOwner({ ownerUrl }: DatabaseCluster, statements: string): Promise<void> {
-  const client = new pg.Client({ connectionString: ownerUrl() });
-  await client.connect();
-  try {
+  await onDatabase(ownerUrl(), async (client) => {
     for (const statement of statements.startsWith('do ') ? [statements] : statements.split('; '))
       await client.query(statement);
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 function say(line: string): void {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { listen } from '../support/listen.ts';
 
 export type TcpFaultProxy = {
   port: number;
@@ -39,8 +40,8 @@ export async function startTcpFaultProxy(targetPort: number): Promise<TcpFaultPr
     forward(far, near);
     near.on('close', () => pairs.delete(pair));
     if (state.isSilent) for (const socket of [near, far]) socket.pause();
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
+  const ownPort = await listen(server);
 
   function forward(from: Socket, to: Socket): void {
     const later = inOrder(() => state.delayMs);
@@ -56,7 +57,7 @@ export async function startTcpFaultProxy(targetPort: number): Promise<TcpFaultPr
     }
   }
   return {
-    port: (server.address() as AddressInfo).port,
+    port: ownPort,
     async reset(forMs) {
       state.isRefusing = true;
       cut();

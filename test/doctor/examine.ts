@@ -3,12 +3,10 @@ import { inspectSettings } from '../../src/config/parse-settings.ts';
 import type { Finding } from '../../src/doctor/finding.ts';
 import { type DoctorOptions, runDoctor } from '../../src/doctor/run-doctor.ts';
 import { LedgerError } from '../../src/kernel/errors.ts';
-import type { Log } from '../../src/kernel/log.ts';
+import { silentLog } from '../../src/kernel/log.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
 import { sandboxSettings } from '../../src/sandbox/sandbox-settings.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/start-sandbox.ts';
-
-export const silent: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
 export type Examination = { findings: Finding[]; find(name: string): Finding };
 
@@ -38,7 +36,7 @@ export async function examine(
     openLedger: () =>
       Promise.reject(new LedgerError('database-unreachable', 'nothing listens there')),
     isTryingVariants: false,
-    log: silent,
+    log: silentLog,
     clock: Date.now,
     signal: new AbortController().signal,
     tell: (some) => findings.push(...some),

@@ -1,8 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { silentLog } from '../../src/kernel/log.ts';
 import { connectLedger } from '../../src/ledger/connect-ledger.ts';
 import { withLedger } from '../ledger/with-ledger.ts';
 import { startPostgres } from '../support/start-postgres.ts';
-import { examine, silent, withSandboxOf } from './examine.ts';
+import { examine, withSandboxOf } from './examine.ts';
 
 const { ledger, connectionString } = await withLedger();
 const withDatabase = { openLedger: async () => ledger };
@@ -203,7 +204,7 @@ describe('what is wrong is named', () => {
   test('a database without the schema, while the service is checked', async () => {
     const database = await startPostgres();
     onTestFinished(() => database.close());
-    const empty = connectLedger({ ...database, poolSize: 2, log: silent });
+    const empty = connectLedger({ ...database, poolSize: 2, log: silentLog });
     onTestFinished(() => empty.close());
     const { find } = await examine(await withSandboxOf(), {}, { openLedger: async () => empty });
     expect(find('migrations')).toMatchObject({ verdict: 'warning' });
@@ -232,7 +233,7 @@ describe('what is wrong is named', () => {
     const url = new URL(connectionString);
     url.username = role;
     url.password = 'reader';
-    const reader = connectLedger({ connectionString: url.href, poolSize: 2, log: silent });
+    const reader = connectLedger({ connectionString: url.href, poolSize: 2, log: silentLog });
     onTestFinished(() => reader.close());
     const { find } = await examine(await withSandboxOf(), {}, { openLedger: async () => reader });
     expect(find('database-rights').verdict).toBe('bad');

@@ -18,7 +18,6 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { hasDatabase } from '../../src/embedded/choose-place.ts';
 import { openEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
@@ -28,10 +27,10 @@ import { locateReachableBinaries } from '../../src/embedded/server-binaries.ts';
 import { ensurePassword, locateServerFiles, rootHome } from '../../src/embedded/server-files.ts';
 import { shortNameOf } from '../../src/embedded/socket-path.ts';
 import { LedgerError } from '../../src/kernel/errors.ts';
+import { silentLog as log } from '../../src/kernel/log.ts';
 import { freePort } from '../support/free-port.ts';
+import { queryOnce } from '../support/on-database.ts';
 
-const silent = () => undefined;
-const log = { debug: silent, info: silent, warn: silent, error: silent };
 const program = fileURLToPath(new URL('../support/embedded-user.ts', import.meta.url));
 const tsx = import.meta.resolve('tsx');
 
@@ -93,16 +92,6 @@ async function startUser(options: { uid?: number; gid?: number } = {}) {
   };
 }
 
-async function query(connectionString: string, text: string) {
-  const client = new pg.Client({ connectionString });
-  await client.connect();
-  try {
-    return (await client.query(text)).rows;
-  } finally {
-    await client.end();
-  }
-}
-
 function serverPid(): number | undefined {
   return readPostmaster(data())?.pid;
 }
@@ -112,7 +101,7 @@ describe('openEmbeddedPostgres', () => {
     const first = await open();
     const pid = serverPid() ?? 0;
     expect(isAlive(pid)).toBe(true);
-    const [settings] = await query(
+    const [settings] = await queryOnce(
       first.connectionString,
       `select current_setting('TimeZone') as zone, current_setting('fsync') as fsync,
         current_setting('listen_addresses') as listen, current_setting('unix_socket_permissions') as permissions,
@@ -131,7 +120,7 @@ describe('openEmbeddedPostgres', () => {
       superuser: false,
       logins: 'wallet_ledger',
     });
-    await query(first.connectionString, 'create table kept as select 42 as answer');
+    await queryOnce(first.connectionString, 'create table kept as select 42 as answer');
     expect(statSync(join(dataDir, 'postgres.password')).mode & 0o777).toBe(0o600);
     await Promise.all([first.close(), first.close()]);
     expect(isAlive(pid)).toBe(false);
@@ -139,7 +128,9 @@ describe('openEmbeddedPostgres', () => {
 
     const second = await open();
     expect(second.connectionString).toBe(first.connectionString);
-    expect(await query(second.connectionString, 'select * from kept')).toEqual([{ answer: 42 }]);
+    expect(await queryOnce(second.connectionString, 'select * from kept')).toEqual([
+      { answer: 42 },
+    ]);
     await second.close();
   });
 
@@ -149,7 +140,7 @@ describe('openEmbeddedPostgres', () => {
     const second = await startUser();
     expect(second.connectionString).toBe(first.connectionString);
     await first.close();
-    expect(await query(second.connectionString, 'select 1 as one')).toEqual([{ one: 1 }]);
+    expect(await queryOnce(second.connectionString, 'select 1 as one')).toEqual([{ one: 1 }]);
     expect(serverPid()).toBe(pid);
     expect(await second.close()).toEqual([0, null]);
     expect(isAlive(pid)).toBe(false);
@@ -170,7 +161,7 @@ describe('openEmbeddedPostgres', () => {
     const users = await Promise.all([startUser(), startUser(), startUser()]);
     expect(new Set(users.map((user) => user.connectionString)).size).toBe(1);
     const pid = serverPid() ?? 0;
-    for (const { connectionString } of users) await query(connectionString, 'select 1');
+    for (const { connectionString } of users) await queryOnce(connectionString, 'select 1');
     await Promise.all(users.map((user) => user.close()));
     expect(isAlive(pid)).toBe(false);
     expect(existsSync(join(data(), 'postmaster.pid'))).toBe(false);
@@ -180,7 +171,7 @@ describe('openEmbeddedPostgres', () => {
     let previous = await open();
     for (let round = 0; round < 4; round += 1) {
       const [next] = await Promise.all([delay(round * 15).then(() => open()), previous.close()]);
-      expect(await query(next.connectionString, 'select 1 as one')).toEqual([{ one: 1 }]);
+      expect(await queryOnce(next.connectionString, 'select 1 as one')).toEqual([{ one: 1 }]);
       previous = next;
     }
     await previous.close();
@@ -192,7 +183,7 @@ describe('openEmbeddedPostgres', () => {
     const pid = serverPid() ?? 0;
     process.kill(pid, 'SIGKILL');
     await vi.waitUntil(() => (serverPid() ?? pid) !== pid, { timeout: 15_000 });
-    const ask = () => query(database.connectionString, 'select 1 as one').catch(() => null);
+    const ask = () => queryOnce(database.connectionString, 'select 1 as one').catch(() => null);
     await vi.waitUntil(ask, { timeout: 10_000 });
     await database.close();
     expect(serverPid()).toBeUndefined();
@@ -207,7 +198,7 @@ describe('openEmbeddedPostgres', () => {
     for (const pid of [other.pid ?? 0, 2 ** 22 - 7]) {
       writeFileSync(join(data(), 'postmaster.pid'), file.replace(/^\d+/, String(pid)));
       const again = await open();
-      expect(await query(again.connectionString, 'select 1 as one')).toEqual([{ one: 1 }]);
+      expect(await queryOnce(again.connectionString, 'select 1 as one')).toEqual([{ one: 1 }]);
       await again.close();
     }
   });
@@ -243,7 +234,7 @@ describe('what others could have a hand in', () => {
       `alter role wallet_ledger superuser`,
       `set role wallet_ledger_setup`,
     ]) {
-      await expect(query(database.connectionString, statement)).rejects.toMatchObject({
+      await expect(queryOnce(database.connectionString, statement)).rejects.toMatchObject({
         code: '42501',
       });
     }
@@ -261,7 +252,7 @@ describe('what others could have a hand in', () => {
   test('a path too long for a socket is served all the same', async () => {
     dataDir = join(dataDir, 'a'.repeat(60), 'b'.repeat(60));
     const database = await open();
-    expect(await query(database.connectionString, 'select 1 as one')).toEqual([{ one: 1 }]);
+    expect(await queryOnce(database.connectionString, 'select 1 as one')).toEqual([{ one: 1 }]);
     await database.close();
     await rootHomeOf(dataDir).remove();
   });
@@ -336,7 +327,7 @@ describe('data of an earlier version', () => {
        create publication feed for table ledger.kept;\n\n`,
     );
     const database = await open();
-    const ask = (text: string) => query(database.connectionString, text);
+    const ask = (text: string) => queryOnce(database.connectionString, text);
     expect(await ask('select mood from ledger.kept')).toEqual([{ mood: 'fine' }]);
     const [row] = await ask(`
       select (select rolsuper from pg_roles where rolname = session_user) as superuser,
@@ -381,7 +372,7 @@ describe('data of an earlier version', () => {
     await vi.waitUntil(() => readPostmaster(files.data)?.isReady, { timeout: 10_000 });
     const users = await Promise.all([open(), startUser()]);
     for (const { connectionString } of users) {
-      expect(await query(connectionString, 'select 1 as one')).toEqual([{ one: 1 }]);
+      expect(await queryOnce(connectionString, 'select 1 as one')).toEqual([{ one: 1 }]);
     }
     for (const user of users) await user.close();
   });

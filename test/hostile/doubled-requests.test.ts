@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { rowsOfLedger, rowsOfService } from '../support/compare-rows.ts';
 import { runProgram } from '../support/run-cli.ts';
-import { withService } from '../whole/with-service.ts';
+import { withService } from '../support/with-service.ts';
 import { startDoublingProxy } from './doubling-proxy.ts';
 
 test('[H17] a proxy that delivers every request twice: reading is none the worse, and what was generated twice is found and not handed out', async () => {

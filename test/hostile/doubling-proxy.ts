@@ -1,5 +1,5 @@
 import { createServer, request as send } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { closeServer, listen } from '../support/listen.ts';
 
 export type DoublingProxy = { baseUrl: string; close(): Promise<void> };
 
@@ -29,12 +29,9 @@ export async function startDoublingProxy(target: string): Promise<DoublingProxy>
       response.destroy();
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const listening = await listen(server);
   return {
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api`,
-    close() {
-      server.closeAllConnections();
-      return new Promise((resolve) => server.close(() => resolve()));
-    },
+    baseUrl: `http://127.0.0.1:${listening}/api`,
+    close: () => closeServer(server),
   };
 }

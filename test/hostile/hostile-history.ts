@@ -1,3 +1,4 @@
+import { seededRandom } from '../support/seeded-random.ts';
 import { type HostileKind, hostileKinds, noRows, oddKeys } from './hostile-values.ts';
 
 export type StoredRow = Record<string, string | null>;
@@ -23,7 +24,7 @@ const pageRows = 100;
  * Behind some rows their twin follows, with the same key: P11.
  */
 export function hostileHistory(count: number, seed: number, now: number): HostileHistory {
-  const random = mulberry32(seed);
+  const random = seededRandom(seed).next;
   const history: HostileHistory = {
     lists: { deposit: [], withdraw: [] },
     stored: new Map(),
@@ -103,14 +104,4 @@ function goodRow(nth: number, type: string, now: number, kind: HostileKind = { f
 /** What tells the payloads of rejects apart. */
 export function markOf(payload: string): string {
   return /tx-\d+/.exec(payload)?.[0] ?? payload;
-}
-
-function mulberry32(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

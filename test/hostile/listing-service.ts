@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { closeServer, listen } from '../support/listen.ts';
 
 /** A page before it goes out: what it says of itself, and its rows as JSON text; or the whole answer instead. */
 export type PageAnswer = {
@@ -41,15 +41,11 @@ export async function startListingService(): Promise<ListingService> {
     answer(service, request, response).catch(() => response.destroy());
   });
   server.keepAliveTimeout = 600_000;
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   const service: ListingService = {
     ...parts,
     baseUrl: `http://127.0.0.1:${port}/api`,
-    close() {
-      server.closeAllConnections();
-      return new Promise((resolve) => server.close(() => resolve()));
-    },
+    close: () => closeServer(server),
   };
   return service;
 }

@@ -1,8 +1,9 @@
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, expect, test } from 'vitest';
 import { makeClient } from '../service/support/make-client.ts';
+import { closeServer, listen } from '../support/listen.ts';
 import { until } from '../support/until.ts';
 
 const good = JSON.stringify({ code: 0, data: { pageNo: 1, pageSize: 10, totalSize: 0, list: [] } });
@@ -38,12 +39,8 @@ server.on('connection', (socket) => {
   mostOpen = Math.max(mostOpen, open.size);
   socket.on('close', () => open.delete(socket));
 });
-await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api`;
-afterAll(() => {
-  server.closeAllConnections();
-  server.close();
-});
+const baseUrl = `http://127.0.0.1:${await listen(server)}/api`;
+afterAll(() => closeServer(server));
 
 test('[H18] thousands of requests with a fifth of the answers faulty leave no socket and no unread answer behind', async () => {
   const concurrency = 8;

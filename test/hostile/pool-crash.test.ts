@@ -2,7 +2,7 @@ import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { runProgram, startProgram } from '../support/run-cli.ts';
 import { until } from '../support/until.ts';
-import { type Service, withService } from '../whole/with-service.ts';
+import { type Service, withService } from '../support/with-service.ts';
 
 const pool = { ADDRESS_POOLS: '60:100:150', POOL_SETTLE: '200ms' };
 

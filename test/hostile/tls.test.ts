@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type ServerOptions } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { daysFromNow, makeAuthority, makeCertificate } from '../support/certificates.ts';
 import { forgetWallet } from '../support/forget-wallet.ts';
+import { listen } from '../support/listen.ts';
 import { runProgram } from '../support/run-cli.ts';
 import { startPostgres } from '../support/start-postgres.ts';
-import { daysFromNow, makeAuthority, makeCertificate } from './make-certificate.ts';
 
 const authority = makeAuthority('trusted');
 const stranger = makeAuthority('stranger');
@@ -30,8 +30,7 @@ async function syncCoins(options: ServerOptions) {
     response.writeHead(200, { 'content-type': 'application/json' }).end('{"code":0,"data":[]}');
   });
   onTestFinished(() => void server.close());
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   const ended = await runProgram(['sync', 'coins'], {
     WALLET_BASE_URL: `https://127.0.0.1:${port}/api`,
     WALLET_API_SECRET: '6d59626f7ffffa64f8a6b36e9fcc9551b54a1dfebb973606d24578adecebfbaf',
@@ -44,7 +43,7 @@ async function syncCoins(options: ServerOptions) {
   return { ...ended, requests };
 }
 
-test('[H14] a certificate of a trusted authority, for the host, within its time, is accepted', async () => {
+test('[H14 S4] a certificate of a trusted authority, for the host, within its time, is accepted', async () => {
   expect(await syncCoins(good)).toMatchObject({ code: 0, requests: 1 });
 }, 60_000);
 
@@ -77,7 +76,7 @@ const bad: Array<[what: string, options: ServerOptions, reason: RegExp]> = [
   ],
 ];
 
-test('[H14] a certificate that proves nothing, or a protocol that protects nothing, is refused: no request goes out, and the reason is told', async () => {
+test('[H14 S4] a certificate that proves nothing, or a protocol that protects nothing, is refused: no request goes out, and the reason is told', async () => {
   // Side by side: each is tried eight times.
   await Promise.all(
     bad.map(async ([what, options, reason]) => {

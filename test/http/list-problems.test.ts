@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { listProblems, verdictOn } from '../../src/http/list-problems.ts';
 import type { StatusReport } from '../../src/http/status-report.ts';
-import { sampleProblem, sampleReport } from './sample-report.ts';
+import { sampleProblem, sampleReport } from '../support/sample-report.ts';
 
 const silent = sampleProblem({ name: 'daemon_silent', severity: 'critical' });
 

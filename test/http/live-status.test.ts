@@ -3,8 +3,8 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { answerWithEvents } from '../../src/http/event-stream.ts';
 import { createLiveStatus } from '../../src/http/live-status.ts';
 import type { Page } from '../../src/http/page-frame.ts';
-import { sampleProblem, sampleReport } from './sample-report.ts';
-import { type HttpHarness, openHttp } from './with-http.ts';
+import { sampleProblem, sampleReport } from '../support/sample-report.ts';
+import { type HttpHarness, openHttp } from '../support/with-http.ts';
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {

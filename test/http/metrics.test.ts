@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { afterEach, expect, test, vi } from 'vitest';
-import { samplePool, sampleProblem, sampleReport, sampleStream } from './sample-report.ts';
-import { type HttpHarness, openHttp } from './with-http.ts';
+import { samplePool, sampleProblem, sampleReport, sampleStream } from '../support/sample-report.ts';
+import { type HttpHarness, openHttp } from '../support/with-http.ts';
 
 let http: HttpHarness | undefined;
 afterEach(() => http?.close());

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createPageSource } from '../../src/http/page-source.ts';
 import type { DailyFlows } from '../../src/ledger/read-flows.ts';
-import { recordLog } from '../queue/record-log.ts';
-import { sampleFlows, sampleReport } from './sample-report.ts';
+import { recordLog } from '../support/record-log.ts';
+import { sampleFlows, sampleReport } from '../support/sample-report.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

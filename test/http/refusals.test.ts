@@ -8,9 +8,9 @@ import { clientKey } from '../../src/http/client-address.ts';
 import { createRefusalLog } from '../../src/http/refusal-log.ts';
 import type { HttpOptions } from '../../src/http/start-http.ts';
 import { createTokenGuard, delayAfter } from '../../src/http/token-guard.ts';
-import { recordLog } from '../queue/record-log.ts';
-import { sampleReport } from './sample-report.ts';
-import { type HttpHarness, openHttp } from './with-http.ts';
+import { recordLog } from '../support/record-log.ts';
+import { sampleReport } from '../support/sample-report.ts';
+import { type HttpHarness, openHttp } from '../support/with-http.ts';
 
 const token = 'a-token-of-some-length';
 const right = { Authorization: `Bearer ${token}` };

@@ -5,8 +5,8 @@ import { afterEach, expect, test } from 'vitest';
 import type { HttpOptions } from '../../src/http/start-http.ts';
 import type { StatusReport } from '../../src/http/status-report.ts';
 import { LedgerError } from '../../src/kernel/errors.ts';
-import { sampleProblem, sampleReport, sampleStream } from './sample-report.ts';
-import { type HttpHarness, openHttp } from './with-http.ts';
+import { sampleProblem, sampleReport, sampleStream } from '../support/sample-report.ts';
+import { type HttpHarness, openHttp } from '../support/with-http.ts';
 
 const opened: HttpHarness[] = [];
 afterEach(async () => {

@@ -8,9 +8,8 @@ import { readFlows } from '../../src/ledger/read-flows.ts';
 import { readStatus } from '../../src/ledger/read-status.ts';
 import { startQueue } from '../../src/queue/start-queue.ts';
 import { withLedger } from '../ledger/with-ledger.ts';
-import { recordLog } from '../queue/record-log.ts';
-import { openTestBackend } from '../queue/test-backends.ts';
 import { chromiumProgram, openChromium } from '../support/open-chromium.ts';
+import { recordLog } from '../support/record-log.ts';
 import {
   sampleCoverage,
   sampleFlows,
@@ -18,8 +17,9 @@ import {
   sampleProblem,
   sampleReport,
   sampleStream,
-} from './sample-report.ts';
-import { openHttp } from './with-http.ts';
+} from '../support/sample-report.ts';
+import { openTestBackend } from '../support/test-backends.ts';
+import { openHttp } from '../support/with-http.ts';
 
 const program = chromiumProgram();
 const chromium = program ? await openChromium(program) : undefined;

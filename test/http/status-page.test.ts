@@ -12,8 +12,8 @@ import {
   sampleProblem,
   sampleReport,
   sampleStream,
-} from './sample-report.ts';
-import { openHttp } from './with-http.ts';
+} from '../support/sample-report.ts';
+import { openHttp } from '../support/with-http.ts';
 
 async function pageOf(
   report: StatusReport,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { silentLog } from '../../src/kernel/log.ts';
 import { connectLedger } from '../../src/ledger/connect-ledger.ts';
 import { findByScan, findIndexed } from '../../src/ledger/find-records.ts';
 import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
-import { silent } from '../support/tools-over.ts';
 import { until } from '../support/until.ts';
 import { listed } from './transaction-rows.ts';
 import { withLedger } from './with-ledger.ts';
@@ -27,7 +27,7 @@ test('an order and the deposits to an address are found by index, and never more
     `alter database ${new URL(connectionString).pathname.slice(1)} set enable_seqscan = off`,
   );
   const before = await scans();
-  const other = connectLedger({ connectionString, poolSize: 2, log: silent });
+  const other = connectLedger({ connectionString, poolSize: 2, log: silentLog });
   const byOrder = await findIndexed(other.db, 'order-7');
   const byAddress = await findIndexed(other.db, address.toUpperCase().replace('0X', '0x'));
   // A connection that ends tells what it has counted.

@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
+import { silentLog } from '../../src/kernel/log.ts';
 import {
   acceptMove,
   acknowledgeMoves,
@@ -10,7 +11,6 @@ import {
 } from '../../src/ledger/home-store.ts';
 import { takeAddress } from '../../src/ledger/pool-store.ts';
 import { settleHome } from '../../src/sync/settle-home.ts';
-import { silent } from '../support/tools-over.ts';
 import { withLedger } from './with-ledger.ts';
 
 const { ledger, connect, query, clear } = await withLedger();
@@ -36,7 +36,7 @@ const statuses = async () =>
 const problems = () =>
   query(`select severity, what from ledger.problems where name = 'database_moved'`);
 const settle = (onMove: 'heal' | 'stop', of = ledger) =>
-  settleHome({ ledger: of, log: silent, settings: { onMove } });
+  settleHome({ ledger: of, log: silentLog, settings: { onMove } });
 
 test('a healed move sets aside what was available, closes what is open, and has the address lists read anew', async () => {
   await query(`insert into ledger.address_requests (slip44, num, state, requested_at) values (60, 5, 'sent', now()),

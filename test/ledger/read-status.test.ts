@@ -5,9 +5,9 @@ import { LedgerError } from '../../src/kernel/errors.ts';
 import { connectLedger, type Ledger } from '../../src/ledger/connect-ledger.ts';
 import { migrateLedger } from '../../src/ledger/migrate-ledger.ts';
 import { readStatus } from '../../src/ledger/read-status.ts';
-import { openHttp } from '../http/with-http.ts';
-import { recordLog } from '../queue/record-log.ts';
+import { recordLog } from '../support/record-log.ts';
 import { startPostgres } from '../support/start-postgres.ts';
+import { openHttp } from '../support/with-http.ts';
 
 const pools = [
   { slip44: 60, threshold: 2, target: 10 },

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { openHttp } from '../http/with-http.ts';
 import { startProgram } from '../support/run-cli.ts';
 import { until } from '../support/until.ts';
-import { withService } from '../whole/with-service.ts';
+import { openHttp } from '../support/with-http.ts';
+import { withService } from '../support/with-service.ts';
 import { burdenStatusPages, wantedOutcomes } from './burden-status-pages.ts';
 import { openHalf } from './troublesome-clients.ts';
 

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { listProblems } from '../../src/http/list-problems.ts';
-import { samplePool, sampleProblem, sampleReport } from '../http/sample-report.ts';
-import { type HttpHarness, openHttp } from '../http/with-http.ts';
 import { withLedger } from '../ledger/with-ledger.ts';
+import { samplePool, sampleProblem, sampleReport } from '../support/sample-report.ts';
+import { type HttpHarness, openHttp } from '../support/with-http.ts';
 
 type Rule = {
   alert: string;

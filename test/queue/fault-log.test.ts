@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createFaultLog } from '../../src/queue/fault-log.ts';
-import { recordLog } from './record-log.ts';
+import { recordLog } from '../support/record-log.ts';
 
 it('a fault that comes thousands of times is a line in ten seconds, and an error once it lasts a minute', () => {
   const { log, lines } = recordLog();

@@ -1,21 +1,13 @@
-import { Client } from 'pg';
 import { afterAll, expect, it } from 'vitest';
 import { migrateQueue } from '../../src/queue/migrate-queue.ts';
 import { freePort } from '../support/free-port.ts';
+import { queryOnce } from '../support/on-database.ts';
 import { startPostgres } from '../support/start-postgres.ts';
 
 const database = await startPostgres();
 afterAll(() => database.close());
 
-async function query(statement: string): Promise<Record<string, unknown>[]> {
-  const client = new Client({ connectionString: database.connectionString });
-  await client.connect();
-  try {
-    return (await client.query(statement)).rows;
-  } finally {
-    await client.end();
-  }
-}
+const query = (statement: string) => queryOnce(database.connectionString, statement);
 
 it('[Q14] migrates once where five start at once, and again without change', async () => {
   await Promise.all(Array.from({ length: 5 }, () => migrateQueue(database.connectionString)));

@@ -2,9 +2,9 @@ import { appRoutes } from '@bull-board/api/dist/routes.js';
 import { afterAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { type RunningQueue, startQueue } from '../../src/queue/start-queue.ts';
-import { type HttpHarness, openHttp } from '../http/with-http.ts';
-import { recordLog } from './record-log.ts';
-import { freshPrefix, openTestBackend } from './test-backends.ts';
+import { recordLog } from '../support/record-log.ts';
+import { freshPrefix, openTestBackend } from '../support/test-backends.ts';
+import { type HttpHarness, openHttp } from '../support/with-http.ts';
 
 const backends = {
   PostgreSQL: await openTestBackend.postgres(),

@@ -1,17 +1,17 @@
 import { Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { Client } from 'pg';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/kernel/clock.ts';
 import type { QueueAddress } from '../../src/queue/queue-backend.ts';
 import { readQueueSnapshot } from '../../src/queue/queue-snapshot.ts';
 import { type RunningQueue, startQueue } from '../../src/queue/start-queue.ts';
 import { freePort } from '../support/free-port.ts';
+import { queryOnce } from '../support/on-database.ts';
+import { type LogLine, recordLog } from '../support/record-log.ts';
 import { startPostgres } from '../support/start-postgres.ts';
 import { startRedis } from '../support/start-redis.ts';
-import { type LogLine, recordLog } from './record-log.ts';
-import { openTcpGate } from './tcp-gate.ts';
-import { freshPrefix, openTestBackend } from './test-backends.ts';
+import { openTcpGate } from '../support/tcp-gate.ts';
+import { freshPrefix, openTestBackend } from '../support/test-backends.ts';
 
 const postgres = await openTestBackend.postgres();
 const redis = await openTestBackend.redis();
@@ -120,15 +120,8 @@ describe.each([
 });
 
 describe('the queue on PostgreSQL', () => {
-  async function query(statement: string, values: unknown[] = []) {
-    const client = new Client({ connectionString: urlOf(postgres.address) });
-    await client.connect();
-    try {
-      return (await client.query(statement, values)).rows;
-    } finally {
-      await client.end();
-    }
-  }
+  const query = (statement: string, values?: unknown[]) =>
+    queryOnce(urlOf(postgres.address), statement, values);
 
   it('[Q8] goes on when its connections are killed again and again', async () => {
     const { goesOn, queue } = await startTicking(postgres.address);

@@ -15,10 +15,10 @@ import type { QueueAddress } from '../../src/queue/queue-backend.ts';
 import { type RunningQueue, startQueue } from '../../src/queue/start-queue.ts';
 import { stopChild } from '../support/embedded-server.ts';
 import { freePort } from '../support/free-port.ts';
+import { recordLog } from '../support/record-log.ts';
 import { redisProgram } from '../support/redis-program.ts';
-import { recordLog } from './record-log.ts';
-import { openTcpGate } from './tcp-gate.ts';
-import { freshPrefix, openTestBackend } from './test-backends.ts';
+import { openTcpGate } from '../support/tcp-gate.ts';
+import { freshPrefix, openTestBackend } from '../support/test-backends.ts';
 
 const postgres = await openTestBackend.postgres();
 const connectionString =

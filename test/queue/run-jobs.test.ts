@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LedgerError } from '../../src/kernel/errors.ts';
 import { createJobRunner } from '../../src/queue/run-jobs.ts';
-import { recordLog } from './record-log.ts';
+import { recordLog } from '../support/record-log.ts';
 
 function runnerOf(run: (signal: AbortSignal) => Promise<void>) {
   const errors: Error[] = [];

@@ -6,8 +6,8 @@ import { openQueue } from '../../src/queue/open-queue.ts';
 import { connectQueueBackend } from '../../src/queue/queue-backend.ts';
 import { readQueueSnapshot } from '../../src/queue/queue-snapshot.ts';
 import { type QueueOptions, type RunningQueue, startQueue } from '../../src/queue/start-queue.ts';
-import { recordLog } from './record-log.ts';
-import { freshPrefix, openTestBackend } from './test-backends.ts';
+import { recordLog } from '../support/record-log.ts';
+import { freshPrefix, openTestBackend } from '../support/test-backends.ts';
 
 const backends = {
   PostgreSQL: await openTestBackend.postgres(),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { runProgram } from '../support/run-cli.ts';
-import { withService } from '../whole/with-service.ts';
+import { withService } from '../support/with-service.ts';
 
 function folder(): string {
   const made = mkdtempSync(join(tmpdir(), 'wallet-ledger-foreign-'));

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { runProgram } from '../support/run-cli.ts';
-import { withService } from '../whole/with-service.ts';
+import { withService } from '../support/with-service.ts';
 
 const seal = `ledger.seal(order_no, request_id, symbol, tx_hash, from_address, to_address, amount, type, state,
   confirm_num, fee, fee_symbol, occurred_at, extra)`;

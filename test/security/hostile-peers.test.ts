@@ -1,18 +1,16 @@
-import { once } from 'node:events';
 import { createServer as createHttpServer, type ServerResponse } from 'node:http';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
+import { listen as listenOnLoopback } from '../support/listen.ts';
 import { runProgram, startProgram } from '../support/run-cli.ts';
-import { withService } from '../whole/with-service.ts';
+import { withService } from '../support/with-service.ts';
 
 const quiet = { LOG_LEVEL: 'error' };
 
-async function listen(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+function listen(server: Server): Promise<number> {
   onTestFinished(() => void server.close());
-  return (server.address() as AddressInfo).port;
+  return listenOnLoopback(server);
 }
 
 /** A server that takes every connection and never says a word. */

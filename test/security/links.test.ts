@@ -1,88 +1,25 @@
-import { once } from 'node:events';
-import { createServer as createHttpServer, type IncomingHttpHeaders, request } from 'node:http';
-import { createServer as createHttpsServer } from 'node:https';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer as createHttpServer, type IncomingHttpHeaders } from 'node:http';
+import { createServer, type Server, type Socket } from 'node:net';
 import { createSecureContext, TLSSocket } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
-import { forgetWallet } from '../support/forget-wallet.ts';
+import {
+  type Certificate,
+  daysFromNow,
+  makeAuthority,
+  makeCertificate,
+} from '../support/certificates.ts';
+import { listen as listenOnLoopback } from '../support/listen.ts';
 import { runProgram, startProgram } from '../support/run-cli.ts';
 import { until } from '../support/until.ts';
-import { withService } from '../whole/with-service.ts';
-import {
-  type CertificateAuthority,
-  createAuthority,
-  type Identity,
-  openssl,
-} from './certificates.ts';
+import { withService } from '../support/with-service.ts';
 
 const canary = 'canary-of-the-link';
 const quiet = { LOG_LEVEL: 'error' };
 
-async function listen(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+function listen(server: Server): Promise<number> {
   onTestFinished(() => void server.close());
-  return (server.address() as AddressInfo).port;
+  return listenOnLoopback(server);
 }
-
-/** A TLS front of the service; counts the requests that reach it. */
-async function serveTls(identity: Identity, servicePort: number) {
-  let requests = 0;
-  const server = createHttpsServer(identity, (incoming, response) => {
-    requests += 1;
-    const { method, headers, url: path } = incoming;
-    incoming.pipe(
-      request({ port: servicePort, host: '127.0.0.1', method, headers, path }, (answer) => {
-        response.writeHead(answer.statusCode ?? 500, answer.headers);
-        answer.pipe(response);
-      }),
-    );
-  });
-  const port = await listen(server);
-  onTestFinished(() => server.closeAllConnections());
-  return { port, requests: () => requests };
-}
-
-function authority(): CertificateAuthority {
-  const made = createAuthority();
-  onTestFinished(() => made.remove());
-  return made;
-}
-
-test.skipIf(!openssl)(
-  '[S4] the service is spoken to under a certificate that is trusted, valid and its own, and under no other (with openssl)',
-  async () => {
-    const { sandbox, env } = await withService({ transactions: 10 });
-    const trusted = authority();
-    const untrusted = authority();
-    const attempt = async (identity: Identity) => {
-      const { port, requests } = await serveTls(identity, sandbox.port);
-      const { code, stderr } = await runProgram(['sync', 'coins'], {
-        ...env,
-        ...quiet,
-        WALLET_BASE_URL: `https://127.0.0.1:${port}/api`,
-        NODE_EXTRA_CA_CERTS: trusted.path,
-      });
-      await forgetWallet(env['DATABASE_URL'] ?? '');
-      return { code, stderr, requests: requests() };
-    };
-    const good = await attempt(trusted.issue(['127.0.0.1']));
-    expect([good.code, good.requests, good.stderr]).toEqual([0, 1, '']);
-    const bad: [string, Identity, RegExp][] = [
-      ['of an unknown authority', untrusted.issue(['127.0.0.1']), /certificate/],
-      ['that has run out', trusted.issue(['127.0.0.1'], { isExpired: true }), /expired/],
-      ['of another host', trusted.issue(['wallet.example.com']), /does not match|altnames/],
-    ];
-    await Promise.all(
-      bad.map(async ([what, identity, words]) => {
-        const { code, stderr, requests } = await attempt(identity);
-        expect([what, code, requests]).toEqual([what, 4, 0]);
-        expect(stderr).toMatch(words);
-      }),
-    );
-  },
-  120_000,
-);
 
 test('[S4] an environment that switches the check of certificates off is refused', async () => {
   const { env } = await withService({ transactions: 10 });
@@ -96,7 +33,7 @@ test('[S4] an environment that switches the check of certificates off is refused
 });
 
 /** Takes connections as a PostgreSQL or a Redis with TLS does, and keeps what it is told once it is encrypted. */
-async function listenWithTls(identity: Identity, greeting: 'postgres' | 'redis') {
+async function listenWithTls(identity: Certificate, greeting: 'postgres' | 'redis') {
   const told: string[] = [];
   const context = createSecureContext(identity);
   const secure = (socket: Socket) => {
@@ -116,35 +53,37 @@ async function listenWithTls(identity: Identity, greeting: 'postgres' | 'redis')
   return { port: await listen(server), told };
 }
 
-test.skipIf(!openssl)(
-  '[S4] neither PostgreSQL nor Redis is told anything under a certificate that nobody vouches for (with openssl)',
-  async () => {
-    const { env } = await withService({ transactions: 10 });
-    const identity = authority().issue(['127.0.0.1']);
-    const [database, redis] = await Promise.all([
-      listenWithTls(identity, 'postgres'),
-      listenWithTls(identity, 'redis'),
-    ]);
-    const address = `127.0.0.1:${database.port}/ledger`;
-    const ends = await Promise.all([
-      ...['require', 'verify-ca', 'verify-full'].map((mode) =>
-        runProgram(['status'], {
-          ...quiet,
-          DATABASE_URL: `postgres://me:${canary}@${address}?sslmode=${mode}`,
-        }),
-      ),
-      runProgram(['start'], {
-        ...env,
+test('[S4] neither PostgreSQL nor Redis is told anything under a certificate that nobody vouches for', async () => {
+  const { env } = await withService({ transactions: 10 });
+  const identity = makeCertificate({
+    issuer: makeAuthority('stranger'),
+    name: 'server',
+    host: '127.0.0.1',
+    from: daysFromNow(-2),
+    to: daysFromNow(2),
+  });
+  const [database, redis] = await Promise.all([
+    listenWithTls(identity, 'postgres'),
+    listenWithTls(identity, 'redis'),
+  ]);
+  const address = `127.0.0.1:${database.port}/ledger`;
+  const ends = await Promise.all([
+    ...['require', 'verify-ca', 'verify-full'].map((mode) =>
+      runProgram(['status'], {
         ...quiet,
-        REDIS_URL: `rediss://:${canary}@127.0.0.1:${redis.port}`,
+        DATABASE_URL: `postgres://me:${canary}@${address}?sslmode=${mode}`,
       }),
-    ]);
-    expect(ends.map(({ code }) => code)).toEqual([5, 5, 5, 5]);
-    for (const { stderr } of ends) expect(stderr).toMatch(/certificate/);
-    expect([...database.told, ...redis.told]).toEqual([]);
-  },
-  120_000,
-);
+    ),
+    runProgram(['start'], {
+      ...env,
+      ...quiet,
+      REDIS_URL: `rediss://:${canary}@127.0.0.1:${redis.port}`,
+    }),
+  ]);
+  expect(ends.map(({ code }) => code)).toEqual([5, 5, 5, 5]);
+  for (const { stderr } of ends) expect(stderr).toMatch(/certificate/);
+  expect([...database.told, ...redis.told]).toEqual([]);
+}, 120_000);
 
 /** A PostgreSQL that asks for the password in a form of its own; keeps all that it is told after that. */
 async function listenForPasswords(request: Buffer) {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { runProgram } from '../support/run-cli.ts';
-import { withService } from '../whole/with-service.ts';
+import { withService } from '../support/with-service.ts';
 
 const generate = '/v1/wallet/address';
 const good = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t';

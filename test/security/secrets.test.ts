@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startProgram } from '../support/run-cli.ts';
 import { until } from '../support/until.ts';
-import { withService } from '../whole/with-service.ts';
+import { withService } from '../support/with-service.ts';
 
 // Of this run alone: the sandboxes of other runs on this machine have secrets of their own.
 const apiSecret = `canary-secret-${randomBytes(16).toString('hex')}`;

@@ -1,23 +1,15 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { LedgerError } from '../../src/kernel/errors.ts';
 import { retryDelayMs } from '../../src/kernel/retry-delay.ts';
 import { readTime, Unreadable } from '../../src/service/field-readers.ts';
 import { openEnvelope } from '../../src/service/open-envelope.ts';
 import { parseRetryAfterMs } from '../../src/service/retry-after.ts';
 import { makeClient } from './support/make-client.ts';
-import {
-  pageOf,
-  type ScriptedService,
-  send,
-  startScriptedService,
-} from './support/scripted-service.ts';
+import { pageOf, send, startScriptedService } from './support/scripted-service.ts';
 
-let service: ScriptedService;
-beforeAll(async () => {
-  service = await startScriptedService();
-});
-afterAll(async () => await service.close());
+const service = await startScriptedService();
+afterAll(() => service.close());
 
 const query = { type: 'deposit', pageNo: 1, pageSize: 10 } as const;
 const good = JSON.stringify({ code: 0, data: pageOf([]) });

@@ -1,19 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { parseRetryAfterMs } from '../../src/service/retry-after.ts';
 import { makeClient } from './support/make-client.ts';
-import {
-  pageOf,
-  reply,
-  type ScriptedService,
-  startScriptedService,
-  succeed,
-} from './support/scripted-service.ts';
+import { pageOf, reply, startScriptedService, succeed } from './support/scripted-service.ts';
 
-let service: ScriptedService;
-beforeAll(async () => {
-  service = await startScriptedService();
-});
-afterAll(async () => await service.close());
+const service = await startScriptedService();
+afterAll(() => service.close());
 
 const query = { type: 'deposit', pageNo: 1, pageSize: 10 } as const;
 const good = succeed(pageOf([]));

@@ -1,22 +1,12 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { NotANumber, parseTolerantJson } from '../../src/service/exact-json.ts';
 import { integerIn } from '../../src/service/field-readers.ts';
 import { makeClient } from './support/make-client.ts';
-import {
-  pageOf,
-  reply,
-  type ScriptedService,
-  send,
-  startScriptedService,
-  succeed,
-} from './support/scripted-service.ts';
+import { pageOf, reply, send, startScriptedService, succeed } from './support/scripted-service.ts';
 
-let service: ScriptedService;
-beforeAll(async () => {
-  service = await startScriptedService();
-});
-afterAll(async () => await service.close());
+const service = await startScriptedService();
+afterAll(() => service.close());
 
 const query = { type: 'deposit', pageNo: 1, pageSize: 10 } as const;
 const row = (orderNo: string) => ({ orderNo, amount: '1', symbol: 'ETH', time: 1_718_587_017_026 });

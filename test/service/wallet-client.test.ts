@@ -1,17 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { makeClient } from './support/make-client.ts';
-import {
-  pageOf,
-  type ScriptedService,
-  startScriptedService,
-  succeed,
-} from './support/scripted-service.ts';
+import { pageOf, startScriptedService, succeed } from './support/scripted-service.ts';
 
-let service: ScriptedService;
-beforeAll(async () => {
-  service = await startScriptedService();
-});
-afterAll(async () => await service.close());
+const service = await startScriptedService();
+afterAll(() => service.close());
 
 const transaction = { orderNo: 'o-1', amount: '1', time: 1_718_587_017_026 };
 const balance = (slip44: number) => ({ slip44, symbol: 'ETH', balance: '1', frozen: '0' });

@@ -25,10 +25,39 @@ const throwAwaySettings = [
 
 type Account = { uid: number; gid: number };
 
-/** Starts a PostgreSQL of its own in the temporary directory, as an ordinary user even under root. */
+/** A PostgreSQL with its data in a folder of its own, which may end and be started again. */
+export type OwnServer = {
+  url: string;
+  /** The folder that holds its data. */
+  data: string;
+  start(): Promise<void>;
+  stop(signal: 'SIGINT' | 'SIGQUIT'): Promise<void>;
+};
+
+/** Starts a PostgreSQL in the temporary directory, as an ordinary user even under root. */
 export async function startEmbeddedServer(settings = throwAwaySettings): Promise<TestServer> {
   const home = await mkdtemp(join(tmpdir(), 'wallet-ledger-test-'));
-  const { bin, account } = await prepareServerPrograms(home, null);
+  const server = await createOwnServer(home, settings);
+  const close = async () => {
+    await server.stop('SIGINT');
+    await rm(home, { recursive: true, force: true });
+  };
+  try {
+    await server.start();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { url: server.url, close };
+}
+
+/** Makes the data of a PostgreSQL in `home`. Programs that its account may not reach are copied to `programsHome`. */
+export async function createOwnServer(
+  home: string,
+  settings: string[],
+  programsHome = home,
+): Promise<OwnServer> {
+  const { bin, account } = await prepareServerPrograms(programsHome, null);
   if (account) await chown(home, account.uid, account.gid);
   const data = join(home, 'data');
   const options = { cwd: home, env: { LC_ALL: 'C', TZ: 'UTC' }, ...account };
@@ -38,23 +67,23 @@ export async function startEmbeddedServer(settings = throwAwaySettings): Promise
     options,
   );
   const port = await freePort();
-  const server = spawn(
-    join(bin, 'postgres'),
-    ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
-    { ...options, stdio: 'ignore' },
-  );
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
-  const close = async () => {
-    await stopChild(server, 'SIGINT');
-    await rm(home, { recursive: true, force: true });
+  const given = settings.flatMap((setting) => ['-c', setting]);
+  let server: ChildProcess | null = null;
+  return {
+    url,
+    data,
+    async start() {
+      server = spawn(join(bin, 'postgres'), ['-D', data, '-p', String(port), ...given], {
+        ...options,
+        stdio: 'ignore',
+      });
+      await untilAnswers(url, server);
+    },
+    async stop(signal) {
+      if (server) await stopChild(server, signal);
+    },
   };
-  try {
-    await untilAnswers(url, server);
-  } catch (error) {
-    await close();
-    throw error;
-  }
-  return { url, close };
 }
 
 /**
@@ -94,7 +123,8 @@ export async function untilAnswers(connectionString: string, server: ChildProces
   }
 }
 
-async function ordinaryAccount(): Promise<Account> {
+/** As whom root runs PostgreSQL, which does not run as root. */
+export async function ordinaryAccount(): Promise<Account> {
   const lines = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
   for (const name of ['postgres', 'nobody']) {
     const [, , uid, gid] = lines.find(([candidate]) => candidate === name) ?? [];

@@ -1,12 +1,6 @@
-import { Client } from 'pg';
+import { queryOnce } from './on-database.ts';
 
 /** Makes the ledger nobody's: a test's next service has another port, and so would be another wallet's. */
 export async function forgetWallet(connectionString: string): Promise<void> {
-  const client = new Client({ connectionString });
-  await client.connect();
-  try {
-    await client.query('delete from ledger.wallets');
-  } finally {
-    await client.end();
-  }
+  await queryOnce(connectionString, 'delete from ledger.wallets');
 }

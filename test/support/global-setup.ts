@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { postgresImage, redisImage } from './container-images.ts';
 import {
   hasImage,
@@ -9,6 +7,7 @@ import {
   type TestServer,
 } from './containers.ts';
 import { startEmbeddedServer } from './embedded-server.ts';
+import { closeServer, listen } from './listen.ts';
 import { chromiumProgram } from './open-chromium.ts';
 import { toolsFolder } from './postgres-tools.ts';
 import { redisProgram } from './redis-program.ts';
@@ -42,13 +41,11 @@ export async function setup(): Promise<() => Promise<void>> {
       (server) => response.writeHead(server ? 200 : 204).end(server?.url),
       (error) => response.writeHead(500).end(String(error)),
     );
-  }).listen(0, '127.0.0.1');
-  await once(broker, 'listening');
-  const { port } = broker.address() as AddressInfo;
+  });
+  const port = await listen(broker);
   process.env['TEST_SERVER_BROKER'] = `http://127.0.0.1:${port}`;
   return async () => {
-    broker.closeAllConnections();
-    broker.close();
+    await closeServer(broker);
     const servers = new Set(await Promise.all(opened.map((offer) => offer.catch(() => null))));
     await Promise.allSettled([...servers].map((server) => server?.close()));
   };

@@ -1,20 +1,15 @@
 import { execFile } from 'node:child_process';
-import { appendFileSync, chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, chownSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
+import { ordinaryAccount } from './embedded-server.ts';
 import { freePort } from './free-port.ts';
 import { toolsFolder } from './postgres-tools.ts';
 
 const run = promisify(execFile);
-/** PostgreSQL does not run as root. */
-function account(): { uid?: number; gid?: number } {
-  if (process.getuid?.() !== 0) return {};
-  const [, uid, gid] =
-    /^(?:postgres|nobody):[^:]*:(\d+):(\d+):/m.exec(readFileSync('/etc/passwd', 'utf8')) ?? [];
-  return { uid: Number(uid), gid: Number(gid) };
-}
+const account = process.getuid?.() === 0 ? await ordinaryAccount() : undefined;
 
 /** A cluster of its own; its server runs on loopback, and is removed with the test. */
 export type Cluster = {
@@ -29,7 +24,7 @@ export type Cluster = {
 export async function runTool(program: string, args: string[]): Promise<string> {
   if (!toolsFolder) throw new Error('there is no PostgreSQL with its tools');
   const { stdout } = await run(join(toolsFolder, program), args, {
-    ...account(),
+    ...account,
     cwd: tmpdir(),
     env: { LC_ALL: 'C', TZ: 'UTC', PATH: process.env['PATH'] ?? '' },
     maxBuffer: 256 * 1024 * 1024,
@@ -40,8 +35,7 @@ export async function runTool(program: string, args: string[]): Promise<string> 
 /** An empty folder of the server's account, removed with the test. */
 export function serverFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'wallet-ledger-cluster-'));
-  const { uid, gid } = account();
-  if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
+  if (account) chownSync(folder, account.uid, account.gid);
   onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   return folder;
 }

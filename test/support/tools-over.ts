@@ -1,9 +1,6 @@
 import { systemClock } from '../../src/kernel/clock.ts';
-import type { Log } from '../../src/kernel/log.ts';
+import { silentLog } from '../../src/kernel/log.ts';
 import type { SyncSettings, SyncTools } from '../../src/sync/sync-tools.ts';
-
-const say = () => undefined;
-export const silent: Log = { debug: say, info: say, warn: say, error: say };
 
 /** What passes work with, over a ledger and a client of the test's own. */
 export function toolsOver(
@@ -13,7 +10,7 @@ export function toolsOver(
   return {
     ledger,
     client,
-    log: silent,
+    log: silentLog,
     clock: systemClock,
     settings: {
       pageSize: 100,

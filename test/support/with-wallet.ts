@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { systemClock } from '../../src/kernel/clock.ts';
+import { silentLog } from '../../src/kernel/log.ts';
 import { connectLedger, type Ledger } from '../../src/ledger/connect-ledger.ts';
 import { judgeByStates } from '../../src/ledger/final-states.ts';
 import { migrateLedger } from '../../src/ledger/migrate-ledger.ts';
@@ -11,7 +12,7 @@ import { createWalletClient } from '../../src/service/wallet-client.ts';
 import type { StreamPass } from '../../src/sync/sync-stream.ts';
 import type { SyncSettings, SyncTools } from '../../src/sync/sync-tools.ts';
 import { startPostgres } from './start-postgres.ts';
-import { silent, toolsOver } from './tools-over.ts';
+import { toolsOver } from './tools-over.ts';
 
 const finalStates = new Set(['success', 'failed', 'rejected']);
 
@@ -49,7 +50,7 @@ export async function openWallet(
   settings: Partial<SyncSettings> = {},
   paramNames = sandbox.options.paramNames,
 ): Promise<{ ledger: Ledger; tools: SyncTools }> {
-  const ledger = connectLedger({ connectionString, poolSize: 6, log: silent });
+  const ledger = connectLedger({ connectionString, poolSize: 6, log: silentLog });
   await migrateLedger(ledger);
   await judgeByStates(ledger, { final: finalStates, success: new Set(['success']) });
   const { credentials } = sandbox;
@@ -62,7 +63,7 @@ export async function openWallet(
     concurrency: 8,
     timeoutMs: 5_000,
     retry: { attemptsMax: 8, baseDelayMs: 5, delayMaxMs: 50 },
-    log: silent,
+    log: silentLog,
     clock: systemClock,
     random: Math.random,
   });

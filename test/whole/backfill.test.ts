@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { rowsOfLedger, rowsOfService } from '../support/compare-rows.ts';
 import { runProgram, startProgram } from '../support/run-cli.ts';
-import { withService } from './with-service.ts';
+import { withService } from '../support/with-service.ts';
 
 test('[Q3] killed 15 times at random moments and then finished, the ledger equals the service digit for digit', async () => {
   const { sandbox, env, query } = await withService({ transactions: 20_000 });

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { rowsOfLedger, rowsOfService } from '../support/compare-rows.ts';
 import { startProgram } from '../support/run-cli.ts';
 import { until } from '../support/until.ts';
-import { withService } from './with-service.ts';
+import { withService } from '../support/with-service.ts';
 
 /** Where Linux distributions put libfaketime. */
 const library = [

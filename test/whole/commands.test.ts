@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { runProgram, startProgram } from '../support/run-cli.ts';
-import { withService } from './with-service.ts';
+import { withService } from '../support/with-service.ts';
 
 test('every command has its help and unknown ones are bad usage', async () => {
   const help = await runProgram(['--help']);

@@ -4,7 +4,7 @@ import { rowsOfLedger, rowsOfService } from '../support/compare-rows.ts';
 import { startProgram } from '../support/run-cli.ts';
 import { startRedis } from '../support/start-redis.ts';
 import { until } from '../support/until.ts';
-import { withService } from './with-service.ts';
+import { withService } from '../support/with-service.ts';
 
 /** The port in the log line `listening` (section 3 of the contract). */
 function portOf(line: string): number {

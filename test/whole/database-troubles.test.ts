@@ -7,8 +7,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { rowsOfLedger, rowsOfService } from '../support/compare-rows.ts';
 import { type RunningProgram, runProgram, startProgram } from '../support/run-cli.ts';
 import { until } from '../support/until.ts';
+import { withService } from '../support/with-service.ts';
 import { startOwnPostgres } from './own-postgres.ts';
-import { withService } from './with-service.ts';
 
 const often = { SYNC_TRANSACTIONS_EVERY: '1s', SYNC_DETAILS_EVERY: '1s' };
 
@@ -71,7 +71,7 @@ test('[D2] a server that crashes three times under a running daemon: it lives, a
   await daemon.line('"listening"');
   for (let crash = 0; crash < 3; crash += 1) {
     await delay(1_500);
-    await server.crash();
+    await server.stop('SIGQUIT');
     await delay(500);
     await server.start();
   }
@@ -146,7 +146,7 @@ test.skipIf(!isRoot || process.platform !== 'linux')(
     expect(full.code).toBe(5);
     expect(full.stderr).not.toContain('proven complete');
     rmSync(filler);
-    await server.crash();
+    await server.stop('SIGQUIT');
     await server.start();
     expect(await query('select 1 from ledger.streams where is_complete')).toHaveLength(0);
     const again = await runProgram(['backfill'], { ...env, DATABASE_URL: server.url });

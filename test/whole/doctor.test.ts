@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { runProgram } from '../support/run-cli.ts';
-import { withService } from './with-service.ts';
+import { withService } from '../support/with-service.ts';
 
 test('doctor --json is one document, and a healthy installation ends with 0', async () => {
   const { env } = await withService({ transactions: 200 });

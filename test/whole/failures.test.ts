@@ -1,7 +1,9 @@
-import { createServer, type Server } from 'node:net';
+import { createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../support/free-port.ts';
+import { listen } from '../support/listen.ts';
 import { type Ended, runProgram } from '../support/run-cli.ts';
-import { withService } from './with-service.ts';
+import { withService } from '../support/with-service.ts';
 
 /** Without the log, a failure is one line: what, where, what to do. */
 const quiet = { LOG_LEVEL: 'error' };
@@ -16,23 +18,9 @@ function expectLine({ code, stdout, stderr }: Ended, exitCode: number, ...words:
 }
 
 async function takenPort(): Promise<number> {
-  const { server, port } = await listen();
+  const server = createServer();
   onTestFinished(() => void server.close());
-  return port;
-}
-
-/** Nobody listens there; fetch refuses the well-known such ports by itself. */
-async function deafPort(): Promise<number> {
-  const { server, port } = await listen();
-  await new Promise((closed) => server.close(closed));
-  return port;
-}
-
-async function listen(): Promise<{ server: Server; port: number }> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((listening) => server.once('listening', listening));
-  const address = server.address();
-  return { server, port: typeof address === 'object' && address !== null ? address.port : 0 };
+  return await listen(server);
 }
 
 test('a mistyped command line names what was meant, and the help that is nearest', async () => {
@@ -99,7 +87,7 @@ test('a database that is not there, or lets nobody in, ends with 5 and what to l
 
 test('a service that is not there, or refuses, ends with 4 and what to look at', async () => {
   const { env } = await withService({ transactions: 10 });
-  const deaf = `127.0.0.1:${await deafPort()}`;
+  const deaf = `127.0.0.1:${await freePort()}`;
   const [gone, refused] = await Promise.all([
     runProgram(['sync', 'coins'], { ...env, ...quiet, WALLET_BASE_URL: `http://${deaf}/api` }),
     runProgram(['sync', 'coins'], { ...env, ...quiet, WALLET_API_SECRET: 'canary' }),

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
+import { queryOnce } from '../support/on-database.ts';
 import { runProgram, startProgram } from '../support/run-cli.ts';
 import { until } from '../support/until.ts';
-import { type Service, withService } from './with-service.ts';
+import { type Service, withService } from '../support/with-service.ts';
 
 const password = 'least-rights';
 
@@ -89,11 +89,10 @@ async function makeRoles(query: Service['query']): Promise<Roles> {
 async function grant(connectionString: string, { owner, daemon }: Roles): Promise<void> {
   const blocks = readFileSync('docs/roles.md', 'utf8').matchAll(/^```sql\n(.*?)^```$/gms);
   const statements = [...blocks].map(([, sql = '']) => sql).join('\n');
-  const client = new pg.Client({ connectionString });
-  await client.connect();
-  await client
-    .query(statements.replaceAll('wallet_owner', owner).replaceAll('wallet_daemon', daemon))
-    .finally(() => client.end());
+  await queryOnce(
+    connectionString,
+    statements.replaceAll('wallet_owner', owner).replaceAll('wallet_daemon', daemon),
+  );
 }
 
 function withUser(connectionString: string | undefined, user: string): string {

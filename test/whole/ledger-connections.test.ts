@@ -1,13 +1,14 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { createServer } from 'node:net';
 import { sql } from 'drizzle-orm';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { connectLedger, databaseError } from '../../src/ledger/connect-ledger.ts';
 import { migrateLedger } from '../../src/ledger/migrate-ledger.ts';
 import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
 import { listed } from '../ledger/transaction-rows.ts';
-import { recordLog } from '../queue/record-log.ts';
+import { listen } from '../support/listen.ts';
+import { recordLog } from '../support/record-log.ts';
 import { startPostgres } from '../support/start-postgres.ts';
+import { openTcpGate } from '../support/tcp-gate.ts';
 
 const database = await startPostgres();
 const { log, lines } = recordLog();
@@ -91,54 +92,25 @@ test('[D11] a batch of 10,000 rows, with more values than a statement may have p
   expect(sums).toEqual([{ n: 10_000, sum: '50000000.0' }]);
 }, 60_000);
 
-/** Passes everything on until it falls silent; then the connections stay, and nothing comes through any more. */
-async function openSilencer(target: string) {
-  const { hostname, port } = new URL(target);
-  const sockets = new Set<Socket>();
-  const server = createServer((near) => {
-    const far = connect(Number(port), hostname);
-    for (const [socket, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(socket);
-      socket.on('error', () => undefined).on('close', () => other.destroy());
-      socket.pipe(other);
-    }
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const url = new URL(target);
-  const address = server.address();
-  url.port = String(typeof address === 'object' ? address?.port : 0);
-  const fallSilent = () => {
-    for (const socket of sockets) socket.unpipe().pause();
-  };
-  return { url: url.toString(), fallSilent };
-}
-
 test('[D9] a connection through which nothing comes any more is given up, and the next statement has another one', async () => {
-  const { url, fallSilent } = await openSilencer(database.connectionString);
-  const silenced = connectLedger({ connectionString: url, poolSize: 1, log, answerMs: 1_000 });
+  const gate = await openTcpGate(database.connectionString);
+  onTestFinished(() => gate.close());
+  const silenced = connectLedger({ connectionString: gate.url, poolSize: 1, log, answerMs: 1_000 });
   onTestFinished(() => silenced.close());
   await silenced.pool.query('select 1');
-  fallSilent();
+  gate.fallSilent();
   await expect(silenced.pool.query('select 1')).rejects.toThrow(/timeout/);
   expect((await silenced.pool.query('select 2 as n')).rows).toEqual([{ n: 2 }]);
-  fallSilent();
+  gate.fallSilent();
   await expect(silenced.transaction((db) => db.execute(sql`select 1`))).rejects.toThrow(/timeout/);
   expect((await silenced.pool.query('select 3 as n')).rows).toEqual([{ n: 3 }]);
 }, 30_000);
 
 test('[D9] of a server that accepts connections and says nothing, every kind of connection says that it is the server', async () => {
-  const mute = createServer(() => undefined).listen(0, '127.0.0.1');
-  await once(mute, 'listening');
+  const mute = createServer(() => undefined);
   onTestFinished(() => void mute.close());
   const url = new URL(database.connectionString);
-  url.host = `127.0.0.1:${(mute.address() as AddressInfo).port}`;
+  url.host = `127.0.0.1:${await listen(mute)}`;
   const silent = connectLedger({ connectionString: url.toString(), poolSize: 3, log });
   onTestFinished(() => silent.close());
   const connecting = [

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { runProgram, startProgram } from '../support/run-cli.ts';
 import { until } from '../support/until.ts';
-import { type Service, withService } from './with-service.ts';
+import { type Service, withService } from '../support/with-service.ts';
 
 /** Commands that look. Those of the second list write rows, and take the schema as it is. */
 const looking = [

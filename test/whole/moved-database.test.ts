@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { sandboxSettings } from '../../src/sandbox/sandbox-settings.ts';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
+import { queryOnce } from '../support/on-database.ts';
 import {
   type Cluster,
   copyCluster,
@@ -14,20 +14,8 @@ import { toolsFolder } from '../support/postgres-tools.ts';
 import { runProgram, startProgram } from '../support/run-cli.ts';
 import { until } from '../support/until.ts';
 
-async function ask(url: string, statement: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    const result = await client.query(statement);
-    return Array.isArray(result) ? [] : result.rows;
-  } finally {
-    await client.end();
-  }
-}
-
 const away = async (url: string) =>
-  (await ask(url, 'select engine.home_state() as away'))[0]?.['away'];
+  (await queryOnce(url, 'select engine.home_state() as away'))[0]?.['away'];
 
 const fill = `insert into ledger.addresses (slip44, address, status, generated_by, first_seen_at)
   select 60, 'a' || n, 'available', 1, now() from generate_series(1, 5) n`;
@@ -36,20 +24,22 @@ const fill = `insert into ledger.addresses (slip44, address, status, generated_b
 async function ledgerOn(cluster: Cluster): Promise<string> {
   const url = cluster.url();
   expect(await runProgram(['migrate'], { DATABASE_URL: url })).toMatchObject({ code: 0 });
-  await ask(url, fill);
+  await queryOnce(url, fill);
   return url;
 }
 
 /** No address is handed out there, and the error says why and what to do. */
 async function expectMoved(url: string, words: string): Promise<void> {
   expect(await away(url)).toContain(words);
-  const failure = ask(url, `select ledger.take_address(60, 'customer-B')`);
+  const failure = queryOnce(url, `select ledger.take_address(60, 'customer-B')`);
   await expect(failure).rejects.toMatchObject({
     code: 'WL001',
     message: expect.stringContaining('the database has moved'),
     hint: expect.stringContaining('wallet-ledger recover'),
   });
-  expect(await ask(url, `select from ledger.addresses where status <> 'available'`)).toEqual([]);
+  expect(await queryOnce(url, `select from ledger.addresses where status <> 'available'`)).toEqual(
+    [],
+  );
 }
 
 describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
@@ -61,7 +51,7 @@ describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
     const other = await newCluster();
     await runTool('pg_restore', ['-d', other.url(), dump]);
     await expectMoved(other.url(), 'made anew');
-    await ask(url, 'create database elsewhere');
+    await queryOnce(url, 'create database elsewhere');
     await runTool('pg_restore', ['-d', cluster.url('elsewhere'), dump]);
     await expectMoved(cluster.url('elsewhere'), 'another database');
     expect(await away(url)).toBeNull();
@@ -78,11 +68,11 @@ describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
 
     // Everything is emptied and loaded without triggers: the home's own row tells.
     await runTool('pg_dump', ['-d', url, '-Fc', '-f', dump]);
-    const tables = await ask(
+    const tables = await queryOnce(
       url,
       `select string_agg(format('%I.%I', schemaname, tablename), ', ') as names from pg_tables where schemaname in ('ledger', 'engine')`,
     );
-    await ask(url, `truncate ${tables[0]?.['names']} cascade`);
+    await queryOnce(url, `truncate ${tables[0]?.['names']} cascade`);
     await runTool('pg_restore', [
       '-d',
       url,
@@ -107,7 +97,7 @@ describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
       const url = await ledgerOn(cluster);
       const dump = join(serverFolder(), 'dump');
       await runTool('pg_dump', ['-d', url, '-Fc', '-f', dump]);
-      await ask(url, empty);
+      await queryOnce(url, empty);
       await runTool('pg_restore', [
         '-d',
         url,
@@ -135,7 +125,10 @@ describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
     // Analysts read there: it is no move while it follows.
     expect(await away(standby.url())).toBeNull();
     expect(
-      await ask(standby.url(), `select name from ledger.problems where name = 'database_moved'`),
+      await queryOnce(
+        standby.url(),
+        `select name from ledger.problems where name = 'database_moved'`,
+      ),
     ).toEqual([]);
     const recovered = await copyCluster(cluster, {
       signal: 'recovery',
@@ -148,12 +141,12 @@ describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
     await recovered.start();
     await until(
       async () =>
-        (await ask(recovered.url(), 'select pg_is_in_recovery() as r'))[0]?.['r'] === false,
+        (await queryOnce(recovered.url(), 'select pg_is_in_recovery() as r'))[0]?.['r'] === false,
     );
     await expectMoved(recovered.url(), 'another timeline');
     await standby.promote();
     await expectMoved(standby.url(), 'another timeline');
-    await ask(cluster.url('template1'), 'create database copied template postgres');
+    await queryOnce(cluster.url('template1'), 'create database copied template postgres');
     await expectMoved(cluster.url('copied'), 'another database');
     expect(await away(url)).toBeNull();
   }, 180_000);
@@ -174,12 +167,12 @@ describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
       'cluster engine.home using home_pkey',
       'checkpoint',
     ])
-      await ask(url, care);
-    await ask(url, 'vacuum full engine.home');
+      await queryOnce(url, care);
+    await queryOnce(url, 'vacuum full engine.home');
     await cluster.stop('immediate');
     await cluster.start();
     expect(await away(url)).toBeNull();
-    expect(await ask(url, `select ledger.take_address(60, 'customer') as a`)).toEqual([
+    expect(await queryOnce(url, `select ledger.take_address(60, 'customer') as a`)).toEqual([
       { a: 'a1' },
     ]);
   }, 120_000);
@@ -199,7 +192,7 @@ describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
       POOL_SETTLE: '0s',
     };
     const take = async (reference: string) =>
-      (await ask(url, `select ledger.take_address(60, '${reference}') as a`))[0]?.['a'];
+      (await queryOnce(url, `select ledger.take_address(60, '${reference}') as a`))[0]?.['a'];
     expect(await runProgram(['sync'], env)).toMatchObject({ code: 0 });
     const before = await take('before');
     const dump = join(serverFolder(), 'dump');
@@ -211,11 +204,13 @@ describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
     expect([stopped.code, stopped.stderr]).toEqual([3, expect.stringContaining('has moved')]);
     expect(await runProgram(['recover'], env)).toMatchObject({ code: 3 });
     expect(
-      (await ask(url, `select severity from ledger.problems where name = 'database_moved'`))[0],
+      (
+        await queryOnce(url, `select severity from ledger.problems where name = 'database_moved'`)
+      )[0],
     ).toEqual({ severity: 'critical' });
     const daemons = [startProgram(['start'], env), startProgram(['start'], env)];
     await until(async () => {
-      const [level] = await ask(
+      const [level] = await queryOnce(
         url,
         'select available::int as n from ledger.pool_levels where slip44 = 60',
       );
@@ -224,9 +219,11 @@ describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
     const fresh = await take('customer-B');
     expect([before, lost, named]).not.toContain(fresh);
     expect(await take('before')).toBe(before);
-    expect(await ask(url, 'select count(*)::int as n from engine.moves')).toEqual([{ n: 1 }]);
+    expect(await queryOnce(url, 'select count(*)::int as n from engine.moves')).toEqual([{ n: 1 }]);
     expect(
-      (await ask(url, `select severity from ledger.problems where name = 'database_moved'`))[0],
+      (
+        await queryOnce(url, `select severity from ledger.problems where name = 'database_moved'`)
+      )[0],
     ).toEqual({ severity: 'warning' });
     for (const daemon of daemons) daemon.process.kill('SIGTERM');
     await Promise.all(daemons.map((daemon) => daemon.ended));
@@ -244,7 +241,7 @@ describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
     // Above 1,000 requests a second the nonces, milliseconds, run ahead of the clock.
     const takeOn = async (of: string): Promise<Numbers> =>
       (
-        await ask(
+        await queryOnce(
           of,
           `select max(observation)::float8 as observation, max(nonce)::float8 as nonce
              from ledger.take_tickets(500, null, 'ms')`,
@@ -268,21 +265,21 @@ describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
     expect(next.observation).toBeLessThan(last.observation + 10_000);
     last = next;
     // It has all up to here, and none of what follows.
-    const [wrote] = await ask(url, 'select pg_current_wal_flush_lsn()::text as upto');
+    const [wrote] = await queryOnce(url, 'select pg_current_wal_flush_lsn()::text as upto');
     await until(async () => {
-      const [has] = await ask(
+      const [has] = await queryOnce(
         standby.url(),
         `select pg_last_wal_replay_lsn() >= '${wrote?.['upto']}' as all`,
       );
       return has?.['all'] === true;
     }, 60_000);
-    await ask(standby.url(), `alter system set primary_conninfo = ''`);
-    await ask(standby.url(), 'select pg_reload_conf()');
+    await queryOnce(standby.url(), `alter system set primary_conninfo = ''`);
+    await queryOnce(standby.url(), 'select pg_reload_conf()');
     await until(
       async () =>
-        (await ask(standby.url(), 'select count(*)::int as n from pg_stat_wal_receiver'))[0]?.[
-          'n'
-        ] === 0,
+        (
+          await queryOnce(standby.url(), 'select count(*)::int as n from pg_stat_wal_receiver')
+        )[0]?.['n'] === 0,
     );
     for (let call = 0; call < 8; call += 1) last = await takeOn(url);
     await standby.promote();

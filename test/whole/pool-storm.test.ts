@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { runProgram, startProgram } from '../support/run-cli.ts';
-import { withService } from './with-service.ts';
+import { withService } from '../support/with-service.ts';
 
 test('[Q3] a third of the answers lost, killed ten times: every generated address is in the ledger, and the pool ends full', async () => {
   const { sandbox, env, query } = await withService({ transactions: 0, addressesPerChain: 40 });

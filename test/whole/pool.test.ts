@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { runProgram } from '../support/run-cli.ts';
-import { withService } from './with-service.ts';
+import { withService } from '../support/with-service.ts';
 
 test('a pool is listed, filled, taken from and joined by what the service listed already', async () => {
   const { sandbox, env, query } = await withService({ transactions: 60, addressesPerChain: 30 });

@@ -6,7 +6,7 @@ import { freePort } from '../support/free-port.ts';
 import { runProgram, startProgram } from '../support/run-cli.ts';
 import { startRedis } from '../support/start-redis.ts';
 import { until } from '../support/until.ts';
-import { withService } from './with-service.ts';
+import { withService } from '../support/with-service.ts';
 
 const often = { SYNC_TRANSACTIONS_EVERY: '1s', SYNC_DETAILS_EVERY: '1s' };
 const completed =

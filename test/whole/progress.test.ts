@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { runProgram, startProgram } from '../support/run-cli.ts';
-import { withService } from './with-service.ts';
+import { withService } from '../support/with-service.ts';
 
 test('a service that lets wait gets a progress line within 11 s, which says so', async () => {
   const { env } = await withService({ transactions: 100, latencyMs: 60_000 });

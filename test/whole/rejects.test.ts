@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { runProgram } from '../support/run-cli.ts';
-import { withService } from './with-service.ts';
+import { withService } from '../support/with-service.ts';
 
 test('rejects are listed with their reasons, and tried again', async () => {
   const { sandbox, env, query } = await withService({ transactions: 60 });

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { runProgram } from '../support/run-cli.ts';
-import { withService } from './with-service.ts';
+import { withService } from '../support/with-service.ts';
 
 test('show finds an order by its number, request id and hash, and an address in any spelling with its customer', async () => {
   const { sandbox, env, query } = await withService({ transactions: 60, addressesPerChain: 5 });

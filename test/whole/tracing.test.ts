@@ -1,14 +1,13 @@
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
+import { closeServer, listen } from '../support/listen.ts';
 import { runProgram, startProgram } from '../support/run-cli.ts';
 import { until } from '../support/until.ts';
-import { type Service, withService } from './with-service.ts';
+import { type Service, withService } from '../support/with-service.ts';
 
 type Value = { stringValue?: string; intValue?: number; boolValue?: boolean };
 type Attribute = { key: string; value: Value };
@@ -47,13 +46,8 @@ async function startCollector(): Promise<Collector> {
       response.setHeader('Content-Type', 'application/json').end('{}');
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
+  onTestFinished(() => closeServer(server));
   const payloads = () =>
     texts.map((one) => JSON.parse(one.slice(one.indexOf('\n') + 1)) as Payload);
   return {

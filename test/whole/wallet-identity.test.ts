@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { runProgram } from '../support/run-cli.ts';
-import { withService } from './with-service.ts';
+import { withService } from '../support/with-service.ts';
 
 test('the ledger of one wallet refuses the settings of another, says how to go on, and writes nothing', async () => {
   const { env, query } = await withService({ transactions: 20 });

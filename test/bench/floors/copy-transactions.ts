@@ -1,4 +1,4 @@
-import { Client } from 'pg';
+import { onDatabase } from '../../support/on-database.ts';
 
 /**
  * Copies the transactions of one ledger into another, whose table is empty, over a file of the server: the fastest
@@ -21,18 +21,4 @@ export async function copyTransactions(from: string, to: string): Promise<number
     await client.query('checkpoint');
     return seconds;
   });
-}
-
-/** Runs `work` on a connection of its own. */
-export async function onDatabase<T>(
-  connectionString: string,
-  work: (client: Client) => Promise<T>,
-): Promise<T> {
-  const client = new Client({ connectionString });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
 }

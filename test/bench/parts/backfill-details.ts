@@ -1,6 +1,6 @@
+import { onDatabase } from '../../support/on-database.ts';
 import type { BenchPart } from '../bench.ts';
 import { bareDetails } from '../floors/bare-details.ts';
-import { onDatabase } from '../floors/copy-transactions.ts';
 import { runProduct } from '../run-product.ts';
 import { ordinalsOf, staticRow, staticTypes } from '../static-rows.ts';
 import { startStaticService } from '../static-service.ts';

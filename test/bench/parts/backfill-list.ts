@@ -1,7 +1,8 @@
+import { onDatabase } from '../../support/on-database.ts';
 import type { Bench, BenchPart } from '../bench.ts';
 import { type Figure, median } from '../figures.ts';
 import { bareBackfill } from '../floors/bare-backfill.ts';
-import { copyTransactions, onDatabase } from '../floors/copy-transactions.ts';
+import { copyTransactions } from '../floors/copy-transactions.ts';
 import { type ProductRun, runProduct } from '../run-product.ts';
 import { type StaticService, startStaticService } from '../static-service.ts';
 

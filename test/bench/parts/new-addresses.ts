@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
+import { silentLog } from '../../../src/kernel/log.ts';
 import { storeGenerated } from '../../../src/ledger/address-answer-store.ts';
 import { openRequest } from '../../../src/ledger/address-request-store.ts';
 import { connectLedger, type Ledger } from '../../../src/ledger/connect-ledger.ts';
@@ -21,8 +22,7 @@ export const newAddressesPart: BenchPart = {
   async run(bench) {
     const deposits = bench.isQuick ? 100_000 : 1_000_000;
     const connectionString = await bench.database();
-    const log = { debug() {}, info() {}, warn() {}, error() {} };
-    const ledger = connectLedger({ connectionString, poolSize: 4, log });
+    const ledger = connectLedger({ connectionString, poolSize: 4, log: silentLog });
     bench.onEnd(() => ledger.close());
     await migrateLedger(ledger);
     await ledger.pool.query('create extension pg_stat_statements');

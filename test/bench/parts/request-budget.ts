@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from 'pg';
+import { queryOnce } from '../../support/on-database.ts';
 import type { Bench, BenchPart } from '../bench.ts';
 import { busiestWindow } from '../busiest-window.ts';
 import type { Figure } from '../figures.ts';
@@ -157,13 +157,11 @@ async function runDaemons(
 
 /** Daemons that ran out of work would have been measured as slow ones. */
 async function assertWorkIsLeft(connectionString: string): Promise<void> {
-  const client = new Client({ connectionString });
-  await client.connect();
-  const { rowCount } = await client.query(
+  const rows = await queryOnce(
+    connectionString,
     'select from ledger.transactions where next_check_at is not null limit 1',
   );
-  await client.end();
-  if (!rowCount) throw new Error('the backlog is used up: the figures mean nothing');
+  if (rows.length === 0) throw new Error('the backlog is used up: the figures mean nothing');
 }
 
 async function untilAtWork(daemon: RunningDaemon): Promise<void> {

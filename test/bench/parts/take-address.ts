@@ -1,4 +1,5 @@
 import { Client } from 'pg';
+import { silentLog } from '../../../src/kernel/log.ts';
 import { connectLedger } from '../../../src/ledger/connect-ledger.ts';
 import { migrateLedger } from '../../../src/ledger/migrate-ledger.ts';
 import { migrateBefore } from '../../support/migrate-before.ts';
@@ -46,8 +47,7 @@ export const takeAddressPart: BenchPart = {
 /** A ledger with a full pool; `before`: as it was before the migration of that name. */
 async function openFilled(bench: Bench, before: string | null): Promise<Client> {
   const connectionString = await bench.database();
-  const log = { debug() {}, info() {}, warn() {}, error() {} };
-  const ledger = connectLedger({ connectionString, poolSize: 2, log });
+  const ledger = connectLedger({ connectionString, poolSize: 2, log: silentLog });
   await (before === null ? migrateLedger(ledger) : migrateBefore(ledger, before));
   await ledger.close();
   const client = new Client({ connectionString });

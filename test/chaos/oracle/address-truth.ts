@@ -1,5 +1,5 @@
+import type { SeededRandom } from '../../support/seeded-random.ts';
 import { inventAddress } from './invent-transaction.ts';
-import type { SeededRandom } from './seeded-random.ts';
 
 /** `serial`: of the call that generated it; null: there before, somebody else's. */
 type Address = {

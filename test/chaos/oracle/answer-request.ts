@@ -1,8 +1,8 @@
+import type { SeededRandom } from '../../support/seeded-random.ts';
 import type { AddressTruth } from './address-truth.ts';
 import type { AssetTruth } from './asset-truth.ts';
 import type { Lies, OracleCall } from './oracle-types.ts';
 import { type PageQuestion, pageJson } from './page-json.ts';
-import type { SeededRandom } from './seeded-random.ts';
 import { detailJson, listJson, type TransactionRow } from './transaction-row.ts';
 import type { TransactionTruth } from './transaction-truth.ts';
 

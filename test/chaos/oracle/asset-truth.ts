@@ -1,7 +1,7 @@
+import type { SeededRandom } from '../../support/seeded-random.ts';
 import type { CoinName } from './invent-transaction.ts';
 import type { Moment, Moments } from './moments.ts';
 import { decimalOf, plainSymbol } from './plain-coin.ts';
-import type { SeededRandom } from './seeded-random.ts';
 
 type Coin = CoinName & {
   name: string;

@@ -1,5 +1,5 @@
+import { hexText, type SeededRandom } from '../../support/seeded-random.ts';
 import { inventPlainAmount, inventPlainFee, plainSymbol } from './plain-coin.ts';
-import { hexText, type SeededRandom } from './seeded-random.ts';
 import type { Stream, TransactionRow } from './transaction-row.ts';
 
 export type CoinName = { symbol: string; slip44: number };

@@ -1,5 +1,5 @@
+import type { SeededRandom } from '../../support/seeded-random.ts';
 import { isSuccessState } from './final-state.ts';
-import type { SeededRandom } from './seeded-random.ts';
 import type { TransactionRow } from './transaction-row.ts';
 
 /** The coin whose balance is the sum of its transactions; the balances of all others are drawn. */

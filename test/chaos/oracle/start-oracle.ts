@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { closeServer, listen } from '../../support/listen.ts';
+import { seededRandom } from '../../support/seeded-random.ts';
 import { createAddressTruth } from './address-truth.ts';
 import { type Answer, answerRequest, refused, type World } from './answer-request.ts';
 import { createAssetTruth } from './asset-truth.ts';
@@ -8,7 +9,6 @@ import { createKeyPair, type KeyPair } from './check-request.ts';
 import { createMoments, type Moments } from './moments.ts';
 import { createNonceMemory } from './nonce-memory.ts';
 import type { Lies, Oracle, OracleCall, OracleOptions } from './oracle-types.ts';
-import { seededRandom } from './seeded-random.ts';
 import { createTransactionTruth } from './transaction-truth.ts';
 import { writeTruth } from './write-truth.ts';
 
@@ -33,11 +33,7 @@ export async function startOracle(options: OracleOptions): Promise<Oracle> {
       connections -= 1;
     });
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   const { transactions, assets, addresses, lies } = world;
   return {
     port,
@@ -59,11 +55,7 @@ export async function startOracle(options: OracleOptions): Promise<Oracle> {
     noteLostAnswer: addresses.lose,
     writeTruth: (client) =>
       writeTruth(client, { transactions, assets, addresses, moments, totals: log.totals }),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: () => closeServer(server),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { SeededRandom } from '../../support/seeded-random.ts';
 import {
   amendRow,
   type CoinName,
@@ -10,7 +11,6 @@ import type { Moment, Moments } from './moments.ts';
 import { makeOdd } from './odd-row.ts';
 import { createOrderedList, type OrderedList } from './ordered-list.ts';
 import { moneyOf } from './plain-coin.ts';
-import type { SeededRandom } from './seeded-random.ts';
 import { type Stream, standingOf, type TransactionRow } from './transaction-row.ts';
 
 export type TransactionTruth = {

@@ -1,21 +1,19 @@
-import type { Log } from '../../../src/kernel/log.ts';
 import { createSigner } from '../../../src/service/create-signer.ts';
 import {
   createWalletClient,
   type WalletClient,
   type WalletClientOptions,
 } from '../../../src/service/wallet-client.ts';
+import { type LogLine, recordLog } from '../../support/record-log.ts';
 
 export const testSecret = '6d59626f7ffffa64f8a6b36e9fcc9551b54a1dfebb973606d24578adecebfbaf';
-
-type LogEntry = { level: keyof Log; message: string; fields: Record<string, unknown> };
 
 export type Harness = {
   client: WalletClient;
   /** Tickets taken so far. */
   tickets: string[];
   pauses: number[];
-  log: LogEntry[];
+  log: LogLine[];
   attempts: Array<{ endpoint: string; outcome: string; seconds: number }>;
 };
 
@@ -26,11 +24,8 @@ export async function makeClient(
 ): Promise<Harness> {
   const tickets: string[] = [];
   const pauses: number[] = [];
-  const log: LogEntry[] = [];
+  const { log, lines } = recordLog();
   const attempts: Harness['attempts'] = [];
-  const writeTo = (level: keyof Log) => (fields: Record<string, unknown>, message: string) => {
-    log.push({ level, message, fields });
-  };
   const client = createWalletClient({
     baseUrl,
     signer: await createSigner({ signer: 'params-secp256k1', apiSecret: testSecret }),
@@ -47,16 +42,11 @@ export async function makeClient(
     concurrency: 8,
     timeoutMs: 5_000,
     retry: { attemptsMax: 8, baseDelayMs: 1, delayMaxMs: 2 },
-    log: {
-      debug: writeTo('debug'),
-      info: writeTo('info'),
-      warn: writeTo('warn'),
-      error: writeTo('error'),
-    },
+    log,
     clock: Date.now,
     random: Math.random,
     onAttempt: (attempt) => attempts.push(attempt),
     ...options,
   });
-  return { client, tickets, pauses, log, attempts };
+  return { client, tickets, pauses, log: lines, attempts };
 }

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { closeServer, listen } from '../../support/listen.ts';
 
 type Seen = {
   method: string;
@@ -41,8 +41,7 @@ export async function startScriptedService(): Promise<ScriptedService> {
       if (json !== undefined) send(response, 200, JSON.stringify(json));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   return {
     baseUrl: `http://127.0.0.1:${port}/api`,
     seen,
@@ -50,10 +49,7 @@ export async function startScriptedService(): Promise<ScriptedService> {
       seen.length = 0;
       handlers = next;
     },
-    close() {
-      server.closeAllConnections();
-      return new Promise((resolve) => server.close(() => resolve()));
-    },
+    close: () => closeServer(server),
   };
 }
 

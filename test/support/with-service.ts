@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
 import { sandboxSettings } from '../../src/sandbox/sandbox-settings.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/start-sandbox.ts';
-import { startPostgres } from '../support/start-postgres.ts';
+import { startPostgres } from './start-postgres.ts';
 
 export type Service = {
   sandbox: Sandbox;

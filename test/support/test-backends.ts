@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { migrateQueue } from '../../src/queue/migrate-queue.ts';
 import type { QueueAddress } from '../../src/queue/queue-backend.ts';
-import { startPostgres } from '../support/start-postgres.ts';
-import { startRedis } from '../support/start-redis.ts';
+import { startPostgres } from './start-postgres.ts';
+import { startRedis } from './start-redis.ts';
 
 export type TestBackend = { address: QueueAddress; close(): Promise<void> };
 

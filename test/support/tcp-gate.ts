@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import { listen } from './listen.ts';
 
 export type TcpGate = {
   /** The address given, through the gate. */
@@ -7,6 +8,8 @@ export type TcpGate = {
   /** Cuts all connections, and from now on each new one as soon as it is there, as a restarting server does. */
   shut(): void;
   open(): void;
+  /** From now on nothing comes through the connections that there are. */
+  fallSilent(): void;
   /** From now on lets a server of PostgreSQL end each connection, with its own words, in the moment it is ready. */
   endWhenReady(): void;
   /** Lets a server of PostgreSQL end all connections there are, with its own words. */
@@ -63,13 +66,12 @@ export async function openTcpGate(target: string): Promise<TcpGate> {
       refusals += 1;
       near.end(Buffer.concat([chunk, ended]));
     });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
   const cut = () => {
     for (const socket of sockets) socket.destroy();
   };
   const url = new URL(target);
-  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  url.host = `127.0.0.1:${await listen(server)}`;
   return {
     url: url.toString(),
     shut() {
@@ -80,6 +82,9 @@ export async function openTcpGate(target: string): Promise<TcpGate> {
     open() {
       isShut = false;
       isDeadly = false;
+    },
+    fallSilent() {
+      for (const socket of sockets) socket.unpipe().pause();
     },
     endWhenReady() {
       isDeadly = true;

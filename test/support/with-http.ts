@@ -1,6 +1,6 @@
 import { createMetrics, type Metrics } from '../../src/http/create-metrics.ts';
 import { type HttpOptions, startHttp } from '../../src/http/start-http.ts';
-import { type LogLine, recordLog } from '../queue/record-log.ts';
+import { type LogLine, recordLog } from './record-log.ts';
 import { sampleFlows, sampleReport } from './sample-report.ts';
 
 export type HttpHarness = {
