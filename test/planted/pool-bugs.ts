@@ -1,12 +1,12 @@
 import { migrationNamed } from './migration-named.ts';
 import type { PlantedBug } from './planted-bug.ts';
 
-const decide = 'test/sync/decide-pool.test.ts';
 const fill = 'test/sync/fill-pools.test.ts';
 const keys = migrationNamed('one_address_one_customer');
 /** `engine.hand_out`, as it was replaced. */
 const handOut = migrationNamed('budget_and_home');
 const take = 'test/ledger/take-address.test.ts';
+const simulator = 'test/simulator/simulator.test.ts';
 const protocol =
   'lost answers, refusals, crashes at every step, two processes, a lagging list: nothing is lost, nothing asked twice';
 
@@ -16,21 +16,25 @@ export const poolBugs: PlantedBug[] = [
     id: 'request-noted-after-sending',
     promise: 'Pools never lose',
     wrong: 'the request for addresses is written down once its answer is there',
-    file: 'src/sync/fill-pools.ts',
-    find: 'const id = await openRequest(db, slip44, action.num, presence.name);',
-    put: 'const id = 0;',
+    file: 'src/ledger/pool-requests.ts',
+    find: 'return await openRequest(db, slip44, write.num, name);',
+    put: 'return 0;',
     also: [
-      { file: 'src/sync/fill-pools.ts', find: '  openRequest,\n', put: '' },
       {
-        file: 'src/sync/send-address-request.ts',
-        find: 'import { failRequest, loseRequest } from',
-        put: 'import { failRequest, loseRequest, openRequest } from',
+        file: 'src/ledger/pool-requests.ts',
+        find: 'async function openRequest(',
+        put: 'export async function openRequest(',
       },
       {
-        file: 'src/sync/send-address-request.ts',
-        find: 'const added = await ledger.transaction(async (db) => {',
-        put: `request.id = await openRequest(ledger.db, slip44, request.num, ledger.instance);
-    const added = await ledger.transaction(async (db) => {`,
+        file: 'src/ledger/address-answer-store.ts',
+        find: 'import { lockPoolOf } from',
+        put: 'import { lockPoolOf, openRequest } from',
+      },
+      {
+        file: 'src/ledger/address-answer-store.ts',
+        find: 'const { id, slip44, addresses } = answer;',
+        put: `const { slip44, num, addresses } = answer;
+        const id = await openRequest(ledger.db, slip44, num, ledger.instance);`,
       },
     ],
     caughtBy: {
@@ -45,7 +49,7 @@ export const poolBugs: PlantedBug[] = [
     file: 'src/sync/decide-pool.ts',
     find: 'if (facts.open) return',
     put: "if (facts.open?.state === 'sent') return",
-    caughtBy: { file: decide, name: protocol },
+    caughtBy: { file: simulator, name: protocol },
   },
   {
     id: 'not-settled',
@@ -54,13 +58,13 @@ export const poolBugs: PlantedBug[] = [
     file: 'src/sync/decide-pool.ts',
     find: 'const leftMs = settleMs(facts.losses, limits) - open.listReadAgeMs;',
     put: 'const leftMs = settleMs(facts.losses, limits) - 1e9;',
-    caughtBy: { file: decide, name: protocol },
+    caughtBy: { file: simulator, name: protocol },
   },
   {
     id: 'surplus-is-ours',
     promise: 'Pools hand out once',
     wrong: 'more new addresses than were asked for are taken for ours',
-    file: 'src/ledger/address-answer-store.ts',
+    file: 'src/ledger/resolve-request.ts',
     find: 'count(*) = (select num from request) and not bool_or(is_elsewhere) as is_ours',
     put: 'count(*) > 0 as is_ours',
     caughtBy: {
@@ -95,8 +99,8 @@ export const poolBugs: PlantedBug[] = [
       },
     ],
     caughtBy: {
-      file: decide,
-      name: 'the requests of one day together keep to the ceiling, however often the pool is emptied',
+      file: simulator,
+      name: 'the daily ceiling is never crossed, whatever is lost and however late the list shows it',
     },
   },
   {
@@ -152,14 +156,14 @@ export const poolBugs: PlantedBug[] = [
     id: 'filter-not-shown',
     promise: 'Pools hand out once',
     wrong: 'addresses are available before the list has shown that it heeds the chain',
-    file: 'src/sync/send-address-request.ts',
-    find: 'if (!(await isFilterProven(db, slip44, tools.settings.chainParam))) {',
-    put: 'if (!(await isFilterProven(db, slip44, tools.settings.chainParam)) && stop) {',
+    file: 'src/ledger/address-answer-store.ts',
+    find: 'if (!(await isFilterProven(db, slip44, chainParam))) {',
+    put: 'if (!(await isFilterProven(db, slip44, chainParam)) && stop) {',
     also: [
       {
-        file: 'src/sync/send-address-request.ts',
-        find: 'const sendMaxMs = 300_000;',
-        put: 'const sendMaxMs = 300_000;\nconst stop = Math.random() > 2;',
+        file: 'src/ledger/address-answer-store.ts',
+        find: 'export function openAnswers(',
+        put: 'const stop = Math.random() > 2;\nexport function openAnswers(',
       },
     ],
     caughtBy: {
@@ -245,7 +249,7 @@ export const poolBugs: PlantedBug[] = [
     id: 'one-loss-is-a-limit',
     promise: 'Pools never lose',
     wrong: 'one lost answer keeps a chain at small requests for a day',
-    file: 'src/ledger/pool-store.ts',
+    file: 'src/ledger/address-answer-store.ts',
     find: '                and (d.is_refused\n                     or exists',
     put: '                and (d.is_refused or d.is_lost\n                     or exists',
     caughtBy: {
