@@ -28,10 +28,7 @@ export type NumAfterGrant = (
 /** Stores the answers of one pass over the pools; `chainParam`: the name of the chain parameter that it uses. */
 export function openAnswers(ledger: Ledger, chainParam: string) {
   return {
-    /**
-     * Stores a clear answer in one transaction. Returns how many addresses joined the pool; null: the list was not
-     * shown to heed the chain yet, so the answer is put off. Fails when the database has moved since the request.
-     */
+    /** Returns how many addresses joined the pool; null: the answer is put off. Fails when the database has moved. */
     storeAnswer: (answer: Answer, numAfterGrant: NumAfterGrant): Promise<number | null> =>
       ledger.transaction(async (db) => {
         const { id, slip44, addresses } = answer;

@@ -70,11 +70,7 @@ type Planned<D> = { decision: D; openedId: number | null };
 export function openPoolRequests(ledger: Ledger, chainParam: string) {
   const presence = sharePresence(ledger);
   return {
-    /**
-     * One transaction under the lock of the pool's row: reads the pool, asks `decide` and writes what it says. A lost
-     * transaction is run again, and `decide` asked again. A request is written down only by a process that shows
-     * itself already, so that no other process takes its sender for dead. Undefined: the chain has no pool.
-     */
+    /** A lost transaction is run again, and `decide` asked again. Undefined: the chain has no pool. */
     plan: <D extends { write: PoolWrite | null }>(
       slip44: number,
       decide: (pool: PoolRow) => D,
@@ -101,6 +97,7 @@ async function writeDown(
   presence: SharedPresence,
 ): Promise<number | null> {
   if (write?.kind === 'open') {
+    // Shown before the commit, so that no other process takes the sender for dead.
     const { name } = await presence.hold();
     await requireHome(db);
     return await openRequest(db, slip44, write.num, name);

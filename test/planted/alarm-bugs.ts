@@ -72,9 +72,9 @@ export const alarmBugs: PlantedBug[] = [
     id: 'reject-never-closed',
     promise: 'Nothing is dropped',
     wrong: 'the detail that brings a value leaves its reject open',
-    file: 'src/sync/sync-details.ts',
-    find: 'await closeFilledRejects(db, orderNosOf(batch), refusals);',
-    put: 'await closeFilledRejects(db, orderNosOf([]), refusals);',
+    file: 'src/sync/detail-port.ts',
+    find: 'await closeFilledRejects(tx, orderNosOf(rows), rejects);',
+    put: 'await closeFilledRejects(tx, orderNosOf([]), rejects);',
     caughtBy: {
       file: 'test/sync/close-rejects.test.ts',
       name: 'the detail that brings an unreadable amount closes its reject, and no poll opens it again',
