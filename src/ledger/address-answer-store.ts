@@ -1,26 +1,49 @@
 import { sql } from 'drizzle-orm';
 import type { Judgement } from '../kernel/address-form/judge-addresses.ts';
-import { lockPoolOf } from './address-request-store.ts';
+import type { Reject } from '../kernel/wallet-records.ts';
 import { recountUse } from './address-store.ts';
-import type { LedgerDb } from './connect-ledger.ts';
-import {
-  judgeMisfits,
-  judgements,
-  judgeShown,
-  noteRefused,
-  refuseStrange,
-  storeJudgements,
-} from './refused-addresses.ts';
+import type { Ledger, LedgerDb } from './connect-ledger.ts';
+import { requireHomeOfRequest } from './home-store.ts';
+import { lockPoolOf } from './pool-requests.ts';
+import { judgements, judgeShown, noteRefusals, storeJudgements } from './refused-addresses.ts';
+import { storeRejects } from './reject-store.ts';
 
-/**
- * Puts the addresses of a clear answer off: before the list's chain filter is shown to work none of them is stored.
- * Call it inside a transaction.
- */
-export async function holdAnswer(db: LedgerDb, id: number, addresses: string[]): Promise<void> {
-  await lockPoolOf(db, id);
-  await db.execute(sql`
-    update ledger.address_requests set state = 'unknown', answer = ${sql.param(addresses)}::text[]
-     where id = ${id} and state in ('sent', 'unknown')`);
+/** A clear answer, and how the chain waits where it brings no new address. */
+export type Answer = {
+  id: number;
+  slip44: number;
+  num: number;
+  addresses: string[];
+  rejects: Reject[];
+  ifNothingNew: { error: string; refusals: number; delayMs: number };
+};
+
+/** Most addresses to ask for after the service granted `num`. */
+export type NumAfterGrant = (
+  num: number,
+  numMax: number,
+  refusedAfterGrant: number | null,
+) => number;
+
+/** Stores the answers of one pass over the pools; `chainParam`: the name of the chain parameter that it uses. */
+export function openAnswers(ledger: Ledger, chainParam: string) {
+  return {
+    /** Returns how many addresses joined the pool; null: the answer is put off. Fails when the database has moved. */
+    storeAnswer: (answer: Answer, numAfterGrant: NumAfterGrant): Promise<number | null> =>
+      ledger.transaction(async (db) => {
+        const { id, slip44, addresses } = answer;
+        await requireHomeOfRequest(db, id);
+        await storeRejects(db, answer.rejects);
+        if (!(await isFilterProven(db, slip44, chainParam))) {
+          await holdAnswer(db, id, addresses);
+          return null;
+        }
+        const joined = await storeGenerated(db, id, addresses);
+        if (joined === 0) await postponePool(db, slip44, answer.ifNothingNew);
+        else await raiseNumber(db, answer, numAfterGrant);
+        return joined;
+      }),
+  };
 }
 
 /** Whether the chain's list was shown to heed the chain by this name of its parameter. */
@@ -33,6 +56,14 @@ export async function isFilterProven(
     select chain_filter = 'works' and chain_param = ${chainParam} as proven from ledger.pools
      where slip44 = ${slip44}`);
   return found.rows[0]?.proven ?? false;
+}
+
+/** Puts the addresses of a clear answer off: before the list's chain filter is shown to work none of them is stored. */
+async function holdAnswer(db: LedgerDb, id: number, addresses: string[]): Promise<void> {
+  await lockPoolOf(db, id);
+  await db.execute(sql`
+    update ledger.address_requests set state = 'unknown', answer = ${sql.param(addresses)}::text[]
+     where id = ${id} and state in ('sent', 'unknown')`);
 }
 
 /**
@@ -89,8 +120,7 @@ update ledger.addresses a
  where a.slip44 = o.slip44 and a.address_key = o.key and (select count(*) from ours) <= o.num
    and a.refused is null
 returning a.address_key as key`);
-  await noteRefused(db, slip44, judged);
-  await refuseStrange(db, slip44, judged);
+  await noteRefusals(db, slip44, judged);
   // Somebody may have paid to one already.
   const keys = [...inserted.rows, ...joined.rows].map(({ key }) => key);
   await recountUse(db, [...new Set(keys)]);
@@ -125,54 +155,57 @@ async function judgeAnswer(
 }
 
 /**
- * Closes a lost request by what the list has shown since. Only when just as many addresses are new as were asked for,
- * and no other chain's list has any of them, are they ours; otherwise nobody can tell, and they stay foreign. An answer
- * that was put off is stored now. Returns how many joined the pool. Call it inside a transaction.
+ * Lets the chain wait as after a refusal: a service that accepts and brings nothing new would be asked forever, while
+ * it may still generate.
  */
-export async function resolveRequest(db: LedgerDb, id: number): Promise<number> {
-  await lockPoolOf(db, id);
-  const open = await db.execute<{ slip44: number; hasAnswer: boolean }>(sql`
-    select slip44, answer is not null as "hasAnswer" from ledger.address_requests where id = ${id} and state = 'unknown' for update`);
-  const [request] = open.rows;
-  if (!request) return 0;
-  if (request.hasAnswer) return await storeGenerated(db, id, null);
-  const shown = await db.execute<{ key: string }>(sql`
-    select a.address_key as key from ledger.addresses a join ledger.address_requests r on r.slip44 = a.slip44
-     where r.id = ${id} and a.generated_by is null and a.first_seen_at > r.requested_at`);
-  await judgeMisfits(
-    db,
-    request.slip44,
-    shown.rows.map(({ key }) => key),
-  );
-  const resolved = await db.execute<{ key: string }>(sql`
-with request as (
-  select id, slip44, num, requested_at from ledger.address_requests where id = ${id}
-),
-found as (
-  select a.slip44, a.address_key,
-         exists (select from ledger.addresses o where o.address_key = a.address_key and o.slip44 <> a.slip44) as is_elsewhere
-    from ledger.addresses a join request r on r.slip44 = a.slip44
-   where a.generated_by is null and a.first_seen_at > r.requested_at
-),
-verdict as (
-  select count(*) as found, count(*) = (select num from request) and not bool_or(is_elsewhere) as is_ours from found
-),
-adopted as (
-  update ledger.addresses a
-     set generated_by = ${id}, status = case when a.status = 'foreign' then 'available' else a.status end
-    from found f, verdict v
-   where v.is_ours and a.slip44 = f.slip44 and a.address_key = f.address_key and a.refused is null
-  returning a.address_key
-),
-closed as (
-  update ledger.address_requests r
-     set state = 'done', finished_at = now(), received = (select count(*) from adopted),
-         error = format('the answer was lost (%s); the list shows %s new addresses of %s%s', r.error, v.found, r.num,
-                        case when v.is_ours or v.found = 0 then '' else ', which nobody can prove to be ours: they stay foreign' end)
-    from verdict v where r.id = ${id}
-)
-select address_key as key from adopted`);
-  const keys = resolved.rows.map(({ key }) => key);
-  if (keys.length > 0) await recountUse(db, keys);
-  return keys.length;
+async function postponePool(
+  db: LedgerDb,
+  slip44: number,
+  { error, refusals, delayMs }: Answer['ifNothingNew'],
+): Promise<void> {
+  await db.execute(sql`
+    update ledger.pools
+       set refusals = ${refusals}, next_try_at = now() + ${delayMs} * interval '1 millisecond',
+           last_error = ${error}, last_error_at = now()
+     where slip44 = ${slip44}`);
+}
+
+/**
+ * Raises the most that may be asked for at once, after the service granted `num`. `refusedAfterGrant` is the smallest
+ * number above it that the service did not grant in the last 24 h right after it had granted a smaller one (null:
+ * none). A refusal says so at once. A lost answer may have any cause: only a second one says so, where nothing as
+ * large has been granted since the first.
+ */
+async function raiseNumber(
+  db: LedgerDb,
+  { slip44, num }: Answer,
+  numAfterGrant: NumAfterGrant,
+): Promise<void> {
+  const found = await db.execute<{ numMax: number; refusedAfterGrant: number | null }>(sql`
+    with asked as materialized (
+      select id, num, state = 'failed' as is_refused, lost_at is not null as is_lost,
+             state = 'done' and lost_at is null and received = num as is_granted
+        from ledger.address_requests
+       where slip44 = ${slip44} and requested_at > now() - interval '24 hours'
+    ),
+    doubted as (
+      select d.* from (select a.*, lag(num) over w as num_before, lag(is_granted) over w as is_granted_before
+                         from asked a window w as (order by id)) d
+       where (d.is_refused or d.is_lost) and d.is_granted_before and d.num_before < d.num
+    )
+    select p.num_max as "numMax", (
+             select min(d.num) from doubted d
+              where d.num > p.num_max
+                and (d.is_refused
+                     or exists (select from doubted e
+                                 where e.id < d.id and e.num <= d.num and e.num > p.num_max
+                                   and not exists (select from asked g
+                                                    where g.is_granted and g.num >= e.num and g.id > e.id)))
+           ) as "refusedAfterGrant"
+      from ledger.pools p where p.slip44 = ${slip44}`);
+  const [limits] = found.rows;
+  if (!limits) return;
+  const numMax = numAfterGrant(num, limits.numMax, limits.refusedAfterGrant);
+  if (numMax === limits.numMax) return;
+  await db.execute(sql`update ledger.pools set num_max = ${numMax} where slip44 = ${slip44}`);
 }

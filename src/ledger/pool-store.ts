@@ -113,45 +113,56 @@ function comparePools(before: readonly PoolTarget[], after: readonly PoolTarget[
     );
 }
 
-/**
- * What the chain's next number is judged by: the most that may be asked for at once, and the
- * smallest number above it that the service did not grant in the last 24 h right after it had granted a smaller one
- * (null: none). A refusal says so at once. A lost answer may have any cause: only a second one says so, where nothing as
- * large has been granted since the first. Call it in the transaction that stores what was granted.
- */
-export async function readNumLimits(
-  db: LedgerDb,
-  slip44: number,
-): Promise<{ numMax: number; refusedAfterGrant: number | null } | undefined> {
-  const found = await db.execute<{ numMax: number; refusedAfterGrant: number | null }>(sql`
-    with asked as materialized (
-      select id, num, state = 'failed' as is_refused, lost_at is not null as is_lost,
-             state = 'done' and lost_at is null and received = num as is_granted
-        from ledger.address_requests
-       where slip44 = ${slip44} and requested_at > now() - interval '24 hours'
-    ),
-    doubted as (
-      select d.* from (select a.*, lag(num) over w as num_before, lag(is_granted) over w as is_granted_before
-                         from asked a window w as (order by id)) d
-       where (d.is_refused or d.is_lost) and d.is_granted_before and d.num_before < d.num
-    )
-    select p.num_max as "numMax", (
-             select min(d.num) from doubted d
-              where d.num > p.num_max
-                and (d.is_refused
-                     or exists (select from doubted e
-                                 where e.id < d.id and e.num <= d.num and e.num > p.num_max
-                                   and not exists (select from asked g
-                                                    where g.is_granted and g.num >= e.num and g.id > e.id)))
-           ) as "refusedAfterGrant"
-      from ledger.pools p where p.slip44 = ${slip44}`);
-  return found.rows[0];
+/** An operator wants the pool filled now: up to its target, above the threshold too, and without further waiting. */
+export async function beginFilling(db: LedgerDb, slip44: number): Promise<void> {
+  await db.execute(sql`
+    update ledger.pools set is_filling = true, next_try_at = null
+     where slip44 = ${slip44} and (not is_filling or next_try_at is not null)`);
 }
 
-/** Sets the most addresses that the chain may be asked for at once. */
-export async function setNumMax(db: LedgerDb, slip44: number, numMax: number): Promise<void> {
+/** Keeps why a chain's pool cannot be filled, for `status`. */
+export async function notePoolError(db: LedgerDb, slip44: number, error: string): Promise<void> {
   await db.execute(sql`
-    update ledger.pools set num_max = ${numMax} where slip44 = ${slip44} and num_max <> ${numMax}`);
+    update ledger.pools set last_error = ${error}, last_error_at = now()
+     where slip44 = ${slip44} and last_error is distinct from ${error}`);
+}
+
+/** Keeps what was seen of the list's chain filter, and the parameter's name that it was seen with. */
+export async function noteChainFilter(
+  db: LedgerDb,
+  slip44: number,
+  seen: { filter: 'works' | 'broken'; chainParam: string },
+): Promise<void> {
+  await db.execute(sql`
+    update ledger.pools
+       set chain_filter = ${seen.filter}, chain_param = ${seen.chainParam}, chain_filter_at = now()
+     where slip44 = ${slip44}`);
+}
+
+/** Whether one of the addresses is stored as listed for the chain, in any spelling. */
+export async function isAnyListed(
+  db: LedgerDb,
+  slip44: number,
+  addresses: string[],
+): Promise<boolean> {
+  const found = await db.execute<{ any: boolean }>(sql`
+    select exists (select from unnest(${sql.param(addresses)}::text[]) as i (address)
+                     join ledger.addresses a on a.slip44 = ${slip44} and a.address_key = ledger.address_key(i.address)
+                    where a.listed_as <> '{}') as any`);
+  return found.rows[0]?.any ?? false;
+}
+
+/** Notes that the list was read to its end after the answer was lost or put off. */
+export async function noteListRead(db: LedgerDb, id: number): Promise<void> {
+  await db.execute(sql`
+    update ledger.address_requests set list_read_at = now() where id = ${id} and state = 'unknown' and list_read_at is null`);
+}
+
+/** Chains with a request whose end is not known yet. */
+export async function chainsInDoubt(db: LedgerDb): Promise<number[]> {
+  const found = await db.execute<{ slip44: number }>(sql`
+    select slip44 from ledger.address_requests where state in ('sent', 'unknown') order by slip44`);
+  return found.rows.map(({ slip44 }) => slip44);
 }
 
 /** The levels of every chain that has addresses or a pool, in the order of slip44. */

@@ -124,8 +124,7 @@ async function judgeBatch(db: LedgerDb): Promise<number | null> {
     { isLenient: isForeign },
   );
   await storeJudgements(db, slip44, judged);
-  await noteRefused(db, slip44, judged);
-  await refuseStrange(db, slip44, judged);
+  await noteRefusals(db, slip44, judged);
   return judged.filter(({ refused }) => refused !== null).length;
 }
 
@@ -152,6 +151,16 @@ update ledger.addresses a
        status = case when l.refused is not null and a.status = 'available' then 'foreign' else a.status end
   from locked l
  where a.slip44 = ${slip44} and a.address_key = l.address_key`);
+}
+
+/** Keeps what was refused, and refuses what an address that fits shows to be strange. Call it as `noteRefused`. */
+export async function noteRefusals(
+  db: LedgerDb,
+  slip44: number,
+  judged: readonly Judgement[],
+): Promise<void> {
+  await noteRefused(db, slip44, judged);
+  await refuseStrange(db, slip44, judged);
 }
 
 /** The judgements as a query of the name `judged`. */

@@ -9,6 +9,15 @@ type Grant = Ticket & { goAt: number };
 type GrantRow = { observation: string; nonce: string; wait_ms: number; asked_ms: number };
 type Waiter = { resolve(grant: Grant): void; reject(error: unknown): void };
 
+/** The tickets of all processes; each method is one statement. */
+export type TicketPort = {
+  /** At least as many as asked for, in their order. */
+  take(count: number): Promise<GrantRow[]>;
+  pause(ms: number): Promise<void>;
+  /** The database counts as moved from now on. */
+  disturbHome(reason: string): Promise<void>;
+};
+
 /** While one trip is on its way the next one may start: its requests would wait longer than the trip costs. */
 const tripsMax = 2;
 /**
@@ -28,27 +37,42 @@ const driftMsPerTrip = 1;
  * ticket that cannot be used in time is thrown away.
  */
 export function createTicketSource(
-  ledger: Ledger,
-  options: { maxRps: number | null; nonceUnit: 'ms' | 'us' },
+  { db }: Ledger,
+  { maxRps, nonceUnit }: { maxRps: number | null; nonceUnit: 'ms' | 'us' },
 ): TicketSource {
+  const port: TicketPort = {
+    async take(count) {
+      const { rows } = await db.execute<GrantRow>(
+        sql`select * from ledger.take_tickets(${count}::integer, ${maxRps}::double precision, ${nonceUnit}::text)`,
+      );
+      return rows;
+    },
+    async pause(ms) {
+      await db.execute(sql`select ledger.pause_requests(${ms}::double precision)`);
+    },
+    disturbHome: (reason) => disturbHome(db, reason),
+  };
+  return shareTickets(port, maxRps);
+}
+
+/** As `createTicketSource`, through a port. */
+export function shareTickets(port: TicketPort, maxRps: number | null): TicketSource {
   let waiters: Waiter[] = [];
   let isGathering = false;
   let trips = 0;
   /** Counts pauses: a ticket granted before a pause is given up, its slot lies inside the pause. */
   let pauses = 0;
-  const arrivals = watchArrivals(options.maxRps);
+  const arrivals = watchArrivals(maxRps);
   /** The highest observation number that came here. */
   let highest = 0;
 
   const fetchGrants = async (served: Waiter[]): Promise<void> => {
     const highestBefore = highest;
     try {
-      const answer = await ledger.db.execute<GrantRow>(
-        sql`select * from ledger.take_tickets(${served.length}::integer, ${options.maxRps}::double precision, ${options.nonceUnit}::text)`,
-      );
-      if (answer.rows.length < served.length)
+      const rows = await port.take(served.length);
+      if (rows.length < served.length)
         throw new Error('ledger.take_tickets returned too few tickets');
-      const grants = arrivals.toGrants(answer.rows);
+      const grants = arrivals.toGrants(rows);
       await noticeReturn(grants, highestBefore);
       for (const [index, grant] of grants.entries()) served[index]?.resolve(grant);
     } catch (error) {
@@ -61,7 +85,7 @@ export function createTicketSource(
     const numbers = grants.map(({ observation }) => observation);
     const isFallen = Math.min(...numbers) <= highestBefore;
     highest = isFallen ? Math.max(...numbers) : Math.max(highest, ...numbers);
-    if (isFallen) await disturbHome(ledger.db, 'the numbers of its requests went back');
+    if (isFallen) await port.disturbHome('the numbers of its requests went back');
   };
 
   const pump = async (): Promise<void> => {
@@ -97,7 +121,7 @@ export function createTicketSource(
       }
     },
     async pause(ms) {
-      await ledger.db.execute(sql`select ledger.pause_requests(${ms}::double precision)`);
+      await port.pause(ms);
       pauses += 1;
     },
   };

@@ -1,3 +1,5 @@
+import type { OpenRequest, PoolRow, PoolWrite } from '../ledger/pool-requests.ts';
+
 /**
  * One chain's address pool and its one open request. Generating is not idempotent, so a request is written down
  * before it is sent, and a lost answer is looked for in the service's own list before anything else is asked for.
@@ -23,50 +25,15 @@ export const requestTransitions = {
   failed: [],
 } as const satisfies Record<RequestState, readonly RequestState[]>;
 
-type OpenRequest = {
-  id: number;
-  num: number;
-  state: 'sent' | 'unknown';
-  ageMs: number;
-  /** Whether its sender, who showed itself to the database before, still does. */
-  isOwnerAlive: boolean;
-  /** Its answer came, and is put off until the list's chain filter is shown to work. */
-  hasAnswer: boolean;
-  /** Since the address list was first read to its end after the answer was lost; null: not yet. */
-  listReadAgeMs: number | null;
+/** What this pass has done so far, so that nothing is done twice. */
+export type PassSoFar = {
+  /** The list was read: an earlier reading may have come before a lagging list showed anything. */
+  isListFresh: boolean;
+  /** It was tried to show that the list heeds the chain. */
+  isFilterTried: boolean;
 };
 
-/** What the ledger knows of a chain's pool, read under a lock on its row. */
-export type PoolFacts = {
-  available: number;
-  threshold: number;
-  target: number;
-  /** Was below its threshold, or told to fill, and has not reached its target since. */
-  isFilling: boolean;
-  /** Most addresses to ask for at once, as refusals have taught. */
-  numMax: number;
-  /** Lost answers in a row. */
-  losses: number;
-  /** Until the service may be asked again after a refusal; 0 or less: now. */
-  nextTryInMs: number;
-  /** Addresses that the requests of the last 24 h may have generated, whatever the list shows of them. */
-  generated24h: number;
-  /** The service has shown a text that is no address of the chain, and no operator has looked yet. */
-  isStopped: boolean;
-  /** Whether the chain's address list has been read to its end once. */
-  isListRead: boolean;
-  /** The list is empty at the service while the ledger holds addresses of it: a fault, not a need. */
-  isListGone: boolean;
-  /** Whether this pass has read the list: an earlier reading may have come before a lagging list showed anything. */
-  isListFresh: boolean;
-  /** The list has never shown an address. */
-  isListEmpty: boolean;
-  /** Whether the list was shown to heed the chain that it is asked for. */
-  filter: 'works' | 'broken' | 'unknown';
-  /** Whether this pass has tried to show it. */
-  isFilterTried: boolean;
-  open: OpenRequest | null;
-};
+export type PoolFacts = PoolRow & PassSoFar;
 
 /** `chainParam`: the name of the chain parameter, for the operator. */
 export type PoolLimits = { maxPerDay: number; settleMs: number; chainParam: string };
@@ -90,6 +57,31 @@ const numLimit = 200;
 /** A living sender gives up its request long before this. */
 const sentMaxMs = 600_000;
 const settleMaxMs = 3_600_000;
+
+/** An action, and what is written down of it before the pool's lock is given back. */
+export type PoolPlan = { action: PoolAction; write: PoolWrite | null; refusals: number };
+
+/** Plans a pass over one chain: each time by what the pass has done until then. Pure. */
+export function createPoolPlanner(
+  done: Readonly<PassSoFar>,
+  limits: PoolLimits,
+): (pool: PoolRow) => PoolPlan {
+  return (pool) => {
+    const action = decidePool({ ...pool, ...done }, limits);
+    return { action, write: writeOf(action, pool), refusals: pool.refusals };
+  };
+}
+
+function writeOf(action: PoolAction, { nextTryInMs }: PoolRow): PoolWrite | null {
+  if (action.kind === 'request') return { kind: 'open', num: action.num };
+  if (action.kind === 'lose') {
+    const numMax = numAfterLoss(action.num);
+    return { kind: 'lose', id: action.id, error: 'its sender has gone', numMax };
+  }
+  // The service's own words about a refusal stay until it grants again.
+  const isNews = action.kind === 'blocked' && nextTryInMs <= 0;
+  return isNews ? { kind: 'error', error: action.reason } : null;
+}
 
 /** What to do next for a chain. Pure. */
 export function decidePool(facts: PoolFacts, limits: PoolLimits): PoolAction {

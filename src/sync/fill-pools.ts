@@ -1,20 +1,15 @@
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import { LedgerError, toError } from '../kernel/errors.ts';
-import { resolveRequest } from '../ledger/address-answer-store.ts';
+import { databaseError } from '../ledger/connect-ledger.ts';
 import {
-  chainsInDoubt,
-  loseRequest,
-  noteListRead,
-  openRequest,
-} from '../ledger/address-request-store.ts';
-import { databaseError, type Presence } from '../ledger/connect-ledger.ts';
-import { requireHome } from '../ledger/home-store.ts';
-import { beginFilling, lockPool, notePoolError } from '../ledger/pool-row-store.ts';
-import { decidePool, numAfterLoss, type PoolAction } from './decide-pool.ts';
+  createPoolPlanner,
+  type PassSoFar,
+  type PoolAction,
+  type PoolPlan,
+} from './decide-pool.ts';
+import { openPoolPort, type PoolTools } from './pool-port.ts';
 import { proveFilter } from './prove-filter.ts';
 import { type FillVerdict, type Sending, sendAddressRequest } from './send-address-request.ts';
-import { type SharedPresence, sharePresence } from './share-presence.ts';
-import { syncAddressList } from './sync-addresses.ts';
 import { emptyReport, type PassReport, type SyncTools } from './sync-tools.ts';
 
 export type FillOptions = {
@@ -27,10 +22,7 @@ export type FillOptions = {
   force?: boolean;
 };
 
-type Planned = PoolAction | ({ kind: 'send' } & Sending);
-
-/** What the pass has done so far, so that nothing is done twice. */
-type Done = { isListFresh: boolean; isFilterTried: boolean };
+type Planned = Exclude<PoolAction, { kind: 'request' }> | ({ kind: 'send' } & Sending);
 
 const busyPollMs = 250;
 
@@ -41,15 +33,23 @@ const busyPollMs = 250;
  * every pool is full, or in the hands of another process.
  */
 export async function fillPools(tools: SyncTools, options: FillOptions): Promise<PassReport> {
+  return await fillPoolsThrough({ ...tools, pools: openPoolPort(tools) }, options);
+}
+
+/** As `fillPools`, through a port that is open; ends it. */
+export async function fillPoolsThrough(
+  tools: PoolTools,
+  options: FillOptions,
+): Promise<PassReport> {
+  const { pools, settings } = tools;
   const report = emptyReport();
   const chains = options.chains ?? [
-    ...new Set([...tools.settings.chains, ...(await chainsInDoubt(tools.ledger.db))]),
+    ...new Set([...settings.chains, ...(await pools.chainsInDoubt())]),
   ];
-  const shared = sharePresence(tools.ledger);
   const ended = await Promise.allSettled(
-    chains.map((slip44) => fillPool(tools, slip44, options, { report, shared })),
+    chains.map((slip44) => fillPool(tools, slip44, options, report)),
   );
-  await shared.end();
+  await pools.end();
   for (const [index, one] of ended.entries()) {
     if (one.status === 'rejected')
       await acceptFailure(tools, chains[index] ?? 0, one.reason, report);
@@ -59,7 +59,7 @@ export async function fillPools(tools: SyncTools, options: FillOptions): Promise
 
 /** What the service says against one chain is that chain's; anything else concerns all. */
 async function acceptFailure(
-  tools: SyncTools,
+  tools: PoolTools,
   slip44: number,
   thrown: unknown,
   report: PassReport,
@@ -69,7 +69,7 @@ async function acceptFailure(
   if (!isOfChain) throw error;
   report.isComplete = false;
   tools.log.warn({ slip44, error }, 'the address pool could not be filled');
-  await notePoolError(tools.ledger.db, slip44, error.message);
+  await tools.pools.noteError(slip44, error.message);
 }
 
 const chainFailures = new Set<string>([
@@ -80,31 +80,44 @@ const chainFailures = new Set<string>([
 ]);
 
 async function fillPool(
-  tools: SyncTools,
+  tools: PoolTools,
   slip44: number,
   options: FillOptions,
-  { report, shared }: { report: PassReport; shared: SharedPresence },
+  report: PassReport,
 ): Promise<void> {
-  const { ledger } = tools;
-  if (options.force) await beginFilling(ledger.db, slip44);
-  let presence: Presence | null = null;
-  const done: Done = { isListFresh: false, isFilterTried: false };
+  const { pools, settings } = tools;
+  if (options.force) await pools.beginFilling(slip44);
+  const done: PassSoFar = { isListFresh: false, isFilterTried: false };
+  const { chainParam } = settings;
+  const decide = createPoolPlanner(done, { ...settings.pools, chainParam });
+  let hasAsked = false;
   for (let verdict: FillVerdict = 'again'; verdict === 'again'; ) {
     options.signal.throwIfAborted();
-    const action: Planned = await plan(tools, slip44, presence, done);
-    if (action.kind === 'request') {
-      presence = await shared.hold();
-      continue;
-    }
-    verdict = await act(tools, slip44, action, options, report);
-    noteDone(done, action.kind);
+    const planned = plannedOf(slip44, await pools.plan(slip44, decide));
+    hasAsked ||= planned.kind === 'send';
+    verdict = await act(tools, slip44, planned, options, report);
+    noteDone(done, planned.kind);
     if (verdict === 'incomplete') report.isComplete = false;
   }
   // What was generated is to be found in the list: that proves it again, for a request or two.
-  if (presence) await readAddressList(tools, slip44, options);
+  if (hasAsked) await readAddressList(tools, slip44, options);
 }
 
-function noteDone(done: Done, kind: Planned['kind']): void {
+/** What is to be done after a plan; a request that it has written down is to be sent. */
+function plannedOf(
+  slip44: number,
+  plan: { decision: PoolPlan; openedId: number | null } | undefined,
+): Planned {
+  if (!plan)
+    return { kind: 'blocked', reason: `ADDRESS_POOLS names no pool for the chain ${slip44}` };
+  const { decision, openedId } = plan;
+  const { action, refusals } = decision;
+  if (action.kind !== 'request') return action;
+  if (openedId === null) throw new Error('a request was planned and not written down');
+  return { kind: 'send', id: openedId, num: action.num, refusals, plannedAt: performance.now() };
+}
+
+function noteDone(done: PassSoFar, kind: Planned['kind']): void {
   if (kind === 'read-list') done.isListFresh = true;
   if (kind === 'settle') done.isListFresh = false;
   if (kind === 'prove-filter') done.isFilterTried = true;
@@ -112,55 +125,14 @@ function noteDone(done: Done, kind: Planned['kind']): void {
   if (kind === 'send') done.isFilterTried = false;
 }
 
-/**
- * Decides under the lock of the pool's row. A request is written down there and then, before anybody can plan
- * another one; but only by a process that shows itself already, so that nobody takes it for dead while it sends.
- */
-async function plan(
-  tools: SyncTools,
-  slip44: number,
-  presence: Presence | null,
-  done: Done,
-): Promise<Planned> {
-  const { ledger, settings } = tools;
-  return await ledger.transaction(async (db) => {
-    const { chainParam } = settings;
-    const pool = await lockPool(db, slip44, { self: presence?.name ?? null, chainParam });
-    if (!pool) {
-      return { kind: 'blocked', reason: `ADDRESS_POOLS names no pool for the chain ${slip44}` };
-    }
-    const action = decidePool({ ...pool, ...done }, { ...settings.pools, chainParam });
-    if (action.kind === 'request' && presence?.isHeld()) {
-      await requireHome(db);
-      const id = await openRequest(db, slip44, action.num, presence.name);
-      return {
-        kind: 'send',
-        id,
-        num: action.num,
-        refusals: pool.refusals,
-        plannedAt: performance.now(),
-      };
-    }
-    if (action.kind === 'lose') {
-      const numMax = numAfterLoss(action.num);
-      await loseRequest(db, action.id, { error: 'its sender has gone', numMax });
-    }
-    // The service's own words about a refusal stay until it grants again.
-    if (action.kind === 'blocked' && pool.nextTryInMs <= 0) {
-      await notePoolError(db, slip44, action.reason);
-    }
-    return action;
-  });
-}
-
 async function act(
-  tools: SyncTools,
+  tools: PoolTools,
   slip44: number,
-  action: Exclude<Planned, { kind: 'request' }>,
+  action: Planned,
   options: FillOptions,
   report: PassReport,
 ): Promise<FillVerdict> {
-  const { ledger, log } = tools;
+  const { pools, log } = tools;
   switch (action.kind) {
     case 'full':
       return 'end';
@@ -176,7 +148,7 @@ async function act(
       return 'again';
     case 'read-list': {
       if (!(await readAddressList(tools, slip44, options))) return 'incomplete';
-      if (action.lostId !== null) await noteListRead(ledger.db, action.lostId);
+      if (action.lostId !== null) await pools.noteListRead(action.lostId);
       return 'again';
     }
     case 'prove-filter':
@@ -184,8 +156,7 @@ async function act(
       return 'again';
     case 'resolve': {
       if (!(await readAddressList(tools, slip44, options))) return 'incomplete';
-      const resolved = await ledger.transaction((db) => resolveRequest(db, action.id));
-      report.rowsInserted += resolved;
+      report.rowsInserted += await pools.resolveRequest(action.id);
       return 'again';
     }
     case 'blocked':
@@ -198,11 +169,11 @@ async function act(
 
 /** Reads the chain's list to its end; true when nothing of it is missing. */
 async function readAddressList(
-  tools: SyncTools,
+  { pools }: PoolTools,
   slip44: number,
   options: FillOptions,
 ): Promise<boolean> {
-  const read = await syncAddressList(tools, slip44, {
+  const read = await pools.readList(slip44, {
     signal: options.signal,
     whenLeased: options.whenBusy,
     sliceMs: null,

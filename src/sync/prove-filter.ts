@@ -1,7 +1,6 @@
 import { type ChainFilter, judgeFilter, unusedChain } from '../kernel/chain-filter.ts';
 import { LedgerError } from '../kernel/errors.ts';
-import { isAnyListed, noteChainFilter } from '../ledger/pool-row-store.ts';
-import type { SyncTools } from './sync-tools.ts';
+import type { PoolTools } from './pool-port.ts';
 
 const samplePageSize = 20;
 const refusals = new Set<string>(['service-refused', 'service-unsettled']);
@@ -11,11 +10,10 @@ const refusals = new Set<string>(['service-refused', 'service-unsettled']);
  * little, for the others that are configured. What was shown is kept with the pool.
  */
 export async function proveFilter(
-  tools: SyncTools,
+  tools: PoolTools,
   slip44: number,
   signal: AbortSignal,
 ): Promise<ChainFilter> {
-  const { ledger, settings } = tools;
   let unused = await listOrRefusal(tools, unusedChain, signal);
   const own = await listSample(tools, slip44, signal);
   // Refused before and after a list that was granted: it is about the chain, and no passing fault.
@@ -28,25 +26,21 @@ export async function proveFilter(
   };
   let filter = await judge([]);
   if (filter !== 'works') filter = await judge(await listOthers(tools, slip44, signal));
-  if (filter !== 'unknown') {
-    await noteChainFilter(ledger.db, slip44, { filter, chainParam: settings.chainParam });
-  }
+  if (filter !== 'unknown') await tools.pools.noteChainFilter(slip44, filter);
   return filter;
 }
 
 async function isOneOwn(
-  { ledger }: SyncTools,
+  { pools }: PoolTools,
   slip44: number,
   group: string[],
   own: string[],
 ): Promise<boolean> {
-  return (
-    group.some((address) => own.includes(address)) || (await isAnyListed(ledger.db, slip44, group))
-  );
+  return group.some((address) => own.includes(address)) || (await pools.isAnyListed(slip44, group));
 }
 
 async function listOthers(
-  tools: SyncTools,
+  tools: PoolTools,
   slip44: number,
   signal: AbortSignal,
 ): Promise<string[][]> {
@@ -59,7 +53,7 @@ async function listOthers(
 
 /** The first addresses of a chain's list. */
 async function listSample(
-  { client, settings }: SyncTools,
+  { client, settings }: PoolTools,
   slip44: number,
   signal: AbortSignal,
   failuresMax?: number,
@@ -71,7 +65,7 @@ async function listSample(
 
 /** Null: the service refused to list the chain. */
 async function listOrRefusal(
-  tools: SyncTools,
+  tools: PoolTools,
   slip44: number,
   signal: AbortSignal,
 ): Promise<string[] | null> {

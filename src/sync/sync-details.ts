@@ -3,17 +3,8 @@ import { allOf } from '../kernel/all-of.ts';
 import { LedgerError } from '../kernel/errors.ts';
 import { inSpan } from '../kernel/in-span.ts';
 import type { Reject } from '../kernel/wallet-records.ts';
-import { isDataError } from '../ledger/postgres-codes.ts';
-import { closeFilledRejects, orderNosOf, storeRejects } from '../ledger/reject-store.ts';
-import {
-  claimDueDetails,
-  countIncomplete,
-  type DetailedTransaction,
-  postponeDetails,
-  releaseDetails,
-  storeTransactionDetails,
-} from '../ledger/store-transaction-details.ts';
-import { notTaken, siftRows } from './sift-rows.ts';
+import type { DetailedTransaction } from '../ledger/store-transaction-details.ts';
+import { type DetailTools, openDetailPort } from './detail-port.ts';
 import {
   addCounts,
   emptyReport,
@@ -47,8 +38,18 @@ export async function syncDetails(
   signal: AbortSignal,
   onProgress?: Progress,
 ): Promise<PassReport> {
+  const details = openDetailPort(tools.ledger);
+  return await syncDetailsThrough({ ...tools, details }, signal, onProgress);
+}
+
+/** As `syncDetails`, through a port that is open. */
+export async function syncDetailsThrough(
+  tools: DetailTools,
+  signal: AbortSignal,
+  onProgress?: Progress,
+): Promise<PassReport> {
   const report = emptyReport();
-  const { incomplete } = await countIncomplete(tools.ledger.db);
+  const { incomplete } = await tools.details.countIncomplete();
   if (incomplete === 0) return report;
   onProgress?.('details', 0, incomplete);
   const work = async () => {
@@ -62,7 +63,7 @@ export async function syncDetails(
     }
   };
   await allOf(Array.from({ length: lanes }, work));
-  report.isComplete = (await countIncomplete(tools.ledger.db)).finalIncomplete === 0;
+  report.isComplete = (await tools.details.countIncomplete()).finalIncomplete === 0;
   return report;
 }
 
@@ -91,14 +92,13 @@ function nextClaim(concurrency: number, claimed: number, tookMs: number): number
 
 /** One claimed batch: fetched side by side, written in one statement. Returns the rows claimed; 0: none was due. */
 async function syncClaim(
-  tools: SyncTools,
+  tools: DetailTools,
   signal: AbortSignal,
   report: PassReport,
   limit: number,
 ): Promise<number> {
   signal.throwIfAborted();
-  const { db } = tools.ledger;
-  const orderNos = await claimDueDetails(db, limit, claimLeaseMs);
+  const orderNos = await tools.details.claim(limit, claimLeaseMs);
   if (orderNos.length === 0) return 0;
   // One failure that is not the row's own ends the batch: what is in flight then is not worth waiting for.
   const stop = new AbortController();
@@ -118,10 +118,7 @@ async function syncClaim(
   );
   await storeFetched(tools, fetched, report);
   const answered = new Set(fetched.map(({ orderNo }) => orderNo));
-  await releaseDetails(
-    db,
-    orderNos.filter((orderNo) => !answered.has(orderNo)),
-  );
+  await tools.details.release(orderNos.filter((orderNo) => !answered.has(orderNo)));
   const failure = ended.find((one) => one.status === 'rejected' && !isAbort(one.reason));
   if (failure?.status === 'rejected') throw failure.reason;
   signal.throwIfAborted();
@@ -129,7 +126,7 @@ async function syncClaim(
 }
 
 async function fetchDetail(
-  tools: SyncTools,
+  tools: DetailTools,
   orderNo: string,
   signal: AbortSignal,
 ): Promise<Fetched> {
@@ -151,7 +148,7 @@ async function fetchDetail(
 const rowsOwn = new Set<string>(['service-refused', 'service-unsettled', 'service-malformed']);
 
 async function storeFetched(
-  tools: SyncTools,
+  tools: DetailTools,
   fetched: Fetched[],
   report: PassReport,
 ): Promise<void> {
@@ -162,7 +159,7 @@ async function storeFetched(
   const rejects = details.flatMap((one) => one.rejects);
   const attributes = { 'wallet_ledger.stream': 'details', 'wallet_ledger.rows': rows.length };
   const updated = await inSpan('store batch', { attributes }, async (span) => {
-    const written = await storeDetails(tools, rows, { putOff, rejects });
+    const written = await tools.details.store(rows, { putOff, rejects });
     span.setAttribute('wallet_ledger.updated', written);
     return written;
   });
@@ -176,36 +173,6 @@ async function storeFetched(
         'detail not available, put off',
       );
   }
-}
-
-/** Details, rejects and what is put off in one transaction; when PostgreSQL refuses a row, that one becomes a reject. */
-async function storeDetails(
-  tools: SyncTools,
-  rows: DetailedTransaction[],
-  { putOff, rejects }: { putOff: string[]; rejects: Reject[] },
-): Promise<number> {
-  const store = (batch: DetailedTransaction[], orderNos: string[], refusals: Reject[]) =>
-    tools.ledger.transaction(async (db) => {
-      const count = await storeTransactionDetails(db, batch);
-      await postponeDetails(db, orderNos);
-      await storeRejects(db, refusals);
-      await closeFilledRejects(db, orderNosOf(batch), refusals);
-      return count;
-    });
-  try {
-    return await store(rows, putOff, rejects);
-  } catch (error) {
-    if (!isDataError(error)) throw error;
-    const { good, refused } = await siftRows(rows, (batch) => store(batch, [], []));
-    const orderNos = refused.map(({ orderNo }) => orderNo);
-    return await store(good, [...putOff, ...orderNos], [...rejects, ...refused.map(toReject)]);
-  }
-}
-
-function toReject({ observation, ...record }: DetailedTransaction): Reject {
-  const { orderNo } = record;
-  const payload = JSON.stringify(record);
-  return { source: 'transaction-detail', orderNo, field: null, reason: notTaken, payload };
 }
 
 function isAbort(error: unknown): boolean {

@@ -1,7 +1,7 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { failRequest, openRequest } from '../../src/ledger/address-request-store.ts';
 import { checkNewAddresses } from '../../src/ledger/address-store.ts';
 import { adoptForeign, listForeign } from '../../src/ledger/adopt-store.ts';
+import { openPoolRequests } from '../../src/ledger/pool-requests.ts';
 import { mirrorPools, readPoolLevels } from '../../src/ledger/pool-store.ts';
 import { readStatus } from '../../src/ledger/read-status.ts';
 import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
@@ -25,6 +25,12 @@ const addAddresses = (rows: string) =>
     select slip44, slip44 || '-' || status || '-' || n || '-' || coalesce(ago, ''), status,
            now() - ago::interval, generated_by::bigint, now()
       from (values ${rows}) as r (slip44, status, ago, generated_by, num), generate_series(1, num) n`);
+const writeRequest = async (slip44: number, owner: string) => {
+  const [request] = await query<{ id: string }>(`
+    insert into ledger.address_requests (slip44, num, state, requested_at, owner)
+    values (${slip44}, 5, 'sent', now(), '${owner}') returning id`);
+  return Number(request?.id);
+};
 
 test('the table follows the setting, keeps what is known of a chain that stays, and is not written for nothing', async () => {
   await mirrorPools(ledger, [eth, tron]);
@@ -78,13 +84,13 @@ test('a process that starts with other pools and one that plans a request at tha
 
 test('a refusal that is written down while the pool is planned waits for the plan', async () => {
   await mirrorPools(ledger, [eth]);
-  const id = await openRequest(ledger.db, 60, 5, 'a sender taken for dead');
+  const id = await writeRequest(60, 'a sender taken for dead');
   const planning = await ledger.pool.connect();
   onTestFinished(() => planning.release(true));
   await planning.query('begin');
   await planning.query('select from ledger.pools where slip44 = 60 for update');
   const refusal = { error: 'no', delayMs: 1_000, numMax: 5 };
-  const failing = connect().transaction((db) => failRequest(db, id, refusal));
+  const failing = openPoolRequests(connect(), 'slip44').failRequest(id, refusal);
   await until(isSomeoneLockedOut);
   await planning.query(`update ledger.address_requests set state = 'unknown'`);
   await planning.query('commit');
@@ -176,7 +182,7 @@ test('adopting takes only what has no deposit, what is named, and for whom it is
 
 test('the pool of a chain that is no longer wanted stays until its open request is settled', async () => {
   await mirrorPools(ledger, [eth, tron]);
-  await openRequest(ledger.db, 195, 5, 'a sender');
+  await writeRequest(195, 'a sender');
   await mirrorPools(ledger, [eth]);
   const pools = () => query('select slip44, threshold, target from ledger.pools order by slip44');
   expect(await pools()).toEqual([eth, { slip44: 195, threshold: 0, target: 0 }]);

@@ -55,9 +55,9 @@ export const alarmBugs: PlantedBug[] = [
     id: 'reject-never-closed',
     promise: 'Nothing is dropped',
     wrong: 'the detail that brings a value leaves its reject open',
-    in: 'storeDetails',
-    find: 'orderNosOf(batch), refusals',
-    put: 'orderNosOf([]), refusals',
+    in: 'openDetailPort',
+    find: 'orderNosOf(rows), rejects',
+    put: 'orderNosOf([]), rejects',
     caughtBy:
       'the detail that brings an unreadable amount closes its reject, and no poll opens it again',
   },

@@ -9,16 +9,17 @@ export const poolBugs: PlantedBug[] = [
     id: 'request-noted-after-sending',
     promise: 'Pools never lose',
     wrong: 'the request for addresses is written down once its answer is there',
-    in: 'plan',
-    find: 'await openRequest(db, slip44, action.num, presence.name)',
-    put: 'openRequest.length * 0',
+    in: 'writeDown',
+    find: 'await openRequest(db, slip44, write.num, name)',
+    put: 'openRequest.length * name.length * 0',
     also: [
       {
-        in: 'sendAddressRequest',
-        find: 'const added',
-        put: `request.id = await openRequest(ledger.db, slip44, request.num, ledger.instance);
-    const added`,
-        uses: ['openRequest'],
+        in: 'openAnswers',
+        find: 'const { id, slip44, addresses } = answer',
+        put: `const { slip44, num, addresses } = answer;
+        const made = await db.execute<{ id: number }>(sql\`insert into ledger.address_requests
+          (slip44, num, state, requested_at) values (\${slip44}, \${num}, 'sent', now()) returning id::int\`);
+        const id = made.rows[0]?.id ?? 0`,
       },
     ],
     caughtBy:
@@ -76,7 +77,7 @@ export const poolBugs: PlantedBug[] = [
       },
     ],
     caughtBy:
-      'the requests of one day together keep to the ceiling, however often the pool is emptied',
+      'the daily ceiling is never crossed, whatever is lost and however late the list shows it',
   },
   {
     id: 'empty-list-believed',
@@ -123,17 +124,9 @@ export const poolBugs: PlantedBug[] = [
     id: 'filter-not-shown',
     promise: 'Pools hand out once',
     wrong: 'addresses are available before the list has shown that it heeds the chain',
-    in: 'sendAddressRequest',
-    find: '(await isFilterProven(db, slip44, tools.settings.chainParam))',
-    put: '(await isFilterProven(db, slip44, tools.settings.chainParam)) && stop',
-    also: [
-      {
-        in: 'sendMaxMs',
-        find: ';',
-        put: `;
-const stop = Math.random() > 2;`,
-      },
-    ],
+    in: 'openAnswers',
+    find: '(await isFilterProven(db, slip44, chainParam))',
+    put: '(await isFilterProven(db, slip44, chainParam)) && id < 0',
     caughtBy:
       'where all lists are empty the first addresses wait until the list has shown that it heeds the chain',
   },
@@ -198,7 +191,7 @@ const stop = Math.random() > 2;`,
     id: 'one-loss-is-a-limit',
     promise: 'Pools never lose',
     wrong: 'one lost answer keeps a chain at small requests for a day',
-    in: 'readNumLimits',
+    in: 'raiseNumber',
     find: 'and (d.is_refused',
     put: 'and (d.is_refused or d.is_lost',
     caughtBy:

@@ -85,7 +85,7 @@ export const serviceBugs: PlantedBug[] = [
     id: 'pause-overtaken',
     promise: 'Budget',
     wrong: 'a ticket that was waiting when the pause came goes out during it',
-    in: 'createTicketSource',
+    in: 'shareTickets',
     find: '===',
     put: '>=',
     caughtBy: 'a ticket that was waiting when its process was paused is given up for a later one',

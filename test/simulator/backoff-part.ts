@@ -3,14 +3,12 @@
  * it hands to the network.
  */
 import { LedgerError } from '../../src/kernel/errors.ts';
-import type { Ledger } from '../../src/ledger/connect-ledger.ts';
-import { createTicketSource } from '../../src/ledger/ticket-source.ts';
+import { shareTickets, type TicketPort } from '../../src/ledger/ticket-source.ts';
 import { type CallerOptions, createCaller } from '../../src/service/call-service.ts';
 import { ReadResponse } from '../../src/service/pooled-fetch.ts';
 import type { Part } from './part.ts';
 import { quietLog } from './quiet-log.ts';
 import { createSimulation, type Simulation, type Task } from './simulation.ts';
-import { createStatementTable } from './statement.ts';
 import { letTimeBe } from './virtual-time.ts';
 
 export type BackoffDecisions = { retry: CallerOptions['retry'] };
@@ -33,7 +31,7 @@ class BackoffWorld {
   readonly decisions: BackoffDecisions;
   ended = 0;
   #calls = new Map<string, CallFacts>();
-  #tickets = new Map<string, TicketFacts>();
+  #taken = new Map<string, TicketFacts>();
   #observation = 0;
   #pausedAt = -1;
   #pausedUntil = 0;
@@ -53,7 +51,7 @@ class BackoffWorld {
     const { call } = createCaller({
       baseUrl: 'http://service.test',
       signer: { apiKey: 'key', sign: () => ({ signature: 's', headers: { 'x-owner': owner } }) },
-      tickets: createTicketSource(this.#ledger(task, owner), { maxRps: null, nonceUnit: 'ms' }),
+      tickets: shareTickets(this.#tickets(task, owner), null),
       concurrency: 2,
       timeoutMs,
       clock: sim.now,
@@ -86,36 +84,28 @@ class BackoffWorld {
   }
 
   /** Tickets and pauses, as `ledger.take_tickets` and `ledger.pause_requests` give them. */
-  #ledger(task: Task, owner: string): Ledger {
+  #tickets(task: Task, owner: string): TicketPort {
     const { sim } = this;
-    const answer = createStatementTable([
-      [
-        'ledger.take_tickets',
-        ([count]) =>
-          Array.from({ length: Number(count) }, () => {
-            this.#observation += 1;
-            const nonce = String(this.#observation);
-            this.#tickets.set(nonce, { takenAt: sim.now(), owner });
-            const wait_ms = Math.max(0, this.#pausedUntil - sim.now());
-            return { observation: nonce, nonce, wait_ms, asked_ms: sim.now() };
-          }),
-      ],
-      [
-        'ledger.pause_requests',
-        ([ms]) => {
-          this.#checkPause(owner, Number(ms));
-          this.#pausedUntil = Math.max(this.#pausedUntil, sim.now() + Number(ms));
-          this.#pausedAt = sim.now();
-          this.#pausedBy = owner;
-          return [];
-        },
-      ],
-    ]);
-    const execute = async (statement: never) => {
-      await sim.enter(task);
-      return answer(statement);
+    return {
+      take: async (count) => {
+        await sim.enter(task);
+        return Array.from({ length: count }, () => {
+          this.#observation += 1;
+          const nonce = String(this.#observation);
+          this.#taken.set(nonce, { takenAt: sim.now(), owner });
+          const wait_ms = Math.max(0, this.#pausedUntil - sim.now());
+          return { observation: nonce, nonce, wait_ms, asked_ms: sim.now() };
+        });
+      },
+      pause: async (ms) => {
+        await sim.enter(task);
+        this.#checkPause(owner, ms);
+        this.#pausedUntil = Math.max(this.#pausedUntil, sim.now() + ms);
+        this.#pausedAt = sim.now();
+        this.#pausedBy = owner;
+      },
+      disturbHome: async (reason) => sim.violate(reason),
     };
-    return { db: { execute } } as unknown as Ledger;
   }
 
   /** The service. */
@@ -165,12 +155,12 @@ class BackoffWorld {
   #checkSending(path: string, request: Request): void {
     const { sim } = this;
     const facts = this.#calls.get(path);
-    const ticket = this.#tickets.get(request.headers.get('BIZ-API-NONCE') ?? '');
+    const ticket = this.#taken.get(request.headers.get('BIZ-API-NONCE') ?? '');
     if (!facts || !ticket) {
       sim.violate(`${path} was sent without a ticket`);
       return;
     }
-    this.#tickets.delete(request.headers.get('BIZ-API-NONCE') ?? '');
+    this.#taken.delete(request.headers.get('BIZ-API-NONCE') ?? '');
     facts.attempts += 1;
     if (facts.method === 'POST' && facts.attempts > 1) sim.violate(`${path}: a POST was repeated`);
     if (facts.attempts > attemptsMax) sim.violate(`${path}: ${facts.attempts} attempts`);

@@ -3,17 +3,15 @@
  * of its request. The ledger's rule says which one counts.
  */
 import { LedgerError } from '../../src/kernel/errors.ts';
-import type { LedgerDb } from '../../src/ledger/connect-ledger.ts';
-import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
-import { syncDetails } from '../../src/sync/sync-details.ts';
-import type { SyncTools } from '../../src/sync/sync-tools.ts';
-import { createModelTransactions, type FenceRule, finalState } from './model-transactions.ts';
+import type { DetailTools } from '../../src/sync/detail-port.ts';
+import { syncDetailsThrough } from '../../src/sync/sync-details.ts';
+import { type FenceRule, finalState, MemoryTransactions } from './memory-transactions.ts';
 import type { Part } from './part.ts';
 import { quietLog } from './quiet-log.ts';
 import { createSimulation, type Simulation, type Task } from './simulation.ts';
 import { letTimeBe } from './virtual-time.ts';
 
-export type FenceDecisions = { syncDetails: typeof syncDetails; mayOverwrite: FenceRule };
+export type FenceDecisions = { syncDetails: typeof syncDetailsThrough; mayOverwrite: FenceRule };
 
 /** A dead worker's claim, a round of every job, and the longest way of an answer. */
 const settledWithinMs = 30_000 + 15_000 + 10_000 + 60_000;
@@ -21,7 +19,7 @@ const settledWithinMs = 30_000 + 15_000 + 10_000 + 60_000;
 class FenceWorld {
   readonly sim: Simulation;
   readonly decisions: FenceDecisions;
-  readonly ledger: ReturnType<typeof createModelTransactions>;
+  readonly ledger: MemoryTransactions;
   /** Order → state at the service; states only go forward. */
   readonly service = new Map<string, string>();
   isCalm = false as boolean;
@@ -31,7 +29,7 @@ class FenceWorld {
   constructor(sim: Simulation, decisions: FenceDecisions) {
     this.sim = sim;
     this.decisions = decisions;
-    this.ledger = createModelTransactions(sim, decisions.mayOverwrite);
+    this.ledger = new MemoryTransactions(sim, decisions.mayOverwrite);
     for (let n = 1 + sim.random.int(3); n > 0; n -= 1) this.service.set(`order-${n}`, 'step 0');
   }
 
@@ -70,17 +68,16 @@ class FenceWorld {
   }
 
   async lister(task: Task): Promise<void> {
-    const db = this.#db(task);
     for (;;) {
-      await this.#listOnce(task, db).catch(ofService);
+      await this.#listOnce(task).catch(ofService);
       await this.sim.sleep(this.sim.random.int(15_000));
     }
   }
 
-  async #listOnce(task: Task, db: LedgerDb): Promise<void> {
+  async #listOnce(task: Task): Promise<void> {
     const { observation, value } = await this.#ask(task, () => [...this.service]);
-    const rows = value.map(([orderNo, state]) => ({ ...bare, orderNo, state, observation }));
-    await storeListedTransactions(db, 'deposit', rows);
+    await this.sim.enter(task);
+    this.ledger.storeListed(value.map(([orderNo, state]) => ({ orderNo, state, observation })));
   }
 
   async detailer(task: Task): Promise<void> {
@@ -93,35 +90,19 @@ class FenceWorld {
     }
   }
 
-  #db(task: Task): LedgerDb {
-    const execute = async (statement: never) => {
-      await this.sim.enter(task);
-      return this.ledger.execute(statement);
-    };
-    return { execute } as unknown as LedgerDb;
-  }
-
-  #tools(task: Task): SyncTools {
+  #tools(task: Task): DetailTools {
     const { sim } = this;
-    const within = { execute: async (statement: never) => this.ledger.execute(statement) };
-    const transaction = async (work: (db: unknown) => Promise<unknown>) => {
+    const details = this.ledger.details(async (work) => {
       await sim.enter(task);
-      const result = await work(within);
+      const result = work();
       await sim.enter(task);
       return result;
-    };
-    const getTransaction = async (orderNo: string) => {
+    });
+    const getTransaction: DetailTools['client']['getTransaction'] = async (orderNo) => {
       const { observation, value } = await this.#ask(task, () => this.service.get(orderNo));
-      const record = { ...bare, confirmNum: null, fee: null, feeSymbol: null, orderNo };
-      return { observation, records: [{ ...record, state: value ?? null }], rejects: [] };
+      return { observation, records: [{ ...bare, orderNo, state: value ?? null }], rejects: [] };
     };
-    return {
-      ledger: { db: this.#db(task), transaction },
-      client: { getTransaction },
-      log: quietLog,
-      clock: sim.now,
-      settings: { concurrency: 1 },
-    } as unknown as SyncTools;
+    return { details, client: { getTransaction }, log: quietLog, settings: { concurrency: 1 } };
   }
 
   /** Every row as the service has it, and complete: its detail was seen since it became final. */
@@ -130,7 +111,7 @@ class FenceWorld {
     if (!this.isCalm) return false;
     const late = [...service].filter(([orderNo, state]) => {
       const row = ledger.rows.get(orderNo);
-      return row?.state !== state || row.nextCheckAt !== null || !row.detailed;
+      return row?.state !== state || row.nextCheckAt !== null || !row.isDetailed;
     });
     if (late.length > 0 && sim.now() > this.calmSince + settledWithinMs)
       sim.violate(`${late[0]?.[0]} is not complete long after the last change`);
@@ -145,6 +126,9 @@ const bare = {
   fromAddress: null,
   toAddress: null,
   amount: null,
+  confirmNum: null,
+  fee: null,
+  feeSymbol: null,
   type: null,
   occurredAt: null,
   extra: null,
@@ -156,7 +140,10 @@ function ofService(error: unknown): void {
 
 export const fencePart: Part<FenceDecisions> = {
   name: 'fence',
-  decisions: { syncDetails, mayOverwrite: (incoming, stored) => incoming > stored },
+  decisions: {
+    syncDetails: syncDetailsThrough,
+    mayOverwrite: (incoming, stored) => incoming > stored,
+  },
   async play(seed, decisions) {
     const sim = createSimulation(seed, { stepsMax: 20_000 });
     letTimeBe(sim);

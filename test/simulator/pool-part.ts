@@ -1,19 +1,21 @@
 /**
- * Daemons that fill one pool: the product's whole protocol, from `fillPools` down to its statements, over a service
- * that loses answers, refuses, and lists late what it has generated.
+ * Daemons that fill one pool: the product's whole protocol, through its ports, over a service that loses answers,
+ * refuses, and lists late what it has generated.
  */
 import { LedgerError } from '../../src/kernel/errors.ts';
-import { fillPools } from '../../src/sync/fill-pools.ts';
-import { syncAddresses } from '../../src/sync/sync-addresses.ts';
-import type { SyncTools } from '../../src/sync/sync-tools.ts';
-import { createModelPool, type ModelPool } from './model-pool.ts';
+import { fillPoolsThrough } from '../../src/sync/fill-pools.ts';
+import type { PoolPort, PoolTools } from '../../src/sync/pool-port.ts';
+import { MemoryPools } from '../sync/memory-pools.ts';
+import { AddressList } from './address-list.ts';
 import type { Part } from './part.ts';
-import { poolLedger } from './pool-ledger.ts';
 import { quietLog } from './quiet-log.ts';
 import { createSimulation, type Simulation, type Task } from './simulation.ts';
 import { letTimeBe } from './virtual-time.ts';
 
-export type PoolDecisions = { fillPools: typeof fillPools };
+export type PoolDecisions = { fillPools: typeof fillPoolsThrough };
+
+const slip44 = 60;
+const dayMs = 86_400_000;
 
 const settleMs = 10_000;
 /** As the job sync-addresses by default. */
@@ -25,7 +27,8 @@ const calmMaxMs = 3 * 3_600_000;
 class PoolWorld {
   readonly sim: Simulation;
   readonly decisions: PoolDecisions;
-  readonly pool: ModelPool;
+  readonly pools: MemoryPools;
+  readonly list: AddressList;
   readonly maxPerDay: number;
   readonly target: number;
   isCalm = false as boolean;
@@ -41,17 +44,23 @@ class PoolWorld {
   /** The list shows new addresses only after it was believed: they are not ours then, but the ceiling holds. */
   readonly #isListLate: boolean;
 
-  constructor(sim: Simulation, decisions: PoolDecisions) {
+  /** The pauses of customers and daemons, at the longest. */
+  readonly #pauseMs: number;
+
+  constructor(sim: Simulation, decisions: PoolDecisions, isScarce: boolean) {
     const { random } = sim;
     this.sim = sim;
     this.decisions = decisions;
     this.target = 4 + random.int(6);
-    this.maxPerDay = random.pick(10_000, 3 + random.int(20));
+    this.maxPerDay = isScarce ? 3 + random.int(20) : random.pick(10_000, 3 + random.int(20));
+    this.#pauseMs = isScarce ? random.pick(40_000, 8_000_000) : 40_000;
     this.#isListLate = random.chance(0.3);
     const lagMax = this.#isListLate ? 600_000 : settleMs - 2 * travelMaxMs - 1_000;
     this.#listLagMs = random.int(lagMax);
-    const limits = { threshold: 1 + random.int(this.target), target: this.target };
-    this.pool = createModelPool(sim, limits, (owner) => this.#isSeen(owner));
+    const isSeen = (owner: string) => this.#isSeen(owner);
+    this.pools = new MemoryPools(sim.now, isSeen);
+    this.pools.addPool(slip44, 1 + random.int(this.target), this.target);
+    this.list = new AddressList(sim, this.pools, slip44, isSeen);
     for (let n = random.int(6); n > 0; n -= 1) this.generated.set(`old-${n}`, -1_000_000);
   }
 
@@ -62,11 +71,11 @@ class PoolWorld {
   }
 
   async customers(task: Task): Promise<void> {
-    const { sim, pool } = this;
+    const { sim, pools } = this;
     for (let left = sim.random.int(6); left > 0; left -= 1) {
-      await sim.sleep(sim.random.int(40_000));
+      await sim.sleep(sim.random.int(this.#pauseMs));
       await sim.enter(task);
-      this.#taken += pool.assign(sim.random.int(5));
+      this.#taken += pools.assign(slip44, sim.random.int(5));
     }
     this.isCalm = true;
     this.calmSince = sim.now();
@@ -85,11 +94,11 @@ class PoolWorld {
       if (sim.now() > listedAt + listEveryMs) {
         listedAt = sim.now();
         const pass = { signal, whenLeased: 'skip', sliceMs: null, effort: 'pool' } as const;
-        await syncAddresses(tools, pass).catch((error) => {
+        await tools.pools.readList(slip44, pass).catch((error) => {
           if (!(error instanceof LedgerError)) throw error;
         });
       }
-      await sim.sleep(sim.random.int(this.isCalm ? 120_000 : 30_000));
+      await sim.sleep(sim.random.int(this.isCalm ? 120_000 : this.#pauseMs));
     }
   }
 
@@ -112,33 +121,46 @@ class PoolWorld {
     }
   }
 
-  #tools(task: Task, instance: string): SyncTools {
-    const ledger = poolLedger(this.sim, this.pool, task, {
-      instance,
-      show: () => this.#show(task, 'presence'),
-      isShown: (name) => this.#alive.has(name),
-      hide: (name) => this.#alive.delete(name),
-    });
-    const client = {
-      generateAddresses: ({ num }: { num: number }) => this.#generate(task, num),
-      listAddresses: (query: { slip44: number; pageNo: number; pageSize: number }) =>
-        this.#list(task, query),
+  #tools(task: Task, instance: string): PoolTools {
+    const client: PoolTools['client'] = {
+      generateAddresses: ({ num }) => this.#generate(task, num),
+      listAddresses: (query) => this.#list(task, query),
     };
     return {
-      ledger,
+      pools: this.#port(task, instance, client),
       client,
       log: quietLog,
-      clock: this.sim.now,
       settings: {
         pageSize: 10,
-        listOrder: null,
-        concurrency: 2,
-        auditShare: 0,
-        chains: [60],
+        chains: [slip44],
         pools: { settleMs, maxPerDay: this.maxPerDay },
         chainParam: 'slip44',
       },
-    } as unknown as SyncTools;
+    };
+  }
+
+  /** Each transaction is one step of the task, which may end after the commit and never hear of it. */
+  #port(task: Task, instance: string, client: PoolTools['client']): PoolPort {
+    let shown: string | null = null;
+    const run = async <T>(work: () => T): Promise<T> => {
+      await this.sim.enter(task);
+      const result = work();
+      await this.sim.enter(task);
+      return result;
+    };
+    const hold = () => {
+      shown ??= this.#show(task, 'presence');
+      return shown;
+    };
+    return {
+      ...this.pools.transactions({ held: () => shown, hold }, run),
+      readList: (_, pass) => this.list.read({ task, instance, client }, pass),
+      end: () =>
+        run(() => {
+          if (shown !== null) this.#alive.delete(shown);
+          shown = null;
+        }),
+    };
   }
 
   async #travel(task: Task): Promise<void> {
@@ -147,10 +169,10 @@ class PoolWorld {
   }
 
   async #generate(task: Task, num: number) {
-    const { sim, pool } = this;
-    const asked = pool.open();
+    const { sim, pools } = this;
+    const asked = pools.open(slip44);
     await this.#travel(task);
-    const open = pool.open();
+    const open = pools.open(slip44);
     if (open?.id !== asked?.id) sim.violate('sent while another request was open');
     const happens = this.isCalm
       ? 'clear'
@@ -162,7 +184,8 @@ class PoolWorld {
       records.push({ address: `ours-${this.#ours}` });
       this.generated.set(`ours-${this.#ours}`, sim.now());
     }
-    if (this.#ours > this.maxPerDay) sim.violate(`the ceiling of ${this.maxPerDay} was crossed`);
+    if (this.#oursOfDay() > this.maxPerDay)
+      sim.violate(`the ceiling of ${this.maxPerDay} was crossed`);
     if (!this.#isListLate && this.#ours > this.#taken + this.target)
       sim.violate('more was asked for than the pool holds');
     await this.#travel(task);
@@ -170,9 +193,16 @@ class PoolWorld {
     return { observation: 0, records, rejects: [] };
   }
 
+  #oursOfDay(): number {
+    let generated = 0;
+    for (const [address, at] of this.generated)
+      generated += Number(address.startsWith('ours') && at > this.sim.now() - dayMs);
+    return generated;
+  }
+
   async #list(
     task: Task,
-    { slip44, pageNo, pageSize }: { slip44: number; pageNo: number; pageSize: number },
+    { slip44: chain, pageNo, pageSize }: Parameters<PoolTools['client']['listAddresses']>[0],
   ) {
     const { sim } = this;
     await this.#travel(task);
@@ -180,7 +210,7 @@ class PoolWorld {
     const observation = this.#requests;
     const listed: { address: string }[] = [];
     for (const [address, at] of this.generated)
-      if (slip44 === 60 && at + this.#listLagMs <= sim.now()) listed.unshift({ address });
+      if (chain === slip44 && at + this.#listLagMs <= sim.now()) listed.unshift({ address });
     const records = listed.slice((pageNo - 1) * pageSize, pageNo * pageSize);
     const totalSize = listed.length;
     await this.#travel(task);
@@ -199,27 +229,26 @@ class PoolWorld {
 
   /** Whether the pool is as full as it may be, with nothing in doubt. */
   isOver(): boolean {
-    const { pool, sim } = this;
+    const { pools, sim, maxPerDay } = this;
     if (!this.isCalm || sim.now() < this.calmSince + settleMs) return false;
-    const isDone = pool.open() === undefined && pool.available() >= this.target;
-    const isAtCeiling = pool.open() === undefined && pool.generated24h() >= this.maxPerDay;
-    const isRested = pool.open() === undefined && this.#isNotFilling();
-    if (isDone || isAtCeiling || isRested) return true;
-    if (sim.now() > this.calmSince + calmMaxMs)
-      sim.violate(`the pool holds ${pool.available()} of ${this.target} long after the last fault`);
+    if (!pools.open(slip44)) {
+      const { available, isFilling } = pools.facts(slip44, null);
+      const isFull = available >= this.target;
+      // Above its threshold a pool rests.
+      if (isFull || !isFilling || pools.generated24h(slip44) >= maxPerDay) return true;
+    }
+    if (sim.now() > this.calmSince + calmMaxMs) {
+      const available = pools.available(slip44);
+      sim.violate(`the pool holds ${available} of ${this.target} long after the last fault`);
+    }
     return false;
   }
 
-  /** Above its threshold a pool rests. */
-  #isNotFilling(): boolean {
-    const [facts] = this.pool.facts();
-    return facts?.['isFilling'] === false;
-  }
-
   checkEnd(): void {
-    const { pool, sim } = this;
+    const { pools, sim } = this;
+    const { addresses } = pools.chain(slip44);
     for (const [address] of this.generated) {
-      const kept = pool.addresses.get(address);
+      const kept = addresses.get(address);
       if (!this.#isListLate && address.startsWith('ours') && !kept)
         sim.violate(`${address} was generated and is lost`);
       if (address.startsWith('old') && kept && kept.status !== 'foreign')
@@ -228,13 +257,13 @@ class PoolWorld {
   }
 }
 
-export const poolPart: Part<PoolDecisions> = {
+const partOf = (isScarce: boolean): Part<PoolDecisions> => ({
   name: 'pool',
-  decisions: { fillPools },
+  decisions: { fillPools: fillPoolsThrough },
   async play(seed, decisions) {
     const sim = createSimulation(seed, { stepsMax: 50_000 });
     letTimeBe(sim);
-    const world = new PoolWorld(sim, decisions);
+    const world = new PoolWorld(sim, decisions, isScarce);
     sim.start('customers', (task) => world.customers(task));
     const daemons = [1, 2].map(() => sim.start('daemon', (task) => world.daemon(task)));
     let kills = sim.random.int(4);
@@ -250,4 +279,8 @@ export const poolPart: Part<PoolDecisions> = {
     if (sim.violations.length === 0) world.checkEnd();
     return sim;
   },
-};
+});
+
+export const poolPart = partOf(false);
+/** The ceiling is low, and a day may end. */
+export const scarcePoolPart = partOf(true);

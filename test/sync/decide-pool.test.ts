@@ -8,43 +8,9 @@ import {
   type PoolFacts,
   refusalDelayMs,
 } from '../../src/sync/decide-pool.ts';
-import { type Outcome, PoolModel } from './pool-model.ts';
 
 const settleMs = 10_000;
 const chainParam = 'slip44';
-
-type Step = { process: number; isKill: boolean; passMs: number };
-
-const steps = fc.array(
-  fc.record<Step>({
-    process: fc.integer({ min: 0, max: 1 }),
-    isKill: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
-    passMs: fc.constantFrom(0, 0, 0, 10, 1_000, 5_000),
-  }),
-  { maxLength: 200 },
-);
-const outcomes = fc.array(
-  fc.constantFrom<Outcome[]>('clear', 'lost', 'lost', 'refused', 'never-arrived'),
-  { maxLength: 30 },
-);
-
-/** Two processes by the script, killed where it says; then both in turn until the pool rests. */
-function play(model: PoolModel, script: Step[]): void {
-  const processes = [model.process(), model.process()];
-  for (const { process, isKill, passMs } of script) {
-    model.now += passMs;
-    if (isKill) {
-      processes[process]?.return();
-      processes[process] = model.process();
-    }
-    processes[process]?.next();
-  }
-  model.outcomes = [];
-  for (let turn = 0; turn < 20_000 && model.available() < model.target; turn += 1) {
-    processes[turn % 2]?.next();
-    if (turn % 50 === 0) model.now += 1_000;
-  }
-}
 
 /** A chain that always wants as many as it may ask for, and what it asked for today. */
 class NumberModel {
@@ -75,75 +41,6 @@ class NumberModel {
 }
 
 describe('the address request protocol', () => {
-  test('[A1 A2 A3 A5 A6 A7] lost answers, refusals, crashes at every step, two processes, a lagging list: nothing is lost, nothing asked twice', () => {
-    fc.assert(
-      fc.property(
-        steps,
-        outcomes,
-        fc.integer({ min: 0, max: settleMs - 1_000 }),
-        fc.integer({ min: 0, max: 30 }),
-        (script, happened, lagMs, existing) => {
-          const model = new PoolModel(
-            { maxPerDay: 100_000, settleMs, chainParam },
-            lagMs,
-            existing,
-          );
-          model.outcomes = [...happened];
-          play(model, script);
-          expect(model.violations).toEqual([]);
-          expect(model.available()).toBeGreaterThanOrEqual(model.target);
-          const lost = [...model.generated.keys()].filter(
-            (address) => !address.startsWith('old-') && !model.ledger.has(address),
-          );
-          expect(lost).toEqual([]);
-          const handedOut = [...model.ledger].filter(
-            ([address, kept]) => kept.isAvailable && address.startsWith('old-'),
-          );
-          expect(handedOut).toEqual([]);
-          const generated = [...model.generated.keys()].filter(
-            (address) => !address.startsWith('old-'),
-          ).length;
-          expect(generated).toBeLessThanOrEqual(model.target);
-        },
-      ),
-      { numRuns: 3_000 },
-    );
-  });
-
-  test('[A8] the daily ceiling is never crossed, whatever is lost and however late the list shows it', () => {
-    const longSteps = fc.array(
-      fc.record<Step>({
-        process: fc.integer({ min: 0, max: 1 }),
-        isKill: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
-        passMs: fc.constantFrom(0, 0, 0, 1_000, 60_000, 700_000, 8_000_000),
-      }),
-      { maxLength: 300 },
-    );
-    fc.assert(
-      fc.property(
-        longSteps,
-        outcomes,
-        fc.integer({ min: 1, max: 150 }),
-        fc.integer({ min: 0, max: 600_000 }),
-        (script, happened, maxPerDay, lagMs) => {
-          const model = new PoolModel({ maxPerDay, settleMs, chainParam }, lagMs, 0);
-          model.outcomes = [...happened];
-          const processes = [model.process(), model.process()];
-          for (const { process, isKill, passMs } of script) {
-            model.now += passMs;
-            if (isKill) processes[process] = model.process();
-            processes[process]?.next();
-            model.take(3);
-            const today = [...model.generated.values()].filter((at) => at > model.now - 86_400_000);
-            expect(today.length).toBeLessThanOrEqual(maxPerDay);
-          }
-          expect(model.violations).toEqual([]);
-        },
-      ),
-      { numRuns: 2_000 },
-    );
-  });
-
   test('after each lost answer the number halves and the list settles twice as long, and both recover', () => {
     const lost = { ...open, state: 'unknown' as const, listReadAgeMs: 1 };
     const settling = (losses: number) => {
@@ -188,30 +85,13 @@ describe('the address request protocol', () => {
     expect(decidePool(broken, limits)).toMatchObject({ kind: 'blocked' });
   });
 
-  test('the requests of one day together keep to the ceiling, however often the pool is emptied', () => {
-    fc.assert(
-      fc.property(
-        fc.integer({ min: 1, max: 300 }),
-        fc.array(fc.integer({ min: 0, max: 100 }), { minLength: 5, maxLength: 20 }),
-        (maxPerDay, taken) => {
-          const model = new PoolModel({ maxPerDay, settleMs, chainParam }, 0, 0);
-          const process = model.process();
-          for (const count of taken) {
-            for (let turn = 0; turn < 20; turn += 1) process.next();
-            expect(model.generated.size).toBeLessThanOrEqual(maxPerDay);
-            model.take(count);
-          }
-        },
-      ),
-    );
-  });
-
   const full: PoolFacts = {
     available: 100,
     threshold: 50,
     target: 100,
     isFilling: false,
     numMax: 200,
+    refusals: 0,
     nextTryInMs: 0,
     generated24h: 0,
     isStopped: false,

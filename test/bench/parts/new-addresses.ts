@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { silentLog } from '../../../src/kernel/log.ts';
 import { storeGenerated } from '../../../src/ledger/address-answer-store.ts';
-import { openRequest } from '../../../src/ledger/address-request-store.ts';
 import { connectLedger, type Ledger } from '../../../src/ledger/connect-ledger.ts';
 import { migrateLedger } from '../../../src/ledger/migrate-ledger.ts';
 import type { Bench, BenchPart } from '../bench.ts';
@@ -92,7 +91,12 @@ async function setStatistics({ pool }: Ledger, hasStatistics: boolean): Promise<
 
 /** What the server works on the transaction that stores an answer, in ms. */
 async function storeAddresses(ledger: Ledger, name: string): Promise<number> {
-  const id = await ledger.transaction((db) => openRequest(db, slip44, added, 'bench'));
+  const { rows } = await ledger.pool.query<{ id: string }>(
+    `insert into ledger.address_requests (slip44, num, state, requested_at)
+     values ($1, $2, 'sent', now()) returning id`,
+    [slip44, added],
+  );
+  const id = Number(rows[0]?.id);
   const addresses = Array.from({ length: added }, (_, nth) => `0xBBBB-${name}-${nth}`);
   const before = await readServerMs(ledger);
   const joined = await ledger.transaction((db) => storeGenerated(db, id, addresses));

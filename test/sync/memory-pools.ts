@@ -1,0 +1,345 @@
+import type { Answer } from '../../src/ledger/address-answer-store.ts';
+import type { PoolRow, PoolWrite } from '../../src/ledger/pool-requests.ts';
+import { requestTransitions } from '../../src/sync/decide-pool.ts';
+import type { PoolPort } from '../../src/sync/pool-port.ts';
+
+type State = keyof typeof requestTransitions;
+type AddressRequest = {
+  id: number;
+  slip44: number;
+  num: number;
+  state: State;
+  owner: string;
+  at: number;
+  received: number | null;
+  lostAt: number | null;
+  listReadAt: number | null;
+  answer: string[] | null;
+};
+type Address = {
+  generatedBy: number | null;
+  status: 'available' | 'assigned' | 'foreign';
+  firstSeenAt: number;
+  isListed: boolean;
+};
+type Chain = ReturnType<typeof newChain>;
+
+/** The methods of the port that are one transaction each; reading a list takes many. */
+export type PoolTransactions = Omit<PoolPort, 'readList' | 'end'>;
+
+/** The process that calls, as the database sees it: the name that it shows now, and a name once it must show one. */
+export type Caller = { held(): string | null; hold(): string };
+
+const dayMs = 86_400_000;
+const isOpen = ({ state }: AddressRequest) => state === 'sent' || state === 'unknown';
+
+/**
+ * The pools in memory, by the rules of `src/ledger`; `test/sync/pool-port.test.ts` holds the two against each other.
+ * Left out: spellings, forms and deposits of addresses, and moves of the database.
+ */
+export class MemoryPools {
+  readonly requests: AddressRequest[] = [];
+  readonly #chains = new Map<number, Chain>();
+  readonly #now: () => number;
+  readonly #isAlive: (owner: string) => boolean;
+
+  constructor(now: () => number, isAlive: (owner: string) => boolean) {
+    this.#now = now;
+    this.#isAlive = isAlive;
+  }
+
+  addPool(slip44: number, threshold: number, target: number): void {
+    this.#chains.set(slip44, newChain(threshold, target));
+  }
+
+  chain(slip44: number): Chain {
+    const chain = this.#chains.get(slip44);
+    if (!chain) throw new Error(`there is no pool for the chain ${slip44}`);
+    return chain;
+  }
+
+  open(slip44: number): AddressRequest | undefined {
+    return this.requests.find((each) => each.slip44 === slip44 && isOpen(each));
+  }
+
+  /** Hands out so many addresses, or as many as there are; returns how many. */
+  assign(slip44: number, wanted: number): number {
+    const { addresses } = this.chain(slip44);
+    const taken = [...addresses.values()].filter(({ status }) => status === 'available');
+    for (const kept of taken.slice(0, wanted)) kept.status = 'assigned';
+    return Math.min(wanted, taken.length);
+  }
+
+  available(slip44: number): number {
+    let available = 0;
+    for (const { status } of this.chain(slip44).addresses.values())
+      available += Number(status === 'available');
+    return available;
+  }
+
+  /** What a reading of the list has brought; returns how many are new. */
+  storeListed(slip44: number, listed: string[]): number {
+    const { addresses } = this.chain(slip44);
+    const inserted = this.#insertForeign(slip44, listed);
+    for (const address of listed) Object.assign(addresses.get(address) ?? {}, { isListed: true });
+    return inserted;
+  }
+
+  generated24h(slip44: number): number {
+    // A request may still be carried out some minutes after it was written down.
+    const since = this.#now() - dayMs - 600_000;
+    let sum = 0;
+    for (const each of this.requests) {
+      if (each.slip44 !== slip44 || each.state === 'failed') continue;
+      if (isOpen(each) || each.at > since) sum += Math.max(each.num, each.received ?? 0);
+    }
+    return sum;
+  }
+
+  facts(slip44: number, self: string | null): PoolRow {
+    const { pool, list, addresses } = this.chain(slip44);
+    const available = this.available(slip44);
+    pool.isFilling = (pool.isFilling || available < pool.threshold) && available < pool.target;
+    const { nextTryAt, filter, lastError, ...numbers } = pool;
+    const isOld = filter.value === 'works' && filter.at < this.#now() - dayMs;
+    return {
+      ...numbers,
+      available,
+      nextTryInMs: nextTryAt === null ? 0 : nextTryAt - this.#now(),
+      generated24h: this.generated24h(slip44),
+      isStopped: false,
+      isListRead: list.isBacked,
+      isListGone: list.serviceTotal === 0 && list.countAtLastPass > 0,
+      isListEmpty: ![...addresses.values()].some(({ isListed }) => isListed),
+      filter: isOld ? 'unknown' : filter.value,
+      open: this.#openFacts(slip44, self),
+    };
+  }
+
+  /** The port's transactions for one caller. `run` runs a transaction, at a moment of its own. */
+  transactions(caller: Caller, run: <T>(work: () => T) => Promise<T>): PoolTransactions {
+    return {
+      chainsInDoubt: () =>
+        run(() =>
+          this.requests
+            .filter(isOpen)
+            .map(({ slip44 }) => slip44)
+            .sort((a, b) => a - b),
+        ),
+      plan: (slip44, decide) =>
+        run(() => {
+          if (!this.#chains.has(slip44)) return undefined;
+          const decision = decide(this.facts(slip44, caller.held()));
+          return { decision, openedId: this.#writeDown(slip44, decision.write, caller) };
+        }),
+      storeAnswer: (answer, numAfterGrant) => run(() => this.#storeAnswer(answer, numAfterGrant)),
+      loseRequest: (id, loss) => run(() => this.#lose(id, loss.numMax)),
+      failRequest: (id, { error, delayMs, numMax }) =>
+        run(() => {
+          const request = this.#become(id, 'failed');
+          if (!request) return;
+          request.received = 0;
+          const { pool } = this.chain(request.slip44);
+          pool.refusals += 1;
+          pool.nextTryAt = this.#now() + delayMs;
+          pool.numMax = Math.min(pool.numMax, numMax);
+          pool.lastError = error;
+        }),
+      noteListRead: (id) =>
+        run(() => {
+          const request = this.requests[id - 1];
+          if (request?.state === 'unknown') request.listReadAt ??= this.#now();
+        }),
+      resolveRequest: (id) => run(() => this.#resolve(id)),
+      beginFilling: (slip44) =>
+        run(
+          () => void Object.assign(this.chain(slip44).pool, { isFilling: true, nextTryAt: null }),
+        ),
+      noteError: (slip44, lastError) =>
+        run(() => void Object.assign(this.chain(slip44).pool, { lastError })),
+      noteChainFilter: (slip44, value) =>
+        run(() => {
+          this.chain(slip44).pool.filter = { value, at: this.#now() };
+        }),
+      isAnyListed: (slip44, addresses) =>
+        run(() => addresses.some((each) => this.chain(slip44).addresses.get(each)?.isListed)),
+    };
+  }
+
+  #openFacts(slip44: number, self: string | null): PoolRow['open'] {
+    const request = this.open(slip44);
+    if (!request) return null;
+    const { id, num, owner, at, answer, listReadAt } = request;
+    return {
+      id,
+      num,
+      state: request.state === 'sent' ? 'sent' : 'unknown',
+      ageMs: this.#now() - at,
+      isOwnerAlive: owner !== self && this.#isAlive(owner),
+      hasAnswer: answer !== null,
+      listReadAgeMs: listReadAt === null ? null : this.#now() - listReadAt,
+    };
+  }
+
+  #writeDown(slip44: number, write: PoolWrite | null, caller: Caller): number | null {
+    if (write?.kind === 'open') return this.#open(slip44, write.num, caller.hold());
+    if (write?.kind === 'lose') this.#lose(write.id, write.numMax);
+    if (write?.kind === 'error') this.chain(slip44).pool.lastError = write.error;
+    return null;
+  }
+
+  #open(slip44: number, num: number, owner: string): number {
+    if (this.open(slip44)) throw new Error('two open requests for one chain');
+    const id = this.requests.length + 1;
+    const nothing = { received: null, lostAt: null, listReadAt: null, answer: null };
+    this.requests.push({ id, slip44, num, owner, state: 'sent', at: this.#now(), ...nothing });
+    return id;
+  }
+
+  /** The request in its new state; undefined when it is no longer `sent`. */
+  #become(id: number, state: 'failed' | 'unknown'): AddressRequest | undefined {
+    const request = this.requests[id - 1];
+    if (request?.state !== 'sent') return undefined;
+    turn(request, state);
+    return request;
+  }
+
+  #lose(id: number, numMax: number): void {
+    const request = this.#become(id, 'unknown');
+    if (!request) return;
+    request.lostAt = this.#now();
+    const { pool } = this.chain(request.slip44);
+    pool.losses += 1;
+    pool.numMax = Math.min(pool.numMax, numMax);
+  }
+
+  #insertForeign(slip44: number, shown: string[]): number {
+    const { addresses } = this.chain(slip44);
+    const news = [...new Set(shown)].filter((each) => !addresses.has(each));
+    const facts = { generatedBy: null, status: 'foreign', isListed: false } as const;
+    for (const each of news) addresses.set(each, { ...facts, firstSeenAt: this.#now() });
+    return news.length;
+  }
+
+  #storeAnswer(answer: Answer, numAfterGrant: Parameters<PoolPort['storeAnswer']>[1]) {
+    const { id, slip44, num, addresses, ifNothingNew } = answer;
+    const { pool } = this.chain(slip44);
+    if (pool.filter.value !== 'works') {
+      const request = this.requests[id - 1];
+      if (!request || !isOpen(request)) return null;
+      if (request.state === 'sent') turn(request, 'unknown');
+      request.answer = addresses;
+      return null;
+    }
+    const joined = this.#storeGenerated(id, addresses);
+    if (joined > 0) pool.numMax = numAfterGrant(num, pool.numMax, this.#refusedAfterGrant(slip44));
+    else {
+      const { error, refusals, delayMs } = ifNothingNew;
+      Object.assign(pool, { refusals, nextTryAt: this.#now() + delayMs, lastError: error });
+    }
+    return joined;
+  }
+
+  /** Ours are the addresses that were known nowhere before the request; when too many came, none is. */
+  #storeGenerated(id: number, given: string[]): number {
+    const request = this.requests[id - 1];
+    if (!request) return 0;
+    const { slip44, num, at } = request;
+    this.#insertForeign(slip44, given);
+    const ours = this.#unclaimed(slip44, ([address, { firstSeenAt }]) => {
+      const isKnown = this.#others(slip44, address).some((other) => other.firstSeenAt <= at);
+      return firstSeenAt >= at && given.includes(address) && !isKnown;
+    });
+    if (ours.length <= num) adopt(ours, id);
+    const { addresses, pool } = this.chain(slip44);
+    const received = [...addresses.values()].filter((each) => each.generatedBy === id).length;
+    Object.assign(pool, { refusals: 0, losses: 0, nextTryAt: null, lastError: null });
+    turn(request, 'done');
+    Object.assign(request, { received, answer: null });
+    return received;
+  }
+
+  #resolve(id: number): number {
+    const request = this.requests[id - 1];
+    if (request?.state !== 'unknown') return 0;
+    const { slip44, num, at, answer } = request;
+    if (answer) return this.#storeGenerated(id, answer);
+    const found = this.#unclaimed(slip44, ([, { firstSeenAt }]) => firstSeenAt > at);
+    const isElsewhere = found.some(([address]) => this.#others(slip44, address).length > 0);
+    const isOurs = found.length === num && !isElsewhere;
+    if (isOurs) adopt(found, id);
+    turn(request, 'done');
+    request.received = isOurs ? found.length : 0;
+    return request.received;
+  }
+
+  #unclaimed(slip44: number, is: (entry: [string, Address]) => boolean): [string, Address][] {
+    const { addresses } = this.chain(slip44);
+    return [...addresses].filter((entry) => entry[1].generatedBy === null && is(entry));
+  }
+
+  /** The address as other chains know it. */
+  #others(slip44: number, address: string): Address[] {
+    return [...this.#chains].flatMap(([chain, { addresses }]) => {
+      const kept = addresses.get(address);
+      return chain === slip44 || !kept ? [] : [kept];
+    });
+  }
+
+  /** The smallest number that was not granted today right after a smaller one was; a loss counts from the second on. */
+  #refusedAfterGrant(slip44: number): number | null {
+    const { numMax } = this.chain(slip44).pool;
+    const asked = this.requests.filter(
+      (each) => each.slip44 === slip44 && each.at > this.#now() - dayMs,
+    );
+    const isGranted = ({ state, lostAt, received, num }: AddressRequest) =>
+      state === 'done' && lostAt === null && received === num;
+    const doubted = asked.filter((each, index) => {
+      const before = asked[index - 1];
+      const isWanting = each.state === 'failed' || each.lostAt !== null;
+      return isWanting && before && isGranted(before) && before.num < each.num && each.num > numMax;
+    });
+    const isLimit = (each: AddressRequest) =>
+      each.state === 'failed' ||
+      doubted.some(
+        ({ id, num }) =>
+          id < each.id &&
+          num <= each.num &&
+          !asked.some((later) => isGranted(later) && later.num >= num && later.id > id),
+      );
+    const limits = doubted.filter(isLimit).map(({ num }) => num);
+    return limits.length > 0 ? Math.min(...limits) : null;
+  }
+}
+
+function newChain(threshold: number, target: number) {
+  return {
+    pool: {
+      threshold,
+      target,
+      isFilling: false as boolean,
+      numMax: 200,
+      refusals: 0,
+      losses: 0,
+      nextTryAt: null as number | null,
+      filter: { value: 'unknown' as PoolRow['filter'], at: 0 },
+      lastError: null as string | null,
+    },
+    addresses: new Map<string, Address>(),
+    /** The list as its last reading left it. */
+    list: { isBacked: false as boolean, serviceTotal: null as number | null, countAtLastPass: 0 },
+  };
+}
+
+function turn(request: AddressRequest, state: State): void {
+  const allowed: readonly State[] = requestTransitions[request.state];
+  if (!allowed.includes(state)) throw new Error(`${request.state} became ${state}`);
+  request.state = state;
+}
+
+function adopt(entries: [string, Address][], id: number): void {
+  for (const [, kept] of entries) {
+    kept.generatedBy = id;
+    if (kept.status === 'foreign') kept.status = 'available';
+  }
+}
