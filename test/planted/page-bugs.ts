@@ -12,7 +12,7 @@ export const pageBugs: PlantedBug[] = [
     promise: 'Exact',
     wrong: 'bytes that are not UTF-8 are replaced without a word, in keys too',
     file: 'src/service/pooled-fetch.ts',
-    find: "return text.replaceAll('\\uFFFD', '\\uDFFF');",
+    find: 'return withUnits(text, 0xfffd, 0xdfff);',
     put: 'return text;',
     caughtBy: {
       file: tolerant,
