@@ -2,7 +2,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 
-const pages = ['docs/operations.md', 'docs/signing.md', 'docs/guarantees.md', 'docs/settings.md'];
+const pages = [
+  'SECURITY.md',
+  'docs/operations.md',
+  'docs/signing.md',
+  'docs/guarantees.md',
+  'docs/settings.md',
+  'docs/threats.md',
+];
 
 /** The places of a page that links can lead to, as GitHub names them. */
 function anchorsOf(page: string): string[] {
@@ -22,4 +29,10 @@ test.each(pages)('the links of %s lead somewhere', (page) => {
     return !existsSync(target) || (anchor !== undefined && !anchorsOf(target).includes(anchor));
   });
   expect(lost).toEqual([]);
+});
+
+test('each defence that docs/threats.md names has its test', () => {
+  const named = [...readFileSync('docs/threats.md', 'utf8').matchAll(/`(test\/[^`]+)`/g)];
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.flatMap(([, path = '']) => (existsSync(path) ? [] : [path]))).toEqual([]);
 });
