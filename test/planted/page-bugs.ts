@@ -13,7 +13,7 @@ export const pageBugs: PlantedBug[] = [
     wrong: 'bytes that are not UTF-8 are replaced without a word, in keys too',
     file: 'src/service/pooled-fetch.ts',
     find: 'return withUnits(text, 0xfffd, 0xdfff);',
-    put: 'return text;',
+    put: 'return withUnits(text, 0xfffd, 0xfffd);',
     caughtBy: {
       file: tolerant,
       name: 'cost one field of one row, or the row whose key they stand in, and never the page',

@@ -80,7 +80,7 @@ export const securityBugs: PlantedBug[] = [
     wrong: 'bytes that are no UTF-8 are replaced at a cost of seconds for one answer',
     file: 'src/service/pooled-fetch.ts',
     find: 'return withUnits(text, 0xfffd, 0xdfff);',
-    put: "return text.replaceAll('\\uFFFD', '\\uDFFF');",
+    put: "return withUnits(text, 0, 0).replaceAll('\\uFFFD', '\\uDFFF');",
     caughtBy: {
       file: 'test/service/limits.test.ts',
       name: 'of the largest size that is no UTF-8 is read within a second',
@@ -108,6 +108,18 @@ export const securityBugs: PlantedBug[] = [
     caughtBy: {
       file: 'test/service/redact-client.test.ts',
       name: 'the most rejects of an answer are redacted in slices, the row that several keep once',
+    },
+  },
+  {
+    id: 'notifications-uncounted',
+    promise: 'Proportional',
+    wrong: 'each notification that any role sends makes the worker ask the database',
+    file: 'src/queue/listen-client.ts',
+    find: 'if (this.held.has(notification.channel)) {',
+    put: "if (this.held.has('')) {",
+    caughtBy: {
+      file: 'test/queue/listen-client.test.ts',
+      name: 'of a thousand notifications two wake the worker, and none of other queues',
     },
   },
 ];
