@@ -60,9 +60,9 @@ export const queueBugs: PlantedBug[] = [
     id: 'stop-unheard',
     promise: 'A stop is a stop',
     wrong: 'a database that stops together with the daemon turns its end into a failure',
-    file: 'src/queue/connect-postgres-queue.ts',
-    find: "    this.on('error', () => undefined);\n    return super.end();",
-    put: '    return super.end();',
+    file: 'src/queue/listen-client.ts',
+    find: "      this.on('error', () => undefined);\n      return super.end();",
+    put: '      return super.end();',
     caughtBy: {
       file: 'test/queue/queue-troubles.test.ts',
       name: 'ends no process when the server ends it while it is being closed',
@@ -72,7 +72,7 @@ export const queueBugs: PlantedBug[] = [
     id: 'listener-unheard',
     promise: 'Convergent',
     wrong: 'a listening connection that ends in the moment it is ready is taken for a good one',
-    file: 'src/queue/connect-postgres-queue.ts',
+    file: 'src/queue/listen-client.ts',
     find: 'if (this.lost) throw this.lost;',
     put: 'if (this.lost) this.lost = null;',
     caughtBy: {

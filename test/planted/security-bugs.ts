@@ -68,7 +68,7 @@ export const securityBugs: PlantedBug[] = [
     wrong: 'every unreadable field of an answer is kept with its row, however many there are',
     file: 'src/service/decode-rows.ts',
     find: "    assertWithin('answerRejects', counted);\n    assertWithin('rejectsLength', length);\n",
-    put: '',
+    put: "    assertWithin('answerRejects', 0);\n",
     caughtBy: {
       file: 'test/service/limits.test.ts',
       name: 'leaves so many rejects at the most, and their rows so many characters',
