@@ -122,4 +122,16 @@ export const securityBugs: PlantedBug[] = [
       name: 'of a thousand notifications two wake the worker, and none of other queues',
     },
   },
+  {
+    id: 'rejects-counted-by-row',
+    promise: 'Proportional',
+    wrong: 'the rejects of one answer hold a transaction for a minute',
+    file: 'src/ledger/reject-store.ts',
+    find: 'and r.source = any(${sql.param(sources)}::text[])',
+    put: 'and r.source = any(${sql.param(sources)}::text[]) and r.source = i.source',
+    caughtBy: {
+      file: 'test/ledger/reject-store.test.ts',
+      name: 'the most rejects of an answer, which nothing but their payload tells apart, are stored in seconds',
+    },
+  },
 ];
