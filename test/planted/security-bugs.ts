@@ -131,7 +131,7 @@ export const securityBugs: PlantedBug[] = [
     put: 'and r.source = any(${sql.param(sources)}::text[]) and r.source = i.source',
     caughtBy: {
       file: 'test/ledger/reject-store.test.ts',
-      name: 'the most rejects of an answer, which nothing but their payload tells apart, are stored in seconds',
+      name: 'thousands of rejects, which nothing but their payload tells apart, are stored in seconds',
     },
   },
 ];
