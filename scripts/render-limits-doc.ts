@@ -37,7 +37,8 @@ never handed out, and stops generating for its chain until \`wallet-ledger pool 
 4. A list that was not yet shown to heed the chain may be another chain's: what does not fit is only marked there
    (\`addresses.form\` is \`misfit\`), and judged before it may become available.
 
-A wrong letter in an address without a checksum cannot be seen.
+A wrong letter in an address without a checksum cannot be seen, nor one on a chain of the third kind or of a form that is
+not in the table: \`wallet-ledger doctor\` names those of your pools (\`address-form\`).
 
 ${chainTable()}
 `;

@@ -46,11 +46,19 @@ function checkStates(
   return [`WALLET_SUCCESS_STATES: ${others.join(', ')} missing in WALLET_FINAL_STATES`];
 }
 
+const tokenLengthMin = 16;
+
 function checkStatusPages(values: Partial<SettingValues>): string[] {
   const { HTTP_HOST: host, HTTP_PORT: port, HTTP_TOKEN: token } = values;
-  if (host === undefined || port === null || token !== null || isLoopbackHost(host)) return [];
+  if (host === undefined || port === null || token === undefined || isLoopbackHost(host)) return [];
+  if (token === null) {
+    return [
+      `HTTP_TOKEN: not set, or HTTP_TOKEN_FILE; required because HTTP_HOST=${host} is off loopback`,
+    ];
+  }
+  if (token.length >= tokenLengthMin) return [];
   return [
-    `HTTP_TOKEN: not set, or HTTP_TOKEN_FILE; required because HTTP_HOST=${host} is off loopback`,
+    `HTTP_TOKEN: fewer than ${tokenLengthMin} characters; it can be guessed, and HTTP_HOST=${host} is off loopback`,
   ];
 }
 

@@ -206,7 +206,7 @@ export const settingsTable = {
     parser: oneOf('heal', 'stop'),
   },
   HTTP_HOST: {
-    help: 'Address of the status pages; off loopback HTTP_TOKEN is required',
+    help: 'Address of the status pages; off loopback HTTP_TOKEN is required, of at least 16 characters',
     default: '127.0.0.1',
     parser: hostName,
   },

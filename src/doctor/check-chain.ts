@@ -1,6 +1,7 @@
 import { judgeFilter, unusedChain } from '../kernel/chain-filter.ts';
 import { LedgerError } from '../kernel/errors.ts';
 import type { WalletClient } from '../service/wallet-client.ts';
+import { checkAddressForms } from './check-address-forms.ts';
 import { bad, type Finding, good, warning } from './finding.ts';
 
 type ChainTools = {
@@ -19,16 +20,18 @@ const refusals = new Set<string>(['service-refused', 'service-unsettled']);
 
 /**
  * Whether the address list heeds the name of its chain parameter: a list that ignores it shows the same addresses for a
- * chain that does not exist. Without a pool no list is read, and nothing is checked.
+ * chain that does not exist. Where it does, the addresses are looked at too. Without a pool no list is read, and nothing
+ * is checked.
  */
 export async function checkChain(tools: ChainTools): Promise<Finding[]> {
   const { chains, chain, signal } = tools;
   if (chains.length === 0) return [];
-  const listed: string[][] = [];
+  const byChain = new Map<number, string[]>();
   for (const slip44 of chains) {
     const own = await listOrRefusal(tools, slip44, signal);
-    if (own !== null) listed.push(own);
+    if (own !== null) byChain.set(slip44, own);
   }
+  const listed = [...byChain.values()];
   if (listed.length === 0) {
     return [
       bad(name, `asked by ${chain}=${chains[0]} the service refuses to list addresses`, cure),
@@ -55,6 +58,7 @@ export async function checkChain(tools: ChainTools): Promise<Finding[]> {
   if (verdicts.includes('works')) {
     return [
       good(name, `${chain} is honoured: a chain that does not exist has other addresses, or none`),
+      ...checkAddressForms(byChain),
     ];
   }
   return [warning(name, 'too few addresses to tell', 'run the command again when there are some')];

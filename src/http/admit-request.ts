@@ -8,7 +8,13 @@ import { createRefusalLog } from './refusal-log.ts';
 import { createTokenGuard, type TokenGuard, type TokenVerdict } from './token-guard.ts';
 
 /** Why a request or a connection was refused: the label of a metric. */
-export type Refusal = 'wrong_token' | 'missing_token' | 'too_many_tokens' | 'host' | 'connections';
+export type Refusal =
+  | 'wrong_token'
+  | 'missing_token'
+  | 'too_many_tokens'
+  | 'host'
+  | 'cross_site'
+  | 'connections';
 
 export type Admission = {
   admit: MiddlewareHandler;
@@ -42,9 +48,9 @@ export function createAdmission(options: AdmissionOptions): Admission {
   return {
     async admit(c, next) {
       if (isOpenPath(c.req.path)) return await next();
-      const refused = guard
-        ? await refuseByToken(c, guard, options, refusals.note)
-        : refuseByHost(c, options);
+      const refused =
+        refuseBySite(c, options) ??
+        (guard ? await refuseByToken(c, guard, options, refusals.note) : refuseByHost(c, options));
       return refused ?? (await next());
     },
     close() {
@@ -86,6 +92,19 @@ async function refuseByToken(
     status,
     challenge,
   );
+}
+
+/**
+ * Refuses what another site's page asks for behind its reader's back: the browser adds the password that it knows. A
+ * link from there is followed; the page that opens is not shown inside of another.
+ */
+function refuseBySite(c: Context, { onRefused }: AdmissionOptions): Response | null {
+  if (c.req.header('Sec-Fetch-Site') !== 'cross-site') return null;
+  const isLink =
+    c.req.header('Sec-Fetch-Mode') === 'navigate' && c.req.header('Sec-Fetch-Dest') === 'document';
+  if (isLink && c.req.method === 'GET') return null;
+  onRefused('cross_site');
+  return c.text('a page of another site may link to this one, but not read from it\n', 403);
 }
 
 function refuseByHost(c: Context, { host, onRefused }: AdmissionOptions): Response | null {

@@ -4,11 +4,17 @@ import {
   type Judgement,
   judgeAddresses,
   judgeLeniently,
+  judgeReadings,
+  readAddress,
 } from '../kernel/address-form/judge-addresses.ts';
+import { mapInSlices } from '../kernel/in-slices.ts';
 import type { Reject } from '../kernel/wallet-records.ts';
 import type { Ledger, LedgerDb } from './connect-ledger.ts';
 import { fingerprintOf } from './reject-identity.ts';
 import { storeRejects } from './reject-store.ts';
+
+/** So many take 60 ms at the most. */
+const addressesInOneGo = 200;
 
 /** What is judged and stored together; a batch holds its rows' locks for well under a second. */
 const batchRows = 2_000;
@@ -24,9 +30,13 @@ export async function judgeShown(
   { isLenient = false }: { isLenient?: boolean } = {},
 ): Promise<Judgement[]> {
   const isSeen = await isFormSeen(db, slip44);
-  const judged = isLenient
-    ? judgeLeniently(slip44, addresses)
-    : judgeAddresses(slip44, addresses, isSeen);
+  const readings = await mapInSlices(
+    addresses,
+    addressesInOneGo,
+    () => 1,
+    (address) => readAddress(slip44, address),
+  );
+  const judged = isLenient ? judgeLeniently(readings) : judgeReadings(slip44, readings, isSeen);
   const isFirstFit = !isSeen && chainForms.has(slip44) && judged.some(isFitting);
   if (isFirstFit || judged.some(({ refused }) => refused !== null)) await lockPoolRow(db, slip44);
   return judged;

@@ -1,8 +1,8 @@
 import { type PgPool, PostgresConnection, PostgresQueueBackend } from 'bullmq';
-import pg from 'pg';
 import { toError } from '../kernel/errors.ts';
 import { settlesWithin } from './deadline.ts';
 import type { FaultLog } from './fault-log.ts';
+import { listenClientOf } from './listen-client.ts';
 import { postgresQueueError } from './postgres-queue-error.ts';
 import { postgresQueueOptions } from './postgres-queue-options.ts';
 import type { QueueBackend } from './queue-backend.ts';
@@ -22,14 +22,15 @@ export async function connectPostgresQueue(
   prefix: string,
   onFault: FaultLog,
 ): Promise<QueueBackend> {
-  const connection = openConnection(connectionString, 3, onFault);
+  const queueName = prefix.replaceAll(':', '-');
+  const open = (max: number) => openConnection(connectionString, max, queueName, onFault);
+  const connection = open(3);
   try {
     await connection.waitUntilReady();
   } catch (error) {
     await settlesWithin(connection.close(), closeMs);
     throw postgresQueueError(error);
   }
-  const queueName = prefix.replaceAll(':', '-');
   const closing = new AbortController();
   return {
     kind: 'postgres',
@@ -42,7 +43,7 @@ export async function connectPostgresQueue(
           { ...options, connection: connection.pool },
           false,
         );
-      const own = openConnection(connectionString, 4, onFault);
+      const own = open(4);
       return workerBackend(own, name, { ...options, connection: own.pool });
     },
     exclusively: (work) => underLock(connection.pool, queueName, closing.signal, work),
@@ -54,40 +55,19 @@ export async function connectPostgresQueue(
   };
 }
 
-function openConnection(connectionString: string, max: number, onFault: FaultLog) {
+function openConnection(
+  connectionString: string,
+  max: number,
+  queueName: string,
+  onFault: FaultLog,
+) {
   const connection = new PostgresConnection(postgresQueueOptions(connectionString, max));
   const report = (error: Error) => onFault('postgres', error);
   connection.on('error', report);
   // A client that is checked out has no listener of its pool, and an error without listener ends the process.
   connection.pool.on('connect', (client) => client.on('error', report));
-  Object.defineProperty(connection, 'pgModule', { value: { Client: ListenClient } });
+  Object.defineProperty(connection, 'pgModule', { value: { Client: listenClientOf(queueName) } });
   return connection;
-}
-
-/**
- * BullMQ looks for the end of the connection that it listens on from when that is ready until it closes it. A server
- * that ends it in the same breath as either would end the process; and as ready it would be kept for ever.
- */
-class ListenClient extends pg.Client {
-  private lost: Error | null = null;
-
-  constructor(config: pg.ClientConfig) {
-    super(config);
-    this.on('error', (error) => {
-      this.lost = error;
-    });
-  }
-
-  override async connect(): Promise<pg.Client> {
-    await super.connect();
-    if (this.lost) throw this.lost;
-    return this;
-  }
-
-  override end(): Promise<void> {
-    this.on('error', () => undefined);
-    return super.end();
-  }
 }
 
 function workerBackend(

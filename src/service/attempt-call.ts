@@ -1,6 +1,7 @@
 import { type Span, SpanKind, type SpanOptions, SpanStatusCode } from '@opentelemetry/api';
 import type { Clock } from '../kernel/clock.ts';
 import { LedgerError } from '../kernel/errors.ts';
+import { breathe } from '../kernel/in-slices.ts';
 import { inSpan } from '../kernel/in-span.ts';
 import type { Ticket, TicketSource } from '../kernel/ticket.ts';
 import { buildRequest, type RequestParts } from './build-request.ts';
@@ -46,6 +47,9 @@ export type AttemptOptions = {
   onAttempt?: (attempt: { endpoint: string; outcome: string; seconds: number }) => void;
 };
 
+/** Reading, decoding and storing a longer answer are pieces of work of their own for the event loop. */
+const largeLength = 256 * 1024;
+
 type Outcome<T> = { value: T } | { failure: Failure };
 
 export type Attempter = {
@@ -89,8 +93,10 @@ export function createAttempter(options: AttemptOptions): Attempter {
     let label = 'interrupted';
     try {
       const { judgement, rawBody } = await exchange(options, call, sending);
+      if (rawBody.length > largeLength) await breathe();
       const outcome =
         'data' in judgement ? decodeData(call, judgement.data, sending, rawBody) : judgement;
+      if (rawBody.length > largeLength) await breathe();
       label = 'failure' in outcome ? outcome.failure.code.replace('service-', '') : 'success';
       return outcome;
     } finally {

@@ -1,6 +1,8 @@
+import { LedgerError } from '../kernel/errors.ts';
 import type { Decoded, RecordSource, Reject } from '../kernel/wallet-records.ts';
 import { type FieldReader, Unreadable } from './field-readers.ts';
 import { payloadText } from './json-text.ts';
+import { limits } from './limits.ts';
 
 /** A row of the service before anything is known of it. */
 export type RawRow = Record<string, unknown>;
@@ -67,14 +69,30 @@ function isRow(row: unknown): row is RawRow {
   return typeof row === 'object' && row !== null && !Array.isArray(row);
 }
 
-/** Decodes all rows of an answer; `now` is in Unix milliseconds. */
+/**
+ * Decodes all rows of an answer; `now` is in Unix milliseconds. Throws service-malformed for more rejects than one
+ * answer may leave.
+ */
 export function decodeRows<R>(rows: readonly unknown[], decode: RowDecoder<R>, now: number) {
   const decoded: Decoded<R> = { records: [], rejects: [] };
+  let counted = 0;
+  let length = 0;
   for (const row of rows) {
     const record = decode(row, now, decoded.rejects);
     if (record !== null) decoded.records.push(record);
+    for (; counted < decoded.rejects.length; counted += 1)
+      length += decoded.rejects[counted]?.payload.length ?? 0;
+    assertWithin('answerRejects', counted);
+    assertWithin('rejectsLength', length);
   }
   return decoded;
+}
+
+function assertWithin(name: 'answerRejects' | 'rejectsLength', amount: number): void {
+  const { max, unit } = limits[name];
+  if (amount <= max) return;
+  const message = `an answer whose unreadable fields leave more than ${max} ${unit}`;
+  throw new LedgerError('service-malformed', message);
 }
 
 /** Decodes the rows of a snapshot, in which a key occurs once: the first row counts, later ones are rejected. */

@@ -1,6 +1,6 @@
 import { parse } from 'lossless-json';
 import { limits } from './limits.ts';
-import { assertFewValues } from './value-count.ts';
+import { assertFewValues, TooMuchToParse } from './value-count.ts';
 
 /** A JSON number that a JavaScript number could not hold with all its digits. */
 export class ExactNumber {
@@ -44,6 +44,8 @@ export function parseTolerantJson(text: string): unknown {
 
 /** The slow path alone, for numbers of any kind; the same result as `parseExactJson`. */
 export function parseKeepingDigits(text: string): unknown {
+  const { max } = limits.exactLength;
+  if (text.length > max) throw new TooMuchToParse(max, 'characters beside numbers of many digits');
   assertFewValues(text, limits.exactValues.max);
   return parse(text, undefined, {
     parseNumber: (digits) => {
@@ -71,6 +73,8 @@ const tokenOf = new Map([...markOf].map(([token, mark]) => [mark, token]));
  * none.
  */
 function markNonNumbers(text: string): string | null {
+  // It would be refused with its numbers too.
+  if (text.length > limits.exactLength.max) return null;
   const parts: string[] = [];
   for (let at = 0; at < text.length; ) {
     const quote = text.indexOf('"', at);

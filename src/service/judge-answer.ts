@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../kernel/errors.ts';
-import { openEnvelope } from './open-envelope.ts';
+import { type Envelope, openEnvelope } from './open-envelope.ts';
 import { printableText } from './printable-text.ts';
 import { parseRetryAfterMs } from './retry-after.ts';
 import type { AnswerToVerify } from './signer.ts';
@@ -70,7 +70,7 @@ function judgeBody(answer: AnswerToVerify, method: 'GET' | 'POST'): Judgement {
   const envelope = openEnvelope(answer.rawBody, method === 'GET');
   if (!('problem' in envelope) && envelope.code === '0' && isOk) return { data: envelope.data };
 
-  const message = describeAnswer(answer);
+  const message = describeAnswer(answer, envelope);
   const isRefusal = !('problem' in envelope) && envelope.code !== '0';
   if (method === 'POST') {
     const code = isRefusal ? 'service-refused' : 'service-malformed';
@@ -82,8 +82,10 @@ function judgeBody(answer: AnswerToVerify, method: 'GET' | 'POST'): Judgement {
   return { failure: { code: 'service-malformed', message, isRepeated: true, cause } };
 }
 
-function describeAnswer({ status, rawBody }: AnswerToVerify): string {
-  const envelope = openEnvelope(rawBody);
+function describeAnswer(
+  { status, rawBody }: AnswerToVerify,
+  envelope: Envelope | { problem: string } = openEnvelope(rawBody),
+): string {
   if ('problem' in envelope) {
     const excerpt = printableText(rawBody).slice(0, excerptLength);
     return `HTTP ${status} with ${envelope.problem}${excerpt && `: ${excerpt}`}`;

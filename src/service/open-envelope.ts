@@ -1,7 +1,7 @@
 import { ExactNumber, parseExactJson, parseTolerantJson } from './exact-json.ts';
 import { integerIn } from './field-readers.ts';
 import { limits } from './limits.ts';
-import { assertFewValues, TooManyValues } from './value-count.ts';
+import { assertFewValues, TooMuchToParse } from './value-count.ts';
 
 const maxCode = Number.MAX_SAFE_INTEGER;
 
@@ -19,7 +19,7 @@ export function openEnvelope(rawBody: string, isTolerant = false): Envelope | { 
     assertFewValues(rawBody, limits.answerValues.max);
     envelope = isTolerant ? parseTolerantJson(rawBody) : parseExactJson(rawBody);
   } catch (error) {
-    const isTooLarge = error instanceof TooManyValues;
+    const isTooLarge = error instanceof TooMuchToParse;
     return { problem: isTooLarge ? error.message : 'an answer that is not JSON' };
   }
   if (typeof envelope !== 'object' || envelope === null || Array.isArray(envelope)) {

@@ -135,8 +135,18 @@ export class ReadResponse extends Response {
     const text = this.#bytes.toString().replace(/^\uFEFF/, '');
     if (isUtf8(this.#bytes)) return text;
     if (!this.#isLenient) throw notText();
-    return text.replaceAll('\uFFFD', '\uDFFF');
+    return withUnits(text, 0xfffd, 0xdfff);
   };
+}
+
+/** `replaceAll` takes 2 s for 8 MiB of them. */
+function withUnits(text: string, from: number, to: number): string {
+  const units = new Uint16Array(text.length);
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    units[at] = unit === from ? to : unit;
+  }
+  return Buffer.from(units.buffer).toString('utf16le');
 }
 
 function unpack(body: Buffer, encoding: string): Buffer {

@@ -1,9 +1,8 @@
+import { afterSizes, onActualGrid } from './clamped-size.ts';
 import type { Batch, Found, ListPort, Stored } from './list-port.ts';
 import {
   afterPage,
-  afterSizes,
   type ListState,
-  onActualGrid,
   type PageFacts,
   withCheckpoint,
   withDifferingDays,

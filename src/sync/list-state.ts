@@ -227,27 +227,3 @@ function withoutKeys(from: string[], keys: string[]): string[] {
   const left = from.filter((key) => !out.has(key));
   return left.length === from.length ? from : left;
 }
-
-/**
- * The state after a page that may show a clamped size: some services repeat the size asked for and serve less.
- * A first page that is short although the list goes on shows it; it is remembered for pages that claim the same size,
- * until one of them holds more rows. A scan that has begun before is not clean: the page may just have lacked rows.
- */
-export function afterSizes(state: ListState, { page, size, listed, total }: PageFacts): ListState {
-  const { clampedSize: known, walk } = state.checkpoint;
-  const isRefuted = known?.claimed === size && listed > known.actual;
-  if (listed === 0 || (page > 1 && !isRefuted)) return state;
-  const isClamped = listed < size && (page > 1 || listed < (total ?? 0));
-  const isNew = isClamped && known?.claimed !== size;
-  return withCheckpoint(state, {
-    clampedSize: isClamped ? { claimed: size, actual: listed } : null,
-    walk: walk && isNew && walk.nextPage > 1 ? { ...walk, isClean: false } : walk,
-  });
-}
-
-/** The page on the grid that it really lies on. */
-export function onActualGrid<P extends PageFacts>(state: ListState, facts: P): P {
-  const { clampedSize } = state.checkpoint;
-  if (clampedSize?.claimed !== facts.size) return facts;
-  return { ...facts, size: Math.max(clampedSize.actual, facts.listed) };
-}

@@ -9,7 +9,7 @@
  *                 └─▶ realign: the page size changed, go on at the same place
  */
 import { LedgerError } from '../kernel/errors.ts';
-import { quietly } from '../kernel/quietly.ts';
+import { createBatchWriter } from './batch-writer.ts';
 import {
   afterStep,
   decideScanStep,
@@ -95,7 +95,7 @@ export async function scanList<P extends PageFacts>(
     ignoredPage: null,
     uncounted: 0,
   };
-  const writer = createWriter();
+  const writer = createBatchWriter();
   try {
     for (;;) {
       const walk = await takePage(session, cursor);
@@ -121,20 +121,6 @@ function takeDays<P>(cursor: Cursor<P>): ReadDays | null {
   const { days } = cursor;
   cursor.days = null;
   return days;
-}
-
-/** One batch is written, one waits for the database, and the next one is read and made ready. */
-function createWriter() {
-  let writing: Promise<unknown> = Promise.resolve();
-  let writingBefore = writing;
-  return {
-    async add(write: () => Promise<unknown>): Promise<void> {
-      await writingBefore;
-      writingBefore = writing;
-      writing = quietly(writing.then(write));
-    },
-    end: () => writing,
-  };
 }
 
 async function beginScan<P extends PageFacts>(

@@ -214,9 +214,13 @@ describe('parseSettings', () => {
       host: '::1',
       port: 0,
     });
-    expect(parse({ HTTP_HOST: '0.0.0.0', HTTP_TOKEN: 'long-enough' }).http?.token).toBe(
-      'long-enough',
-    );
+    const token = 'sixteen-letters-';
+    expect(parse({ HTTP_HOST: '0.0.0.0', HTTP_TOKEN: token }).http?.token).toBe(token);
+    const short = token.slice(1);
+    const told = mistake({ HTTP_HOST: '0.0.0.0', HTTP_TOKEN: short });
+    expect(told).toContain('HTTP_TOKEN: fewer than 16 characters');
+    expect(told).not.toContain(short);
+    expect(parse({ HTTP_TOKEN: short }).http?.token).toBe(short);
   });
 
   test.each(['./signer.mjs', '/opt/signer', 'signer.cjs', 'signer.js', 'signer.ts'])(

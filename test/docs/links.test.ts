@@ -2,9 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 
-const pages = ['operations', 'signing', 'guarantees', 'settings', 'glossary'].map(
-  (name) => `docs/${name}.md`,
-);
+const pages = ['operations', 'signing', 'guarantees', 'settings', 'glossary', 'threats']
+  .map((name) => `docs/${name}.md`)
+  .concat('SECURITY.md');
 
 /** The places of a page that links can lead to, as GitHub names them. */
 function anchorsOf(page: string): string[] {
@@ -24,4 +24,10 @@ test.each(pages)('the links of %s lead somewhere', (page) => {
     return !existsSync(target) || (anchor !== undefined && !anchorsOf(target).includes(anchor));
   });
   expect(lost).toEqual([]);
+});
+
+test('each defence that docs/threats.md names has its test', () => {
+  const named = [...readFileSync('docs/threats.md', 'utf8').matchAll(/`(test\/[^`]+)`/g)];
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.flatMap(([, path = '']) => (existsSync(path) ? [] : [path]))).toEqual([]);
 });

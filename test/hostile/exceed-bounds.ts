@@ -7,7 +7,11 @@ type Draw = (max: number) => number;
 type Excess = { name: string; spoil(page: PageAnswer, draw: Draw): PageAnswer };
 
 const envelope = (data: string) => `{"code":0,"data":${data},"msg":""}`;
-const whole = (page: PageAnswer, body: string): PageAnswer => ({ ...page, body, status: 200 });
+const whole = (page: PageAnswer, body: string | Buffer): PageAnswer => ({
+  ...page,
+  body,
+  status: 200,
+});
 const row = (fields: object) => JSON.stringify({ type: 'deposit', state: 'success', ...fields });
 const withRows = (page: PageAnswer, rows: string[]): PageAnswer => ({
   ...page,
@@ -77,6 +81,52 @@ const listExcesses: Excess[] = [
   {
     name: 'many numbers that lose digits',
     spoil: (page) => whole(page, envelope(`[${'1.10000000000000000001,'.repeat(300_000)}1]`)),
+  },
+  {
+    name: 'exactLength',
+    spoil: (page) => whole(page, envelope(`[1.5,"${'x'.repeat(limits.answerBytes.max - 100)}"]`)),
+  },
+  {
+    name: 'answerRejects',
+    spoil: (page) =>
+      withRows(
+        page,
+        Array.from({ length: limits.answerRows.max - 500 }, (_, nth) => `{"orderNo":"odd-${nth}"}`),
+      ),
+  },
+  {
+    name: 'rejectsLength',
+    spoil: (page, draw) =>
+      withRows(
+        page,
+        Array.from({ length: 3 + draw(60) }, (_, nth) =>
+          row({ orderNo: `odd-slashes-${nth}`, txHash: '\\'.repeat(limits.payloadBytes.max / 2) }),
+        ),
+      ),
+  },
+  {
+    name: 'many names',
+    spoil: (page) => {
+      const names = Array.from(
+        { length: limits.answerValues.max - 1_000 },
+        (_, nth) => `"${nth}":1`,
+      );
+      return withRows(page, [`{${names.join(',')}}`]);
+    },
+  },
+  {
+    name: 'no UTF-8',
+    spoil: (page) => whole(page, Buffer.alloc(limits.answerBytes.max, 0xff)),
+  },
+  {
+    name: 'many addresses',
+    spoil: (page, draw) =>
+      withRows(
+        page,
+        Array.from({ length: limits.answerRows.max - 500 }, (_, nth) =>
+          JSON.stringify({ address: 'q'.repeat(106) + String(draw(1e6) + nth).padStart(6, '2') }),
+        ),
+      ),
   },
   { name: 'half an answer', spoil: (page) => whole(page, envelope('{"list":[').slice(0, -10)) },
 ];

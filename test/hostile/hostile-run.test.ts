@@ -39,6 +39,9 @@ test(
       ...env,
       SYNC_TRANSACTIONS_EVERY: '500ms',
       SYNC_BALANCES_EVERY: '500ms',
+      SYNC_ADDRESSES_EVERY: '500ms',
+      // Its addresses are the dearest to check.
+      ADDRESS_POOLS: '145:1:2',
       WALLET_TIMEOUT: '5s',
       NODE_OPTIONS: `--import=${resolve('test/hostile/watch-loop.mjs')}`,
       WATCH_LOOP_FILE: loopFile,

@@ -43,19 +43,19 @@ test.each([
   '[H5] %s as pages without end stop at the limit, with an error',
   async (part, path, snapshot) => {
     const { service, env, query } = await withListingService();
-    const name = 'n'.repeat(1_000);
+    const name = 'n'.repeat(2_500);
     let pages = 0;
     Object.defineProperty(service.snapshots, snapshot, {
       get() {
         pages += 1;
-        const list = Array.from({ length: 5_000 }, (_, nth) => ({
+        const list = Array.from({ length: 2_000 }, (_, nth) => ({
           slip44: 60,
           symbol: `C${pages}-${nth}`,
           name,
           balance: '1',
           frozen: '0',
         }));
-        return JSON.stringify({ list, pageNo: pages, pageSize: 5_000, totalSize: 10_000_000 });
+        return JSON.stringify({ list, pageNo: pages, pageSize: 2_000, totalSize: 10_000_000 });
       },
     });
     const { code, stderr, stdout } = await runProgram(['sync', part], env);

@@ -7,7 +7,7 @@ export type PageAnswer = {
   pageSize: unknown;
   totalSize: unknown;
   rows: string[];
-  body?: string;
+  body?: string | Buffer;
   status?: number;
 };
 
@@ -64,7 +64,7 @@ async function answer(service: ListingService, request: IncomingMessage, respons
 async function dataOf(
   service: ListingService,
   url: URL,
-): Promise<string | { body: string; status: number } | null> {
+): Promise<string | { body: string | Buffer; status: number } | null> {
   const { searchParams, pathname } = url;
   switch (pathname.replace('/api/v1/', '')) {
     case 'transaction/list':

@@ -179,6 +179,35 @@ test('[S7] no Host and no proxy is a way in without a token', async () => {
   expect(await refusedFor(local, 'host')).toBe(4);
 });
 
+test('[S7] a page of another site reads nothing, with the token or without; a link from there is followed', async () => {
+  const asked = (http: HttpHarness, path: string, headers: Record<string, string>) =>
+    new Promise<number | undefined>((done, failed) => {
+      // Not by fetch, which sets some of these headers itself.
+      request(`${http.url}${path}`, { headers, agent: false }, (response) => {
+        response.resume();
+        done(response.statusCode);
+      })
+        .on('error', failed)
+        .end();
+    });
+  const crossSite = { 'Sec-Fetch-Site': 'cross-site' };
+  const link = { 'Sec-Fetch-Mode': 'navigate', 'Sec-Fetch-Dest': 'document' };
+  for (const [options, own] of [
+    [{}, {}],
+    [{ token }, right],
+  ] as const) {
+    const http = await open(options);
+    for (const path of ['/', '/metrics', '/status.json', '/nothing'])
+      expect([path, await asked(http, path, { ...own, ...crossSite })]).toEqual([path, 403]);
+    const framed = { ...own, ...crossSite, ...link, 'Sec-Fetch-Dest': 'iframe' };
+    expect(await asked(http, '/', framed)).toBe(403);
+    expect(await asked(http, '/', { ...own, ...crossSite, ...link })).toBe(200);
+    expect(await asked(http, '/', { ...own, 'Sec-Fetch-Site': 'same-origin' })).toBe(200);
+    expect(await asked(http, '/healthz', crossSite)).toBe(200);
+    expect(await refusedFor(http, 'cross_site')).toBe(5);
+  }
+});
+
 test('a client is counted by its IPv4 address or its IPv6 network, however they are written', () => {
   expect(clientKey('::ffff:192.0.2.7')).toBe(clientKey('192.0.2.7'));
   expect(clientKey('2001:db8:0:1::7')).toBe(clientKey('2001:0db8:0000:0001:abcd::1'));

@@ -37,6 +37,10 @@ test('the unit sets nothing that is not a setting', () => {
   ]);
 });
 
+test('[S14] a crash of the daemon writes no memory with keys to the disk', () => {
+  expect(valuesOf('LimitCORE')).toEqual(['0']);
+});
+
 test('[S14] the unit locks the daemon in', () => {
   expect(valuesOf('CapabilityBoundingSet')).toEqual(['']);
   for (const name of ['NoNewPrivileges', 'PrivateTmp', 'PrivateDevices', 'ProtectHome'])

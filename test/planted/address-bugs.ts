@@ -8,7 +8,7 @@ export const addressBugs: PlantedBug[] = [
     id: 'misfits-are-believed',
     promise,
     wrong: 'an address that does not fit is let through beside others that do',
-    in: 'judgeAddresses',
+    in: 'judgeReadings',
     find: '!isFormKnown',
     put: '!isFormKnown || !isFormSeen',
     caughtBy: 'is not believed once another address fits, in the same answer or before',

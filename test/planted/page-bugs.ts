@@ -7,8 +7,8 @@ export const pageBugs: PlantedBug[] = [
     promise: 'Exact',
     wrong: 'bytes that are not UTF-8 are replaced without a word, in keys too',
     in: 'ReadResponse',
-    find: ".replaceAll('\\uFFFD', '\\uDFFF')",
-    put: '',
+    find: '0xfffd, 0xdfff',
+    put: '0xfffd, 0xfffd',
     caughtBy: 'cost one field of one row, or the row whose key they stand in, and never the page',
   },
   {

@@ -9,6 +9,7 @@ import { poolBugs } from './pool-bugs.ts';
 import { proofBugs } from './proof-bugs.ts';
 import { queueBugs } from './queue-bugs.ts';
 import { readingBugs } from './reading-bugs.ts';
+import { securityBugs } from './security-bugs.ts';
 import { serviceBugs } from './service-bugs.ts';
 import { statusBugs } from './status-bugs.ts';
 
@@ -20,6 +21,7 @@ export const plantedBugs: PlantedBug[] = [
   ...ledgerBugs,
   ...historyBugs,
   ...serviceBugs,
+  ...securityBugs,
   ...poolBugs,
   ...addressBugs,
   ...homeBugs,

@@ -52,7 +52,7 @@ export const queueBugs: PlantedBug[] = [
     id: 'stop-unheard',
     promise: 'A stop is a stop',
     wrong: 'a database that stops together with the daemon turns its end into a failure',
-    in: 'ListenClient',
+    in: 'listenClientOf',
     find: "this.on('error', () => undefined);",
     put: '',
     caughtBy: 'ends no process when the server ends it while it is being closed',
@@ -61,7 +61,7 @@ export const queueBugs: PlantedBug[] = [
     id: 'listener-unheard',
     promise: 'Convergent',
     wrong: 'a listening connection that ends in the moment it is ready is taken for a good one',
-    in: 'ListenClient',
+    in: 'listenClientOf',
     find: 'throw this.lost',
     put: 'this.lost = null',
     caughtBy:

@@ -136,7 +136,7 @@ export const readingBugs: PlantedBug[] = [
     id: 'checkpoint-overtakes',
     promise: 'Complete',
     wrong: 'the batches of a walk are written side by side, not one after the other',
-    in: 'createWriter',
+    in: 'createBatchWriter',
     find: 'writing.then(write)',
     put: 'write()',
     caughtBy: 'the checkpoint of a walk never runs ahead of the rows that are stored',

@@ -181,13 +181,4 @@ export const serviceBugs: PlantedBug[] = [
     put: 'digest(given.slice(0, token.length))',
     caughtBy: 'the token is taken as it should be: %s',
   },
-  {
-    id: 'values-without-end',
-    promise: 'Proportional',
-    wrong: 'an answer of millions of small values blocks everything else while it is parsed',
-    in: 'openEnvelope',
-    find: 'answerValues',
-    put: 'answerBytes',
-    caughtBy: 'of millions of %s is refused before it is parsed',
-  },
 ];

@@ -22,7 +22,7 @@ async function listenMutely(): Promise<number> {
   return await listen(server);
 }
 
-const deep = 300_000;
+const deep = 100_000;
 /** What is answered, and how the command ends: a row that cannot be read is kept as a reject, with 3. */
 const hostileAnswers: [string, number, (response: ServerResponse) => void][] = [
   [

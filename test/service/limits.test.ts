@@ -2,9 +2,11 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { renderLimitsDoc } from '../../scripts/render-limits-doc.ts';
+import { decodeTransactions } from '../../src/service/decode-transaction.ts';
 import { limits } from '../../src/service/limits.ts';
 import { openEnvelope } from '../../src/service/open-envelope.ts';
 import { openList, openPage } from '../../src/service/open-page.ts';
+import { ReadResponse } from '../../src/service/pooled-fetch.ts';
 import { openSnapshotPart, readSnapshot } from '../../src/service/read-snapshot.ts';
 
 const path = '/v1/wallet/balance';
@@ -32,14 +34,46 @@ describe('an answer', () => {
     (value) => {
       const body = `{"code":0,"data":[${value.repeat(2_000_000)}0],"msg":""}`;
       expect(openEnvelope(body, true)).toEqual({
-        problem: expect.stringContaining('more than 600000 values'),
+        problem: expect.stringContaining('more than 120000 values'),
       });
     },
   );
 
-  it('of hundreds of thousands of long numbers is refused before it is parsed', () => {
-    const body = `{"code":0,"data":[${'1.10000000000000000001,'.repeat(200_000)}0],"msg":""}`;
-    expect(openEnvelope(body, true)).toEqual({ problem: 'an answer of more than 150000 values' });
+  it('of many numbers with a point is refused before it is parsed', () => {
+    const body = `{"code":0,"data":[${'1.5,'.repeat(60_000)}0],"msg":""}`;
+    expect(openEnvelope(body, true)).toEqual({ problem: 'an answer of more than 50000 values' });
+  });
+
+  it('of more than a MiB with a number of many digits is refused before it is parsed', () => {
+    const long = 'x'.repeat(limits.exactLength.max);
+    const problem = `an answer of more than ${limits.exactLength.max} characters beside numbers of many digits`;
+    for (const data of [`[1.5,"${long}"]`, `[NaN,"${long}"]`])
+      expect(openEnvelope(`{"code":0,"data":${data},"msg":"1.5"}`, true)).toHaveProperty('problem');
+    expect(openEnvelope(`{"code":0,"data":[1.5,"${long}"]}`, true)).toEqual({ problem });
+    expect(openEnvelope(`{"code":0,"data":["${long}"]}`, true)).toMatchObject({ code: '0' });
+  });
+
+  it('leaves so many rejects at the most, and their rows so many characters', () => {
+    const now = Date.UTC(2026, 0, 1);
+    // Amount and time are missing.
+    const rows = Array.from({ length: limits.answerRejects.max / 2 }, () => ({ orderNo: 'o' }));
+    expect(decodeTransactions(rows, now).rejects).toHaveLength(limits.answerRejects.max);
+    const tooMany = `more than ${limits.answerRejects.max} rejects`;
+    expect(() => decodeTransactions([...rows, null], now)).toThrow(tooMany);
+    const wide = { orderNo: 'o', more: 'x'.repeat(limits.payloadBytes.max) };
+    const fitting = limits.rejectsLength.max / limits.payloadBytes.max / 2;
+    const wides = Array.from({ length: fitting }, () => wide);
+    expect(decodeTransactions(wides, now).rejects).toHaveLength(2 * fitting);
+    const tooLong = `more than ${limits.rejectsLength.max} characters`;
+    expect(() => decodeTransactions([...wides, null], now)).toThrow(tooLong);
+  });
+
+  it('of the largest size that is no UTF-8 is read within a second', async () => {
+    const bytes = Buffer.alloc(limits.answerBytes.max, 0xff);
+    const startedAt = performance.now();
+    const text = await new ReadResponse(bytes, 200, {}, true).text();
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect([text.length, new Set(text).size, text[0]]).toEqual([bytes.length, 1, '\uDFFF']);
   });
 
   it('with the most rows that are taken is parsed', () => {
@@ -52,7 +86,7 @@ describe('an answer', () => {
 describe('a snapshot', () => {
   it('that never ends stops at the first of its limits, with an error that names it', async () => {
     const page = fc.record({
-      rows: fc.integer({ min: 1, max: 20_000 }),
+      rows: fc.integer({ min: 1, max: limits.answerRows.max }),
       length: fc.integer({ min: 0, max: limits.answerBytes.max }),
       ms: fc.integer({ min: 0, max: 300_000 }),
     });

@@ -1,0 +1,47 @@
+import { chainForms } from '../kernel/address-form/chain-forms.ts';
+import { judgeAddresses } from '../kernel/address-form/judge-addresses.ts';
+import { bad, type Finding, good, warning } from './finding.ts';
+
+const name = 'address-form';
+
+/**
+ * Says for which chains a wrong letter in an address can be seen: a checksum is demanded only where the service was
+ * seen to write a chain's addresses in the form that is known here. `byChain`: addresses that the service lists.
+ */
+export function checkAddressForms(byChain: ReadonlyMap<number, readonly string[]>): Finding[] {
+  const known: number[] = [];
+  const findings: Finding[] = [];
+  for (const [slip44, addresses] of byChain) {
+    const finding = findOdd(slip44, addresses);
+    if (finding) findings.push(finding);
+    else if (addresses.length > 0) known.push(slip44);
+  }
+  if (known.length === 0) return findings;
+  return [good(name, `the addresses of ${known.join(', ')} have their chain's form`), ...findings];
+}
+
+/** Null where all addresses have the form of their chain, or there are none. */
+function findOdd(slip44: number, addresses: readonly string[]): Finding | null {
+  const judged = judgeAddresses(slip44, addresses, false);
+  const refused = judged.filter((each) => each.refused !== null);
+  const [first] = refused;
+  if (first) {
+    return bad(
+      name,
+      `${refused.length} of ${judged.length} listed addresses of chain ${slip44} would be refused: ${first.refused}`,
+      'ask the operator of the service; what is refused is never handed out, and stops generating for the chain',
+    );
+  }
+  const [strange] = judged.filter(({ form }) => form === 'strange' || form === 'other');
+  if (!strange) return null;
+  const chain = chainForms.get(slip44)?.chain;
+  const seen =
+    chain === undefined
+      ? `the form of addresses of chain ${slip44} is not known here`
+      : `none of the ${judged.length} listed addresses of chain ${slip44} has the form of ${chain}`;
+  return warning(
+    name,
+    `${seen}: a wrong letter in one cannot be seen`,
+    `compare an address with the service's own pages before customers pay to it (docs/limits.md, Addresses)`,
+  );
+}
