@@ -1,4 +1,4 @@
-import { auditHistory } from '../src/sync/audit-history.ts';
+import { auditHistory } from '../src/sync/checks/audit-history.ts';
 import { runPart } from '../src/sync/run-part.ts';
 import type { JobDefinition } from './job-definition.ts';
 

@@ -1,4 +1,4 @@
-import { fillPools } from '../src/sync/fill-pools.ts';
+import { fillPools } from '../src/sync/pools/fill-pools.ts';
 import { runPart } from '../src/sync/run-part.ts';
 import type { JobDefinition } from './job-definition.ts';
 

@@ -1,5 +1,5 @@
+import { syncAddresses } from '../src/sync/pools/sync-addresses.ts';
 import { runPart } from '../src/sync/run-part.ts';
-import { syncAddresses } from '../src/sync/sync-addresses.ts';
 import type { JobDefinition } from './job-definition.ts';
 
 const sliceMs = 20_000;

@@ -1,5 +1,5 @@
 import { runPart } from '../src/sync/run-part.ts';
-import { syncBalances } from '../src/sync/sync-balances.ts';
+import { syncBalances } from '../src/sync/snapshots/sync-balances.ts';
 import type { JobDefinition } from './job-definition.ts';
 
 export const syncBalancesJob: JobDefinition = {

@@ -1,5 +1,5 @@
 import { runPart } from '../src/sync/run-part.ts';
-import { syncCoins } from '../src/sync/sync-coins.ts';
+import { syncCoins } from '../src/sync/snapshots/sync-coins.ts';
 import type { JobDefinition } from './job-definition.ts';
 
 export const syncCoinsJob: JobDefinition = {

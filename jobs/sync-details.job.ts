@@ -1,5 +1,5 @@
+import { syncDetails } from '../src/sync/details/sync-details.ts';
 import { runPart } from '../src/sync/run-part.ts';
-import { syncDetails } from '../src/sync/sync-details.ts';
 import type { JobDefinition } from './job-definition.ts';
 
 export const syncDetailsJob: JobDefinition = {

@@ -1,5 +1,5 @@
 import { runPart } from '../src/sync/run-part.ts';
-import { syncTransactions } from '../src/sync/sync-transactions.ts';
+import { syncTransactions } from '../src/sync/streams/sync-transactions.ts';
 import type { JobDefinition } from './job-definition.ts';
 
 /** A first walk is done in slices, between which new rows at the list's start are fetched. */

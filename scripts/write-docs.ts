@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { renderEnvExample, renderSettingsDoc } from '../src/config/settings-help.ts';
 import { silentLog } from '../src/kernel/log.ts';
-import { connectLedger } from '../src/ledger/connect-ledger.ts';
-import { migrateLedger } from '../src/ledger/migrate-ledger.ts';
+import { connectLedger } from '../src/ledger/connection/connect-ledger.ts';
+import { migrateLedger } from '../src/ledger/connection/migrate-ledger.ts';
 import { renderFaultsDoc } from '../test/docs/render-faults-doc.ts';
 import { plantedBugs } from '../test/planted/planted-bugs.ts';
 import { renderPlantedBugs } from '../test/planted/render-planted-bugs.ts';

@@ -14,7 +14,8 @@ const rooms: Record<string, string[]> = {
   sandbox: ['kernel'],
   sync: ['kernel', 'service', 'ledger'],
   jobs: ['kernel', 'config', 'queue', 'sync'],
-  http: ['kernel', 'ledger', 'queue'],
+  status: ['kernel', 'ledger', 'queue'],
+  http: ['kernel', 'ledger', 'queue', 'status'],
   doctor: ['kernel', 'config', 'service', 'ledger', 'queue'],
   cli: [
     'kernel',
@@ -26,6 +27,7 @@ const rooms: Record<string, string[]> = {
     'sandbox',
     'sync',
     'jobs',
+    'status',
     'http',
     'doctor',
   ],

@@ -1,4 +1,4 @@
-import type { LedgerStatus } from '../ledger/read-status.ts';
+import type { LedgerStatus } from '../ledger/reports/read-status.ts';
 
 /** What a person wants to see after the first full sync: counts, proof, balances, and how to look for oneself. */
 export function demoSummary(

@@ -1,4 +1,4 @@
-import type { FoundAddress, FoundTransaction } from '../ledger/find-records.ts';
+import type { FoundAddress, FoundTransaction } from '../ledger/transactions/find-records.ts';
 
 /** What of a transaction is not certain, or may still change; empty: nothing that the ledger knows of. */
 export function transactionDoubts(found: FoundTransaction): string[] {

@@ -1,8 +1,8 @@
 import { hasDatabase } from '../embedded/choose-place.ts';
 import { LedgerError } from '../kernel/errors.ts';
-import type { Ledger } from '../ledger/connect-ledger.ts';
-import { countPendingMigrations } from '../ledger/migrate-ledger.ts';
-import { isForbidden } from '../ledger/postgres-codes.ts';
+import type { Ledger } from '../ledger/connection/connect-ledger.ts';
+import { countPendingMigrations } from '../ledger/connection/migrate-ledger.ts';
+import { isForbidden } from '../ledger/connection/postgres-codes.ts';
 import type { CommandContext } from './command-context.ts';
 import { type OpenedLedger, openLedger } from './open-ledger.ts';
 

@@ -1,8 +1,8 @@
 import { openEmbeddedPostgres } from '../embedded/embedded-postgres.ts';
-import { connectLedger, type Ledger, reachLedger } from '../ledger/connect-ledger.ts';
-import { judgeByStates } from '../ledger/final-states.ts';
-import { migrateLedger } from '../ledger/migrate-ledger.ts';
-import { addPools, mirrorPools, type PoolChange } from '../ledger/pool-store.ts';
+import { addPools, mirrorPools, type PoolChange } from '../ledger/addresses/pool-store.ts';
+import { connectLedger, type Ledger, reachLedger } from '../ledger/connection/connect-ledger.ts';
+import { migrateLedger } from '../ledger/connection/migrate-ledger.ts';
+import { judgeByStates } from '../ledger/transactions/final-states.ts';
 import { migrateQueue } from '../queue/migrate-queue.ts';
 import type { QueueAddress } from '../queue/queue-backend.ts';
 import type { CommandContext } from './command-context.ts';

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { systemClock } from '../kernel/clock.ts';
-import type { Ledger } from '../ledger/connect-ledger.ts';
+import type { Ledger } from '../ledger/connection/connect-ledger.ts';
 import { createTicketSource } from '../ledger/ticket-source.ts';
 import { claimWallet, requireWallet } from '../ledger/wallet-identity.ts';
 import { redactClient } from '../service/redact-client.ts';

@@ -1,8 +1,8 @@
 import type { ServiceSettings } from '../config/settings.ts';
 import { LedgerError } from '../kernel/errors.ts';
 import { fingerprintOf, type WalletIdentity } from '../ledger/wallet-identity.ts';
-import { createSigner } from '../service/create-signer.ts';
-import type { Signer } from '../service/signer.ts';
+import { createSigner } from '../service/signing/create-signer.ts';
+import type { Signer } from '../service/signing/signer.ts';
 import type { CommandContext } from './command-context.ts';
 
 /** The wallet that the settings name: what speaking to its service takes, and what the ledger knows it by. */

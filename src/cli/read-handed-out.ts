@@ -1,4 +1,4 @@
-import type { BadLine, HandedOut } from '../ledger/handed-out-store.ts';
+import type { BadLine, HandedOut } from '../ledger/addresses/handed-out-store.ts';
 
 /**
  * Reads CSV lines of chain (slip44), address and reference; a first line of names, empty lines, and fields in double

@@ -1,5 +1,5 @@
-import type { LedgerDb } from '../ledger/connect-ledger.ts';
-import { readStreamCounts } from '../ledger/stream-store.ts';
+import type { LedgerDb } from '../ledger/connection/connect-ledger.ts';
+import { readStreamCounts } from '../ledger/lists/stream-store.ts';
 
 /** Prints what is missing after a pass and what to do. Resolves to the exit code: 0, or 3 where rows are missing. */
 export async function reportIncomplete(db: LedgerDb, incomplete: string[]): Promise<number> {

@@ -3,11 +3,11 @@ import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { LedgerError } from '../kernel/errors.ts';
 import type { TicketSource } from '../kernel/ticket.ts';
-import { buildRequest } from '../service/build-request.ts';
-import { type Failure, judgeAnswer } from '../service/judge-answer.ts';
-import { sendRequest } from '../service/send-request.ts';
-import type { Signer } from '../service/signer.ts';
-import { withDeadline } from '../service/with-deadline.ts';
+import type { Signer } from '../service/signing/signer.ts';
+import { buildRequest } from '../service/transport/build-request.ts';
+import { type Failure, judgeAnswer } from '../service/transport/judge-answer.ts';
+import { sendRequest } from '../service/transport/send-request.ts';
+import { withDeadline } from '../service/transport/with-deadline.ts';
 
 /** What the doctor asks the service with. */
 export type Contact = {

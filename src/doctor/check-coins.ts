@@ -1,4 +1,4 @@
-import type { CoinStates } from '../ledger/read-coin-states.ts';
+import type { CoinStates } from '../ledger/snapshots/read-coin-states.ts';
 import { type Finding, good, warning } from './finding.ts';
 
 const sides = [

@@ -1,7 +1,7 @@
 import type { Clock } from '../kernel/clock.ts';
-import type { Ledger } from '../ledger/connect-ledger.ts';
-import { countPendingMigrations } from '../ledger/migrate-ledger.ts';
-import { type DatabaseFacts, readDatabaseFacts } from '../ledger/read-database-facts.ts';
+import type { Ledger } from '../ledger/connection/connect-ledger.ts';
+import { countPendingMigrations } from '../ledger/connection/migrate-ledger.ts';
+import { type DatabaseFacts, readDatabaseFacts } from '../ledger/connection/read-database-facts.ts';
 import { queueSchema } from '../queue/postgres-queue-options.ts';
 import { checkClock } from './check-clock.ts';
 import { bad, type Finding, failed, good, warning } from './finding.ts';

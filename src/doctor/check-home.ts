@@ -1,4 +1,4 @@
-import type { LedgerDb } from '../ledger/connect-ledger.ts';
+import type { LedgerDb } from '../ledger/connection/connect-ledger.ts';
 import { readAway, readHiddenFacts, readMoves } from '../ledger/home-store.ts';
 import { bad, type Finding, good, warning } from './finding.ts';
 

@@ -1,7 +1,7 @@
 import type { Settings } from '../config/settings.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { BalanceRecord } from '../kernel/wallet-records.ts';
-import type { StateSeen } from '../ledger/read-states-seen.ts';
+import type { StateSeen } from '../ledger/transactions/read-states-seen.ts';
 import type { WalletClient } from '../service/wallet-client.ts';
 import { checkAmounts } from './check-amounts.ts';
 import { checkChain } from './check-chain.ts';

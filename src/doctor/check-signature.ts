@@ -1,5 +1,5 @@
-import type { Failure } from '../service/judge-answer.ts';
-import type { Signer } from '../service/signer.ts';
+import type { Signer } from '../service/signing/signer.ts';
+import type { Failure } from '../service/transport/judge-answer.ts';
 import { askCoins, type Contact, signedEndpoint } from './ask-coins.ts';
 import { checkClock } from './check-clock.ts';
 import { bad, type Finding, failed, good, skipped } from './finding.ts';

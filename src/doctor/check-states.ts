@@ -1,5 +1,5 @@
 import type { TransactionRecord } from '../kernel/wallet-records.ts';
-import type { StateSeen } from '../ledger/read-states-seen.ts';
+import type { StateSeen } from '../ledger/transactions/read-states-seen.ts';
 import { type Finding, good, warning } from './finding.ts';
 
 const oldMs = 7 * 86_400_000;

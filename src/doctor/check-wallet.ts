@@ -1,5 +1,5 @@
 import type { ServiceSettings } from '../config/settings.ts';
-import type { LedgerDb } from '../ledger/connect-ledger.ts';
+import type { LedgerDb } from '../ledger/connection/connect-ledger.ts';
 import {
   compareIdentities,
   fingerprintOf,

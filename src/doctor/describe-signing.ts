@@ -1,6 +1,6 @@
 import type { ServiceSettings } from '../config/settings.ts';
 import { LedgerError } from '../kernel/errors.ts';
-import { buildRequest } from '../service/build-request.ts';
+import { buildRequest } from '../service/transport/build-request.ts';
 import { makeSigner } from './signing-variants.ts';
 
 /** How a request would be signed: for comparing with the service's support. Holds no secret and no signature. */

@@ -1,5 +1,5 @@
 import { LedgerError, toError } from '../kernel/errors.ts';
-import { databaseError } from '../ledger/connect-ledger.ts';
+import { databaseError } from '../ledger/connection/connect-ledger.ts';
 
 export type Verdict = 'good' | 'warning' | 'bad';
 

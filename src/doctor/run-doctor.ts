@@ -1,7 +1,7 @@
 import type { Settings } from '../config/settings.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
-import type { Ledger } from '../ledger/connect-ledger.ts';
+import type { Ledger } from '../ledger/connection/connect-ledger.ts';
 import { createTicketSource } from '../ledger/ticket-source.ts';
 import { checkDatabase } from './check-database.ts';
 import { checkHome } from './check-home.ts';

@@ -1,14 +1,14 @@
 import type { ServiceSettings } from '../config/settings.ts';
-import { createSigner } from '../service/create-signer.ts';
-import type { Failure } from '../service/judge-answer.ts';
-import type { Signer } from '../service/signer.ts';
+import { createSigner } from '../service/signing/create-signer.ts';
+import type { Signer } from '../service/signing/signer.ts';
 import {
   isSigningRecipeName,
   type SignatureEncoding,
   type SigningHash,
   type SigningRecipe,
   signingRecipes,
-} from '../service/signing-recipes.ts';
+} from '../service/signing/signing-recipes.ts';
+import type { Failure } from '../service/transport/judge-answer.ts';
 import { askCoinsOnce, type Contact } from './ask-coins.ts';
 import { bad, type Finding, skipped, warning } from './finding.ts';
 

@@ -1,9 +1,9 @@
 import { html } from 'hono/html';
-import type { BalanceStatus } from '../ledger/read-status.ts';
+import type { BalanceStatus } from '../ledger/reports/read-status.ts';
+import type { StatusReport } from '../status/status-report.ts';
+import { countWords } from '../status/status-words.ts';
 import { balanceChart } from './balance-chart.ts';
 import { cut, dateWords, foreign, type Html, scrollingTable, section } from './page-frame.ts';
-import type { StatusReport } from './status-report.ts';
-import { countWords } from './status-words.ts';
 
 /** Of each balance, so many of the latest changes are told in numbers. */
 const changesMax = 10;

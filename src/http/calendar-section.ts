@@ -1,8 +1,8 @@
 import { html, raw } from 'hono/html';
-import type { CoverageStatus, CoveredDay } from '../ledger/read-status.ts';
+import type { CoverageStatus, CoveredDay } from '../ledger/reports/read-status.ts';
+import type { StatusReport } from '../status/status-report.ts';
+import { agoWords, countWords, secondsBetween } from '../status/status-words.ts';
 import { cut, dateWords, foreign, type Html, scrollingTable, section } from './page-frame.ts';
-import type { StatusReport } from './status-report.ts';
-import { agoWords, countWords, secondsBetween } from './status-words.ts';
 
 const dayMs = 86_400_000;
 const daysShown = 366;

@@ -1,8 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { StatusReport } from '../status/status-report.ts';
 import type { Refusal } from './admit-request.ts';
 import { shareBriefly } from './share-briefly.ts';
 import { statusGauges } from './status-gauges.ts';
-import type { StatusReport } from './status-report.ts';
 
 export type Metrics = {
   registry: Registry;

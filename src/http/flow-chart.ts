@@ -1,10 +1,10 @@
 import { scaleBand, scaleLinear } from 'd3-scale';
 import { area, curveStepAfter } from 'd3-shape';
 import { html, raw } from 'hono/html';
-import type { CoinFlow, DailyFlows } from '../ledger/read-flows.ts';
+import type { CoinFlow, DailyFlows } from '../ledger/reports/read-flows.ts';
+import { countWords } from '../status/status-words.ts';
 import { drawnNumber } from './drawn-number.ts';
 import { cut, type Html } from './page-frame.ts';
-import { countWords } from './status-words.ts';
 
 const heightPx = 170;
 /** Room for half a line of text above the highest tick and below the lowest. */

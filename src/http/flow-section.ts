@@ -1,8 +1,8 @@
 import { html } from 'hono/html';
-import type { CoinFlow, DailyFlows } from '../ledger/read-flows.ts';
+import type { CoinFlow, DailyFlows } from '../ledger/reports/read-flows.ts';
+import { countWords } from '../status/status-words.ts';
 import { coinChart, countChart } from './flow-chart.ts';
 import { cut, foreign, type Html, scrollingTable, section } from './page-frame.ts';
-import { countWords } from './status-words.ts';
 
 const title = 'Last 30 days';
 

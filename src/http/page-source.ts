@@ -1,10 +1,10 @@
 import { LedgerError, toError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
-import type { DailyFlows } from '../ledger/read-flows.ts';
+import type { DailyFlows } from '../ledger/reports/read-flows.ts';
+import type { StatusReport } from '../status/status-report.ts';
 import type { Page } from './page-frame.ts';
 import { answerWithin, shareBriefly } from './share-briefly.ts';
 import { renderFailure, renderStatus } from './status-page.ts';
-import type { StatusReport } from './status-report.ts';
 
 /** `isFailure`: the page says why there is no status. */
 export type ReadPage = { page: Page; isFailure: boolean };

@@ -1,9 +1,9 @@
 import { scaleLinear } from 'd3-scale';
 import { html } from 'hono/html';
-import type { PoolStatus } from '../ledger/read-status.ts';
+import type { PoolStatus } from '../ledger/reports/read-status.ts';
+import type { StatusReport } from '../status/status-report.ts';
+import { countWords, daysWords, unexpectedWords } from '../status/status-words.ts';
 import { type Html, section } from './page-frame.ts';
-import type { StatusReport } from './status-report.ts';
-import { countWords, daysWords, unexpectedWords } from './status-words.ts';
 
 /** How full each pool is, and how long it lasts. */
 export function poolSection({ pools, unexpectedDeposits }: StatusReport): Html | string {

@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
+import type { StatusReport } from '../status/status-report.ts';
+import { agoWords, countWords, secondsBetween } from '../status/status-words.ts';
 import { foreign, type Html, scrollingTable, section } from './page-frame.ts';
-import type { StatusReport } from './status-report.ts';
-import { agoWords, countWords, secondsBetween } from './status-words.ts';
 
 export function runSection({ lastRuns, readAt }: StatusReport): Html {
   if (lastRuns.length === 0) return section('runs', 'Last runs', html`<p>None yet.</p>`);

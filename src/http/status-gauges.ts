@@ -1,9 +1,9 @@
-import type { StreamStatus } from '../ledger/read-status.ts';
+import type { StreamStatus } from '../ledger/reports/read-status.ts';
+import { listProblems } from '../status/list-problems.ts';
+import type { StatusReport } from '../status/status-report.ts';
+import { secondsBetween } from '../status/status-words.ts';
 import { cappedSeries } from './capped-series.ts';
 import { drawnNumber } from './drawn-number.ts';
-import { listProblems } from './list-problems.ts';
-import type { StatusReport } from './status-report.ts';
-import { secondsBetween } from './status-words.ts';
 
 type Sample = { labels: Record<string, string>; value: number };
 

@@ -1,15 +1,15 @@
 import { html } from 'hono/html';
-import type { DailyFlows } from '../ledger/read-flows.ts';
-import type { Problem } from '../ledger/read-status.ts';
+import type { DailyFlows } from '../ledger/reports/read-flows.ts';
+import type { Problem } from '../ledger/reports/read-status.ts';
+import { listProblems, type Verdict, verdictOn } from '../status/list-problems.ts';
+import type { StatusReport } from '../status/status-report.ts';
+import { agoWords, secondsBetween, verdictWords } from '../status/status-words.ts';
 import { balanceSection } from './balance-section.ts';
 import { calendarSection } from './calendar-section.ts';
 import { flowSection } from './flow-section.ts';
-import { listProblems, type Verdict, verdictOn } from './list-problems.ts';
 import { dateWords, foreign, type Html, type Page, type PartName, section } from './page-frame.ts';
 import { poolSection } from './pool-section.ts';
 import { errorSection, runSection } from './run-section.ts';
-import type { StatusReport } from './status-report.ts';
-import { agoWords, secondsBetween, verdictWords } from './status-words.ts';
 import { factSection, streamSection } from './stream-section.ts';
 
 /** The status as a page: complete without script, every foreign text escaped. */

@@ -1,9 +1,9 @@
 import { scaleLinear } from 'd3-scale';
 import { html } from 'hono/html';
-import type { StreamStatus } from '../ledger/read-status.ts';
+import type { StreamStatus } from '../ledger/reports/read-status.ts';
+import type { StatusReport } from '../status/status-report.ts';
+import { agoWords, countWords, finalChangesWords, proofWords } from '../status/status-words.ts';
 import { foreign, type Html, section } from './page-frame.ts';
-import type { StatusReport } from './status-report.ts';
-import { agoWords, countWords, finalChangesWords, proofWords } from './status-words.ts';
 
 /** Per stream, what the service counts against what the ledger holds. */
 export function streamSection(streams: StreamStatus[]): Html {

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { LedgerError } from '../kernel/errors.ts';
-import type { Ledger, LedgerDb } from './connect-ledger.ts';
+import type { Ledger, LedgerDb } from './connection/connect-ledger.ts';
 
 /** A time that the database was found elsewhere than at home, which nobody has acknowledged yet. */
 export type Move = {

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import type { Ticket, TicketSource } from '../kernel/ticket.ts';
-import type { Ledger } from './connect-ledger.ts';
+import type { Ledger } from './connection/connect-ledger.ts';
 import { disturbHome } from './home-store.ts';
 
 type Grant = Ticket & { goAt: number };

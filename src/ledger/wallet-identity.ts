@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import { LedgerError } from '../kernel/errors.ts';
-import type { LedgerDb } from './connect-ledger.ts';
+import type { LedgerDb } from './connection/connect-ledger.ts';
 
 /** Whose history a ledger keeps; `baseUrl` without a slash at the end. */
 export type WalletIdentity = { baseUrl: string; keyFingerprint: string };

@@ -8,11 +8,11 @@ import type {
   TransactionDetailRecord,
   TransactionRecord,
 } from '../kernel/wallet-records.ts';
-import type { Call } from './attempt-call.ts';
-import { decodeAddresses } from './decode-address.ts';
-import { decodeTransactionDetails, decodeTransactions } from './decode-transaction.ts';
-import { openList, openListPage, openObject } from './open-page.ts';
-import { openSnapshotPart, type SnapshotPart } from './read-snapshot.ts';
+import { decodeAddresses } from './decoding/decode-address.ts';
+import { decodeTransactionDetails, decodeTransactions } from './decoding/decode-transaction.ts';
+import { openList, openListPage, openObject } from './decoding/open-page.ts';
+import { openSnapshotPart, type SnapshotPart } from './decoding/read-snapshot.ts';
+import type { Call } from './transport/attempt-call.ts';
 
 /** The names of the query parameters, which the service's document does not show (sections 4.2 and 4.3). */
 export type ParamNames = { page: string; size: string; chain: string; type: string };

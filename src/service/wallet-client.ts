@@ -7,10 +7,9 @@ import type {
   TransactionDetailRecord,
   TransactionRecord,
 } from '../kernel/wallet-records.ts';
-import { type Caller, type CallerOptions, createCaller } from './call-service.ts';
-import { decodeBalances } from './decode-balance.ts';
-import { decodeCoins } from './decode-coin.ts';
-import { readSnapshot } from './read-snapshot.ts';
+import { decodeBalances } from './decoding/decode-balance.ts';
+import { decodeCoins } from './decoding/decode-coin.ts';
+import { readSnapshot } from './decoding/read-snapshot.ts';
 import {
   addressListCall,
   generateAddressesCall,
@@ -20,6 +19,7 @@ import {
   transactionInfoCall,
   transactionListCall,
 } from './service-calls.ts';
+import { type Caller, type CallerOptions, createCaller } from './transport/call-service.ts';
 
 export type WalletClientOptions = CallerOptions & { paramNames: ParamNames };
 

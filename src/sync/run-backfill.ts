@@ -1,18 +1,18 @@
 import { LedgerError } from '../kernel/errors.ts';
+import { restartStreams } from '../ledger/lists/stream-store.ts';
 import {
   analyzeTransactions,
   type TransactionStream,
-} from '../ledger/store-listed-transactions.ts';
-import { releaseAbandonedDetails } from '../ledger/store-transaction-details.ts';
-import { restartStreams } from '../ledger/stream-store.ts';
+} from '../ledger/transactions/store-listed-transactions.ts';
+import { releaseAbandonedDetails } from '../ledger/transactions/store-transaction-details.ts';
+import { syncAllDetails } from './details/sync-details.ts';
+import { syncAddresses } from './pools/sync-addresses.ts';
 import { runPart } from './run-part.ts';
-import { syncAddresses } from './sync-addresses.ts';
-import { syncBalances } from './sync-balances.ts';
-import { syncCoins } from './sync-coins.ts';
-import { syncAllDetails } from './sync-details.ts';
-import type { StreamPass } from './sync-stream.ts';
+import { syncBalances } from './snapshots/sync-balances.ts';
+import { syncCoins } from './snapshots/sync-coins.ts';
+import type { StreamPass } from './streams/sync-stream.ts';
+import { syncTransactions } from './streams/sync-transactions.ts';
 import type { PassReport, Progress, SyncTools } from './sync-tools.ts';
-import { syncTransactions } from './sync-transactions.ts';
 
 export type Backfill = {
   types: TransactionStream[];

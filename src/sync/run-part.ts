@@ -1,7 +1,7 @@
 import { LedgerError, toError } from '../kernel/errors.ts';
 import { inSpan } from '../kernel/in-span.ts';
-import { databaseError } from '../ledger/connect-ledger.ts';
-import { recordRun, type SyncRun } from '../ledger/sync-run-store.ts';
+import { databaseError } from '../ledger/connection/connect-ledger.ts';
+import { recordRun, type SyncRun } from '../ledger/reports/sync-run-store.ts';
 import { settleHome } from './settle-home.ts';
 import type { PassReport, SyncTools } from './sync-tools.ts';
 

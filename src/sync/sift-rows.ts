@@ -1,4 +1,4 @@
-import { isDataError } from '../ledger/postgres-codes.ts';
+import { isDataError } from '../ledger/connection/postgres-codes.ts';
 
 /** The reason of a reject. */
 export const notTaken = 'PostgreSQL does not take the row';

@@ -1,12 +1,12 @@
-import { fillPools } from './fill-pools.ts';
+import { syncAllDetails } from './details/sync-details.ts';
+import { fillPools } from './pools/fill-pools.ts';
+import { syncAddresses } from './pools/sync-addresses.ts';
 import { runPart } from './run-part.ts';
-import { syncAddresses } from './sync-addresses.ts';
-import { syncBalances } from './sync-balances.ts';
-import { syncCoins } from './sync-coins.ts';
-import { syncAllDetails } from './sync-details.ts';
-import type { StreamPass } from './sync-stream.ts';
+import { syncBalances } from './snapshots/sync-balances.ts';
+import { syncCoins } from './snapshots/sync-coins.ts';
+import type { StreamPass } from './streams/sync-stream.ts';
+import { syncTransactions } from './streams/sync-transactions.ts';
 import type { PassReport, SyncTools } from './sync-tools.ts';
-import { syncTransactions } from './sync-transactions.ts';
 
 type Part = (tools: SyncTools, pass: StreamPass) => Promise<PassReport>;
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { ListOrder } from '../kernel/list-order.ts';
 import type { Log } from '../kernel/log.ts';
-import type { Ledger } from '../ledger/connect-ledger.ts';
+import type { Ledger } from '../ledger/connection/connect-ledger.ts';
 import type { WalletClient } from '../service/wallet-client.ts';
 
 /** What everything in this room works with. */

@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import type { Ledger } from '../../src/ledger/connect-ledger.ts';
-import { newCheckpoint } from '../../src/sync/list-checkpoint.ts';
+import type { Ledger } from '../../src/ledger/connection/connect-ledger.ts';
+import { newCheckpoint } from '../../src/sync/list/list-checkpoint.ts';
 import { type VirtualHistory, virtualRowsSql } from './virtual-history.ts';
 
 export const pageSize = 100;

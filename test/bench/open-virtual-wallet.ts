@@ -1,12 +1,12 @@
 import { systemClock } from '../../src/kernel/clock.ts';
 import { silentLog } from '../../src/kernel/log.ts';
-import { connectLedger, type Ledger } from '../../src/ledger/connect-ledger.ts';
-import { judgeByStates } from '../../src/ledger/final-states.ts';
-import { migrateLedger } from '../../src/ledger/migrate-ledger.ts';
+import { connectLedger, type Ledger } from '../../src/ledger/connection/connect-ledger.ts';
+import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
 import { createTicketSource } from '../../src/ledger/ticket-source.ts';
-import { createSigner } from '../../src/service/create-signer.ts';
+import { judgeByStates } from '../../src/ledger/transactions/final-states.ts';
+import { createSigner } from '../../src/service/signing/create-signer.ts';
 import { createWalletClient } from '../../src/service/wallet-client.ts';
-import type { StreamPass } from '../../src/sync/sync-stream.ts';
+import type { StreamPass } from '../../src/sync/streams/sync-stream.ts';
 import type { SyncTools } from '../../src/sync/sync-tools.ts';
 import type { Bench } from './bench.ts';
 import { fillHistory, pageSize } from './fill-history.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { TransactionStream } from '../../src/ledger/store-listed-transactions.ts';
+import type { TransactionStream } from '../../src/ledger/transactions/store-listed-transactions.ts';
 
 /**
  * A history of any length that nobody keeps: row number n of a list (0: the oldest) is a function of n, here in

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import type { TransactionStream } from '../../src/ledger/store-listed-transactions.ts';
+import type { TransactionStream } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { closeServer, listen } from '../support/listen.ts';
 import { type VirtualHistory, type VirtualRow, virtualRow } from './virtual-history.ts';
 

@@ -9,10 +9,10 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { silentLog } from '../../src/kernel/log.ts';
-import { connectLedger } from '../../src/ledger/connect-ledger.ts';
+import { takeAddress } from '../../src/ledger/addresses/pool-store.ts';
+import { connectLedger } from '../../src/ledger/connection/connect-ledger.ts';
+import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
 import { readAway } from '../../src/ledger/home-store.ts';
-import { migrateLedger } from '../../src/ledger/migrate-ledger.ts';
-import { takeAddress } from '../../src/ledger/pool-store.ts';
 import { onDatabase } from '../support/on-database.ts';
 import { type DatabaseCluster, startDatabaseCluster } from './database-cluster.ts';
 

@@ -2,7 +2,7 @@ import { DrizzleQueryError } from 'drizzle-orm/errors';
 import { describe, expect, test } from 'vitest';
 import { failureLine } from '../../src/cli/command-context.ts';
 import { type ErrorCode, errorTable, LedgerError } from '../../src/kernel/errors.ts';
-import { databaseError } from '../../src/ledger/connect-ledger.ts';
+import { databaseError } from '../../src/ledger/connection/connect-ledger.ts';
 
 const codes = Object.keys(errorTable) as ErrorCode[];
 

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import { printStatus } from '../../src/cli/status-picture/print-status.ts';
-import type { StatusReport } from '../../src/http/status-report.ts';
+import type { StatusReport } from '../../src/status/status-report.ts';
 import { samplePool, sampleProblem, sampleReport, sampleStream } from '../support/sample-report.ts';
 
 const escapeCode = '\u001b';

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { grantReader } from '../../src/ledger/grant-roles.ts';
+import { grantReader } from '../../src/ledger/connection/grant-roles.ts';
 import { migrateQueue } from '../../src/queue/migrate-queue.ts';
 import { type CookbookQuery, readCookbookQueries } from '../support/cookbook-queries.ts';
 import type { Wallet } from '../support/with-wallet.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { mirrorPools, takeAddress } from '../../src/ledger/pool-store.ts';
+import { mirrorPools, takeAddress } from '../../src/ledger/addresses/pool-store.ts';
+import { verifyLedger } from '../../src/sync/checks/verify-ledger.ts';
 import { runParts, syncParts } from '../../src/sync/sync-parts.ts';
-import { verifyLedger } from '../../src/sync/verify-ledger.ts';
 import { onePass, type Wallet, withWallet } from '../support/with-wallet.ts';
 
 const hourMs = 3_600_000;

@@ -1,13 +1,13 @@
 import { sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
-import type { Ledger } from '../../src/ledger/connect-ledger.ts';
-import { findContradictions, markHandedOut } from '../../src/ledger/handed-out-store.ts';
+import { findContradictions, markHandedOut } from '../../src/ledger/addresses/handed-out-store.ts';
+import { mirrorPools, takeAddress } from '../../src/ledger/addresses/pool-store.ts';
+import type { Ledger } from '../../src/ledger/connection/connect-ledger.ts';
 import { acknowledgeMoves } from '../../src/ledger/home-store.ts';
-import { mirrorPools, takeAddress } from '../../src/ledger/pool-store.ts';
-import { fillPools } from '../../src/sync/fill-pools.ts';
-import { syncAddresses } from '../../src/sync/sync-addresses.ts';
+import { fillPools } from '../../src/sync/pools/fill-pools.ts';
+import { syncAddresses } from '../../src/sync/pools/sync-addresses.ts';
+import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
 import { runParts } from '../../src/sync/sync-parts.ts';
-import { syncTransactions } from '../../src/sync/sync-transactions.ts';
 import { onePass, type Wallet, withWallet } from '../support/with-wallet.ts';
 
 const slip44 = 60;

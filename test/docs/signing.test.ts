@@ -3,9 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createSigner } from '../../src/service/create-signer.ts';
-import type { RequestToSign } from '../../src/service/signer.ts';
-import { type SigningRecipe, signingRecipes } from '../../src/service/signing-recipes.ts';
+import { createSigner } from '../../src/service/signing/create-signer.ts';
+import type { RequestToSign } from '../../src/service/signing/signer.ts';
+import { type SigningRecipe, signingRecipes } from '../../src/service/signing/signing-recipes.ts';
 
 const page = readFileSync('docs/signing.md', 'utf8');
 

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../../src/kernel/log.ts';
-import { connectLedger } from '../../src/ledger/connect-ledger.ts';
+import { connectLedger } from '../../src/ledger/connection/connect-ledger.ts';
 import { withLedger } from '../ledger/with-ledger.ts';
 import { startPostgres } from '../support/start-postgres.ts';
 import { examine, withSandboxOf } from './examine.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { syncDetails } from '../../src/sync/sync-details.ts';
-import { syncTransactions } from '../../src/sync/sync-transactions.ts';
+import { syncDetails } from '../../src/sync/details/sync-details.ts';
+import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
 import { onePass, withWallet } from '../support/with-wallet.ts';
 
 const total = 600;

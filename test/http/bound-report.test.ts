@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { boundReport } from '../../src/http/bound-report.ts';
+import { boundReport } from '../../src/status/bound-report.ts';
 import { sampleReport } from '../support/sample-report.ts';
 
 const balance = { symbol: 'A', chain: 'a', balance: '1', frozen: '0', history: [] };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { listProblems, verdictOn } from '../../src/http/list-problems.ts';
-import type { StatusReport } from '../../src/http/status-report.ts';
+import { listProblems, verdictOn } from '../../src/status/list-problems.ts';
+import type { StatusReport } from '../../src/status/status-report.ts';
 import { sampleProblem, sampleReport } from '../support/sample-report.ts';
 
 const silent = sampleProblem({ name: 'daemon_silent', severity: 'critical' });

@@ -3,8 +3,8 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import type { HttpOptions } from '../../src/http/start-http.ts';
-import type { StatusReport } from '../../src/http/status-report.ts';
 import { LedgerError } from '../../src/kernel/errors.ts';
+import type { StatusReport } from '../../src/status/status-report.ts';
 import { sampleProblem, sampleReport, sampleStream } from '../support/sample-report.ts';
 import { type HttpHarness, openHttp } from '../support/with-http.ts';
 

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { renderDocument } from '../../src/http/page-frame.ts';
 import { renderStatus } from '../../src/http/status-page.ts';
-import type { StatusReport } from '../../src/http/status-report.ts';
-import type { DailyFlows } from '../../src/ledger/read-flows.ts';
-import type { Problem } from '../../src/ledger/read-status.ts';
+import type { DailyFlows } from '../../src/ledger/reports/read-flows.ts';
+import type { Problem } from '../../src/ledger/reports/read-status.ts';
+import type { StatusReport } from '../../src/status/status-report.ts';
 import {
   sampleCoverage,
   sampleFlows,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { migrateLedger } from '../../src/ledger/migrate-ledger.ts';
-import { takeAddress } from '../../src/ledger/pool-store.ts';
+import { takeAddress } from '../../src/ledger/addresses/pool-store.ts';
+import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
 import { migrateBefore } from '../support/migrate-before.ts';
 import { withLedger } from './with-ledger.ts';
 

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { storeListedAddresses } from '../../src/ledger/address-store.ts';
+import { storeListedAddresses } from '../../src/ledger/addresses/address-store.ts';
 import { withLedger } from './with-ledger.ts';
 
 const { ledger, query, clear } = await withLedger();

@@ -1,6 +1,9 @@
 import { beforeEach, expect, test } from 'vitest';
-import { checkNewAddresses, storeListedAddresses } from '../../src/ledger/address-store.ts';
-import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
+import {
+  checkNewAddresses,
+  storeListedAddresses,
+} from '../../src/ledger/addresses/address-store.ts';
+import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { until } from '../support/until.ts';
 import { listed } from './transaction-rows.ts';
 import { withLedger } from './with-ledger.ts';

@@ -1,9 +1,12 @@
 import fc from 'fast-check';
 import { beforeEach, expect, test } from 'vitest';
-import { checkNewAddresses, storeListedAddresses } from '../../src/ledger/address-store.ts';
-import { judgeByStates } from '../../src/ledger/final-states.ts';
-import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
-import { storeTransactionDetails } from '../../src/ledger/store-transaction-details.ts';
+import {
+  checkNewAddresses,
+  storeListedAddresses,
+} from '../../src/ledger/addresses/address-store.ts';
+import { judgeByStates } from '../../src/ledger/transactions/final-states.ts';
+import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
+import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
 import { detailed, listed } from './transaction-rows.ts';
 import { withLedger } from './with-ledger.ts';
 

@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
-import { storeBalances } from '../../src/ledger/balance-store.ts';
-import { judgeByStates } from '../../src/ledger/final-states.ts';
-import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
-import { unlistRows } from '../../src/ledger/stream-store.ts';
+import { unlistRows } from '../../src/ledger/lists/stream-store.ts';
+import { storeBalances } from '../../src/ledger/snapshots/balance-store.ts';
+import { judgeByStates } from '../../src/ledger/transactions/final-states.ts';
+import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { balance, day, fillLittleWallet } from './little-wallet.ts';
 import { listed } from './transaction-rows.ts';
 import { withLedger } from './with-ledger.ts';

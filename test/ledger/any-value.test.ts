@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readAmount, Unreadable } from '../../src/service/field-readers.ts';
-import { extraText } from '../../src/service/json-text.ts';
-import { isStorableText, toStorableText } from '../../src/service/storable-text.ts';
+import { readAmount, Unreadable } from '../../src/service/decoding/field-readers.ts';
+import { extraText } from '../../src/service/decoding/json-text.ts';
+import { isStorableText, toStorableText } from '../../src/service/decoding/storable-text.ts';
 import { withLedger } from './with-ledger.ts';
 
 const { ledger } = await withLedger({ isMigrated: false });

@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from 'vitest';
-import { storeBalances } from '../../src/ledger/balance-store.ts';
-import { judgeByStates } from '../../src/ledger/final-states.ts';
-import { recordReconciliation } from '../../src/ledger/reconciliation-store.ts';
-import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
-import { storeTransactionDetails } from '../../src/ledger/store-transaction-details.ts';
+import { storeBalances } from '../../src/ledger/snapshots/balance-store.ts';
+import { recordReconciliation } from '../../src/ledger/snapshots/reconciliation-store.ts';
+import { judgeByStates } from '../../src/ledger/transactions/final-states.ts';
+import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
+import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
 import { balance, day } from './little-wallet.ts';
 import { detailed, listed } from './transaction-rows.ts';
 import { withLedger } from './with-ledger.ts';

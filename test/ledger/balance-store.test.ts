@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { BalanceRecord } from '../../src/kernel/wallet-records.ts';
-import { storeBalances } from '../../src/ledger/balance-store.ts';
+import { storeBalances } from '../../src/ledger/snapshots/balance-store.ts';
 import { decimals, hostileText } from './transaction-rows.ts';
 import { withLedger } from './with-ledger.ts';
 

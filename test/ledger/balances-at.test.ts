@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { storeBalances } from '../../src/ledger/balance-store.ts';
+import { storeBalances } from '../../src/ledger/snapshots/balance-store.ts';
 import { withLedger } from './with-ledger.ts';
 
 const { ledger, query, clear } = await withLedger();

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { CoinRecord } from '../../src/kernel/wallet-records.ts';
-import { storeCoins } from '../../src/ledger/coin-store.ts';
+import { storeCoins } from '../../src/ledger/snapshots/coin-store.ts';
 import { withLedger } from './with-ledger.ts';
 
 const { ledger, connect, query, clear, logged } = await withLedger();

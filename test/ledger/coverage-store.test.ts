@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
-import { compareDays, readCoverage } from '../../src/ledger/coverage-store.ts';
-import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
-import { dayMs, dayOf } from '../../src/sync/read-days.ts';
+import { compareDays, readCoverage } from '../../src/ledger/lists/coverage-store.ts';
+import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
+import { dayMs, dayOf } from '../../src/sync/list/read-days.ts';
 import { listed } from './transaction-rows.ts';
 import { withLedger } from './with-ledger.ts';
 

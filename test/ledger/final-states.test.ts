@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { judgeByStates } from '../../src/ledger/final-states.ts';
-import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
-import { syncAllDetails } from '../../src/sync/sync-details.ts';
-import { syncTransactions } from '../../src/sync/sync-transactions.ts';
+import { judgeByStates } from '../../src/ledger/transactions/final-states.ts';
+import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
+import { syncAllDetails } from '../../src/sync/details/sync-details.ts';
+import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
 import { until } from '../support/until.ts';
 import { onePass, withWallet } from '../support/with-wallet.ts';
 import { listed } from './transaction-rows.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { silentLog } from '../../src/kernel/log.ts';
-import { connectLedger } from '../../src/ledger/connect-ledger.ts';
-import { findByScan, findIndexed } from '../../src/ledger/find-records.ts';
-import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
+import { connectLedger } from '../../src/ledger/connection/connect-ledger.ts';
+import { findByScan, findIndexed } from '../../src/ledger/transactions/find-records.ts';
+import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { until } from '../support/until.ts';
 import { listed } from './transaction-rows.ts';
 import { withLedger } from './with-ledger.ts';

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { LedgerError } from '../../src/kernel/errors.ts';
-import { grantIssuer, grantReader } from '../../src/ledger/grant-roles.ts';
+import { grantIssuer, grantReader } from '../../src/ledger/connection/grant-roles.ts';
 import { migrateQueue } from '../../src/queue/migrate-queue.ts';
 import { withLedger } from './with-ledger.ts';
 

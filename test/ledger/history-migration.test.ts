@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { migrateLedger } from '../../src/ledger/migrate-ledger.ts';
-import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
+import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
+import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { migrateBefore } from '../support/migrate-before.ts';
 import { listed, readVersions } from './transaction-rows.ts';
 import { withLedger } from './with-ledger.ts';

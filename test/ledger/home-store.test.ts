@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { silentLog } from '../../src/kernel/log.ts';
+import { takeAddress } from '../../src/ledger/addresses/pool-store.ts';
 import {
   acceptMove,
   acknowledgeMoves,
@@ -9,7 +10,6 @@ import {
   readMoves,
   requireHomeOfRequest,
 } from '../../src/ledger/home-store.ts';
-import { takeAddress } from '../../src/ledger/pool-store.ts';
 import { settleHome } from '../../src/sync/settle-home.ts';
 import { withLedger } from './with-ledger.ts';
 

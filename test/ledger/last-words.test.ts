@@ -1,15 +1,19 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { fillTransactions } from '../../src/ledger/fill-transactions.ts';
+import {
+  beginSightings,
+  compareDetails,
+  compareListed,
+} from '../../src/ledger/lists/verify-store.ts';
+import { fillTransactions } from '../../src/ledger/transactions/fill-transactions.ts';
 import {
   type ListedTransaction,
   storeListedTransactions,
-} from '../../src/ledger/store-listed-transactions.ts';
+} from '../../src/ledger/transactions/store-listed-transactions.ts';
 import {
   type DetailedTransaction,
   storeTransactionDetails,
-} from '../../src/ledger/store-transaction-details.ts';
-import { beginSightings, compareDetails, compareListed } from '../../src/ledger/verify-store.ts';
+} from '../../src/ledger/transactions/store-transaction-details.ts';
 import {
   detailed,
   listed,

@@ -1,6 +1,6 @@
 import type { BalanceRecord } from '../../src/kernel/wallet-records.ts';
-import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
-import { storeTransactionDetails } from '../../src/ledger/store-transaction-details.ts';
+import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
+import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
 import { detailed, listed } from './transaction-rows.ts';
 import type { TestLedger } from './with-ledger.ts';
 

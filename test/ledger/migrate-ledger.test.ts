@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { LedgerError } from '../../src/kernel/errors.ts';
 import { type Log, silentLog } from '../../src/kernel/log.ts';
-import { migrateLedger } from '../../src/ledger/migrate-ledger.ts';
+import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
 import { migrateBefore } from '../support/migrate-before.ts';
 import { until } from '../support/until.ts';
 import { withLedger } from './with-ledger.ts';

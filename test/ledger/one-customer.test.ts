@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
-import { checkNewAddresses } from '../../src/ledger/address-store.ts';
-import type { Ledger } from '../../src/ledger/connect-ledger.ts';
-import { takeAddress, takeFurtherAddress } from '../../src/ledger/pool-store.ts';
+import { checkNewAddresses } from '../../src/ledger/addresses/address-store.ts';
+import { takeAddress, takeFurtherAddress } from '../../src/ledger/addresses/pool-store.ts';
+import type { Ledger } from '../../src/ledger/connection/connect-ledger.ts';
 import { withLedger } from './with-ledger.ts';
 
 const { ledger, connect, query, clear } = await withLedger();

@@ -1,10 +1,10 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { checkNewAddresses } from '../../src/ledger/address-store.ts';
-import { adoptForeign, listForeign } from '../../src/ledger/adopt-store.ts';
-import { openPoolRequests } from '../../src/ledger/pool-requests.ts';
-import { mirrorPools, readPoolLevels } from '../../src/ledger/pool-store.ts';
-import { readStatus } from '../../src/ledger/read-status.ts';
-import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
+import { checkNewAddresses } from '../../src/ledger/addresses/address-store.ts';
+import { adoptForeign, listForeign } from '../../src/ledger/addresses/adopt-store.ts';
+import { openPoolRequests } from '../../src/ledger/addresses/pool-requests.ts';
+import { mirrorPools, readPoolLevels } from '../../src/ledger/addresses/pool-store.ts';
+import { readStatus } from '../../src/ledger/reports/read-status.ts';
+import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { until } from '../support/until.ts';
 import { listed } from './transaction-rows.ts';
 import { withLedger } from './with-ledger.ts';

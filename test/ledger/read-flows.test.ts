@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { readFlows } from '../../src/ledger/read-flows.ts';
+import { readFlows } from '../../src/ledger/reports/read-flows.ts';
 import { withLedger } from './with-ledger.ts';
 
 const { ledger, query, clear } = await withLedger();

@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type StatusReport, toStatusJson } from '../../src/http/status-report.ts';
 import { LedgerError } from '../../src/kernel/errors.ts';
-import { connectLedger, type Ledger } from '../../src/ledger/connect-ledger.ts';
-import { migrateLedger } from '../../src/ledger/migrate-ledger.ts';
-import { readStatus } from '../../src/ledger/read-status.ts';
+import { connectLedger, type Ledger } from '../../src/ledger/connection/connect-ledger.ts';
+import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
+import { readStatus } from '../../src/ledger/reports/read-status.ts';
+import { type StatusReport, toStatusJson } from '../../src/status/status-report.ts';
 import { recordLog } from '../support/record-log.ts';
 import { startPostgres } from '../support/start-postgres.ts';
 import { openHttp } from '../support/with-http.ts';

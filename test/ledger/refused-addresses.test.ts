@@ -1,11 +1,11 @@
 import { beforeEach, expect, test } from 'vitest';
-import { storeGenerated } from '../../src/ledger/address-answer-store.ts';
-import { storeListedAddresses } from '../../src/ledger/address-store.ts';
-import { adoptForeign } from '../../src/ledger/adopt-store.ts';
-import { migrateLedger } from '../../src/ledger/migrate-ledger.ts';
-import { mirrorPools, takeAddress } from '../../src/ledger/pool-store.ts';
-import { resumePool } from '../../src/ledger/refused-addresses.ts';
-import { resolveRequest } from '../../src/ledger/resolve-request.ts';
+import { storeGenerated } from '../../src/ledger/addresses/address-answer-store.ts';
+import { storeListedAddresses } from '../../src/ledger/addresses/address-store.ts';
+import { adoptForeign } from '../../src/ledger/addresses/adopt-store.ts';
+import { mirrorPools, takeAddress } from '../../src/ledger/addresses/pool-store.ts';
+import { resumePool } from '../../src/ledger/addresses/refused-addresses.ts';
+import { resolveRequest } from '../../src/ledger/addresses/resolve-request.ts';
+import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
 import { migrateBefore } from '../support/migrate-before.ts';
 import { withLedger } from './with-ledger.ts';
 

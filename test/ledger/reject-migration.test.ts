@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { migrateLedger } from '../../src/ledger/migrate-ledger.ts';
-import { storeRejects } from '../../src/ledger/reject-store.ts';
+import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
+import { storeRejects } from '../../src/ledger/transactions/reject-store.ts';
 import { migrateBefore } from '../support/migrate-before.ts';
 import { withLedger } from './with-ledger.ts';
 

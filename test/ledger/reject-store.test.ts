@@ -4,9 +4,9 @@ import {
   closeFilledRejects,
   closeSnapshotRejects,
   storeRejects,
-} from '../../src/ledger/reject-store.ts';
-import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
-import { storeTransactionDetails } from '../../src/ledger/store-transaction-details.ts';
+} from '../../src/ledger/transactions/reject-store.ts';
+import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
+import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
 import { detailed, listed } from './transaction-rows.ts';
 import { withLedger } from './with-ledger.ts';
 

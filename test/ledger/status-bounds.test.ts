@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readStatus } from '../../src/ledger/read-status.ts';
+import { readStatus } from '../../src/ledger/reports/read-status.ts';
 import { withLedger } from './with-ledger.ts';
 
 const { ledger, query } = await withLedger();

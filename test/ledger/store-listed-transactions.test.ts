@@ -1,13 +1,13 @@
 import { sql } from 'drizzle-orm';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { storeListedAddresses } from '../../src/ledger/address-store.ts';
+import { storeListedAddresses } from '../../src/ledger/addresses/address-store.ts';
+import { unlistRows } from '../../src/ledger/lists/stream-store.ts';
 import {
   type ListedTransaction,
   storeListedTransactions,
-} from '../../src/ledger/store-listed-transactions.ts';
-import { storeTransactionDetails } from '../../src/ledger/store-transaction-details.ts';
-import { unlistRows } from '../../src/ledger/stream-store.ts';
+} from '../../src/ledger/transactions/store-listed-transactions.ts';
+import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
 import {
   cutIntoBatches,
   decimals,

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { storeListedAddresses } from '../../src/ledger/address-store.ts';
+import { storeListedAddresses } from '../../src/ledger/addresses/address-store.ts';
 import {
   type ListedTransaction,
   storeListedTransactions,
-} from '../../src/ledger/store-listed-transactions.ts';
+} from '../../src/ledger/transactions/store-listed-transactions.ts';
 import {
   claimDueDetails,
   countIncomplete,
@@ -12,7 +12,7 @@ import {
   postponeDetails,
   releaseDetails,
   storeTransactionDetails,
-} from '../../src/ledger/store-transaction-details.ts';
+} from '../../src/ledger/transactions/store-transaction-details.ts';
 import {
   cutIntoBatches,
   decimals,

@@ -4,7 +4,7 @@ import {
   releaseStream,
   restartStreams,
   saveStream,
-} from '../../src/ledger/stream-store.ts';
+} from '../../src/ledger/lists/stream-store.ts';
 import { withLedger } from './with-ledger.ts';
 
 const { ledger, connect, query, clear } = await withLedger();

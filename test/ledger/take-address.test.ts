@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { Ledger } from '../../src/ledger/connect-ledger.ts';
-import { takeAddress } from '../../src/ledger/pool-store.ts';
-import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
+import { takeAddress } from '../../src/ledger/addresses/pool-store.ts';
+import type { Ledger } from '../../src/ledger/connection/connect-ledger.ts';
+import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { listed } from './transaction-rows.ts';
 import { withLedger } from './with-ledger.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { ListedTransaction } from '../../src/ledger/store-listed-transactions.ts';
-import type { DetailedTransaction } from '../../src/ledger/store-transaction-details.ts';
+import type { ListedTransaction } from '../../src/ledger/transactions/store-listed-transactions.ts';
+import type { DetailedTransaction } from '../../src/ledger/transactions/store-transaction-details.ts';
 import type { TestLedger } from './with-ledger.ts';
 
 /** A list row that says nothing but what is given. */

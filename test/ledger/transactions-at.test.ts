@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { beforeEach, expect, test } from 'vitest';
-import { fillTransactions } from '../../src/ledger/fill-transactions.ts';
-import { judgeByStates } from '../../src/ledger/final-states.ts';
-import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
-import { storeTransactionDetails } from '../../src/ledger/store-transaction-details.ts';
-import { unlistRows } from '../../src/ledger/stream-store.ts';
+import { unlistRows } from '../../src/ledger/lists/stream-store.ts';
+import { fillTransactions } from '../../src/ledger/transactions/fill-transactions.ts';
+import { judgeByStates } from '../../src/ledger/transactions/final-states.ts';
+import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
+import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
 import { detailed, listed } from './transaction-rows.ts';
 import { withLedger } from './with-ledger.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll } from 'vitest';
 import type { Log } from '../../src/kernel/log.ts';
-import { connectLedger, type Ledger } from '../../src/ledger/connect-ledger.ts';
-import { migrateLedger } from '../../src/ledger/migrate-ledger.ts';
+import { connectLedger, type Ledger } from '../../src/ledger/connection/connect-ledger.ts';
+import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
 import { startPostgres } from '../support/start-postgres.ts';
 
 export type TestLedger = {

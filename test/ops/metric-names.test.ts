@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { listProblems } from '../../src/http/list-problems.ts';
+import { listProblems } from '../../src/status/list-problems.ts';
 import { withLedger } from '../ledger/with-ledger.ts';
 import { samplePool, sampleProblem, sampleReport } from '../support/sample-report.ts';
 import { type HttpHarness, openHttp } from '../support/with-http.ts';

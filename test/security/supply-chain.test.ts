@@ -91,19 +91,19 @@ const sources = ['src', 'jobs'].flatMap((folder) =>
 /** What each of these puts into a statement is written in the program itself, or was quoted by PostgreSQL. */
 const rawSql: Record<string, number> = {
   // Columns of the two kinds of answers, from one table of constants.
-  'src/ledger/answer-words.ts': 11,
-  'src/ledger/transaction-statement.ts': 1,
-  'src/ledger/store-transaction-details.ts': 1,
-  'src/ledger/store-snapshot.ts': 1,
+  'src/ledger/transactions/answer-words.ts': 11,
+  'src/ledger/transactions/transaction-statement.ts': 1,
+  'src/ledger/transactions/store-transaction-details.ts': 1,
+  'src/ledger/snapshots/store-snapshot.ts': 1,
   // Constants alone.
-  'src/ledger/stream-store.ts': 1,
-  'src/ledger/status-sql.ts': 4,
-  'src/ledger/reject-store.ts': 2,
-  'src/ledger/read-flows.ts': 1,
-  'src/ledger/find-records.ts': 1,
+  'src/ledger/lists/stream-store.ts': 1,
+  'src/ledger/reports/status-sql.ts': 4,
+  'src/ledger/transactions/reject-store.ts': 2,
+  'src/ledger/reports/read-flows.ts': 1,
+  'src/ledger/transactions/find-records.ts': 1,
   // What PostgreSQL itself has quoted.
-  'src/ledger/grant-roles.ts': 2,
-  'src/ledger/role-limits.ts': 1,
+  'src/ledger/connection/grant-roles.ts': 2,
+  'src/ledger/connection/role-limits.ts': 1,
 };
 
 test('[S11] SQL text is put together nowhere but in the places that are named here', () => {
@@ -123,7 +123,7 @@ test('[S11] statements that go to pg as text hold no value but constants of the 
   // The name of a function, and a number for SET, which takes no parameters.
   expect(withValues).toEqual([
     'src/embedded/server-presence.ts: select ${lockFunction}($1) as answer',
-    'src/ledger/migrate-ledger.ts: set lock_timeout = ${waitMs}',
-    'src/ledger/migrate-ledger.ts: set lock_timeout = ${tableWaitMs}',
+    'src/ledger/connection/migrate-ledger.ts: set lock_timeout = ${waitMs}',
+    'src/ledger/connection/migrate-ledger.ts: set lock_timeout = ${tableWaitMs}',
   ]);
 });

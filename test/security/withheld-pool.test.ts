@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { grantIssuer } from '../../src/ledger/grant-roles.ts';
-import { mirrorPools, takeAddress } from '../../src/ledger/pool-store.ts';
+import { mirrorPools, takeAddress } from '../../src/ledger/addresses/pool-store.ts';
+import { grantIssuer } from '../../src/ledger/connection/grant-roles.ts';
 import { withLedger } from '../ledger/with-ledger.ts';
 
 const { ledger, query, clear, connectionString } = await withLedger();

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { LedgerError } from '../../src/kernel/errors.ts';
 import { retryDelayMs } from '../../src/kernel/retry-delay.ts';
-import { readTime, Unreadable } from '../../src/service/field-readers.ts';
-import { openEnvelope } from '../../src/service/open-envelope.ts';
-import { parseRetryAfterMs } from '../../src/service/retry-after.ts';
+import { readTime, Unreadable } from '../../src/service/decoding/field-readers.ts';
+import { openEnvelope } from '../../src/service/decoding/open-envelope.ts';
+import { parseRetryAfterMs } from '../../src/service/transport/retry-after.ts';
 import { makeClient } from './support/make-client.ts';
 import { pageOf, send, startScriptedService } from './support/scripted-service.ts';
 

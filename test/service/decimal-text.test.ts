@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decimalProblem } from '../../src/service/decimal-text.ts';
-import { readAmount, readOptionalDecimal, Unreadable } from '../../src/service/field-readers.ts';
+import { decimalProblem } from '../../src/service/decoding/decimal-text.ts';
+import {
+  readAmount,
+  readOptionalDecimal,
+  Unreadable,
+} from '../../src/service/decoding/field-readers.ts';
 
 describe('a decimal', () => {
   it('[V3 V4] is kept digit for digit, whatever its length', () => {

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RecordSource } from '../../src/kernel/wallet-records.ts';
-import { decodeAddresses } from '../../src/service/decode-address.ts';
-import { decodeBalances } from '../../src/service/decode-balance.ts';
-import { decodeCoins } from '../../src/service/decode-coin.ts';
-import { decodePayload } from '../../src/service/decode-payload.ts';
+import { decodeAddresses } from '../../src/service/decoding/decode-address.ts';
+import { decodeBalances } from '../../src/service/decoding/decode-balance.ts';
+import { decodeCoins } from '../../src/service/decoding/decode-coin.ts';
+import { decodePayload } from '../../src/service/decoding/decode-payload.ts';
 import {
   decodeTransactionDetails,
   decodeTransactions,
-} from '../../src/service/decode-transaction.ts';
-import { parseExactJson } from '../../src/service/exact-json.ts';
+} from '../../src/service/decoding/decode-transaction.ts';
+import { parseExactJson } from '../../src/service/decoding/exact-json.ts';
 
 const now = Date.UTC(2025, 0, 1);
 const row = {

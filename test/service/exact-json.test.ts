@@ -1,7 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ExactNumber, parseExactJson, parseKeepingDigits } from '../../src/service/exact-json.ts';
+import {
+  ExactNumber,
+  parseExactJson,
+  parseKeepingDigits,
+} from '../../src/service/decoding/exact-json.ts';
 
 const safeInteger = fc.integer({ min: -999_999_999_999_999, max: 999_999_999_999_999 });
 

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { renderLimitsDoc } from '../../scripts/render-limits-doc.ts';
-import { decodeTransactions } from '../../src/service/decode-transaction.ts';
+import { decodeTransactions } from '../../src/service/decoding/decode-transaction.ts';
+import { openEnvelope } from '../../src/service/decoding/open-envelope.ts';
+import { openList, openPage } from '../../src/service/decoding/open-page.ts';
+import { openSnapshotPart, readSnapshot } from '../../src/service/decoding/read-snapshot.ts';
 import { limits } from '../../src/service/limits.ts';
-import { openEnvelope } from '../../src/service/open-envelope.ts';
-import { openList, openPage } from '../../src/service/open-page.ts';
-import { ReadResponse } from '../../src/service/pooled-fetch.ts';
-import { openSnapshotPart, readSnapshot } from '../../src/service/read-snapshot.ts';
+import { ReadResponse } from '../../src/service/transport/pooled-fetch.ts';
 
 const path = '/v1/wallet/balance';
 

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { parseRetryAfterMs } from '../../src/service/retry-after.ts';
+import { parseRetryAfterMs } from '../../src/service/transport/retry-after.ts';
 import { makeClient } from './support/make-client.ts';
 import { pageOf, reply, startScriptedService, succeed } from './support/scripted-service.ts';
 

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LedgerError } from '../../src/kernel/errors.ts';
-import { buildRequest, type RequestParts } from '../../src/service/build-request.ts';
-import { createSigner, type SignerOptions } from '../../src/service/create-signer.ts';
-import { encodeDer } from '../../src/service/ecdsa-signature.ts';
-import { parseSigningKey } from '../../src/service/signing-key.ts';
-import { signWithKey } from '../../src/service/signing-recipes.ts';
+import { createSigner, type SignerOptions } from '../../src/service/signing/create-signer.ts';
+import { encodeDer } from '../../src/service/signing/ecdsa-signature.ts';
+import { parseSigningKey } from '../../src/service/signing/signing-key.ts';
+import { signWithKey } from '../../src/service/signing/signing-recipes.ts';
+import { buildRequest, type RequestParts } from '../../src/service/transport/build-request.ts';
 import vectors from '../fixtures/signing-vectors.json' with { type: 'json' };
 
 type Vector = {

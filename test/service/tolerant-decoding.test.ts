@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { NotANumber, parseTolerantJson } from '../../src/service/exact-json.ts';
-import { integerIn } from '../../src/service/field-readers.ts';
+import { NotANumber, parseTolerantJson } from '../../src/service/decoding/exact-json.ts';
+import { integerIn } from '../../src/service/decoding/field-readers.ts';
 import { makeClient } from './support/make-client.ts';
 import { pageOf, reply, send, startScriptedService, succeed } from './support/scripted-service.ts';
 

@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LedgerError } from '../../src/kernel/errors.ts';
-import { createRequestSlots } from '../../src/service/request-slots.ts';
+import { createRequestSlots } from '../../src/service/transport/request-slots.ts';
 import { makeClient, testSecret } from './support/make-client.ts';
 import {
   pageOf,

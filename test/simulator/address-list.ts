@@ -1,13 +1,13 @@
 /** One chain's address list, read into the pools in memory: the product's pass and page reader, under a lease. */
 import { LedgerError } from '../../src/kernel/errors.ts';
 import type { AddressRecord } from '../../src/kernel/wallet-records.ts';
-import { efforts } from '../../src/sync/doubt.ts';
-import { newCheckpoint } from '../../src/sync/list-checkpoint.ts';
-import { createPageReader, type ListedPage } from '../../src/sync/list-pages.ts';
-import type { ListPort, Stored } from '../../src/sync/list-port.ts';
-import type { ListState } from '../../src/sync/list-state.ts';
-import type { PoolPort, PoolTools } from '../../src/sync/pool-port.ts';
-import { readList } from '../../src/sync/read-list.ts';
+import { efforts } from '../../src/sync/list/doubt.ts';
+import { newCheckpoint } from '../../src/sync/list/list-checkpoint.ts';
+import { createPageReader, type ListedPage } from '../../src/sync/list/list-pages.ts';
+import type { ListPort, Stored } from '../../src/sync/list/list-port.ts';
+import type { ListState } from '../../src/sync/list/list-state.ts';
+import { readList } from '../../src/sync/list/read-list.ts';
+import type { PoolPort, PoolTools } from '../../src/sync/pools/pool-port.ts';
 import type { MemoryPools } from '../sync/memory-pools.ts';
 import type { Simulation, Task } from './simulation.ts';
 

@@ -4,8 +4,8 @@
  */
 import { LedgerError } from '../../src/kernel/errors.ts';
 import { shareTickets, type TicketPort } from '../../src/ledger/ticket-source.ts';
-import { type CallerOptions, createCaller } from '../../src/service/call-service.ts';
-import { ReadResponse } from '../../src/service/pooled-fetch.ts';
+import { type CallerOptions, createCaller } from '../../src/service/transport/call-service.ts';
+import { ReadResponse } from '../../src/service/transport/pooled-fetch.ts';
 import type { Part } from './part.ts';
 import { quietLog } from './quiet-log.ts';
 import { createSimulation, type Simulation, type Task } from './simulation.ts';

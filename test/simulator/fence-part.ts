@@ -3,8 +3,8 @@
  * of its request. The ledger's rule says which one counts.
  */
 import { LedgerError } from '../../src/kernel/errors.ts';
-import type { DetailTools } from '../../src/sync/detail-port.ts';
-import { syncDetailsThrough } from '../../src/sync/sync-details.ts';
+import type { DetailTools } from '../../src/sync/details/detail-port.ts';
+import { syncDetailsThrough } from '../../src/sync/details/sync-details.ts';
 import { type FenceRule, finalState, MemoryTransactions } from './memory-transactions.ts';
 import type { Part } from './part.ts';
 import { quietLog } from './quiet-log.ts';

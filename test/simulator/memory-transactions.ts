@@ -1,4 +1,4 @@
-import type { DetailPort } from '../../src/sync/detail-port.ts';
+import type { DetailPort } from '../../src/sync/details/detail-port.ts';
 import type { Simulation } from './simulation.ts';
 
 export type FenceRule = (incoming: number, stored: number) => boolean;

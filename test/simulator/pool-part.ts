@@ -3,8 +3,8 @@
  * refuses, and lists late what it has generated.
  */
 import { LedgerError } from '../../src/kernel/errors.ts';
-import { fillPoolsThrough } from '../../src/sync/fill-pools.ts';
-import type { PoolPort, PoolTools } from '../../src/sync/pool-port.ts';
+import { fillPoolsThrough } from '../../src/sync/pools/fill-pools.ts';
+import type { PoolPort, PoolTools } from '../../src/sync/pools/pool-port.ts';
 import { MemoryPools } from '../sync/memory-pools.ts';
 import { AddressList } from './address-list.ts';
 import type { Part } from './part.ts';

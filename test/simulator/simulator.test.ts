@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { LedgerError } from '../../src/kernel/errors.ts';
-import { createListSession } from '../../src/sync/list-session.ts';
-import { pollList } from '../../src/sync/poll-list.ts';
+import { createListSession } from '../../src/sync/list/list-session.ts';
+import { pollList } from '../../src/sync/list/poll-list.ts';
 import { allParts } from './all-parts.ts';
 import { backoffPart } from './backoff-part.ts';
 import { fencePart } from './fence-part.ts';

@@ -3,11 +3,15 @@
  * late and vanish between any two requests, and whose answers come in any order.
  */
 import { LedgerError } from '../../src/kernel/errors.ts';
-import { efforts } from '../../src/sync/doubt.ts';
-import { createPageReader, type ListedPage, type ListSource } from '../../src/sync/list-pages.ts';
-import type { ListPort } from '../../src/sync/list-port.ts';
-import { isProven, type ListState } from '../../src/sync/list-state.ts';
-import { readList } from '../../src/sync/read-list.ts';
+import { efforts } from '../../src/sync/list/doubt.ts';
+import {
+  createPageReader,
+  type ListedPage,
+  type ListSource,
+} from '../../src/sync/list/list-pages.ts';
+import type { ListPort } from '../../src/sync/list/list-port.ts';
+import { isProven, type ListState } from '../../src/sync/list/list-state.ts';
+import { readList } from '../../src/sync/list/read-list.ts';
 import { ListModel, type ShownPage } from '../sync/list-model.ts';
 import type { Part } from './part.ts';
 import { createSimulation, type Simulation, type Task } from './simulation.ts';

@@ -2,7 +2,7 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
-import type { Ledger } from '../../src/ledger/connect-ledger.ts';
+import type { Ledger } from '../../src/ledger/connection/connect-ledger.ts';
 
 type Journal = { entries: { tag: string }[] };
 

@@ -1,11 +1,11 @@
-import type { StatusReport } from '../../src/http/status-report.ts';
-import type { DailyFlows } from '../../src/ledger/read-flows.ts';
+import type { DailyFlows } from '../../src/ledger/reports/read-flows.ts';
 import type {
   CoverageStatus,
   PoolStatus,
   Problem,
   StreamStatus,
-} from '../../src/ledger/read-status.ts';
+} from '../../src/ledger/reports/read-status.ts';
+import type { StatusReport } from '../../src/status/status-report.ts';
 
 export function sampleStream(changes: Partial<StreamStatus> = {}): StreamStatus {
   return {

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readStatus } from '../../src/ledger/read-status.ts';
-import { auditHistory, pagesInTurn } from '../../src/sync/audit-history.ts';
-import { newCheckpoint } from '../../src/sync/list-checkpoint.ts';
-import { type ListState, withCheckpoint } from '../../src/sync/list-state.ts';
-import { planAudit } from '../../src/sync/plan-audit.ts';
-import { syncAllDetails } from '../../src/sync/sync-details.ts';
-import { syncTransactions } from '../../src/sync/sync-transactions.ts';
+import { readStatus } from '../../src/ledger/reports/read-status.ts';
+import { auditHistory, pagesInTurn } from '../../src/sync/checks/audit-history.ts';
+import { planAudit } from '../../src/sync/checks/plan-audit.ts';
+import { syncAllDetails } from '../../src/sync/details/sync-details.ts';
+import { newCheckpoint } from '../../src/sync/list/list-checkpoint.ts';
+import { type ListState, withCheckpoint } from '../../src/sync/list/list-state.ts';
+import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
 import { onePass, withWallet } from '../support/with-wallet.ts';
 
 const { signal } = new AbortController();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type FilterSeen, judgeFilter } from '../../src/kernel/chain-filter.ts';
-import { mirrorPools } from '../../src/ledger/pool-store.ts';
-import { fillPools } from '../../src/sync/fill-pools.ts';
+import { mirrorPools } from '../../src/ledger/addresses/pool-store.ts';
+import { fillPools } from '../../src/sync/pools/fill-pools.ts';
 import { until } from '../support/until.ts';
 import { withWallet } from '../support/with-wallet.ts';
 

@@ -7,7 +7,7 @@ import {
   numAfterRefusal,
   type PoolFacts,
   refusalDelayMs,
-} from '../../src/sync/decide-pool.ts';
+} from '../../src/sync/pools/decide-pool.ts';
 
 const settleMs = 10_000;
 const chainParam = 'slip44';

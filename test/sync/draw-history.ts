@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { ListOrder } from '../../src/kernel/list-order.ts';
-import type { efforts } from '../../src/sync/doubt.ts';
+import type { efforts } from '../../src/sync/list/doubt.ts';
 import type { Happening, ListModel } from './list-model.ts';
 import type { Lies, TotalLie } from './service-lies.ts';
 

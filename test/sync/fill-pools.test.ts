@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { Ledger } from '../../src/ledger/connect-ledger.ts';
-import { mirrorPools } from '../../src/ledger/pool-store.ts';
-import { fillPools } from '../../src/sync/fill-pools.ts';
-import { syncAddresses } from '../../src/sync/sync-addresses.ts';
+import { mirrorPools } from '../../src/ledger/addresses/pool-store.ts';
+import type { Ledger } from '../../src/ledger/connection/connect-ledger.ts';
+import { fillPools } from '../../src/sync/pools/fill-pools.ts';
+import { syncAddresses } from '../../src/sync/pools/sync-addresses.ts';
 import { until } from '../support/until.ts';
 import { openWallet, withWallet } from '../support/with-wallet.ts';
 

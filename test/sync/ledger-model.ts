@@ -1,4 +1,4 @@
-import { dayOf, type ReadDays } from '../../src/sync/read-days.ts';
+import { dayOf, type ReadDays } from '../../src/sync/list/read-days.ts';
 
 /** Times of the rows that one list counts, and of the rows of other lists that it shows as well (Unix ms). */
 type Holding = { listed: Map<string, number | null>; guests: Map<string, number | null> };

@@ -1,5 +1,5 @@
 import type { ListOrder } from '../../src/kernel/list-order.ts';
-import { newCheckpoint, parseCheckpoint } from '../../src/sync/list-checkpoint.ts';
+import { newCheckpoint, parseCheckpoint } from '../../src/sync/list/list-checkpoint.ts';
 import type {
   AfterFinding,
   Batch,
@@ -7,9 +7,9 @@ import type {
   Ranks,
   ScanNotes,
   Stored,
-} from '../../src/sync/list-port.ts';
-import type { ListState, PageFacts } from '../../src/sync/list-state.ts';
-import { dayOf } from '../../src/sync/read-days.ts';
+} from '../../src/sync/list/list-port.ts';
+import type { ListState, PageFacts } from '../../src/sync/list/list-state.ts';
+import { dayOf } from '../../src/sync/list/read-days.ts';
 import { createRandom, type Random } from '../simulator/random.ts';
 import { LedgerModel } from './ledger-model.ts';
 import { type Lies, noLies, sightOf, spoil, toldTotal } from './service-lies.ts';

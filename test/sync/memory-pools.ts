@@ -1,7 +1,7 @@
-import type { Answer } from '../../src/ledger/address-answer-store.ts';
-import type { PoolRow, PoolWrite } from '../../src/ledger/pool-requests.ts';
-import { requestTransitions } from '../../src/sync/decide-pool.ts';
-import type { PoolPort } from '../../src/sync/pool-port.ts';
+import type { Answer } from '../../src/ledger/addresses/address-answer-store.ts';
+import type { PoolRow, PoolWrite } from '../../src/ledger/addresses/pool-requests.ts';
+import { requestTransitions } from '../../src/sync/pools/decide-pool.ts';
+import type { PoolPort } from '../../src/sync/pools/pool-port.ts';
 
 type State = keyof typeof requestTransitions;
 type AddressRequest = {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { mirrorPools } from '../../src/ledger/pool-store.ts';
-import { fillPools } from '../../src/sync/fill-pools.ts';
-import { syncAddresses } from '../../src/sync/sync-addresses.ts';
+import { mirrorPools } from '../../src/ledger/addresses/pool-store.ts';
+import { fillPools } from '../../src/sync/pools/fill-pools.ts';
+import { syncAddresses } from '../../src/sync/pools/sync-addresses.ts';
 import { onePass, type Wallet, withWallet } from '../support/with-wallet.ts';
 
 const patiently = { signal: new AbortController().signal, whenBusy: 'wait' as const };

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { createPageReader } from '../../src/sync/list-pages.ts';
-import { probeSize, rememberedSize } from '../../src/sync/probe-size.ts';
-import { syncTransactions, transactionStream } from '../../src/sync/sync-transactions.ts';
+import { createPageReader } from '../../src/sync/list/list-pages.ts';
+import { probeSize, rememberedSize } from '../../src/sync/list/probe-size.ts';
+import { syncTransactions, transactionStream } from '../../src/sync/streams/sync-transactions.ts';
 import { type PageAnswer, startListingService } from '../hostile/listing-service.ts';
 import { withLedger } from '../ledger/with-ledger.ts';
 import { makeClient } from '../service/support/make-client.ts';

@@ -1,8 +1,8 @@
 import { LedgerError } from '../../src/kernel/errors.ts';
-import { efforts } from '../../src/sync/doubt.ts';
-import { createListSession } from '../../src/sync/list-session.ts';
-import { isProven, type ListState, withCheckpoint } from '../../src/sync/list-state.ts';
-import { readList } from '../../src/sync/read-list.ts';
+import { efforts } from '../../src/sync/list/doubt.ts';
+import { createListSession } from '../../src/sync/list/list-session.ts';
+import { isProven, type ListState, withCheckpoint } from '../../src/sync/list/list-state.ts';
+import { readList } from '../../src/sync/list/read-list.ts';
 import type { EffortName, History, ListSetup, Round } from './draw-history.ts';
 import { Killed, ListModel, World } from './list-model.ts';
 import { type Figures, ProofJudge } from './proof-judge.ts';

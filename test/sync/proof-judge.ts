@@ -1,4 +1,4 @@
-import { isProven } from '../../src/sync/list-state.ts';
+import { isProven } from '../../src/sync/list/list-state.ts';
 import type { Answer, ListModel } from './list-model.ts';
 import type { Version } from './service-list.ts';
 

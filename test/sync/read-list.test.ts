@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ListOrder } from '../../src/kernel/list-order.ts';
-import { type Effort, efforts } from '../../src/sync/doubt.ts';
-import { unlistVanished } from '../../src/sync/find-vanished.ts';
-import type { ListPort } from '../../src/sync/list-port.ts';
-import { createListSession } from '../../src/sync/list-session.ts';
-import { isProven, withCheckpoint } from '../../src/sync/list-state.ts';
-import { type ListVerdict, readList } from '../../src/sync/read-list.ts';
-import { scanList } from '../../src/sync/scan-list.ts';
+import { type Effort, efforts } from '../../src/sync/list/doubt.ts';
+import { unlistVanished } from '../../src/sync/list/find-vanished.ts';
+import type { ListPort } from '../../src/sync/list/list-port.ts';
+import { createListSession } from '../../src/sync/list/list-session.ts';
+import { isProven, withCheckpoint } from '../../src/sync/list/list-state.ts';
+import { type ListVerdict, readList } from '../../src/sync/list/read-list.ts';
+import { scanList } from '../../src/sync/list/scan-list.ts';
 import { type Happening, Killed, ListModel, type ShownPage } from './list-model.ts';
 import { noLies } from './service-lies.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { readStatus } from '../../src/ledger/read-status.ts';
-import { recordReconciliation } from '../../src/ledger/reconciliation-store.ts';
+import { readStatus } from '../../src/ledger/reports/read-status.ts';
+import { recordReconciliation } from '../../src/ledger/snapshots/reconciliation-store.ts';
 import { runParts } from '../../src/sync/sync-parts.ts';
 import { onePass, type Wallet, withWallet } from '../support/with-wallet.ts';
 

@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { Reject } from '../../src/kernel/wallet-records.ts';
-import { storeRejects } from '../../src/ledger/reject-store.ts';
-import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
-import { retryRejects } from '../../src/sync/retry-rejects.ts';
+import { storeRejects } from '../../src/ledger/transactions/reject-store.ts';
+import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
+import { retryRejects } from '../../src/sync/checks/retry-rejects.ts';
 import { listed } from '../ledger/transaction-rows.ts';
 import { withLedger } from '../ledger/with-ledger.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { syncAddresses } from '../../src/sync/sync-addresses.ts';
-import { syncTransactions } from '../../src/sync/sync-transactions.ts';
+import { syncAddresses } from '../../src/sync/pools/sync-addresses.ts';
+import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
 import { onePass, withWallet } from '../support/with-wallet.ts';
 
 test('addresses that were there before are foreign, or used where a deposit went to them, and a quiet list costs one request', async () => {

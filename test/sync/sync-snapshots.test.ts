@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { syncBalances } from '../../src/sync/sync-balances.ts';
-import { syncCoins } from '../../src/sync/sync-coins.ts';
+import { syncBalances } from '../../src/sync/snapshots/sync-balances.ts';
+import { syncCoins } from '../../src/sync/snapshots/sync-coins.ts';
 import { withLedger } from '../ledger/with-ledger.ts';
 import { makeClient } from '../service/support/make-client.ts';
 import { reply, startScriptedService, succeed } from '../service/support/scripted-service.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { auditHistory } from '../../src/sync/audit-history.ts';
-import { syncAllDetails } from '../../src/sync/sync-details.ts';
-import { syncTransactions } from '../../src/sync/sync-transactions.ts';
+import { auditHistory } from '../../src/sync/checks/audit-history.ts';
+import { syncAllDetails } from '../../src/sync/details/sync-details.ts';
+import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
 import { rowsOfLedger, rowsOfService } from '../support/compare-rows.ts';
 import { onePass, openWallet, type Wallet, withWallet } from '../support/with-wallet.ts';
 

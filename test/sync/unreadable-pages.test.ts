@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { createPageReader } from '../../src/sync/list-pages.ts';
-import { syncAddresses } from '../../src/sync/sync-addresses.ts';
-import { syncTransactions, transactionStream } from '../../src/sync/sync-transactions.ts';
+import { createPageReader } from '../../src/sync/list/list-pages.ts';
+import { syncAddresses } from '../../src/sync/pools/sync-addresses.ts';
+import { syncTransactions, transactionStream } from '../../src/sync/streams/sync-transactions.ts';
 import { startListingService } from '../hostile/listing-service.ts';
 import { withLedger } from '../ledger/with-ledger.ts';
 import { makeClient } from '../service/support/make-client.ts';

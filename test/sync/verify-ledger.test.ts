@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { syncAddresses } from '../../src/sync/sync-addresses.ts';
-import { syncBalances } from '../../src/sync/sync-balances.ts';
-import { syncCoins } from '../../src/sync/sync-coins.ts';
-import { syncAllDetails } from '../../src/sync/sync-details.ts';
-import { syncTransactions } from '../../src/sync/sync-transactions.ts';
-import { driftCount, verifyLedger } from '../../src/sync/verify-ledger.ts';
+import { driftCount, verifyLedger } from '../../src/sync/checks/verify-ledger.ts';
+import { syncAllDetails } from '../../src/sync/details/sync-details.ts';
+import { syncAddresses } from '../../src/sync/pools/sync-addresses.ts';
+import { syncBalances } from '../../src/sync/snapshots/sync-balances.ts';
+import { syncCoins } from '../../src/sync/snapshots/sync-coins.ts';
+import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
 import { rowsOfLedger, rowsOfService } from '../support/compare-rows.ts';
 import { onePass, type Wallet, withWallet } from '../support/with-wallet.ts';
 

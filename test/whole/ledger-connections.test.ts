@@ -1,9 +1,9 @@
 import { createServer } from 'node:net';
 import { sql } from 'drizzle-orm';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { connectLedger, databaseError } from '../../src/ledger/connect-ledger.ts';
-import { migrateLedger } from '../../src/ledger/migrate-ledger.ts';
-import { storeListedTransactions } from '../../src/ledger/store-listed-transactions.ts';
+import { connectLedger, databaseError } from '../../src/ledger/connection/connect-ledger.ts';
+import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
+import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { listed } from '../ledger/transaction-rows.ts';
 import { listen } from '../support/listen.ts';
 import { recordLog } from '../support/record-log.ts';

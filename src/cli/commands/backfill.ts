@@ -1,6 +1,6 @@
-import type { TransactionStream } from '../../ledger/store-listed-transactions.ts';
+import type { TransactionStream } from '../../ledger/transactions/store-listed-transactions.ts';
 import { runBackfill } from '../../sync/run-backfill.ts';
-import { transactionStreams } from '../../sync/sync-transactions.ts';
+import { transactionStreams } from '../../sync/streams/sync-transactions.ts';
 import type { CommandContext } from '../command-context.ts';
 import { openTools } from '../open-tools.ts';
 import { createProgress } from '../progress/create-progress.ts';

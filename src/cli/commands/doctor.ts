@@ -10,7 +10,7 @@ import { openEmbeddedPostgres } from '../../embedded/embedded-postgres.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { LedgerError, toError } from '../../kernel/errors.ts';
 import { createRedactor } from '../../kernel/redact.ts';
-import { connectLedger, type Ledger, reachLedger } from '../../ledger/connect-ledger.ts';
+import { connectLedger, type Ledger, reachLedger } from '../../ledger/connection/connect-ledger.ts';
 import { type CommandContext, failureLine, isDebugging } from '../command-context.ts';
 import { createLogger } from '../logger.ts';
 import { isDatabaseMissing } from '../open-existing-ledger.ts';

@@ -1,6 +1,6 @@
-import { type GrantReport, grantIssuer, grantReader } from '../../ledger/grant-roles.ts';
+import { type GrantReport, grantIssuer, grantReader } from '../../ledger/connection/grant-roles.ts';
 import { acceptWallet } from '../../ledger/wallet-identity.ts';
-import { printableText } from '../../service/printable-text.ts';
+import { printableText } from '../../service/decoding/printable-text.ts';
 import type { CommandContext } from '../command-context.ts';
 import { migrate, openLedger } from '../open-ledger.ts';
 import { openWallet } from '../open-wallet.ts';

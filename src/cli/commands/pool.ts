@@ -1,10 +1,14 @@
-import { countWords, daysWords } from '../../http/status-words.ts';
 import { LedgerError } from '../../kernel/errors.ts';
-import { adoptForeign, type ForeignAddress, listForeign } from '../../ledger/adopt-store.ts';
-import { type PoolLevel, readPoolLevels, takeAddress } from '../../ledger/pool-store.ts';
-import { resumePool } from '../../ledger/refused-addresses.ts';
-import { printableText } from '../../service/printable-text.ts';
-import { fillPools } from '../../sync/fill-pools.ts';
+import {
+  adoptForeign,
+  type ForeignAddress,
+  listForeign,
+} from '../../ledger/addresses/adopt-store.ts';
+import { type PoolLevel, readPoolLevels, takeAddress } from '../../ledger/addresses/pool-store.ts';
+import { resumePool } from '../../ledger/addresses/refused-addresses.ts';
+import { printableText } from '../../service/decoding/printable-text.ts';
+import { countWords, daysWords } from '../../status/status-words.ts';
+import { fillPools } from '../../sync/pools/fill-pools.ts';
 import { runPart } from '../../sync/run-part.ts';
 import type { CommandContext } from '../command-context.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';

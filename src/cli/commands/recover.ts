@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { countWords } from '../../http/status-words.ts';
 import { LedgerError, toError } from '../../kernel/errors.ts';
-import type { Ledger, LedgerDb } from '../../ledger/connect-ledger.ts';
 import {
   type BadLine,
   findContradictions,
   type HandedOut,
   markHandedOut,
-} from '../../ledger/handed-out-store.ts';
+} from '../../ledger/addresses/handed-out-store.ts';
+import type { Ledger, LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import {
   acceptMove,
   acknowledgeMoves,
@@ -16,7 +15,8 @@ import {
   readAway,
   readMoves,
 } from '../../ledger/home-store.ts';
-import { printableText } from '../../service/printable-text.ts';
+import { printableText } from '../../service/decoding/printable-text.ts';
+import { countWords } from '../../status/status-words.ts';
 import type { CommandContext } from '../command-context.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
 import { readHandedOut } from '../read-handed-out.ts';

@@ -1,10 +1,10 @@
-import { countWords } from '../../http/status-words.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { redactValues } from '../../kernel/redact.ts';
-import type { LedgerDb } from '../../ledger/connect-ledger.ts';
-import { type OpenReject, readOpenRejects } from '../../ledger/reject-store.ts';
-import { printableText } from '../../service/printable-text.ts';
-import { retryRejects } from '../../sync/retry-rejects.ts';
+import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
+import { type OpenReject, readOpenRejects } from '../../ledger/transactions/reject-store.ts';
+import { printableText } from '../../service/decoding/printable-text.ts';
+import { countWords } from '../../status/status-words.ts';
+import { retryRejects } from '../../sync/checks/retry-rejects.ts';
 import type { CommandContext } from '../command-context.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
 

@@ -5,8 +5,8 @@ import {
   type FoundTransaction,
   findByScan,
   findIndexed,
-} from '../../ledger/find-records.ts';
-import { printableText } from '../../service/printable-text.ts';
+} from '../../ledger/transactions/find-records.ts';
+import { printableText } from '../../service/decoding/printable-text.ts';
 import type { CommandContext } from '../command-context.ts';
 import { addressDoubts, transactionDoubts } from '../describe-record.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';

@@ -1,13 +1,13 @@
 import { styleText } from 'node:util';
-import { boundReport } from '../../http/bound-report.ts';
-import { listProblems } from '../../http/list-problems.ts';
-import { type StatusReport, toStatusJson } from '../../http/status-report.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { redactValues } from '../../kernel/redact.ts';
-import { isForbidden } from '../../ledger/postgres-codes.ts';
-import { readStatus } from '../../ledger/read-status.ts';
+import { isForbidden } from '../../ledger/connection/postgres-codes.ts';
+import { readStatus } from '../../ledger/reports/read-status.ts';
 import type { QueueAddress } from '../../queue/queue-backend.ts';
 import { readQueueSnapshot } from '../../queue/queue-snapshot.ts';
+import { boundReport } from '../../status/bound-report.ts';
+import { listProblems } from '../../status/list-problems.ts';
+import { type StatusReport, toStatusJson } from '../../status/status-report.ts';
 import type { CommandContext } from '../command-context.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
 import { printStatus } from '../status-picture/print-status.ts';

@@ -1,6 +1,6 @@
-import { printableText } from '../../service/printable-text.ts';
-import { driftCount, verifyLedger } from '../../sync/verify-ledger.ts';
-import type { Drift } from '../../sync/verify-transactions.ts';
+import { printableText } from '../../service/decoding/printable-text.ts';
+import { driftCount, verifyLedger } from '../../sync/checks/verify-ledger.ts';
+import type { Drift } from '../../sync/checks/verify-transactions.ts';
 import type { CommandContext } from '../command-context.ts';
 import { openTools } from '../open-tools.ts';
 import { createProgress } from '../progress/create-progress.ts';

@@ -1,13 +1,13 @@
-import { listProblems, verdictOn } from '../../http/list-problems.ts';
-import type { StatusReport } from '../../http/status-report.ts';
+import type { Problem } from '../../ledger/reports/read-status.ts';
+import { printableText } from '../../service/decoding/printable-text.ts';
+import { listProblems, verdictOn } from '../../status/list-problems.ts';
+import type { StatusReport } from '../../status/status-report.ts';
 import {
   countWords,
   durationWords,
   secondsBetween,
   verdictWords,
-} from '../../http/status-words.ts';
-import type { Problem } from '../../ledger/read-status.ts';
-import { printableText } from '../../service/printable-text.ts';
+} from '../../status/status-words.ts';
 import { type Canvas, wrap } from './picture-text.ts';
 
 /** Problems of one cure that are listed one by one. */

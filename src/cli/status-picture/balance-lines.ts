@@ -1,5 +1,5 @@
-import type { StatusReport } from '../../http/status-report.ts';
-import { countWords } from '../../http/status-words.ts';
+import type { StatusReport } from '../../status/status-report.ts';
+import { countWords } from '../../status/status-words.ts';
 import { type Canvas, columnOf, cutTo } from './picture-text.ts';
 
 const balancesMax = 15;

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { printableText } from '../../service/printable-text.ts';
+import { printableText } from '../../service/decoding/printable-text.ts';
 
 /** What every part of the picture is drawn with. Without colour no escape code is in it. */
 export type Canvas = {

@@ -1,6 +1,6 @@
-import type { StatusReport } from '../../http/status-report.ts';
-import { countWords, daysWords, unexpectedWords } from '../../http/status-words.ts';
-import type { PoolStatus } from '../../ledger/read-status.ts';
+import type { PoolStatus } from '../../ledger/reports/read-status.ts';
+import type { StatusReport } from '../../status/status-report.ts';
+import { countWords, daysWords, unexpectedWords } from '../../status/status-words.ts';
 import { type BarRow, barTable, type Verdict } from './bar-table.ts';
 import { type Canvas, wrap } from './picture-text.ts';
 

@@ -1,4 +1,4 @@
-import type { StatusReport } from '../../http/status-report.ts';
+import type { StatusReport } from '../../status/status-report.ts';
 import { attentionLines } from './attention-lines.ts';
 import { balanceLines } from './balance-lines.ts';
 import { createCanvas } from './picture-text.ts';

@@ -1,7 +1,7 @@
-import type { StatusReport } from '../../http/status-report.ts';
-import { agoWords, countWords, finalChangesWords } from '../../http/status-words.ts';
-import type { StreamStatus } from '../../ledger/read-status.ts';
-import { printableText } from '../../service/printable-text.ts';
+import type { StreamStatus } from '../../ledger/reports/read-status.ts';
+import { printableText } from '../../service/decoding/printable-text.ts';
+import type { StatusReport } from '../../status/status-report.ts';
+import { agoWords, countWords, finalChangesWords } from '../../status/status-words.ts';
 import { type BarRow, barTable } from './bar-table.ts';
 import { type Canvas, cutTo, packNotes } from './picture-text.ts';
 

@@ -1,6 +1,6 @@
-import type { StatusReport } from '../../http/status-report.ts';
-import { agoWords, countWords, secondsBetween } from '../../http/status-words.ts';
-import { printableText } from '../../service/printable-text.ts';
+import { printableText } from '../../service/decoding/printable-text.ts';
+import type { StatusReport } from '../../status/status-report.ts';
+import { agoWords, countWords, secondsBetween } from '../../status/status-words.ts';
 import { type Canvas, columnOf, cutTo, packNotes } from './picture-text.ts';
 
 /** The latest run of each job. */

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { readStatus } from '../../../src/ledger/read-status.ts';
+import { readStatus } from '../../../src/ledger/reports/read-status.ts';
 import { readCookbookQueries } from '../../support/cookbook-queries.ts';
 import type { Bench, BenchPart } from '../bench.ts';
 import { type Figure, percentile } from '../figures.ts';

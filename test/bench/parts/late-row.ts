@@ -1,4 +1,4 @@
-import { syncTransactions } from '../../../src/sync/sync-transactions.ts';
+import { syncTransactions } from '../../../src/sync/streams/sync-transactions.ts';
 import type { Bench, BenchPart } from '../bench.ts';
 import type { Figure } from '../figures.ts';
 import { pageSize } from '../fill-history.ts';

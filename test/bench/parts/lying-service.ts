@@ -1,5 +1,5 @@
-import { efforts } from '../../../src/sync/doubt.ts';
-import { readList } from '../../../src/sync/read-list.ts';
+import { efforts } from '../../../src/sync/list/doubt.ts';
+import { readList } from '../../../src/sync/list/read-list.ts';
 import { ListModel } from '../../sync/list-model.ts';
 import { type Lies, noLies, type TotalLie } from '../../sync/service-lies.ts';
 import type { BenchPart } from '../bench.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { silentLog } from '../../../src/kernel/log.ts';
-import { storeGenerated } from '../../../src/ledger/address-answer-store.ts';
-import { connectLedger, type Ledger } from '../../../src/ledger/connect-ledger.ts';
-import { migrateLedger } from '../../../src/ledger/migrate-ledger.ts';
+import { storeGenerated } from '../../../src/ledger/addresses/address-answer-store.ts';
+import { connectLedger, type Ledger } from '../../../src/ledger/connection/connect-ledger.ts';
+import { migrateLedger } from '../../../src/ledger/connection/migrate-ledger.ts';
 import type { Bench, BenchPart } from '../bench.ts';
 import type { Figure } from '../figures.ts';
 

@@ -1,4 +1,4 @@
-import { syncTransactions } from '../../../src/sync/sync-transactions.ts';
+import { syncTransactions } from '../../../src/sync/streams/sync-transactions.ts';
 import type { Bench, BenchPart } from '../bench.ts';
 import { type Figure, median, type Target } from '../figures.ts';
 import { daemonPass, openVirtualWallet, type VirtualWallet } from '../open-virtual-wallet.ts';

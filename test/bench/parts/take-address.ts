@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { silentLog } from '../../../src/kernel/log.ts';
-import { connectLedger } from '../../../src/ledger/connect-ledger.ts';
-import { migrateLedger } from '../../../src/ledger/migrate-ledger.ts';
+import { connectLedger } from '../../../src/ledger/connection/connect-ledger.ts';
+import { migrateLedger } from '../../../src/ledger/connection/migrate-ledger.ts';
 import { migrateBefore } from '../../support/migrate-before.ts';
 import type { Bench, BenchPart } from '../bench.ts';
 import { median, percentile } from '../figures.ts';

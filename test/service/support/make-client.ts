@@ -1,4 +1,4 @@
-import { createSigner } from '../../../src/service/create-signer.ts';
+import { createSigner } from '../../../src/service/signing/create-signer.ts';
 import {
   createWalletClient,
   type WalletClient,

@@ -1,0 +1,99 @@
+import { sql } from 'drizzle-orm';
+import type { LedgerDb } from '../connection/connect-ledger.ts';
+import { judgements, judgeShown, noteRefused, refuseStrange } from './refused-addresses.ts';
+
+/**
+ * Stores addresses that the service lists for a chain (section 4.2 of its document). New ones are `used` where a
+ * deposit that counts went to them, else `foreign`: somebody may have handed them out. The stream `addresses:<slip44>`
+ * counts as the service does: each spelling that the list shows is an item of it, and an address that the list does
+ * not show yet is one. `isChainShown`: the list was shown to heed the chain; if not, an address that does not fit the
+ * chain may be another's, and is only marked. Call it inside a transaction.
+ */
+export async function storeListedAddresses(
+  db: LedgerDb,
+  slip44: number,
+  addresses: string[],
+  isChainShown = true,
+): Promise<{ inserted: number }> {
+  const news = await db.execute<{ address: string }>(sql`
+    select i.address from unnest(${sql.param(addresses)}::text[]) with ordinality as i (address, place)
+     where not exists (select from ledger.addresses a
+                        where a.slip44 = ${slip44} and a.address_key = ledger.address_key(i.address)
+                          and i.address = any(a.listed_as))
+     group by i.address order by min(i.place)`);
+  if (news.rows.length === 0) return { inserted: 0 };
+  const judged = await judgeShown(
+    db,
+    slip44,
+    news.rows.map((row) => row.address),
+    { isLenient: !isChainShown },
+  );
+  const stored = await db.execute<{ inserted: number; keys: string[]; refused: string[] }>(sql`
+with ${judgements(judged)},
+listed as (
+  select ledger.address_key(i.address) as key, array_agg(i.address order by i.place) as spellings
+    from unnest(${sql.param(news.rows.map((row) => row.address))}::text[]) with ordinality as i (address, place)
+   group by 1
+),
+known as (
+  select a.address_key, l.spellings, greatest(1, cardinality(a.listed_as)) as items
+    from listed l join ledger.addresses a on a.slip44 = ${slip44} and a.address_key = l.key
+   order by a.address_key
+     for update of a
+),
+respelled as (
+  update ledger.addresses a
+     set listed_as = a.listed_as || array(select s from unnest(k.spellings) as s where s <> all(a.listed_as))
+    from known k
+   where a.slip44 = ${slip44} and a.address_key = k.address_key
+  returning cardinality(a.listed_as) - k.items as items
+),
+inserted as (
+  insert into ledger.addresses (slip44, address, listed_as, status, first_seen_at, form, refused)
+  select ${slip44}::integer, l.spellings[1], l.spellings, 'foreign', now(), j.form, j.refused
+    from listed l join judged j on j.address = l.spellings[1]
+   where l.key not in (select address_key from known)
+   order by l.key
+  on conflict (slip44, address_key) do nothing
+  returning address, address_key, refused, cardinality(listed_as) as items
+),
+counted as (
+  insert into ledger.streams (name, ledger_count)
+  select ${`addresses:${slip44}`}::text, sum(items)
+    from (select items from inserted union all select items from respelled) as i having sum(items) <> 0
+  on conflict (name) do update set ledger_count = streams.ledger_count + excluded.ledger_count
+)
+select count(*)::int as inserted, coalesce(array_agg(address_key), '{}') as keys,
+       coalesce(array_agg(address) filter (where refused is not null), '{}') as refused
+  from inserted`);
+  const { inserted, keys, refused } = stored.rows[0] ?? { inserted: 0, keys: [], refused: [] };
+  const isNew = new Set(refused);
+  await noteRefused(
+    db,
+    slip44,
+    judged.filter(({ address }) => isNew.has(address)),
+  );
+  await refuseStrange(db, slip44, judged);
+  if (keys.length > 0) await recountUse(db, keys);
+  return { inserted };
+}
+
+/** Marks the use of addresses by their stored deposits, as often as it is called. */
+export async function recountUse(db: LedgerDb, keys: string[]): Promise<void> {
+  await db.execute(sql`select engine.recount_use(${sql.param(keys)}::text[])`);
+}
+
+const checkedAtOnce = 2_000;
+
+/**
+ * Looks once more at new addresses, in transactions of its own: a deposit that was being stored at the same time as its
+ * address is seen at the latest when every transaction of that time has ended. Repeated with every pass.
+ */
+export async function checkNewAddresses(db: LedgerDb): Promise<void> {
+  for (let checked = checkedAtOnce; checked === checkedAtOnce; ) {
+    const { rows } = await db.execute<{ checked: number }>(
+      sql`select engine.check_new_addresses()::float8 as checked`,
+    );
+    checked = rows[0]?.checked ?? 0;
+  }
+}

@@ -1,0 +1,81 @@
+import { sql } from 'drizzle-orm';
+import type { LedgerDb } from '../connection/connect-ledger.ts';
+import { recountUse } from './address-store.ts';
+import { judgeMisfits } from './refused-addresses.ts';
+
+/** A foreign address, and whether it may be taken into the pool: only what has no deposit, in whatever state. */
+export type ForeignAddress = {
+  address: string;
+  firstSeenAt: string;
+  hasDeposit: boolean;
+  /** Handed out on another chain: it would be the same reference's here. */
+  isHandedOut: boolean;
+  /** Why it is no address at all: it is never adopted. Null as a rule. */
+  refused: string | null;
+};
+
+/** The chain's foreign addresses, oldest first; `named`: only these, in whatever spelling. */
+export async function listForeign(
+  db: LedgerDb,
+  slip44: number,
+  named: string[] | null,
+): Promise<ForeignAddress[]> {
+  const found = await db.execute<ForeignAddress>(sql`
+with asked as materialized (
+  select a.address, a.address_key, a.first_seen_at, a.refused from ledger.addresses a
+   where a.slip44 = ${slip44} and a.status = 'foreign' and ${isNamed(named)}
+)
+select a.address, to_char(a.first_seen_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "firstSeenAt",
+       a.address_key not in (select engine.without_deposit(array(select address_key from asked))) as "hasDeposit",
+       exists (select from ledger.addresses o where o.address_key = a.address_key and o.assigned_at is not null) as "isHandedOut",
+       a.refused
+  from asked a order by a.first_seen_at, a.address`);
+  return found.rows;
+}
+
+/**
+ * Makes the chain's foreign addresses without a deposit available, or only the named ones. What has been handed out on
+ * another chain becomes that reference's here. Returns how many became available. Call it inside a transaction.
+ */
+export async function adoptForeign(
+  db: LedgerDb,
+  slip44: number,
+  named: string[] | null,
+): Promise<number> {
+  const chosen = await db.execute<{ key: string }>(sql`
+    select a.address_key as key from ledger.addresses a
+     where a.slip44 = ${slip44} and a.status = 'foreign' and ${isNamed(named)}`);
+  await judgeMisfits(
+    db,
+    slip44,
+    chosen.rows.map(({ key }) => key),
+  );
+  const adopted = await db.execute<{ key: string }>(sql`
+with chosen as (
+  select a.address_key from ledger.addresses a
+   where a.slip44 = ${slip44} and a.status = 'foreign' and a.refused is null and ${isNamed(named)}
+   order by a.address_key
+     for update
+),
+free as (select engine.without_deposit(array(select address_key from chosen)) as key),
+-- Of those that hold it elsewhere there is one, or it stays foreign.
+held as (select f.key, h.* from free f left join lateral engine.holder_of(f.key) h on true)
+update ledger.addresses a
+   set status = case when h.holders is null then 'available' else 'assigned' end,
+       assigned_to = h.assigned_to, assigned_at = h.assigned_at, unchecked_until = '0'
+  from held h
+ where a.slip44 = ${slip44} and a.address_key = h.key and a.status = 'foreign' and coalesce(h.holders, 1) = 1
+returning a.address_key as key`);
+  const keys = adopted.rows.map(({ key }) => key);
+  if (keys.length === 0) return 0;
+  await recountUse(db, keys);
+  const counted = await db.execute<{ available: number }>(sql`
+    select count(*)::int as available from ledger.addresses
+     where slip44 = ${slip44} and status = 'available' and address_key = any(${sql.param(keys)}::text[])`);
+  return counted.rows[0]?.available ?? 0;
+}
+
+const isNamed = (
+  named: string[] | null,
+) => sql`(${named === null ? sql`null` : sql.param(named)}::text[] is null
+  or a.address_key in (select ledger.address_key(n) from unnest(${named === null ? sql`null` : sql.param(named)}::text[]) as n))`;

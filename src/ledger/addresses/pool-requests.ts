@@ -1,0 +1,233 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'drizzle-orm';
+import type { Ledger, LedgerDb, Presence } from '../connection/connect-ledger.ts';
+import { requireHome } from '../home-store.ts';
+import { notePoolError } from './pool-store.ts';
+
+/** A chain's pool and its open request, read under the lock of the pool's row; ages by the database's clock. */
+export type PoolRow = {
+  available: number;
+  threshold: number;
+  target: number;
+  /** Was below its threshold, or told to fill, and has not reached its target since. */
+  isFilling: boolean;
+  /** Most addresses to ask for at once, as refusals have taught. */
+  numMax: number;
+  /** Refusals in a row. */
+  refusals: number;
+  /** Lost answers in a row. */
+  losses: number;
+  /** Until the service may be asked again after a refusal; 0 or less: now. */
+  nextTryInMs: number;
+  /** Addresses that the requests of the last 24 h may have generated, whatever the list shows of them. */
+  generated24h: number;
+  /** The service has shown a text that is no address of the chain, and no operator has looked yet. */
+  isStopped: boolean;
+  /** The chain's address list has been read to its end once. */
+  isListRead: boolean;
+  /** The list is empty at the service while the ledger holds addresses of it: a fault, not a need. */
+  isListGone: boolean;
+  /** The list has never shown an address. */
+  isListEmpty: boolean;
+  /** What was shown of the list's chain filter. */
+  filter: 'works' | 'broken' | 'unknown';
+  open: OpenRequest | null;
+};
+
+export type OpenRequest = {
+  id: number;
+  num: number;
+  state: 'sent' | 'unknown';
+  ageMs: number;
+  /** Its sender, who showed itself to the database before, still does. */
+  isOwnerAlive: boolean;
+  /** Its answer came, and is put off until the list's chain filter is shown to work. */
+  hasAnswer: boolean;
+  /** Since the address list was first read to its end after the answer was lost; null: not yet. */
+  listReadAgeMs: number | null;
+};
+
+/** The answer is lost: the list must tell, and the chain asks for `numMax` at the most from then on. */
+export type Loss = { error: string; numMax: number };
+
+/** The service refused for certain: the chain waits `delayMs`, and asks for `numMax` at the most after that. */
+export type Refusal = { error: string; delayMs: number; numMax: number };
+
+/** What a plan writes down before the lock is given back. */
+export type PoolWrite =
+  | { kind: 'open'; num: number }
+  | ({ kind: 'lose'; id: number } & Loss)
+  /** Why the pool cannot be filled, for `status`. */
+  | { kind: 'error'; error: string };
+
+/** `openedId`: the request that was written down; null: none. */
+type Planned<D> = { decision: D; openedId: number | null };
+
+/**
+ * The requests for addresses of one pass over the pools; `chainParam`: the name of the chain parameter that it uses.
+ * End it: it may hold a connection.
+ */
+export function openPoolRequests(ledger: Ledger, chainParam: string) {
+  const presence = sharePresence(ledger);
+  return {
+    /** A lost transaction is run again, and `decide` asked again. Undefined: the chain has no pool. */
+    plan: <D extends { write: PoolWrite | null }>(
+      slip44: number,
+      decide: (pool: PoolRow) => D,
+    ): Promise<Planned<D> | undefined> =>
+      ledger.transaction(async (db) => {
+        const self = presence.held()?.name ?? null;
+        const pool = await lockPool(db, slip44, { self, chainParam });
+        if (!pool) return undefined;
+        const decision = decide(pool);
+        return { decision, openedId: await writeDown(db, slip44, decision.write, presence) };
+      }),
+    loseRequest: (id: number, loss: Loss) => ledger.transaction((db) => loseRequest(db, id, loss)),
+    failRequest: (id: number, refusal: Refusal) =>
+      ledger.transaction((db) => failRequest(db, id, refusal)),
+    end: presence.end,
+  };
+}
+
+/** Returns the id of the request that was written down; null: none was. */
+async function writeDown(
+  db: LedgerDb,
+  slip44: number,
+  write: PoolWrite | null,
+  presence: SharedPresence,
+): Promise<number | null> {
+  if (write?.kind === 'open') {
+    // Shown before the commit, so that no other process takes the sender for dead.
+    const { name } = await presence.hold();
+    await requireHome(db);
+    return await openRequest(db, slip44, write.num, name);
+  }
+  if (write?.kind === 'lose') await loseRequest(db, write.id, write);
+  if (write?.kind === 'error') await notePoolError(db, slip44, write.error);
+  return null;
+}
+
+type SharedPresence = ReturnType<typeof sharePresence>;
+
+/** One connection shows for all the work of a pass that its process lives. */
+function sharePresence(ledger: Ledger) {
+  let newest: Presence | null = null;
+  let opening: Promise<Presence> | null = null;
+  const held = () => (newest?.isHeld() ? newest : null);
+  const open = async (): Promise<Presence> => {
+    newest = await ledger.announce(`${ledger.instance} ${randomUUID().slice(0, 8)}`);
+    return newest;
+  };
+  return {
+    held,
+    /** Opens it with the first need, and anew under another name when it has been lost. */
+    async hold(): Promise<Presence> {
+      const known = held();
+      if (known) return known;
+      opening ??= open().finally(() => {
+        opening = null;
+      });
+      return await opening;
+    },
+    async end(): Promise<void> {
+      await opening?.catch(() => undefined);
+      await held()?.end();
+    },
+  };
+}
+
+const ms = (interval: ReturnType<typeof sql>) =>
+  sql`(extract(epoch from ${interval}) * 1000)::float8`;
+
+/**
+ * Locks the chain's pool until the transaction ends and reads it; undefined when the chain has none. Below the
+ * threshold it begins to fill, at the target it stops. If the open request's owner is `self`, its sender is gone: the
+ * commit succeeded but the caller never learned of it. What was seen of the list's filter holds for a day, for the name
+ * of the parameter with which it was seen.
+ */
+async function lockPool(
+  db: LedgerDb,
+  slip44: number,
+  { self, chainParam }: { self: string | null; chainParam: string },
+): Promise<PoolRow | undefined> {
+  await db.execute(sql`select 1 from ledger.pools where slip44 = ${slip44} for update`);
+  const found = await db.execute<PoolRow & Record<string, unknown>>(sql`
+with counted as (
+  select count(*)::int as available from ledger.addresses where slip44 = ${slip44} and status = 'available'
+),
+filling as (
+  update ledger.pools p
+     set is_filling = (p.is_filling or c.available < p.threshold) and c.available < p.target
+    from counted c
+   where p.slip44 = ${slip44}
+     and p.is_filling <> ((p.is_filling or c.available < p.threshold) and c.available < p.target)
+)
+select c.available, p.threshold, p.target, p.num_max as "numMax", p.refusals, p.losses,
+       (p.is_filling or c.available < p.threshold) and c.available < p.target as "isFilling",
+       coalesce(${ms(sql`p.next_try_at - now()`)}, 0) as "nextTryInMs",
+       l.generated_24h::float8 as "generated24h",
+       p.refused_at is not null as "isStopped",
+       coalesce(s.is_backed, false) as "isListRead",
+       -- As the last reading of the list found it: what has been generated since does not count against it.
+       coalesce(s.service_total = 0 and s.count_at_last_pass > 0, false) as "isListGone",
+       not exists (select from ledger.addresses a where a.slip44 = p.slip44 and a.listed_as <> '{}') as "isListEmpty",
+       case when p.chain_filter is null or p.chain_param <> ${chainParam} then 'unknown'
+            when p.chain_filter = 'works' and p.chain_filter_at < now() - interval '1 day' then 'unknown'
+            else p.chain_filter end as filter,
+       (select json_build_object('id', r.id, 'num', r.num, 'state', r.state, 'ageMs', ${ms(sql`now() - r.requested_at`)},
+                 'isOwnerAlive', r.owner is distinct from ${self}::text
+                   and exists (select from pg_stat_activity a where a.application_name = r.owner),
+                 'hasAnswer', r.answer is not null,
+                 'listReadAgeMs', ${ms(sql`now() - r.list_read_at`)})
+          from ledger.address_requests r where r.slip44 = p.slip44 and r.state in ('sent', 'unknown')) as open
+  from ledger.pools p
+  join ledger.pool_levels l on l.slip44 = p.slip44
+ cross join counted c
+  left join ledger.streams s on s.name = 'addresses:' || p.slip44
+ where p.slip44 = ${slip44}`);
+  return found.rows[0];
+}
+
+/** Writes a request down before it is sent; the index on open requests lets no second one in. Returns its id. */
+async function openRequest(
+  db: LedgerDb,
+  slip44: number,
+  num: number,
+  owner: string,
+): Promise<number> {
+  const opened = await db.execute<{ id: string }>(sql`
+    insert into ledger.address_requests (slip44, num, state, requested_at, owner)
+    values (${slip44}, ${num}, 'sent', now(), ${owner}) returning id`);
+  return Number(opened.rows[0]?.id);
+}
+
+/** From now on the address list must tell, and it settles twice as long. */
+async function loseRequest(db: LedgerDb, id: number, { error, numMax }: Loss): Promise<void> {
+  await lockPoolOf(db, id);
+  await db.execute(sql`
+    with lost as (
+      update ledger.address_requests set state = 'unknown', lost_at = now(), error = ${error}
+       where id = ${id} and state = 'sent' returning slip44)
+    update ledger.pools p set losses = p.losses + 1, num_max = least(p.num_max, ${numMax})
+      from lost l where p.slip44 = l.slip44`);
+}
+
+/** A plan locks the pool before its requests; whatever closes a request does so in the same order, against deadlocks. */
+export async function lockPoolOf(db: LedgerDb, id: number): Promise<void> {
+  await db.execute(sql`
+    select from ledger.pools
+     where slip44 = (select slip44 from ledger.address_requests where id = ${id}) for update`);
+}
+
+async function failRequest(db: LedgerDb, id: number, refusal: Refusal): Promise<void> {
+  await lockPoolOf(db, id);
+  await db.execute(sql`
+    with failed as (
+      update ledger.address_requests set state = 'failed', finished_at = now(), received = 0, error = ${refusal.error}
+       where id = ${id} and state = 'sent' returning slip44)
+    update ledger.pools p
+       set refusals = p.refusals + 1, next_try_at = now() + ${refusal.delayMs} * interval '1 millisecond',
+           num_max = least(p.num_max, ${refusal.numMax}),
+           last_error = ${refusal.error}, last_error_at = now()
+      from failed f where p.slip44 = f.slip44`);
+}

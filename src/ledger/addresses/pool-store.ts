@@ -1,0 +1,204 @@
+import { sql } from 'drizzle-orm';
+import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
+import type { PoolTarget } from '../reports/read-status.ts';
+
+/** A chain's row of `pool_levels`. `threshold` and `target` null: no pool is configured for the chain. */
+export type PoolLevel = {
+  slip44: number;
+  available: number;
+  assigned: number;
+  used: number;
+  foreign: number;
+  threshold: number | null;
+  target: number | null;
+  generated24h: number;
+  /** At the pace of the last 7 days, with one decimal; null when no address was handed out. */
+  daysLeft: number | null;
+  /** Why the pool could last not be filled; null when it could. */
+  lastError: string | null;
+};
+
+type PoolNumbers = Pick<PoolTarget, 'threshold' | 'target'>;
+
+/** What a chain's pool was, and is to be; null: there is none. */
+export type PoolChange = { slip44: number; before: PoolNumbers | null; after: PoolNumbers | null };
+
+/**
+ * Makes the table `pools` name the pools of the setting; what is known of a chain that stays is kept. A chain that is
+ * named no more stays without a target while a request of it is open. Returns what changed.
+ */
+export async function mirrorPools(
+  ledger: Ledger,
+  pools: readonly PoolTarget[],
+): Promise<PoolChange[]> {
+  const column = (name: keyof PoolTarget) => sql`${sql.param(pools.map((pool) => pool[name]))}`;
+  const wanted = sql`select slip44, threshold, target
+    from unnest(${column('slip44')}::int[], ${column('threshold')}::int[], ${column('target')}::int[])
+      as w (slip44, threshold, target)`;
+  const isUnwanted = sql`p.slip44 not in (select slip44 from (${wanted}) as w)`;
+  const isInDoubt = sql`exists (select from ledger.address_requests r
+                                 where r.slip44 = p.slip44 and r.state in ('sent', 'unknown'))`;
+  const stored = sql`select slip44, threshold, target from ledger.pools p
+    where not (target = 0 and ${isUnwanted} and ${isInDoubt})`;
+  const isSame = async (db: LedgerDb) => {
+    const same = await db.execute<{ same: boolean }>(sql`
+      select not exists ((${wanted}) except ${stored}) and not exists (${stored} except (${wanted})) as same`);
+    return same.rows[0]?.same;
+  };
+  if (await isSame(ledger.db)) return [];
+  return await ledger.transaction(async (db) => {
+    // Waits for those that have locked a row, too: one of them may be about to write it.
+    await db.execute(sql`lock table ledger.pools in exclusive mode`);
+    // Another process that started with this one may have done it meanwhile.
+    if (await isSame(db)) return [];
+    const before = await readPools(db);
+    // The request of a chain that is no longer wanted is still to be settled.
+    await db.execute(sql`
+      update ledger.pools p set threshold = 0, target = 0, is_filling = false where ${isUnwanted} and ${isInDoubt}`);
+    await db.execute(sql`delete from ledger.pools p where ${isUnwanted} and not ${isInDoubt}`);
+    await db.execute(sql`
+      insert into ledger.pools (slip44, threshold, target) ${wanted}
+      on conflict (slip44) do update set threshold = excluded.threshold, target = excluded.target
+       where (pools.threshold, pools.target) <> (excluded.threshold, excluded.target)`);
+    return comparePools(before, await readPools(db));
+  });
+}
+
+/**
+ * Adds the pools whose chains the table does not have. Returns them, and those that it has with other numbers, which
+ * stay as they are.
+ */
+export async function addPools(
+  ledger: Ledger,
+  pools: readonly PoolTarget[],
+): Promise<{ added: PoolChange[]; differing: PoolChange[] }> {
+  const stored = await readPools(ledger.db);
+  const kept = new Set(stored.map(({ slip44 }) => slip44));
+  const missing = pools.filter(({ slip44 }) => !kept.has(slip44));
+  for (const { slip44, threshold, target } of missing) {
+    await ledger.db.execute(sql`
+      insert into ledger.pools (slip44, threshold, target) values (${slip44}, ${threshold}, ${target})
+      on conflict do nothing`);
+  }
+  const named = new Set(pools.map(({ slip44 }) => slip44));
+  const known = stored.filter(({ slip44 }) => named.has(slip44));
+  const given = pools.filter(({ slip44 }) => kept.has(slip44));
+  return { added: comparePools([], missing), differing: comparePools(known, given) };
+}
+
+async function readPools(db: LedgerDb): Promise<PoolTarget[]> {
+  const found = await db.execute<PoolTarget>(
+    sql`select slip44, threshold, target from ledger.pools order by slip44`,
+  );
+  return found.rows;
+}
+
+/** The chains whose pools differ. */
+function comparePools(before: readonly PoolTarget[], after: readonly PoolTarget[]): PoolChange[] {
+  const chains = new Set([...before, ...after].map(({ slip44 }) => slip44));
+  const numbersIn = (pools: readonly PoolTarget[], slip44: number): PoolNumbers | null => {
+    const pool = pools.find((each) => each.slip44 === slip44);
+    return pool ? { threshold: pool.threshold, target: pool.target } : null;
+  };
+  return [...chains]
+    .map((slip44) => ({
+      slip44,
+      before: numbersIn(before, slip44),
+      after: numbersIn(after, slip44),
+    }))
+    .filter(
+      (change) =>
+        change.before?.threshold !== change.after?.threshold ||
+        change.before?.target !== change.after?.target,
+    );
+}
+
+/** An operator wants the pool filled now: up to its target, above the threshold too, and without further waiting. */
+export async function beginFilling(db: LedgerDb, slip44: number): Promise<void> {
+  await db.execute(sql`
+    update ledger.pools set is_filling = true, next_try_at = null
+     where slip44 = ${slip44} and (not is_filling or next_try_at is not null)`);
+}
+
+/** Keeps why a chain's pool cannot be filled, for `status`. */
+export async function notePoolError(db: LedgerDb, slip44: number, error: string): Promise<void> {
+  await db.execute(sql`
+    update ledger.pools set last_error = ${error}, last_error_at = now()
+     where slip44 = ${slip44} and last_error is distinct from ${error}`);
+}
+
+/** Keeps what was seen of the list's chain filter, and the parameter's name that it was seen with. */
+export async function noteChainFilter(
+  db: LedgerDb,
+  slip44: number,
+  seen: { filter: 'works' | 'broken'; chainParam: string },
+): Promise<void> {
+  await db.execute(sql`
+    update ledger.pools
+       set chain_filter = ${seen.filter}, chain_param = ${seen.chainParam}, chain_filter_at = now()
+     where slip44 = ${slip44}`);
+}
+
+/** Whether one of the addresses is stored as listed for the chain, in any spelling. */
+export async function isAnyListed(
+  db: LedgerDb,
+  slip44: number,
+  addresses: string[],
+): Promise<boolean> {
+  const found = await db.execute<{ any: boolean }>(sql`
+    select exists (select from unnest(${sql.param(addresses)}::text[]) as i (address)
+                     join ledger.addresses a on a.slip44 = ${slip44} and a.address_key = ledger.address_key(i.address)
+                    where a.listed_as <> '{}') as any`);
+  return found.rows[0]?.any ?? false;
+}
+
+/** Notes that the list was read to its end after the answer was lost or put off. */
+export async function noteListRead(db: LedgerDb, id: number): Promise<void> {
+  await db.execute(sql`
+    update ledger.address_requests set list_read_at = now() where id = ${id} and state = 'unknown' and list_read_at is null`);
+}
+
+/** Chains with a request whose end is not known yet. */
+export async function chainsInDoubt(db: LedgerDb): Promise<number[]> {
+  const found = await db.execute<{ slip44: number }>(sql`
+    select slip44 from ledger.address_requests where state in ('sent', 'unknown') order by slip44`);
+  return found.rows.map(({ slip44 }) => slip44);
+}
+
+/** The levels of every chain that has addresses or a pool, in the order of slip44. */
+export async function readPoolLevels(db: LedgerDb): Promise<PoolLevel[]> {
+  const found = await db.execute<PoolLevel & Record<string, unknown>>(sql`
+    select l.slip44, l.available::float8 as available, l.assigned::float8 as assigned, l.used::float8 as used, l.foreign_addresses::float8 as foreign,
+           l.threshold, l.target, l.generated_24h::float8 as "generated24h", l.days_left::float8 as "daysLeft",
+           p.last_error as "lastError"
+      from ledger.pool_levels l left join ledger.pools p on p.slip44 = l.slip44
+     order by l.slip44`);
+  return found.rows;
+}
+
+/**
+ * Hands out one address of the chain: the same one again for the same reference, another one with each call for
+ * null; null when the pool is empty.
+ */
+export async function takeAddress(
+  db: LedgerDb,
+  slip44: number,
+  reference: string | null,
+): Promise<string | null> {
+  const taken = await db.execute<{ address: string | null }>(
+    sql`select ledger.take_address(${slip44}::integer, ${reference}::text) as address`,
+  );
+  return taken.rows[0]?.address ?? null;
+}
+
+/** Hands out one more address of the chain for the reference with each call; null when the pool is empty. */
+export async function takeFurtherAddress(
+  db: LedgerDb,
+  slip44: number,
+  reference: string,
+): Promise<string | null> {
+  const taken = await db.execute<{ address: string | null }>(
+    sql`select ledger.take_further_address(${slip44}::integer, ${reference}::text) as address`,
+  );
+  return taken.rows[0]?.address ?? null;
+}

@@ -1,0 +1,240 @@
+import { sql } from 'drizzle-orm';
+import { chainForms } from '../../kernel/address-form/chain-forms.ts';
+import {
+  type Judgement,
+  judgeAddresses,
+  judgeLeniently,
+  judgeReadings,
+  readAddress,
+} from '../../kernel/address-form/judge-addresses.ts';
+import { mapInSlices } from '../../kernel/in-slices.ts';
+import type { Reject } from '../../kernel/wallet-records.ts';
+import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
+import { fingerprintOf } from '../transactions/reject-identity.ts';
+import { storeRejects } from '../transactions/reject-store.ts';
+
+/** So many take 60 ms at the most. */
+const addressesInOneGo = 200;
+
+/** What is judged and stored together; a batch holds its rows' locks for well under a second. */
+const batchRows = 2_000;
+
+/**
+ * Judges addresses that the service shows for a chain by their form, and by what the chain has shown before. Locks the
+ * chain's pool where the judgement may stop it: before the addresses, in the order in which every writer does.
+ */
+export async function judgeShown(
+  db: LedgerDb,
+  slip44: number,
+  addresses: string[],
+  { isLenient = false }: { isLenient?: boolean } = {},
+): Promise<Judgement[]> {
+  const isSeen = await isFormSeen(db, slip44);
+  const readings = await mapInSlices(
+    addresses,
+    addressesInOneGo,
+    () => 1,
+    (address) => readAddress(slip44, address),
+  );
+  const judged = isLenient ? judgeLeniently(readings) : judgeReadings(slip44, readings, isSeen);
+  const isFirstFit = !isSeen && chainForms.has(slip44) && judged.some(isFitting);
+  if (isFirstFit || judged.some(({ refused }) => refused !== null)) await lockPoolRow(db, slip44);
+  return judged;
+}
+
+/**
+ * Judges again what was listed before the list was shown to heed the chain, now that it may become available. Call it
+ * inside a transaction; `keys`: of these addresses.
+ */
+export async function judgeMisfits(db: LedgerDb, slip44: number, keys: string[]): Promise<void> {
+  const found = await db.execute<{ address: string }>(sql`
+    select address from ledger.addresses
+     where slip44 = ${slip44} and form = 'misfit' and address_key = any(${sql.param(keys)}::text[])
+     order by address_key`);
+  if (found.rows.length === 0) return;
+  const judged = await judgeShown(
+    db,
+    slip44,
+    found.rows.map(({ address }) => address),
+  );
+  await storeJudgements(db, slip44, judged);
+  await noteRefused(db, slip44, judged);
+}
+
+function isFitting({ form }: Judgement): boolean {
+  return form === 'proven' || form === 'plain';
+}
+
+async function isFormSeen(db: LedgerDb, slip44: number): Promise<boolean> {
+  if (!chainForms.has(slip44)) return false;
+  const found = await db.execute<{ seen: boolean }>(sql`
+    select exists (select from ledger.addresses where slip44 = ${slip44} and form in ('proven', 'plain')) as seen`);
+  return found.rows[0]?.seen ?? false;
+}
+
+/**
+ * Keeps what was refused as rejects, and stops generating for the chain. Call it in the transaction that stores the
+ * addresses, after the pool's lock.
+ */
+export async function noteRefused(
+  db: LedgerDb,
+  slip44: number,
+  judged: readonly Judgement[],
+): Promise<void> {
+  const rejects = judged.flatMap((each) => (each.refused === null ? [] : [rejectOf(slip44, each)]));
+  if (rejects.length === 0) return;
+  await storeRejects(db, rejects);
+  await db.execute(sql`
+    update ledger.pools set refused_at = now() where slip44 = ${slip44} and refused_at is null`);
+}
+
+async function lockPoolRow(db: LedgerDb, slip44: number): Promise<void> {
+  await db.execute(sql`select from ledger.pools where slip44 = ${slip44} for update`);
+}
+
+function rejectOf(slip44: number, { address, refused }: Judgement): Reject {
+  return {
+    source: 'address-list',
+    orderNo: null,
+    field: 'address',
+    reason: `address is ${refused} (chain ${slip44})`,
+    payload: JSON.stringify({ address, slip44 }),
+  };
+}
+
+/**
+ * Judges stored addresses that were never judged: those of an earlier version of the program. Returns how many are no
+ * addresses; none of them is available any more.
+ */
+export async function judgeStored(ledger: Pick<Ledger, 'transaction'>): Promise<number> {
+  for (let refused = 0; ; ) {
+    const batch = await ledger.transaction(judgeBatch);
+    if (batch === null) return refused;
+    refused += batch;
+  }
+}
+
+/** Judges the next unjudged addresses of one chain; null: there are none. */
+async function judgeBatch(db: LedgerDb): Promise<number | null> {
+  const first = await db.execute<{ slip44: number; isForeign: boolean }>(sql`
+    select slip44, status = 'foreign' as "isForeign" from ledger.addresses
+     where form is null and refused is null order by slip44, address limit 1`);
+  const [next] = first.rows;
+  if (next === undefined) return null;
+  const { slip44, isForeign } = next;
+  const found = await db.execute<{ address: string }>(sql`
+    select address from ledger.addresses
+     where form is null and refused is null and slip44 = ${slip44} and (status = 'foreign') = ${isForeign}
+     order by address limit ${batchRows}`);
+  // What is foreign may be of a list that did not heed the chain.
+  const judged = await judgeShown(
+    db,
+    slip44,
+    found.rows.map(({ address }) => address),
+    { isLenient: isForeign },
+  );
+  await storeJudgements(db, slip44, judged);
+  await noteRefusals(db, slip44, judged);
+  return judged.filter(({ refused }) => refused !== null).length;
+}
+
+/**
+ * Keeps what the addresses were judged to be; `misfitsOnly`: of those that were to be judged again. What was available
+ * and is none becomes foreign.
+ */
+export async function storeJudgements(
+  db: LedgerDb,
+  slip44: number,
+  judged: readonly Judgement[],
+  { misfitsOnly = false }: { misfitsOnly?: boolean } = {},
+): Promise<void> {
+  await db.execute(sql`
+with ${judgements(judged)},
+locked as (
+  select a.address_key, j.form, j.refused
+    from judged j join ledger.addresses a on a.slip44 = ${slip44} and a.address_key = ledger.address_key(j.address)
+   where a.form = 'misfit' or not ${misfitsOnly}
+   order by a.address_key for update of a
+)
+update ledger.addresses a
+   set form = l.form, refused = l.refused,
+       status = case when l.refused is not null and a.status = 'available' then 'foreign' else a.status end
+  from locked l
+ where a.slip44 = ${slip44} and a.address_key = l.address_key`);
+}
+
+/** Keeps what was refused, and refuses what an address that fits shows to be strange. Call it as `noteRefused`. */
+export async function noteRefusals(
+  db: LedgerDb,
+  slip44: number,
+  judged: readonly Judgement[],
+): Promise<void> {
+  await noteRefused(db, slip44, judged);
+  await refuseStrange(db, slip44, judged);
+}
+
+/** The judgements as a query of the name `judged`. */
+export function judgements(judged: readonly Judgement[]) {
+  const column = (name: keyof Judgement) =>
+    sql`${sql.param(judged.map((each) => each[name]))}::text[]`;
+  return sql`judged as materialized (
+  select * from unnest(${column('address')}, ${column('form')}, ${column('refused')}) as j (address, form, refused)
+)`;
+}
+
+/**
+ * Refuses the addresses that were let through while no address of the chain fitted its form: one does now. Call it
+ * after `noteRefused`.
+ */
+export async function refuseStrange(
+  db: LedgerDb,
+  slip44: number,
+  judged: readonly Judgement[],
+): Promise<void> {
+  if (!judged.some(isFitting)) return;
+  const found = await db.execute<{ address: string }>(sql`
+    select address from ledger.addresses where slip44 = ${slip44} and form = 'strange' order by address_key`);
+  if (found.rows.length === 0) return;
+  const chain = chainForms.get(slip44)?.chain;
+  const strange = found.rows.map(({ address }): Judgement => {
+    const refused = `not an address of ${chain}, of whose form the service shows others`;
+    return { address, form: null, refused };
+  });
+  await storeJudgements(db, slip44, strange);
+  await noteRefused(db, slip44, strange);
+}
+
+/**
+ * Judges refused addresses once more, as after an update of the program. What fits now is a foreign address like any
+ * other; where none is left the chain goes on. Call it inside a transaction.
+ */
+export async function judgeRefusedAgain(db: LedgerDb, addresses: string[]): Promise<void> {
+  const found = await db.execute<{ slip44: number; address: string }>(sql`
+    select slip44, address from ledger.addresses
+     where address_key in (select ledger.address_key(i) from unnest(${sql.param(addresses)}::text[]) as i)
+       and refused is not null order by slip44, address_key`);
+  for (const { slip44, address } of found.rows) {
+    const [judged] = judgeAddresses(slip44, [address], true);
+    if (!judged || judged.refused !== null) continue;
+    await lockPoolRow(db, slip44);
+    await storeJudgements(db, slip44, [judged]);
+    await db.execute(sql`
+      update ledger.pools set refused_at = null
+       where slip44 = ${slip44}
+         and not exists (select from ledger.addresses where slip44 = ${slip44} and refused is not null)`);
+  }
+}
+
+/** The operator has looked: generating goes on, and what was refused so far is settled as a reject. */
+export async function resumePool(db: LedgerDb, slip44: number): Promise<void> {
+  await lockPoolRow(db, slip44);
+  await db.execute(sql`update ledger.pools set refused_at = null where slip44 = ${slip44}`);
+  const refused = await db.execute<{ address: string; refused: string }>(sql`
+    select address, refused from ledger.addresses where slip44 = ${slip44} and refused is not null`);
+  const fingerprints = refused.rows.map((row) =>
+    fingerprintOf(rejectOf(slip44, { ...row, form: null })),
+  );
+  await db.execute(sql`
+    update ledger.rejects set resolved_at = now()
+     where resolved_at is null and fingerprint = any(${sql.param(fingerprints)}::text[])`);
+}

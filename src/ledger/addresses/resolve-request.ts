@@ -1,0 +1,59 @@
+import { sql } from 'drizzle-orm';
+import type { LedgerDb } from '../connection/connect-ledger.ts';
+import { storeGenerated } from './address-answer-store.ts';
+import { recountUse } from './address-store.ts';
+import { lockPoolOf } from './pool-requests.ts';
+import { judgeMisfits } from './refused-addresses.ts';
+
+/**
+ * Closes a lost request by what the list has shown since. Only when just as many addresses are new as were asked for,
+ * and no other chain's list has any of them, are they ours; otherwise nobody can tell, and they stay foreign. An answer
+ * that was put off is stored now. Returns how many joined the pool. Call it inside a transaction.
+ */
+export async function resolveRequest(db: LedgerDb, id: number): Promise<number> {
+  await lockPoolOf(db, id);
+  const open = await db.execute<{ slip44: number; hasAnswer: boolean }>(sql`
+    select slip44, answer is not null as "hasAnswer" from ledger.address_requests where id = ${id} and state = 'unknown' for update`);
+  const [request] = open.rows;
+  if (!request) return 0;
+  if (request.hasAnswer) return await storeGenerated(db, id, null);
+  const shown = await db.execute<{ key: string }>(sql`
+    select a.address_key as key from ledger.addresses a join ledger.address_requests r on r.slip44 = a.slip44
+     where r.id = ${id} and a.generated_by is null and a.first_seen_at > r.requested_at`);
+  await judgeMisfits(
+    db,
+    request.slip44,
+    shown.rows.map(({ key }) => key),
+  );
+  const resolved = await db.execute<{ key: string }>(sql`
+with request as (
+  select id, slip44, num, requested_at from ledger.address_requests where id = ${id}
+),
+found as (
+  select a.slip44, a.address_key,
+         exists (select from ledger.addresses o where o.address_key = a.address_key and o.slip44 <> a.slip44) as is_elsewhere
+    from ledger.addresses a join request r on r.slip44 = a.slip44
+   where a.generated_by is null and a.first_seen_at > r.requested_at
+),
+verdict as (
+  select count(*) as found, count(*) = (select num from request) and not bool_or(is_elsewhere) as is_ours from found
+),
+adopted as (
+  update ledger.addresses a
+     set generated_by = ${id}, status = case when a.status = 'foreign' then 'available' else a.status end
+    from found f, verdict v
+   where v.is_ours and a.slip44 = f.slip44 and a.address_key = f.address_key and a.refused is null
+  returning a.address_key
+),
+closed as (
+  update ledger.address_requests r
+     set state = 'done', finished_at = now(), received = (select count(*) from adopted),
+         error = format('the answer was lost (%s); the list shows %s new addresses of %s%s', r.error, v.found, r.num,
+                        case when v.is_ours or v.found = 0 then '' else ', which nobody can prove to be ours: they stay foreign' end)
+    from verdict v where r.id = ${id}
+)
+select address_key as key from adopted`);
+  const keys = resolved.rows.map(({ key }) => key);
+  if (keys.length > 0) await recountUse(db, keys);
+  return keys.length;
+}

@@ -1,0 +1,154 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { LedgerError } from '../../kernel/errors.ts';
+import { databaseError, type Ledger, type LedgerDb } from './connect-ledger.ts';
+import { isForbidden, isReservedName } from './postgres-codes.ts';
+import { connectionsMax, limitRole, type RoleLimits } from './role-limits.ts';
+
+/** What a role gets: statements with %I in its place, the proof that they took effect, and limits of its sessions. */
+type Grant = { statements: string[]; isGranted(role: string): SQL; limits: RoleLimits };
+
+/**
+ * What a grant has done. `isNew`: the role did not exist. `limits`: of its sessions. `forbidden`: statements for its
+ * limits that need more rights than the database's own role has.
+ */
+export type GrantReport = { isNew: boolean; limits: RoleLimits; forbidden: string[] };
+
+/** Any constant serves: roles are granted one after the other, since PostgreSQL fails on it otherwise. */
+const grantLock = 7_246_003;
+const nameBytesMax = 63;
+
+const reader: Grant = {
+  statements: [
+    'grant usage on schema ledger to %I',
+    'grant select on all tables in schema ledger to %I',
+    'alter default privileges in schema ledger grant select on tables to %I',
+    'select engine.settle_rights()',
+  ],
+  // A grant that lacks the right is a warning where the grantor has another one on the object.
+  isGranted: (role) => sql`
+    select has_schema_privilege(${role}::name, 'ledger', 'usage')
+       and bool_and(has_table_privilege(${role}::name, c.oid, 'select')) as granted
+      from pg_class c where c.relnamespace = 'ledger'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')`,
+  limits: {
+    statement_timeout: '5min',
+    idle_in_transaction_session_timeout: '1min',
+    lock_timeout: '5s',
+  },
+};
+
+const takeFunctions = [
+  'ledger.take_address(integer, text)',
+  'ledger.take_address(text, integer, text)',
+  'ledger.take_further_address(integer, text)',
+  'ledger.take_further_address(text, integer, text)',
+] as const;
+
+const issuer: Grant = {
+  statements: [
+    'grant usage on schema ledger to %I',
+    ...takeFunctions.map((each) => `grant execute on function ${each} to %I`),
+  ],
+  isGranted: (role) => sql`
+    select has_schema_privilege(${role}::name, 'ledger', 'usage')
+       and (select bool_and(has_function_privilege(${role}::name, f, 'execute'))
+              from unnest(${sql.param([...takeFunctions])}::text[]) as f) as granted`,
+  limits: {
+    statement_timeout: '30s',
+    idle_in_transaction_session_timeout: '10s',
+    lock_timeout: '5s',
+  },
+};
+
+/**
+ * Lets a role read all tables and views of `ledger`, later ones included; it is made, without login, where it does
+ * not exist. Throws LedgerError `settings` when the database's own role may not do that, `usage` for a name that
+ * PostgreSQL keeps for itself, and for a role that has every right already.
+ */
+export async function grantReader(ledger: Ledger, role: string): Promise<GrantReport> {
+  return await grant(ledger, role, reader);
+}
+
+/** Lets a role call `ledger.take_address` and `ledger.take_further_address`, and nothing else; otherwise as `grantReader`. */
+export async function grantIssuer(ledger: Ledger, role: string): Promise<GrantReport> {
+  return await grant(ledger, role, issuer);
+}
+
+async function grant(
+  ledger: Ledger,
+  role: string,
+  { statements, isGranted, limits }: Grant,
+): Promise<GrantReport> {
+  requireOwnName(role);
+  return await ledger
+    .transaction(async (db) => {
+      await db.execute(sql`select pg_advisory_xact_lock(${grantLock})`);
+      const isNew = !(await isKnown(db, role));
+      if (isNew) await run(db, `create role %I nologin connection limit ${connectionsMax}`, role);
+      for (const statement of statements) await run(db, statement, role);
+      const { rows } = await db.execute<{ granted: boolean }>(isGranted(role));
+      if (!rows[0]?.granted) throw forbidden(role, 'the grant had no effect');
+      await letIn(db, role);
+      return { isNew, limits, forbidden: await limitRole(db, role, limits) };
+    })
+    .catch((error) => {
+      throw grantError(error, role);
+    });
+}
+
+/** Names that mean everybody, nobody or the server's own roles, in any spelling: most likely not what was meant. */
+function requireOwnName(role: string): void {
+  const bytes = Buffer.byteLength(role);
+  if (bytes === 0 || bytes > nameBytesMax || role.includes('\0')) {
+    throw refused(`a role's name has 1 to ${nameBytesMax} bytes`);
+  }
+  if (/^public$/i.test(role)) throw refused(`${role} is every role of the server`);
+  if (/^(none|pg_.*)$/i.test(role))
+    throw refused(`${role} is a name that PostgreSQL keeps for itself`);
+}
+
+/** Whether the role exists. Throws for a role that needs no grant, since it may do everything here. */
+async function isKnown(db: LedgerDb, role: string): Promise<boolean> {
+  const { rows } = await db.execute<{ isSuper: boolean; isOwner: boolean }>(sql`
+    select r.rolsuper as "isSuper",
+           exists (select from pg_namespace n where n.nspname in ('ledger', 'engine') and n.nspowner = r.oid)
+             or exists (select from pg_class c where c.relnamespace = 'ledger'::regnamespace and c.relowner = r.oid)
+             or exists (select from pg_database d where d.datname = current_database() and d.datdba = r.oid) as "isOwner"
+      from pg_roles r where r.rolname = ${role}`);
+  if (rows[0]?.isSuper) throw refused(`${role} is a superuser, who may do everything already`);
+  if (rows[0]?.isOwner) throw refused(`${role} owns the ledger or its database already`);
+  return rows.length > 0;
+}
+
+/** Where the database is the program's own, PUBLIC may not connect: see migration 0018. */
+async function letIn(db: LedgerDb, role: string): Promise<void> {
+  const { rows } = await db.execute<{ statement: string }>(sql`
+    select format('grant connect on database %I to %I', d.datname, ${role}::text) as statement
+      from pg_database d where d.datname = current_database() and pg_has_role(d.datdba, 'usage')`);
+  for (const { statement } of rows) await db.execute(sql.raw(statement));
+}
+
+/** PostgreSQL itself quotes the name; statements like these take no parameters. */
+async function run(db: LedgerDb, statement: string, role: string): Promise<void> {
+  const { rows } = await db.execute<{ text: string }>(
+    sql`select format(${statement}::text, ${role}::text) as text`,
+  );
+  await db.execute(sql.raw(rows[0]?.text ?? ''));
+}
+
+function grantError(error: unknown, role: string): unknown {
+  const words = databaseError(error).message;
+  if (isForbidden(error)) return forbidden(role, words, error);
+  if (isReservedName(error)) return refused(`${role} cannot be a role: ${words}`, error);
+  return error;
+}
+
+function refused(message: string, cause?: unknown): LedgerError {
+  return new LedgerError('usage', message, { cause, cure: 'name another role' });
+}
+
+function forbidden(role: string, words: string, cause?: unknown): LedgerError {
+  return new LedgerError('settings', `${role} could not be granted its rights: ${words}`, {
+    cause,
+    cure: 'run it with a DATABASE_URL whose role owns the schema ledger, and may create roles where this one is new',
+  });
+}

@@ -1,0 +1,98 @@
+import { join } from 'node:path';
+import { sql } from 'drizzle-orm';
+import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { drizzle } from 'drizzle-orm/node-postgres';
+import { migrate } from 'drizzle-orm/node-postgres/migrator';
+import { abortableSleep } from '../../kernel/abortable-sleep.ts';
+import { LedgerError } from '../../kernel/errors.ts';
+import { type Log, silentLog } from '../../kernel/log.ts';
+import { packageRoot } from '../../kernel/package-root.ts';
+import { namingHolders } from '../addresses/name-holders.ts';
+import { judgeStored } from '../addresses/refused-addresses.ts';
+import type { Ledger, LedgerDb } from './connect-ledger.ts';
+import { isLockTimeout } from './postgres-codes.ts';
+
+/** Any constant serves; it only has to be the same in every version. */
+const migrationLock = 7_246_001;
+/** Another process may be migrating a large ledger. */
+const migrationWaitMs = 600_000;
+/** A statement that waits for a table makes everybody else wait behind it: it gives way soon, and tries again. */
+const tableWaitMs = 3_000;
+const giveWayMs = 2_000;
+const triesMax = 24;
+
+/**
+ * Brings the schema up to date: all pending migrations in one transaction, under an advisory lock, so that of
+ * several that start at once one applies and the others wait and find it done. When nothing is pending no right
+ * to create anything is needed. A schema from a later version is refused. Sessions that keep it waiting are logged,
+ * and named in the error when they last for too long.
+ */
+export async function migrateLedger(
+  ledger: Ledger,
+  { log = silentLog, waitMs = migrationWaitMs }: { log?: Log; waitMs?: number } = {},
+): Promise<{ applied: number }> {
+  const { migrationsFolder, known } = readMigrations();
+  if ((await pending(ledger.db, known)) === 0) return { applied: 0 };
+  const client = await ledger.patient();
+  try {
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    return await namingHolders(ledger, rows[0]?.pid ?? 0, log, async () => {
+      await client.query(`set lock_timeout = ${waitMs}`);
+      await client.query('select pg_advisory_lock($1)', [migrationLock]);
+      await client.query(`set lock_timeout = ${tableWaitMs}`);
+      const db = drizzle(client);
+      const applied = await pending(db, known);
+      if (applied > 0) {
+        await givingWay(() => migrate(db, { migrationsFolder }));
+        await db.execute(sql`select engine.settle_rights()`);
+        const refused = await judgeStored(ledger);
+        if (refused > 0) log.warn({ addresses: refused }, 'stored addresses are no addresses');
+      }
+      return { applied };
+    });
+  } finally {
+    // Ending the connection gives the lock back whatever happened on it.
+    await client.end();
+  }
+}
+
+async function givingWay(work: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      if (!isLockTimeout(error) || tries === triesMax) throw error;
+      await abortableSleep(giveWayMs);
+    }
+  }
+}
+
+/** How many migrations the schema lacks. Throws schema-newer for one from a later version. */
+export function countPendingMigrations(ledger: Ledger): Promise<number> {
+  return pending(ledger.db, readMigrations().known);
+}
+
+function readMigrations() {
+  const migrationsFolder = join(packageRoot(), 'migrations');
+  return { migrationsFolder, known: readMigrationFiles({ migrationsFolder }) };
+}
+
+async function pending(db: LedgerDb, known: { folderMillis: number }[]): Promise<number> {
+  const exists = await db.execute<{ found: boolean }>(
+    sql`select to_regclass('drizzle.__drizzle_migrations') is not null as found`,
+  );
+  if (!exists.rows[0]?.found) return known.length;
+  const applied = await db.execute<{ created_at: string }>(
+    sql`select created_at from drizzle.__drizzle_migrations`,
+  );
+  const done = new Set(applied.rows.map((row) => Number(row.created_at)));
+  const newest = Math.max(...known.map((migration) => migration.folderMillis));
+  if ([...done].some((at) => at > newest)) {
+    throw new LedgerError(
+      'schema-newer',
+      'the database was migrated by a later version of wallet-ledger',
+    );
+  }
+  return known.filter((migration) => !done.has(migration.folderMillis)).length;
+}

@@ -1,0 +1,80 @@
+import { sql } from 'drizzle-orm';
+import type { LedgerDb } from '../connection/connect-ledger.ts';
+
+/** Days that a reading of the list has passed wholly; see `ReadDays` of the list engine. Days count from 1970. */
+export type DaysRead = {
+  low: number | null;
+  high: number | null;
+  rows: [day: number, rows: number][];
+  head: number | null;
+  isHeadNew: boolean;
+};
+
+const dateOf = (day: number | null, otherwise: '-infinity' | 'infinity') =>
+  sql`coalesce(date '1970-01-01' + ${day}::integer, ${otherwise}::date)`;
+
+/**
+ * Compares the listed rows of each day with those that were read, marks the days that are equal as verified, and
+ * returns the others (days since 1970). Every row that was read is in the ledger, so equal counts are equal sets;
+ * while the ledger counts some of them in another list, nothing is compared.
+ */
+export async function compareDays(
+  db: LedgerDb,
+  stream: string,
+  { low, high, rows, head, isHeadNew }: DaysRead,
+): Promise<number[]> {
+  const { rows: guests } = await db.execute(
+    sql`select from ledger.transactions where also_listed_in = ${stream} limit 1`,
+  );
+  if (guests.length > 0) return [];
+  const headAt = sql`(timestamptz 'epoch' + ${head}::bigint * interval '1 millisecond')`;
+  const compared = await db.execute<{ day: number }>(sql`
+with seen as (
+  select date '1970-01-01' + i.day as day, i.rows
+    from unnest(${sql.param(rows.map(([day]) => day))}::integer[], ${sql.param(rows.map(([, count]) => count))}::bigint[])
+      as i (day, rows)
+),
+-- What came after the reading had begun is not for it to show.
+late as (
+  select (ledger.listed_at(occurred_at, list_word) at time zone 'UTC')::date as day, count(*) as rows
+    from ledger.transactions
+   where stream = ${stream} and is_listed and occurred_at > ${headAt}
+   group by 1
+),
+compared as (
+  select c.day, c.transactions - coalesce(l.rows, 0) = coalesce(s.rows, 0) as is_equal
+    from ledger.coverage c left join seen s using (day) left join late l using (day)
+   where c.stream = ${stream} and c.day between ${dateOf(low, '-infinity')} and ${dateOf(high, 'infinity')}
+     and c.transactions > coalesce(l.rows, 0)
+),
+marked as (
+  update ledger.coverage c set verified_at = case when x.is_equal then now() end
+    from compared x where c.stream = ${stream} and c.day = x.day
+)
+select day - date '1970-01-01' as day from compared where not is_equal
+union
+select s.day - date '1970-01-01' from seen s
+ where s.rows > 0 and not exists (select from compared x where x.day = s.day)
+union
+select day - date '1970-01-01' from late where ${isHeadNew}`);
+  return compared.rows.map(({ day }) => Number(day));
+}
+
+/** Marks the days of the list as verified; `isToTheEnd` false: but for the last two, into which rows may have come. */
+export async function verifyDays(db: LedgerDb, stream: string, isToTheEnd: boolean): Promise<void> {
+  await db.execute(sql`
+    update ledger.coverage set verified_at = now()
+     where stream = ${stream} and (${isToTheEnd} or day < (now() at time zone 'UTC')::date - 1)`);
+}
+
+/** Listed rows per UTC day (days since 1970), and when each was last verified (Unix ms); null: never. */
+export async function readCoverage(
+  db: LedgerDb,
+  stream: string,
+): Promise<{ day: number; rows: number; verifiedAt: number | null }[]> {
+  const read = await db.execute<{ day: number; rows: number; verifiedAt: number | null }>(sql`
+    select day - date '1970-01-01' as day, transactions::float8 as rows,
+           (extract(epoch from verified_at) * 1000)::float8 as "verifiedAt"
+      from ledger.coverage where stream = ${stream} and transactions > 0 order by day`);
+  return read.rows;
+}

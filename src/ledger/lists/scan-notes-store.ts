@@ -1,0 +1,59 @@
+import { type SQL, sql } from 'drizzle-orm';
+import type { LedgerDb } from '../connection/connect-ledger.ts';
+
+/** Notes keys that a scan has met. */
+export async function noteKeys(db: LedgerDb, stream: string, keys: string[]): Promise<void> {
+  if (keys.length === 0) return;
+  await db.execute(sql`
+    insert into ledger.scan_notes (stream, key)
+    select ${stream}, key from unnest(${sql.param(keys)}::text[]) as i (key) order by key
+    on conflict do nothing`);
+}
+
+export async function forgetKeys(db: LedgerDb, stream: string): Promise<void> {
+  await db.execute(sql`delete from ledger.scan_notes where stream = ${stream}`);
+}
+
+export async function countNotedKeys(db: LedgerDb, stream: string): Promise<number> {
+  const counted = await db.execute<{ count: number }>(
+    sql`select count(*)::float8 as count from ledger.scan_notes where stream = ${stream}`,
+  );
+  return counted.rows[0]?.count ?? 0;
+}
+
+const isNoted = (stream: string, key: SQL) =>
+  sql`exists (select from ledger.scan_notes n where n.stream = ${stream} and n.key = ${key})`;
+
+/** Order numbers that the ledger lists in the stream and the scan has not met. */
+export async function unseenTransactions(
+  db: LedgerDb,
+  stream: string,
+  limit: number,
+): Promise<string[]> {
+  const found = await db.execute<{ key: string }>(sql`
+    select t.order_no as key from ledger.transactions t
+     where t.stream = ${stream} and t.is_listed and not ${isNoted(stream, sql`t.order_no`)}
+     order by t.order_no limit ${limit}`);
+  return found.rows.map(({ key }) => key);
+}
+
+/** Addresses of the chain that the scan has not met, in each spelling that counts as an item of the list. */
+export async function unseenAddresses(
+  db: LedgerDb,
+  slip44: number,
+  limit: number,
+): Promise<string[]> {
+  const found = await db.execute<{ key: string }>(sql`
+    select i.key from ledger.addresses a
+     cross join unnest(case when a.listed_as = '{}' then array[a.address] else a.listed_as end) as i (key)
+     where a.slip44 = ${slip44} and not ${isNoted(`addresses:${slip44}`, sql`i.key`)}
+     order by i.key limit ${limit}`);
+  return found.rows.map(({ key }) => key);
+}
+
+/** Ends the conflict of rows that the ledger counts in another list and the scan has not met in this one. */
+export async function dropUnseenGuests(db: LedgerDb, stream: string): Promise<void> {
+  await db.execute(sql`
+    update ledger.transactions t set also_listed_in = null
+     where t.also_listed_in = ${stream} and not ${isNoted(stream, sql`t.order_no`)}`);
+}

@@ -1,0 +1,206 @@
+import { randomUUID } from 'node:crypto';
+import { type SQL, sql } from 'drizzle-orm';
+import type { ListOrder } from '../../kernel/list-order.ts';
+import type { LedgerDb } from '../connection/connect-ledger.ts';
+
+/** A stream's row as a pass reads and writes it; `checkpoint` is the pass's own business. */
+export type StreamRow = {
+  listOrder: ListOrder | null;
+  pageSize: number | null;
+  serviceTotal: number | null;
+  ledgerCount: number;
+  /** A clean full scan stands behind the counts. */
+  isBacked: boolean;
+  acceptedDifference: number;
+  /** Rows that this list shows and the ledger counts in another one. */
+  guests: number;
+  /** Passes over the list so far. */
+  passes: number;
+  checkpoint: unknown;
+};
+
+/** How long a reader keeps a stream to itself without a sign of life; a killed one loses it with its connections. */
+const leaseMs = 30_000;
+
+/** A name for one pass: it begins with the name that the process's connections carry (`ledger.instance`). */
+export function newLeaseOwner(instance: string): string {
+  return `${instance} ${randomUUID().slice(0, 8)}`;
+}
+
+/**
+ * Takes the stream for one pass, making its row when it is new; undefined while another pass, here or elsewhere,
+ * reads it. The lease only saves requests: two readers at once are harmless.
+ */
+export async function leaseStream(
+  db: LedgerDb,
+  name: string,
+  owner: string,
+): Promise<StreamRow | undefined> {
+  await db.execute(sql`insert into ledger.streams (name) select ${name}
+    where not exists (select from ledger.streams where name = ${name}) on conflict do nothing`);
+  const leased = await db.execute<StreamRow & Record<string, unknown>>(sql`
+    update ledger.streams
+       set lease_owner = ${owner}, lease_until = now() + ${leaseMs} * interval '1 millisecond', passes = passes + 1
+     where name = ${name} and (lease_owner is null or lease_owner = ${owner} or lease_until < now()
+             or not exists (select from pg_stat_activity
+                             where application_name like 'wallet-ledger %' and starts_with(lease_owner, application_name)))
+    returning list_order as "listOrder", page_size as "pageSize", service_total::float8 as "serviceTotal",
+              ledger_count::float8 as "ledgerCount", is_backed as "isBacked",
+              accepted_difference::float8 as "acceptedDifference", passes::float8 as passes,
+              ${guestsOf(name)} as guests, checkpoint`);
+  return leased.rows[0];
+}
+
+/**
+ * Writes what a pass knows of its stream, in the transaction of the rows it covers, and prolongs the lease.
+ * `doubt`: why equal counts prove nothing; `hasWalked`: a clean full scan ended with it. Returns the ledger's counts, or undefined when another process has taken the stream over: then nothing was written.
+ */
+export async function saveStream(
+  db: LedgerDb,
+  name: string,
+  owner: string,
+  row: Omit<StreamRow, 'ledgerCount' | 'guests' | 'passes'> & {
+    doubt: string | null;
+    hasWalked: boolean;
+  },
+): Promise<{ ledgerCount: number; guests: number } | undefined> {
+  const saved = await db.execute<{ ledgerCount: number; guests: number }>(sql`
+    update ledger.streams
+       set list_order = ${row.listOrder}, page_size = ${row.pageSize}, service_total = ${row.serviceTotal},
+           is_backed = ${row.isBacked}, accepted_difference = ${row.acceptedDifference}, doubt = ${row.doubt},
+           count_at_last_pass = ledger_count,
+           last_walk_at = case when ${row.hasWalked} then now() else last_walk_at end,
+           checkpoint = ${JSON.stringify(row.checkpoint)}::jsonb,
+           lease_until = now() + ${leaseMs} * interval '1 millisecond'
+     where name = ${name} and lease_owner = ${owner}
+    returning ledger_count::float8 as "ledgerCount", ${guestsOf(name)} as guests`);
+  return saved.rows[0];
+}
+
+const guestsOf = (name: string) =>
+  sql`(select count(*)::float8 from ledger.transactions t where t.also_listed_in = ${name})`;
+
+/** Gives the stream back and notes how the pass ended; `error` null: well. */
+export async function releaseStream(
+  db: LedgerDb,
+  name: string,
+  owner: string,
+  error: string | null,
+): Promise<void> {
+  await db.execute(sql`
+    update ledger.streams
+       set lease_owner = null, lease_until = null,
+           last_success_at = case when ${error}::text is null then now() else last_success_at end,
+           last_error = ${error}::text,
+           last_error_at = case when ${error}::text is null then last_error_at else now() end
+     where name = ${name} and lease_owner = ${owner}`);
+}
+
+/** Begins the list anew: the next pass reads it from its first page. A pass under way loses its lease and ends. */
+export async function restartStreams(db: LedgerDb, names: string[]): Promise<void> {
+  await db.execute(sql`update ledger.streams set checkpoint = null, is_backed = false, accepted_difference = 0,
+      doubt = null, lease_owner = null, lease_until = null
+    where name = any(${sql.param(names)}::text[])`);
+}
+
+/**
+ * How many listed rows of the stream are at least as old as `timeMs`; rows without a time count as old. The
+ * ledger's half of the comparison of places and ranks. Counted in indexes alone: all, less the few not listed; the few
+ * whose time the list says otherwise than their detail count by the list's.
+ */
+export async function countUntil(db: LedgerDb, stream: string, timeMs: number): Promise<number> {
+  const until = instantOf(timeMs);
+  const isUntil = sql`occurred_at <= ${until}`;
+  const count = (condition: SQL) =>
+    sql`(select count(*) from ledger.transactions where stream = ${stream} and ${condition})`;
+  const counted = await db.execute<{ count: number }>(sql`
+    select (${count(isUntil)} + ${count(sql`occurred_at is null`)}
+          - ${count(sql`not is_listed and (${isUntil} or occurred_at is null)`)}
+          + ${count(sql`list_word ? 'occurred_at' and is_listed and ${listedAt} <= ${until}`)}
+          - ${count(sql`list_word ? 'occurred_at' and is_listed and (${isUntil} or occurred_at is null)`)})::float8 as count`);
+  return counted.rows[0]?.count ?? 0;
+}
+
+/** The time by which the list orders its rows; the row itself holds the detail's where the two differ. */
+const listedAt = sql.raw('ledger.listed_at(occurred_at, list_word)');
+
+/** Listed rows of the stream within a stretch of time (Unix ms, ends excluded; null: without end), by order number. */
+export async function listedBetween(
+  db: LedgerDb,
+  stream: string,
+  { after, before }: { after: number | null; before: number | null },
+): Promise<string[]> {
+  const isWithin = (time: SQL) => sql`
+    ${time} > coalesce(${instantOf(after)}, '-infinity') and ${time} < coalesce(${instantOf(before)}, 'infinity')`;
+  const found = await db.execute<{ order_no: string }>(sql`
+    select order_no from ledger.transactions
+     where stream = ${stream} and is_listed and not coalesce(list_word ? 'occurred_at', false)
+       and ${isWithin(sql`occurred_at`)}
+    union all
+    select order_no from ledger.transactions
+     where stream = ${stream} and is_listed and list_word ? 'occurred_at' and ${isWithin(listedAt)}
+     order by order_no`);
+  return found.rows.map((row) => row.order_no);
+}
+
+function instantOf(ms: number | null): SQL {
+  return sql`(timestamptz 'epoch' + ${ms}::bigint * interval '1 millisecond')`;
+}
+
+/** Keys of up to `limit` listed rows without a time. */
+export async function listedUndated(
+  db: LedgerDb,
+  stream: string,
+  limit: number,
+): Promise<string[]> {
+  const found = await db.execute<{ order_no: string }>(sql`
+    select order_no from ledger.transactions
+     where stream = ${stream} and is_listed and occurred_at is null order by order_no limit ${limit}`);
+  return found.rows.map((row) => row.order_no);
+}
+
+/**
+ * Marks rows that their list no longer shows and logs it; they are never deleted. A row that another list shows as
+ * well is counted there from now on. One that was not final goes on to be checked. Triggers keep the counts.
+ */
+export async function unlistRows(db: LedgerDb, orderNos: string[]): Promise<void> {
+  await db.execute(sql`
+    with gone as (
+      select order_no, stream, also_listed_in, type from ledger.transactions
+       where is_listed and order_no = any(${sql.param(orderNos)}::text[]) order by order_no for update),
+    unlisted as (
+      update ledger.transactions t
+         set stream = coalesce(g.also_listed_in, t.stream), is_listed = g.also_listed_in is not null, also_listed_in = null,
+             type = coalesce(g.also_listed_in, t.type),
+             next_check_at = case when g.also_listed_in is not null then now() when t.is_final then null else t.next_check_at end,
+             seal = case when g.also_listed_in is null then t.seal end,
+             changed_at = now(), observed_at = now()
+        from gone g where g.order_no = t.order_no)
+    insert into ledger.transaction_changes (order_no, observed_at, field, old_value, new_value)
+    select g.order_no, now(), c.field, c.old_value, c.new_value
+      from gone g,
+           lateral (values ('is_listed', case when g.also_listed_in is null then 'true' end, 'false'),
+                           ('stream', case when g.also_listed_in is not null then g.stream end, g.also_listed_in),
+                           ('type', case when g.also_listed_in <> g.type then g.type end, g.also_listed_in)
+                   ) as c (field, old_value, new_value)
+     where c.old_value is not null
+     order by g.order_no`);
+}
+
+/** The two counts of every stream, in the order of their names. */
+export async function readStreamCounts(
+  db: LedgerDb,
+): Promise<
+  { name: string; serviceTotal: number | null; ledgerCount: number; isComplete: boolean }[]
+> {
+  const found = await db.execute<{
+    name: string;
+    serviceTotal: number | null;
+    ledgerCount: number;
+    isComplete: boolean;
+  }>(sql`
+    select name, service_total::float8 as "serviceTotal", ledger_count::float8 as "ledgerCount",
+           is_complete as "isComplete"
+      from ledger.streams order by name`);
+  return found.rows;
+}

@@ -1,0 +1,43 @@
+import { sql } from 'drizzle-orm';
+import type { CoinRecord } from '../../kernel/wallet-records.ts';
+import type { LedgerDb } from '../connection/connect-ledger.ts';
+import { type AssetKey, type SnapshotTable, storeSnapshot } from './store-snapshot.ts';
+
+/** One row when anything of a coin changed, first sight included. */
+const history = sql`,
+changes as (
+  insert into ledger.coin_changes (slip44, symbol, contract_address, name, decimals, deposit_state, withdraw_state,
+                                   is_listed, observed_at)
+  select c.*, now()
+    from (select slip44, symbol, contract_address, name, decimals, deposit_state, withdraw_state, true from inserted
+          union all
+          select slip44, symbol, contract_address, new_name, new_decimals, new_deposit_state, new_withdraw_state,
+                 is_named
+            from stored) as c
+   order by slip44, symbol, contract_address
+)`;
+
+const coins: SnapshotTable<CoinRecord> = {
+  name: 'coins',
+  columns: [
+    { name: 'name', type: 'text', value: (record) => record.name },
+    { name: 'decimals', type: 'integer', value: (record) => record.decimals },
+    { name: 'deposit_state', type: 'integer', value: (record) => record.depositState },
+    { name: 'withdraw_state', type: 'integer', value: (record) => record.withdrawState },
+  ],
+  history,
+};
+
+/**
+ * Stores the coins of one answer (section 2.6 of the service's document) and logs what changed; `isWhole`: the answer
+ * lacks no row, so that a coin it does not name is no longer listed, unless `kept` names it.
+ */
+export function storeCoins(
+  db: LedgerDb,
+  records: CoinRecord[],
+  observation: number,
+  isWhole: boolean,
+  kept: AssetKey[] = [],
+): Promise<{ inserted: number; updated: number }> {
+  return storeSnapshot(db, coins, records, observation, isWhole, kept);
+}

@@ -1,0 +1,141 @@
+import { type SQL, sql } from 'drizzle-orm';
+import type { LedgerDb } from '../connection/connect-ledger.ts';
+import { array } from '../transactions/transaction-statement.ts';
+
+/** `coins`: each symbol over all chains. `assets`: those symbols that name several assets, asset by asset. */
+export type ReconciliationScope = 'coins' | 'assets';
+
+/**
+ * Compares the transactions with the reported balances. Writes a row to `reconciliation_runs` for each difference that
+ * has changed, and updates the judgement of one that stands. `balancesAgeMs`: how long ago the balances were asked for.
+ * Returns the number of rows written.
+ */
+export async function recordReconciliation(
+  db: LedgerDb,
+  balancesAgeMs: number,
+  scope: ReconciliationScope = 'coins',
+): Promise<number> {
+  const readAt = sql`now() - ${balancesAgeMs} * interval '1 millisecond'`;
+  // A statement of its own: PostgreSQL sums up a long history by several workers only where nothing is written.
+  const { rows } = await db.execute<Compared>(sql`
+    with compared as materialized (${comparisons[scope](readAt)}),
+    known as (
+      select * from compared
+      union all
+      select u.symbol, u.slip44, u.contract_address, 0, 0, 0, true, null
+        from ledger.unexplained_differences u
+       where (u.slip44 is null) = ${scope === 'coins'}
+         and not exists (select from compared c
+                          where (c.symbol, c.slip44, c.contract_address)
+                                is not distinct from (u.symbol, u.slip44, u.contract_address))
+    )
+    select k.*, last.id as last_id, last.unexplained_since as last_unexplained_since,
+           k.difference is distinct from last.difference as has_moved,
+           (k.is_explained, k.explanation) is distinct from (last.is_explained, last.explanation) as is_rejudged
+      from known k
+      left join lateral (
+        select r.id, r.difference, r.is_explained, r.explanation, r.unexplained_since::text
+          from ledger.reconciliation_runs r
+         where r.symbol = k.symbol and coalesce(r.slip44, -1) = coalesce(k.slip44, -1)
+           and coalesce(r.contract_address, '') = coalesce(k.contract_address, '')
+         order by r.id desc limit 1) as last on true`);
+  const rejudged = rows.filter((row) => !row.has_moved && row.is_rejudged);
+  if (rejudged.length > 0) await updateJudgement(db, rejudged);
+  const moved = rows.filter((row) => row.has_moved);
+  if (moved.length > 0) await insertRuns(db, moved);
+  return rejudged.length + moved.length;
+}
+
+/** The same columns for both scopes; an asset that is alone under its symbol is judged as a coin. */
+const comparisons: Record<ReconciliationScope, (readAt: SQL) => SQL> = {
+  coins: (readAt) => sql`
+    select symbol, null::integer as slip44, null::text as contract_address, expected, reported, difference,
+           is_explained, explanation
+      from ledger.reconcile(${readAt})`,
+  assets: (readAt) => sql`
+    select symbol, slip44, contract_address, expected, reported, difference, is_explained, explanation
+      from (select r.*, count(*) over (partition by r.symbol) as assets from ledger.reconcile_assets(${readAt}) r) as r
+     where r.assets > 1`,
+};
+
+type Compared = {
+  symbol: string;
+  slip44: number | null;
+  contract_address: string | null;
+  expected: string;
+  reported: string;
+  difference: string;
+  is_explained: boolean;
+  explanation: string | null;
+  /** The latest row of the coin or asset; null: it has none. */
+  last_id: string | null;
+  last_unexplained_since: string | null;
+  has_moved: boolean;
+  is_rejudged: boolean;
+};
+
+async function updateJudgement(db: LedgerDb, rows: Compared[]): Promise<void> {
+  await db.execute(sql`
+    update ledger.reconciliation_runs t
+       set is_explained = i.is_explained, explanation = i.explanation,
+           unexplained_since = case when not i.is_explained then coalesce(t.unexplained_since, t.observed_at) end
+      from unnest(
+        ${array(rows, (row) => row.last_id)}::bigint[], ${array(rows, (row) => row.is_explained)}::boolean[],
+        ${array(rows, (row) => row.explanation)}::text[]
+      ) as i (id, is_explained, explanation)
+     where t.id = i.id`);
+}
+
+async function insertRuns(db: LedgerDb, rows: Compared[]): Promise<void> {
+  const newest = await newestOrders(db, [...new Set(rows.map(({ symbol }) => symbol))]);
+  await db.execute(sql`
+    insert into ledger.reconciliation_runs
+      (symbol, slip44, contract_address, observed_at, expected, reported, difference, is_explained, explanation,
+       last_order_no, unexplained_since)
+    select i.symbol, i.slip44, i.contract_address, now(), i.expected, i.reported, i.difference, i.is_explained,
+           i.explanation, i.last_order_no,
+           case when not i.is_explained then coalesce(i.last_unexplained_since, now()) end
+      from unnest(
+        ${array(rows, (row) => row.symbol)}::text[], ${array(rows, (row) => row.slip44)}::integer[],
+        ${array(rows, (row) => row.contract_address)}::text[],
+        ${array(rows, (row) => row.expected)}::numeric[], ${array(rows, (row) => row.reported)}::numeric[],
+        ${array(rows, (row) => row.difference)}::numeric[],
+        ${array(rows, (row) => row.is_explained)}::boolean[], ${array(rows, (row) => row.explanation)}::text[],
+        ${array(rows, (row) => newest.get(row.symbol) ?? null)}::text[],
+        ${array(rows, (row) => row.last_unexplained_since)}::timestamptz[]
+      ) as i (symbol, slip44, contract_address, expected, reported, difference, is_explained, explanation,
+              last_order_no, last_unexplained_since)
+     order by i.symbol, i.slip44, i.contract_address`);
+}
+
+/**
+ * The newest transaction of each coin. The history is gone through once for all of them, by several workers: a coin
+ * that never came in, or never went out, is nowhere near its end.
+ */
+async function newestOrders(db: LedgerDb, symbols: string[]): Promise<Map<string, string>> {
+  const { rows } = await db.execute<{ symbol: string; order_no: string }>(sql`
+    select n.symbol, (
+      select max(t.order_no) from ledger.transactions t
+       where t.stream in ('deposit', 'withdraw') and t.occurred_at = n.occurred_at and t.symbol = n.symbol
+    ) as order_no
+      from (
+        select symbol, max(occurred_at) as occurred_at
+          from ledger.transactions where symbol = any(${array(symbols, (symbol) => symbol)}::text[]) group by symbol
+      ) as n
+     where n.occurred_at is not null`);
+  return new Map(rows.map((row) => [row.symbol, row.order_no]));
+}
+
+/** Details of a backlog come in all the time: only when it nears its end does their number tell anything. */
+const dueCountedMax = 10_000;
+
+/** A text that differs whenever rows, their states or balances have changed; cheap on any history. */
+export async function readMovement(db: LedgerDb): Promise<string> {
+  const read = await db.execute<{ movement: string }>(sql`
+    select concat_ws('/', (select max(id) from ledger.transaction_changes), (select max(id) from ledger.balance_changes),
+                     (select sum(ledger_count) from ledger.streams), (select bool_and(is_complete) from ledger.streams),
+                     (select count(*) from (select from ledger.transactions where next_check_at is not null
+                                             limit ${dueCountedMax}) as due),
+                     (select count(*) from ledger.rejects where resolved_at is null)) as movement`);
+  return read.rows[0]?.movement ?? '';
+}

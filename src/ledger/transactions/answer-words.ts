@@ -1,0 +1,152 @@
+import { type SQL, sql } from 'drizzle-orm';
+import type { TransactionRecord } from '../../kernel/wallet-records.ts';
+
+/**
+ * Last words: what the list and the detail last said of each field. A row holds one value; where an answer of one
+ * kind last said something else, its word is kept beside the row, in `list_word` or `detail_word`. So an answer that
+ * repeats itself is no news, and an empty field is a change only where the same kind of answer once filled it.
+ *
+ * The parts of statements below read the stored row as `t` and the answer as `i`, with its column `unreadable`.
+ */
+type Field = {
+  column: string;
+  /** The service's name. */
+  name: string;
+  type: 'text' | 'numeric' | 'integer' | 'timestamptz';
+  /** The only kind of answer that is believed in this field. */
+  only?: Kind;
+};
+type Kind = 'list' | 'detail';
+
+const fields: Field[] = [
+  { column: 'request_id', name: 'requestId', type: 'text' },
+  { column: 'symbol', name: 'symbol', type: 'text' },
+  { column: 'tx_hash', name: 'txHash', type: 'text' },
+  { column: 'from_address', name: 'fromAddress', type: 'text' },
+  { column: 'to_address', name: 'toAddress', type: 'text' },
+  { column: 'amount', name: 'amount', type: 'numeric' },
+  { column: 'type', name: 'type', type: 'text', only: 'list' },
+  { column: 'state', name: 'state', type: 'text' },
+  { column: 'confirm_num', name: 'confirmNum', type: 'integer', only: 'detail' },
+  { column: 'fee', name: 'fee', type: 'numeric', only: 'detail' },
+  { column: 'fee_symbol', name: 'feeSymbol', type: 'text', only: 'detail' },
+  { column: 'occurred_at', name: 'time', type: 'timestamptz' },
+];
+
+const spokenBy: Record<Kind, Field[]> = {
+  list: fields.filter(({ only }) => only !== 'detail'),
+  detail: fields.filter(({ only }) => only !== 'list'),
+};
+
+/** Of a row that an earlier version stored: which answer brought which value is not known. */
+const unknown = `'"unknown"'::jsonb`;
+
+/** A list of SQL expressions, one for each field that answers of the kind speak of. */
+export function each(kind: Kind | 'any', part: (column: string) => string): SQL {
+  const spoken = kind === 'any' ? fields : spokenBy[kind];
+  return sql.raw(spoken.map(({ column }) => part(column)).join(', '));
+}
+
+/** Conditions on the fields that answers of the kind speak of, joined by `or`. */
+export function anyOf(kind: Kind, part: (column: string) => string): SQL {
+  return sql.raw(spokenBy[kind].map(({ column }) => `(${part(column)})`).join(' or '));
+}
+
+/** Columns of the kind's fields that differ: an array of the service's names. */
+export function namesWhere(kind: Kind, condition: (column: string) => string): SQL {
+  const names = spokenBy[kind].map(
+    ({ column, name }) => `case when ${condition(column)} then '${name}' end`,
+  );
+  return sql.raw(`array_remove(array[${names.join(', ')}], null)`);
+}
+
+/** The names of a row's unreadable fields for the column `unreadable`; null as a rule. */
+export function unreadableOf({ unreadable }: Pick<TransactionRecord, 'unreadable'>): string | null {
+  return unreadable ? `{${unreadable.join()}}` : null;
+}
+
+/** `said`: what the row's last answer of the kind said; `word`: what this one says. Follows the join of `i` and `t`. */
+export function lastWords(kind: Kind): SQL {
+  const columnOf = `t.${kind}_word`;
+  const said = ({ column, type, only }: Field) => {
+    const guess = only ? '' : ` when ${columnOf} = ${unknown} and i.${column} is null then null`;
+    const first = kind === 'detail' ? ' when t.detail_synced_at is null then null' : '';
+    return `case${first} when ${columnOf} ? '${column}' then (${columnOf} ->> '${column}')::${type}${guess} else t.${column} end as ${column}`;
+  };
+  const word = ({ column, name }: Field) =>
+    `case when i.${column} is null and '${name}' = any(i.unreadable::text[]) then said.${column} else i.${column} end as ${column}`;
+  const spoken = spokenBy[kind];
+  return sql.raw(`cross join lateral (select ${spoken.map(said).join(', ')}) as said
+   cross join lateral (select ${spoken.map(word).join(', ')}) as word`);
+}
+
+/** Whether a list row says anything that the list did not say before. */
+export const isListNews = sql`case when t.list_word is null and i.unreadable is null
+              then (${each('list', (c) => `i.${c}`)}) is distinct from (${each('list', (c) => `t.${c}`)})
+              else (${each('list', (c) => `word.${c}`)}) is distinct from (${each('list', (c) => `said.${c}`)}) end`;
+
+/** The row's fields as they are, its words (columns `word_x`), and its values after an answer of the kind (`new_x`). */
+export function wordsAndValues(kind: Kind): SQL {
+  const valueAfter = kind === 'list' ? valueAfterList : valueAfterDetail;
+  const columns = fields.flatMap(({ column, only }) => {
+    if (only && only !== kind) return [`t.${column}`, `t.${column} as new_${column}`];
+    return [
+      `t.${column}`,
+      `word.${column} as word_${column}`,
+      `${valueAfter(column)} as new_${column}`,
+    ];
+  });
+  return sql.raw(columns.join(',\n         '));
+}
+
+/** A list row's word counts where it is new; an empty one does not empty what the list never said. */
+function valueAfterList(column: string): string {
+  return `case when word.${column} is distinct from said.${column}
+                 and (word.${column} is not null or not coalesce(t.list_word ? '${column}', false))
+               then word.${column} else t.${column} end`;
+}
+
+/** A detail's word counts always; an empty one does not empty what no detail said. */
+export function valueAfterDetail(column: string): string {
+  return `coalesce(i.${column},
+           case when word.${column} is not null or said.${column} is null or coalesce(t.detail_word ? '${column}', false)
+                then t.${column} end)`;
+}
+
+/** The words of an answer of this kind, in the row's columns `word_x`, that are not the row's new values `new_x`. */
+export function wordsBeside(kind: Kind, row: string): SQL {
+  return differing(kind, ({ column }) => `${row}.word_${column}`, row);
+}
+
+/** The same for the kind of answer that did not speak now: what it said last, as the old row `row` tells. */
+export function keptWords(kind: Kind, row: string): SQL {
+  const said = ({ column, type }: Field) =>
+    `case when ${row}.${kind}_word ? '${column}' then (${row}.${kind}_word ->> '${column}')::${type} else ${row}.${column} end`;
+  const hasSpoken = kind === 'detail' ? `${row}.detail_synced_at is not null` : 'true';
+  return sql`case when ${sql.raw(`${row}.${kind}_word`)} = ${sql.raw(unknown)} then ${sql.raw(`${row}.${kind}_word`)}
+                  when ${sql.raw(hasSpoken)} then ${differing(kind, said, row)} end`;
+}
+
+/** Only rows with differing words pay for the object. */
+function differing(kind: Kind, said: (field: Field) => string, row: string): SQL {
+  const spoken = spokenBy[kind];
+  const isOther = (field: Field) => `${said(field)} is distinct from ${row}.new_${field.column}`;
+  const names = spoken.map((field) => `case when ${isOther(field)} then '${field.column}' end`);
+  const words = spoken.map((field) => `(${said(field)})::text`);
+  return sql.raw(`case when ${spoken.map((field) => `(${isOther(field)})`).join(' or ')}
+         then (select jsonb_object_agg(x.field, x.word)
+                 from unnest(array[${names.join(', ')}], array[${words.join(', ')}]) as x (field, word)
+                where x.field is not null) end`);
+}
+
+/** Fields besides those that only a detail brings which the row lacked before its first detail; null: none. */
+export function filledByFirstDetail(row: string): SQL {
+  const filled = [
+    ...fields.filter(({ only }) => only !== 'detail').map(({ column }) => column),
+    'extra',
+  ].map(
+    (column) =>
+      `case when ${row}.${column} is null and ${row}.new_${column} is not null then '${column}' end`,
+  );
+  return sql.raw(`nullif(array_remove(array[${filled.join(', ')}], null), '{}')`);
+}

@@ -1,0 +1,190 @@
+import { type SQL, sql } from 'drizzle-orm';
+import type { TransactionRecord } from '../../kernel/wallet-records.ts';
+import { type LedgerDb, StoredMeanwhile } from '../connection/connect-ledger.ts';
+import {
+  anyOf,
+  each,
+  isListNews,
+  keptWords,
+  lastWords,
+  unreadableOf,
+  wordsAndValues,
+  wordsBeside,
+} from './answer-words.ts';
+import { array, changedFields, mergedExtra, uniqueNewest } from './transaction-statement.ts';
+
+export type TransactionStream = 'deposit' | 'withdraw';
+export type ListedTransaction = TransactionRecord & { observation: number };
+export type StoredCounts = { inserted: number; updated: number };
+
+/**
+ * Stores rows of a list (section 2.4 of the service's document): inserts what is new, updates the fields in which the
+ * list says something else than it last said, and logs each changed field, all in one statement.
+ * A row that an answer with a higher number wrote keeps its values. Rows whose list row repeats itself are not even
+ * locked, and undocumented fields alone are no news: they are stored with the next change. Call it inside a
+ * transaction together with the checkpoint. A null never empties what only a detail brought.
+ * Throws `StoredMeanwhile` where another writer stored some of the new rows first: the transaction is run again.
+ */
+export function storeListedTransactions(
+  db: LedgerDb,
+  stream: TransactionStream,
+  rows: ListedTransaction[],
+): Promise<StoredCounts> {
+  return prepareListedTransactions(stream, rows)(db);
+}
+
+/** As `storeListedTransactions`, with the statement built before the transaction is begun. */
+export function prepareListedTransactions(
+  stream: TransactionStream,
+  rows: ListedTransaction[],
+): (db: LedgerDb) => Promise<StoredCounts> {
+  const batch = uniqueNewest(rows);
+  if (batch.length === 0) return async () => ({ inserted: 0, updated: 0 });
+  const statement = listStatement(stream, batch);
+  return (db) => runStatement(db, statement);
+}
+
+async function runStatement(db: LedgerDb, statement: SQL): Promise<StoredCounts> {
+  const result = await db.execute<{ inserted: number; updated: number; unknown: number }>(
+    statement,
+  );
+  const { inserted = 0, updated = 0, unknown = 0 } = result.rows[0] ?? {};
+  // A second statement would lock rows out of order, beside what the first one has locked: two such lock each other out.
+  if (unknown !== inserted) throw new StoredMeanwhile();
+  return { inserted, updated };
+}
+
+function listStatement(stream: TransactionStream, batch: ListedTransaction[]): SQL {
+  return sql`
+with incoming as (
+  select i.*, timestamptz 'epoch' + i.occurred_ms * interval '1 millisecond' as occurred_at,
+         ${stream}::text as stream,
+         exists (select from ledger.final_states f where f.state = lower(btrim(i.state))) as is_final,
+         (select t.stream from ledger.transactions t where t.order_no = i.order_no) as known_in
+    from unnest(
+      ${array(batch, (row) => row.orderNo)}::text[], ${array(batch, (row) => row.requestId)}::text[],
+      ${array(batch, (row) => row.symbol)}::text[], ${array(batch, (row) => row.txHash)}::text[],
+      ${array(batch, (row) => row.fromAddress)}::text[], ${array(batch, (row) => row.toAddress)}::text[],
+      ${array(batch, (row) => row.amount)}::numeric[], ${array(batch, (row) => row.type)}::text[],
+      ${array(batch, (row) => row.state)}::text[], ${array(batch, (row) => row.occurredAt)}::bigint[],
+      ${array(batch, (row) => row.extra)}::jsonb[], ${array(batch, (row) => row.observation)}::bigint[],
+      ${array(batch, unreadableOf)}::text[]
+    ) as i (order_no, request_id, symbol, tx_hash, from_address, to_address, amount, type, state, occurred_ms,
+            extra, observation, unreadable)
+),
+${stored},
+${updated},
+${shared},
+${inserted},
+${logged},
+counted as (
+  update ledger.streams s set final_changes = s.final_changes + l.count
+    from (select new_stream as name, count(*) as count from stored where is_final and new_state <> state
+           group by new_stream order by new_stream) l
+   where s.name = l.name
+)
+select (select count(*)::int from inserted) as inserted,
+       (select count(*) filter (where differs)::int from updated) as updated,
+       (select count(*)::int from incoming where known_in is null) as unknown`;
+}
+
+// Of the same words for every batch: built once.
+/** Rows that the list says something new of: locked, with their values before and after. */
+const stored = sql`heard as (
+  select t.order_no, t.stream, t.is_final, t.is_listed, t.extra, t.list_word, t.detail_word, t.detail_synced_at,
+         ${wordsAndValues('list')},
+         ${mergedExtra} as merged_extra, i.observation as new_observation, i.is_final as is_word_final,
+         i.stream as new_stream,
+         not t.is_listed
+           or ${anyOf('list', (c) => `word.${c} is distinct from said.${c} and word.${c} is distinct from t.${c}`)}
+           as is_due
+    from incoming i join ledger.transactions t on t.order_no = i.order_no
+   ${lastWords('list')}
+   where i.known_in is not null and i.observation > t.observation
+     -- A row that another list shows stays there, and is marked below.
+     and (not t.is_listed or t.stream = i.stream and ${isListNews})
+   order by t.order_no
+     for update of t
+),
+judged as (
+  select h.*, true as new_is_listed,
+         case when h.new_state is not distinct from h.state then h.is_final else h.is_word_final end as new_is_final,
+         not h.is_listed
+           or (${each('list', (c) => `h.new_${c}`)}) is distinct from (${each('list', (c) => `h.${c}`)}) as differs,
+         ${wordsBeside('list', 'h')} as new_list_word, ${keptWords('detail', 'h')} as new_detail_word
+    from heard h
+),
+stored as (
+  select j.*, case when j.differs then coalesce(j.merged_extra, j.extra) else j.extra end as new_extra from judged j
+)`;
+/** A row whose word only caught up with what the detail had brought is written for its words alone. */
+const updated = sql`updated as (
+  update ledger.transactions t
+     set ${each('list', (c) => `${c} = s.new_${c}`)},
+         stream = s.new_stream,
+         extra = s.new_extra,
+         is_final = s.new_is_final,
+         is_listed = true,
+         list_word = s.new_list_word,
+         detail_word = s.new_detail_word,
+         seal = case when not s.is_due then t.seal end,
+         next_check_at = case when s.is_due then now() else t.next_check_at end,
+         changed_at = case when s.differs then now() else t.changed_at end,
+         observed_at = case when s.differs then now() else t.observed_at end,
+         observation = s.new_observation
+    from stored s
+   where t.order_no = s.order_no
+  returning s.differs
+)`;
+/**
+ * A row belongs to the list that showed it first, until that list no longer does: see `unlistRows`. The array keeps
+ * the planner on the index: a join alone may read the whole table for one row.
+ */
+const shared = sql`shared as (
+  update ledger.transactions t set also_listed_in = i.stream
+    from incoming i
+   where t.order_no = any (array(select k.order_no from incoming k where k.known_in <> k.stream))
+     and t.order_no = i.order_no and t.is_listed and t.stream <> i.stream and i.observation > t.observation
+     and t.also_listed_in is distinct from i.stream
+)`;
+const inserted = sql`inserted as (
+  insert into ledger.transactions (order_no, stream, request_id, symbol, tx_hash, from_address, to_address, amount,
+    type, state, occurred_at, extra, is_final, is_backfilled, next_check_at, first_seen_at, changed_at, observed_at,
+    observation)
+  select i.order_no, i.stream, i.request_id, i.symbol, i.tx_hash, i.from_address, i.to_address, i.amount,
+         i.type, i.state, i.occurred_at, i.extra, i.is_final,
+         i.stream not in (select s.name from ledger.streams s where s.last_walk_at is not null),
+         now(), now(), now(), now(), i.observation
+    from incoming i
+   where i.known_in is null
+   order by i.order_no
+  on conflict (order_no) do nothing
+  returning order_no
+)`;
+const logged = changedFields(
+  [
+    'stream',
+    'request_id',
+    'symbol',
+    'tx_hash',
+    'from_address',
+    'to_address',
+    'amount',
+    'type',
+    'state',
+    'occurred_at',
+    'extra',
+    'is_listed',
+  ],
+  { hasFirstDetail: false },
+);
+
+/**
+ * Lets the planner know what a backfill has brought, by the columns that sums and searches go by; the server's own
+ * analysis of all columns follows. Without the right to it, or while a vacuum runs, it stays as it was.
+ */
+export async function analyzeTransactions(db: LedgerDb): Promise<void> {
+  await db.execute(sql`
+    analyze (skip_locked) ledger.transactions
+      (stream, symbol, fee_symbol, state, is_final, is_listed, occurred_at, next_check_at, detail_synced_at)`);
+}

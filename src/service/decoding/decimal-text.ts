@@ -1,0 +1,32 @@
+import { limits } from '../limits.ts';
+
+/** What nearly all decimals look like, within every bound. */
+const ordinary = /^-?\d{1,60}(?:\.\d{1,60})?$/;
+const plainOrExponent = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+const digitsBeforePointMax = limits.digitsBeforePoint.max;
+const digitsAfterPointMax = limits.digitsAfterPoint.max;
+// PostgreSQL refuses larger exponents even of zero.
+const exponentMax = limits.exponent.max;
+
+/**
+ * Why the text is not a decimal within our limits, or null when it is. They are far within those of PostgreSQL's
+ * numeric: 30 bytes of an answer could otherwise fill 130 KB wherever the number is written out. Plain and exponent
+ * forms pass, and cast as they stand.
+ */
+export function decimalProblem(text: string): string | null {
+  if (ordinary.test(text)) return null;
+  const match = plainOrExponent.exec(text);
+  if (!match) return 'not a decimal number';
+  const [, whole = '', fraction = '', exponentText = '0'] = match;
+  const exponent = Number(exponentText);
+  if (Math.abs(exponent) > exponentMax) return 'beyond the range of exponents';
+  if (fraction.length - exponent > digitsAfterPointMax) {
+    return `one of more than ${digitsAfterPointMax} digits after the point`;
+  }
+  const significantBefore = (whole + fraction).search(/[1-9]/);
+  const digitsBefore = significantBefore === -1 ? 0 : whole.length - significantBefore + exponent;
+  return digitsBefore > digitsBeforePointMax
+    ? `one of more than ${digitsBeforePointMax} digits before the point`
+    : null;
+}

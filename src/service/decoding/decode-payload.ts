@@ -1,0 +1,48 @@
+import type {
+  AddressRecord,
+  BalanceRecord,
+  CoinRecord,
+  Decoded,
+  RecordSource,
+  TransactionDetailRecord,
+  TransactionRecord,
+} from '../../kernel/wallet-records.ts';
+import { decodeAddresses } from './decode-address.ts';
+import { decodeBalances } from './decode-balance.ts';
+import { decodeCoins } from './decode-coin.ts';
+import { decodeTransactionDetails, decodeTransactions } from './decode-transaction.ts';
+import { parseExactJson } from './exact-json.ts';
+
+type RecordOf = {
+  'transaction-list': TransactionRecord;
+  'transaction-detail': TransactionDetailRecord;
+  'address-list': AddressRecord;
+  'coin-list': CoinRecord;
+  'balance-list': BalanceRecord;
+};
+
+const decoders: {
+  [S in RecordSource]: (rows: readonly unknown[], now: number) => Decoded<RecordOf[S]>;
+} = {
+  'transaction-list': decodeTransactions,
+  'transaction-detail': decodeTransactionDetails,
+  'address-list': decodeAddresses,
+  'coin-list': decodeCoins,
+  'balance-list': decodeBalances,
+};
+
+/**
+ * Decodes the payload of a reject again, as if it came from the service now. Null when the payload is no longer
+ * whole JSON, because it was cut; `now` is in Unix milliseconds.
+ */
+export function decodePayload<S extends RecordSource>(
+  source: S,
+  payload: string,
+  now: number,
+): Decoded<RecordOf[S]> | null {
+  try {
+    return decoders[source]([parseExactJson(payload)], now);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,129 @@
+import { LedgerError } from '../../kernel/errors.ts';
+import type { Decoded, RecordSource, Reject } from '../../kernel/wallet-records.ts';
+import { limits } from '../limits.ts';
+import { type FieldReader, Unreadable } from './field-readers.ts';
+import { payloadText } from './json-text.ts';
+
+/** A row of the service before anything is known of it. */
+export type RawRow = Record<string, unknown>;
+
+/**
+ * One field of a record: the service's name, how it is read. A `key` field that cannot be read costs the whole
+ * row, for the row could not be stored without it.
+ */
+type Field<V> = { from: string; read: FieldReader<V | null>; isKey?: boolean };
+
+export type FieldTable<R> = { [K in keyof R]: Field<R[K]> };
+
+export type RowDecoder<R> = (row: unknown, now: number, rejects: Reject[]) => R | null;
+
+/**
+ * Makes a decoder of one row out of a table of its fields. It never throws: a field that cannot be read is null,
+ * or the nearest that can be stored, and yields a reject; so does a row that cannot be stored at all.
+ */
+export function rowDecoder<R extends object>(
+  source: RecordSource,
+  table: FieldTable<R>,
+): RowDecoder<R> {
+  const fields = Object.entries<Field<unknown>>(table);
+  return (row, now, rejects) => {
+    if (!isRow(row)) {
+      rejects.push(rejectRow(source, row, null, 'not an object'));
+      return null;
+    }
+    const { record, problems } = readFields(fields, row, now);
+    const lost = problems.find(({ isKey }) => isKey);
+    if (lost) {
+      rejects.push(rejectRow(source, row, lost.from, lost.reason));
+      return null;
+    }
+    if (problems.length > 0) {
+      const payload = payloadText(row);
+      const orderNo = typeof record['orderNo'] === 'string' ? record['orderNo'] : null;
+      for (const { from, reason } of problems) {
+        rejects.push({ source, orderNo, field: from, reason: `${from} is ${reason}`, payload });
+      }
+    }
+    return record as R;
+  };
+}
+
+type Problem = { from: string; reason: string; isKey: boolean };
+
+function readFields(fields: Array<[string, Field<unknown>]>, row: RawRow, now: number) {
+  const record: Record<string, unknown> = {};
+  const problems: Problem[] = [];
+  for (const [name, { from, read, isKey = false }] of fields) {
+    const value = read(Object.hasOwn(row, from) ? row[from] : undefined, now);
+    if (value instanceof Unreadable) {
+      record[name] = value.stored;
+      problems.push({ from, reason: value.reason, isKey });
+    } else {
+      record[name] = value;
+    }
+  }
+  return { record, problems };
+}
+
+function isRow(row: unknown): row is RawRow {
+  return typeof row === 'object' && row !== null && !Array.isArray(row);
+}
+
+/**
+ * Decodes all rows of an answer; `now` is in Unix milliseconds. Throws service-malformed for more rejects than one
+ * answer may leave.
+ */
+export function decodeRows<R>(rows: readonly unknown[], decode: RowDecoder<R>, now: number) {
+  const decoded: Decoded<R> = { records: [], rejects: [] };
+  let counted = 0;
+  let length = 0;
+  for (const row of rows) {
+    const record = decode(row, now, decoded.rejects);
+    if (record !== null) decoded.records.push(record);
+    for (; counted < decoded.rejects.length; counted += 1)
+      length += decoded.rejects[counted]?.payload.length ?? 0;
+    assertWithin('answerRejects', counted);
+    assertWithin('rejectsLength', length);
+  }
+  return decoded;
+}
+
+function assertWithin(name: 'answerRejects' | 'rejectsLength', amount: number): void {
+  const { max, unit } = limits[name];
+  if (amount <= max) return;
+  const message = `an answer whose unreadable fields leave more than ${max} ${unit}`;
+  throw new LedgerError('service-malformed', message);
+}
+
+/** Decodes the rows of a snapshot, in which a key occurs once: the first row counts, later ones are rejected. */
+export function decodeSnapshotRows<R>(
+  source: RecordSource,
+  rows: readonly unknown[],
+  decode: RowDecoder<R>,
+  now: number,
+  keyOf: (record: R) => string,
+): Decoded<R> {
+  const seen = new Set<string>();
+  const decodeOnce: RowDecoder<R> = (row, at, rejects) => {
+    const record = decode(row, at, rejects);
+    if (record === null) return null;
+    const key = keyOf(record);
+    if (!seen.has(key)) {
+      seen.add(key);
+      return record;
+    }
+    rejects.push(rejectRow(source, row, null, 'the same key occurs twice in the snapshot'));
+    return null;
+  };
+  return decodeRows(rows, decodeOnce, now);
+}
+
+function rejectRow(
+  source: RecordSource,
+  row: unknown,
+  field: string | null,
+  problem: string,
+): Reject {
+  const reason = field === null ? problem : `${field} is ${problem}`;
+  return { source, orderNo: null, field, reason, payload: payloadText(row) };
+}

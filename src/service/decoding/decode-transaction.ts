@@ -1,0 +1,87 @@
+import type {
+  Decoded,
+  TransactionDetailRecord,
+  TransactionRecord,
+} from '../../kernel/wallet-records.ts';
+import {
+  decodeRows,
+  type FieldTable,
+  type RawRow,
+  type RowDecoder,
+  rowDecoder,
+} from './decode-rows.ts';
+import {
+  readAmount,
+  readCount,
+  readKey,
+  readOptionalDecimal,
+  readText,
+  readTime,
+} from './field-readers.ts';
+import { extraText } from './json-text.ts';
+
+/** Sections 2.4 (list form) and 2.3 (detail form) of the service's document. */
+const listFields: FieldTable<Omit<TransactionRecord, 'extra'>> = {
+  orderNo: { from: 'orderNo', read: readKey, isKey: true },
+  requestId: { from: 'requestId', read: readText },
+  symbol: { from: 'symbol', read: readText },
+  txHash: { from: 'txHash', read: readText },
+  fromAddress: { from: 'fromAddress', read: readText },
+  toAddress: { from: 'toAddress', read: readText },
+  amount: { from: 'amount', read: readAmount },
+  type: { from: 'type', read: readText },
+  state: { from: 'state', read: readText },
+  occurredAt: { from: 'time', read: readTime },
+};
+
+const detailFields: FieldTable<Omit<TransactionDetailRecord, 'extra'>> = {
+  ...listFields,
+  confirmNum: { from: 'confirmNum', read: readCount },
+  fee: { from: 'fee', read: readOptionalDecimal },
+  feeSymbol: { from: 'feeSymbol', read: readText },
+};
+
+// The detail's names are known in a list row too: the detail brings their values.
+const documentedNames = new Set(Object.values(detailFields).map(({ from }) => from));
+
+const decodeListRow = withRest(rowDecoder('transaction-list', listFields));
+const decodeDetailRow = withRest(rowDecoder('transaction-detail', detailFields));
+
+/** Rows of the transaction list; `now` is in Unix milliseconds. */
+export function decodeTransactions(
+  rows: readonly unknown[],
+  now: number,
+): Decoded<TransactionRecord> {
+  return decodeRows(rows, decodeListRow, now);
+}
+
+/** Detail forms of transactions; `now` is in Unix milliseconds. */
+export function decodeTransactionDetails(
+  rows: readonly unknown[],
+  now: number,
+): Decoded<TransactionDetailRecord> {
+  return decodeRows(rows, decodeDetailRow, now);
+}
+
+type Rest = { extra: string | null; unreadable?: string[] };
+
+/** Adds the undocumented fields, and which of the documented ones could not be read: an empty field is none of them. */
+function withRest<R extends object>(decode: RowDecoder<R>): RowDecoder<R & Rest> {
+  return (row, now, rejects) => {
+    const rejectsBefore = rejects.length;
+    const record = decode(row, now, rejects);
+    if (record === null) return null;
+    const rest: Rest = { extra: extraText(undocumentedFields(row as RawRow)) };
+    if (rejects.length > rejectsBefore)
+      rest.unreadable = rejects.slice(rejectsBefore).flatMap(({ field }) => field ?? []);
+    return Object.assign(record, rest);
+  };
+}
+
+function undocumentedFields(row: RawRow): RawRow | null {
+  const names = Object.keys(row);
+  if (names.every((name) => documentedNames.has(name))) return null;
+  const others = names.filter((name) => !documentedNames.has(name));
+  // Not by assignment: a field may be called __proto__.
+  return Object.fromEntries(others.map((name) => [name, row[name]]));
+}

@@ -1,0 +1,90 @@
+import { limits } from '../limits.ts';
+import { decimalProblem } from './decimal-text.ts';
+import { ExactNumber } from './exact-json.ts';
+import { toStorableText } from './storable-text.ts';
+
+const payloadLengthMax = limits.payloadBytes.max;
+const payloadDepthMax = 200;
+const extraBytesMax = limits.extraBytes.max;
+const extraDepthMax = 16;
+const extraExcerptLength = 2048;
+
+/** How one document is written: what becomes of its texts and numbers, and where it ends. */
+type Style = {
+  text(text: string): string;
+  number(digits: string): string;
+  depthMax: number;
+  /** Characters that may still be written; below zero the rest is left out. */
+  room: number;
+};
+
+/**
+ * JSON text of a row as it came, numbers with their own digits, for `parseExactJson` to read again. All of it is
+ * storable as text: odd characters are escaped. Cut at 64 KiB, after which it is no longer whole JSON.
+ */
+export function payloadText(row: unknown): string {
+  const style: Style = {
+    text: (text) => JSON.stringify(text),
+    number: (digits) => digits,
+    depthMax: payloadDepthMax,
+    room: payloadLengthMax,
+  };
+  return cutToBytes(write(row, style, 0), payloadLengthMax);
+}
+
+/**
+ * JSON text of the fields that PostgreSQL's jsonb holds whatever they are: numbers beyond its limits become text,
+ * characters it refuses U+FFFD. Null without fields; a note in the place of what is nested more than 16 deep, and
+ * of the whole when it is longer than 16 KiB. Always an object: the ledger merges the fields of list and detail.
+ */
+export function extraText(fields: Record<string, unknown> | null): string | null {
+  if (fields === null) return null;
+  const style: Style = {
+    text: (text) => JSON.stringify(toStorableText(text)),
+    number: (digits) => (decimalProblem(digits) === null ? digits : JSON.stringify(digits)),
+    depthMax: extraDepthMax,
+    room: extraBytesMax,
+  };
+  const text = write(fields, style, 0);
+  if (style.room >= 0 && Buffer.byteLength(text) <= extraBytesMax) return text;
+  return JSON.stringify({ 'longer than 16 KiB, begins': cutToBytes(text, extraExcerptLength) });
+}
+
+function write(value: unknown, style: Style, depth: number): string {
+  if (style.room < 0) return 'null';
+  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) {
+    return spend(writeLeaf(value, style), style);
+  }
+  if (depth >= style.depthMax) return spend('"nested too deep"', style);
+  const isList = Array.isArray(value);
+  const parts: string[] = [];
+  for (const [name, item] of isList ? value.entries() : Object.entries(value)) {
+    if (style.room < 0) break;
+    const label = isList ? '' : spend(`${style.text(String(name))}:`, style);
+    parts.push(label + write(item, style, depth + 1));
+  }
+  style.room -= parts.length + 2;
+  return isList ? `[${parts.join(',')}]` : `{${parts.join(',')}}`;
+}
+
+function writeLeaf(value: unknown, style: Style): string {
+  if (typeof value === 'string') return style.text(value);
+  if (typeof value === 'number') return String(value);
+  if (value instanceof ExactNumber) return style.number(value.text);
+  return typeof value === 'boolean' ? String(value) : 'null';
+}
+
+function spend(text: string, style: Style): string {
+  style.room -= text.length;
+  return text;
+}
+
+/** The beginning of the text that takes at most so many bytes of UTF-8. */
+export function cutToBytes(text: string, bytesMax: number): string {
+  if (text.length * 3 <= bytesMax || Buffer.byteLength(text) <= bytesMax) return text;
+  // A character cut in half decodes to U+FFFD.
+  return Buffer.from(text)
+    .subarray(0, bytesMax)
+    .toString()
+    .replace(/\uFFFD$/, '');
+}

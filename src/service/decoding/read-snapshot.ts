@@ -1,0 +1,80 @@
+import type { Clock } from '../../kernel/clock.ts';
+import { LedgerError } from '../../kernel/errors.ts';
+import { limits } from '../limits.ts';
+import { payloadText } from './json-text.ts';
+import { openList, openPage, type RawPage } from './open-page.ts';
+
+/** The data of a snapshot: all rows at once as documented, or one page of them. */
+export type SnapshotPart = RawPage & { observation: number; isWhole: boolean; length: number };
+
+/** Reads either form of a snapshot's data, `length` characters long; throws service-malformed for anything else. */
+export function openSnapshotPart(data: unknown, observation: number, length: number): SnapshotPart {
+  if (!Array.isArray(data)) return { ...openPage(data), observation, isWhole: false, length };
+  const rows = openList(data);
+  const whole = { pageNo: null, pageSize: null, totalSize: null, isWhole: true };
+  return { rows, ...whole, observation, length };
+}
+
+/**
+ * Reads all rows of a snapshot. The observation is that of the first request: what a later page says is at least as
+ * new. Throws service-parameters when asking for page 2 brings page 1 again, and service-malformed when the pages
+ * end before the rows they promise (a snapshot with holes would tell of vanished rows), or go beyond the limits.
+ */
+export async function readSnapshot(
+  path: string,
+  fetchPart: (page?: { pageNo: number; pageSize: number }) => Promise<SnapshotPart>,
+  clock: Clock,
+): Promise<{ rows: unknown[]; observation: number }> {
+  const startedAt = clock();
+  let part = await fetchPart();
+  let length = part.length;
+  const { observation } = part;
+  const pageSize = part.pageSize ?? part.rows.length;
+  const rows = [...part.rows];
+  for (let pageNo = 2; !part.isWhole && !isEnd(path, part, rows.length, pageSize); pageNo += 1) {
+    const next = await fetchPart({ pageNo, pageSize });
+    assertProgress(path, part, next, pageNo);
+    length += next.length;
+    assertWithin(path, 'snapshotPages', pageNo);
+    assertWithin(path, 'snapshotRows', rows.length + next.rows.length);
+    assertWithin(path, 'snapshotLength', length);
+    assertWithin(path, 'snapshotMs', clock() - startedAt);
+    for (const row of next.rows) rows.push(row);
+    part = next;
+  }
+  return { rows, observation };
+}
+
+function isEnd(path: string, part: SnapshotPart, rowsRead: number, pageSize: number): boolean {
+  if (part.totalSize === null) return part.rows.length === 0 || part.rows.length < pageSize;
+  if (rowsRead >= part.totalSize) return true;
+  if (part.rows.length > 0) return false;
+  const message = `GET ${path}: pages that end after ${rowsRead} of ${part.totalSize} rows`;
+  throw new LedgerError('service-malformed', message);
+}
+
+function assertProgress(
+  path: string,
+  part: SnapshotPart,
+  next: SnapshotPart,
+  pageNo: number,
+): void {
+  const isOtherPage = next.pageNo !== null && next.pageNo !== pageNo;
+  const isSamePage = next.rows.length > 0 && payloadText(next.rows) === payloadText(part.rows);
+  if (next.isWhole || isOtherPage || isSamePage) {
+    throw new LedgerError(
+      'service-parameters',
+      `GET ${path}: asked for page ${pageNo}, got another page again`,
+    );
+  }
+}
+
+function assertWithin(
+  path: string,
+  name: 'snapshotPages' | 'snapshotRows' | 'snapshotLength' | 'snapshotMs',
+  amount: number,
+): void {
+  const { max, unit } = limits[name];
+  if (amount <= max) return;
+  throw new LedgerError('service-malformed', `GET ${path}: a snapshot of more than ${max} ${unit}`);
+}

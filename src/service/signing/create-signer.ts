@@ -1,0 +1,114 @@
+import { LedgerError } from '../../kernel/errors.ts';
+import { loadSignerModule } from './load-signer-module.ts';
+import type { RequestToSign, Signer } from './signer.ts';
+import { type Curve, parseSigningKey, type SigningKey } from './signing-key.ts';
+import {
+  digestOf,
+  isSigningRecipeName,
+  type SignatureEncoding,
+  type SigningHash,
+  type SigningRecipe,
+  signingRecipes,
+  signWithKey,
+  signWithSecret,
+} from './signing-recipes.ts';
+
+export type SignerOptions = {
+  /** WALLET_SIGNER: the name of a recipe, or the path of a module that default-exports a signer's factory. */
+  signer: string;
+  apiSecret: string;
+  /** Derived from the private key where absent; the hmac recipes need it. */
+  apiKey?: string | undefined;
+  /** The recipe's own where absent. */
+  hash?: SigningHash | undefined;
+  encoding?: SignatureEncoding | undefined;
+  /** The environment that a module of the user's own may read. */
+  env?: Readonly<Record<string, string | undefined>>;
+};
+
+/**
+ * Builds the signer of the settings. Throws a settings error that names the setting at fault and never holds the
+ * secret. A module is loaded once, from an explicit path only: it is code of the user's own.
+ */
+export async function createSigner(options: SignerOptions): Promise<Signer> {
+  const { signer } = options;
+  if (isSigningRecipeName(signer)) return createRecipeSigner(signingRecipes[signer], options);
+  if (/[/\\.]/.test(signer)) return await loadSignerModule(options);
+  throw new LedgerError(
+    'settings',
+    `WALLET_SIGNER is none of ${Object.keys(signingRecipes).join(', ')}, nor the path of a module`,
+  );
+}
+
+function createRecipeSigner(recipe: SigningRecipe, options: SignerOptions): Signer {
+  const hash = options.hash ?? recipe.hash;
+  const encoding = options.encoding ?? recipe.encoding;
+  const [bareCurve] = recipe.curves;
+  assertEncodingFits(options.signer, bareCurve, encoding);
+  if (!bareCurve) return createHmacSigner(recipe, options, hash, encoding);
+
+  const key = parseSigningKey(
+    options.apiSecret,
+    recipe.curves,
+    curveOfApiKey(recipe, options.apiKey) ?? bareCurve,
+  );
+  const apiKey = ownApiKey(recipe, key, options.apiKey);
+  const textOf = (request: RequestToSign) => recipe.stringToSign(request, apiKey);
+  return {
+    apiKey,
+    publicKey: key.publicKey.compact,
+    sign: (request) => ({ signature: signWithKey(textOf(request), key, hash, encoding) }),
+    describe: (request) => ({
+      stringToSign: textOf(request),
+      digestHex: digestOf(textOf(request), hash).toString('hex'),
+      publicKey: key.publicKey[recipe.apiKeyForm],
+    }),
+  };
+}
+
+function createHmacSigner(
+  recipe: SigningRecipe,
+  { apiKey, apiSecret, signer }: SignerOptions,
+  hash: SigningHash,
+  encoding: SignatureEncoding,
+): Signer {
+  if (!apiKey) {
+    throw new LedgerError('settings', `WALLET_API_KEY is required with WALLET_SIGNER=${signer}`);
+  }
+  const textOf = (request: RequestToSign) => recipe.stringToSign(request, apiKey);
+  return {
+    apiKey,
+    sign: (request) => ({ signature: signWithSecret(textOf(request), apiSecret, hash, encoding) }),
+    describe: (request) => ({ stringToSign: textOf(request), digestHex: null, publicKey: null }),
+  };
+}
+
+function assertEncodingFits(signer: string, curve: Curve | undefined, encoding: SignatureEncoding) {
+  const isEcdsa = curve === 'secp256k1' || curve === 'prime256v1';
+  if (isEcdsa || encoding.startsWith('raw-')) return;
+  throw new LedgerError(
+    'settings',
+    `WALLET_SIGN_ENCODING=${encoding} does not exist for WALLET_SIGNER=${signer}: use raw-hex or raw-base64`,
+  );
+}
+
+/** A bare secret does not tell its curve, an SPKI public key beside it does. */
+function curveOfApiKey(recipe: SigningRecipe, apiKey: string | undefined): Curve | undefined {
+  const secp256k1Spki = '3056301006072a8648ce3d020106052b8104000a';
+  return recipe.curves.includes('secp256k1') &&
+    apiKey?.trim().toLowerCase().startsWith(secp256k1Spki)
+    ? 'secp256k1'
+    : undefined;
+}
+
+// A given key is sent as given: the form in which the service wants it is a guess that the user may correct.
+function ownApiKey(recipe: SigningRecipe, key: SigningKey, given: string | undefined): string {
+  const own = key.publicKey[recipe.apiKeyForm];
+  const apiKey = given?.trim();
+  if (!apiKey) return own;
+  if (Object.values(key.publicKey).includes(apiKey.toLowerCase())) return apiKey;
+  throw new LedgerError(
+    'settings',
+    `WALLET_API_KEY is not the public key of WALLET_API_SECRET, which is ${own}: correct it or leave it out`,
+  );
+}

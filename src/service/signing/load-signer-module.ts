@@ -1,0 +1,82 @@
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { LedgerError, toError } from '../../kernel/errors.ts';
+import { findDistrust } from '../../kernel/trusted-path.ts';
+import { printableText } from '../decoding/printable-text.ts';
+import type { SignerOptions } from './create-signer.ts';
+import type { Signer } from './signer.ts';
+
+/**
+ * Loads a signer of the user's own: `export default async ({ env, options }) => ({ apiKey, sign, verifyResponse? })`.
+ * The path is relative to the working directory; a module that another user may have written is not run. What the module throws is reported without its stack and with
+ * the secret blotted out, for it has seen the secret.
+ */
+export async function loadSignerModule(options: SignerOptions): Promise<Signer> {
+  const { signer: path, env = {}, ...rest } = options;
+  const distrust = findDistrust(resolve(path));
+  if (distrust) {
+    const message = `WALLET_SIGNER: the module ${path} is not run, for it may be another user's doing: ${distrust.what}`;
+    throw new LedgerError('settings', message, { cure: distrust.cure });
+  }
+  let made: unknown;
+  try {
+    const module: { default?: unknown } = await import(pathToFileURL(resolve(path)).href);
+    made =
+      typeof module.default === 'function' ? await module.default({ env, options: rest }) : null;
+  } catch (thrown) {
+    throw signerError('settings', `WALLET_SIGNER: the module ${path} failed`, thrown, options);
+  }
+  if (!isSigner(made)) {
+    throw new LedgerError(
+      'settings',
+      `WALLET_SIGNER: the module ${path} must default-export a function that returns { apiKey, sign }`,
+    );
+  }
+  const signer = made;
+  return {
+    apiKey: signer.apiKey,
+    async sign(request) {
+      try {
+        return await signer.sign(request);
+      } catch (thrown) {
+        throw signerError(
+          'service-authentication',
+          'the signer module failed to sign',
+          thrown,
+          options,
+        );
+      }
+    },
+    ...(signer.verifyResponse && {
+      async verifyResponse(answer) {
+        try {
+          await signer.verifyResponse?.(answer);
+        } catch (thrown) {
+          const what = 'the signer module did not accept the answer';
+          throw signerError('service-malformed', what, thrown, options);
+        }
+      },
+    }),
+  };
+}
+
+function isSigner(made: unknown): made is Signer {
+  if (typeof made !== 'object' || made === null) return false;
+  const { apiKey, sign, verifyResponse } = made as Partial<Record<keyof Signer, unknown>>;
+  return (
+    typeof apiKey === 'string' &&
+    apiKey !== '' &&
+    typeof sign === 'function' &&
+    (verifyResponse === undefined || typeof verifyResponse === 'function')
+  );
+}
+
+function signerError(
+  code: 'settings' | 'service-authentication' | 'service-malformed',
+  what: string,
+  thrown: unknown,
+  { apiSecret }: SignerOptions,
+): LedgerError {
+  const message = toError(thrown).message.replaceAll(apiSecret || '\0', '***');
+  return new LedgerError(code, `${what}: ${printableText(message)}`);
+}

@@ -1,0 +1,170 @@
+import { type Span, SpanKind, type SpanOptions, SpanStatusCode } from '@opentelemetry/api';
+import type { Clock } from '../../kernel/clock.ts';
+import { LedgerError } from '../../kernel/errors.ts';
+import { breathe } from '../../kernel/in-slices.ts';
+import { inSpan } from '../../kernel/in-span.ts';
+import type { Ticket, TicketSource } from '../../kernel/ticket.ts';
+import { UnreadableAnswer } from '../decoding/unreadable-answer.ts';
+import type { Signer } from '../signing/signer.ts';
+import { buildRequest, type RequestParts } from './build-request.ts';
+import { type Failure, isJudgedByBody, type Judgement, judgeAnswer } from './judge-answer.ts';
+import type { Fetch } from './pooled-fetch.ts';
+import { createRequestSlots } from './request-slots.ts';
+import { sendRequest } from './send-request.ts';
+import { withDeadline } from './with-deadline.ts';
+
+/** One operation of the service. */
+export type Call<T> = RequestParts & {
+  /**
+   * Reads the data of a success; throws service-malformed when its shape is wrong. `isLenient`: an
+   * OddAnswer has come several times in a row, and is taken for what the service means. `length`: of
+   * the whole answer, in characters.
+   */
+  decode(data: unknown, observation: number, isLenient: boolean, length: number): T;
+  /** How many answers with a code other than 0 are enough; as many as attempts where absent. */
+  unsettledMax?: number;
+  /** How many unreadable answers are enough; as many as attempts where absent. */
+  malformedMax?: number;
+};
+
+/**
+ * One attempt among those of its call: its number, from 1, and whether an OddAnswer is accepted.
+ */
+type AttemptTurn = { attempt: number; isLenient: boolean };
+
+export type AttemptOptions = {
+  baseUrl: string;
+  signer: Signer;
+  tickets: TicketSource;
+  /** Requests in flight at most. */
+  concurrency: number;
+  /** Per attempt, from the signature to the last byte of the answer. */
+  timeoutMs: number;
+  clock: Clock;
+  /** Over connections that are kept where absent. */
+  fetch?: Fetch;
+  /** Told of every attempt: `outcome` is success, interrupted, or the error code without `service-`. */
+  onAttempt?: (attempt: { endpoint: string; outcome: string; seconds: number }) => void;
+};
+
+/** Reading, decoding and storing a longer answer are pieces of work of their own for the event loop. */
+const largeLength = 256 * 1024;
+
+type Outcome<T> = { value: T } | { failure: Failure };
+
+export type Attempter = {
+  /**
+   * `onSent` is called when the attempt has its ticket. Rejects only with what is no verdict on the
+   * service: the signal's reason, or the tickets' error.
+   */
+  attempt<T>(
+    call: Call<T>,
+    turn: AttemptTurn,
+    signal?: AbortSignal,
+    onSent?: () => void,
+  ): Promise<Outcome<T>>;
+  /** Attempts sent so far. */
+  requests(): number;
+};
+
+/** Makes single attempts: slot, ticket, signature, request, verdict. Each has a ticket of its own. */
+export function createAttempter(options: AttemptOptions): Attempter {
+  const { tickets, clock } = options;
+  const slots = createRequestSlots(options.concurrency);
+  let requests = 0;
+
+  async function attemptInSlot<T>(
+    call: Call<T>,
+    turn: AttemptTurn,
+    signal?: AbortSignal,
+    onSent?: () => void,
+  ): Promise<Outcome<T>> {
+    const ticket = await tickets.take(signal);
+    signal?.throwIfAborted();
+    requests += 1;
+    onSent?.();
+    return await inSpan(`${call.method} ${call.path}`, spanOptions(call, turn.attempt), (span) =>
+      attemptInSpan(call, { ...turn, ticket, span, signal }),
+    );
+  }
+
+  async function attemptInSpan<T>(call: Call<T>, sending: Sending): Promise<Outcome<T>> {
+    const startedAt = clock();
+    let label = 'interrupted';
+    try {
+      const { judgement, rawBody } = await exchange(options, call, sending);
+      if (rawBody.length > largeLength) await breathe();
+      const outcome =
+        'data' in judgement ? decodeData(call, judgement.data, sending, rawBody) : judgement;
+      if (rawBody.length > largeLength) await breathe();
+      label = 'failure' in outcome ? outcome.failure.code.replace('service-', '') : 'success';
+      return outcome;
+    } finally {
+      const seconds = Math.max(0, clock() - startedAt) / 1000;
+      options.onAttempt?.({ endpoint: call.path, outcome: label, seconds });
+      sending.span.setAttribute('wallet_ledger.outcome', label);
+      if (label !== 'success') sending.span.setStatus({ code: SpanStatusCode.ERROR });
+    }
+  }
+
+  return {
+    attempt: (call, turn, signal, onSent) =>
+      slots.run(() => attemptInSlot(call, turn, signal, onSent), signal),
+    requests: () => requests,
+  };
+}
+
+type Sending = AttemptTurn & { ticket: Ticket; span: Span; signal: AbortSignal | undefined };
+
+/** Signs, sends and judges; `rawBody` is '' where no answer came. */
+async function exchange(
+  { baseUrl, signer, timeoutMs, clock, fetch }: AttemptOptions,
+  call: RequestParts,
+  { ticket, isLenient, span, signal }: Sending,
+): Promise<{ judgement: Judgement; rawBody: string }> {
+  try {
+    return await withDeadline(timeoutMs, signal, async (deadline) => {
+      const request = buildRequest(baseUrl, call, ticket.nonce);
+      const answer = await sendRequest(request, signer, deadline, fetch, isLenient);
+      span.setAttribute('http.response.status_code', answer.status);
+      if (isJudgedByBody(answer.status)) await signer.verifyResponse?.(answer);
+      return { judgement: judgeAnswer(answer, call.method, clock()), rawBody: answer.rawBody };
+    });
+  } catch (error) {
+    signal?.throwIfAborted();
+    return { judgement: { failure: failureOf(error) }, rawBody: '' };
+  }
+}
+
+/** The path of the endpoint and no more: parameters, headers and body are nobody else's business. */
+function spanOptions({ method, path }: RequestParts, attempt: number): SpanOptions {
+  return {
+    kind: SpanKind.CLIENT,
+    attributes: {
+      'http.request.method': method,
+      'url.template': path,
+      'wallet_ledger.attempt': attempt,
+    },
+  };
+}
+
+function decodeData<T>(
+  call: Call<T>,
+  data: unknown,
+  { ticket, isLenient }: Sending,
+  rawBody: string,
+): Outcome<T> {
+  try {
+    return { value: call.decode(data, ticket.observation, isLenient, rawBody.length) };
+  } catch (error) {
+    const failure = failureOf(error);
+    return { failure: { ...failure, cause: failure.cause ?? new UnreadableAnswer(rawBody) } };
+  }
+}
+
+/** A failure of the service or of the signer is judged; any other, a bug's say, goes up as it is. */
+function failureOf(error: unknown): Failure {
+  if (!(error instanceof LedgerError && error.code.startsWith('service-'))) throw error;
+  const { code, message, cause, isRetryable } = error;
+  return { code, message, cause, isRepeated: isRetryable };
+}

@@ -1,0 +1,135 @@
+import { setMaxListeners } from 'node:events';
+import { abortableSleep } from '../../kernel/abortable-sleep.ts';
+import { LedgerError } from '../../kernel/errors.ts';
+import type { Log } from '../../kernel/log.ts';
+import { type RetryPolicy, retryDelayMs } from '../../kernel/retry-delay.ts';
+import { OddAnswer } from '../decoding/unreadable-answer.ts';
+import { type AttemptOptions, type Call, createAttempter } from './attempt-call.ts';
+import type { Failure } from './judge-answer.ts';
+import { createOddMemory } from './odd-memory.ts';
+
+export type CallerOptions = AttemptOptions & {
+  /** Of a GET; a POST is sent once, whatever comes. */
+  retry?: RetryPolicy;
+  log: Log;
+  random: () => number;
+  /** Called before an answer is handed on that the service gave to our key; the answer waits for it. */
+  onAccepted?: () => Promise<void>;
+};
+
+export type Caller = {
+  call<T>(call: Call<T>, signal?: AbortSignal): Promise<T>;
+  /** Attempts sent so far. */
+  requests(): number;
+  /** The same caller with a count of its own, from 0. */
+  metered(): Caller;
+};
+
+const defaultRetry: RetryPolicy = { attemptsMax: 8, baseDelayMs: 150, delayMaxMs: 5_000 };
+
+/** Sends calls, a GET again where that can help. Rejects with a LedgerError that names the endpoint. */
+export function createCaller(options: CallerOptions): Caller {
+  const { tickets, log, random, retry = defaultRetry } = options;
+  const { attempt: attemptCall, requests } = createAttempter(options);
+  const odd = createOddMemory(options.clock);
+
+  async function callRepeatedly<T>(
+    call: Call<T>,
+    signal?: AbortSignal,
+    onSent?: () => void,
+  ): Promise<T> {
+    const endpoint = `${call.method} ${call.path}`;
+    const failures = { unsettled: 0, malformed: 0, oddInARow: 0 };
+    for (let attempt = 1; ; attempt += 1) {
+      const isLenient = isOddAccepted(call, failures.oddInARow);
+      const outcome = await attemptCall(call, { attempt, isLenient }, signal, onSent);
+      if ('value' in outcome) {
+        await options.onAccepted?.();
+        return outcome.value;
+      }
+      const { failure } = outcome;
+      countFailure(failures, failure);
+      const isLast = attempt === retry.attemptsMax || !mayRepeat(call, failure, failures);
+      if (!isLast) logRepeat(log, endpoint, attempt, failure);
+      await waitAfter(failure, attempt, isLast, signal);
+      if (isLast) throw errorOf(failure, endpoint, attempt);
+    }
+  }
+
+  /**
+   * What a GET has answered several times in a row is what it means; from then on it is taken at
+   * once.
+   */
+  function isOddAccepted<T>(call: Call<T>, oddInARow: number): boolean {
+    if (call.method !== 'GET') return false;
+    if (oddInARow >= oddAnswersMax) odd.add(call);
+    return odd.has(call);
+  }
+
+  /** Waits as the failure asks; the pause of a 429 is served by the next ticket, in all processes. */
+  async function waitAfter(
+    failure: Failure,
+    attempt: number,
+    isLast: boolean,
+    signal?: AbortSignal,
+  ) {
+    const delayMs = retryDelayMs(attempt, retry, random());
+    if (failure.pauseMs !== undefined) await tickets.pause(failure.pauseMs ?? delayMs);
+    else if (!isLast) await abortableSleep(delayMs, signal);
+  }
+
+  const callerWith = (sent: () => number, onSent?: () => void): Caller => ({
+    requests: sent,
+    metered() {
+      let own = 0;
+      return callerWith(
+        () => own,
+        () => {
+          own += 1;
+          onSent?.();
+        },
+      );
+    },
+    call(call, signal) {
+      // One signal ends all that is in flight: many listeners are no leak.
+      if (signal) setMaxListeners(0, signal);
+      return callRepeatedly(call, signal, onSent);
+    },
+  });
+  return callerWith(requests);
+}
+
+/** So often in a row an OddAnswer may be a fault on the way. */
+const oddAnswersMax = 3;
+
+type Failures = { unsettled: number; malformed: number; oddInARow: number };
+
+function countFailure(failures: Failures, { code, cause }: Failure): void {
+  const isOdd = cause instanceof OddAnswer;
+  failures.oddInARow = isOdd ? failures.oddInARow + 1 : 0;
+  failures.unsettled += Number(code === 'service-unsettled');
+  failures.malformed += Number(code === 'service-malformed' && !isOdd);
+}
+
+function mayRepeat<T>(call: Call<T>, failure: Failure, failures: Failures): boolean {
+  const { unsettledMax = Number.POSITIVE_INFINITY, malformedMax = Number.POSITIVE_INFINITY } = call;
+  const isEnough = failures.unsettled >= unsettledMax || failures.malformed >= malformedMax;
+  const isSafe = call.method === 'GET' && failure.isRepeated;
+  return isSafe && !isEnough;
+}
+
+function errorOf(
+  { code, message, cause }: Failure,
+  endpoint: string,
+  attempts: number,
+): LedgerError {
+  const tried = attempts > 1 ? ` (${attempts} attempts)` : '';
+  return new LedgerError(code, `${endpoint}: ${message}${tried}`, { cause });
+}
+
+/** The longer a fault lasts, the louder it is told. */
+function logRepeat(log: Log, endpoint: string, attempt: number, failure: Failure): void {
+  const level = attempt <= 2 ? 'debug' : attempt <= 4 ? 'info' : 'warn';
+  const { code, message } = failure;
+  log[level]({ endpoint, attempt, code, reason: message }, 'the request failed and is repeated');
+}

@@ -1,0 +1,102 @@
+import type { ErrorCode } from '../../kernel/errors.ts';
+import { type Envelope, openEnvelope } from '../decoding/open-envelope.ts';
+import { printableText } from '../decoding/printable-text.ts';
+import { UnreadableAnswer } from '../decoding/unreadable-answer.ts';
+import type { AnswerToVerify } from '../signing/signer.ts';
+import { parseRetryAfterMs } from './retry-after.ts';
+
+/** Why an attempt failed, and whether a repeat can help. */
+export type Failure = {
+  code: ErrorCode;
+  message: string;
+  isRepeated: boolean;
+  /** The service asked all to wait: this long, or (null) as long as the default back-off. Milliseconds. */
+  pauseMs?: number | null;
+  cause?: unknown;
+};
+
+export type Judgement = { data: unknown } | { failure: Failure };
+
+const skewToleratedMs = 5_000;
+const excerptLength = 120;
+
+/** True for an answer whose meaning hangs on its body, not on its HTTP status alone. */
+export function isJudgedByBody(status: number): boolean {
+  return status < 500 && !isRedirect(status) && ![401, 403, 408, 429].includes(status);
+}
+
+export function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400;
+}
+
+/**
+ * What an answer means: its data, or a failure. For a POST only HTTP 401, 403, 429 and a readable code other than 0
+ * are refusals (service-authentication, service-rate-limited, service-refused); all else leaves its outcome open.
+ * `now` is in Unix milliseconds.
+ */
+export function judgeAnswer(
+  answer: AnswerToVerify,
+  method: 'GET' | 'POST',
+  now: number,
+): Judgement {
+  return isJudgedByBody(answer.status)
+    ? judgeBody(answer, method)
+    : { failure: judgeStatus(answer, now) };
+}
+
+function judgeStatus(answer: AnswerToVerify, now: number): Failure {
+  const { status, headers } = answer;
+  const said = describeAnswer(answer);
+  if (isRedirect(status)) {
+    const target = printableText(headers.get('location') ?? 'nowhere');
+    // Following it would hand the three headers to another address, under a signature for this one.
+    const message = `HTTP ${status} redirects to ${target}: set WALLET_BASE_URL to the address of the service itself`;
+    return { code: 'service-unreachable', message, isRepeated: false };
+  }
+  if (status === 429) {
+    const pauseMs = parseRetryAfterMs(headers.get('retry-after'), now);
+    return { code: 'service-rate-limited', message: said, isRepeated: true, pauseMs };
+  }
+  if (status === 401 || status === 403) {
+    const message = said + describeSkew(headers.get('date'), now);
+    return { code: 'service-authentication', message, isRepeated: false };
+  }
+  return { code: 'service-unreachable', message: said, isRepeated: true };
+}
+
+function judgeBody(answer: AnswerToVerify, method: 'GET' | 'POST'): Judgement {
+  const isOk = answer.status >= 200 && answer.status < 300;
+  // A POST is judged strictly: what it may have done is worth more than its answer.
+  const envelope = openEnvelope(answer.rawBody, method === 'GET');
+  if (!('problem' in envelope) && envelope.code === '0' && isOk) return { data: envelope.data };
+
+  const message = describeAnswer(answer, envelope);
+  const isRefusal = !('problem' in envelope) && envelope.code !== '0';
+  if (method === 'POST') {
+    const code = isRefusal ? 'service-refused' : 'service-malformed';
+    return { failure: { code, message, isRepeated: false } };
+  }
+  if (!isOk) return { failure: { code: 'service-refused', message, isRepeated: false } };
+  if (isRefusal) return { failure: { code: 'service-unsettled', message, isRepeated: true } };
+  const cause = new UnreadableAnswer(answer.rawBody);
+  return { failure: { code: 'service-malformed', message, isRepeated: true, cause } };
+}
+
+function describeAnswer(
+  { status, rawBody }: AnswerToVerify,
+  envelope: Envelope | { problem: string } = openEnvelope(rawBody),
+): string {
+  if ('problem' in envelope) {
+    const excerpt = printableText(rawBody).slice(0, excerptLength);
+    return `HTTP ${status} with ${envelope.problem}${excerpt && `: ${excerpt}`}`;
+  }
+  const message = printableText(envelope.message);
+  return `HTTP ${status} with code ${printableText(envelope.code)}${message && `: ${message}`}`;
+}
+
+function describeSkew(date: string | null, now: number): string {
+  const skewMs = Date.parse(date ?? '') - now;
+  if (!(Math.abs(skewMs) > skewToleratedMs)) return '';
+  const direction = skewMs > 0 ? 'behind' : 'ahead of';
+  return ` (this machine's clock is ${Math.round(Math.abs(skewMs) / 1000)} s ${direction} the service's)`;
+}

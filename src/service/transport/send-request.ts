@@ -1,0 +1,76 @@
+import ky from 'ky';
+import { LedgerError, toError } from '../../kernel/errors.ts';
+import { printableText } from '../decoding/printable-text.ts';
+import type { AnswerToVerify, RequestToSign, Signer } from '../signing/signer.ts';
+import { isRedirect } from './judge-answer.ts';
+import { type Fetch, pooledFetch } from './pooled-fetch.ts';
+
+/**
+ * Signs and sends a request once, and reads its answer to the end. Redirects are not followed.
+ * Throws service-unreachable when no whole answer came, service-malformed when it cannot be text.
+ * `isLenient`: bytes that are not UTF-8 are replaced.
+ */
+export async function sendRequest(
+  request: RequestToSign,
+  signer: Signer,
+  signal: AbortSignal,
+  fetch: Fetch = pooledFetch,
+  isLenient = false,
+): Promise<AnswerToVerify> {
+  const { signature, nonce = request.nonce, headers: own } = await signer.sign(request);
+  const allHeaders = {
+    accept: 'application/json',
+    'accept-encoding': 'gzip',
+    'user-agent': 'wallet-ledger',
+    ...(request.body !== '' && { 'content-type': 'application/json' }),
+    ...own,
+    'BIZ-API-KEY': signer.apiKey,
+    'BIZ-API-NONCE': nonce,
+    'BIZ-API-SIGNATURE': signature,
+  };
+  assertHeaders(allHeaders);
+  try {
+    const response = await ky(request.url, {
+      method: request.method,
+      ...(request.body !== '' && { body: request.body }),
+      hooks: {
+        // Headers among the options would be copied four times; the answer of a hook spares the copy of the request
+        // that ky keeps for repeats, and its signals.
+        beforeRequest: [(own) => fetch(withHeaders(own as Request, allHeaders), signal, isLenient)],
+      },
+      redirect: 'manual',
+      // One layer of retries and one deadline only: the caller's.
+      retry: 0,
+      timeout: false,
+      throwHttpErrors: false,
+    });
+    const { status, headers } = response;
+    return { status, headers, rawBody: isRedirect(status) ? '' : await response.text() };
+  } catch (error) {
+    throw error instanceof LedgerError ? error : networkError(error);
+  }
+}
+
+function withHeaders(request: Request, headers: Record<string, string>): Request {
+  for (const [name, value] of Object.entries(headers)) request.headers.set(name, value);
+  return request;
+}
+
+function assertHeaders(headers: Record<string, string>): void {
+  for (const [name, value] of Object.entries(headers)) {
+    if (typeof value === 'string' && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)) continue;
+    throw new LedgerError('service-authentication', `the signer gave no usable value for ${name}`);
+  }
+}
+
+/** fetch says only "fetch failed": what happened is in the causes. */
+function networkError(thrown: unknown): LedgerError {
+  const messages: string[] = [];
+  for (let error: unknown = thrown; error !== undefined && messages.length < 4; ) {
+    const { message, code, cause } = toError(error) as Error & { code?: unknown };
+    messages.push(message || String(code ?? 'no message'));
+    error = cause;
+  }
+  const message = `no answer: ${printableText(messages.join(': '))}`;
+  return new LedgerError('service-unreachable', message, { cause: thrown });
+}

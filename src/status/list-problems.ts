@@ -1,0 +1,68 @@
+import type { Problem } from '../ledger/reports/read-status.ts';
+import type { StatusReport } from './status-report.ts';
+import { countWords } from './status-words.ts';
+
+/** `attention`: only warnings stand. */
+export type Verdict = 'ok' | 'attention' | 'critical';
+
+/** Runs of jobs that may wait at a moment without anything being wrong. */
+const waitingMax = 20;
+/** Runs that may fail within the hour: each runs again on schedule. */
+const failedMax = 5;
+
+/** Everything that needs a person: what the database sees, and what only the queue knows; critical ones first. */
+export function listProblems(report: StatusReport): Problem[] {
+  const all = [...report.problems, ...queueProblems(report)];
+  return [...all.filter(isCritical), ...all.filter((problem) => !isCritical(problem))];
+}
+
+/** How things stand, by the worst problem. */
+export function verdictOn(problems: readonly Problem[]): Verdict {
+  if (problems.some(isCritical)) return 'critical';
+  return problems.length > 0 ? 'attention' : 'ok';
+}
+
+function isCritical({ severity }: Problem): boolean {
+  return severity === 'critical';
+}
+
+/** The queue counts, but keeps no time since when. */
+function queueProblems({ queue, isQueueHidden, problems }: StatusReport): Problem[] {
+  if (queue === null) return isQueueHidden ? [] : [unreachable];
+  const { waiting, active, failed } = queue;
+  // Between two runs a job may be due and nobody at work; it is a standstill where nothing has been read either.
+  const isIdle =
+    waiting > 0 && active === 0 && problems.some(({ name }) => name === 'daemon_silent');
+  return [
+    ...(waiting > waitingMax || isIdle ? [stuck(waiting)] : []),
+    ...(failed > failedMax ? [failing(failed)] : []),
+  ];
+}
+
+const unreachable: Problem = {
+  name: 'queue_unreachable',
+  severity: 'critical',
+  since: null,
+  what: 'the queue does not answer',
+  cure: 'check REDIS_URL and that Redis runs; without REDIS_URL the queue lives in PostgreSQL',
+};
+
+function stuck(waiting: number): Problem {
+  return {
+    name: 'queue_stuck',
+    severity: 'critical',
+    since: null,
+    what: `${countWords(waiting)} job ${waiting === 1 ? 'run is' : 'runs are'} due and not worked`,
+    cure: 'see that `wallet-ledger start` runs and that nobody paused the queue (page /queues)',
+  };
+}
+
+function failing(failed: number): Problem {
+  return {
+    name: 'queue_failing',
+    severity: 'warning',
+    since: null,
+    what: `${countWords(failed)} job runs failed within the hour`,
+    cure: 'see the last errors; each job runs again on schedule',
+  };
+}

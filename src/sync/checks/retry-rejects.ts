@@ -1,0 +1,125 @@
+import type { Reject } from '../../kernel/wallet-records.ts';
+import { judgeRefusedAgain } from '../../ledger/addresses/refused-addresses.ts';
+import type { Ledger, LedgerDb } from '../../ledger/connection/connect-ledger.ts';
+import { storeBalances } from '../../ledger/snapshots/balance-store.ts';
+import { storeCoins } from '../../ledger/snapshots/coin-store.ts';
+import { fillTransactions } from '../../ledger/transactions/fill-transactions.ts';
+import {
+  knownAddresses,
+  type OpenReject,
+  outlivedRejects,
+  readOpenRejects,
+  resolveRejects,
+} from '../../ledger/transactions/reject-store.ts';
+import { storeListedTransactions } from '../../ledger/transactions/store-listed-transactions.ts';
+import { decodePayload } from '../../service/decoding/decode-payload.ts';
+
+/** Rejects of one transaction of the database. */
+const batchRejects = 200;
+/** The fence of a payload of unknown age: lower than that of any answer, so that every answer overwrites it. */
+const oldest = 0;
+
+/**
+ * Decodes the payloads of open rejects again (`ids` null: all) and stores what fits now. They are old: they bring rows
+ * that the ledger lacks and fill fields that are empty, and never replace a value. `now` is in Unix milliseconds.
+ */
+export async function retryRejects(
+  ledger: Ledger,
+  ids: number[] | null,
+  now: number,
+): Promise<{ resolved: OpenReject[]; open: OpenReject[] }> {
+  const outcome: { resolved: OpenReject[]; open: OpenReject[] } = { resolved: [], open: [] };
+  for (let after = 0; ; ) {
+    const batch = await ledger.transaction(async (db) => {
+      const rejects = await readOpenRejects(db, { after, limit: batchRejects, ids });
+      const settled = new Set(await settle(db, rejects, now));
+      await resolveRejects(db, [...settled]);
+      return { rejects, settled };
+    });
+    for (const reject of batch.rejects)
+      outcome[batch.settled.has(reject.id) ? 'resolved' : 'open'].push(reject);
+    const last = batch.rejects.at(-1);
+    if (!last) return outcome;
+    after = last.id;
+  }
+}
+
+/** Stores what fits now; the ids of its rejects, and of those that a later answer has made good. */
+async function settle(db: LedgerDb, rejects: OpenReject[], now: number): Promise<number[]> {
+  return [
+    ...(await settleTransactions(db, rejects, now)),
+    ...(await settleSnapshots(db, rejects, now)),
+    ...(await settleAddresses(db, rejects, now)),
+    ...(await outlivedRejects(
+      db,
+      rejects.map(({ id }) => id),
+    )),
+  ];
+}
+
+async function settleTransactions(db: LedgerDb, rejects: OpenReject[], now: number) {
+  const readable = rejects.flatMap((reject) => {
+    const { id, source, payload } = reject;
+    if (source === 'transaction-list') {
+      const record = fitting(reject, decodePayload(source, payload, now));
+      const row = { confirmNum: null, fee: null, feeSymbol: null, ...record, observation: oldest };
+      return record ? [{ id, row: { ...row, ...record } }] : [];
+    }
+    if (source !== 'transaction-detail') return [];
+    const record = fitting(reject, decodePayload(source, payload, now));
+    return record ? [{ id, row: { ...record, observation: oldest } }] : [];
+  });
+  if (readable.length === 0) return [];
+  const rows = readable.map(({ row }) => row);
+  // A row of another type belongs to the list it came from, and that is not known.
+  for (const stream of ['deposit', 'withdraw'] as const) {
+    const typed = rows.filter(({ type }) => type?.trim().toLowerCase() === stream);
+    await storeListedTransactions(db, stream, typed);
+  }
+  const known = await fillTransactions(db, rows);
+  return readable.filter(({ row }) => known.has(row.orderNo)).map(({ id }) => id);
+}
+
+/** Newer snapshots bring the values of what they name; a row that none could bring so far is stored. */
+async function settleSnapshots(db: LedgerDb, rejects: OpenReject[], now: number) {
+  const settled: number[] = [];
+  for (const reject of rejects) {
+    if (reject.source === 'coin-list') {
+      const coin = fitting(reject, decodePayload(reject.source, reject.payload, now));
+      if (!coin) continue;
+      await storeCoins(db, [coin], oldest, false);
+      settled.push(reject.id);
+    }
+    if (reject.source === 'balance-list') {
+      const balance = fitting(reject, decodePayload(reject.source, reject.payload, now));
+      if (!balance) continue;
+      await storeBalances(db, [balance], oldest, false);
+      settled.push(reject.id);
+    }
+  }
+  return settled;
+}
+
+/** The payload does not say which chain's list it was: only reading that list again brings the address. */
+async function settleAddresses(db: LedgerDb, rejects: OpenReject[], now: number) {
+  const readable = rejects.flatMap((reject) => {
+    if (reject.source !== 'address-list') return [];
+    const record = fitting(reject, decodePayload(reject.source, reject.payload, now));
+    return record ? [{ id: reject.id, address: record.address }] : [];
+  });
+  if (readable.length === 0) return [];
+  const addresses = readable.map(({ address }) => address);
+  await judgeRefusedAgain(db, addresses);
+  const known = await knownAddresses(db, addresses);
+  return readable.filter(({ address }) => known.has(address)).map(({ id }) => id);
+}
+
+/** The record, when the field that was rejected fits now. Without a field the database, or all of it, was the trouble. */
+function fitting<R>(
+  { field }: OpenReject,
+  decoded: { records: R[]; rejects: Reject[] } | null,
+): R | null {
+  const [record] = decoded?.records ?? [];
+  if (!record || field === null) return null;
+  return decoded?.rejects.some((reject) => reject.field === field) ? null : record;
+}

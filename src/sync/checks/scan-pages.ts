@@ -1,0 +1,90 @@
+import { abortableSleep } from '../../kernel/abortable-sleep.ts';
+import { newCheckpoint } from '../list/list-checkpoint.ts';
+import { createPageReader, type ListedPage, type ListSource } from '../list/list-pages.ts';
+import type { ListPort, ScanNotes } from '../list/list-port.ts';
+import { createListSession } from '../list/list-session.ts';
+import type { ListState } from '../list/list-state.ts';
+import { scanList } from '../list/scan-list.ts';
+import type { WithObservation } from '../streams/stream-port.ts';
+import type { Progress, SyncTools } from '../sync-tools.ts';
+
+const batchRows = 1_000;
+
+const nothingStored = { inserted: 0, ledgerCount: 0, guests: 0, differingDays: [] };
+
+/** A scan that compares rows by itself needs no notes. */
+const noNotes: ScanNotes = {
+  begin: async () => undefined,
+  count: async () => 0,
+  unseen: async () => [],
+  dropUnseenGuests: async () => nothingStored,
+  verifyAll: async () => nothingStored,
+};
+
+/**
+ * Scans a whole list without touching its checkpoint, and hands its rows on in batches. Returns how many rows
+ * the list surely held throughout, by the service's own count (those without a usable key left out), and how many
+ * have no usable key; `isClean`: every seam between its pages was consistent.
+ */
+export async function scanPages<T>(
+  tools: SyncTools,
+  source: ListSource<T> & { name: string },
+  { signal, onProgress }: { signal: AbortSignal; onProgress?: Progress },
+  onRows: (rows: WithObservation<T>[]) => Promise<void>,
+): Promise<{ expected: number; unstorable: number; isClean: boolean }> {
+  const { pageSize, concurrency } = tools.settings;
+  const pages = createPageReader(source, { requestedPageSize: pageSize, concurrency, signal });
+  let startTotal: number | null = null;
+  const scanned = { rows: 0, pages: 0 };
+  const port: ListPort<ListedPage<T>> = {
+    async read(page, upTo, isFresh = false) {
+      const facts = await pages.read(page, upTo, isFresh);
+      startTotal ??= facts.total;
+      return facts;
+    },
+    prepare:
+      ({ pages: batch }, state) =>
+      async () => {
+        signal.throwIfAborted();
+        const rows = batch.flatMap((page) =>
+          page.content.records.map((record) => ({
+            ...record,
+            observation: page.observation,
+          })),
+        );
+        await onRows(rows);
+        scanned.rows += rows.length;
+        scanned.pages += batch.length;
+        onProgress?.(source.name, scanned.rows, state.serviceTotal ?? startTotal, scanned.pages);
+        return { ...nothingStored, ledgerCount: scanned.rows };
+      },
+    ranks: null,
+    notes: noNotes,
+    unlist: null,
+    isBatchFull: (rows) => rows >= batchRows,
+    shouldPause: () => false,
+    now: tools.clock,
+    wait: (ms) => abortableSleep(ms, signal),
+  };
+  const initial: ListState = {
+    listOrder: null,
+    isOrderFixed: false,
+    pageSize: null,
+    serviceTotal: null,
+    ledgerCount: 0,
+    guests: 0,
+    passes: 0,
+    isBacked: false,
+    acceptedDifference: 0,
+    checkpoint: newCheckpoint(pageSize),
+  };
+  try {
+    const session = createListSession(port, initial);
+    const { walk } = await scanList(session, { isSequential: false, hadMismatch: false });
+    const { unstorable, isClean } = walk;
+    const total = Math.min(startTotal ?? 0, session.state.serviceTotal ?? 0);
+    return { expected: total - unstorable, unstorable, isClean };
+  } finally {
+    pages.close();
+  }
+}

@@ -1,0 +1,52 @@
+import { storeListedAddresses } from '../../ledger/addresses/address-store.ts';
+import {
+  beginSightings,
+  compareAddresses,
+  startOfVerification,
+  unmetAddresses,
+} from '../../ledger/lists/verify-store.ts';
+import { addressStream } from '../pools/sync-addresses.ts';
+import type { SyncTools } from '../sync-tools.ts';
+import { scanPages } from './scan-pages.ts';
+import type { Drift, Verification } from './verify-transactions.ts';
+
+/**
+ * Compares a chain's address list with the ledger's. Missing ones are written by the repair; an address that the
+ * service does not list is named every time, since nothing here can mend that.
+ */
+export async function verifyAddresses(
+  tools: SyncTools,
+  slip44: number,
+  verification: Verification,
+): Promise<Drift> {
+  const stream = addressStream(tools, slip44);
+  const drift: Drift = {
+    name: stream.name,
+    compared: 0,
+    missing: [],
+    different: [],
+    extra: [],
+    repaired: 0,
+    arrivals: 0,
+  };
+  const { db, release } = await tools.ledger.session();
+  try {
+    await beginSightings(db);
+    const { startedAt } = await startOfVerification(db, stream.name);
+    await scanPages(tools, stream, verification, async (rows) => {
+      const addresses = rows.map((row) => row.address);
+      const missing = await compareAddresses(db, slip44, addresses);
+      drift.compared += addresses.length;
+      drift.missing.push(...missing);
+      if (!verification.isRepair || missing.length === 0) return;
+      const { inserted } = await tools.ledger.transaction((tx) =>
+        storeListedAddresses(tx, slip44, missing),
+      );
+      drift.repaired += inserted;
+    });
+    drift.extra = await unmetAddresses(db, slip44, startedAt);
+  } finally {
+    release();
+  }
+  return drift;
+}

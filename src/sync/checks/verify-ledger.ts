@@ -1,0 +1,63 @@
+import {
+  compareBalances,
+  compareCoins,
+  type SnapshotComparison,
+} from '../../ledger/snapshots/compare-snapshots.ts';
+import { syncAllDetails } from '../details/sync-details.ts';
+import { syncBalances } from '../snapshots/sync-balances.ts';
+import { syncCoins } from '../snapshots/sync-coins.ts';
+import { transactionStreams } from '../streams/sync-transactions.ts';
+import type { SyncTools } from '../sync-tools.ts';
+import { verifyAddresses } from './verify-addresses.ts';
+import { type Drift, type Verification, verifyTransactions } from './verify-transactions.ts';
+
+/** Compares everything that the service lists with the ledger, and mends it where that is asked for. */
+export async function verifyLedger(tools: SyncTools, options: Verification): Promise<Drift[]> {
+  const drifts: Drift[] = [];
+  for (const type of transactionStreams)
+    drifts.push(await verifyTransactions(tools, type, options));
+  if (options.isRepair) await syncAllDetails(tools, options.signal, options.onProgress);
+  const { client, ledger } = tools;
+  const isWalletMoving = drifts.some(({ arrivals }) => arrivals > 0);
+  const balances = await client.listBalances(options.signal);
+  drifts.push(
+    await mended(
+      'balances',
+      balances.records.length,
+      await compareBalances(ledger.db, balances.records, isWalletMoving),
+      options,
+      () => syncBalances(tools, options.signal),
+    ),
+  );
+  const coins = await client.listCoins(options.signal);
+  drifts.push(
+    await mended(
+      'coins',
+      coins.records.length,
+      await compareCoins(ledger.db, coins.records),
+      options,
+      () => syncCoins(tools, options.signal),
+    ),
+  );
+  for (const slip44 of tools.settings.chains)
+    drifts.push(await verifyAddresses(tools, slip44, options));
+  return drifts;
+}
+
+/** Rows that are not as the service says, in all. */
+export function driftCount({ missing, different, extra }: Drift): number {
+  return missing.length + different.length + extra.length;
+}
+
+async function mended(
+  name: string,
+  compared: number,
+  found: SnapshotComparison,
+  { isRepair }: Verification,
+  mend: () => Promise<unknown>,
+): Promise<Drift> {
+  const drift: Drift = { name, compared, ...found, repaired: 0, arrivals: 0 };
+  if (!isRepair || driftCount(drift) === 0) return drift;
+  await mend();
+  return { ...drift, repaired: driftCount(drift) };
+}

@@ -1,0 +1,185 @@
+import type { TransactionRecord } from '../../kernel/wallet-records.ts';
+import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
+import { verifyDays } from '../../ledger/lists/coverage-store.ts';
+import { unlistRows } from '../../ledger/lists/stream-store.ts';
+import {
+  beginSightings,
+  type Comparison,
+  compareListed,
+  countBroughtMeanwhile,
+  countSightings,
+  knownByNow,
+  recountStream,
+  startOfVerification,
+  unmetRows,
+} from '../../ledger/lists/verify-store.ts';
+import {
+  storeListedTransactions,
+  type TransactionStream,
+} from '../../ledger/transactions/store-listed-transactions.ts';
+import type { WithObservation } from '../streams/stream-port.ts';
+import { transactionStream } from '../streams/sync-transactions.ts';
+import type { Progress, SyncTools } from '../sync-tools.ts';
+import { compareAltered } from './compare-altered.ts';
+import { scanPages } from './scan-pages.ts';
+
+export type Drift = Comparison & {
+  name: string;
+  compared: number;
+  extra: string[];
+  /** Rows written by the repair. */
+  repaired: number;
+  /** Rows that arrived while it was compared, or shortly before: no drift. */
+  arrivals: number;
+};
+
+export type Verification = { signal: AbortSignal; isRepair: boolean; onProgress?: Progress };
+
+type Start = Awaited<ReturnType<typeof startOfVerification>>;
+
+/** A scan that has met fewer rows than the service counts is made again, and so is one that found a row too many. */
+const scansMax = 4;
+
+/**
+ * Reads one transaction list to its end and compares it with the ledger row by row; of rows that their seal shows
+ * to have been written by somebody else the detail, too. The list may move meanwhile: rows that arrive are not
+ * missing, rows first seen meanwhile are not extra. With `isRepair` missing and different rows are written (their
+ * details are due then), and rows that the list no longer holds become unlisted.
+ */
+export async function verifyTransactions(
+  tools: SyncTools,
+  type: TransactionStream,
+  verification: Verification,
+): Promise<Drift> {
+  const { signal, isRepair } = verification;
+  const drift: Drift = {
+    name: type,
+    compared: 0,
+    missing: [],
+    different: [],
+    extra: [],
+    repaired: 0,
+    arrivals: 0,
+  };
+  const { db, release } = await tools.ledger.session();
+  try {
+    const start = await startOfVerification(db, type);
+    const comparing: Comparing = {
+      db,
+      start,
+      drift,
+      isRepair,
+      signal,
+      named: new Set(),
+      timesOfMissing: new Map(),
+      unstorable: 0,
+      isRead: false,
+    };
+    let notMetBefore: Set<string> | null = null;
+    for (let scans = 1; scans <= scansMax; scans += 1) {
+      await beginSightings(db);
+      const { expected, unstorable, isClean } = await scanPages(
+        tools,
+        transactionStream(tools, type),
+        verification,
+        (rows) => compareBatch(tools, type, rows, comparing),
+      );
+      comparing.unstorable = unstorable;
+      drift.compared = await countSightings(db);
+      if (drift.compared < expected || !isClean) continue;
+      const notMet = await unmetRows(db, type, start.startedAt);
+      // A row is extra only where two readings have not met it.
+      comparing.isRead = notMet.length === 0 || notMetBefore !== null;
+      drift.extra = notMet.filter((orderNo) => notMetBefore?.has(orderNo) ?? false);
+      if (comparing.isRead) break;
+      notMetBefore = new Set(notMet);
+    }
+    await settleDrift(tools, comparing);
+    if (isProof(comparing)) await verifyDays(db, type, drift.arrivals === 0);
+  } finally {
+    release();
+  }
+  return drift;
+}
+
+type Comparing = {
+  db: LedgerDb;
+  start: Start;
+  drift: Drift;
+  isRepair: boolean;
+  signal: AbortSignal;
+  /** Rows that are called missing or different already. */
+  named: Set<string>;
+  timesOfMissing: Map<string, number>;
+  unstorable: number;
+  /** The list was read to its end, and what it does not show was looked for twice. */
+  isRead: boolean;
+};
+
+/** The ledger now lists just the rows that the service lists. */
+function isProof({ isRead, isRepair, drift, unstorable }: Comparing): boolean {
+  const isEqual = [drift.missing, drift.different, drift.extra].every(({ length }) => length === 0);
+  return isRead && unstorable === 0 && (isEqual || isRepair);
+}
+
+async function compareBatch(
+  tools: SyncTools,
+  type: TransactionStream,
+  rows: WithObservation<TransactionRecord>[],
+  comparing: Comparing,
+): Promise<void> {
+  const { db, isRepair, signal, timesOfMissing } = comparing;
+  const { altered, ...found } = await compareListed(db, rows);
+  addDrift(comparing, found);
+  const missing = new Set(found.missing);
+  const wrong = new Set([...missing, ...found.different.map(({ orderNo }) => orderNo)]);
+  for (const row of rows)
+    if (missing.has(row.orderNo)) timesOfMissing.set(row.orderNo, row.occurredAt ?? 0);
+  if (altered.length > 0) {
+    const different = await compareAltered(tools, altered, { signal, isRepair });
+    addDrift(comparing, { missing: [], different });
+  }
+  if (!isRepair || wrong.size === 0) return;
+  const mended = rows.filter((row) => wrong.has(row.orderNo));
+  await tools.ledger.transaction((tx) => storeListedTransactions(tx, type, mended));
+}
+
+/** Pages may show a row twice: it is named once. */
+function addDrift({ drift, named }: Comparing, found: Comparison): void {
+  drift.missing.push(...found.missing.filter((orderNo) => !named.has(orderNo)));
+  drift.different.push(...found.different.filter(({ orderNo }) => !named.has(orderNo)));
+  for (const orderNo of found.missing) named.add(orderNo);
+  for (const { orderNo } of found.different) named.add(orderNo);
+}
+
+async function settleDrift(tools: SyncTools, comparing: Comparing): Promise<void> {
+  const { db, drift, isRepair } = comparing;
+  if (!isRepair) {
+    const known = await knownByNow(db, drift.missing);
+    drift.missing = drift.missing.filter((orderNo) => !known.has(orderNo));
+  }
+  drift.arrivals = await countArrivals(comparing);
+  drift.missing = withoutArrivals(comparing);
+  if (!isRepair) return;
+  await tools.ledger.transaction(async (tx) => {
+    await unlistRows(tx, drift.extra);
+    await recountStream(tx, drift.name);
+  });
+  drift.repaired = drift.missing.length + drift.different.length + drift.extra.length;
+}
+
+/** Rows met that the service had not counted at the stream's last pass, and that nobody has brought in meanwhile. */
+async function countArrivals({ db, start, drift, unstorable }: Comparing): Promise<number> {
+  if (start.knownTotal === null) return 0;
+  const brought = await countBroughtMeanwhile(db, drift.name, start.startedAt, drift.missing);
+  return Math.max(0, drift.compared + unstorable - start.knownTotal - brought);
+}
+
+/** So many of the newest missing rows have only just arrived: the next pass brings them. */
+function withoutArrivals({ drift, timesOfMissing }: Comparing): string[] {
+  const newestFirst = [...drift.missing].sort(
+    (a, b) => (timesOfMissing.get(b) ?? 0) - (timesOfMissing.get(a) ?? 0),
+  );
+  const arrived = new Set(newestFirst.slice(0, drift.arrivals));
+  return drift.missing.filter((orderNo) => !arrived.has(orderNo));
+}

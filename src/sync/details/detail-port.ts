@@ -1,0 +1,74 @@
+import type { Reject } from '../../kernel/wallet-records.ts';
+import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
+import { isDataError } from '../../ledger/connection/postgres-codes.ts';
+import {
+  closeFilledRejects,
+  orderNosOf,
+  storeRejects,
+} from '../../ledger/transactions/reject-store.ts';
+import {
+  claimDueDetails,
+  countIncomplete,
+  type DetailedTransaction,
+  postponeDetails,
+  releaseDetails,
+  storeTransactionDetails,
+} from '../../ledger/transactions/store-transaction-details.ts';
+import type { WalletClient } from '../../service/wallet-client.ts';
+import { notTaken, siftRows } from '../sift-rows.ts';
+import type { SyncSettings, SyncTools } from '../sync-tools.ts';
+
+/** Rows whose detail is due, as their workers see the database; each method is one transaction. */
+export type DetailPort = {
+  /** Rows whose detail has not been seen since they became final, open ones included, and the final ones of them. */
+  countIncomplete(): Promise<{ incomplete: number; finalIncomplete: number }>;
+  /** Takes up to `limit` due rows and keeps them from other workers for `leaseMs`. */
+  claim(limit: number, leaseMs: number): Promise<string[]>;
+  /** Gives back rows that were claimed and not fetched. */
+  release(orderNos: string[]): Promise<void>;
+  /** Stores details, rejects and what is put off; a row that PostgreSQL refuses becomes a reject. Returns the rows changed. */
+  store(
+    rows: DetailedTransaction[],
+    beside: { putOff: string[]; rejects: Reject[] },
+  ): Promise<number>;
+};
+
+/** What the fetching of details works with. */
+export type DetailTools = Pick<SyncTools, 'log'> & {
+  details: DetailPort;
+  client: Pick<WalletClient, 'getTransaction'>;
+  settings: Pick<SyncSettings, 'concurrency'>;
+};
+
+export function openDetailPort(ledger: Ledger): DetailPort {
+  const { db } = ledger;
+  const store = (rows: DetailedTransaction[], putOff: string[], rejects: Reject[]) =>
+    ledger.transaction(async (tx) => {
+      const count = await storeTransactionDetails(tx, rows);
+      await postponeDetails(tx, putOff);
+      await storeRejects(tx, rejects);
+      await closeFilledRejects(tx, orderNosOf(rows), rejects);
+      return count;
+    });
+  return {
+    countIncomplete: () => countIncomplete(db),
+    claim: (limit, leaseMs) => claimDueDetails(db, limit, leaseMs),
+    release: (orderNos) => releaseDetails(db, orderNos),
+    async store(rows, { putOff, rejects }) {
+      try {
+        return await store(rows, putOff, rejects);
+      } catch (error) {
+        if (!isDataError(error)) throw error;
+        const { good, refused } = await siftRows(rows, (batch) => store(batch, [], []));
+        const orderNos = refused.map(({ orderNo }) => orderNo);
+        return await store(good, [...putOff, ...orderNos], [...rejects, ...refused.map(toReject)]);
+      }
+    },
+  };
+}
+
+function toReject({ observation, ...record }: DetailedTransaction): Reject {
+  const { orderNo } = record;
+  const payload = JSON.stringify(record);
+  return { source: 'transaction-detail', orderNo, field: null, reason: notTaken, payload };
+}

@@ -1,0 +1,73 @@
+import type { LedgerError } from '../../kernel/errors.ts';
+import type { Page, Reject } from '../../kernel/wallet-records.ts';
+import { UnreadableAnswer } from '../../service/decoding/unreadable-answer.ts';
+import type { DividedPage } from './division-memory.ts';
+import type { ListSource } from './list-source.ts';
+
+/** Rows of a page that was read in parts; `place` counts from 0 at the list's first row. */
+export type ReadPart<T> = { place: number; content: Page<T> };
+export type BadRow = { place: number; failure: LedgerError };
+
+/** A page in parts, in the order of their places. */
+type Divided<T> = {
+  source: ListSource<T>;
+  page: number;
+  size: number;
+  read: ReadPart<T>[];
+  bad: BadRow[];
+};
+
+/** What is left of the row; null where the answer shows nothing of it. */
+export function rowTextOf({ cause }: LedgerError): string | null {
+  return cause instanceof UnreadableAnswer ? cause.rowsText() : null;
+}
+
+/**
+ * One page of its parts. Its observation is the first part's, so that nothing in it overwrites what
+ * was read later; its total the lowest, which shows rows that went meanwhile.
+ */
+export function assemblePage<T>(divided: Divided<T>): Page<T> {
+  const { read, bad, page, size } = divided;
+  const contents = read.map(({ content }) => content);
+  const totals = contents.flatMap(({ totalSize }) => totalSize ?? []);
+  return {
+    observation: Math.min(...contents.map(({ observation }) => observation)),
+    pageNo: page,
+    pageSize: size,
+    totalSize: totals.length > 0 ? Math.min(...totals) : null,
+    listed: contents.reduce((rows, { listed }) => rows + listed, bad.length),
+    records: contents.flatMap(({ records }) => records),
+    rejects: [
+      ...contents.flatMap(({ rejects }) => rejects),
+      ...bad.map((row) => rejectOf(divided, row)),
+    ],
+  };
+}
+
+/** The same reject wherever the row stands: arrivals move it from place to place. */
+function rejectOf<T>(divided: Divided<T>, { place, failure }: BadRow): Reject {
+  const isMalformed = failure.code === 'service-malformed';
+  return {
+    source: divided.source.rejectSource,
+    orderNo: null,
+    field: null,
+    reason: isMalformed
+      ? 'the answer with this row alone cannot be read'
+      : 'the service refuses a page with this row alone',
+    payload: rowTextOf(failure) ?? JSON.stringify(neighbourOf(divided, place)),
+  };
+}
+
+function neighbourOf<T>({ read, source }: Divided<T>, place: number): object {
+  const behind = read.find((part) => part.place > place)?.content.records[0];
+  if (behind !== undefined) return { rowBefore: source.keyOf(behind) };
+  const ahead = read.findLast((part) => part.place < place)?.content.records.at(-1);
+  return ahead === undefined ? {} : { rowAfter: source.keyOf(ahead) };
+}
+
+/** The first row of a part without a bad row. */
+export function anchorOf<T>({ read, source }: Divided<T>): DividedPage<T>['anchor'] | null {
+  const part = read.find(({ content }) => content.listed === content.records.length);
+  const record = part?.content.records[0];
+  return part && record !== undefined ? { place: part.place, key: source.keyOf(record) } : null;
+}

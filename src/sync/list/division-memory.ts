@@ -1,0 +1,80 @@
+import { hash } from 'node:crypto';
+import type { Page } from '../../kernel/wallet-records.ts';
+
+/**
+ * A page that had to be divided, and one of its rows by which a later pass sees that nothing has
+ * moved.
+ */
+export type DividedPage<T> = {
+  content: Page<T>;
+  /** `place` counts from 0 at the list's first row. */
+  anchor: { place: number; key: string };
+};
+
+/**
+ * What earlier passes have learned of a list's unreadable rows. Without it each pass over an
+ * unchanged list would divide the same page again.
+ */
+export type DivisionMemory<T> = {
+  recall(page: number, size: number): DividedPage<T> | undefined;
+  remember(page: number, size: number, divided: DividedPage<T>): void;
+  /** Whether the row with this text has been asked for several times and stayed unreadable. */
+  isConfirmed(rowText: string): boolean;
+  confirm(rowText: string): void;
+  /** The text is not a row's own: a row that was answered with it was readable afterwards. */
+  refute(rowText: string): void;
+};
+
+/** Changes within a page that shows no new row are seen after this time. */
+const keptMs = 600_000;
+/** The list's head, and a page or two that a walk met. */
+const pagesMax = 4;
+const rowsMax = 1_000;
+
+export function createDivisionMemory<T>(): DivisionMemory<T> {
+  const pages = new Map<string, DividedPage<T> & { until: number }>();
+  const rows = new Set<string>();
+  const refuted = new Set<string>();
+  return {
+    recall(page, size) {
+      const known = pages.get(`${page}/${size}`);
+      return known && known.until > performance.now() ? known : undefined;
+    },
+    remember(page, size, divided) {
+      dropOldest(pages, pagesMax);
+      pages.set(`${page}/${size}`, { ...divided, until: performance.now() + keptMs });
+    },
+    isConfirmed: (rowText) => rows.has(hash('sha1', rowText)),
+    confirm(rowText) {
+      const text = hash('sha1', rowText);
+      if (refuted.has(text)) return;
+      dropOldest(rows, rowsMax);
+      rows.add(text);
+    },
+    refute(rowText) {
+      const text = hash('sha1', rowText);
+      rows.delete(text);
+      dropOldest(refuted, rowsMax);
+      refuted.add(text);
+    },
+  };
+}
+
+function dropOldest(kept: Map<string, unknown> | Set<string>, max: number): void {
+  const [oldest] = kept.keys();
+  if (kept.size >= max && oldest !== undefined) kept.delete(oldest);
+}
+
+const memories = new WeakMap<object, Map<string, DivisionMemory<unknown>>>();
+
+/**
+ * The memory of one list for as long as `owner` lives. A list has one kind of row: `T` is the same
+ * in each call.
+ */
+export function divisionMemoryOf<T>(owner: object, list: string): DivisionMemory<T> {
+  const ofOwner = memories.get(owner) ?? new Map<string, DivisionMemory<unknown>>();
+  memories.set(owner, ofOwner);
+  const memory = ofOwner.get(list) ?? createDivisionMemory<unknown>();
+  ofOwner.set(list, memory);
+  return memory as DivisionMemory<T>;
+}

@@ -1,0 +1,149 @@
+import { hash } from 'node:crypto';
+import { LedgerError } from '../../kernel/errors.ts';
+import { quietly } from '../../kernel/quietly.ts';
+import type { Page } from '../../kernel/wallet-records.ts';
+import { createDivisionMemory, type DivisionMemory } from './division-memory.ts';
+import type { ListSource } from './list-source.ts';
+import type { PageFacts } from './list-state.ts';
+import { createSizedPages, type SizedPages } from './sized-pages.ts';
+
+export type { ListSource } from './list-source.ts';
+
+/** A page with its rows, as it goes from the service to the ledger. */
+export type ListedPage<T> = PageFacts & { content: Page<T> };
+
+/** Another page than the asked one may come from a proxy once; a service that ignores the number sends it always. */
+const wrongPageTries = 3;
+
+/**
+ * Reads pages of one list: several ahead where the reader says so, smaller ones when the service
+ * refuses the size. A page that cannot be read is divided until only the bad row is left, which
+ * becomes a reject.
+ */
+export type PageReader<T> = {
+  read(page: number, upTo: number, isFresh: boolean): Promise<ListedPage<T>>;
+  requestedPageSize(): number;
+  /** Pages fetched or being fetched ahead. */
+  aheadCount(): number;
+  /** Gives up what is being fetched ahead. */
+  close(): void;
+};
+
+export type PageReaderOptions<T> = {
+  requestedPageSize: number;
+  /** A larger size to try once before `requestedPageSize`; absent: none. */
+  probeSize?: number | undefined;
+  concurrency: number;
+  signal: AbortSignal;
+  /** What earlier passes learned of unreadable rows; absent: nothing. */
+  memory?: DivisionMemory<T>;
+};
+
+type Asking<T> = { source: ListSource<T>; pages: SizedPages<T> };
+
+export function createPageReader<T>(
+  source: ListSource<T>,
+  options: PageReaderOptions<T>,
+): PageReader<T> {
+  const { requestedPageSize, probeSize, memory = createDivisionMemory<T>() } = options;
+  const pages = createSizedPages(source, { askSize: requestedPageSize, probeSize, memory });
+  const asking: Asking<T> = { source, pages };
+  let ahead = new Map<number, Promise<ListedPage<T>>>();
+  let aheadAbort = new AbortController();
+  // One for the whole window: each combined signal costs memory for as long as its sources live.
+  let signal = AbortSignal.any([options.signal, aheadAbort.signal]);
+  const forgetAhead = (): void => {
+    aheadAbort.abort();
+    aheadAbort = new AbortController();
+    signal = AbortSignal.any([options.signal, aheadAbort.signal]);
+    ahead = new Map();
+  };
+  return {
+    requestedPageSize: pages.size,
+    aheadCount: () => ahead.size,
+    async read(page, upTo, isFresh) {
+      if (ahead.size > 0 && (isFresh || !ahead.has(page))) forgetAhead();
+      const fetched = ahead.get(page);
+      ahead.delete(page);
+      const current = fetched ?? fetchPage(asking, page, page > upTo, signal);
+      const aheadMax = Math.min(upTo, page + 2 * options.concurrency);
+      for (let next = page + 1; next <= aheadMax; next += 1) {
+        if (!ahead.has(next)) ahead.set(next, quietly(fetchPage(asking, next, false, signal)));
+      }
+      return { ...(await current), isFresh: fetched === undefined };
+    },
+    close: forgetAhead,
+  };
+}
+
+/** One page. `isBeyond`: the list may well end before it, so a refusal or another page means just that. */
+async function fetchPage<T>(
+  asking: Asking<T>,
+  page: number,
+  isBeyond: boolean,
+  signal: AbortSignal,
+): Promise<ListedPage<T>> {
+  for (let attempt = 1; ; attempt += 1) {
+    const content = await asking.pages.read(page, isBeyond, signal);
+    const isEcho = content.pageNo === null || content.pageNo === page || content.listed === 0;
+    if (isEcho) return toListedPage(page, content, asking.source);
+    if (isBeyond || endsBefore(content, page)) {
+      return toListedPage(page, { ...content, ...nothing }, asking.source);
+    }
+    if (attempt === wrongPageTries) throw wrongPage(page, content.pageNo);
+  }
+}
+
+const nothing = { listed: 0, records: [], rejects: [] };
+
+function endsBefore(content: Page<unknown>, page: number): boolean {
+  return content.totalSize !== null && (page - 1) * content.pageSize >= content.totalSize;
+}
+
+function wrongPage(asked: number, answered: number | null): LedgerError {
+  return new LedgerError(
+    'service-parameters',
+    `page ${asked} of the list was asked for and page ${answered} came: the service seems to ignore the name of the page parameter`,
+  );
+}
+
+function toListedPage<T>(page: number, content: Page<T>, source: ListSource<T>): ListedPage<T> {
+  const keys = content.records.map((record) => source.keyOf(record));
+  const times: number[] = [];
+  const datedKeys: string[] = [];
+  content.records.forEach((record, index) => {
+    const time = source.timeOf(record);
+    if (time === null) return;
+    times.push(time);
+    datedKeys.push(keys[index] ?? '');
+  });
+  const shown = [...keys, ...content.rejects.map(({ payload }) => payload)].join('\n');
+  return {
+    page,
+    size: Math.max(1, content.pageSize),
+    total: content.totalSize,
+    listed: content.listed,
+    unstorable: content.listed - content.records.length,
+    keys,
+    times,
+    datedKeys,
+    firstTime: edgeTime(content.records[0], source),
+    lastTime: edgeTime(content.records.at(-1), source),
+    fingerprint: hash('sha1', shown, 'base64'),
+    isFresh: true,
+    observation: content.observation,
+    answered: nextAnswer(),
+    content,
+  };
+}
+
+let answers = 0;
+
+function nextAnswer(): number {
+  answers += 1;
+  return answers;
+}
+
+function edgeTime<T>(record: T | undefined, source: ListSource<T>): number | null {
+  return record === undefined ? null : source.timeOf(record);
+}

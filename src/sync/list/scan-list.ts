@@ -1,0 +1,246 @@
+/**
+ * A full scan reads the whole list, page 1 upward. Whatever is inserted meanwhile, wherever: rows only move to higher
+ * pages, so a scan that reads each page after the one before it meets every row that was there throughout.
+ * Pages fetched ahead keep that promise because the session asks again for one that was overtaken.
+ *
+ *            ┌───────── rewind: rows have been removed, those behind moved up
+ *            ▼
+ *   start ▶ read page ─▶ next ─▶ … ─▶ end: an empty page, or a page that ends just at the total
+ *                 └─▶ realign: the page size changed, go on at the same place
+ */
+import { LedgerError } from '../../kernel/errors.ts';
+import { createBatchWriter } from './batch-writer.ts';
+import {
+  afterStep,
+  decideScanStep,
+  isEndless,
+  type PageBefore,
+  type ScanStep,
+} from './decide-scan-step.ts';
+import { newWalk, type WalkProgress } from './list-checkpoint.ts';
+import type { ListSession } from './list-session.ts';
+import {
+  isOrdered,
+  type ListState,
+  lastPage,
+  orderOf,
+  type PageFacts,
+  withCheckpoint,
+} from './list-state.ts';
+import {
+  beginReading,
+  endReading,
+  isReadingInOrder,
+  joinDays,
+  type ReadDays,
+  readOn,
+} from './read-days.ts';
+
+/** The keys of so many pages are kept, to find the seam again where the scan goes back. */
+const recentPages = 4;
+/** One page shown twice may be chance where totals lag; twice in a row is a service that ignores the page number. */
+const repeatsMax = 2;
+/** The reading of days after a page; a reading that was broken once stays broken. */
+function readDaysOn(
+  state: ListState,
+  walk: WalkProgress,
+  facts: PageFacts,
+): { walk: WalkProgress; days: ReadDays | null } {
+  if (facts.listed === 0) return { walk, days: null };
+  // Rows that the ledger counts in another list would make each day differ.
+  if (state.guests > 0) return { walk: { ...walk, reading: null }, days: null };
+  const begun = walk.reading ?? (facts.page === 1 ? beginReading(facts, state.listOrder) : null);
+  if (begun === null || !isReadingInOrder(begun, state.listOrder))
+    return { walk: { ...walk, reading: null }, days: null };
+  const { reading, days } = readOn(begun, facts);
+  return { walk: { ...walk, reading }, days };
+}
+
+/** What a scan carries from page to page; lost with the process, unlike its progress. */
+type Cursor<P> = Omit<PageBefore, 'fall'> & {
+  batch: P[];
+  days: ReadDays | null;
+  isFresh: boolean;
+  isEnd: boolean;
+  /** The page that shows once more that the service ignores its number. */
+  ignoredPage: number | null;
+  /** Rows that were read and that the ledger's count does not know of yet. */
+  uncounted: number;
+};
+
+export type ScanResult = {
+  isPaused: boolean;
+  /** The progress at its end, or at the pause. */
+  walk: WalkProgress;
+};
+
+/**
+ * Scans from the checkpoint, or from page 1, storing checkpoints on the way. The verdict on it is the caller's.
+ * `hadMismatch`: what a clean scan leaves of the mismatch, the list does not show.
+ */
+export async function scanList<P extends PageFacts>(
+  session: ListSession<P>,
+  begin: { isSequential: boolean; hadMismatch: boolean },
+): Promise<ScanResult> {
+  if (session.state.checkpoint.walk === null) await beginScan(session, begin);
+  const cursor: Cursor<P> = {
+    batch: [],
+    days: null,
+    previousFingerprint: null,
+    previousTime: null,
+    repeats: 0,
+    recentKeys: [],
+    isFresh: true,
+    isEnd: false,
+    ignoredPage: null,
+    uncounted: 0,
+  };
+  const writer = createBatchWriter();
+  try {
+    for (;;) {
+      const walk = await takePage(session, cursor);
+      const { isEnd } = cursor;
+      if (!isEnd && !session.port.isBatchFull(rowsIn(cursor.batch))) continue;
+      const pages = cursor.batch.splice(0);
+      const write = session.prepare({ pages, days: takeDays(cursor) });
+      await writer.add(async () => {
+        await write();
+        cursor.uncounted -= rowsIn(pages);
+      });
+      if (!isEnd && !session.port.shouldPause()) continue;
+      await writer.end();
+      if (cursor.ignoredPage !== null) throw pageIgnored(cursor.ignoredPage);
+      return { isPaused: !isEnd, walk };
+    }
+  } finally {
+    await writer.end().catch(() => undefined);
+  }
+}
+
+function takeDays<P>(cursor: Cursor<P>): ReadDays | null {
+  const { days } = cursor;
+  cursor.days = null;
+  return days;
+}
+
+async function beginScan<P extends PageFacts>(
+  session: ListSession<P>,
+  { isSequential, hadMismatch }: { isSequential: boolean; hadMismatch: boolean },
+): Promise<void> {
+  const { state, port } = session;
+  const isFromEmpty = state.ledgerCount === 0 && state.guests === 0;
+  const canReadDays = isOrdered(state) && port.ranks !== null;
+  const { isScanUnclean, unseen, differingDays } = state.checkpoint;
+  // Reading by days has failed: the list may not follow the times of its rows.
+  const hasFailed = isScanUnclean || unseen.length > 0 || differingDays.length > 0;
+  const notesKeys = !isFromEmpty && (!canReadDays || state.guests > 0 || hasFailed);
+  const addsUp = notesKeys && state.checkpoint.isShuffled && !isUncounted(state);
+  if (notesKeys && !addsUp) await port.notes.begin();
+  const fallenNow = state.serviceTotal === null ? null : state.checkpoint.fallen;
+  const fallenBefore = addsUp ? state.checkpoint.fallenBefore : fallenNow;
+  const hadDifferingDays = differingDays.length > 0;
+  const fallenSeen = state.checkpoint.fallen;
+  const kind = {
+    isSequential,
+    notesKeys,
+    isFromEmpty,
+    hadMismatch,
+    hadDifferingDays,
+    fallenSeen,
+  };
+  session.apply(withCheckpoint(state, { walk: newWalk(kind), differingDays: [], fallenBefore }));
+}
+
+/** The first of the scans that add up began without a total, and now there is one: rows may have gone unseen since. */
+export function isUncounted({ serviceTotal, checkpoint }: ListState): boolean {
+  return serviceTotal !== null && checkpoint.fallenBefore === null;
+}
+
+/** Reads the next page and takes it into the batch, the days and the progress. */
+async function takePage<P extends PageFacts>(
+  session: ListSession<P>,
+  cursor: Cursor<P>,
+): Promise<WalkProgress> {
+  const { walk: walkBefore } = session.state.checkpoint;
+  if (walkBefore === null) throw new Error('a page of a scan was asked for before it had begun');
+  const last = upTo(session.state, walkBefore);
+  const facts = await session.read(walkBefore.nextPage, last, cursor.isFresh);
+  const { fallen } = session.state.checkpoint;
+  const fall = fallen - walkBefore.fallenSeen;
+  const walk = { ...walkBefore, fallenSeen: fallen };
+  const { ledgerCount, guests } = session.state;
+  const different = ledgerCount + guests + walk.unstorable + cursor.uncounted;
+  const isOver = isEndless(walk, facts, { last: lastPage(session.state), different });
+  const before = { ...cursor, fall };
+  const step: ScanStep = isOver
+    ? { kind: 'end', isRepeated: true }
+    : decideScanStep(walk, facts, lastPage(session.state), before);
+  cursor.repeats = step.kind === 'repeat' ? cursor.repeats + 1 : 0;
+  if (cursor.repeats >= repeatsMax) return giveUp(session, cursor, { walk, page: facts.page });
+  cursor.isFresh = step.kind !== 'next';
+  const isNext = step.kind === 'next' || step.kind === 'repeat';
+  cursor.batch.push(facts);
+  cursor.uncounted += facts.listed;
+  const next = afterStep(walk, facts, step, before);
+  movePast(cursor, facts, isNext);
+  // Only by its keys can such a reading tell what it has met.
+  const stepped = isOver ? { ...next, isClean: next.isClean && walk.notesKeys } : next;
+  // Where the scan goes back, the rows are read again after those that moved up, in the list's order.
+  const read =
+    'toPage' in step ? { walk: stepped, days: null } : readDaysOn(session.state, stepped, facts);
+  cursor.isEnd = step.kind === 'end';
+  cursor.days = joinDays(cursor.days, read.days);
+  const { reading } = read.walk;
+  if (cursor.isEnd && reading) cursor.days = joinDays(cursor.days, endReading(reading));
+  session.apply(withCheckpoint(session.state, { walk: read.walk }));
+  return read.walk;
+}
+
+/** `isNext`: the scan goes on with the page behind this one. */
+function movePast<P extends PageFacts>(cursor: Cursor<P>, facts: P, isNext: boolean): void {
+  cursor.previousFingerprint = isNext ? facts.fingerprint : null;
+  cursor.previousTime = isNext ? facts.lastTime : null;
+  if (isNext) cursor.recentKeys = [...cursor.recentKeys, facts.keys].slice(-recentPages);
+}
+
+/** Ends the scan so that the next one begins anew: it may have gone astray by its own idea of the page size. */
+function giveUp<P extends PageFacts>(
+  session: ListSession<P>,
+  cursor: Cursor<P>,
+  { walk, page }: { walk: WalkProgress; page: number },
+): WalkProgress {
+  cursor.isEnd = true;
+  cursor.ignoredPage = page;
+  const isScanUnclean = session.state.checkpoint.walks > 0;
+  session.apply(withCheckpoint(session.state, { walk: null, isScanUnclean }));
+  return walk;
+}
+
+/**
+ * How far pages may be asked for as pages of the list. Beyond it a refusal means its end; but behind a full page the
+ * list may go on, unless the total ends just there.
+ */
+function upTo(state: ListState, walk: WalkProgress): number {
+  const last = lastPage(state);
+  const isTotalReached = (walk.nextPage - 1) * (walk.pageSize ?? 0) === state.serviceTotal;
+  const atLeast = walk.isLastFull && !isTotalReached ? walk.nextPage : 0;
+  const isAlone = walk.isSequential || walk.rewinds > 2;
+  return Math.max(atLeast, isAlone ? Math.min(walk.nextPage, last) : last);
+}
+
+function rowsIn(batch: PageFacts[]): number {
+  return batch.reduce((rows, facts) => rows + facts.listed, 0);
+}
+
+function pageIgnored(page: number): LedgerError {
+  return new LedgerError(
+    'service-parameters',
+    `page ${page} of the list holds the same rows as the page before it: the service seems to ignore the name of the page parameter`,
+  );
+}
+
+/** The order as a whole scan shows it. */
+export function orderAfterScan(state: ListState, walk: WalkProgress): ListState {
+  if (state.isOrderFixed) return state;
+  return { ...state, listOrder: orderOf(walk) ?? state.listOrder };
+}

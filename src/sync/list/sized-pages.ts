@@ -1,0 +1,198 @@
+/**
+ * Reads pages in the size that the service grants. A refusal may mean that the page is too large,
+ * that the service is busy, or that a row in it is bad; a smaller size is kept only when it alone
+ * explains what the service answers.
+ */
+import { LedgerError } from '../../kernel/errors.ts';
+import type { Page } from '../../kernel/wallet-records.ts';
+import { dividePage, isUnmoved, pageFailure } from './divide-page.ts';
+import type { DivisionMemory } from './division-memory.ts';
+import type { ListSource } from './list-source.ts';
+
+const pageSizeMin = 10;
+
+export type SizedPages<T> = {
+  /** One page. `isBeyond`: the list may well end before it, so a refusal means just that. */
+  read(page: number, isBeyond: boolean, signal: AbortSignal): Promise<Page<T>>;
+  /** The size to ask for. */
+  size(): number;
+};
+
+export type SizeOptions<T> = {
+  askSize: number;
+  /** A larger size to try once before `askSize`; absent: none. */
+  probeSize?: number | undefined;
+  memory: DivisionMemory<T>;
+};
+
+type State<T> = {
+  source: ListSource<T>;
+  memory: DivisionMemory<T>;
+  size: number;
+  /** The size to go back to when the probed one is refused; null: no probe is on its way. */
+  fallback: number | null;
+  /** Largest size that the service has granted here. */
+  granted: number;
+  /** Rows per page by the service's word, where it serves less than was asked for. */
+  served: number | null;
+  /**
+   * A page could not be read in any size: others are not divided before a page is readable again.
+   */
+  isDown: boolean;
+};
+
+export function createSizedPages<T>(
+  source: ListSource<T>,
+  { askSize, probeSize = askSize, memory }: SizeOptions<T>,
+): SizedPages<T> {
+  const isProbe = probeSize > askSize;
+  const state: State<T> = {
+    source,
+    memory,
+    size: isProbe ? probeSize : askSize,
+    fallback: isProbe ? askSize : null,
+    granted: 0,
+    served: null,
+    isDown: false,
+  };
+  let turn: Promise<unknown> = Promise.resolve();
+  return {
+    size: () => state.fallback ?? state.size,
+    async read(page, isBeyond, signal) {
+      const { size } = state;
+      const isKnownBad = memory.recall(page, state.served ?? size) !== undefined;
+      const answer = await ask(state, page, size, signal, isKnownBad ? 1 : undefined);
+      if (!(answer instanceof LedgerError)) return answer;
+      if (isBeyond && answer.code !== 'service-malformed') return noPage;
+      // Several pages in flight fail at once: what the first one finds out holds for the others.
+      const cured = turn.then(() => cure(state, page, { size, failure: answer }, signal));
+      turn = cured.catch(() => undefined);
+      return await cured;
+    },
+  };
+}
+
+const noPage = {
+  observation: 0,
+  pageNo: null,
+  pageSize: 0,
+  totalSize: null,
+  listed: 0,
+  records: [],
+  rejects: [],
+};
+
+async function ask<T>(
+  state: State<T>,
+  page: number,
+  size: number,
+  signal: AbortSignal,
+  failuresMax?: number,
+): Promise<Page<T> | LedgerError> {
+  const answer = await state.source.readPage(page, size, signal, failuresMax).catch(pageFailure);
+  if (answer instanceof LedgerError) return answer;
+  state.isDown = false;
+  state.granted = Math.max(state.granted, size);
+  if (state.fallback !== null && size > state.fallback) state.fallback = null;
+  // A short last page says nothing of the others.
+  const isFollowed = answer.totalSize !== null && page * answer.pageSize < answer.totalSize;
+  if (isFollowed) state.served = answer.pageSize < size ? answer.pageSize : null;
+  return answer;
+}
+
+type Failed = { size: number; failure: LedgerError };
+
+async function cure<T>(
+  state: State<T>,
+  page: number,
+  failed: Failed,
+  signal: AbortSignal,
+): Promise<Page<T>> {
+  let { size, failure } = failed;
+  if (state.size !== size) {
+    size = state.size;
+    const answer = await ask(state, page, size, signal);
+    if (!(answer instanceof LedgerError)) return answer;
+    failure = answer;
+  }
+  const isSizeDoubted = failure.code !== 'service-malformed' && size > state.granted;
+  return isSizeDoubted
+    ? await findSize(state, page, { size, failure }, signal)
+    : await divide(state, page, { size, failure }, signal);
+}
+
+/**
+ * Looks for a size that the service grants for the page, from large to small. Then the larger ones
+ * are asked for again: what they were refused for may have passed.
+ */
+async function findSize<T>(
+  state: State<T>,
+  page: number,
+  { size, failure }: Failed,
+  signal: AbortSignal,
+): Promise<Page<T>> {
+  const { fallback } = state;
+  state.fallback = null;
+  const refused = [size];
+  let last = failure;
+  for (const smaller of smallerSizes(size, fallback)) {
+    const answer = await ask(state, page, smaller, signal);
+    if (!(answer instanceof LedgerError)) {
+      // A size that was found too large before has just been tried again.
+      const isFoundBefore = smaller === fallback;
+      const larger = isFoundBefore ? [] : refused;
+      return await climb(state, page, { size: smaller, answer }, larger, signal);
+    }
+    refused.unshift(smaller);
+    last = answer;
+  }
+  state.size = fallback ?? size;
+  throw last;
+}
+
+async function climb<T>(
+  state: State<T>,
+  page: number,
+  granted: { size: number; answer: Page<T> },
+  larger: number[],
+  signal: AbortSignal,
+): Promise<Page<T>> {
+  let best = granted;
+  for (const size of larger) {
+    const answer = await ask(state, page, size, signal);
+    if (answer instanceof LedgerError) break;
+    best = { size, answer };
+  }
+  state.size = best.size;
+  return best.answer;
+}
+
+/** Half after half down to 10; a size that was granted in an earlier pass comes first. */
+function smallerSizes(size: number, fallback: number | null): number[] {
+  const sizes = fallback === null ? [] : [fallback];
+  for (let next = fallback ?? size; next > pageSizeMin; ) {
+    next = Math.max(pageSizeMin, Math.floor(next / 2));
+    sizes.push(next);
+  }
+  return sizes;
+}
+
+async function divide<T>(
+  state: State<T>,
+  page: number,
+  failed: Failed,
+  signal: AbortSignal,
+): Promise<Page<T>> {
+  const { source, memory } = state;
+  for (;;) {
+    const size = state.served ?? failed.size;
+    const known = memory.recall(page, size);
+    if (known && (await isUnmoved(source, known, signal))) return known.content;
+    if (state.isDown) throw failed.failure;
+    const divided = await dividePage(source, { page, size }, { signal, memory });
+    if (divided !== null && 'records' in divided) return divided;
+    state.isDown = divided === null;
+    // The pages are smaller than was thought; each turn makes them smaller.
+    if (divided !== null) state.served = divided.servedSize;
+  }
+}

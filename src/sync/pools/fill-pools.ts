@@ -1,0 +1,183 @@
+import { abortableSleep } from '../../kernel/abortable-sleep.ts';
+import { LedgerError, toError } from '../../kernel/errors.ts';
+import { databaseError } from '../../ledger/connection/connect-ledger.ts';
+import { emptyReport, type PassReport, type SyncTools } from '../sync-tools.ts';
+import {
+  createPoolPlanner,
+  type PassSoFar,
+  type PoolAction,
+  type PoolPlan,
+} from './decide-pool.ts';
+import { openPoolPort, type PoolTools } from './pool-port.ts';
+import { proveFilter } from './prove-filter.ts';
+import { type FillVerdict, type Sending, sendAddressRequest } from './send-address-request.ts';
+
+export type FillOptions = {
+  signal: AbortSignal;
+  /** What to do while another process waits for an answer, or a lost one is not to be believed yet. */
+  whenBusy: 'skip' | 'wait';
+  /** slip44 codes; default: every configured chain, and those with a request whose end is not known. */
+  chains?: number[];
+  /** Fill up to the target although the threshold is not crossed. */
+  force?: boolean;
+};
+
+type Planned = Exclude<PoolAction, { kind: 'request' }> | ({ kind: 'send' } & Sending);
+
+const busyPollMs = 250;
+
+/**
+ * Fills the address pools that are below their threshold up to their target (section 4.1 of the service's
+ * document), all chains side by side: a chain that the service refuses holds up no other. Any number of processes
+ * may do it at once. An open request of a chain that is configured no more is resolved all the same. `isComplete`:
+ * every pool is full, or in the hands of another process.
+ */
+export async function fillPools(tools: SyncTools, options: FillOptions): Promise<PassReport> {
+  return await fillPoolsThrough({ ...tools, pools: openPoolPort(tools) }, options);
+}
+
+/** As `fillPools`, through a port that is open; ends it. */
+export async function fillPoolsThrough(
+  tools: PoolTools,
+  options: FillOptions,
+): Promise<PassReport> {
+  const { pools, settings } = tools;
+  const report = emptyReport();
+  const chains = options.chains ?? [
+    ...new Set([...settings.chains, ...(await pools.chainsInDoubt())]),
+  ];
+  const ended = await Promise.allSettled(
+    chains.map((slip44) => fillPool(tools, slip44, options, report)),
+  );
+  await pools.end();
+  for (const [index, one] of ended.entries()) {
+    if (one.status === 'rejected')
+      await acceptFailure(tools, chains[index] ?? 0, one.reason, report);
+  }
+  return report;
+}
+
+/** What the service says against one chain is that chain's; anything else concerns all. */
+async function acceptFailure(
+  tools: PoolTools,
+  slip44: number,
+  thrown: unknown,
+  report: PassReport,
+): Promise<void> {
+  const error = databaseError(toError(thrown));
+  const isOfChain = error instanceof LedgerError && chainFailures.has(error.code);
+  if (!isOfChain) throw error;
+  report.isComplete = false;
+  tools.log.warn({ slip44, error }, 'the address pool could not be filled');
+  await tools.pools.noteError(slip44, error.message);
+}
+
+const chainFailures = new Set<string>([
+  'service-refused',
+  'service-unsettled',
+  'service-malformed',
+  'database-moved',
+]);
+
+async function fillPool(
+  tools: PoolTools,
+  slip44: number,
+  options: FillOptions,
+  report: PassReport,
+): Promise<void> {
+  const { pools, settings } = tools;
+  if (options.force) await pools.beginFilling(slip44);
+  const done: PassSoFar = { isListFresh: false, isFilterTried: false };
+  const { chainParam } = settings;
+  const decide = createPoolPlanner(done, { ...settings.pools, chainParam });
+  let hasAsked = false;
+  for (let verdict: FillVerdict = 'again'; verdict === 'again'; ) {
+    options.signal.throwIfAborted();
+    const planned = plannedOf(slip44, await pools.plan(slip44, decide));
+    hasAsked ||= planned.kind === 'send';
+    verdict = await act(tools, slip44, planned, options, report);
+    noteDone(done, planned.kind);
+    if (verdict === 'incomplete') report.isComplete = false;
+  }
+  // What was generated is to be found in the list: that proves it again, for a request or two.
+  if (hasAsked) await readAddressList(tools, slip44, options);
+}
+
+/** What is to be done after a plan; a request that it has written down is to be sent. */
+function plannedOf(
+  slip44: number,
+  plan: { decision: PoolPlan; openedId: number | null } | undefined,
+): Planned {
+  if (!plan)
+    return { kind: 'blocked', reason: `ADDRESS_POOLS names no pool for the chain ${slip44}` };
+  const { decision, openedId } = plan;
+  const { action, refusals } = decision;
+  if (action.kind !== 'request') return action;
+  if (openedId === null) throw new Error('a request was planned and not written down');
+  return { kind: 'send', id: openedId, num: action.num, refusals, plannedAt: performance.now() };
+}
+
+function noteDone(done: PassSoFar, kind: Planned['kind']): void {
+  if (kind === 'read-list') done.isListFresh = true;
+  if (kind === 'settle') done.isListFresh = false;
+  if (kind === 'prove-filter') done.isFilterTried = true;
+  // The first addresses may show what an empty list could not.
+  if (kind === 'send') done.isFilterTried = false;
+}
+
+async function act(
+  tools: PoolTools,
+  slip44: number,
+  action: Planned,
+  options: FillOptions,
+  report: PassReport,
+): Promise<FillVerdict> {
+  const { pools, log } = tools;
+  switch (action.kind) {
+    case 'full':
+      return 'end';
+    case 'lose':
+      return 'again';
+    case 'busy':
+      if (options.whenBusy === 'skip') return 'end';
+      await abortableSleep(busyPollMs, options.signal);
+      return 'again';
+    case 'settle':
+      if (options.whenBusy === 'skip') return 'incomplete';
+      await abortableSleep(action.ms, options.signal);
+      return 'again';
+    case 'read-list': {
+      if (!(await readAddressList(tools, slip44, options))) return 'incomplete';
+      if (action.lostId !== null) await pools.noteListRead(action.lostId);
+      return 'again';
+    }
+    case 'prove-filter':
+      await proveFilter(tools, slip44, options.signal);
+      return 'again';
+    case 'resolve': {
+      if (!(await readAddressList(tools, slip44, options))) return 'incomplete';
+      report.rowsInserted += await pools.resolveRequest(action.id);
+      return 'again';
+    }
+    case 'blocked':
+      log.warn({ slip44, reason: action.reason }, 'the address pool cannot be filled');
+      return 'incomplete';
+    case 'send':
+      return await sendAddressRequest(tools, slip44, action, options.signal, report);
+  }
+}
+
+/** Reads the chain's list to its end; true when nothing of it is missing. */
+async function readAddressList(
+  { pools }: PoolTools,
+  slip44: number,
+  options: FillOptions,
+): Promise<boolean> {
+  const read = await pools.readList(slip44, {
+    signal: options.signal,
+    whenLeased: options.whenBusy,
+    sliceMs: null,
+    effort: 'pool',
+  });
+  return read?.missing === 0 || (read?.missing ?? 1) < 0;
+}

@@ -1,0 +1,79 @@
+import { type ChainFilter, judgeFilter, unusedChain } from '../../kernel/chain-filter.ts';
+import { LedgerError } from '../../kernel/errors.ts';
+import type { PoolTools } from './pool-port.ts';
+
+const samplePageSize = 20;
+const refusals = new Set<string>(['service-refused', 'service-unsettled']);
+
+/**
+ * Shows whether the chain's address list heeds the chain: asks for a chain that does not exist and, where that says too
+ * little, for the others that are configured. What was shown is kept with the pool.
+ */
+export async function proveFilter(
+  tools: PoolTools,
+  slip44: number,
+  signal: AbortSignal,
+): Promise<ChainFilter> {
+  let unused = await listOrRefusal(tools, unusedChain, signal);
+  const own = await listSample(tools, slip44, signal);
+  // Refused before and after a list that was granted: it is about the chain, and no passing fault.
+  unused ??= await listOrRefusal(tools, unusedChain, signal);
+  const judge = async (others: string[][]) => {
+    const shared = new Map<string[], boolean>();
+    for (const group of [...others, ...(unused ? [unused] : [])])
+      shared.set(group, await isOneOwn(tools, slip44, group, own));
+    return judgeFilter({ own, unused, others, isOwn: (group) => shared.get(group) ?? false });
+  };
+  let filter = await judge([]);
+  if (filter !== 'works') filter = await judge(await listOthers(tools, slip44, signal));
+  if (filter !== 'unknown') await tools.pools.noteChainFilter(slip44, filter);
+  return filter;
+}
+
+async function isOneOwn(
+  { pools }: PoolTools,
+  slip44: number,
+  group: string[],
+  own: string[],
+): Promise<boolean> {
+  return group.some((address) => own.includes(address)) || (await pools.isAnyListed(slip44, group));
+}
+
+async function listOthers(
+  tools: PoolTools,
+  slip44: number,
+  signal: AbortSignal,
+): Promise<string[][]> {
+  const others: string[][] = [];
+  for (const other of tools.settings.chains) {
+    if (other !== slip44) others.push((await listOrRefusal(tools, other, signal)) ?? []);
+  }
+  return others;
+}
+
+/** The first addresses of a chain's list. */
+async function listSample(
+  { client, settings }: PoolTools,
+  slip44: number,
+  signal: AbortSignal,
+  failuresMax?: number,
+): Promise<string[]> {
+  const pageSize = Math.min(samplePageSize, settings.pageSize);
+  const page = await client.listAddresses({ slip44, pageNo: 1, pageSize, failuresMax }, signal);
+  return page.records.map(({ address }) => address);
+}
+
+/** Null: the service refused to list the chain. */
+async function listOrRefusal(
+  tools: PoolTools,
+  slip44: number,
+  signal: AbortSignal,
+): Promise<string[] | null> {
+  try {
+    return await listSample(tools, slip44, signal, 1);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof LedgerError && refusals.has(error.code)) return null;
+    throw error;
+  }
+}

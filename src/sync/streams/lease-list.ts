@@ -1,0 +1,45 @@
+import { abortableSleep } from '../../kernel/abortable-sleep.ts';
+import { toError } from '../../kernel/errors.ts';
+import {
+  leaseStream,
+  newLeaseOwner,
+  releaseStream,
+  type StreamRow,
+} from '../../ledger/lists/stream-store.ts';
+import type { SyncTools } from '../sync-tools.ts';
+
+/** What to do while another pass reads the list. `briefly`: wait for a slice of the audit, no longer. */
+export type WhenLeased = 'skip' | 'briefly' | 'wait';
+
+export type Leased = { owner: string; row: StreamRow };
+
+const leasePollMs = 250;
+const brieflyMs = 5_000;
+
+/** Runs `work` with the list's lease, and notes how it ended; undefined where another pass has kept the lease. */
+export async function withLease<T>(
+  { ledger, log }: SyncTools,
+  name: string,
+  { whenLeased, signal }: { whenLeased: WhenLeased; signal: AbortSignal },
+  work: (leased: Leased) => Promise<T>,
+): Promise<T | undefined> {
+  const owner = newLeaseOwner(ledger.instance);
+  const giveUpAt = performance.now() + { skip: 0, briefly: brieflyMs, wait: Infinity }[whenLeased];
+  let row = await leaseStream(ledger.db, name, owner);
+  if (!row && whenLeased === 'wait')
+    log.info({ stream: name }, 'another pass is reading the stream, waiting for it');
+  while (!row && performance.now() < giveUpAt) {
+    await abortableSleep(leasePollMs, signal);
+    row = await leaseStream(ledger.db, name, owner);
+  }
+  if (!row) return undefined;
+  try {
+    const result = await work({ owner, row });
+    await releaseStream(ledger.db, name, owner, null);
+    return result;
+  } catch (error) {
+    const { message } = toError(error);
+    await releaseStream(ledger.db, name, owner, message).catch(() => undefined);
+    throw error;
+  }
+}

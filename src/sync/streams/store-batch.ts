@@ -1,0 +1,66 @@
+import type { Reject } from '../../kernel/wallet-records.ts';
+import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
+import { isDataError } from '../../ledger/connection/postgres-codes.ts';
+import { compareDays } from '../../ledger/lists/coverage-store.ts';
+import { noteKeys } from '../../ledger/lists/scan-notes-store.ts';
+import {
+  closeFilledRejects,
+  orderNosOf,
+  storeRejects,
+} from '../../ledger/transactions/reject-store.ts';
+import type { ListedPage } from '../list/list-pages.ts';
+import type { AfterFinding, Batch, Stored } from '../list/list-port.ts';
+import type { ListState } from '../list/list-state.ts';
+import { notTaken, siftRows } from '../sift-rows.ts';
+import type { SyncTools } from '../sync-tools.ts';
+import type { Stream, WithObservation } from './stream-port.ts';
+
+/** Writes the list's state; the last statement of each transaction that changes the list's rows. */
+export type SaveCheckpoint = (
+  db: LedgerDb,
+  state: ListState,
+) => Promise<{ ledgerCount: number; guests: number }>;
+
+type Writing<T> = { batch: Batch<ListedPage<T>>; rows: WithObservation<T>[]; state: ListState };
+
+/**
+ * Rows, rejects, days, notes and checkpoint in one transaction, which may be begun more than once. When PostgreSQL
+ * refuses a row, that one becomes a reject.
+ */
+export function prepareBatch<T>(
+  { ledger }: SyncTools,
+  stream: Stream<T>,
+  { batch, rows, state }: Writing<T>,
+  save: SaveCheckpoint,
+): (afterFinding: AfterFinding) => Promise<Stored & { updated: number }> {
+  const rejects = batch.pages.flatMap(({ content }) => content.rejects);
+  const noted = state.checkpoint.walk?.notesKeys ? batch.pages.flatMap(({ keys }) => keys) : [];
+  const prepareAll = (good: WithObservation<T>[], refused: Reject[]) => {
+    const storeRows = stream.prepareRows(good);
+    return (afterFinding: AfterFinding) =>
+      ledger.transaction(async (db) => {
+        const counts = await storeRows(db);
+        await storeRejects(db, [...rejects, ...refused]);
+        await closeFilledRejects(db, orderNosOf(good), [...rejects, ...refused]);
+        await noteKeys(db, stream.name, noted);
+        const differingDays = batch.days ? await compareDays(db, stream.name, batch.days) : [];
+        const found = { ...counts, differingDays };
+        return { ...found, ...(await save(db, afterFinding(found))) };
+      });
+  };
+  const storeAll = prepareAll(rows, []);
+  return async (afterFinding) => {
+    try {
+      return await storeAll(afterFinding);
+    } catch (error) {
+      if (!isDataError(error)) throw error;
+      const { good, refused } = await siftRows(rows, (some) =>
+        ledger.transaction(stream.prepareRows(some)),
+      );
+      return await prepareAll(
+        good,
+        refused.map((row) => stream.toReject(row, notTaken)),
+      )(afterFinding);
+    }
+  };
+}

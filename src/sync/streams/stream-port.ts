@@ -1,0 +1,238 @@
+import { abortableSleep } from '../../kernel/abortable-sleep.ts';
+import { LedgerError } from '../../kernel/errors.ts';
+import { inSpan } from '../../kernel/in-span.ts';
+import type { Reject } from '../../kernel/wallet-records.ts';
+import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
+import { readCoverage, verifyDays } from '../../ledger/lists/coverage-store.ts';
+import {
+  countNotedKeys,
+  dropUnseenGuests,
+  forgetKeys,
+} from '../../ledger/lists/scan-notes-store.ts';
+import {
+  countUntil,
+  listedBetween,
+  listedUndated,
+  type StreamRow,
+  saveStream,
+  unlistRows,
+} from '../../ledger/lists/stream-store.ts';
+import { divisionMemoryOf } from '../list/division-memory.ts';
+import { newCheckpoint, parseCheckpoint } from '../list/list-checkpoint.ts';
+import { createPageReader, type ListedPage, type ListSource } from '../list/list-pages.ts';
+import type { ListPort, Ranks, ScanNotes, Stored } from '../list/list-port.ts';
+import { doubtOf, type ListState } from '../list/list-state.ts';
+import { probeSize, rememberedSize } from '../list/probe-size.ts';
+import {
+  addCounts,
+  emptyReport,
+  type PassReport,
+  type Progress,
+  type SyncTools,
+} from '../sync-tools.ts';
+import { prepareBatch, type SaveCheckpoint } from './store-batch.ts';
+
+/** A row with the number of the request that brought it. */
+export type WithObservation<T> = T & { observation: number };
+
+/** One list that is kept in step: where its pages come from and where its rows go. */
+export type Stream<T> = ListSource<T> & {
+  /** Key of `ledger.streams`. */
+  name: string;
+  /** The ledger can tell the rank of a row by its time, and a row that the list no longer shows is unlisted. */
+  hasRanks: boolean;
+  /** Keys of up to `limit` rows that the ledger lists and a scan has not noted. */
+  unseen(db: LedgerDb, limit: number): Promise<string[]>;
+  /** Makes rows ready for a transaction, which may be begun more than once. */
+  prepareRows(
+    rows: WithObservation<T>[],
+  ): (db: LedgerDb) => Promise<{ inserted: number; updated: number }>;
+  /** What to keep of a row that PostgreSQL itself refused: the same however often it is read. */
+  toReject(row: WithObservation<T>, reason: string): Reject;
+};
+
+export type PortOptions = {
+  signal: AbortSignal;
+  /** A long walk gives the stream away after this time; null: it is finished first. */
+  sliceMs: number | null;
+  onProgress?: Progress;
+};
+
+/** A stream's port, with what went through it so far. Close it: pages may be on their way. */
+export type StreamPort<T> = {
+  port: ListPort<ListedPage<T>>;
+  report: PassReport;
+  close(): void;
+};
+
+/** Rows that are written together, with one checkpoint: near the best of what PostgreSQL does with unnested batches. */
+const batchRows = 2_000;
+/** A slow service's rows do not wait longer, and the lease is kept alive by storing them. */
+const batchMs = 5_000;
+
+/** Opens the way between one list of the service and its rows in the ledger, for the holder of the stream's lease. */
+export function openStreamPort<T>(
+  tools: SyncTools,
+  stream: Stream<T>,
+  { signal, sliceMs, onProgress }: PortOptions,
+  { state, owner }: { state: ListState; owner: string },
+): StreamPort<T> {
+  const { requestedPageSize } = state.checkpoint;
+  const { concurrency } = tools.settings;
+  // Computed once: a quiet pass changes nothing of it.
+  const openedAt = tools.clock();
+  const sizes = probeOf(state, tools.settings.pageSize, openedAt);
+  const pages = createPageReader(stream, {
+    requestedPageSize,
+    probeSize: sizes.probe,
+    concurrency,
+    signal,
+    memory: divisionMemoryOf<T>(tools.ledger, stream.name),
+  });
+  const report = emptyReport();
+  const pauseAt = sliceMs === null ? Number.POSITIVE_INFINITY : performance.now() + sliceMs;
+  let { walks } = state.checkpoint;
+  let storedAt = performance.now();
+  let pagesStored = 0;
+  const isSliceOver = () => performance.now() > pauseAt;
+  const isPauseDue = () => isSliceOver() && pages.aheadCount() === 0;
+
+  const checkpointOf = (current: ListState): SaveCheckpoint => {
+    const { isScanUnclean } = current.checkpoint;
+    const hasWalked = current.checkpoint.walks > walks && !isScanUnclean;
+    walks = current.checkpoint.walks;
+    const used = pages.requestedPageSize();
+    return (db, next) => {
+      const checkpoint = { ...next.checkpoint, ...sizes.remembered(used) };
+      const row = { ...next, checkpoint, doubt: doubtOf(next), hasWalked };
+      return saveCheckpoint(db, owner, stream.name, row);
+    };
+  };
+
+  const saveWith = createSaveWith(tools, checkpointOf);
+  const port: ListPort<ListedPage<T>> = {
+    // Once the slice is over nothing more is fetched ahead: no answer is thrown away at the pause.
+    read: (page, upTo, isFresh = false) =>
+      pages.read(page, isSliceOver() ? Math.min(page, upTo) : upTo, isFresh),
+    ranks: stream.hasRanks ? ranksOf(tools, stream) : null,
+    isBatchFull: (rows) =>
+      rows >= batchRows || performance.now() > storedAt + batchMs || isPauseDue(),
+    shouldPause: isPauseDue,
+    notes: notesOf(tools, stream, saveWith),
+    unlist: stream.hasRanks
+      ? (keys, current) => saveWith(current, (db) => unlistRows(db, keys))
+      : null,
+    now: tools.clock,
+    wait: (ms) => abortableSleep(ms, signal),
+    prepare(batch, current) {
+      const rows = rowsOf(batch.pages);
+      const writing = { batch, rows, state: current };
+      const write = prepareBatch(tools, stream, writing, checkpointOf(current));
+      return async (afterFinding) => {
+        signal.throwIfAborted();
+        const stored = await tracedWrite(stream.name, rows.length, () => write(afterFinding));
+        storedAt = performance.now();
+        const { inserted: rowsInserted, updated: rowsUpdated } = stored;
+        addCounts(report, { rowsSeen: rows.length, rowsInserted, rowsUpdated });
+        pagesStored += batch.pages.length;
+        onProgress?.(stream.name, stored.ledgerCount, current.serviceTotal, pagesStored);
+        return stored;
+      };
+    },
+  };
+  onProgress?.(stream.name, state.ledgerCount, state.serviceTotal, pagesStored);
+  return { port, report, close: pages.close };
+}
+
+function tracedWrite<T extends { inserted: number; updated: number }>(
+  list: string,
+  rows: number,
+  write: () => Promise<T>,
+): Promise<T> {
+  const attributes = { 'wallet_ledger.stream': list, 'wallet_ledger.rows': rows };
+  return inSpan('store batch', { attributes }, async (span) => {
+    const counts = await write();
+    span.setAttribute('wallet_ledger.inserted', counts.inserted);
+    span.setAttribute('wallet_ledger.updated', counts.updated);
+    return counts;
+  });
+}
+
+/** The state that the last pass left; a checkpoint that cannot be parsed is begun anew. */
+export function stateOf(row: StreamRow, { settings }: SyncTools): ListState {
+  const { checkpoint, listOrder, ...facts } = row;
+  return {
+    ...facts,
+    listOrder: settings.listOrder ?? listOrder,
+    isOrderFixed: settings.listOrder !== null,
+    checkpoint: parseCheckpoint(checkpoint) ?? newCheckpoint(settings.pageSize),
+  };
+}
+
+/** The size to try in this pass, and what to remember of it. */
+function probeOf({ checkpoint }: ListState, configured: number, now: number) {
+  const probe = probeSize(checkpoint, configured, now);
+  const isProbed = probe !== undefined;
+  return {
+    probe,
+    remembered: (used: number) => rememberedSize(checkpoint, { used, isProbed }, configured, now),
+  };
+}
+
+async function saveCheckpoint(
+  db: LedgerDb,
+  owner: string,
+  name: string,
+  row: Parameters<typeof saveStream>[3],
+): ReturnType<SaveCheckpoint> {
+  const saved = await saveStream(db, name, owner, row);
+  if (saved !== undefined) return saved;
+  throw new LedgerError('interrupted', `another pass has taken over the stream ${name}`);
+}
+
+function ranksOf<T>({ ledger: { db } }: SyncTools, stream: Stream<T>): Ranks<ListedPage<T>> {
+  return {
+    countUntil: (time) => countUntil(db, stream.name, time),
+    async listedButNotSeen(pages, span) {
+      const seen = new Set(pages.flatMap(({ keys }) => keys));
+      return (await listedBetween(db, stream.name, span)).filter((key) => !seen.has(key));
+    },
+    undated: (limit) => listedUndated(db, stream.name, limit),
+    days: () => readCoverage(db, stream.name),
+  };
+}
+
+function notesOf<T>(tools: SyncTools, stream: Stream<T>, saveWith: SaveWith): ScanNotes {
+  const { db } = tools.ledger;
+  const { name } = stream;
+  return {
+    begin: () => forgetKeys(db, name),
+    count: () => countNotedKeys(db, name),
+    unseen: (limit) => stream.unseen(db, limit),
+    dropUnseenGuests: (state) => saveWith(state, (tx) => dropUnseenGuests(tx, name)),
+    verifyAll: (state) => saveWith(state, (tx) => verifyDays(tx, name, true)),
+  };
+}
+
+/** A change of the ledger's rows that no page has brought, and the state, in one transaction. */
+type SaveWith = (state: ListState, change: (db: LedgerDb) => Promise<unknown>) => Promise<Stored>;
+
+function createSaveWith(
+  { ledger }: SyncTools,
+  checkpointOf: (state: ListState) => SaveCheckpoint,
+): SaveWith {
+  return (state, change) => {
+    const save = checkpointOf(state);
+    return ledger.transaction(async (db) => {
+      await change(db);
+      return { inserted: 0, differingDays: [], ...(await save(db, state)) };
+    });
+  };
+}
+
+function rowsOf<T>(pages: ListedPage<T>[]): WithObservation<T>[] {
+  return pages.flatMap(({ content: { records, observation } }) =>
+    // Not by a copy: rows come by the million.
+    records.map((record) => Object.assign(record as object, { observation }) as WithObservation<T>),
+  );
+}
