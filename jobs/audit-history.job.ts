@@ -1,9 +1,9 @@
 import { auditHistory } from '../src/sync/checks/audit-history.ts';
-import { runPart } from '../src/sync/run-part.ts';
+import { runSyncTask } from '../src/sync/run-sync-task.ts';
 import type { JobDefinition } from './job-definition.ts';
 
 export const auditHistoryJob: JobDefinition = {
   name: 'audit-history',
   everyMs: (schedule) => schedule.auditEveryMs,
-  run: (tools, signal) => runPart(tools, 'audit', (own) => auditHistory(own, signal)),
+  run: (context, signal) => runSyncTask(context, 'audit', (own) => auditHistory(own, signal)),
 };

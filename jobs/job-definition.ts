@@ -1,9 +1,9 @@
 import type { Settings } from '../src/config/settings.ts';
-import type { PassReport, SyncTools } from '../src/sync/sync-tools.ts';
+import type { SyncContext, SyncReport } from '../src/sync/sync-context.ts';
 
 /** A repeatable job: its name in the queue, the setting that holds its interval, and the work it calls. */
 export type JobDefinition = {
   name: string;
   everyMs(schedule: Settings['schedule']): number | null;
-  run(tools: SyncTools, signal: AbortSignal): Promise<PassReport>;
+  run(context: SyncContext, signal: AbortSignal): Promise<SyncReport>;
 };

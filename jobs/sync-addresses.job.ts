@@ -1,5 +1,5 @@
 import { syncAddresses } from '../src/sync/pools/sync-addresses.ts';
-import { runPart } from '../src/sync/run-part.ts';
+import { runSyncTask } from '../src/sync/run-sync-task.ts';
 import type { JobDefinition } from './job-definition.ts';
 
 const sliceMs = 20_000;
@@ -7,8 +7,8 @@ const sliceMs = 20_000;
 export const syncAddressesJob: JobDefinition = {
   name: 'sync-addresses',
   everyMs: (schedule) => schedule.addressesEveryMs,
-  run: (tools, signal) =>
-    runPart(tools, 'addresses', (own) =>
-      syncAddresses(own, { signal, whenLeased: 'briefly', sliceMs, effort: 'daemon' }),
+  run: (context, signal) =>
+    runSyncTask(context, 'addresses', (own) =>
+      syncAddresses(own, { signal, ifLeased: 'briefly', sliceMs, effort: 'daemon' }),
     ),
 };

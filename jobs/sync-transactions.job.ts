@@ -1,4 +1,4 @@
-import { runPart } from '../src/sync/run-part.ts';
+import { runSyncTask } from '../src/sync/run-sync-task.ts';
 import { syncTransactions } from '../src/sync/streams/sync-transactions.ts';
 import type { JobDefinition } from './job-definition.ts';
 
@@ -8,8 +8,8 @@ const sliceMs = 20_000;
 export const syncTransactionsJob: JobDefinition = {
   name: 'sync-transactions',
   everyMs: (schedule) => schedule.transactionsEveryMs,
-  run: (tools, signal) =>
-    runPart(tools, 'transactions', (own) =>
-      syncTransactions(own, { signal, whenLeased: 'briefly', sliceMs, effort: 'daemon' }),
+  run: (context, signal) =>
+    runSyncTask(context, 'transactions', (own) =>
+      syncTransactions(own, { signal, ifLeased: 'briefly', sliceMs, effort: 'daemon' }),
     ),
 };

@@ -2,7 +2,7 @@ import { openEmbeddedPostgres } from '../embedded/embedded-postgres.ts';
 import { addPools, mirrorPools, type PoolChange } from '../ledger/addresses/pool-store.ts';
 import { connectLedger, type Ledger, reachLedger } from '../ledger/connection/connect-ledger.ts';
 import { migrateLedger } from '../ledger/connection/migrate-ledger.ts';
-import { judgeByStates } from '../ledger/transactions/final-states.ts';
+import { reclassifyByStates } from '../ledger/transactions/final-states.ts';
 import { migrateQueue } from '../queue/migrate-queue.ts';
 import type { QueueAddress } from '../queue/queue-backend.ts';
 import type { CommandContext } from './command-context.ts';
@@ -49,7 +49,7 @@ export async function openMigratedLedger(
   const opened = await openLedger(context);
   await migrate(opened, context);
   await check(opened.ledger);
-  const turned = await judgeByStates(opened.ledger, context.settings.states);
+  const turned = await reclassifyByStates(opened.ledger, context.settings.states);
   if (turned > 0)
     context.log.info({ rows: turned }, 'rows judged again by the states of the settings');
   return opened;

@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { packageRoot } from '../kernel/package-root.ts';
 import { runCommand } from './command-context.ts';
-import { addCheckCommands } from './command-line/check-commands.ts';
 import type { CommandRunner } from './command-line/command-group.ts';
 import { addDaemonCommand } from './command-line/daemon-command.ts';
 import { addDatabaseCommand } from './command-line/database-command.ts';
-import { addLedgerCommands } from './command-line/ledger-commands.ts';
+import { addTrialCommands } from './command-line/demo-commands.ts';
 import { addPoolCommands } from './command-line/pool-commands.ts';
 import { addRecoverCommand } from './command-line/recover-command.ts';
 import { addRejectsCommands } from './command-line/rejects-commands.ts';
-import { addTrialCommands } from './command-line/trial-commands.ts';
+import { addCheckCommands } from './command-line/status-commands.ts';
+import { addLedgerCommands } from './command-line/sync-commands.ts';
 
 /** Under these headings `--help` lists the commands. */
 const groups = {

@@ -30,7 +30,7 @@ export async function askCoins(contact: Contact, signer: Signer): Promise<CoinsA
   for (let attempt = 1; ; attempt += 1) {
     const answer = await askCoinsOnce(contact, signer);
     const { failure } = answer;
-    if (!failure?.isRepeated || attempt === attemptsMax) return answer;
+    if (!failure?.isRetryable || attempt === attemptsMax) return answer;
     await abortableSleep(Math.min(failure.pauseMs ?? 300 * attempt, pauseMaxMs), contact.signal);
   }
 }
@@ -54,7 +54,7 @@ export async function askCoinsOnce(contact: Contact, signer: Signer): Promise<Co
     signal.throwIfAborted();
     if (!(error instanceof LedgerError)) throw error;
     const { code, message, isRetryable } = error;
-    return { failure: { code, message, isRepeated: isRetryable }, aheadMs: null };
+    return { failure: { code, message, isRetryable: isRetryable }, aheadMs: null };
   }
 }
 

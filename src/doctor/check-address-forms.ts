@@ -1,6 +1,6 @@
 import { chainForms } from '../kernel/address-form/chain-forms.ts';
 import { judgeAddresses } from '../kernel/address-form/judge-addresses.ts';
-import { bad, type Finding, good, warning } from './finding.ts';
+import { badFinding, type Finding, okFinding, warningFinding } from './finding.ts';
 
 const name = 'address-form';
 
@@ -17,7 +17,10 @@ export function checkAddressForms(byChain: ReadonlyMap<number, readonly string[]
     else if (addresses.length > 0) known.push(slip44);
   }
   if (known.length === 0) return findings;
-  return [good(name, `the addresses of ${known.join(', ')} have their chain's form`), ...findings];
+  return [
+    okFinding(name, `the addresses of ${known.join(', ')} have their chain's form`),
+    ...findings,
+  ];
 }
 
 /** Null where all addresses have the form of their chain, or there are none. */
@@ -26,7 +29,7 @@ function findOdd(slip44: number, addresses: readonly string[]): Finding | null {
   const refused = judged.filter((each) => each.refused !== null);
   const [first] = refused;
   if (first) {
-    return bad(
+    return badFinding(
       name,
       `${refused.length} of ${judged.length} listed addresses of chain ${slip44} would be refused: ${first.refused}`,
       'ask the operator of the service; what is refused is never handed out, and stops generating for the chain',
@@ -39,7 +42,7 @@ function findOdd(slip44: number, addresses: readonly string[]): Finding | null {
     chain === undefined
       ? `the form of addresses of chain ${slip44} is not known here`
       : `none of the ${judged.length} listed addresses of chain ${slip44} has the form of ${chain}`;
-  return warning(
+  return warningFinding(
     name,
     `${seen}: a wrong letter in one cannot be seen`,
     `compare an address with the service's own pages before customers pay to it (docs/limits.md, Addresses)`,

@@ -1,5 +1,5 @@
 import type { BalanceRecord, TransactionRecord } from '../kernel/wallet-records.ts';
-import { type Finding, good, warning } from './finding.ts';
+import { type Finding, okFinding, warningFinding } from './finding.ts';
 
 type Value = { text: string; decimals: number };
 
@@ -19,18 +19,18 @@ export function checkAmounts(
   ).length;
   if (fractions > 0) {
     const seen = `decimal coin units: ${fractions} of ${values.length} values have a fraction`;
-    return good(name, seen);
+    return okFinding(name, seen);
   }
   if (long > values.length / 2) {
     const seen = `smallest units: ${long} of ${values.length} values are whole and about as long as the coin has decimals`;
-    return warning(
+    return warningFinding(
       name,
       seen,
       'the ledger keeps them as they are: divide by 10^decimals when reading',
     );
   }
   const cure = "ask the service for the unit, or compare a known transaction with its chain's";
-  return warning(name, `${values.length} values do not tell the unit`, cure);
+  return warningFinding(name, `${values.length} values do not tell the unit`, cure);
 }
 
 function digitsOf(text: string): number {

@@ -2,7 +2,7 @@ import { judgeFilter, unusedChain } from '../kernel/chain-filter.ts';
 import { LedgerError } from '../kernel/errors.ts';
 import type { WalletClient } from '../service/wallet-client.ts';
 import { checkAddressForms } from './check-address-forms.ts';
-import { bad, type Finding, good, warning } from './finding.ts';
+import { badFinding, type Finding, okFinding, warningFinding } from './finding.ts';
 
 type ChainTools = {
   client: WalletClient;
@@ -34,7 +34,11 @@ export async function checkChain(tools: ChainTools): Promise<Finding[]> {
   const listed = [...byChain.values()];
   if (listed.length === 0) {
     return [
-      bad(name, `asked by ${chain}=${chains[0]} the service refuses to list addresses`, cure),
+      badFinding(
+        name,
+        `asked by ${chain}=${chains[0]} the service refuses to list addresses`,
+        cure,
+      ),
     ];
   }
   const unused = await listOrRefusal(tools, unusedChain, signal);
@@ -48,7 +52,7 @@ export async function checkChain(tools: ChainTools): Promise<Finding[]> {
   );
   if (verdicts.includes('broken')) {
     return [
-      bad(
+      badFinding(
         name,
         `asked by ${chain}=${unusedChain}, a chain that does not exist, the service lists the same addresses`,
         cure,
@@ -57,11 +61,16 @@ export async function checkChain(tools: ChainTools): Promise<Finding[]> {
   }
   if (verdicts.includes('works')) {
     return [
-      good(name, `${chain} is honoured: a chain that does not exist has other addresses, or none`),
+      okFinding(
+        name,
+        `${chain} is honoured: a chain that does not exist has other addresses, or none`,
+      ),
       ...checkAddressForms(byChain),
     ];
   }
-  return [warning(name, 'too few addresses to tell', 'run the command again when there are some')];
+  return [
+    warningFinding(name, 'too few addresses to tell', 'run the command again when there are some'),
+  ];
 }
 
 /** Null: the service refused to list the chain. */

@@ -1,4 +1,4 @@
-import { bad, type Finding, good, warning } from './finding.ts';
+import { badFinding, type Finding, okFinding, warningFinding } from './finding.ts';
 
 const warningMs = 5_000;
 const badMs = 60_000;
@@ -7,13 +7,13 @@ const badMs = 60_000;
 export function checkClock(name: string, aheadMs: number | null, whose: string): Finding {
   if (aheadMs === null) {
     const cure = 'compare the clock of this machine with a time server';
-    return warning(name, `no answer told the time of ${whose} clock`, cure);
+    return warningFinding(name, `no answer told the time of ${whose} clock`, cure);
   }
   const seconds = Math.round(Math.abs(aheadMs) / 1000);
   if (Math.abs(aheadMs) <= warningMs)
-    return good(name, `within ${Math.max(1, seconds)} s of ${whose}`);
+    return okFinding(name, `within ${Math.max(1, seconds)} s of ${whose}`);
   const direction = aheadMs > 0 ? 'behind' : 'ahead of';
-  const judge = Math.abs(aheadMs) > badMs ? bad : warning;
+  const judge = Math.abs(aheadMs) > badMs ? badFinding : warningFinding;
   return judge(
     name,
     `this machine's clock is ${seconds} s ${direction} ${whose}`,

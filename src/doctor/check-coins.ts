@@ -1,5 +1,5 @@
 import type { CoinStates } from '../ledger/snapshots/read-coin-states.ts';
-import { type Finding, good, warning } from './finding.ts';
+import { type Finding, okFinding, warningFinding } from './finding.ts';
 
 const sides = [
   ['deposit', 'depositState'],
@@ -14,7 +14,9 @@ export function checkCoins(listed: CoinStates[] | null, stored: CoinStates[] | n
   const name = 'coin-states';
   const coins = listed ?? stored ?? [];
   if (coins.length === 0) {
-    return [warning(name, 'no coin is known', 'run the command again when the service answers')];
+    return [
+      warningFinding(name, 'no coin is known', 'run the command again when the service answers'),
+    ];
   }
   const unlike = sides.flatMap(([side, field]) => unlikeMost(coins, side, field));
   const changed = listed && stored ? changes(listed, stored) : [];
@@ -22,9 +24,9 @@ export function checkCoins(listed: CoinStates[] | null, stored: CoinStates[] | n
     ...(unlike.length > 0 ? [`unlike most coins: ${unlike.join(', ')}`] : []),
     ...(changed.length > 0 ? [`changed since stored: ${changed.join(', ')}`] : []),
   ];
-  if (notes.length === 0) return [good(name, `${coins.length} coins, all in the same states`)];
+  if (notes.length === 0) return [okFinding(name, `${coins.length} coins, all in the same states`)];
   const cure = 'ask the service what these states mean before relying on the coins';
-  return [warning(name, notes.join('; '), cure)];
+  return [warningFinding(name, notes.join('; '), cure)];
 }
 
 function unlikeMost(

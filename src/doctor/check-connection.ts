@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { toError } from '../kernel/errors.ts';
-import { bad, type Finding, good } from './finding.ts';
+import { badFinding, type Finding, okFinding } from './finding.ts';
 
 /** TLS failures come from OpenSSL, with codes of many families; each but a broken protocol is about the certificate. */
 const certificateCode = /CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME|ISSUER|CRL/;
@@ -13,11 +13,11 @@ export async function checkConnection(baseUrl: string, timeoutMs: number): Promi
   try {
     const addresses = await lookup(host, { all: true });
     const texts = [...new Set(addresses.map(({ address }) => address))];
-    return [good('dns', `${host} is ${texts.join(', ')}`), await request(baseUrl, timeoutMs)];
+    return [okFinding('dns', `${host} is ${texts.join(', ')}`), await request(baseUrl, timeoutMs)];
   } catch (thrown) {
     const { code = 'no code' } = toError(thrown) as NodeJS.ErrnoException;
     const cure = 'check the host in WALLET_BASE_URL and the name servers of this machine';
-    return [bad('dns', `${host} has no address (${code})`, cure)];
+    return [badFinding('dns', `${host} has no address (${code})`, cure)];
   }
 }
 
@@ -31,7 +31,7 @@ async function request(baseUrl: string, timeoutMs: number): Promise<Finding> {
     });
     await response.body?.cancel();
     const over = protocol === 'https:' ? 'TLS with a valid certificate' : 'plain HTTP on loopback';
-    return good('connection', `${host} answers over ${over} (HTTP ${response.status})`);
+    return okFinding('connection', `${host} answers over ${over} (HTTP ${response.status})`);
   } catch (thrown) {
     return explain(host, deepest(thrown));
   }
@@ -43,14 +43,14 @@ function explain(host: string, { code = '', message }: NodeJS.ErrnoException): F
   if (certificateCode.test(code)) {
     const cure =
       'if the service has a private authority, name its certificate in NODE_EXTRA_CA_CERTS; check the host name and the clock';
-    return bad(name, `${host} has a certificate that is not trusted: ${said}`, cure);
+    return badFinding(name, `${host} has a certificate that is not trusted: ${said}`, cure);
   }
   if (protocolCode.test(code)) {
     const cure = 'check scheme and port in WALLET_BASE_URL, and proxies on the way';
-    return bad(name, `${host} does not speak TLS as expected: ${said}`, cure);
+    return badFinding(name, `${host} does not speak TLS as expected: ${said}`, cure);
   }
   const cure = 'check WALLET_BASE_URL, firewall and proxy, and that the service is up';
-  return bad(name, `${host} does not answer: ${said}`, cure);
+  return badFinding(name, `${host} does not answer: ${said}`, cure);
 }
 
 /** fetch says only "fetch failed": what happened is the last of the causes. */

@@ -4,7 +4,7 @@ import { countPendingMigrations } from '../ledger/connection/migrate-ledger.ts';
 import { type DatabaseFacts, readDatabaseFacts } from '../ledger/connection/read-database-facts.ts';
 import { queueSchema } from '../queue/postgres-queue-options.ts';
 import { checkClock } from './check-clock.ts';
-import { bad, type Finding, failed, good, warning } from './finding.ts';
+import { badFinding, type Finding, failedFinding, okFinding, warningFinding } from './finding.ts';
 
 /** Beside the pool: queue, presence, migrations. */
 const otherConnections = 10;
@@ -34,8 +34,8 @@ export async function checkDatabase(
 
 function checkVersion({ version, versionNumber }: DatabaseFacts): Finding {
   const name = 'database-version';
-  if (versionNumber >= 150_000) return good(name, `PostgreSQL ${version}`);
-  return bad(name, `PostgreSQL ${version}`, 'upgrade the server to PostgreSQL 15 or later');
+  if (versionNumber >= 150_000) return okFinding(name, `PostgreSQL ${version}`);
+  return badFinding(name, `PostgreSQL ${version}`, 'upgrade the server to PostgreSQL 15 or later');
 }
 
 function checkRights(facts: DatabaseFacts, isMigrated: boolean): Finding {
@@ -43,43 +43,43 @@ function checkRights(facts: DatabaseFacts, isMigrated: boolean): Finding {
   const { isReadOnly, mayCreateSchema, forbidden } = facts;
   if (isReadOnly) {
     const cure = 'point DATABASE_URL at the primary server, with a role that may write';
-    return bad(name, 'the connection is read-only', cure);
+    return badFinding(name, 'the connection is read-only', cure);
   }
   if (forbidden.length > 0) {
     const cure = 'let the role of DATABASE_URL own them, or grant it what docs/roles.md says';
-    return bad(name, `the role may not use ${forbidden.join(', ')}`, cure);
+    return badFinding(name, `the role may not use ${forbidden.join(', ')}`, cure);
   }
-  if (mayCreateSchema) return good(name, 'may create schemas and write tables');
+  if (mayCreateSchema) return okFinding(name, 'may create schemas and write tables');
   const cure = 'grant the role of DATABASE_URL the right CREATE on the database';
   const seen = 'may not create schemas in the database';
-  if (!isMigrated) return bad(name, seen, cure);
-  return warning(name, `${seen}: later versions cannot migrate`, cure);
+  if (!isMigrated) return badFinding(name, seen, cure);
+  return warningFinding(name, `${seen}: later versions cannot migrate`, cure);
 }
 
 function checkConnections({ connectionsMax }: DatabaseFacts, poolSize: number): Finding {
   const name = 'database-connections';
   const seen = `the server allows ${connectionsMax}, DATABASE_POOL_SIZE=${poolSize}`;
-  if (poolSize + otherConnections <= connectionsMax) return good(name, seen);
+  if (poolSize + otherConnections <= connectionsMax) return okFinding(name, seen);
   const cure = `lower DATABASE_POOL_SIZE or raise max_connections: each process takes up to ${otherConnections} more`;
-  return warning(name, seen, cure);
+  return warningFinding(name, seen, cure);
 }
 
 function checkDurability({ synchronousCommit }: DatabaseFacts): Finding {
   const name = 'database-durability';
   const seen = `synchronous_commit is ${synchronousCommit}`;
-  if (synchronousCommit !== 'off') return good(name, seen);
+  if (synchronousCommit !== 'off') return okFinding(name, seen);
   const cure = 'set synchronous_commit=on: a crash may lose which addresses were handed out';
-  return warning(name, seen, cure);
+  return warningFinding(name, seen, cure);
 }
 
 async function checkMigrations(ledger: Ledger): Promise<Finding> {
   const name = 'migrations';
   try {
     const pending = await countPendingMigrations(ledger);
-    if (pending === 0) return good(name, 'the schema is up to date');
+    if (pending === 0) return okFinding(name, 'the schema is up to date');
     const cure = 'run `wallet-ledger migrate`; start, sync and backfill do it, too';
-    return warning(name, `${pending} migrations are to be done`, cure);
+    return warningFinding(name, `${pending} migrations are to be done`, cure);
   } catch (thrown) {
-    return failed(name, thrown);
+    return failedFinding(name, thrown);
   }
 }

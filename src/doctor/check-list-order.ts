@@ -1,5 +1,5 @@
 import type { Settings } from '../config/settings.ts';
-import { bad, type Finding, good, warning } from './finding.ts';
+import { badFinding, type Finding, okFinding, warningFinding } from './finding.ts';
 import type { StreamName, TransactionPage } from './read-samples.ts';
 
 type SeenOrder = 'newest-first' | 'oldest-first' | 'unordered' | null;
@@ -13,7 +13,7 @@ export function checkListOrder(
   const name = `list-order-${type}`;
   const order = orderOf(page);
   if (order === null) {
-    return warning(
+    return warningFinding(
       name,
       'too few rows with different times to tell',
       'run the command again later',
@@ -21,10 +21,10 @@ export function checkListOrder(
   }
   const seen = `the first ${page.listed} rows are ${order}; WALLET_LIST_ORDER=${setting}`;
   // Reading a list as unordered is slow, but right whatever its order is.
-  if (setting === 'auto' || setting === order) return good(name, seen);
+  if (setting === 'auto' || setting === order) return okFinding(name, seen);
   if (setting === 'unordered')
-    return warning(name, seen, 'set WALLET_LIST_ORDER=auto: it is faster');
-  return bad(name, seen, `set WALLET_LIST_ORDER to auto or ${order}`);
+    return warningFinding(name, seen, 'set WALLET_LIST_ORDER=auto: it is faster');
+  return badFinding(name, seen, `set WALLET_LIST_ORDER to auto or ${order}`);
 }
 
 function orderOf({ records }: TransactionPage): SeenOrder {

@@ -10,7 +10,7 @@ import { checkPageSize } from './check-page-size.ts';
 import { checkParams } from './check-params.ts';
 import { checkStates, statesOf } from './check-states.ts';
 import { checkTotal } from './check-total.ts';
-import { type Finding, guarded } from './finding.ts';
+import { type Finding, guardedFindings } from './finding.ts';
 import { type ListSample, probePageSizes, readSample } from './read-samples.ts';
 
 export type ListTools = {
@@ -39,7 +39,7 @@ export async function checkLists(
   const rows = samples.flatMap(({ wide }) => wide.records).concat(largest?.records ?? []);
   return [
     ...checkParams(samples, settings.service.paramNames),
-    ...(await guarded('param-chain', () =>
+    ...(await guardedFindings('param-chain', () =>
       checkChain({
         client,
         signal,
@@ -50,10 +50,12 @@ export async function checkLists(
     checkListOrder(large.type, largest ?? large.wide, order),
     checkListOrder(small.type, small.wide, order),
     checkPageSize(probes, pageSize),
-    ...(await guarded('total-size', async () => [
+    ...(await guardedFindings('total-size', async () => [
       await checkTotal(client, { type: small.type, pageSize: served }, signal),
     ])),
-    ...(await guarded('amounts', async () => [checkAmounts(await balancesOf(tools), rows)])),
+    ...(await guardedFindings('amounts', async () => [
+      checkAmounts(await balancesOf(tools), rows),
+    ])),
     ...checkStates([...stored, ...statesOf(rows, tools.clock())], settings.states.final),
   ];
 }

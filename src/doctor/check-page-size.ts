@@ -1,4 +1,4 @@
-import { bad, type Finding, good, warning } from './finding.ts';
+import { badFinding, type Finding, okFinding, warningFinding } from './finding.ts';
 import type { SizeProbe } from './read-samples.ts';
 
 /** The largest page that the service sends, against WALLET_PAGE_SIZE. */
@@ -9,15 +9,16 @@ export function checkPageSize(probes: readonly SizeProbe[], setting: number): Fi
   );
   const largest = Math.max(0, ...served);
   const [limit] = probes.flatMap(limitOf);
-  if (largest === 0) return bad(name, limit ?? 'no page size was accepted', 'see the other checks');
+  if (largest === 0)
+    return badFinding(name, limit ?? 'no page size was accepted', 'see the other checks');
   const seen = `pages of ${largest} rows are sent${limit ? `; ${limit}` : ''}; WALLET_PAGE_SIZE=${setting}`;
   // Between an accepted size and the next one that was not, the limit is not known.
   const refusedAt = probes.find((probe) => 'refused' in probe)?.asked ?? Number.POSITIVE_INFINITY;
   const cutTo = probes.find((probe) => 'got' in probe && probe.got < probe.asked) ? largest : null;
   if (setting >= refusedAt || (cutTo !== null && setting > cutTo)) {
-    return warning(name, seen, `set WALLET_PAGE_SIZE=${largest}`);
+    return warningFinding(name, seen, `set WALLET_PAGE_SIZE=${largest}`);
   }
-  return good(name, seen);
+  return okFinding(name, seen);
 }
 
 function limitOf(probe: SizeProbe): string[] {

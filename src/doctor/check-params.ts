@@ -1,5 +1,5 @@
 import type { ParamNames } from '../config/list-parsers.ts';
-import { bad, type Finding, good, warning } from './finding.ts';
+import { badFinding, type Finding, okFinding, warningFinding } from './finding.ts';
 import { type ListSample, sampleSizes, type TransactionPage } from './read-samples.ts';
 
 const cure = "set WALLET_PARAM_NAMES to the service's names of the query parameters";
@@ -19,20 +19,24 @@ function checkPageName(samples: readonly ListSample[], page: string): Finding {
   if (stuck) {
     const echo = stuck.second.pageNo;
     const said = echo === null ? '' : `, and the answer says page ${echo}`;
-    return bad(name, `asked by ${page}=2 the service sent page 1 again${said}`, cure);
+    return badFinding(name, `asked by ${page}=2 the service sent page 1 again${said}`, cure);
   }
   const wrongEcho = samples.find(({ second }) => second.pageNo !== null && second.pageNo !== 2);
   if (wrongEcho && wrongEcho.second.listed > 0) {
-    return bad(name, `asked by ${page}=2 the service says page ${wrongEcho.second.pageNo}`, cure);
+    return badFinding(
+      name,
+      `asked by ${page}=2 the service says page ${wrongEcho.second.pageNo}`,
+      cure,
+    );
   }
   if (!samples.some(({ second }) => second.listed > 0)) {
-    return warning(
+    return warningFinding(
       name,
       'too few transactions to tell',
       'run the command again when there are more',
     );
   }
-  return good(name, `${page} is honoured: page 2 has other rows than page 1`);
+  return okFinding(name, `${page} is honoured: page 2 has other rows than page 1`);
 }
 
 function isSamePage(first: TransactionPage, second: TransactionPage): boolean {
@@ -44,7 +48,7 @@ function checkSizeName(samples: readonly ListSample[], size: string): Finding {
   const name = 'param-size';
   const telling = samples.filter(({ wide }) => wide.listed > sampleSizes.small);
   if (telling.length === 0) {
-    return warning(
+    return warningFinding(
       name,
       'too few transactions to tell',
       'run the command again when there are more',
@@ -53,17 +57,18 @@ function checkSizeName(samples: readonly ListSample[], size: string): Finding {
   const deaf = telling.find(
     ({ first, wide }) => first.listed > sampleSizes.small && first.pageSize === wide.pageSize,
   );
-  if (!deaf) return good(name, `${size} is honoured`);
+  if (!deaf) return okFinding(name, `${size} is honoured`);
   const { small, larger } = sampleSizes;
   const seen = `asked by ${size}=${small} and ${size}=${larger} the service sent pages of ${deaf.first.pageSize} rows`;
-  return bad(name, seen, cure);
+  return badFinding(name, seen, cure);
 }
 
 function checkTypeName(samples: readonly ListSample[], type: string): Finding {
   const name = 'param-type';
   for (const { type: asked, wide } of samples) {
     const other = wide.records.find((row) => row.type !== null && row.type !== asked);
-    if (other) return bad(name, `asked by ${type}=${asked} the service sent a ${other.type}`, cure);
+    if (other)
+      return badFinding(name, `asked by ${type}=${asked} the service sent a ${other.type}`, cure);
   }
-  return good(name, `${type} is honoured: each list has rows of its own type`);
+  return okFinding(name, `${type} is honoured: each list has rows of its own type`);
 }

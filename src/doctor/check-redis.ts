@@ -1,5 +1,5 @@
 import { type RedisFacts, readRedisFacts } from '../queue/read-redis-facts.ts';
-import { bad, type Finding, good, warning } from './finding.ts';
+import { badFinding, type Finding, okFinding, warningFinding } from './finding.ts';
 
 const oldest = [6, 2] as const;
 
@@ -14,14 +14,16 @@ function checkVersion({ version }: RedisFacts): Finding {
   const [major = 0, minor = 0] = (version ?? '').split('.').map(Number);
   const isRecent = major > oldest[0] || (major === oldest[0] && minor >= oldest[1]);
   const seen = `version ${version ?? 'unknown'}`;
-  return isRecent ? good(name, seen) : bad(name, seen, 'upgrade to Redis 6.2 or Valkey, or later');
+  return isRecent
+    ? okFinding(name, seen)
+    : badFinding(name, seen, 'upgrade to Redis 6.2 or Valkey, or later');
 }
 
 function checkEviction({ evictionPolicy }: RedisFacts): Finding {
   const name = 'redis-eviction';
   const seen = `maxmemory-policy is ${evictionPolicy ?? 'unknown'}`;
-  if (evictionPolicy === 'noeviction') return good(name, seen);
-  return warning(
+  if (evictionPolicy === 'noeviction') return okFinding(name, seen);
+  return warningFinding(
     name,
     seen,
     'set maxmemory-policy noeviction: else jobs vanish when memory is short',
@@ -30,11 +32,11 @@ function checkEviction({ evictionPolicy }: RedisFacts): Finding {
 
 function checkPersistence({ isAppendOnly, hasSnapshots }: RedisFacts): Finding {
   const name = 'redis-persistence';
-  if (isAppendOnly) return good(name, 'appendonly is on');
+  if (isAppendOnly) return okFinding(name, 'appendonly is on');
   const cure =
     'set appendonly yes: else a restart forgets waiting jobs until schedules are set again';
-  if (hasSnapshots) return good(name, 'snapshots are saved');
-  return warning(
+  if (hasSnapshots) return okFinding(name, 'snapshots are saved');
+  return warningFinding(
     name,
     hasSnapshots === null ? 'appendonly is off' : 'neither appendonly nor save is set',
     cure,

@@ -12,7 +12,7 @@ import { checkConnection } from './check-connection.ts';
 import { checkLists } from './check-lists.ts';
 import { checkSignature } from './check-signature.ts';
 import { checkStates } from './check-states.ts';
-import { type Finding, guarded, skipped } from './finding.ts';
+import { type Finding, guardedFindings, skippedFinding } from './finding.ts';
 
 export type ServiceTools = {
   service: ServiceSettings;
@@ -38,14 +38,14 @@ export async function checkService(
   tell(connection);
   if (connection.some(({ verdict }) => verdict === 'bad')) {
     const reason = 'the service does not answer';
-    tell(['signature', 'clock', 'lists'].map((name) => skipped(name, reason)));
+    tell(['signature', 'clock', 'lists'].map((name) => skippedFinding(name, reason)));
     return tell(await checkStored(tools));
   }
   const { env, isTryingVariants } = tools;
   const { findings, signer } = await checkSignature(tools, { env, isTryingVariants });
   tell(findings);
   if (signer) return tell(await checkAnswers(tools, signer));
-  tell([skipped('lists', 'the service accepts no signed request')]);
+  tell([skippedFinding('lists', 'the service accepts no signed request')]);
   tell(await checkStored(tools));
 }
 
@@ -63,10 +63,10 @@ async function checkAnswers(tools: ServiceTools, signer: Signer): Promise<Findin
   });
   const states = db ? await readStatesSeen(db).catch(() => []) : [];
   return [
-    ...(await guarded('lists', () =>
+    ...(await guardedFindings('lists', () =>
       checkLists({ client, settings: { ...settings, service }, clock, signal }, states),
     )),
-    ...(await guarded('coin-states', async () =>
+    ...(await guardedFindings('coin-states', async () =>
       checkCoins((await client.listCoins(signal)).records, await storedCoins(db)),
     )),
   ];
@@ -76,10 +76,10 @@ async function checkAnswers(tools: ServiceTools, signer: Signer): Promise<Findin
 async function checkStored({ db, settings }: ServiceTools): Promise<Finding[]> {
   if (!db) return [];
   return [
-    ...(await guarded('states', async () =>
+    ...(await guardedFindings('states', async () =>
       checkStates(await readStatesSeen(db), settings.states.final),
     )),
-    ...(await guarded('coin-states', async () => checkCoins(null, await storedCoins(db)))),
+    ...(await guardedFindings('coin-states', async () => checkCoins(null, await storedCoins(db)))),
   ];
 }
 

@@ -1,4 +1,4 @@
-import { bad, type Finding, good, warning } from './finding.ts';
+import { badFinding, type Finding, okFinding, warningFinding } from './finding.ts';
 
 /** Every mistake in the settings, every name that looks like a setting and is none, and the files they come from. */
 export function checkSettings(
@@ -7,11 +7,11 @@ export function checkSettings(
   files: readonly string[],
 ): Finding[] {
   return [
-    ...(files.length > 0 ? [good('settings-files', files.join(', '))] : []),
-    ...problems.map((problem) => bad('settings', problem, 'correct the setting')),
-    ...warnings.map((text) => warning('settings', text, 'correct the name, or take it out')),
+    ...(files.length > 0 ? [okFinding('settings-files', files.join(', '))] : []),
+    ...problems.map((problem) => badFinding('settings', problem, 'correct the setting')),
+    ...warnings.map((text) => warningFinding('settings', text, 'correct the name, or take it out')),
     ...(problems.length + warnings.length === 0
-      ? [good('settings', 'all are readable and fit together')]
+      ? [okFinding('settings', 'all are readable and fit together')]
       : []),
   ];
 }

@@ -2,7 +2,7 @@ import type { Signer } from '../service/signing/signer.ts';
 import type { Failure } from '../service/transport/judge-answer.ts';
 import { askCoins, type Contact, signedEndpoint } from './ask-coins.ts';
 import { checkClock } from './check-clock.ts';
-import { bad, type Finding, failed, good, skipped } from './finding.ts';
+import { badFinding, type Finding, failedFinding, okFinding, skippedFinding } from './finding.ts';
 import { makeSigner, signingVariants, tryVariants } from './signing-variants.ts';
 
 /** The findings, and the signer that the service accepts; null when it accepts none that was tried. */
@@ -18,19 +18,19 @@ export async function checkSignature(
   try {
     signer = await makeSigner(service, options.env);
   } catch (thrown) {
-    return { findings: [failed('signature', thrown)], signer: null };
+    return { findings: [failedFinding('signature', thrown)], signer: null };
   }
   const { failure, aheadMs } = await askCoins(contact, signer);
   const clock = checkClock('clock', aheadMs, "the service's");
   if (failure === null) {
     const seen = `a GET of ${signedEndpoint}, signed by ${service.signer}, is accepted`;
-    return { findings: [good('signature', seen), clock], signer };
+    return { findings: [okFinding('signature', seen), clock], signer };
   }
   const findings = [judge(failure, options.isTryingVariants), clock];
   if (!options.isTryingVariants) return { findings, signer: null };
   if (!isRefusal(failure)) {
     const reason = 'the service gave no verdict on the signature';
-    return { findings: [...findings, skipped('signing-variants', reason)], signer: null };
+    return { findings: [...findings, skippedFinding('signing-variants', reason)], signer: null };
   }
   const tried = await tryVariants(contact, signingVariants(service), options.env, isRefusal);
   return { findings: [...findings, tried.finding], signer: tried.signer };
@@ -43,14 +43,14 @@ function isRefusal({ code }: Failure): boolean {
 
 function judge(failure: Failure, isTryingVariants: boolean): Finding {
   if (!isRefusal(failure)) {
-    return bad(
+    return badFinding(
       'signature',
       `a signed request got no usable answer: ${failure.message}`,
       'check that WALLET_BASE_URL is the service itself, without /v1, and that the service is up',
     );
   }
   const tryOthers = isTryingVariants ? '' : ' try `wallet-ledger doctor --try-variants`;';
-  return bad(
+  return badFinding(
     'signature',
     `the service refuses a signed request: ${failure.message}`,
     `check WALLET_API_SECRET, WALLET_API_KEY and WALLET_SIGNER;${tryOthers} compare \`wallet-ledger doctor --sign GET ${signedEndpoint}\` with the service's support`,

@@ -1,6 +1,6 @@
 import type { TransactionRecord } from '../kernel/wallet-records.ts';
 import type { StateSeen } from '../ledger/transactions/read-states-seen.ts';
-import { type Finding, good, warning } from './finding.ts';
+import { type Finding, okFinding, warningFinding } from './finding.ts';
 
 const oldMs = 7 * 86_400_000;
 
@@ -21,7 +21,9 @@ export function statesOf(rows: readonly TransactionRecord[], now: number): State
 export function checkStates(states: readonly StateSeen[], final: ReadonlySet<string>): Finding[] {
   const name = 'states';
   if (states.length === 0) {
-    return [warning(name, 'no transaction was seen', 'run the command again when there are some')];
+    return [
+      warningFinding(name, 'no transaction was seen', 'run the command again when there are some'),
+    ];
   }
   const isFinal = ({ state }: StateSeen) => final.has(state.trim().toLowerCase());
   const finalSeen = namesOf(states.filter(isFinal));
@@ -31,10 +33,10 @@ export function checkStates(states: readonly StateSeen[], final: ReadonlySet<str
   const suspects = namesOf(open.filter(({ rows, oldRows }) => oldRows > rows / 2));
   if (suspects !== '') {
     const cure = `ask the service whether these are ends, and add them to WALLET_FINAL_STATES: ${suspects}`;
-    return [warning(name, `${seen}; most rows of ${suspects} are older than 7 days`, cure)];
+    return [warningFinding(name, `${seen}; most rows of ${suspects} are older than 7 days`, cure)];
   }
-  if (finalSeen !== '') return [good(name, seen)];
-  return [warning(name, seen, 'name the final ones in WALLET_FINAL_STATES')];
+  if (finalSeen !== '') return [okFinding(name, seen)];
+  return [warningFinding(name, seen, 'name the final ones in WALLET_FINAL_STATES')];
 }
 
 function namesOf(states: readonly StateSeen[]): string {

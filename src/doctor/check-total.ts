@@ -1,5 +1,5 @@
 import type { WalletClient } from '../service/wallet-client.ts';
-import { type Finding, good, warning } from './finding.ts';
+import { type Finding, okFinding, warningFinding } from './finding.ts';
 import type { StreamName } from './read-samples.ts';
 
 const pagesMax = 30;
@@ -18,7 +18,7 @@ export async function checkTotal(
     const page = await client.listTransactions({ ...list, pageNo }, signal);
     if (page.totalSize === null) {
       const cure = 'completeness can only be proven by counting: expect longer walks';
-      return warning(name, 'the answers have no usable totalSize', cure);
+      return warningFinding(name, 'the answers have no usable totalSize', cure);
     }
     totals.push(page.totalSize);
     const sizeBefore = orderNos.size;
@@ -28,7 +28,7 @@ export async function checkTotal(
     if (isEnd) return judge(name, list.type, orderNos.size + unreadable, totals);
   }
   const seen = `not counted: the list of type ${list.type} has more than ${pagesMax} pages of ${list.pageSize} rows`;
-  return warning(name, seen, '`wallet-ledger verify` reads it all');
+  return warningFinding(name, seen, '`wallet-ledger verify` reads it all');
 }
 
 /** Rows may arrive during the walk: any total between the lowest and the highest told is right. */
@@ -36,8 +36,8 @@ function judge(name: string, type: StreamName, counted: number, totals: number[]
   const [low, high] = [Math.min(...totals), Math.max(...totals)];
   const told = low === high ? `${low}` : `${low} to ${high}`;
   const seen = `the list of type ${type} has ${counted} rows, totalSize says ${told}`;
-  if (counted >= low && counted <= high) return good(name, seen);
+  if (counted >= low && counted <= high) return okFinding(name, seen);
   const cure =
     'run the command again; where they stay apart ask the service whether totalSize is an estimate: it would keep the ledger from being proven complete';
-  return warning(name, seen, cure);
+  return warningFinding(name, seen, cure);
 }

@@ -6,7 +6,7 @@ import {
   otherWalletCure,
   readWalletIdentity,
 } from '../ledger/wallet-identity.ts';
-import { bad, type Finding, good } from './finding.ts';
+import { badFinding, type Finding, okFinding } from './finding.ts';
 import { makeSigner } from './signing-variants.ts';
 
 const name = 'wallet';
@@ -18,9 +18,9 @@ export async function checkWallet(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<Finding[]> {
   const stored = await readWalletIdentity(db);
-  if (!stored) return [good(name, 'the ledger belongs to no wallet yet')];
+  if (!stored) return [okFinding(name, 'the ledger belongs to no wallet yet')];
   const keyFingerprint = fingerprintOf(await makeSigner(service, env));
   const differing = compareIdentities(stored, { baseUrl: service.baseUrl, keyFingerprint });
-  if (differing !== null) return [bad(name, differing, otherWalletCure)];
-  return [good(name, 'the ledger is that of the wallet in the settings')];
+  if (differing !== null) return [badFinding(name, differing, otherWalletCure)];
+  return [okFinding(name, 'the ledger is that of the wallet in the settings')];
 }

@@ -10,7 +10,14 @@ import { checkService } from './check-service.ts';
 import { checkSettings } from './check-settings.ts';
 import { checkWallet } from './check-wallet.ts';
 import { createClockTickets } from './clock-tickets.ts';
-import { type Finding, failed, good, guarded, skipped, warning } from './finding.ts';
+import {
+  type Finding,
+  failedFinding,
+  guardedFindings,
+  okFinding,
+  skippedFinding,
+  warningFinding,
+} from './finding.ts';
 
 export type DoctorOptions = {
   settings: Settings;
@@ -41,21 +48,21 @@ export async function runDoctor(options: DoctorOptions): Promise<void> {
   tell(checkSettings(problems, settings.warnings, files));
   const ledger = await openAndCheckDatabase(options);
   const { redisUrl } = settings.queue;
-  if (redisUrl !== null) tell(await guarded('redis', () => checkRedis(redisUrl)));
+  if (redisUrl !== null) tell(await guardedFindings('redis', () => checkRedis(redisUrl)));
 
   const { service } = settings;
   if (service === null || problems.some((problem) => serviceSetting.test(problem))) {
-    return tell([skipped('service', "the service's settings are missing or mistaken")]);
+    return tell([skippedFinding('service', "the service's settings are missing or mistaken")]);
   }
   const { env, isTryingVariants, log, clock, signal } = options;
   const tickets = ledger ? createTicketSource(ledger, service) : createClockTickets(clock, service);
-  if (ledger) tell(await guarded('wallet', () => checkWallet(ledger.db, service, env)));
+  if (ledger) tell(await guardedFindings('wallet', () => checkWallet(ledger.db, service, env)));
   const shared = { service, settings, env, isTryingVariants, log, clock, signal };
   try {
     await checkService({ ...shared, tickets, db: ledger?.db ?? null }, tell);
   } catch (thrown) {
     signal.throwIfAborted();
-    tell([failed('service', thrown)]);
+    tell([failedFinding('service', thrown)]);
   }
 }
 
@@ -64,7 +71,7 @@ async function openAndCheckDatabase(options: DoctorOptions): Promise<Ledger | nu
   const { settings, problems, clock, tell } = options;
   const mistaken = problems.find((problem) => /^(DATABASE_URL|LEDGER_DATA_DIR)/.test(problem));
   if (mistaken !== undefined) {
-    tell([skipped('database', 'its address is mistaken')]);
+    tell([skippedFinding('database', 'its address is mistaken')]);
     return null;
   }
   try {
@@ -72,12 +79,12 @@ async function openAndCheckDatabase(options: DoctorOptions): Promise<Ledger | nu
     const { url, dataDir, poolSize } = settings.database;
     if (ledger === null) {
       const seen = `there is no database in ${dataDir} yet, and DATABASE_URL is not set`;
-      tell([warning('database', seen, 'run `wallet-ledger start`: it makes one there')]);
+      tell([warningFinding('database', seen, 'run `wallet-ledger start`: it makes one there')]);
       return null;
     }
     const what =
       url === null ? `the embedded database in ${dataDir}` : 'the database of DATABASE_URL';
-    tell([good('database', `${what} answers`)]);
+    tell([okFinding('database', `${what} answers`)]);
     const { findings, isUsable } = await checkDatabase(ledger, {
       clock,
       poolSize,
@@ -86,11 +93,11 @@ async function openAndCheckDatabase(options: DoctorOptions): Promise<Ledger | nu
     tell(findings);
     if (!isUsable) return null;
     if (findings.every(({ name, verdict }) => name !== 'migrations' || verdict === 'good'))
-      tell(await guarded('home', () => checkHome(ledger.db, settings.pools.onMove)));
+      tell(await guardedFindings('home', () => checkHome(ledger.db, settings.pools.onMove)));
     return ledger;
   } catch (thrown) {
     options.signal.throwIfAborted();
-    tell([failed('database', thrown)]);
+    tell([failedFinding('database', thrown)]);
     return null;
   }
 }

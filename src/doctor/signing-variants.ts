@@ -10,7 +10,7 @@ import {
 } from '../service/signing/signing-recipes.ts';
 import type { Failure } from '../service/transport/judge-answer.ts';
 import { askCoinsOnce, type Contact } from './ask-coins.ts';
-import { bad, type Finding, skipped, warning } from './finding.ts';
+import { badFinding, type Finding, skippedFinding, warningFinding } from './finding.ts';
 
 export type SigningVariant = { hash: SigningHash; encoding: SignatureEncoding };
 
@@ -76,7 +76,10 @@ export async function tryVariants(
 ): Promise<{ finding: Finding; signer: Signer | null }> {
   const name = 'signing-variants';
   if (variants.length === 0) {
-    return { finding: skipped(name, 'a signer module has no variants to try'), signer: null };
+    return {
+      finding: skippedFinding(name, 'a signer module has no variants to try'),
+      signer: null,
+    };
   }
   const tried = variants.slice(0, variantsTriedMax);
   for (const variant of tried) {
@@ -85,18 +88,18 @@ export async function tryVariants(
     if (failure === null) {
       const works = `WALLET_SIGN_HASH=${variant.hash} and WALLET_SIGN_ENCODING=${variant.encoding}`;
       const seen = `the service accepts ${works}; the checks below use them`;
-      return { finding: warning(name, seen, `set ${works}`), signer };
+      return { finding: warningFinding(name, seen, `set ${works}`), signer };
     }
     if (!isRefusal(failure)) {
       const seen = `stopped at ${textOf(variant)}: ${failure.message}`;
-      return { finding: bad(name, seen, 'run the command again'), signer: null };
+      return { finding: badFinding(name, seen, 'run the command again'), signer: null };
     }
   }
   const others = variants.slice(variantsTriedMax);
   const untried = others.length === 0 ? '' : `; not tried: ${others.map(textOf).join(', ')}`;
   const seen = `refused, too: ${tried.map(textOf).join(', ')}${untried}`;
   const cure = `the secret, the key or WALLET_SIGNER is another than the service's: there are ${Object.keys(signingRecipes).join(', ')}`;
-  return { finding: bad(name, seen, cure), signer: null };
+  return { finding: badFinding(name, seen, cure), signer: null };
 }
 
 function textOf({ hash, encoding }: SigningVariant): string {

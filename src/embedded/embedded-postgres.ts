@@ -1,7 +1,7 @@
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import { LedgerError, toError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
-import { attach, type Seat, type Server } from './attach-server.ts';
+import { acquireServer, type Server, type ServerHandle } from './acquire-server.ts';
 import { preparePlace } from './choose-place.ts';
 import { initialiseData } from './initialise-data.ts';
 import { readPostmaster } from './postmaster.ts';
@@ -33,7 +33,7 @@ export async function openEmbeddedPostgres(options: {
   const signal = options.signal ?? new AbortController().signal;
   try {
     const server = await prepareServer(options.dataDir, options.log, signal);
-    const seat = await attach(server, signal);
+    const seat = await acquireServer(server, signal);
     options.log.debug({ dataDir: server.files.home }, 'embedded database in use');
     return {
       connectionString: addressOf(seat.socketDirectory, server.password),
@@ -61,7 +61,7 @@ function addressOf(socketDirectory: string, password: string): string {
 }
 
 /** Takes the seat again whenever it is lost. Returns the function that gives it up. */
-function keepSeat(server: Server, first: Seat): () => Promise<void> {
+function keepSeat(server: Server, first: ServerHandle): () => Promise<void> {
   const closing = new AbortController();
   let seat = first;
 
@@ -91,10 +91,14 @@ function keepSeat(server: Server, first: Seat): () => Promise<void> {
   };
 }
 
-async function rejoin(server: Server, expected: string, signal: AbortSignal): Promise<Seat> {
+async function rejoin(
+  server: Server,
+  expected: string,
+  signal: AbortSignal,
+): Promise<ServerHandle> {
   for (;;) {
     try {
-      const seat = await attach(server, signal);
+      const seat = await acquireServer(server, signal);
       if (seat.socketDirectory === expected) server.log.info({}, 'the embedded database is back');
       else server.log.error({}, 'the embedded database moved; start this process again');
       return seat;

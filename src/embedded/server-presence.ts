@@ -27,7 +27,7 @@ const departureChecks = 6;
 const departureCheckMs = 50;
 
 /** Joins the users of the server. Null when it does not answer yet or is about to stop. */
-export async function joinServer(
+export async function shareServer(
   socketDirectory: string,
   password: string,
 ): Promise<ServerPresence | null> {

@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { StatusReport } from '../status/status-report.ts';
 import type { Refusal } from './admit-request.ts';
-import { shareBriefly } from './share-briefly.ts';
+import { cacheFor } from './cache-for.ts';
 import { statusGauges } from './status-gauges.ts';
 
 export type Metrics = {
@@ -69,7 +69,7 @@ export function createMetrics(readStatus: () => Promise<StatusReport>): Metrics 
 
 function registerStatusGauges(registry: Registry, readStatus: () => Promise<StatusReport>): void {
   const registers = [registry];
-  const shared = shareBriefly(readStatus, keepMs);
+  const shared = cacheFor(readStatus, keepMs);
   const statusOrNull = () => shared().catch(() => null);
   new Gauge({
     name: 'wallet_ledger_up',

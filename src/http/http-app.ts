@@ -8,12 +8,12 @@ import { listProblems } from '../status/list-problems.ts';
 import type { StatusReport } from '../status/status-report.ts';
 import { createAdmission, type Refusal } from './admit-request.ts';
 import { boardPath, createBoardRoute, headersOfBoard, isOfBoard } from './board-route.ts';
+import { answerWithin, cacheFor } from './cache-for.ts';
 import { answerWithEvents } from './event-stream.ts';
 import { createLiveStatus } from './live-status.ts';
 import { renderDocument } from './page-frame.ts';
 import { createPageSource } from './page-source.ts';
 import { securityHeaders } from './page-style.ts';
-import { answerWithin, shareBriefly } from './share-briefly.ts';
 import { statusScript } from './status-script.ts';
 
 type Readiness = { database: boolean; queue: boolean; migrated: boolean };
@@ -52,10 +52,10 @@ const problemsAnswerMs = 2_000;
 /** All routes of the HTTP server. Requests of the same second share their readings. */
 export function createHttpApp(options: HttpAppOptions): HttpApp {
   const { metrics, log } = options;
-  const isReady = shareBriefly(options.isReady, keepMs);
-  const readMetrics = shareBriefly(() => metrics.metrics(), keepMs);
+  const isReady = cacheFor(options.isReady, keepMs);
+  const readMetrics = cacheFor(() => metrics.metrics(), keepMs);
   const readPage = createPageSource(options);
-  const readProblems = shareBriefly(
+  const readProblems = cacheFor(
     async () => listProblems(await options.readStatus()),
     problemsKeepMs,
   );

@@ -2,8 +2,8 @@ import { LedgerError, toError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import type { DailyFlows } from '../ledger/reports/read-flows.ts';
 import type { StatusReport } from '../status/status-report.ts';
+import { answerWithin, cacheFor } from './cache-for.ts';
 import type { Page } from './page-frame.ts';
-import { answerWithin, shareBriefly } from './share-briefly.ts';
 import { renderFailure, renderStatus } from './status-page.ts';
 
 /** `isFailure`: the page says why there is no status. */
@@ -22,8 +22,8 @@ export function createPageSource(options: {
 }): () => Promise<ReadPage> {
   const { log } = options;
   const readStatus = logged(options.readStatus, 'the status', log);
-  const readFlows = shareBriefly(logged(options.readFlows, 'the daily flows', log), flowsKeepMs);
-  const page = shareBriefly(async () => {
+  const readFlows = cacheFor(logged(options.readFlows, 'the daily flows', log), flowsKeepMs);
+  const page = cacheFor(async () => {
     const [report, flows] = await Promise.all([
       readStatus(),
       answerWithin(readFlows(), flowsAnswerMs).catch(() => null),

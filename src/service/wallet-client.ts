@@ -19,9 +19,13 @@ import {
   transactionInfoCall,
   transactionListCall,
 } from './service-calls.ts';
-import { type Caller, type CallerOptions, createCaller } from './transport/call-service.ts';
+import {
+  createServiceTransport,
+  type ServiceTransport,
+  type TransportOptions,
+} from './transport/call-service.ts';
 
-export type WalletClientOptions = CallerOptions & { paramNames: ParamNames };
+export type WalletClientOptions = TransportOptions & { paramNames: ParamNames };
 
 /**
  * The operations of the service (section 4 of its document). Each rejects with a LedgerError whose code begins with
@@ -57,10 +61,10 @@ export type WalletClient = {
 };
 
 export function createWalletClient(options: WalletClientOptions): WalletClient {
-  return clientOf(createCaller(options), options);
+  return clientOf(createServiceTransport(options), options);
 }
 
-function clientOf(caller: Caller, options: WalletClientOptions): WalletClient {
+function clientOf(caller: ServiceTransport, options: WalletClientOptions): WalletClient {
   const { call, requests } = caller;
 
   async function snapshotRows(path: Parameters<typeof snapshotCall>[0], signal?: AbortSignal) {

@@ -7,12 +7,12 @@ import {
 import { releaseAbandonedDetails } from '../ledger/transactions/store-transaction-details.ts';
 import { syncAllDetails } from './details/sync-details.ts';
 import { syncAddresses } from './pools/sync-addresses.ts';
-import { runPart } from './run-part.ts';
+import { runSyncTask } from './run-sync-task.ts';
 import { syncBalances } from './snapshots/sync-balances.ts';
 import { syncCoins } from './snapshots/sync-coins.ts';
-import type { StreamPass } from './streams/sync-stream.ts';
+import type { SyncOptions } from './streams/sync-stream.ts';
 import { syncTransactions } from './streams/sync-transactions.ts';
-import type { PassReport, Progress, SyncTools } from './sync-tools.ts';
+import type { Progress, SyncContext, SyncReport } from './sync-context.ts';
 
 export type Backfill = {
   types: TransactionStream[];
@@ -32,18 +32,18 @@ const sliceMs = 20_000;
  * The whole history, once: transactions, their details, balances, coins, and the addresses of the configured
  * chains. Goes on where an earlier one stopped. Returns the names of the parts that ended incomplete.
  */
-export async function runBackfill(tools: SyncTools, backfill: Backfill): Promise<string[]> {
+export async function runBackfill(context: SyncContext, backfill: Backfill): Promise<string[]> {
   const { signal, onProgress } = backfill;
-  const pass: StreamPass = {
+  const pass: SyncOptions = {
     signal,
-    whenLeased: 'wait',
+    ifLeased: 'wait',
     sliceMs,
     effort: 'backfill',
     ...(onProgress ? { onProgress } : {}),
   };
-  if (backfill.isRestart) await restartStreams(tools.ledger.db, backfill.types);
-  await releaseAbandonedDetails(tools.ledger.db, tools.ledger.instance);
-  const parts: [string, (own: SyncTools) => Promise<PassReport>][] = [
+  if (backfill.isRestart) await restartStreams(context.ledger.db, backfill.types);
+  await releaseAbandonedDetails(context.ledger.db, context.ledger.instance);
+  const parts: [string, (own: SyncContext) => Promise<SyncReport>][] = [
     ['transactions', (own) => syncTransactions(own, pass, backfill.types)],
     ['details', (own) => syncAllDetails(own, signal, onProgress)],
     ['balances', (own) => syncBalances(own, signal)],
@@ -53,28 +53,28 @@ export async function runBackfill(tools: SyncTools, backfill: Backfill): Promise
   const incomplete: string[] = [];
   for (const [name, work] of parts) {
     if (name === 'details' && !backfill.withDetails) continue;
-    const report = await runPersistently(tools, name, work);
+    const report = await runPersistently(context, name, work);
     if (!report.isComplete) incomplete.push(name);
     if (name === 'transactions' && report.rowsInserted > 0) {
-      await analyzeTransactions(tools.ledger.db);
+      await analyzeTransactions(context.ledger.db);
     }
   }
   return incomplete;
 }
 
 async function runPersistently(
-  tools: SyncTools,
+  context: SyncContext,
   name: string,
-  work: (own: SyncTools) => Promise<PassReport>,
-): Promise<PassReport> {
+  work: (own: SyncContext) => Promise<SyncReport>,
+): Promise<SyncReport> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await runPart(tools, name, work);
+      return await runSyncTask(context, name, work);
     } catch (error) {
       const mayRepeat =
         error instanceof LedgerError && error.isRetryable && error.code !== 'interrupted';
       if (!mayRepeat || tries === triesMax) throw error;
-      tools.log.warn({ part: name, error }, 'failed, going on from the checkpoint');
+      context.log.warn({ part: name, error }, 'failed, going on from the checkpoint');
     }
   }
 }

@@ -1,5 +1,5 @@
 import { healHome, noteMove, readAway } from '../ledger/home-store.ts';
-import type { SyncTools } from './sync-tools.ts';
+import type { SyncContext } from './sync-context.ts';
 
 /**
  * Looks whether the database is where it was. After a move it is healed, or, with ON_MOVE=stop, only noted: nothing is
@@ -9,8 +9,8 @@ export async function settleHome({
   ledger,
   log,
   settings,
-}: Pick<SyncTools, 'ledger' | 'log'> & {
-  settings: Pick<SyncTools['settings'], 'onMove'>;
+}: Pick<SyncContext, 'ledger' | 'log'> & {
+  settings: Pick<SyncContext['settings'], 'onMove'>;
 }): Promise<void> {
   const away = await readAway(ledger.db);
   if (away === null) return;

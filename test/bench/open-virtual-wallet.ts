@@ -3,11 +3,11 @@ import { silentLog } from '../../src/kernel/log.ts';
 import { connectLedger, type Ledger } from '../../src/ledger/connection/connect-ledger.ts';
 import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
 import { createTicketSource } from '../../src/ledger/ticket-source.ts';
-import { judgeByStates } from '../../src/ledger/transactions/final-states.ts';
+import { reclassifyByStates } from '../../src/ledger/transactions/final-states.ts';
 import { createSigner } from '../../src/service/signing/create-signer.ts';
 import { createWalletClient } from '../../src/service/wallet-client.ts';
-import type { StreamPass } from '../../src/sync/streams/sync-stream.ts';
-import type { SyncTools } from '../../src/sync/sync-tools.ts';
+import type { SyncOptions } from '../../src/sync/streams/sync-stream.ts';
+import type { SyncContext } from '../../src/sync/sync-context.ts';
 import type { Bench } from './bench.ts';
 import { fillHistory, pageSize } from './fill-history.ts';
 import type { VirtualHistory } from './virtual-history.ts';
@@ -18,7 +18,7 @@ export type VirtualWallet = {
   history: VirtualHistory;
   service: VirtualService;
   ledger: Ledger;
-  tools: SyncTools;
+  context: SyncContext;
   connectionString: string;
   /** Messages with SQL that the ledger's connections have sent, BEGIN and COMMIT included. */
   queries(): number;
@@ -42,7 +42,7 @@ export async function openVirtualWallet(
     client.query = counted as typeof client.query;
   });
   await migrateLedger(ledger);
-  await judgeByStates(ledger, {
+  await reclassifyByStates(ledger, {
     final: new Set(['success', 'failed']),
     success: new Set(['success']),
   });
@@ -61,11 +61,11 @@ export async function openVirtualWallet(
     await bench.dropDatabase(connectionString);
   };
   bench.onEnd(close);
-  const tools = await createTools(ledger, service);
-  return { history, service, ledger, tools, connectionString, queries: () => queries, close };
+  const context = await createTools(ledger, service);
+  return { history, service, ledger, context, connectionString, queries: () => queries, close };
 }
 
-async function createTools(ledger: Ledger, service: VirtualService): Promise<SyncTools> {
+async function createTools(ledger: Ledger, service: VirtualService): Promise<SyncContext> {
   const concurrency = 8;
   const client = createWalletClient({
     baseUrl: service.baseUrl,
@@ -92,6 +92,6 @@ async function createTools(ledger: Ledger, service: VirtualService): Promise<Syn
 }
 
 /** A pass as the daemon makes it. */
-export function daemonPass(signal = new AbortController().signal): StreamPass {
-  return { signal, whenLeased: 'briefly', sliceMs: 20_000, effort: 'daemon' };
+export function daemonPass(signal = new AbortController().signal): SyncOptions {
+  return { signal, ifLeased: 'briefly', sliceMs: 20_000, effort: 'daemon' };
 }

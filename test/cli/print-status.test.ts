@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
-import { printStatus } from '../../src/cli/status-picture/print-status.ts';
+import { printStatus } from '../../src/cli/status-view/print-status.ts';
 import type { StatusReport } from '../../src/status/status-report.ts';
 import { samplePool, sampleProblem, sampleReport, sampleStream } from '../support/sample-report.ts';
 

@@ -3,7 +3,7 @@ import { createProgress } from '../../src/cli/progress/create-progress.ts';
 import { createProgressMeter } from '../../src/cli/progress/measure-progress.ts';
 import { durationWords, partWords } from '../../src/cli/progress/progress-words.ts';
 import { createScreen, type Screen } from '../../src/cli/screen.ts';
-import { emptyReport } from '../../src/sync/sync-tools.ts';
+import { emptyReport } from '../../src/sync/sync-context.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

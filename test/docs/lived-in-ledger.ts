@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mirrorPools, takeAddress } from '../../src/ledger/addresses/pool-store.ts';
 import { verifyLedger } from '../../src/sync/checks/verify-ledger.ts';
-import { runParts, syncParts } from '../../src/sync/sync-parts.ts';
+import { runParts, syncTasks } from '../../src/sync/sync-tasks.ts';
 import { onePass, type Wallet, withWallet } from '../support/with-wallet.ts';
 
 const hourMs = 3_600_000;
@@ -18,7 +18,7 @@ export async function liveInLedger(): Promise<Wallet> {
     { transactions: 3_000, settleMs: 6 * hourMs },
     { chains: [60, 195], pools: { settleMs: 0, maxPerDay: 10_000 } },
   );
-  const { ledger, tools, sandbox } = wallet;
+  const { ledger, context, sandbox } = wallet;
   await mirrorPools(ledger, [
     { slip44: 60, threshold: 5, target: 20 },
     { slip44: 195, threshold: 2, target: 4 },
@@ -31,13 +31,13 @@ export async function liveInLedger(): Promise<Wallet> {
     .transactions('deposit')
     .find((row) => row.time >= lastMonth(15) && row.state === 'success');
   sandbox.world.setState(changed?.orderNo ?? '', 'reverted');
-  await verifyLedger(tools, { isRepair: true, signal: new AbortController().signal });
+  await verifyLedger(context, { isRepair: true, signal: new AbortController().signal });
   await ledger.pool.query('analyze');
   return wallet;
 }
 
-async function syncEverything({ tools }: Wallet): Promise<void> {
-  await runParts(tools, Object.keys(syncParts) as (keyof typeof syncParts)[], onePass());
+async function syncEverything({ context }: Wallet): Promise<void> {
+  await runParts(context, Object.keys(syncTasks) as (keyof typeof syncTasks)[], onePass());
 }
 
 /** As if it had all been seen when it happened. */

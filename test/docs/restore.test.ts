@@ -7,7 +7,7 @@ import { acknowledgeMoves } from '../../src/ledger/home-store.ts';
 import { fillPools } from '../../src/sync/pools/fill-pools.ts';
 import { syncAddresses } from '../../src/sync/pools/sync-addresses.ts';
 import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
-import { runParts } from '../../src/sync/sync-parts.ts';
+import { runParts } from '../../src/sync/sync-tasks.ts';
 import { onePass, type Wallet, withWallet } from '../support/with-wallet.ts';
 
 const slip44 = 60;
@@ -35,9 +35,9 @@ async function restore({ db }: Ledger): Promise<void> {
   }
 }
 
-async function fill({ tools }: Wallet): Promise<void> {
+async function fill({ context }: Wallet): Promise<void> {
   const { signal } = new AbortController();
-  await fillPools(tools, { signal, whenBusy: 'wait', force: true });
+  await fillPools(context, { signal, whenBusy: 'wait', force: true });
 }
 
 async function takeSome(wallet: Wallet, references: string[]): Promise<Map<string, string>> {
@@ -56,8 +56,8 @@ async function openPool(): Promise<Wallet> {
     { chains: [slip44], pools: { settleMs: 0, maxPerDay: 1_000 } },
   );
   await mirrorPools(wallet.ledger, [{ slip44, threshold: 10, target: 20 }]);
-  await syncTransactions(wallet.tools, onePass());
-  await syncAddresses(wallet.tools, onePass());
+  await syncTransactions(wallet.context, onePass());
+  await syncAddresses(wallet.context, onePass());
   await fill(wallet);
   return wallet;
 }
@@ -67,7 +67,7 @@ const named = (prefix: string, count: number) =>
 
 test('[S18 D3] after a restore by the book no address that was handed out is handed out again', async () => {
   const wallet = await openPool();
-  const { ledger, tools } = wallet;
+  const { ledger, context } = wallet;
   const before = await takeSome(wallet, named('before', 3));
   // The worst moment: a request is open, and its answer will be looked for in the list.
   await ledger.db.execute(sql`
@@ -87,7 +87,7 @@ test('[S18 D3] after a restore by the book no address that was handed out is han
   await expect(takeAddress(ledger.db, slip44, 'other')).rejects.toMatchObject({
     cause: { code: 'WL001' },
   });
-  await runParts(tools, ['transactions', 'addresses', 'pools'], onePass());
+  await runParts(context, ['transactions', 'addresses', 'pools'], onePass());
   const handedOut = new Map([...before, ...after, ...late]);
   const list = [...handedOut].map(([reference, address], index) => ({
     line: index + 1,
@@ -113,7 +113,7 @@ test('without a word from anyone nothing is handed out twice, and the problem st
   await backUp(wallet.ledger);
   const after = await takeSome(wallet, named('after', 5));
   await restore(wallet.ledger);
-  await runParts(wallet.tools, ['addresses', 'pools'], onePass());
+  await runParts(wallet.context, ['addresses', 'pools'], onePass());
   const fresh = await takeSome(wallet, named('other', 5));
   expect([...fresh.values()].filter((one) => [...after.values()].includes(one))).toEqual([]);
   const { rows } = await wallet.ledger.db.execute(

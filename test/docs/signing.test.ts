@@ -89,6 +89,6 @@ test("the example of a signer of one's own loads, signs, and tells good answers 
 });
 
 test('the commands and settings that the page names exist', () => {
-  const program = readFileSync('src/cli/command-line/check-commands.ts', 'utf8');
+  const program = readFileSync('src/cli/command-line/status-commands.ts', 'utf8');
   for (const option of ['--sign', '--try-variants']) expect(program).toContain(option);
 });

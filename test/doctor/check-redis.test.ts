@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { checkRedis } from '../../src/doctor/check-redis.ts';
-import { guarded } from '../../src/doctor/finding.ts';
+import { guardedFindings } from '../../src/doctor/finding.ts';
 import { startRedis } from '../support/start-redis.ts';
 
 test('Redis is judged by version, eviction and persistence', async ({ skip }) => {
@@ -17,7 +17,9 @@ test('Redis is judged by version, eviction and persistence', async ({ skip }) =>
 });
 
 test('a Redis that is away is named', async () => {
-  const [finding] = await guarded('redis', () => checkRedis('redis://:hush-hush@127.0.0.1:9'));
+  const [finding] = await guardedFindings('redis', () =>
+    checkRedis('redis://:hush-hush@127.0.0.1:9'),
+  );
   expect(finding).toMatchObject({ name: 'redis', verdict: 'bad' });
   expect(finding?.seen).toContain('127.0.0.1:9');
   expect(JSON.stringify(finding)).not.toContain('hush-hush');

@@ -11,7 +11,7 @@ const total = 600;
  * of PostgreSQL or an operator might bring one.
  */
 test('[V8] of a batch with rows that PostgreSQL refuses, those are kept as rejects and all others stored, in few statements', async () => {
-  const { sandbox, ledger, tools } = await withWallet({ transactions: 0 });
+  const { sandbox, ledger, context } = await withWallet({ transactions: 0 });
   // Long final: what the service says of a row is then the same in every reading.
   const orderNos = sandbox.world.addTransactions(total, {
     type: 'deposit',
@@ -40,7 +40,7 @@ test('[V8] of a batch with rows that PostgreSQL refuses, those are kept as rejec
       await query('delete from ledger.rejects; delete from public.poison');
       await ledger.pool.query('insert into public.poison select unnest($1::text[])', [poisoned]);
       const before = await rollbacks();
-      const report = await syncTransactions(tools, onePass(), ['deposit']);
+      const report = await syncTransactions(context, onePass(), ['deposit']);
       expect(report.isComplete).toBe(places.length === 0);
       const stored = await query('select order_no from ledger.transactions');
       const refused = await query(
@@ -53,7 +53,7 @@ test('[V8] of a batch with rows that PostgreSQL refuses, those are kept as rejec
       const perReading = 1 + places.length * (Math.ceil(Math.log2(total)) + 1);
       expect((await rollbacks()) - before).toBeLessThanOrEqual(6 * perReading);
       sandbox.stats.reset();
-      await syncTransactions(tools, onePass(), ['deposit']);
+      await syncTransactions(context, onePass(), ['deposit']);
       expect(sandbox.stats.listRequests.deposit).toBe(1);
       const kept = await query('select count(*)::int as n from ledger.rejects');
       expect(kept.rows).toEqual([{ n: places.length }]);
@@ -63,15 +63,15 @@ test('[V8] of a batch with rows that PostgreSQL refuses, those are kept as rejec
 }, 120_000);
 
 test('[V8] details that PostgreSQL refuses are rejects, put off, and hold up no other', async () => {
-  const { ledger, tools } = await withWallet({ transactions: 120 });
-  await syncTransactions(tools, onePass());
+  const { ledger, context } = await withWallet({ transactions: 120 });
+  await syncTransactions(context, onePass());
   await ledger.pool.query(`create function public.refuse() returns trigger language plpgsql as $$ begin
     if new.detail_synced_at is not null and abs(hashtext(new.order_no)) % 40 = 0 then
       raise exception using errcode = '22021', message = 'poison'; end if; return new; end $$`);
   await ledger.pool.query(`create trigger refuse before update on ledger.transactions
     for each row execute function public.refuse()`);
   await ledger.pool.query(`update ledger.transactions set next_check_at = now()`);
-  expect((await syncDetails(tools, new AbortController().signal)).isComplete).toBe(false);
+  expect((await syncDetails(context, new AbortController().signal)).isComplete).toBe(false);
   const { rows } = await ledger.pool.query(`
     select abs(hashtext(order_no)) % 40 = 0 as is_poisoned, count(*)::int as n, count(detail_synced_at)::int as fetched,
            count(*) filter (where next_check_at <= now())::int as due

@@ -4,7 +4,7 @@ import {
   checkNewAddresses,
   storeListedAddresses,
 } from '../../src/ledger/addresses/address-store.ts';
-import { judgeByStates } from '../../src/ledger/transactions/final-states.ts';
+import { reclassifyByStates } from '../../src/ledger/transactions/final-states.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
 import { detailed, listed } from './transaction-rows.ts';
@@ -14,7 +14,7 @@ const { ledger, query, clear } = await withLedger();
 beforeEach(clear);
 
 const judge = (success: string[]) =>
-  judgeByStates(ledger, {
+  reclassifyByStates(ledger, {
     final: new Set(['success', 'done', 'failed']),
     success: new Set(success),
   });

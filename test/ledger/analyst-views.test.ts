@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { unlistRows } from '../../src/ledger/lists/stream-store.ts';
 import { storeBalances } from '../../src/ledger/snapshots/balance-store.ts';
-import { judgeByStates } from '../../src/ledger/transactions/final-states.ts';
+import { reclassifyByStates } from '../../src/ledger/transactions/final-states.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { balance, day, fillLittleWallet } from './little-wallet.ts';
 import { listed } from './transaction-rows.ts';
@@ -12,7 +12,7 @@ const { ledger, query, clear } = testLedger;
 const { db } = ledger;
 beforeEach(async () => {
   await clear();
-  await judgeByStates(ledger, {
+  await reclassifyByStates(ledger, {
     final: new Set(['success', 'failed']),
     success: new Set(['success']),
   });

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { storeBalances } from '../../src/ledger/snapshots/balance-store.ts';
 import { recordReconciliation } from '../../src/ledger/snapshots/reconciliation-store.ts';
-import { judgeByStates } from '../../src/ledger/transactions/final-states.ts';
+import { reclassifyByStates } from '../../src/ledger/transactions/final-states.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
 import { balance, day } from './little-wallet.ts';
@@ -15,7 +15,7 @@ const contracts = { 60: '0xa0b', 195: 'TEk' };
 
 beforeEach(async () => {
   await clear();
-  await judgeByStates(ledger, { final: new Set(['success']), success: new Set(['success']) });
+  await reclassifyByStates(ledger, { final: new Set(['success']), success: new Set(['success']) });
   await query(`insert into ledger.addresses (slip44, address, status, first_seen_at)
     values (60, '0xa1', 'used', now()), (195, 'Tours', 'used', now()),
            (60, 'both', 'used', now()), (195, 'both', 'used', now())`);

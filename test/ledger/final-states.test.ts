@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { judgeByStates } from '../../src/ledger/transactions/final-states.ts';
+import { reclassifyByStates } from '../../src/ledger/transactions/final-states.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { syncAllDetails } from '../../src/sync/details/sync-details.ts';
 import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
@@ -11,9 +11,9 @@ import { withLedger } from './with-ledger.ts';
 const signal = new AbortController().signal;
 
 test('other final states judge the stored rows again, and the same ones write nothing', async () => {
-  const { ledger, tools } = await withWallet({ transactions: 300 });
-  await syncTransactions(tools, onePass());
-  await syncAllDetails(tools, signal);
+  const { ledger, context } = await withWallet({ transactions: 300 });
+  await syncTransactions(context, onePass());
+  await syncAllDetails(context, signal);
   const counts = async () =>
     (
       await ledger.pool.query(`
@@ -23,13 +23,16 @@ test('other final states judge the stored rows again, and the same ones write no
     ).rows[0];
   expect(await counts()).toMatchObject({ final: 300, due: 0 });
   const success = new Set(['success']);
-  const turned = await judgeByStates(ledger, { final: success, success });
+  const turned = await reclassifyByStates(ledger, { final: success, success });
   const { final, due, others } = await counts();
   expect(others).toBeGreaterThan(0);
   expect([turned, final, due]).toEqual([others, 300 - others, others]);
-  expect(await judgeByStates(ledger, { final: success, success })).toBe(0);
+  expect(await reclassifyByStates(ledger, { final: success, success })).toBe(0);
   expect(
-    await judgeByStates(ledger, { final: new Set(['success', 'failed', 'rejected']), success }),
+    await reclassifyByStates(ledger, {
+      final: new Set(['success', 'failed', 'rejected']),
+      success,
+    }),
   ).toBe(others);
   expect(await counts()).toMatchObject({ final: 300, due: 0 });
 });
@@ -46,7 +49,7 @@ test('rows are judged again in the order in which batches lock them, whatever th
   await batch.query('begin');
   await batch.query(`update ledger.transactions set is_final = is_final where order_no = 'a'`);
   const success = new Set(['success']);
-  const judging = judgeByStates(connect(), { final: success, success });
+  const judging = reclassifyByStates(connect(), { final: success, success });
   await until(async () => (await query('select from pg_locks where not granted')).length > 0);
   await batch.query(`update ledger.transactions set is_final = is_final where order_no = 'b'`);
   await batch.query('commit');

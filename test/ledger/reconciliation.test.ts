@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeEach, expect, test } from 'vitest';
 import { storeBalances } from '../../src/ledger/snapshots/balance-store.ts';
 import { recordReconciliation } from '../../src/ledger/snapshots/reconciliation-store.ts';
-import { judgeByStates } from '../../src/ledger/transactions/final-states.ts';
+import { reclassifyByStates } from '../../src/ledger/transactions/final-states.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { balance, fillLittleWallet } from './little-wallet.ts';
 import { listed } from './transaction-rows.ts';
@@ -14,7 +14,7 @@ const { db } = ledger;
 
 beforeEach(async () => {
   await clear();
-  await judgeByStates(ledger, {
+  await reclassifyByStates(ledger, {
     final: new Set(['success', 'failed']),
     success: new Set(['success']),
   });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeEach, expect, test } from 'vitest';
 import { unlistRows } from '../../src/ledger/lists/stream-store.ts';
 import { fillTransactions } from '../../src/ledger/transactions/fill-transactions.ts';
-import { judgeByStates } from '../../src/ledger/transactions/final-states.ts';
+import { reclassifyByStates } from '../../src/ledger/transactions/final-states.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
 import { detailed, listed } from './transaction-rows.ts';
@@ -70,7 +70,10 @@ test('transactions_at gives what the table held at each moment, whatever has hap
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 14 }), async (steps) => {
       await clear();
-      await judgeByStates(ledger, { final: new Set(['success']), success: new Set(['success']) });
+      await reclassifyByStates(ledger, {
+        final: new Set(['success']),
+        success: new Set(['success']),
+      });
       const held: unknown[] = [];
       for (const [index, one] of steps.entries()) {
         await play(one, index + 1);

@@ -10,8 +10,8 @@ export const poolBugs: PlantedBug[] = [
     promise: 'Pools never lose',
     wrong: 'the request for addresses is written down once its answer is there',
     in: 'writeDown',
-    find: 'await openRequest(db, slip44, write.num, name)',
-    put: 'openRequest.length * name.length * 0',
+    find: 'await insertAddressRequest(db, slip44, write.num, name)',
+    put: 'insertAddressRequest.length * name.length * 0',
     also: [
       {
         in: 'openAnswers',

@@ -60,12 +60,12 @@ export const serviceBugs: PlantedBug[] = [
     id: 'pause-of-one-process',
     promise: 'Budget',
     wrong: 'a 429 holds back only the process that met it',
-    in: 'createCaller',
+    in: 'createServiceTransport',
     find: 'tickets.pause(failure.pauseMs ?? delayMs)',
     put: 'abortableSleep(failure.pauseMs ?? delayMs, signal)',
     also: [
       {
-        in: 'createCaller',
+        in: 'createServiceTransport',
         find: 'tickets,',
         put: '',
       },
@@ -122,13 +122,13 @@ export const serviceBugs: PlantedBug[] = [
     id: 'ticket-of-the-first-attempt',
     promise: 'Budget',
     wrong: 'a repeated request carries the nonce and the signature of the first',
-    in: 'createAttempter',
+    in: 'createRequestSender',
     find: 'await tickets.take(signal)',
     put: `tickets.kept.get(call) ?? (await tickets.take(signal));
     tickets.kept.set(call, ticket)`,
     also: [
       {
-        in: 'createAttempter',
+        in: 'createRequestSender',
         find: '{ tickets, clock } = options',
         put: `{ clock } = options;
   const tickets = { ...options.tickets, kept: new Map<unknown, Ticket>() }`,

@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LedgerError } from '../../src/kernel/errors.ts';
-import { createRequestSlots } from '../../src/service/transport/request-slots.ts';
+import { createSemaphore } from '../../src/service/transport/semaphore.ts';
 import { makeClient, testSecret } from './support/make-client.ts';
 import {
   pageOf,
@@ -201,7 +201,7 @@ describe('requests at once', () => {
   });
 
   it('give up their place in the queue when they are aborted', async () => {
-    const slots = createRequestSlots(1);
+    const slots = createSemaphore(1);
     const first = new EventTarget();
     const running = slots.run(() => once(first, 'go'));
     const controller = new AbortController();

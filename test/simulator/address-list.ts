@@ -70,7 +70,7 @@ export class AddressList {
       await this.#sim.enter(task);
       const { owner, until } = this.#lease;
       if (owner === '' || until < this.#sim.now() || !this.#isAlive(owner)) break;
-      if (pass.whenLeased === 'skip') return null;
+      if (pass.ifLeased === 'skip') return null;
       await this.#sim.sleep(250, pass.signal);
     }
     const passes = this.#state.passes + 1;

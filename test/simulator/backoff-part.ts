@@ -4,14 +4,17 @@
  */
 import { LedgerError } from '../../src/kernel/errors.ts';
 import { shareTickets, type TicketPort } from '../../src/ledger/ticket-source.ts';
-import { type CallerOptions, createCaller } from '../../src/service/transport/call-service.ts';
+import {
+  createServiceTransport,
+  type TransportOptions,
+} from '../../src/service/transport/call-service.ts';
 import { ReadResponse } from '../../src/service/transport/pooled-fetch.ts';
 import type { Part } from './part.ts';
 import { quietLog } from './quiet-log.ts';
 import { createSimulation, type Simulation, type Task } from './simulation.ts';
 import { letTimeBe } from './virtual-time.ts';
 
-export type BackoffDecisions = { retry: CallerOptions['retry'] };
+export type BackoffDecisions = { retry: TransportOptions['retry'] };
 
 /** What the product promises by default. */
 const attemptsMax = 8;
@@ -48,7 +51,7 @@ class BackoffWorld {
 
   async process(task: Task, owner: string): Promise<void> {
     const { sim } = this;
-    const { call } = createCaller({
+    const { call } = createServiceTransport({
       baseUrl: 'http://service.test',
       signer: { apiKey: 'key', sign: () => ({ signature: 's', headers: { 'x-owner': owner } }) },
       tickets: shareTickets(this.#tickets(task, owner), null),

@@ -82,10 +82,10 @@ class FenceWorld {
 
   async detailer(task: Task): Promise<void> {
     const { sim } = this;
-    const tools = this.#tools(task);
+    const context = this.#tools(task);
     const { signal } = new AbortController();
     for (;;) {
-      await this.decisions.syncDetails(tools, signal).catch(ofService);
+      await this.decisions.syncDetails(context, signal).catch(ofService);
       await sim.sleep(10_000);
     }
   }

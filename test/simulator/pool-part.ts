@@ -84,17 +84,17 @@ class PoolWorld {
   async daemon(task: Task): Promise<void> {
     const { sim } = this;
     const instance = this.#show(task, 'daemon');
-    const tools = this.#tools(task, instance);
+    const context = this.#tools(task, instance);
     const { signal } = new AbortController();
     for (let listedAt = sim.now(); ; ) {
       const whenBusy = sim.random.pick('skip', 'skip', 'wait');
-      await this.decisions.fillPools(tools, { signal, whenBusy }).catch((error) => {
+      await this.decisions.fillPools(context, { signal, whenBusy }).catch((error) => {
         if (!(error instanceof LedgerError)) throw error;
       });
       if (sim.now() > listedAt + listEveryMs) {
         listedAt = sim.now();
-        const pass = { signal, whenLeased: 'skip', sliceMs: null, effort: 'pool' } as const;
-        await tools.pools.readList(slip44, pass).catch((error) => {
+        const pass = { signal, ifLeased: 'skip', sliceMs: null, effort: 'pool' } as const;
+        await context.pools.readList(slip44, pass).catch((error) => {
           if (!(error instanceof LedgerError)) throw error;
         });
       }

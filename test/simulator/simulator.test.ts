@@ -111,14 +111,14 @@ describe('a wrong decision is found', () => {
 
   test('a pool that asks again before it has read the list', async () => {
     const report = await runPart(poolPart, options('pool'), {
-      fillPools(tools, fill) {
-        const { client } = tools;
+      fillPools(context, fill) {
+        const { client } = context;
         const generateAddresses: typeof client.generateAddresses = (request, signal) =>
           client.generateAddresses(request, signal).catch((error) => {
             throw new LedgerError('service-refused', String(error));
           });
         return poolPart.decisions.fillPools(
-          { ...tools, client: { ...client, generateAddresses } },
+          { ...context, client: { ...client, generateAddresses } },
           fill,
         );
       },
@@ -128,10 +128,10 @@ describe('a wrong decision is found', () => {
 
   test('a pool without a ceiling', async () => {
     const report = await runPart(poolPart, options('pool'), {
-      fillPools(tools, fill) {
-        const pools = { ...tools.settings.pools, maxPerDay: 10_000 };
+      fillPools(context, fill) {
+        const pools = { ...context.settings.pools, maxPerDay: 10_000 };
         return poolPart.decisions.fillPools(
-          { ...tools, settings: { ...tools.settings, pools } },
+          { ...context, settings: { ...context.settings, pools } },
           fill,
         );
       },

@@ -54,7 +54,7 @@ class WatchdogWorld {
   startDaemon(): void {
     const { sim, decisions, queue } = this;
     const task: Task = { name: `daemon ${sim.random.int(1_000)}`, isAlive: true, isEnded: false };
-    const tools = {
+    const context = {
       queue: this.#queueOf(task) as unknown as JobQueue,
       backend: this.#backendOf(task) as QueueBackend,
       jobs,
@@ -62,7 +62,7 @@ class WatchdogWorld {
       onFault: () => undefined,
       clock: () => queue.wall(),
     };
-    const pass = () => decisions.keepSchedules(tools);
+    const pass = () => decisions.keepSchedules(context);
     void pass().catch(() => undefined);
     const watchdog = startWatchdog(watchdogMs, pass, () => undefined);
     this.#daemons.set(task, watchdog.stop);

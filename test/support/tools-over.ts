@@ -1,12 +1,12 @@
 import { systemClock } from '../../src/kernel/clock.ts';
 import { silentLog } from '../../src/kernel/log.ts';
-import type { SyncSettings, SyncTools } from '../../src/sync/sync-tools.ts';
+import type { SyncContext, SyncSettings } from '../../src/sync/sync-context.ts';
 
 /** What passes work with, over a ledger and a client of the test's own. */
 export function toolsOver(
-  { ledger, client }: Pick<SyncTools, 'ledger' | 'client'>,
+  { ledger, client }: Pick<SyncContext, 'ledger' | 'client'>,
   settings: Partial<SyncSettings> = {},
-): SyncTools {
+): SyncContext {
   return {
     ledger,
     client,

@@ -4,13 +4,13 @@ import { silentLog } from '../../src/kernel/log.ts';
 import { connectLedger, type Ledger } from '../../src/ledger/connection/connect-ledger.ts';
 import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
 import { createTicketSource } from '../../src/ledger/ticket-source.ts';
-import { judgeByStates } from '../../src/ledger/transactions/final-states.ts';
+import { reclassifyByStates } from '../../src/ledger/transactions/final-states.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { createSigner } from '../../src/service/signing/create-signer.ts';
 import { createWalletClient } from '../../src/service/wallet-client.ts';
-import type { StreamPass } from '../../src/sync/streams/sync-stream.ts';
-import type { SyncSettings, SyncTools } from '../../src/sync/sync-tools.ts';
+import type { SyncOptions } from '../../src/sync/streams/sync-stream.ts';
+import type { SyncContext, SyncSettings } from '../../src/sync/sync-context.ts';
 import { startPostgres } from './start-postgres.ts';
 import { toolsOver } from './tools-over.ts';
 
@@ -19,11 +19,11 @@ const finalStates = new Set(['success', 'failed', 'rejected']);
 export type Wallet = {
   sandbox: Sandbox;
   ledger: Ledger;
-  tools: SyncTools;
+  context: SyncContext;
   connectionString: string;
 };
 
-/** A sandbox service, a fresh migrated database, and the tools between them; all closed with the test. */
+/** A sandbox service, a fresh migrated database, and the context between them; all closed with the test. */
 export async function withWallet(
   options: Partial<SandboxOptions> = {},
   settings: Partial<SyncSettings> = {},
@@ -33,14 +33,14 @@ export async function withWallet(
   onTestFinished(() => sandbox.close());
   const database = await startPostgres();
   onTestFinished(() => database.close());
-  const { ledger, tools } = await openWallet(
+  const { ledger, context } = await openWallet(
     sandbox,
     database.connectionString,
     settings,
     paramNames,
   );
   onTestFinished(() => ledger.close());
-  return { sandbox, ledger, tools, connectionString: database.connectionString };
+  return { sandbox, ledger, context, connectionString: database.connectionString };
 }
 
 /** Another process's view of the same wallet; the caller closes the ledger. */
@@ -49,10 +49,10 @@ export async function openWallet(
   connectionString: string,
   settings: Partial<SyncSettings> = {},
   paramNames = sandbox.options.paramNames,
-): Promise<{ ledger: Ledger; tools: SyncTools }> {
+): Promise<{ ledger: Ledger; context: SyncContext }> {
   const ledger = connectLedger({ connectionString, poolSize: 6, log: silentLog });
   await migrateLedger(ledger);
-  await judgeByStates(ledger, { final: finalStates, success: new Set(['success']) });
+  await reclassifyByStates(ledger, { final: finalStates, success: new Set(['success']) });
   const { credentials } = sandbox;
   const signer = await createSigner({ ...credentials, signer: credentials.signer });
   const client = createWalletClient({
@@ -67,14 +67,14 @@ export async function openWallet(
     clock: systemClock,
     random: Math.random,
   });
-  return { ledger, tools: toolsOver({ ledger, client }, settings) };
+  return { ledger, context: toolsOver({ ledger, client }, settings) };
 }
 
 /** A pass as `sync` makes it. */
-export function onePass(change: Partial<StreamPass> = {}): StreamPass {
+export function onePass(change: Partial<SyncOptions> = {}): SyncOptions {
   return {
     signal: new AbortController().signal,
-    whenLeased: 'wait',
+    ifLeased: 'wait',
     sliceMs: null,
     effort: 'command',
     ...change,

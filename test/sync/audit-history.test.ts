@@ -12,9 +12,9 @@ import { onePass, withWallet } from '../support/with-wallet.ts';
 const { signal } = new AbortController();
 
 test('[P6] a final row that changes months later is found within one cycle, logged, and its detail is fetched again', async () => {
-  const { sandbox, ledger, tools } = await withWallet({ transactions: 2_000, pageSizeMax: 50 });
-  await syncTransactions(tools, onePass());
-  await syncAllDetails(tools, signal);
+  const { sandbox, ledger, context } = await withWallet({ transactions: 2_000, pageSizeMax: 50 });
+  await syncTransactions(context, onePass());
+  await syncAllDetails(context, signal);
   const { rows: old } = await ledger.pool.query(
     `select order_no from ledger.transactions where type = 'deposit' and state = 'success' order by occurred_at offset 100 limit 1`,
   );
@@ -24,13 +24,13 @@ test('[P6] a final row that changes months later is found within one cycle, logg
     `delete from ledger.transactions where order_no = (select max(order_no) from ledger.transactions where type = 'withdraw')`,
   );
   sandbox.stats.reset();
-  for (let run = 0; run < 4; run += 1) await auditHistory(tools, signal);
+  for (let run = 0; run < 4; run += 1) await auditHistory(context, signal);
   const { rows } = await ledger.pool.query(
     'select field, old_value, new_value from ledger.transaction_changes where order_no = $1',
     [orderNo],
   );
   expect(rows).toEqual([{ field: 'state', old_value: 'success', new_value: 'failed' }]);
-  expect((await syncAllDetails(tools, signal)).rowsSeen).toBeGreaterThan(0);
+  expect((await syncAllDetails(context, signal)).rowsSeen).toBeGreaterThan(0);
   const { rows: streams } = await ledger.pool.query('select is_complete from ledger.streams');
   expect(streams.map((row) => row.is_complete)).toEqual([true, true]);
   expect((await readStatus(ledger.db, [])).streams.map((stream) => stream.finalChanges)).toEqual([
@@ -50,24 +50,24 @@ test.each([
 ] as const)(
   '[P17] rows that the service took from a list that is %s are marked within one cycle of slices of %s, and the proof holds again',
   async (listOrder, auditShare) => {
-    const { sandbox, ledger, tools } = await withWallet(
+    const { sandbox, ledger, context } = await withWallet(
       { transactions: 3_000, pageSizeMax: 20, listOrder },
       { auditShare },
     );
-    await syncTransactions(tools, onePass());
+    await syncTransactions(context, onePass());
     const { rows } = await ledger.pool.query<{ order_no: string }>(
       `select order_no from ledger.transactions where stream = 'deposit' order by md5(order_no) limit 60`,
     );
     const gone = rows.map((row) => row.order_no).sort();
     for (const orderNo of gone) sandbox.world.removeTransaction(orderNo);
     // More than are searched one by one: after three passes the surplus is taken as it is.
-    for (let pass = 0; pass < 4; pass += 1) await syncTransactions(tools, onePass());
-    for (let run = 0; run <= 1 / auditShare; run += 1) await auditHistory(tools, signal);
+    for (let pass = 0; pass < 4; pass += 1) await syncTransactions(context, onePass());
+    for (let run = 0; run <= 1 / auditShare; run += 1) await auditHistory(context, signal);
     const unlisted = await ledger.pool.query<{ order_no: string }>(
       'select order_no from ledger.transactions where not is_listed order by 1',
     );
     expect(unlisted.rows.map((row) => row.order_no)).toEqual(gone);
-    expect((await syncTransactions(tools, onePass())).isComplete).toBe(true);
+    expect((await syncTransactions(context, onePass())).isComplete).toBe(true);
     const changes = await ledger.pool.query(
       `select count(*)::int as n from ledger.transaction_changes where field = 'is_listed'`,
     );
@@ -76,13 +76,13 @@ test.each([
 );
 
 test('a row that somebody wrote has its detail fetched again within one cycle', async () => {
-  const { ledger, tools } = await withWallet({ transactions: 600, pageSizeMax: 50 });
-  await syncTransactions(tools, onePass());
-  await syncAllDetails(tools, signal);
+  const { ledger, context } = await withWallet({ transactions: 600, pageSizeMax: 50 });
+  await syncTransactions(context, onePass());
+  await syncAllDetails(context, signal);
   await ledger.pool.query(`update ledger.transactions set fee = 1234567 where order_no in (
     select order_no from ledger.transactions order by md5(order_no) limit 9)`);
-  for (let run = 0; run < 4; run += 1) await auditHistory(tools, signal);
-  expect((await syncAllDetails(tools, signal)).rowsSeen).toBe(9);
+  for (let run = 0; run < 4; run += 1) await auditHistory(context, signal);
+  expect((await syncAllDetails(context, signal)).rowsSeen).toBe(9);
   const { rows } = await ledger.pool.query('select 1 from ledger.transactions where fee = 1234567');
   expect(rows).toEqual([]);
 });

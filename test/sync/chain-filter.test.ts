@@ -21,11 +21,11 @@ async function withPools(options: Parameters<typeof withWallet>[0]) {
 const available = `select count(*)::int as n from ledger.addresses where status = 'available'`;
 
 test('a list that shows its addresses for a chain that does not exist stops the pool before its first request', async () => {
-  const { sandbox, tools, query } = await withPools({
+  const { sandbox, context, query } = await withPools({
     addressesPerChain: 5,
     filtersAddresses: false,
   });
-  expect((await fillPools(tools, patiently)).isComplete).toBe(false);
+  expect((await fillPools(context, patiently)).isComplete).toBe(false);
   expect(sandbox.stats.requests['/v1/wallet/address']).toBe(0);
   const problems = await query(
     `select name, cure from ledger.problems where name = 'chain_filter_broken'`,
@@ -37,25 +37,25 @@ test('a list that shows its addresses for a chain that does not exist stops the 
   // The name is put right.
   sandbox.options.filtersAddresses = true;
   await query('update ledger.pools set next_try_at = null');
-  expect((await fillPools(tools, patiently)).isComplete).toBe(true);
+  expect((await fillPools(context, patiently)).isComplete).toBe(true);
   expect(await query(available)).toEqual([{ n: 20 }]);
   expect(await query(`select from ledger.problems where name = 'chain_filter_broken'`)).toEqual([]);
 });
 
 test('where all lists are empty the first addresses wait until the list has shown that it heeds the chain', async () => {
-  const { sandbox, tools, query } = await withPools({
+  const { sandbox, context, query } = await withPools({
     addressesPerChain: 0,
     addressLagMs: 1_500,
     filtersAddresses: false,
   });
-  expect((await fillPools(tools, patiently)).isComplete).toBe(false);
+  expect((await fillPools(context, patiently)).isComplete).toBe(false);
   expect(sandbox.world.generated(60)).toBe(10);
   expect(await query(available)).toEqual([{ n: 0 }]);
   expect(await query('select distinct state from ledger.address_requests')).toEqual([
     { state: 'unknown' },
   ]);
   await until(async () => sandbox.world.addressListing(60).count > 0);
-  expect((await fillPools(tools, patiently)).isComplete).toBe(false);
+  expect((await fillPools(context, patiently)).isComplete).toBe(false);
   expect(await query(available)).toEqual([{ n: 0 }]);
   expect(
     await query(
@@ -63,7 +63,7 @@ test('where all lists are empty the first addresses wait until the list has show
     ),
   ).toEqual([{ n: 2 }]);
   sandbox.options.filtersAddresses = true;
-  expect((await fillPools(tools, patiently)).isComplete).toBe(true);
+  expect((await fillPools(context, patiently)).isComplete).toBe(true);
   expect([sandbox.world.generated(60), sandbox.world.generated(195)]).toEqual([10, 10]);
   expect(
     await query(`select slip44, status, count(*)::int as n from ledger.addresses

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { runParts } from '../../src/sync/sync-parts.ts';
+import { runParts } from '../../src/sync/sync-tasks.ts';
 import { onePass, withWallet } from '../support/with-wallet.ts';
 
 test('the detail that brings an unreadable amount closes its reject, and no poll opens it again', async () => {
-  const { sandbox, ledger, tools } = await withWallet({ transactions: 20 });
+  const { sandbox, ledger, context } = await withWallet({ transactions: 20 });
   const row = {
     orderNo: 'odd-1',
     symbol: 'ETH',
@@ -27,11 +27,11 @@ test('the detail that brings an unreadable amount closes its reject, and no poll
         'select field, resolved_at is null as is_open, times, xmin::text from ledger.rejects',
       )
     ).rows;
-  await runParts(tools, ['transactions'], onePass());
+  await runParts(context, ['transactions'], onePass());
   expect(await rejects()).toMatchObject([{ field: 'amount', is_open: true }]);
-  await runParts(tools, ['details'], onePass());
+  await runParts(context, ['details'], onePass());
   const settled = await rejects();
   expect(settled).toMatchObject([{ field: 'amount', is_open: false }]);
-  await runParts(tools, ['transactions', 'details'], onePass());
+  await runParts(context, ['transactions', 'details'], onePass());
   expect(await rejects()).toEqual(settled);
 });

@@ -20,7 +20,7 @@ async function statuses(ledger: Ledger, slip44 = 60): Promise<Record<string, num
 
 test('[A7] three at once fill a pool from 0 to exactly its target, in as few requests as the service allows', async () => {
   const settings = { chains: [60], pools: limits };
-  const { sandbox, ledger, tools, connectionString } = await withWallet(
+  const { sandbox, ledger, context, connectionString } = await withWallet(
     { transactions: 0, addressesPerChain: 0 },
     settings,
   );
@@ -30,7 +30,7 @@ test('[A7] three at once fill a pool from 0 to exactly its target, in as few req
   );
   try {
     const reports = await Promise.all(
-      [tools, ...others.map((other) => other.tools)].map((each) => fillPools(each, patiently)),
+      [context, ...others.map((other) => other.context)].map((each) => fillPools(each, patiently)),
     );
     expect(reports.map((report) => report.isComplete)).toEqual([true, true, true]);
   } finally {
@@ -39,13 +39,13 @@ test('[A7] three at once fill a pool from 0 to exactly its target, in as few req
   expect(await statuses(ledger)).toEqual({ available: 1_000 });
   expect(sandbox.stats.requests['/v1/wallet/address']).toBe(5);
   expect(sandbox.world.generated(60)).toBe(1_000);
-  expect(await fillPools(tools, patiently)).toMatchObject({ isComplete: true, rowsInserted: 0 });
+  expect(await fillPools(context, patiently)).toMatchObject({ isComplete: true, rowsInserted: 0 });
   expect(sandbox.stats.requests['/v1/wallet/address']).toBe(5);
 });
 
 test('a pass over many chains takes one connection more than the pool has, not one a chain', async () => {
   const chains = [0, 2, 60, 195];
-  const { sandbox, ledger, tools } = await withWallet(
+  const { sandbox, ledger, context } = await withWallet(
     { transactions: 0, addressesPerChain: 0 },
     { chains, pools: limits },
   );
@@ -56,18 +56,18 @@ test('a pass over many chains takes one connection more than the pool has, not o
   const announced: string[] = [];
   const counting: Ledger = {
     ...ledger,
-    announce: (name) => {
+    openLiveness: (name) => {
       announced.push(name);
-      return ledger.announce(name);
+      return ledger.openLiveness(name);
     },
   };
-  expect((await fillPools({ ...tools, ledger: counting }, patiently)).isComplete).toBe(true);
+  expect((await fillPools({ ...context, ledger: counting }, patiently)).isComplete).toBe(true);
   expect(announced).toHaveLength(1);
   expect(chains.map((slip44) => sandbox.world.generated(slip44))).toEqual(chains.map(() => 10));
 });
 
 test('a request whose commit was made and not learnt of is settled by the list, not waited for', async () => {
-  const { sandbox, ledger, tools } = await withWallet(
+  const { sandbox, ledger, context } = await withWallet(
     { transactions: 0, addressesPerChain: 0 },
     { chains: [60], pools: limits },
   );
@@ -83,20 +83,20 @@ test('a request whose commit was made and not learnt of is settled by the list, 
       return await ledger.transaction(work);
     },
   };
-  const report = await fillPools({ ...tools, ledger: losing }, patiently);
+  const report = await fillPools({ ...context, ledger: losing }, patiently);
   expect([isLost, report.isComplete]).toEqual([true, true]);
   expect(sandbox.world.generated(60)).toBe(20);
   expect(await statuses(ledger)).toEqual({ available: 20 });
 });
 
 test('[A1 A5] addresses that were there before are foreign and not counted; lost answers are found in the list, none is lost', async () => {
-  const { sandbox, ledger, tools } = await withWallet(
+  const { sandbox, ledger, context } = await withWallet(
     { transactions: 0, addressesPerChain: 300, addressLagMs: 100 },
     { chains: [60], pools: limits },
   );
   await mirrorPools(ledger, [{ slip44: 60, threshold: 500, target: 1_000 }]);
   sandbox.faults.next.push('lost-answer', 'lost-answer');
-  expect((await fillPools(tools, patiently)).isComplete).toBe(true);
+  expect((await fillPools(context, patiently)).isComplete).toBe(true);
   expect(await statuses(ledger)).toEqual({ available: 1_000, foreign: 300 });
   expect(sandbox.world.generated(60)).toBe(1_000);
   const { rows } = await ledger.pool.query(
@@ -111,21 +111,21 @@ test('[A1 A5] addresses that were there before are foreign and not counted; lost
 });
 
 test('when a lost answer leaves more new addresses than were asked for, none of them is handed out', async () => {
-  const { sandbox, ledger, tools } = await withWallet(
+  const { sandbox, ledger, context } = await withWallet(
     { transactions: 0, addressesPerChain: 0 },
     { chains: [60], pools: limits },
   );
   await mirrorPools(ledger, [{ slip44: 60, threshold: 10, target: 20 }]);
   sandbox.faults.next.push('lost-answer');
-  expect((await fillPools(tools, { signal, whenBusy: 'skip' })).isComplete).toBe(false);
+  expect((await fillPools(context, { signal, whenBusy: 'skip' })).isComplete).toBe(false);
   // Another program with the same key: nobody can tell whose these are.
   sandbox.world.generateAddresses(60, 5);
-  expect((await fillPools(tools, patiently)).isComplete).toBe(true);
+  expect((await fillPools(context, patiently)).isComplete).toBe(true);
   expect(await statuses(ledger)).toEqual({ available: 20, foreign: 25 });
 });
 
 test('[A6] a chain that the service refuses holds up no other, keeps its words, waits, and then asks for less', async () => {
-  const { sandbox, ledger, tools } = await withWallet(
+  const { sandbox, ledger, context } = await withWallet(
     { transactions: 0, addressesPerChain: 0, supportedChains: [60] },
     { chains: [195, 60], pools: limits },
   );
@@ -133,7 +133,7 @@ test('[A6] a chain that the service refuses holds up no other, keeps its words, 
     { slip44: 195, threshold: 10, target: 40 },
     { slip44: 60, threshold: 10, target: 40 },
   ]);
-  expect((await fillPools(tools, patiently)).isComplete).toBe(false);
+  expect((await fillPools(context, patiently)).isComplete).toBe(false);
   expect(await statuses(ledger, 60)).toEqual({ available: 40 });
   const refused = async () =>
     (
@@ -144,12 +144,12 @@ test('[A6] a chain that the service refuses holds up no other, keeps its words, 
   const first = await refused();
   expect(first.last_error).toMatch(/chain/);
   const asked = sandbox.stats.requests['/v1/wallet/address'];
-  expect((await fillPools(tools, patiently)).isComplete).toBe(false);
+  expect((await fillPools(context, patiently)).isComplete).toBe(false);
   expect(sandbox.stats.requests['/v1/wallet/address']).toBe(asked);
 });
 
 test('[A6] a refused number is halved, and the pool fills all the same once the service grants', async () => {
-  const { sandbox, ledger, tools } = await withWallet(
+  const { sandbox, ledger, context } = await withWallet(
     { transactions: 0, addressesPerChain: 0 },
     { chains: [60], pools: limits },
   );
@@ -158,7 +158,7 @@ test('[A6] a refused number is halved, and the pool fills all the same once the 
     status: 200,
     text: '{"code":30002,"msg":"num exceeds the limit","data":null}',
   });
-  expect((await fillPools(tools, patiently)).isComplete).toBe(false);
+  expect((await fillPools(context, patiently)).isComplete).toBe(false);
   sandbox.answers.clear();
   const { rows } = await ledger.pool.query(
     'select num_max, refusals, last_error from ledger.pools',
@@ -167,7 +167,7 @@ test('[A6] a refused number is halved, and the pool fills all the same once the 
     { num_max: 75, refusals: 1, last_error: expect.stringContaining('num exceeds the limit') },
   ]);
   await ledger.pool.query(`update ledger.pools set next_try_at = now()`);
-  expect((await fillPools(tools, patiently)).isComplete).toBe(true);
+  expect((await fillPools(context, patiently)).isComplete).toBe(true);
   const requests = await ledger.pool.query(
     'select num, state from ledger.address_requests order by id',
   );
@@ -181,49 +181,49 @@ test('[A6] a refused number is halved, and the pool fills all the same once the 
 });
 
 test('[A8] the daily ceiling stops it and says so', async () => {
-  const { sandbox, ledger, tools } = await withWallet(
+  const { sandbox, ledger, context } = await withWallet(
     { transactions: 0, addressesPerChain: 0 },
     { chains: [60], pools: { ...limits, maxPerDay: 250 } },
   );
   await mirrorPools(ledger, [{ slip44: 60, threshold: 500, target: 1_000 }]);
-  expect((await fillPools(tools, patiently)).isComplete).toBe(false);
+  expect((await fillPools(context, patiently)).isComplete).toBe(false);
   expect(sandbox.world.generated(60)).toBe(250);
   const { rows } = await ledger.pool.query('select last_error from ledger.pools');
   expect(rows[0].last_error).toContain('POOL_MAX_PER_DAY');
 });
 
 test('[A5] a list that has not shown the first addresses yet is asked again before the next request, not taken for a fault', async () => {
-  const { sandbox, ledger, tools } = await withWallet(
+  const { sandbox, ledger, context } = await withWallet(
     { transactions: 0, addressesPerChain: 0, addressLagMs: 700 },
     { chains: [60], pools: limits },
   );
   await mirrorPools(ledger, [{ slip44: 60, threshold: 10, target: 20 }]);
-  await fillPools(tools, patiently);
+  await fillPools(context, patiently);
   await ledger.pool.query(`update ledger.addresses set status = 'assigned'`);
-  await until(async () => (await fillPools(tools, patiently)).isComplete);
+  await until(async () => (await fillPools(context, patiently)).isComplete);
   expect(await statuses(ledger)).toEqual({ assigned: 20, available: 20 });
   expect(sandbox.world.generated(60)).toBe(40);
 });
 
 test('[A8] an address list that is suddenly empty is a fault, not a need', async () => {
-  const { sandbox, ledger, tools } = await withWallet(
+  const { sandbox, ledger, context } = await withWallet(
     { transactions: 0, addressesPerChain: 0 },
     { chains: [60], pools: limits },
   );
   await mirrorPools(ledger, [{ slip44: 60, threshold: 10, target: 20 }]);
-  await fillPools(tools, patiently);
+  await fillPools(context, patiently);
   await ledger.pool.query(`update ledger.addresses set status = 'assigned'`);
   sandbox.answers.set('/v1/wallet/address/list', {
     status: 200,
     text: '{"code":0,"msg":"","data":{"pageNo":1,"pageSize":100,"totalSize":0,"totalPages":0,"list":[],"prevPage":1,"nextPage":1}}',
   });
-  await syncAddresses(tools, { signal, whenLeased: 'wait', sliceMs: null, effort: 'pool' });
-  expect((await fillPools(tools, patiently)).isComplete).toBe(false);
+  await syncAddresses(context, { signal, ifLeased: 'wait', sliceMs: null, effort: 'pool' });
+  expect((await fillPools(context, patiently)).isComplete).toBe(false);
   expect(sandbox.world.generated(60)).toBe(20);
 });
 
 test('a number that passing refusals lowered to 1 is 200 again after the service grants, and a limit of it is asked for twice a day at the most', async () => {
-  const { sandbox, ledger, tools } = await withWallet(
+  const { sandbox, ledger, context } = await withWallet(
     { transactions: 0, addressesPerChain: 0 },
     { chains: [60], pools: limits },
   );
@@ -231,7 +231,7 @@ test('a number that passing refusals lowered to 1 is 200 again after the service
   const fill = async (target: number) => {
     await mirrorPools(ledger, [{ slip44: 60, threshold: target, target }]);
     await query('update ledger.pools set next_try_at = now()');
-    return (await fillPools(tools, patiently)).isComplete;
+    return (await fillPools(context, patiently)).isComplete;
   };
   const refuse = (msg: string) =>
     sandbox.answers.set('/v1/wallet/address', {
@@ -255,7 +255,7 @@ test('a number that passing refusals lowered to 1 is 200 again after the service
 });
 
 test('a number whose answer was lost once is asked for again, one that is lost each time is a limit', async () => {
-  const { ledger, tools } = await withWallet(
+  const { ledger, context } = await withWallet(
     { transactions: 0, addressesPerChain: 0 },
     { chains: [60], pools: limits },
   );
@@ -266,7 +266,7 @@ test('a number whose answer was lost once is asked for again, one that is lost e
       (slip44, num, state, requested_at, finished_at, lost_at, received) values ${earlier}`);
     await mirrorPools(ledger, [{ slip44: 60, threshold: target, target }]);
     await query('update ledger.pools set num_max = 25');
-    expect(await fillPools(tools, patiently)).toMatchObject({ isComplete: true });
+    expect(await fillPools(context, patiently)).toMatchObject({ isComplete: true });
     return await query('select num_max from ledger.pools');
   };
   expect(await fillAfter(lose, 500)).toEqual([{ num_max: 200 }]);
@@ -276,7 +276,7 @@ test('a number whose answer was lost once is asked for again, one that is lost e
 });
 
 test('of a lost answer only exactly as many as were asked for are ours, and none that another chain has', async () => {
-  const { sandbox, ledger, tools } = await withWallet(
+  const { sandbox, ledger, context } = await withWallet(
     { transactions: 0, addressesPerChain: 1 },
     { chains: [60], pools: limits },
   );
@@ -284,12 +284,12 @@ test('of a lost answer only exactly as many as were asked for are ours, and none
   const impatiently = { signal, whenBusy: 'skip' as const };
   // Nothing was generated, and somebody else made two.
   sandbox.faults.next.push('hang');
-  await fillPools(tools, impatiently);
+  await fillPools(context, impatiently);
   await ledger.pool.query(
     `update ledger.address_requests set state = 'unknown', list_read_at = now() - interval '1 hour'`,
   );
   sandbox.world.generateAddresses(60, 2);
-  await fillPools(tools, patiently);
+  await fillPools(context, patiently);
   const { rows } = await ledger.pool.query(
     'select num, received, error from ledger.address_requests order by id limit 1',
   );
@@ -303,21 +303,21 @@ test('of a lost answer only exactly as many as were asked for are ours, and none
     `update ledger.addresses set status = 'assigned' where status = 'available'`,
   );
   sandbox.faults.next.push('lost-answer');
-  await fillPools(tools, impatiently);
+  await fillPools(context, impatiently);
   const [last] = sandbox.world.addresses(60).slice(-1);
   await ledger.pool.query(
     `insert into ledger.addresses (slip44, address, status, first_seen_at) values (56, $1, 'foreign', now())`,
     [last],
   );
   const before = await statuses(ledger);
-  await fillPools(tools, patiently);
+  await fillPools(context, patiently);
   const after = await statuses(ledger);
   expect(before['foreign']).toBeGreaterThan(3);
   expect(after['foreign']).toBe(before['foreign']);
 });
 
 test('a chain that is taken out of the setting while its answer is lost is resolved all the same, and not filled on', async () => {
-  const { sandbox, ledger, tools } = await withWallet(
+  const { sandbox, ledger, context } = await withWallet(
     { transactions: 0, addressesPerChain: 0 },
     { chains: [60], pools: limits },
   );
@@ -325,14 +325,14 @@ test('a chain that is taken out of the setting while its answer is lost is resol
   const other = { slip44: 195, threshold: 1, target: 1 };
   await mirrorPools(ledger, [pool]);
   sandbox.faults.next.push('lost-answer');
-  expect((await fillPools(tools, { signal, whenBusy: 'skip' })).isComplete).toBe(false);
+  expect((await fillPools(context, { signal, whenBusy: 'skip' })).isComplete).toBe(false);
   await mirrorPools(ledger, [other]);
   const { rows } = await ledger.pool.query('select slip44, target from ledger.pools order by 1');
   expect(rows).toEqual([
     { slip44: 60, target: 0 },
     { slip44: 195, target: 1 },
   ]);
-  const moved = { ...tools, settings: { ...tools.settings, chains: [195] } };
+  const moved = { ...context, settings: { ...context.settings, chains: [195] } };
   expect((await fillPools(moved, patiently)).isComplete).toBe(true);
   expect(await statuses(ledger)).toEqual({ available: 20 });
   expect(await statuses(ledger, 195)).toEqual({ available: 1 });
@@ -343,15 +343,15 @@ test('a chain that is taken out of the setting while its answer is lost is resol
 });
 
 test('a process without any pools resolves what an earlier setting left open, and fills nothing', async () => {
-  const { sandbox, ledger, tools } = await withWallet(
+  const { sandbox, ledger, context } = await withWallet(
     { transactions: 0, addressesPerChain: 0 },
     { chains: [60], pools: limits },
   );
   await mirrorPools(ledger, [{ slip44: 60, threshold: 500, target: 500 }]);
   sandbox.faults.next.push('lost-answer');
-  expect((await fillPools(tools, { signal, whenBusy: 'skip' })).isComplete).toBe(false);
+  expect((await fillPools(context, { signal, whenBusy: 'skip' })).isComplete).toBe(false);
   await mirrorPools(ledger, []);
-  const without = { ...tools, settings: { ...tools.settings, chains: [] } };
+  const without = { ...context, settings: { ...context.settings, chains: [] } };
   expect((await fillPools(without, patiently)).isComplete).toBe(true);
   expect(await statuses(ledger)).toEqual({ available: 200 });
 });

@@ -28,7 +28,7 @@ type Chain = ReturnType<typeof newChain>;
 export type PoolTransactions = Omit<PoolPort, 'readList' | 'end'>;
 
 /** The process that calls, as the database sees it: the name that it shows now, and a name once it must show one. */
-export type Caller = { held(): string | null; hold(): string };
+export type ServiceTransport = { held(): string | null; hold(): string };
 
 const dayMs = 86_400_000;
 const isOpen = ({ state }: AddressRequest) => state === 'sent' || state === 'unknown';
@@ -117,7 +117,7 @@ export class MemoryPools {
   }
 
   /** The port's transactions for one caller. `run` runs a transaction, at a moment of its own. */
-  transactions(caller: Caller, run: <T>(work: () => T) => Promise<T>): PoolTransactions {
+  transactions(caller: ServiceTransport, run: <T>(work: () => T) => Promise<T>): PoolTransactions {
     return {
       chainsInDoubt: () =>
         run(() =>
@@ -133,7 +133,7 @@ export class MemoryPools {
           return { decision, openedId: this.#writeDown(slip44, decision.write, caller) };
         }),
       storeAnswer: (answer, numAfterGrant) => run(() => this.#storeAnswer(answer, numAfterGrant)),
-      loseRequest: (id, loss) => run(() => this.#lose(id, loss.numMax)),
+      markRequestUnknown: (id, loss) => run(() => this.#lose(id, loss.numMax)),
       failRequest: (id, { error, delayMs, numMax }) =>
         run(() => {
           const request = this.#become(id, 'failed');
@@ -151,7 +151,7 @@ export class MemoryPools {
           if (request?.state === 'unknown') request.listReadAt ??= this.#now();
         }),
       resolveRequest: (id) => run(() => this.#resolve(id)),
-      beginFilling: (slip44) =>
+      forceFilling: (slip44) =>
         run(
           () => void Object.assign(this.chain(slip44).pool, { isFilling: true, nextTryAt: null }),
         ),
@@ -181,7 +181,7 @@ export class MemoryPools {
     };
   }
 
-  #writeDown(slip44: number, write: PoolWrite | null, caller: Caller): number | null {
+  #writeDown(slip44: number, write: PoolWrite | null, caller: ServiceTransport): number | null {
     if (write?.kind === 'open') return this.#open(slip44, write.num, caller.hold());
     if (write?.kind === 'lose') this.#lose(write.id, write.numMax);
     if (write?.kind === 'error') this.chain(slip44).pool.lastError = write.error;

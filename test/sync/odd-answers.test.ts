@@ -12,7 +12,7 @@ const service = await startListingService();
 afterAll(() => service.close());
 
 const { client } = await makeClient(service.baseUrl);
-const tools = toolsOver({ ledger, client });
+const context = toolsOver({ ledger, client });
 const { signal } = new AbortController();
 const now = Date.now();
 const count = 430;
@@ -34,7 +34,7 @@ const put = (rows: object[]) =>
     'deposit',
     rows.map((each) => JSON.stringify(each)),
   );
-const pass = () => syncTransactions(tools, onePass({ effort: 'backfill' }), ['deposit']);
+const pass = () => syncTransactions(context, onePass({ effort: 'backfill' }), ['deposit']);
 const orders = async () =>
   (await query<{ order_no: string }>('select order_no from ledger.transactions')).map(
     ({ order_no }) => order_no,
@@ -119,7 +119,7 @@ test('[P13] a detail that belongs to another order is not stored for the one ask
   await pass();
   service.details.set('order-1', JSON.stringify(row(2, { fee: '2', confirmNum: 2 })));
   service.details.set('order-2', JSON.stringify(row(2, { fee: '2', confirmNum: 2 })));
-  expect((await syncDetails(tools, signal)).isComplete).toBe(false);
+  expect((await syncDetails(context, signal)).isComplete).toBe(false);
   const read = () => query('select order_no, fee from ledger.transactions order by 1');
   expect(await read()).toEqual([
     { order_no: 'order-1', fee: null },
@@ -147,7 +147,7 @@ test('[P14] a list page that was asked for before a detail and comes after it do
   const late = pass();
   await expect.poll(() => isHeld).toBe(true);
   await query('update ledger.transactions set next_check_at = now()');
-  expect(await syncAllDetails(tools, signal)).toMatchObject({ rowsSeen: 1, isComplete: true });
+  expect(await syncAllDetails(context, signal)).toMatchObject({ rowsSeen: 1, isComplete: true });
   letGo();
   await late;
   expect(await query('select state, fee from ledger.transactions')).toEqual([
@@ -160,7 +160,7 @@ test('[P6] a row that changes without moving is seen by its detail while it is o
   for (const nth of [1, 2]) service.details.set(`order-${nth}`, JSON.stringify(row(nth)));
   service.details.set('order-1', JSON.stringify(row(1, { state: 'pending' })));
   await pass();
-  await syncAllDetails(tools, signal);
+  await syncAllDetails(context, signal);
   expect(
     await query(`select order_no, next_check_at > now() as is_due from ledger.transactions
       where next_check_at is not null`),
@@ -168,7 +168,7 @@ test('[P6] a row that changes without moving is seen by its detail while it is o
   service.details.set('order-1', JSON.stringify(row(1, { fee: '0.1' })));
   await query('update ledger.transactions set next_check_at = now() where next_check_at > now()');
   service.asked.length = 0;
-  await syncAllDetails(tools, signal);
+  await syncAllDetails(context, signal);
   expect(service.asked).toEqual(['/api/v1/transaction/info?orderNo=order-1']);
   expect(
     await query(`select state, fee, is_final from ledger.transactions where order_no = 'order-1'`),
@@ -183,11 +183,11 @@ test('[P16] reading the list again leaves what details brought, and asks for non
       JSON.stringify(row(nth, { fee: '0.10', feeSymbol: 'ETH', confirmNum: '7' })),
     );
   await pass();
-  await syncAllDetails(tools, signal);
+  await syncAllDetails(context, signal);
   await query('update ledger.streams set checkpoint = null');
   service.asked.length = 0;
   expect(await pass()).toMatchObject({ rowsSeen: 2, rowsUpdated: 0 });
-  await syncAllDetails(tools, signal);
+  await syncAllDetails(context, signal);
   expect(service.asked.filter((path) => path.includes('/info'))).toEqual([]);
   expect(
     await query('select distinct fee, fee_symbol, confirm_num from ledger.transactions'),

@@ -31,13 +31,13 @@ const requests = async ({ ledger }: Wallet) =>
 
 test('[A4] of an answer with fewer, doubled, known and empty addresses the valid ones are taken once, and the difference is told', async () => {
   const wallet = await withPool();
-  const { ledger, sandbox, tools } = wallet;
+  const { ledger, sandbox, context } = wallet;
   const [known] = sandbox.world.addresses(60);
   const good = Array.from({ length: 10 }, (_, index) => address(index + 10));
   const [first = '', second = ''] = good;
   const again = [first, first.toUpperCase().replace('X', 'x'), second.slice(2)];
   say(wallet, [...good, ...again, '', ' ', null, 'a\0', 'a'.repeat(1_025), known]);
-  expect((await fillPools(tools, patiently)).isComplete).toBe(true);
+  expect((await fillPools(context, patiently)).isComplete).toBe(true);
   const { rows } = await ledger.pool.query(
     `select address from ledger.addresses where generated_by is not null`,
   );
@@ -55,7 +55,7 @@ test('[A4] of an answer with fewer, doubled, known and empty addresses the valid
 test('[A4] of an answer with more new addresses than were asked for none is handed out', async () => {
   const wallet = await withPool(2);
   say(wallet, [address(1), address(2), address(3)]);
-  expect((await fillPools(wallet.tools, patiently)).isComplete).toBe(false);
+  expect((await fillPools(wallet.context, patiently)).isComplete).toBe(false);
   expect(await requests(wallet)).toEqual([
     { num: 2, state: 'done', received: 0, error: '2 addresses were asked for, 0 new ones came' },
   ]);
@@ -68,15 +68,15 @@ test('[A4] an address that another chain has already is not ours on this one', a
     { transactions: 0, addressesPerChain: 3 },
     { ...settings, chains: [195, 60] },
   );
-  const { ledger, sandbox, tools } = wallet;
+  const { ledger, sandbox, context } = wallet;
   await mirrorPools(
     ledger,
     [195, 60].map((slip44) => ({ slip44, threshold: 2, target: 2 })),
   );
-  await syncAddresses(tools, onePass());
+  await syncAddresses(context, onePass());
   const [ofTron = ''] = sandbox.world.addresses(195);
   say(wallet, [ofTron, address(1)]);
-  expect((await fillPools(tools, { ...patiently, chains: [60] })).isComplete).toBe(false);
+  expect((await fillPools(context, { ...patiently, chains: [60] })).isComplete).toBe(false);
   const { rows } = await ledger.pool.query(
     'select slip44, status from ledger.addresses where address = any($1) order by slip44, status desc',
     [[ofTron, address(1)]],
@@ -96,14 +96,14 @@ test.each([
   '[A4 A8] a service that answers %s again and again is not asked again and again',
   async (_what, addresses) => {
     const wallet = await withPool();
-    const { sandbox, tools } = wallet;
+    const { sandbox, context } = wallet;
     const stop = new AbortController();
     const watch = setInterval(() => {
       if (sandbox.stats.requests[path] > 20) stop.abort(new Error('asked without end'));
     }, 5);
     try {
       say(wallet, addresses);
-      expect((await fillPools(tools, { ...patiently, signal: stop.signal })).isComplete).toBe(
+      expect((await fillPools(context, { ...patiently, signal: stop.signal })).isComplete).toBe(
         false,
       );
     } finally {
@@ -111,11 +111,11 @@ test.each([
     }
     const asked = sandbox.stats.requests[path];
     expect(asked).toBeLessThanOrEqual(3);
-    expect((await fillPools(tools, patiently)).isComplete).toBe(false);
+    expect((await fillPools(context, patiently)).isComplete).toBe(false);
     expect(sandbox.stats.requests[path]).toBe(asked);
     sandbox.answers.clear();
     await wallet.ledger.pool.query('update ledger.pools set next_try_at = now()');
-    expect((await fillPools(tools, patiently)).isComplete).toBe(true);
+    expect((await fillPools(context, patiently)).isComplete).toBe(true);
   },
 );
 
@@ -124,11 +124,11 @@ test('[A8] the daily ceiling counts what an answer without addresses may have ge
     { transactions: 0, addressesPerChain: 0 },
     { chains: [60], pools: { settleMs: 100, maxPerDay: 25 } },
   );
-  const { ledger, sandbox, tools } = wallet;
+  const { ledger, sandbox, context } = wallet;
   await mirrorPools(ledger, [{ slip44: 60, threshold: 10, target: 10 }]);
   say(wallet, []);
   for (let turn = 0; turn < 6; turn += 1) {
-    expect((await fillPools(tools, patiently)).isComplete).toBe(false);
+    expect((await fillPools(context, patiently)).isComplete).toBe(false);
     await ledger.pool.query('update ledger.pools set next_try_at = now()');
   }
   expect(sandbox.world.generated(60)).toBe(25);
@@ -138,14 +138,14 @@ test('[A8] the daily ceiling counts what an answer without addresses may have ge
 
 test('an address of the answer that somebody has paid to already is not handed out', async () => {
   const wallet = await withPool(2);
-  const { ledger, tools } = wallet;
+  const { ledger, context } = wallet;
   await ledger.pool.query(
     `insert into ledger.transactions (order_no, stream, type, state, to_address, observation)
     values ('early', 'deposit', 'deposit', 'pending', $1, 1)`,
     [address(10).replace('a', 'A')],
   );
   say(wallet, [address(10), address(11)]);
-  await fillPools(tools, patiently);
+  await fillPools(context, patiently);
   const { rows } = await ledger.pool.query(
     `select address, status from ledger.addresses where generated_by is not null or status = 'available' or address = $1 order by 1`,
     [address(10)],

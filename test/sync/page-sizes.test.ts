@@ -14,12 +14,12 @@ const service = await startListingService();
 afterAll(() => service.close());
 
 const { client } = await makeClient(service.baseUrl);
-const tools = toolsOver({ ledger, client });
+const context = toolsOver({ ledger, client });
 const { signal } = new AbortController();
 const now = Date.now();
 const count = 430;
 
-const pass = () => syncTransactions(tools, onePass({ effort: 'backfill' }), ['deposit']);
+const pass = () => syncTransactions(context, onePass({ effort: 'backfill' }), ['deposit']);
 const askedSizes = () =>
   service.asked.map((path) => Number(new URLSearchParams(path.split('?')[1]).get('pageSize')));
 const keptSize = async () =>
@@ -121,7 +121,7 @@ test.each([
   ['still refused', 30, 25, [100, 25, 25]],
 ])('a larger size is probed once, and %s', async (_what, limit, kept, sizes) => {
   service.twist = (page, { pageSize }) => (pageSize > limit ? refused(page, 400) : page);
-  const stream = transactionStream(tools, 'deposit');
+  const stream = transactionStream(context, 'deposit');
   const pages = createPageReader(stream, {
     requestedPageSize: 25,
     probeSize: 100,

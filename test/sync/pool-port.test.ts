@@ -7,14 +7,14 @@ import type { Ledger } from '../../src/ledger/connection/connect-ledger.ts';
 import { leaseStream, saveStream } from '../../src/ledger/lists/stream-store.ts';
 import { numAfterGrant } from '../../src/sync/pools/decide-pool.ts';
 import { openPoolPort, type PoolPort } from '../../src/sync/pools/pool-port.ts';
-import type { SyncTools } from '../../src/sync/sync-tools.ts';
+import type { SyncContext } from '../../src/sync/sync-context.ts';
 import { withLedger } from '../ledger/with-ledger.ts';
 import { toolsOver } from '../support/tools-over.ts';
 import { until } from '../support/until.ts';
 import { MemoryPools, type PoolTransactions } from './memory-pools.ts';
 
 const { ledger, query, clear } = await withLedger();
-const noClient = {} as SyncTools['client'];
+const noClient = {} as SyncContext['client'];
 
 /** Codes that no chain has: addresses of any form fit. */
 const chains = [990_001, 990_002] as const;
@@ -108,7 +108,7 @@ async function play(side: Side, one: Op): Promise<unknown> {
     return request && (await close(port, one, request));
   }
   if (one.kind === 'listed') return await port.isAnyListed(one.slip44, one.addresses.map(textOf));
-  if (one.kind === 'begin') return await port.beginFilling(one.slip44);
+  if (one.kind === 'begin') return await port.forceFilling(one.slip44);
   if (one.kind === 'error') return await port.noteError(one.slip44, 'the operator is to look');
   return await port.noteChainFilter(one.slip44, 'works');
 }
@@ -147,7 +147,7 @@ async function close(port: PoolTransactions, one: Closing, request: Request): Pr
   const { id } = request;
   const error = 'it went wrong';
   if (one.kind === 'answer') return await answer(port, one, request);
-  if (one.kind === 'lose') return await port.loseRequest(id, { error, numMax: 1 });
+  if (one.kind === 'lose') return await port.markRequestUnknown(id, { error, numMax: 1 });
   if (one.kind === 'fail')
     return await port.failRequest(id, { error, delayMs: 15 * minuteMs, numMax: 1 });
   if (one.kind === 'list-read') return await port.noteListRead(id);
@@ -183,13 +183,13 @@ async function openPostgres(): Promise<Side> {
       let name = '';
       const announcing: Ledger = {
         ...ledger,
-        announce: (shown) => {
+        openLiveness: (shown) => {
           name = shown;
-          return ledger.announce(shown);
+          return ledger.openLiveness(shown);
         },
       };
-      const tools = toolsOver({ ledger: announcing, client: noClient }, { chains: [...chains] });
-      const port = openPoolPort(tools);
+      const context = toolsOver({ ledger: announcing, client: noClient }, { chains: [...chains] });
+      const port = openPoolPort(context);
       const seen = () => query(`select from pg_stat_activity where application_name = '${name}'`);
       const end = async () => {
         await port.end();

@@ -2,13 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { readStatus } from '../../src/ledger/reports/read-status.ts';
 import { recordReconciliation } from '../../src/ledger/snapshots/reconciliation-store.ts';
-import { runParts } from '../../src/sync/sync-parts.ts';
+import { runParts } from '../../src/sync/sync-tasks.ts';
 import { onePass, type Wallet, withWallet } from '../support/with-wallet.ts';
 
 type Compared = { symbol: string; difference: string; is_explained: boolean; explanation: string };
 
-const syncAll = ({ tools }: Wallet) =>
-  runParts(tools, ['transactions', 'details', 'balances'], onePass());
+const syncAll = ({ context }: Wallet) =>
+  runParts(context, ['transactions', 'details', 'balances'], onePass());
 
 async function compared({ ledger }: Wallet): Promise<Compared[]> {
   const { rows } = await ledger.pool.query<Compared>(
@@ -33,13 +33,13 @@ test('the whole history adds up to the balances of every coin, and a quiet poll 
     expect(row).toMatchObject({ difference: 0, is_explained: true, explanation: null });
   const written = await writtenRuns(wallet);
   expect(written).toHaveLength(rows.length);
-  await runParts(wallet.tools, ['balances'], onePass());
+  await runParts(wallet.context, ['balances'], onePass());
   expect(await writtenRuns(wallet)).toEqual(written);
 });
 
 test('while transactions are on their way each difference is explained', async () => {
   const wallet = await withWallet({ transactions: 3_000, settleMs: 30 * 86_400_000 });
-  await runParts(wallet.tools, ['transactions', 'balances'], onePass());
+  await runParts(wallet.context, ['transactions', 'balances'], onePass());
   const rows = await compared(wallet);
   expect(rows.filter(({ is_explained }) => !is_explained)).toEqual([]);
   expect(rows.some(({ difference }) => Number(difference) !== 0)).toBe(true);
@@ -77,7 +77,7 @@ test('an amount that somebody changed in the ledger shows as an unexplained diff
 async function withLivingWallet(): Promise<Wallet> {
   const life = { arrivalsPerSecond: 6, settleMs: 1_500, seed: 7 };
   const wallet = await withWallet({ transactions: 1_000, ...life });
-  await runParts(wallet.tools, ['coins', 'balances'], onePass());
+  await runParts(wallet.context, ['coins', 'balances'], onePass());
   await syncAll(wallet);
   return wallet;
 }
@@ -90,10 +90,10 @@ test('a healthy wallet that is never idle never raises the alarm, however stale 
   const wallet = await withLivingWallet();
   let differences = 0;
   for (let read = 0; read < 20; read += 1) {
-    await runParts(wallet.tools, ['transactions', 'details'], onePass());
+    await runParts(wallet.context, ['transactions', 'details'], onePass());
     // Money moves between the reading of the lists and that of the balances.
     await delay(150 * (read % 3));
-    await runParts(wallet.tools, ['balances'], onePass());
+    await runParts(wallet.context, ['balances'], onePass());
     expect(await alarms(wallet)).toEqual([]);
     const rows = await compared(wallet);
     expect(rows.filter(({ is_explained }) => !is_explained)).toEqual([]);

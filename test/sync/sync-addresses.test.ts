@@ -4,12 +4,12 @@ import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
 import { onePass, withWallet } from '../support/with-wallet.ts';
 
 test('addresses that were there before are foreign, or used where a deposit went to them, and a quiet list costs one request', async () => {
-  const { sandbox, ledger, tools } = await withWallet(
+  const { sandbox, ledger, context } = await withWallet(
     { transactions: 300, addressesPerChain: 1_500 },
     { chains: [60, 195] },
   );
-  await syncTransactions(tools, onePass());
-  expect(await syncAddresses(tools, onePass())).toMatchObject({
+  await syncTransactions(context, onePass());
+  expect(await syncAddresses(context, onePass())).toMatchObject({
     isComplete: true,
     rowsInserted: 3_000,
   });
@@ -22,7 +22,7 @@ test('addresses that were there before are foreign, or used where a deposit went
   expect(rows[0]).toMatchObject({ any_deposit: false });
   expect(rows[1]).toMatchObject({ has_deposit: true });
   sandbox.stats.reset();
-  expect((await syncAddresses(tools, onePass())).isComplete).toBe(true);
+  expect((await syncAddresses(context, onePass())).isComplete).toBe(true);
   expect(sandbox.stats.requests['/v1/wallet/address/list']).toBe(2);
   const [streams] = (
     await ledger.pool.query(
@@ -33,14 +33,14 @@ test('addresses that were there before are foreign, or used where a deposit went
 });
 
 test('a generated address is found at the growing end without reading the list again', async () => {
-  const { sandbox, tools } = await withWallet(
+  const { sandbox, context } = await withWallet(
     { transactions: 10, addressesPerChain: 2_000 },
     { chains: [60] },
   );
-  await syncAddresses(tools, onePass());
+  await syncAddresses(context, onePass());
   sandbox.world.generateAddresses(60, 5);
   sandbox.stats.reset();
-  expect(await syncAddresses(tools, onePass())).toMatchObject({
+  expect(await syncAddresses(context, onePass())).toMatchObject({
     isComplete: true,
     rowsInserted: 5,
   });

@@ -14,7 +14,7 @@ beforeEach(clear);
 const { client } = await makeClient(service.baseUrl, {
   retry: { attemptsMax: 1, baseDelayMs: 1, delayMaxMs: 1 },
 });
-const tools = toolsOver({ ledger, client });
+const context = toolsOver({ ledger, client });
 const { signal } = new AbortController();
 
 const eth = {
@@ -39,10 +39,10 @@ const passes = [
 test.each(passes)('%s that differ are stored, equal ones are not', async (_name, sync, row) => {
   service.answer(succeed([row, { ...row, ...usdt }]));
   const report = { rowsSeen: 2, rowsInserted: 2, rowsUpdated: 0, isComplete: true };
-  expect(await sync(tools, signal)).toEqual(report);
-  expect(await sync(tools, signal)).toEqual({ ...report, rowsInserted: 0 });
+  expect(await sync(context, signal)).toEqual(report);
+  expect(await sync(context, signal)).toEqual({ ...report, rowsInserted: 0 });
   service.answer(succeed([{ ...row, name: 'Ether' }]));
-  expect(await sync(tools, signal)).toEqual({
+  expect(await sync(context, signal)).toEqual({
     rowsSeen: 1,
     rowsInserted: 0,
     rowsUpdated: 2,
@@ -55,7 +55,7 @@ test.each(passes)(
   async (name, sync, row) => {
     const both = [row, { ...row, ...usdt }];
     service.answer(succeed(both));
-    await sync(tools, signal);
+    await sync(context, signal);
     let asked = 0;
     const answers = (...rows: unknown[][]) => {
       asked = 0;
@@ -71,16 +71,16 @@ test.each(passes)(
         )
       ).map(({ symbol }) => symbol);
     answers([], both);
-    await sync(tools, signal);
+    await sync(context, signal);
     expect([asked, await listed()]).toEqual([2, ['ETH', 'USDT']]);
     answers([row], [{ ...row, ...usdt }]);
-    await sync(tools, signal);
+    await sync(context, signal);
     expect([asked, await listed()]).toEqual([2, ['ETH', 'USDT']]);
     answers([], [row]);
-    await sync(tools, signal);
+    await sync(context, signal);
     expect([asked, await listed()]).toEqual([2, ['ETH']]);
     answers([row]);
-    await sync(tools, signal);
+    await sync(context, signal);
     expect([asked, await listed()]).toEqual([1, ['ETH']]);
   },
 );
@@ -89,9 +89,9 @@ test.each(passes)(
   '[V17] %s: a row without a key costs the pass its completeness, and no other row its listing',
   async (name, sync, row) => {
     service.answer(succeed([row, { ...row, ...usdt }]));
-    await sync(tools, signal);
+    await sync(context, signal);
     service.answer(succeed([row, { ...row, ...usdt, slip44: 'what' }]));
-    expect(await sync(tools, signal)).toEqual({
+    expect(await sync(context, signal)).toEqual({
       rowsSeen: 2,
       rowsInserted: 0,
       rowsUpdated: 0,
@@ -109,7 +109,7 @@ test.each(passes)(
 
 test('a balance that cannot be read is a reject, and the pass is complete', async () => {
   service.answer(succeed([{ ...eth, balance: 'plenty' }]));
-  expect(await syncBalances(tools, signal)).toMatchObject({ rowsInserted: 1, isComplete: true });
+  expect(await syncBalances(context, signal)).toMatchObject({ rowsInserted: 1, isComplete: true });
   expect(await query('select field from ledger.rejects')).toEqual([{ field: 'balance' }]);
   expect(await query('select balance, frozen from ledger.balances')).toEqual([
     { balance: null, frozen: '0' },
@@ -118,10 +118,10 @@ test('a balance that cannot be read is a reject, and the pass is complete', asyn
 
 test.each(passes)('[V13] %s: an answer that is none changes nothing', async (name, sync, row) => {
   service.answer(succeed([row]));
-  await sync(tools, signal);
+  await sync(context, signal);
   for (const answer of [reply(500), succeed(null), reply(200, '[]')]) {
     service.answer(answer);
-    await expect(sync(tools, signal)).rejects.toThrow();
+    await expect(sync(context, signal)).rejects.toThrow();
   }
   expect(await query(`select is_listed from ledger.${name}`)).toEqual([{ is_listed: true }]);
 });
@@ -130,10 +130,10 @@ test.each(passes)(
   '[H8] %s: a refused key is one request a pass, and no row counts as gone for it',
   async (name, sync, row) => {
     service.answer(succeed([row]));
-    await sync(tools, signal);
+    await sync(context, signal);
     for (const status of [401, 403]) {
       service.answer(reply(status, '{"code":1,"data":[],"msg":"key"}'));
-      await expect(sync(tools, signal)).rejects.toMatchObject({ code: 'service-authentication' });
+      await expect(sync(context, signal)).rejects.toMatchObject({ code: 'service-authentication' });
       expect(service.seen).toHaveLength(1);
     }
     expect(await query(`select is_listed from ledger.${name}`)).toEqual([{ is_listed: true }]);
@@ -147,8 +147,8 @@ test('[H10] an endpoint that fails for good holds up no other', async () => {
       : { code: 0, data: [coin] },
   );
   const [balances, coins] = await Promise.allSettled([
-    syncBalances(tools, signal),
-    syncCoins(tools, signal),
+    syncBalances(context, signal),
+    syncCoins(context, signal),
   ]);
   expect(balances).toMatchObject({ reason: { code: 'service-unreachable' } });
   expect(coins).toMatchObject({ value: { rowsInserted: 1, isComplete: true } });

@@ -11,10 +11,10 @@ const ledgerRows = (ledger: Wallet['ledger']) =>
 
 describe('transactions and their details', () => {
   test('the ledger equals the service field for field, digit for digit, and knows that it is complete', async () => {
-    const { sandbox, ledger, tools } = await withWallet({ transactions: 1_500 });
-    const listed = await syncTransactions(tools, onePass());
+    const { sandbox, ledger, context } = await withWallet({ transactions: 1_500 });
+    const listed = await syncTransactions(context, onePass());
     expect(listed).toMatchObject({ isComplete: true, rowsInserted: 1_500 });
-    const detailed = await syncAllDetails(tools, signal);
+    const detailed = await syncAllDetails(context, signal);
     expect(detailed.isComplete).toBe(true);
     expect(await ledgerRows(ledger)).toEqual(rowsOfService(sandbox));
     const { rows } = await ledger.pool.query('select * from ledger.streams order by name');
@@ -27,32 +27,32 @@ describe('transactions and their details', () => {
   test.each(['newest-first', 'oldest-first', 'unordered', 'shuffled'] as const)(
     '[P5 P7] a list that is %s is read whole',
     async (listOrder) => {
-      const { sandbox, ledger, tools } = await withWallet({
+      const { sandbox, ledger, context } = await withWallet({
         transactions: 800,
         listOrder,
         pageSizeMax: 50,
       });
       for (let pass = 0; pass < 8; pass += 1) {
-        if ((await syncTransactions(tools, onePass({ effort: 'backfill' }))).isComplete) break;
+        if ((await syncTransactions(context, onePass({ effort: 'backfill' }))).isComplete) break;
       }
       expect((await ledgerRows(ledger)).length).toBe(sandbox.world.transactions().length);
     },
   );
 
   test('a pass whose lease another one has taken over takes it again and goes on', async () => {
-    const { ledger, tools } = await withWallet({ transactions: 600 });
+    const { ledger, context } = await withWallet({ transactions: 600 });
     let robbed = 0;
-    const client: typeof tools.client = {
-      ...tools.client,
+    const client: typeof context.client = {
+      ...context.client,
       async listTransactions(query, inFlight) {
         if (query.type === 'deposit' && query.pageNo === 2 && robbed++ === 0) {
           await ledger.pool.query(`update ledger.streams set lease_owner = 'wallet-ledger of another process',
                                    lease_until = now() + interval '1 hour' where name = 'deposit'`);
         }
-        return tools.client.listTransactions(query, inFlight);
+        return context.client.listTransactions(query, inFlight);
       },
     };
-    const report = await syncTransactions({ ...tools, client }, onePass({ whenLeased: 'wait' }));
+    const report = await syncTransactions({ ...context, client }, onePass({ ifLeased: 'wait' }));
     expect(robbed).toBeGreaterThan(0);
     expect(report.isComplete).toBe(true);
     const { rows } = await ledger.pool.query('select last_error from ledger.streams');
@@ -60,17 +60,17 @@ describe('transactions and their details', () => {
   });
 
   test('on an unchanged service a pass costs one request per list and writes no data row', async () => {
-    const { sandbox, ledger, tools } = await withWallet({ transactions: 1_000 });
-    await syncTransactions(tools, onePass());
-    await syncAllDetails(tools, signal);
+    const { sandbox, ledger, context } = await withWallet({ transactions: 1_000 });
+    await syncTransactions(context, onePass());
+    await syncAllDetails(context, signal);
     const versions = () =>
       ledger.pool.query(
         'select array_agg(xmin::text || order_no order by order_no) as seen from ledger.transactions',
       );
     const before = await versions();
     sandbox.stats.reset();
-    expect((await syncTransactions(tools, onePass())).isComplete).toBe(true);
-    expect((await syncAllDetails(tools, signal)).rowsSeen).toBe(0);
+    expect((await syncTransactions(context, onePass())).isComplete).toBe(true);
+    expect((await syncAllDetails(context, signal)).rowsSeen).toBe(0);
     expect(sandbox.stats.listRequests).toEqual({ deposit: 1, withdraw: 1, all: 0 });
     expect(sandbox.stats.requests['/v1/transaction/info']).toBe(0);
     expect((await versions()).rows).toEqual(before.rows);
@@ -79,11 +79,11 @@ describe('transactions and their details', () => {
   test.each(['newest-first', 'oldest-first'] as const)(
     'new rows of a list that is %s cost their pages and one more',
     async (listOrder) => {
-      const { sandbox, tools } = await withWallet({ transactions: 3_000, listOrder });
-      await syncTransactions(tools, onePass());
+      const { sandbox, context } = await withWallet({ transactions: 3_000, listOrder });
+      await syncTransactions(context, onePass());
       sandbox.world.addTransactions(250, { type: 'deposit' });
       sandbox.stats.reset();
-      expect(await syncTransactions(tools, onePass())).toMatchObject({
+      expect(await syncTransactions(context, onePass())).toMatchObject({
         isComplete: true,
         rowsInserted: 250,
       });
@@ -93,35 +93,35 @@ describe('transactions and their details', () => {
   );
 
   test('passes and audits of one process side by side leave each other the stream', async () => {
-    const { tools } = await withWallet({ transactions: 3_000, pageSizeMax: 20, latencyMs: 2 });
-    const skipping = onePass({ whenLeased: 'skip' });
-    await syncTransactions(tools, skipping);
-    await tools.ledger.pool.query('update ledger.streams set checkpoint = null');
+    const { context } = await withWallet({ transactions: 3_000, pageSizeMax: 20, latencyMs: 2 });
+    const skipping = onePass({ ifLeased: 'skip' });
+    await syncTransactions(context, skipping);
+    await context.ledger.pool.query('update ledger.streams set checkpoint = null');
     const work = [1, 2, 3].flatMap(() => [
-      syncTransactions(tools, skipping),
-      auditHistory(tools, skipping.signal),
+      syncTransactions(context, skipping),
+      auditHistory(context, skipping.signal),
     ]);
     const ended = await Promise.allSettled(work);
     expect(ended.filter(({ status }) => status === 'rejected')).toEqual([]);
-    expect((await syncTransactions(tools, onePass())).isComplete).toBe(true);
+    expect((await syncTransactions(context, onePass())).isComplete).toBe(true);
   });
 
   test.each(['newest-first', 'oldest-first'] as const)(
     '[P17] a row that vanishes from a list that is %s is found by a search',
     async (listOrder) => {
-      const { sandbox, ledger, tools } = await withWallet({
+      const { sandbox, ledger, context } = await withWallet({
         transactions: 6_000,
         pageSizeMax: 20,
         listOrder,
       });
-      await syncTransactions(tools, onePass());
+      await syncTransactions(context, onePass());
       const found = await ledger.pool.query<{ order_no: string }>(
         `select order_no from ledger.transactions where stream = 'deposit' order by occurred_at offset 1234 limit 1`,
       );
       const orderNo = found.rows[0]?.order_no ?? '';
       sandbox.world.removeTransaction(orderNo);
       sandbox.stats.reset();
-      expect((await syncTransactions(tools, onePass())).isComplete).toBe(true);
+      expect((await syncTransactions(context, onePass())).isComplete).toBe(true);
       expect(sandbox.stats.listRequests.deposit).toBeLessThanOrEqual(3 * Math.log2(6_000 / 20));
       const { rows } = await ledger.pool.query(
         'select order_no from ledger.transactions where not is_listed',
@@ -129,16 +129,16 @@ describe('transactions and their details', () => {
       expect(rows).toEqual([{ order_no: orderNo }]);
       // It may come back.
       await ledger.pool.query(`update ledger.streams set checkpoint = null`);
-      expect((await syncTransactions(tools, onePass())).isComplete).toBe(true);
+      expect((await syncTransactions(context, onePass())).isComplete).toBe(true);
     },
   );
 
   test('a late row in the middle of the history is found by a search', async () => {
-    const { sandbox, tools } = await withWallet({ transactions: 6_000, pageSizeMax: 20 });
-    await syncTransactions(tools, onePass());
+    const { sandbox, context } = await withWallet({ transactions: 6_000, pageSizeMax: 20 });
+    await syncTransactions(context, onePass());
     sandbox.world.addTransactions(1, { type: 'deposit', at: Date.now() - 300 * 86_400_000 });
     sandbox.stats.reset();
-    expect(await syncTransactions(tools, onePass())).toMatchObject({
+    expect(await syncTransactions(context, onePass())).toMatchObject({
       isComplete: true,
       rowsInserted: 1,
     });
@@ -146,12 +146,12 @@ describe('transactions and their details', () => {
   });
 
   test('a page size that the service refuses is halved until it fits', async () => {
-    const { ledger, tools } = await withWallet({
+    const { ledger, context } = await withWallet({
       transactions: 300,
       pageSizeMax: 30,
       pageSizeRule: 'refuse',
     });
-    expect((await syncTransactions(tools, onePass())).isComplete).toBe(true);
+    expect((await syncTransactions(context, onePass())).isComplete).toBe(true);
     const { rows } = await ledger.pool.query(
       `select page_size from ledger.streams where name = 'deposit'`,
     );
@@ -159,7 +159,7 @@ describe('transactions and their details', () => {
   });
 
   test('[P10] a service that does not know the page parameter is named', async () => {
-    const { tools } = await withWallet(
+    const { context } = await withWallet(
       {
         transactions: 300,
         paramNames: { page: 'pageNum', size: 'pageSize', chain: 'slip44', type: 'type' },
@@ -167,24 +167,27 @@ describe('transactions and their details', () => {
       {},
       { page: 'pageNo', size: 'pageSize', chain: 'slip44', type: 'type' },
     );
-    await expect(syncTransactions(tools, onePass())).rejects.toThrow(/page parameter/);
+    await expect(syncTransactions(context, onePass())).rejects.toThrow(/page parameter/);
   });
 
   test('another page than the one that was asked for is not taken for it', async () => {
-    const { sandbox, ledger, tools } = await withWallet({ transactions: 300 });
+    const { sandbox, ledger, context } = await withWallet({ transactions: 300 });
     const deposits = sandbox.world.transactions('deposit').length;
     sandbox.world.addTransactions(390 - deposits, { type: 'deposit' });
     // A cache on the way that mixes up two answers, once.
     let hasMixedUp = false;
-    const client: typeof tools.client = {
-      ...tools.client,
+    const client: typeof context.client = {
+      ...context.client,
       listTransactions(query, inFlight) {
         const isMixedUp = !hasMixedUp && query.pageNo === 2;
         hasMixedUp ||= isMixedUp;
-        return tools.client.listTransactions(isMixedUp ? { ...query, pageNo: 3 } : query, inFlight);
+        return context.client.listTransactions(
+          isMixedUp ? { ...query, pageNo: 3 } : query,
+          inFlight,
+        );
       },
     };
-    const report = await syncTransactions({ ...tools, client }, onePass(), ['deposit']);
+    const report = await syncTransactions({ ...context, client }, onePass(), ['deposit']);
     expect(report).toMatchObject({ isComplete: true, rowsSeen: 490 });
     expect(sandbox.stats.listRequests.deposit).toBe(6);
     const { rows } = await ledger.pool.query(
@@ -194,32 +197,32 @@ describe('transactions and their details', () => {
   });
 
   test('[H2 H3 H7 H9 H10 H12] with a fifth of the answers faulty the ledger still ends complete', async () => {
-    const { sandbox, ledger, tools } = await withWallet({
+    const { sandbox, ledger, context } = await withWallet({
       transactions: 120,
       faultRate: 0.2,
       hangMs: 100,
     });
-    await syncTransactions(tools, onePass());
-    expect((await syncAllDetails(tools, signal)).isComplete).toBe(true);
+    await syncTransactions(context, onePass());
+    expect((await syncAllDetails(context, signal)).isComplete).toBe(true);
     expect(await ledgerRows(ledger)).toEqual(rowsOfService(sandbox));
   });
 
   test('rows and checkpoint are written together or not at all', async () => {
-    const { ledger, tools } = await withWallet({ transactions: 300 });
+    const { ledger, context } = await withWallet({ transactions: 300 });
     await ledger.pool.query(`
       create function public.refuse() returns trigger language plpgsql
         as $$ begin raise exception 'no checkpoint today'; end $$;
       create trigger refuse before update of checkpoint on ledger.streams
         for each row execute function public.refuse()`);
-    await expect(syncTransactions(tools, onePass())).rejects.toThrow();
+    await expect(syncTransactions(context, onePass())).rejects.toThrow();
     expect((await ledger.pool.query('select order_no from ledger.transactions')).rows).toEqual([]);
     await ledger.pool.query('drop trigger refuse on ledger.streams');
-    const report = await syncTransactions(tools, onePass());
+    const report = await syncTransactions(context, onePass());
     expect(report).toMatchObject({ isComplete: true, rowsInserted: 300 });
   });
 
   test('the checkpoint of a walk never runs ahead of the rows that are stored', async () => {
-    const { sandbox, ledger, tools } = await withWallet({ transactions: 7_000 });
+    const { sandbox, ledger, context } = await withWallet({ transactions: 7_000 });
     const deposits = sandbox.world.transactions('deposit');
     // Newest first, 2,000 rows to a checkpoint: within the second one.
     const refused = deposits.at(-2_500)?.orderNo;
@@ -228,20 +231,20 @@ describe('transactions and their details', () => {
         as $$ begin raise exception 'not this row today'; end $$;
       create trigger refuse before insert on ledger.transactions
         for each row when (new.order_no = '${refused}') execute function public.refuse()`);
-    await expect(syncTransactions(tools, onePass(), ['deposit'])).rejects.toThrow();
+    await expect(syncTransactions(context, onePass(), ['deposit'])).rejects.toThrow();
     const { rows } = await ledger.pool.query(`
       select ledger_count::int as rows, checkpoint -> 'walk' -> 'nextPage' as page from ledger.streams`);
     expect(rows).toEqual([{ rows: 2_000, page: 21 }]);
     await ledger.pool.query('drop trigger refuse on ledger.transactions');
-    const report = await syncTransactions(tools, onePass(), ['deposit']);
+    const report = await syncTransactions(context, onePass(), ['deposit']);
     expect(report).toMatchObject({ isComplete: true, rowsInserted: deposits.length - 2_000 });
   });
 
   test('counts that are equal prove nothing before the first walk has ended', async () => {
-    const { sandbox, ledger, tools } = await withWallet({ transactions: 400, totalLag: 300 });
+    const { sandbox, ledger, context } = await withWallet({ transactions: 400, totalLag: 300 });
     const deposits = sandbox.world.transactions('deposit').length;
     sandbox.world.addTransactions(400 - deposits, { type: 'deposit' });
-    await syncTransactions(tools, onePass({ sliceMs: 0, whenLeased: 'skip' }), ['deposit']);
+    await syncTransactions(context, onePass({ sliceMs: 0, ifLeased: 'skip' }), ['deposit']);
     const { rows } = await ledger.pool.query(
       'select ledger_count::int, service_total::int, is_complete from ledger.streams',
     );
@@ -249,14 +252,14 @@ describe('transactions and their details', () => {
   });
 
   test('two readers at once end with the same ledger', async () => {
-    const { sandbox, ledger, tools, connectionString } = await withWallet({ transactions: 900 });
+    const { sandbox, ledger, context, connectionString } = await withWallet({ transactions: 900 });
     const other = await openWallet(sandbox, connectionString);
     try {
       await Promise.all([
-        syncTransactions(tools, onePass()),
-        syncTransactions(other.tools, onePass()),
+        syncTransactions(context, onePass()),
+        syncTransactions(other.context, onePass()),
       ]);
-      await Promise.all([syncAllDetails(tools, signal), syncAllDetails(other.tools, signal)]);
+      await Promise.all([syncAllDetails(context, signal), syncAllDetails(other.context, signal)]);
     } finally {
       await other.ledger.close();
     }
@@ -264,7 +267,7 @@ describe('transactions and their details', () => {
   });
 
   test('[V10] a row without an order number is kept as a reject and counts as missing, without being read for again and again', async () => {
-    const { sandbox, ledger, tools } = await withWallet({ transactions: 400 });
+    const { sandbox, ledger, context } = await withWallet({ transactions: 400 });
     sandbox.world.addRawListRow('deposit', {
       symbol: 'BTC',
       amount: '1',
@@ -272,37 +275,37 @@ describe('transactions and their details', () => {
       state: 'success',
       time: Date.now(),
     });
-    expect((await syncTransactions(tools, onePass())).isComplete).toBe(false);
+    expect((await syncTransactions(context, onePass())).isComplete).toBe(false);
     const { rows } = await ledger.pool.query('select source, order_no, field from ledger.rejects');
     expect(rows).toEqual([{ source: 'transaction-list', order_no: null, field: 'orderNo' }]);
     sandbox.stats.reset();
-    expect((await syncTransactions(tools, onePass())).isComplete).toBe(false);
+    expect((await syncTransactions(context, onePass())).isComplete).toBe(false);
     expect(sandbox.stats.listRequests.deposit).toBe(1);
   });
 
   test.each(['empty', 'last-page', 'refuse'] as const)(
     '[P12] a list that ends with a full page and answers the page behind it with %s is read whole',
     async (beyondEnd) => {
-      const { sandbox, ledger, tools } = await withWallet({
+      const { sandbox, ledger, context } = await withWallet({
         transactions: 200,
         pageSizeMax: 50,
         beyondEnd,
       });
       const deposits = sandbox.world.transactions('deposit').length;
       sandbox.world.addTransactions(200 - deposits, { type: 'deposit' });
-      const report = await syncTransactions(tools, onePass());
+      const report = await syncTransactions(context, onePass());
       expect(report.isComplete).toBe(true);
       expect((await ledgerRows(ledger)).length).toBe(sandbox.world.transactions().length);
     },
   );
 
   test('a walk that waits for its list between slices is one pass, and new rows do not wait for its end', async () => {
-    const { sandbox, ledger, tools } = await withWallet({ transactions: 4_000, latencyMs: 30 });
+    const { sandbox, ledger, context } = await withWallet({ transactions: 4_000, latencyMs: 30 });
     const shown: number[] = [];
     const rowsBehind: number[] = [];
     let late = '';
-    const client: typeof tools.client = {
-      ...tools.client,
+    const client: typeof context.client = {
+      ...context.client,
       async listTransactions(query, inFlight) {
         if (query.pageNo === 3 && late === '')
           [late = ''] = sandbox.world.addTransactions(1, { type: 'deposit' });
@@ -311,14 +314,14 @@ describe('transactions and their details', () => {
           [late],
         );
         if (rows[0].n > 0) rowsBehind.push(query.pageNo);
-        return await tools.client.listTransactions(query, inFlight);
+        return await context.client.listTransactions(query, inFlight);
       },
     };
     const report = await syncTransactions(
-      { ...tools, client },
+      { ...context, client },
       onePass({
         sliceMs: 40,
-        whenLeased: 'wait',
+        ifLeased: 'wait',
         onProgress: (_part, _done, _total, pages = 0) => shown.push(pages),
       }),
       ['deposit'],
@@ -332,9 +335,9 @@ describe('transactions and their details', () => {
   });
 
   test('a walk that is sliced goes on where it paused, and new rows do not wait for its end', async () => {
-    const { sandbox, ledger, tools } = await withWallet({ transactions: 4_000, latencyMs: 30 });
+    const { sandbox, ledger, context } = await withWallet({ transactions: 4_000, latencyMs: 30 });
     const sliced = () =>
-      syncTransactions(tools, onePass({ sliceMs: 40, whenLeased: 'skip' }), ['deposit']);
+      syncTransactions(context, onePass({ sliceMs: 40, ifLeased: 'skip' }), ['deposit']);
     expect((await sliced()).isComplete).toBe(false);
     const [arrived] = sandbox.world.addTransactions(1, { type: 'deposit' });
     await sliced();

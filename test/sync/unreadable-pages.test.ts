@@ -17,7 +17,7 @@ const { client } = await makeClient(service.baseUrl);
 const now = Date.now();
 const count = 430;
 /** Each test is a process of its own: what one has learned of bad rows the next one does not know. */
-let tools = toolsOver({ ledger, client });
+let context = toolsOver({ ledger, client });
 
 const goodRow = (nth: number) =>
   JSON.stringify({
@@ -35,7 +35,7 @@ const put = (bad: (nth: number) => string, places: number[], length = count) =>
     'deposit',
     Array.from({ length }, (_, nth) => (places.includes(nth) ? bad(nth) : goodRow(nth))),
   );
-const pass = () => syncTransactions(tools, onePass({ effort: 'backfill' }), ['deposit']);
+const pass = () => syncTransactions(context, onePass({ effort: 'backfill' }), ['deposit']);
 const orders = async () =>
   new Set(
     (await query<{ order_no: string }>('select order_no from ledger.transactions')).map(
@@ -57,7 +57,7 @@ beforeEach(async () => {
   service.asked.length = 0;
   service.twist = (page) => page;
   service.lists.clear();
-  tools = toolsOver({ ledger: { ...ledger }, client });
+  context = toolsOver({ ledger: { ...ledger }, client });
 });
 
 test.each([
@@ -83,7 +83,7 @@ test('bad rows anywhere: each is one reject, every neighbour is stored', async (
       fc.constantFrom(10, 30, 50, 100),
       async (places, pageSize) => {
         await clear();
-        tools = toolsOver({ ledger: { ...ledger }, client }, { pageSize });
+        context = toolsOver({ ledger: { ...ledger }, client }, { pageSize });
         put(brokenRow, places, 150);
         await pass();
         expect(await orders()).toEqual(allBut(places, 150));
@@ -240,7 +240,7 @@ test('faults on the way that pass cost no row, however a page is divided for the
   await fc.assert(
     fc.asyncProperty(fc.infiniteStream(fc.nat(99)), async (dice) => {
       await clear();
-      tools = toolsOver({ ledger: { ...ledger }, client });
+      context = toolsOver({ ledger: { ...ledger }, client });
       service.twist = (page) => (dice.next().value < 30 ? { ...page, rows: ['{"cut'] } : page);
       await pass();
       expect(await orders()).toEqual(allBut([]));
@@ -252,8 +252,8 @@ test('faults on the way that pass cost no row, however a page is divided for the
 
 test('an address that cannot be read is a reject of its list', async () => {
   service.lists.set('addresses', ['{"address":"0xa"}', '{"address":}', '{"address":"0xc"}']);
-  tools = toolsOver({ ledger: { ...ledger }, client }, { chains: [60] });
-  await syncAddresses(tools, onePass());
+  context = toolsOver({ ledger: { ...ledger }, client }, { chains: [60] });
+  await syncAddresses(context, onePass());
   expect(await query('select address from ledger.addresses order by 1')).toEqual([
     { address: '0xa' },
     { address: '0xc' },

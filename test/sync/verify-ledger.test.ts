@@ -12,11 +12,11 @@ const { signal } = new AbortController();
 
 async function filledWallet(options: Parameters<typeof withWallet>[0]): Promise<Wallet> {
   const wallet = await withWallet({ addressesPerChain: 30, ...options }, { chains: [60] });
-  await syncTransactions(wallet.tools, onePass());
-  await syncAllDetails(wallet.tools, signal);
-  await syncBalances(wallet.tools, signal);
-  await syncCoins(wallet.tools, signal);
-  await syncAddresses(wallet.tools, onePass());
+  await syncTransactions(wallet.context, onePass());
+  await syncAllDetails(wallet.context, signal);
+  await syncBalances(wallet.context, signal);
+  await syncCoins(wallet.context, signal);
+  await syncAddresses(wallet.context, onePass());
   return wallet;
 }
 
@@ -26,7 +26,7 @@ const count = (drifts: Awaited<ReturnType<typeof verifyLedger>>) =>
 test.each(['newest-first', 'oldest-first'] as const)(
   'altered, deleted and invented rows of a list that is %s are named exactly, mended, and then gone; arrivals are no drift',
   async (listOrder) => {
-    const { sandbox, ledger, tools } = await filledWallet({
+    const { sandbox, ledger, context } = await filledWallet({
       transactions: 3_000,
       arrivalsPerSecond: 40,
       settleMs: 500,
@@ -52,7 +52,7 @@ test.each(['newest-first', 'oldest-first'] as const)(
         select 'invented-' || order_no, stream, symbol, amount, type, state, occurred_at, true, now(), now(), now(), observation
           from ledger.transactions order by md5(order_no) limit 7 returning order_no`)
     ).rows.map((row) => row.order_no);
-    const found = await verifyLedger(tools, { signal, isRepair: false });
+    const found = await verifyLedger(context, { signal, isRepair: false });
     const all = (what: 'missing' | 'extra') => new Set(found.flatMap((drift) => drift[what]));
     expect(all('missing')).toEqual(new Set(deleted));
     expect(all('extra')).toEqual(new Set(invented));
@@ -60,9 +60,9 @@ test.each(['newest-first', 'oldest-first'] as const)(
     expect(new Set(different.map(({ orderNo }) => orderNo))).toEqual(new Set(altered));
     expect(different.every(({ fields }) => fields.join() === 'amount,state')).toBe(true);
 
-    const repaired = await verifyLedger(tools, { signal, isRepair: true });
+    const repaired = await verifyLedger(context, { signal, isRepair: true });
     expect(repaired.reduce((sum, drift) => sum + drift.repaired, 0)).toBe(107);
-    expect(count(await verifyLedger(tools, { signal, isRepair: false }))).toBe(0);
+    expect(count(await verifyLedger(context, { signal, isRepair: false }))).toBe(0);
     const { rows } = await ledger.pool.query(
       'select count(*)::int as n from ledger.transactions where not is_listed',
     );
@@ -77,29 +77,29 @@ test.each(['newest-first', 'oldest-first'] as const)(
 );
 
 test('after a repair the ledger equals the service digit for digit, and its proof holds', async () => {
-  const { sandbox, ledger, tools } = await filledWallet({ transactions: 500 });
+  const { sandbox, ledger, context } = await filledWallet({ transactions: 500 });
   await ledger.pool.query(
     `delete from ledger.transactions where order_no in (select order_no from ledger.transactions order by md5(order_no) limit 50)`,
   );
   await ledger.pool.query(
     `update ledger.transactions set to_address = 'elsewhere' where order_no in (select order_no from ledger.transactions order by md5(order_no) limit 20)`,
   );
-  await verifyLedger(tools, { signal, isRepair: true });
+  await verifyLedger(context, { signal, isRepair: true });
   expect(await rowsOfLedger(async (text) => (await ledger.pool.query(text)).rows)).toEqual(
     rowsOfService(sandbox),
   );
-  expect((await syncTransactions(tools, onePass())).isComplete).toBe(true);
+  expect((await syncTransactions(context, onePass())).isComplete).toBe(true);
 });
 
 test('balances, coins and addresses that are not as the service says are named and mended', async () => {
-  const { ledger, tools } = await filledWallet({ transactions: 100 });
-  expect(count(await verifyLedger(tools, { signal, isRepair: false }))).toBe(0);
+  const { ledger, context } = await filledWallet({ transactions: 100 });
+  expect(count(await verifyLedger(context, { signal, isRepair: false }))).toBe(0);
   await ledger.pool.query(`update ledger.balances set balance = balance + 1 where symbol = 'BTC'`);
   await ledger.pool.query(`update ledger.coins set decimals = 3 where symbol = 'LTC'`);
   await ledger.pool.query(
     `delete from ledger.addresses where address = (select min(address) from ledger.addresses)`,
   );
-  const found = await verifyLedger(tools, { signal, isRepair: false });
+  const found = await verifyLedger(context, { signal, isRepair: false });
   expect(found.map((drift) => [drift.name, driftCount(drift)])).toEqual([
     ['deposit', 0],
     ['withdraw', 0],
@@ -107,12 +107,12 @@ test('balances, coins and addresses that are not as the service says are named a
     ['coins', 1],
     ['addresses:60', 1],
   ]);
-  await verifyLedger(tools, { signal, isRepair: true });
-  expect(count(await verifyLedger(tools, { signal, isRepair: false }))).toBe(0);
+  await verifyLedger(context, { signal, isRepair: true });
+  expect(count(await verifyLedger(context, { signal, isRepair: false }))).toBe(0);
 });
 
 test('what somebody wrote into fields that only a detail shows, or into an open row, is named and mended', async () => {
-  const { sandbox, ledger, tools } = await filledWallet({
+  const { sandbox, ledger, context } = await filledWallet({
     transactions: 400,
     settleMs: 60 * 86_400_000,
   });
@@ -131,35 +131,35 @@ test('what somebody wrote into fields that only a detail shows, or into an open 
   await query(
     `update ledger.transactions set extra = '{"note": 1}' where order_no in ${pick(`state = 'success' and confirm_num < 99999 and fee < 1`)}`,
   );
-  const requests = tools.client.requests();
-  const found = await verifyLedger(tools, { signal, isRepair: false });
+  const requests = context.client.requests();
+  const found = await verifyLedger(context, { signal, isRepair: false });
   const fields = found.flatMap((drift) => drift.different).flatMap((row) => row.fields);
   expect(count(found)).toBe(15);
   expect(new Set(fields)).toEqual(new Set(['fee', 'confirmNum', 'state']));
   // Only rows that somebody wrote cost a detail: 15 of fees, confirmations and notes.
-  expect(tools.client.requests() - requests).toBeLessThanOrEqual(15 + 8 + 4);
-  await verifyLedger(tools, { signal, isRepair: true });
-  expect(count(await verifyLedger(tools, { signal, isRepair: false }))).toBe(0);
+  expect(context.client.requests() - requests).toBeLessThanOrEqual(15 + 8 + 4);
+  await verifyLedger(context, { signal, isRepair: true });
+  expect(count(await verifyLedger(context, { signal, isRepair: false }))).toBe(0);
   expect(await rowsOfLedger(query)).toEqual(rowsOfService(sandbox));
 });
 
 test('a fee where the service has none is taken out again', async () => {
-  const { ledger, tools } = await filledWallet({ transactions: 200 });
+  const { ledger, context } = await filledWallet({ transactions: 200 });
   const query = async (text: string) => (await ledger.pool.query(text)).rows;
   const free = await query(`select order_no from ledger.transactions where fee is null limit 3`);
   await query(`update ledger.transactions set fee = 7 where fee is null`);
-  const found = await verifyLedger(tools, { signal, isRepair: true });
+  const found = await verifyLedger(context, { signal, isRepair: true });
   expect(count(found) > 0).toBe(free.length > 0);
   expect(await query('select 1 from ledger.transactions where fee = 7')).toEqual([]);
 });
 
 test('a verification that finds the list equal marks its days, also where marks and counts were lost', async () => {
-  const { ledger, tools } = await withWallet({ transactions: 400 });
-  await syncTransactions(tools, onePass());
-  await syncAllDetails(tools, signal);
+  const { ledger, context } = await withWallet({ transactions: 400 });
+  await syncTransactions(context, onePass());
+  await syncAllDetails(context, signal);
   await ledger.pool.query(`
     update ledger.coverage set verified_at = null, transactions = transactions + 1 where stream = 'deposit'`);
-  await verifyLedger(tools, { signal, isRepair: true });
+  await verifyLedger(context, { signal, isRepair: true });
   const { rows } = await ledger.pool.query(`
     select s.name, s.is_complete, s.verified_through is not null as is_verified,
            s.ledger_count = (select sum(transactions) from ledger.coverage c where c.stream = s.name) as adds_up

@@ -117,7 +117,7 @@ test('[D9] of a server that accepts connections and says nothing, every kind of 
     silent.pool.query('select 1'),
     silent.session(),
     silent.patient(),
-    silent.announce('anyone'),
+    silent.openLiveness('anyone'),
   ].map((one) => one.then(String, databaseError));
   for (const error of await Promise.all(connecting)) {
     expect(error).toMatchObject({ code: 'database-unreachable' });

@@ -2,7 +2,7 @@ import type { TransactionStream } from '../../ledger/transactions/store-listed-t
 import { runBackfill } from '../../sync/run-backfill.ts';
 import { transactionStreams } from '../../sync/streams/sync-transactions.ts';
 import type { CommandContext } from '../command-context.ts';
-import { openTools } from '../open-tools.ts';
+import { composeSync } from '../compose-sync.ts';
 import { createProgress } from '../progress/create-progress.ts';
 import { reportIncomplete } from '../report-incomplete.ts';
 
@@ -12,8 +12,8 @@ export type BackfillOptions = { type?: TransactionStream; details: boolean; rest
 export async function backfill(context: CommandContext, options: BackfillOptions): Promise<number> {
   const progress = createProgress(context.screen);
   try {
-    const { tools } = await openTools(context, progress.observers);
-    const incomplete = await runBackfill(tools, {
+    const { sync } = await composeSync(context, progress.observers);
+    const incomplete = await runBackfill(sync, {
       types: options.type ? [options.type] : transactionStreams,
       withDetails: options.details,
       isRestart: options.restart ?? false,
@@ -21,7 +21,7 @@ export async function backfill(context: CommandContext, options: BackfillOptions
       onProgress: progress.onProgress,
     });
     progress.stop();
-    return await reportIncomplete(tools.ledger.db, incomplete);
+    return await reportIncomplete(sync.ledger.db, incomplete);
   } finally {
     progress.stop();
   }

@@ -11,11 +11,11 @@ import { type Sandbox, startSandbox } from '../../sandbox/start-sandbox.ts';
 import { fillPools } from '../../sync/pools/fill-pools.ts';
 import { runBackfill } from '../../sync/run-backfill.ts';
 import { transactionStreams } from '../../sync/streams/sync-transactions.ts';
-import type { PassReport } from '../../sync/sync-tools.ts';
+import type { SyncReport } from '../../sync/sync-context.ts';
 import { type CommandContext, runCommand } from '../command-context.ts';
+import { composeSync } from '../compose-sync.ts';
 import { demoSummary } from '../demo-summary.ts';
 import { openLedger, setPools } from '../open-ledger.ts';
-import { openTools } from '../open-tools.ts';
 import { createProgress } from '../progress/create-progress.ts';
 import { startDaemon } from './start.ts';
 
@@ -88,20 +88,20 @@ async function fillFromNothing(
   const { signal } = context.shutdown;
   const progress = createProgress(context.screen);
   try {
-    const { tools } = await openTools(context, progress.observers);
-    await setPools(tools.ledger, context);
+    const { sync } = await composeSync(context, progress.observers);
+    await setPools(sync.ledger, context);
     const startedAt = performance.now();
-    const incomplete = await runBackfill(tools, {
+    const incomplete = await runBackfill(sync, {
       types: transactionStreams,
       withDetails: true,
       isRestart: false,
       signal,
       onProgress: progress.onProgress,
     });
-    const pools = await fillPools(tools, { signal, whenBusy: 'wait' });
+    const pools = await fillPools(sync, { signal, whenBusy: 'wait' });
     if (!pools.isComplete) incomplete.push('pools');
     const seconds = (performance.now() - startedAt) / 1_000;
-    return { incomplete, seconds, requests: tools.client.requests() };
+    return { incomplete, seconds, requests: sync.client.requests() };
   } finally {
     progress.stop();
   }
@@ -120,7 +120,7 @@ async function emptyDatabase(ledger: Ledger, { shutdown }: CommandContext): Prom
   await client.query('drop schema if exists ledger, engine, queue, drizzle cascade');
 }
 
-function showArrival(part: string, { rowsInserted, rowsUpdated }: PassReport): void {
+function showArrival(part: string, { rowsInserted, rowsUpdated }: SyncReport): void {
   if (rowsInserted + rowsUpdated === 0) return;
   const time = new Date().toLocaleTimeString('en-GB');
   const counts = [

@@ -9,11 +9,11 @@ import { resumePool } from '../../ledger/addresses/refused-addresses.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { countWords, daysWords } from '../../status/status-words.ts';
 import { fillPools } from '../../sync/pools/fill-pools.ts';
-import { runPart } from '../../sync/run-part.ts';
+import { runSyncTask } from '../../sync/run-sync-task.ts';
 import type { CommandContext } from '../command-context.ts';
+import { composeSync } from '../compose-sync.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
 import { addMissingPools } from '../open-ledger.ts';
-import { openTools } from '../open-tools.ts';
 
 /** `wallet-ledger pool list`: the level of every chain; 3 when a configured pool is empty. */
 export async function poolList(
@@ -115,16 +115,16 @@ export async function poolRefill(
       cure: 'add slip44:threshold:target to it, such as 60:50:100',
     });
   }
-  const { tools } = await openTools(context, { isSchemaKept: true });
-  await addMissingPools(tools.ledger, context);
+  const { sync } = await composeSync(context, { isSchemaKept: true });
+  await addMissingPools(sync.ledger, context);
   if (options.resume) {
-    for (const chain of chains) await tools.ledger.transaction((db) => resumePool(db, chain));
+    for (const chain of chains) await sync.ledger.transaction((db) => resumePool(db, chain));
   }
   const { signal } = context.shutdown;
-  const report = await runPart(tools, 'pools', (own) =>
+  const report = await runSyncTask(sync, 'pools', (own) =>
     fillPools(own, { signal, whenBusy: 'wait', chains, force: true }),
   );
-  const levels = await readPoolLevels(tools.ledger.db);
+  const levels = await readPoolLevels(sync.ledger.db);
   const asked = levels.filter((level) => chains.includes(level.slip44));
   printLevels(asked, options);
   if (report.isComplete) return 0;

@@ -10,10 +10,10 @@ import { releaseAbandonedDetails } from '../../ledger/transactions/store-transac
 import type { RepeatableJob } from '../../queue/define-job.ts';
 import { type RunningQueue, startQueue } from '../../queue/start-queue.ts';
 import { boundReport } from '../../status/bound-report.ts';
-import type { SyncTools } from '../../sync/sync-tools.ts';
+import type { SyncContext } from '../../sync/sync-context.ts';
 import type { CommandContext } from '../command-context.ts';
+import { composeSync } from '../compose-sync.ts';
 import { setPools } from '../open-ledger.ts';
-import { openTools } from '../open-tools.ts';
 
 /** Of the 30 s that a stop may take, what running jobs get. */
 const queueCloseMs = 15_000;
@@ -31,7 +31,7 @@ export async function start(context: CommandContext): Promise<number> {
 /** Everything that runs in a daemon. `url`: of its status page, null where that is switched off. */
 export async function startDaemon(
   context: CommandContext,
-  onRun?: SyncTools['onRun'],
+  onRun?: SyncContext['onRun'],
 ): Promise<{ url: string | null }> {
   const { settings, log, shutdown } = context;
   let queue: RunningQueue | undefined;
@@ -44,7 +44,7 @@ export async function startDaemon(
       context.redact,
     );
   const metrics = createMetrics(report);
-  const opened = await openTools(context, {
+  const opened = await composeSync(context, {
     onAttempt: metrics.onAttempt,
     onRun(part, pass) {
       metrics.onRun(part, pass);
@@ -70,7 +70,7 @@ export async function startDaemon(
   const running = await startQueue({
     backend: opened.queueAddress,
     prefix: settings.queue.prefix,
-    jobs: repeatableJobs(context, opened.tools),
+    jobs: repeatableJobs(context, opened.sync),
     log,
     clock: systemClock,
     isTraced: context.isTraced,
@@ -88,13 +88,16 @@ export async function startDaemon(
   }
 }
 
-function repeatableJobs({ settings, shutdown }: CommandContext, tools: SyncTools): RepeatableJob[] {
+function repeatableJobs(
+  { settings, shutdown }: CommandContext,
+  sync: SyncContext,
+): RepeatableJob[] {
   return allJobs.map((job, index) => ({
     name: job.name,
     everyMs: job.everyMs(settings.schedule),
     offsetMs: index * offsetStepMs,
     async run(signal) {
-      await job.run(tools, AbortSignal.any([signal, shutdown.signal]));
+      await job.run(sync, AbortSignal.any([signal, shutdown.signal]));
     },
   }));
 }

@@ -10,7 +10,7 @@ import { listProblems } from '../../status/list-problems.ts';
 import { type StatusReport, toStatusJson } from '../../status/status-report.ts';
 import type { CommandContext } from '../command-context.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
-import { printStatus } from '../status-picture/print-status.ts';
+import { printStatus } from '../status-view/print-status.ts';
 
 const problemExitCode = 3;
 

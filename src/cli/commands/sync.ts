@@ -1,27 +1,27 @@
 import { LedgerError } from '../../kernel/errors.ts';
-import { isPartName, type PartName, runParts, syncParts } from '../../sync/sync-parts.ts';
+import { isPartName, type PartName, runParts, syncTasks } from '../../sync/sync-tasks.ts';
 import type { CommandContext } from '../command-context.ts';
+import { composeSync } from '../compose-sync.ts';
 import { addMissingPools } from '../open-ledger.ts';
-import { openTools } from '../open-tools.ts';
 import { createProgress } from '../progress/create-progress.ts';
 import { reportIncomplete } from '../report-incomplete.ts';
 
 /** `wallet-ledger sync [part …]`: one pass of each part; 0, or 3 when something is missing. */
 export async function sync(context: CommandContext, names: string[]): Promise<number> {
-  const parts = names.length > 0 ? names.map(partOf) : (Object.keys(syncParts) as PartName[]);
+  const parts = names.length > 0 ? names.map(partOf) : (Object.keys(syncTasks) as PartName[]);
   const progress = createProgress(context.screen);
   try {
-    const { tools } = await openTools(context, progress.observers);
-    if (parts.includes('pools')) await addMissingPools(tools.ledger, context);
-    const incomplete = await runParts(tools, parts, {
+    const { sync } = await composeSync(context, progress.observers);
+    if (parts.includes('pools')) await addMissingPools(sync.ledger, context);
+    const incomplete = await runParts(sync, parts, {
       signal: context.shutdown.signal,
-      whenLeased: 'wait',
+      ifLeased: 'wait',
       sliceMs: null,
       effort: 'command',
       onProgress: progress.onProgress,
     });
     progress.stop();
-    return await reportIncomplete(tools.ledger.db, incomplete);
+    return await reportIncomplete(sync.ledger.db, incomplete);
   } finally {
     progress.stop();
   }
@@ -30,6 +30,6 @@ export async function sync(context: CommandContext, names: string[]): Promise<nu
 function partOf(name: string): PartName {
   if (isPartName(name)) return name;
   throw new LedgerError('usage', `there is no part ${name} to sync`, {
-    cure: `name some of ${Object.keys(syncParts).join(', ')}, or none for all`,
+    cure: `name some of ${Object.keys(syncTasks).join(', ')}, or none for all`,
   });
 }

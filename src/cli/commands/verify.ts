@@ -2,7 +2,7 @@ import { printableText } from '../../service/decoding/printable-text.ts';
 import { driftCount, verifyLedger } from '../../sync/checks/verify-ledger.ts';
 import type { Drift } from '../../sync/checks/verify-transactions.ts';
 import type { CommandContext } from '../command-context.ts';
-import { openTools } from '../open-tools.ts';
+import { composeSync } from '../compose-sync.ts';
 import { createProgress } from '../progress/create-progress.ts';
 
 const namedMax = 10;
@@ -26,13 +26,13 @@ export async function verify(
 async function withProgress(context: CommandContext, isRepair: boolean): Promise<Drift[]> {
   const progress = createProgress(context.screen);
   try {
-    const { tools } = await openTools(context, {
+    const { sync } = await composeSync(context, {
       ...progress.observers,
       isOnlyLooking: !isRepair,
       isSchemaKept: true,
     });
     const { signal } = context.shutdown;
-    return await verifyLedger(tools, { signal, isRepair, onProgress: progress.onProgress });
+    return await verifyLedger(sync, { signal, isRepair, onProgress: progress.onProgress });
   } finally {
     progress.stop();
   }

@@ -1,5 +1,5 @@
-import type { Progress } from '../../sync/sync-tools.ts';
-import type { Observers } from '../open-tools.ts';
+import type { Progress } from '../../sync/sync-context.ts';
+import type { Observers } from '../compose-sync.ts';
 import { createSmoothRate, type SmoothRate } from './smooth-rate.ts';
 
 /** Where one part stands. Rates are smoothed; null is what is not known yet. */

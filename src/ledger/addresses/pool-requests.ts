@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
-import type { Ledger, LedgerDb, Presence } from '../connection/connect-ledger.ts';
+import type { Ledger, LedgerDb, Liveness } from '../connection/connect-ledger.ts';
 import { requireHome } from '../home-store.ts';
 import { notePoolError } from './pool-store.ts';
 
@@ -82,7 +82,8 @@ export function openPoolRequests(ledger: Ledger, chainParam: string) {
         const decision = decide(pool);
         return { decision, openedId: await writeDown(db, slip44, decision.write, presence) };
       }),
-    loseRequest: (id: number, loss: Loss) => ledger.transaction((db) => loseRequest(db, id, loss)),
+    markRequestUnknown: (id: number, loss: Loss) =>
+      ledger.transaction((db) => markRequestUnknown(db, id, loss)),
     failRequest: (id: number, refusal: Refusal) =>
       ledger.transaction((db) => failRequest(db, id, refusal)),
     end: presence.end,
@@ -100,9 +101,9 @@ async function writeDown(
     // Shown before the commit, so that no other process takes the sender for dead.
     const { name } = await presence.hold();
     await requireHome(db);
-    return await openRequest(db, slip44, write.num, name);
+    return await insertAddressRequest(db, slip44, write.num, name);
   }
-  if (write?.kind === 'lose') await loseRequest(db, write.id, write);
+  if (write?.kind === 'lose') await markRequestUnknown(db, write.id, write);
   if (write?.kind === 'error') await notePoolError(db, slip44, write.error);
   return null;
 }
@@ -111,17 +112,17 @@ type SharedPresence = ReturnType<typeof sharePresence>;
 
 /** One connection shows for all the work of a pass that its process lives. */
 function sharePresence(ledger: Ledger) {
-  let newest: Presence | null = null;
-  let opening: Promise<Presence> | null = null;
+  let newest: Liveness | null = null;
+  let opening: Promise<Liveness> | null = null;
   const held = () => (newest?.isHeld() ? newest : null);
-  const open = async (): Promise<Presence> => {
-    newest = await ledger.announce(`${ledger.instance} ${randomUUID().slice(0, 8)}`);
+  const open = async (): Promise<Liveness> => {
+    newest = await ledger.openLiveness(`${ledger.instance} ${randomUUID().slice(0, 8)}`);
     return newest;
   };
   return {
     held,
     /** Opens it with the first need, and anew under another name when it has been lost. */
-    async hold(): Promise<Presence> {
+    async hold(): Promise<Liveness> {
       const known = held();
       if (known) return known;
       opening ??= open().finally(() => {
@@ -189,7 +190,7 @@ select c.available, p.threshold, p.target, p.num_max as "numMax", p.refusals, p.
 }
 
 /** Writes a request down before it is sent; the index on open requests lets no second one in. Returns its id. */
-async function openRequest(
+async function insertAddressRequest(
   db: LedgerDb,
   slip44: number,
   num: number,
@@ -202,7 +203,11 @@ async function openRequest(
 }
 
 /** From now on the address list must tell, and it settles twice as long. */
-async function loseRequest(db: LedgerDb, id: number, { error, numMax }: Loss): Promise<void> {
+async function markRequestUnknown(
+  db: LedgerDb,
+  id: number,
+  { error, numMax }: Loss,
+): Promise<void> {
   await lockPoolOf(db, id);
   await db.execute(sql`
     with lost as (

@@ -114,7 +114,7 @@ function comparePools(before: readonly PoolTarget[], after: readonly PoolTarget[
 }
 
 /** An operator wants the pool filled now: up to its target, above the threshold too, and without further waiting. */
-export async function beginFilling(db: LedgerDb, slip44: number): Promise<void> {
+export async function forceFilling(db: LedgerDb, slip44: number): Promise<void> {
   await db.execute(sql`
     update ledger.pools set is_filling = true, next_try_at = null
      where slip44 = ${slip44} and (not is_filling or next_try_at is not null)`);

@@ -19,7 +19,7 @@ import { requireStrongLogin } from './require-strong-login.ts';
 /** What statements run on: the pool, or the connection of an open transaction. */
 export type LedgerDb = NodePgDatabase;
 
-export type Presence = { name: string; isHeld(): boolean; end(): Promise<void> };
+export type Liveness = { name: string; isHeld(): boolean; end(): Promise<void> };
 
 export type Ledger = {
   /** Names this process among all that use the database: its connections carry it. */
@@ -36,7 +36,7 @@ export type Ledger = {
   /** A connection of its own, whose statements may take as long as they need. */
   patient(): Promise<pg.Client>;
   /** Opens a connection that carries this name: as long as it is held, other processes see that this one lives. */
-  announce(name: string): Promise<Presence>;
+  openLiveness(name: string): Promise<Liveness>;
   close(): Promise<void>;
 };
 
@@ -130,7 +130,7 @@ export function connectLedger(options: {
       return { db: drizzle(client), release: () => client.release(true) };
     },
     patient: () => openClient(options.connectionString, instance),
-    announce: (name) => announce(options.connectionString, name),
+    openLiveness: (name) => openLiveness(options.connectionString, name),
     close: () => pool.end(),
   };
 }
@@ -142,7 +142,7 @@ function howLost(error: unknown): string | null {
   return isConnectionLost(error) ? 'with its connection' : null;
 }
 
-async function announce(connectionString: string, name: string): Promise<Presence> {
+async function openLiveness(connectionString: string, name: string): Promise<Liveness> {
   const client = await openClient(connectionString, name);
   let isHeld = true;
   client.on('end', () => {

@@ -7,7 +7,7 @@ import {
   unreadableOf,
   valueAfterDetail,
 } from '../transactions/answer-words.ts';
-import { isAltered } from '../transactions/row-seal.ts';
+import { isTampered } from '../transactions/row-seal.ts';
 import { array } from '../transactions/transaction-statement.ts';
 
 export type RowDifference = { orderNo: string; fields: string[] };
@@ -21,9 +21,9 @@ export type ListComparison = Comparison & { altered: string[] };
  */
 export async function beginSightings(db: LedgerDb): Promise<void> {
   await db.execute(
-    sql`create temporary table if not exists sightings (order_no text primary key) on commit preserve rows`,
+    sql`create temporary table if not exists seen_keys (order_no text primary key) on commit preserve rows`,
   );
-  await db.execute(sql`truncate sightings`);
+  await db.execute(sql`truncate seen_keys`);
 }
 
 /** Fields that may change as long as a row is not final. */
@@ -60,12 +60,12 @@ with incoming as (
     ) as i (order_no, request_id, symbol, tx_hash, from_address, to_address, amount, type, state, occurred_ms,
             unreadable)
 ),
-met as (insert into sightings select order_no from incoming on conflict do nothing)
+met as (insert into seen_keys select order_no from incoming on conflict do nothing)
 select i.order_no, t.order_no is not null as is_known, coalesce(t.is_altered, false) as is_altered,
        ${differing} || case when t.is_listed then '{}' else '{isListed}'::text[] end as fields
   from incoming i
   left join (select a.*, a.is_final or a.is_altered as is_settled
-               from (select t.*, ${isAltered('t')} as is_altered from ledger.transactions t) a) t on t.order_no = i.order_no
+               from (select t.*, ${isTampered('t')} as is_altered from ledger.transactions t) a) t on t.order_no = i.order_no
  ${lastWords('list')}`);
   const comparison: ListComparison = { missing: [], different: [], altered: [] };
   for (const { order_no: orderNo, is_known, is_altered, fields } of found.rows) {
@@ -105,7 +105,7 @@ select i.order_no,
 /** Rows that the walk has met. */
 export async function countSightings(db: LedgerDb): Promise<number> {
   const counted = await db.execute<{ count: number }>(
-    sql`select count(*)::float8 as count from sightings`,
+    sql`select count(*)::float8 as count from seen_keys`,
   );
   return counted.rows[0]?.count ?? 0;
 }
@@ -125,7 +125,7 @@ export async function countBroughtMeanwhile(
   butNot: string[],
 ): Promise<number> {
   const counted = await db.execute<{ count: number }>(sql`
-    select count(*)::float8 as count from ledger.transactions t join sightings s using (order_no)
+    select count(*)::float8 as count from ledger.transactions t join seen_keys s using (order_no)
      where t.stream = ${stream} and t.first_seen_at >= ${startedAt}::timestamptz
        and t.order_no <> all(${sql.param(butNot)}::text[])`);
   return counted.rows[0]?.count ?? 0;
@@ -140,7 +140,7 @@ export async function unmetRows(
   const found = await db.execute<{ order_no: string }>(sql`
     select t.order_no from ledger.transactions t
      where t.stream = ${stream} and t.is_listed and t.first_seen_at < ${startedAt}::timestamptz
-       and not exists (select from sightings s where s.order_no = t.order_no)
+       and not exists (select from seen_keys s where s.order_no = t.order_no)
      order by t.order_no`);
   return found.rows.map((row) => row.order_no);
 }
@@ -188,7 +188,7 @@ export async function compareAddresses(
         from (select ledger.address_key(i.address) as key, i.address
                 from unnest(${sql.param(addresses)}::text[]) as i (address)) as k
        order by key, address),
-    met as (insert into sightings select key from incoming on conflict do nothing)
+    met as (insert into seen_keys select key from incoming on conflict do nothing)
     select address from incoming i
      where not exists (select from ledger.addresses a where a.slip44 = ${slip44} and a.address_key = i.key)`);
   return found.rows.map((row) => row.address);
@@ -203,7 +203,7 @@ export async function unmetAddresses(
   const found = await db.execute<{ address: string }>(sql`
     select a.address from ledger.addresses a
      where a.slip44 = ${slip44} and a.first_seen_at < ${startedAt}::timestamptz
-       and not exists (select from sightings s where s.order_no = a.address_key)
+       and not exists (select from seen_keys s where s.order_no = a.address_key)
      order by a.address`);
   return found.rows.map((row) => row.address);
 }

@@ -6,7 +6,7 @@ import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
  * they differ from the last ones the stored rows are judged again: a row that is no longer final is due at once, one
  * that has become final is due only if its detail is older than its last change. Returns the rows that turned.
  */
-export async function judgeByStates(
+export async function reclassifyByStates(
   ledger: Ledger,
   states: { final: ReadonlySet<string>; success: ReadonlySet<string> },
 ): Promise<number> {

@@ -22,11 +22,11 @@ const sealed = [
  * list changes it (its detail is due then): a seal that does not fit means that the row was written beside the program.
  * Without a secret key it is no proof against a forger, who may store the seal that fits.
  */
-export function sealOf(column: (name: string) => SQL): SQL {
+export function rowHashOf(column: (name: string) => SQL): SQL {
   return sql`ledger.seal(${sql.join(sealed.map(column), sql`, `)})`;
 }
 
 /** Whether the row of `alias` (a table or CTE with the columns of ledger.transactions) does not fit its seal. */
-export function isAltered(alias: string): SQL {
-  return sql`coalesce(${sql.identifier(alias)}.seal <> ${sealOf((name) => sql`${sql.identifier(alias)}.${sql.identifier(name)}`)}, false)`;
+export function isTampered(alias: string): SQL {
+  return sql`coalesce(${sql.identifier(alias)}.seal <> ${rowHashOf((name) => sql`${sql.identifier(alias)}.${sql.identifier(name)}`)}, false)`;
 }

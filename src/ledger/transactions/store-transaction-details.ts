@@ -10,7 +10,7 @@ import {
   wordsAndValues,
   wordsBeside,
 } from './answer-words.ts';
-import { isAltered, sealOf } from './row-seal.ts';
+import { isTampered, rowHashOf } from './row-seal.ts';
 import { array, changedFields, mergedExtra, uniqueNewest } from './transaction-statement.ts';
 
 export type DetailedTransaction = TransactionDetailRecord & { observation: number };
@@ -64,7 +64,7 @@ const logged = changedFields(
   ],
   { hasFirstDetail: true },
 );
-const seal = sealOf((name) => sql.raw(name === 'order_no' ? 's.order_no' : `s.new_${name}`));
+const seal = rowHashOf((name) => sql.raw(name === 'order_no' ? 's.order_no' : `s.new_${name}`));
 
 /** The rows, locked, with their values before and after. */
 const stored = sql`heard as (
@@ -72,7 +72,7 @@ const stored = sql`heard as (
          ${wordsAndValues('detail')},
          ${mergedExtra} as merged_extra, i.observation as new_observation, i.is_final as is_word_final,
          t.detail_synced_at is null and t.first_detail_at is null as is_first_detail,
-         t.seal is null or ${isAltered('t')} as is_unsealed
+         t.seal is null or ${isTampered('t')} as is_unsealed
     from incoming i join ledger.transactions t on t.order_no = i.order_no
    ${lastWords('detail')}
    where i.observation > t.observation
@@ -159,7 +159,7 @@ select (select count(*)::int from updated where differs) as changed`);
 export async function recheckAltered(db: LedgerDb, orderNos: string[]): Promise<void> {
   await db.execute(sql`
     update ledger.transactions t set next_check_at = now(), seal = null
-     where order_no = any(${sql.param(orderNos)}::text[]) and ${isAltered('t')}`);
+     where order_no = any(${sql.param(orderNos)}::text[]) and ${isTampered('t')}`);
 }
 
 /** Puts off rows whose detail the service would not give, as if they had been looked at and found unchanged. */

@@ -9,7 +9,7 @@ import type { Signer } from '../signing/signer.ts';
 import { buildRequest, type RequestParts } from './build-request.ts';
 import { type Failure, isJudgedByBody, type Judgement, judgeAnswer } from './judge-answer.ts';
 import type { Fetch } from './pooled-fetch.ts';
-import { createRequestSlots } from './request-slots.ts';
+import { createSemaphore } from './semaphore.ts';
 import { sendRequest } from './send-request.ts';
 import { withDeadline } from './with-deadline.ts';
 
@@ -52,7 +52,7 @@ const largeLength = 256 * 1024;
 
 type Outcome<T> = { value: T } | { failure: Failure };
 
-export type Attempter = {
+export type RequestSender = {
   /**
    * `onSent` is called when the attempt has its ticket. Rejects only with what is no verdict on the
    * service: the signal's reason, or the tickets' error.
@@ -68,9 +68,9 @@ export type Attempter = {
 };
 
 /** Makes single attempts: slot, ticket, signature, request, verdict. Each has a ticket of its own. */
-export function createAttempter(options: AttemptOptions): Attempter {
+export function createRequestSender(options: AttemptOptions): RequestSender {
   const { tickets, clock } = options;
-  const slots = createRequestSlots(options.concurrency);
+  const slots = createSemaphore(options.concurrency);
   let requests = 0;
 
   async function attemptInSlot<T>(
@@ -166,5 +166,5 @@ function decodeData<T>(
 function failureOf(error: unknown): Failure {
   if (!(error instanceof LedgerError && error.code.startsWith('service-'))) throw error;
   const { code, message, cause, isRetryable } = error;
-  return { code, message, cause, isRepeated: isRetryable };
+  return { code, message, cause, isRetryable: isRetryable };
 }

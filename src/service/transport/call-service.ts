@@ -4,11 +4,11 @@ import { LedgerError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import { type RetryPolicy, retryDelayMs } from '../../kernel/retry-delay.ts';
 import { OddAnswer } from '../decoding/unreadable-answer.ts';
-import { type AttemptOptions, type Call, createAttempter } from './attempt-call.ts';
+import { type AttemptOptions, type Call, createRequestSender } from './attempt-call.ts';
 import type { Failure } from './judge-answer.ts';
 import { createOddMemory } from './odd-memory.ts';
 
-export type CallerOptions = AttemptOptions & {
+export type TransportOptions = AttemptOptions & {
   /** Of a GET; a POST is sent once, whatever comes. */
   retry?: RetryPolicy;
   log: Log;
@@ -17,20 +17,20 @@ export type CallerOptions = AttemptOptions & {
   onAccepted?: () => Promise<void>;
 };
 
-export type Caller = {
+export type ServiceTransport = {
   call<T>(call: Call<T>, signal?: AbortSignal): Promise<T>;
   /** Attempts sent so far. */
   requests(): number;
   /** The same caller with a count of its own, from 0. */
-  metered(): Caller;
+  metered(): ServiceTransport;
 };
 
 const defaultRetry: RetryPolicy = { attemptsMax: 8, baseDelayMs: 150, delayMaxMs: 5_000 };
 
 /** Sends calls, a GET again where that can help. Rejects with a LedgerError that names the endpoint. */
-export function createCaller(options: CallerOptions): Caller {
+export function createServiceTransport(options: TransportOptions): ServiceTransport {
   const { tickets, log, random, retry = defaultRetry } = options;
-  const { attempt: attemptCall, requests } = createAttempter(options);
+  const { attempt: attemptCall, requests } = createRequestSender(options);
   const odd = createOddMemory(options.clock);
 
   async function callRepeatedly<T>(
@@ -78,7 +78,7 @@ export function createCaller(options: CallerOptions): Caller {
     else if (!isLast) await abortableSleep(delayMs, signal);
   }
 
-  const callerWith = (sent: () => number, onSent?: () => void): Caller => ({
+  const callerWith = (sent: () => number, onSent?: () => void): ServiceTransport => ({
     requests: sent,
     metered() {
       let own = 0;
@@ -114,7 +114,7 @@ function countFailure(failures: Failures, { code, cause }: Failure): void {
 function mayRepeat<T>(call: Call<T>, failure: Failure, failures: Failures): boolean {
   const { unsettledMax = Number.POSITIVE_INFINITY, malformedMax = Number.POSITIVE_INFINITY } = call;
   const isEnough = failures.unsettled >= unsettledMax || failures.malformed >= malformedMax;
-  const isSafe = call.method === 'GET' && failure.isRepeated;
+  const isSafe = call.method === 'GET' && failure.isRetryable;
   return isSafe && !isEnough;
 }
 

@@ -9,7 +9,7 @@ import { parseRetryAfterMs } from './retry-after.ts';
 export type Failure = {
   code: ErrorCode;
   message: string;
-  isRepeated: boolean;
+  isRetryable: boolean;
   /** The service asked all to wait: this long, or (null) as long as the default back-off. Milliseconds. */
   pauseMs?: number | null;
   cause?: unknown;
@@ -51,17 +51,17 @@ function judgeStatus(answer: AnswerToVerify, now: number): Failure {
     const target = printableText(headers.get('location') ?? 'nowhere');
     // Following it would hand the three headers to another address, under a signature for this one.
     const message = `HTTP ${status} redirects to ${target}: set WALLET_BASE_URL to the address of the service itself`;
-    return { code: 'service-unreachable', message, isRepeated: false };
+    return { code: 'service-unreachable', message, isRetryable: false };
   }
   if (status === 429) {
     const pauseMs = parseRetryAfterMs(headers.get('retry-after'), now);
-    return { code: 'service-rate-limited', message: said, isRepeated: true, pauseMs };
+    return { code: 'service-rate-limited', message: said, isRetryable: true, pauseMs };
   }
   if (status === 401 || status === 403) {
     const message = said + describeSkew(headers.get('date'), now);
-    return { code: 'service-authentication', message, isRepeated: false };
+    return { code: 'service-authentication', message, isRetryable: false };
   }
-  return { code: 'service-unreachable', message: said, isRepeated: true };
+  return { code: 'service-unreachable', message: said, isRetryable: true };
 }
 
 function judgeBody(answer: AnswerToVerify, method: 'GET' | 'POST'): Judgement {
@@ -74,12 +74,12 @@ function judgeBody(answer: AnswerToVerify, method: 'GET' | 'POST'): Judgement {
   const isRefusal = !('problem' in envelope) && envelope.code !== '0';
   if (method === 'POST') {
     const code = isRefusal ? 'service-refused' : 'service-malformed';
-    return { failure: { code, message, isRepeated: false } };
+    return { failure: { code, message, isRetryable: false } };
   }
-  if (!isOk) return { failure: { code: 'service-refused', message, isRepeated: false } };
-  if (isRefusal) return { failure: { code: 'service-unsettled', message, isRepeated: true } };
+  if (!isOk) return { failure: { code: 'service-refused', message, isRetryable: false } };
+  if (isRefusal) return { failure: { code: 'service-unsettled', message, isRetryable: true } };
   const cause = new UnreadableAnswer(answer.rawBody);
-  return { failure: { code: 'service-malformed', message, isRepeated: true, cause } };
+  return { failure: { code: 'service-malformed', message, isRetryable: true, cause } };
 }
 
 function describeAnswer(

@@ -19,7 +19,7 @@ import { scanList } from '../list/scan-list.ts';
 import { withLease } from '../streams/lease-list.ts';
 import { openStreamPort, stateOf } from '../streams/stream-port.ts';
 import { transactionStream, transactionStreams } from '../streams/sync-transactions.ts';
-import { addCounts, emptyReport, type PassReport, type SyncTools } from '../sync-tools.ts';
+import { addCounts, emptyReport, type SyncContext, type SyncReport } from '../sync-context.ts';
 import { type DayRange, type HeldDay, planAudit } from './plan-audit.ts';
 
 /** The list is given back so often, and for so long, that new rows need not wait. */
@@ -27,16 +27,21 @@ const sliceMs = 2_000;
 const pauseMs = 500;
 
 type Session = ListSession<ListedPage<TransactionRecord>>;
-type Audit = { tools: SyncTools; type: TransactionStream; signal: AbortSignal; report: PassReport };
+type Audit = {
+  context: SyncContext;
+  type: TransactionStream;
+  signal: AbortSignal;
+  report: SyncReport;
+};
 
 /**
  * Reads the history again by age and stores it: late changes of old rows, final ones too, are found and logged, rows
  * that someone took out of the ledger come back, rows that someone wrote have their detail fetched again, rows that
  * the list no longer shows are marked as unlisted, and days that agree are marked as verified. Works in short slices.
  */
-export async function auditHistory(tools: SyncTools, signal: AbortSignal): Promise<PassReport> {
+export async function auditHistory(context: SyncContext, signal: AbortSignal): Promise<SyncReport> {
   const report = emptyReport();
-  for (const type of transactionStreams) await auditStream({ tools, type, signal, report });
+  for (const type of transactionStreams) await auditStream({ context, type, signal, report });
   return report;
 }
 
@@ -47,8 +52,8 @@ async function auditStream(audit: Audit): Promise<void> {
     if (!state.isBacked || state.guests > 0 || port.ranks === null) return null;
     const held = await port.ranks.days();
     if (!isOrdered(state))
-      return { pages: pagesInTurn(state, audit.tools.settings.auditShare), held };
-    const ranges = planAudit(held, port.now(), audit.tools.settings.auditShare);
+      return { pages: pagesInTurn(state, audit.context.settings.auditShare), held };
+    const ranges = planAudit(held, port.now(), audit.context.settings.auditShare);
     return {
       ranges: ranges.map((range) => ({
         range,
@@ -68,13 +73,13 @@ async function auditStream(audit: Audit): Promise<void> {
 
 /** One hold on the list. Undefined while another pass keeps it. */
 async function inSlice<T>(
-  { tools, type, signal, report }: Audit,
+  { context, type, signal, report }: Audit,
   work: (session: Session) => Promise<T>,
 ): Promise<T | undefined> {
-  const stream = transactionStream(tools, type);
-  return await withLease(tools, type, { whenLeased: 'briefly', signal }, async ({ owner, row }) => {
-    const state = stateOf(row, tools);
-    const opened = openStreamPort(tools, stream, { signal, sliceMs }, { state, owner });
+  const stream = transactionStream(context, type);
+  return await withLease(context, type, { ifLeased: 'briefly', signal }, async ({ owner, row }) => {
+    const state = stateOf(row, context);
+    const opened = openStreamPort(context, stream, { signal, sliceMs }, { state, owner });
     const session = createListSession(opened.port, state);
     try {
       const result = await work(session);
@@ -116,7 +121,7 @@ async function readRange(
 }
 
 async function readPage(
-  { tools }: Audit,
+  { context }: Audit,
   session: Session,
   { page, reading: before }: Place,
   { range, low, high }: { range: DayRange; low: number; high: number },
@@ -128,7 +133,7 @@ async function readPage(
   const ending = isEnd && read.reading ? endReading(read.reading) : null;
   await session.store(facts.listed > 0 ? [facts] : [], within(joinDays(read.days, ending), range));
   await recheckAltered(
-    tools.ledger.db,
+    context.ledger.db,
     facts.content.records.map(({ orderNo }) => orderNo),
   );
   return {
@@ -177,7 +182,7 @@ async function readInTurn(audit: Audit, pages: number[]): Promise<void> {
         session.apply(withCheckpoint(session.state, { auditPage: page + 1 }));
         await session.store([facts]);
         await recheckAltered(
-          audit.tools.ledger.db,
+          audit.context.ledger.db,
           facts.content.records.map(({ orderNo }) => orderNo),
         );
       }
@@ -190,8 +195,9 @@ async function readInTurn(audit: Audit, pages: number[]): Promise<void> {
 
 /** Without an order only a full scan verifies days. It is begun here; passes go on with it in slices. */
 async function scanWhenOld(audit: Audit, held: HeldDay[]): Promise<void> {
-  const { auditCycleMs } = audit.tools.settings;
-  const isOld = ({ verifiedAt }: HeldDay) => audit.tools.clock() - (verifiedAt ?? 0) > auditCycleMs;
+  const { auditCycleMs } = audit.context.settings;
+  const isOld = ({ verifiedAt }: HeldDay) =>
+    audit.context.clock() - (verifiedAt ?? 0) > auditCycleMs;
   if (!held.some(isOld)) return;
   await inSlice(audit, async (session) => {
     if (session.state.checkpoint.walk !== null) return;

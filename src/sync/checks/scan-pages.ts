@@ -6,7 +6,7 @@ import { createListSession } from '../list/list-session.ts';
 import type { ListState } from '../list/list-state.ts';
 import { scanList } from '../list/scan-list.ts';
 import type { WithObservation } from '../streams/stream-port.ts';
-import type { Progress, SyncTools } from '../sync-tools.ts';
+import type { Progress, SyncContext } from '../sync-context.ts';
 
 const batchRows = 1_000;
 
@@ -27,12 +27,12 @@ const noNotes: ScanNotes = {
  * have no usable key; `isClean`: every seam between its pages was consistent.
  */
 export async function scanPages<T>(
-  tools: SyncTools,
+  context: SyncContext,
   source: ListSource<T> & { name: string },
   { signal, onProgress }: { signal: AbortSignal; onProgress?: Progress },
   onRows: (rows: WithObservation<T>[]) => Promise<void>,
 ): Promise<{ expected: number; unstorable: number; isClean: boolean }> {
-  const { pageSize, concurrency } = tools.settings;
+  const { pageSize, concurrency } = context.settings;
   const pages = createPageReader(source, { requestedPageSize: pageSize, concurrency, signal });
   let startTotal: number | null = null;
   const scanned = { rows: 0, pages: 0 };
@@ -63,7 +63,7 @@ export async function scanPages<T>(
     unlist: null,
     isBatchFull: (rows) => rows >= batchRows,
     shouldPause: () => false,
-    now: tools.clock,
+    now: context.clock,
     wait: (ms) => abortableSleep(ms, signal),
   };
   const initial: ListState = {

@@ -6,7 +6,7 @@ import {
   unmetAddresses,
 } from '../../ledger/lists/verify-store.ts';
 import { addressStream } from '../pools/sync-addresses.ts';
-import type { SyncTools } from '../sync-tools.ts';
+import type { SyncContext } from '../sync-context.ts';
 import { scanPages } from './scan-pages.ts';
 import type { Drift, Verification } from './verify-transactions.ts';
 
@@ -15,11 +15,11 @@ import type { Drift, Verification } from './verify-transactions.ts';
  * service does not list is named every time, since nothing here can mend that.
  */
 export async function verifyAddresses(
-  tools: SyncTools,
+  context: SyncContext,
   slip44: number,
   verification: Verification,
 ): Promise<Drift> {
-  const stream = addressStream(tools, slip44);
+  const stream = addressStream(context, slip44);
   const drift: Drift = {
     name: stream.name,
     compared: 0,
@@ -29,17 +29,17 @@ export async function verifyAddresses(
     repaired: 0,
     arrivals: 0,
   };
-  const { db, release } = await tools.ledger.session();
+  const { db, release } = await context.ledger.session();
   try {
     await beginSightings(db);
     const { startedAt } = await startOfVerification(db, stream.name);
-    await scanPages(tools, stream, verification, async (rows) => {
+    await scanPages(context, stream, verification, async (rows) => {
       const addresses = rows.map((row) => row.address);
       const missing = await compareAddresses(db, slip44, addresses);
       drift.compared += addresses.length;
       drift.missing.push(...missing);
       if (!verification.isRepair || missing.length === 0) return;
-      const { inserted } = await tools.ledger.transaction((tx) =>
+      const { inserted } = await context.ledger.transaction((tx) =>
         storeListedAddresses(tx, slip44, missing),
       );
       drift.repaired += inserted;

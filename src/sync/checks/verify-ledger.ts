@@ -7,17 +7,17 @@ import { syncAllDetails } from '../details/sync-details.ts';
 import { syncBalances } from '../snapshots/sync-balances.ts';
 import { syncCoins } from '../snapshots/sync-coins.ts';
 import { transactionStreams } from '../streams/sync-transactions.ts';
-import type { SyncTools } from '../sync-tools.ts';
+import type { SyncContext } from '../sync-context.ts';
 import { verifyAddresses } from './verify-addresses.ts';
 import { type Drift, type Verification, verifyTransactions } from './verify-transactions.ts';
 
 /** Compares everything that the service lists with the ledger, and mends it where that is asked for. */
-export async function verifyLedger(tools: SyncTools, options: Verification): Promise<Drift[]> {
+export async function verifyLedger(context: SyncContext, options: Verification): Promise<Drift[]> {
   const drifts: Drift[] = [];
   for (const type of transactionStreams)
-    drifts.push(await verifyTransactions(tools, type, options));
-  if (options.isRepair) await syncAllDetails(tools, options.signal, options.onProgress);
-  const { client, ledger } = tools;
+    drifts.push(await verifyTransactions(context, type, options));
+  if (options.isRepair) await syncAllDetails(context, options.signal, options.onProgress);
+  const { client, ledger } = context;
   const isWalletMoving = drifts.some(({ arrivals }) => arrivals > 0);
   const balances = await client.listBalances(options.signal);
   drifts.push(
@@ -26,7 +26,7 @@ export async function verifyLedger(tools: SyncTools, options: Verification): Pro
       balances.records.length,
       await compareBalances(ledger.db, balances.records, isWalletMoving),
       options,
-      () => syncBalances(tools, options.signal),
+      () => syncBalances(context, options.signal),
     ),
   );
   const coins = await client.listCoins(options.signal);
@@ -36,11 +36,11 @@ export async function verifyLedger(tools: SyncTools, options: Verification): Pro
       coins.records.length,
       await compareCoins(ledger.db, coins.records),
       options,
-      () => syncCoins(tools, options.signal),
+      () => syncCoins(context, options.signal),
     ),
   );
-  for (const slip44 of tools.settings.chains)
-    drifts.push(await verifyAddresses(tools, slip44, options));
+  for (const slip44 of context.settings.chains)
+    drifts.push(await verifyAddresses(context, slip44, options));
   return drifts;
 }
 

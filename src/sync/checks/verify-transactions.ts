@@ -19,8 +19,8 @@ import {
 } from '../../ledger/transactions/store-listed-transactions.ts';
 import type { WithObservation } from '../streams/stream-port.ts';
 import { transactionStream } from '../streams/sync-transactions.ts';
-import type { Progress, SyncTools } from '../sync-tools.ts';
-import { compareAltered } from './compare-altered.ts';
+import type { Progress, SyncContext } from '../sync-context.ts';
+import { compareAltered } from './compare-tampered.ts';
 import { scanPages } from './scan-pages.ts';
 
 export type Drift = Comparison & {
@@ -47,7 +47,7 @@ const scansMax = 4;
  * details are due then), and rows that the list no longer holds become unlisted.
  */
 export async function verifyTransactions(
-  tools: SyncTools,
+  context: SyncContext,
   type: TransactionStream,
   verification: Verification,
 ): Promise<Drift> {
@@ -61,7 +61,7 @@ export async function verifyTransactions(
     repaired: 0,
     arrivals: 0,
   };
-  const { db, release } = await tools.ledger.session();
+  const { db, release } = await context.ledger.session();
   try {
     const start = await startOfVerification(db, type);
     const comparing: Comparing = {
@@ -79,10 +79,10 @@ export async function verifyTransactions(
     for (let scans = 1; scans <= scansMax; scans += 1) {
       await beginSightings(db);
       const { expected, unstorable, isClean } = await scanPages(
-        tools,
-        transactionStream(tools, type),
+        context,
+        transactionStream(context, type),
         verification,
-        (rows) => compareBatch(tools, type, rows, comparing),
+        (rows) => compareBatch(context, type, rows, comparing),
       );
       comparing.unstorable = unstorable;
       drift.compared = await countSightings(db);
@@ -94,7 +94,7 @@ export async function verifyTransactions(
       if (comparing.isRead) break;
       notMetBefore = new Set(notMet);
     }
-    await settleDrift(tools, comparing);
+    await settleDrift(context, comparing);
     if (isProof(comparing)) await verifyDays(db, type, drift.arrivals === 0);
   } finally {
     release();
@@ -123,7 +123,7 @@ function isProof({ isRead, isRepair, drift, unstorable }: Comparing): boolean {
 }
 
 async function compareBatch(
-  tools: SyncTools,
+  context: SyncContext,
   type: TransactionStream,
   rows: WithObservation<TransactionRecord>[],
   comparing: Comparing,
@@ -136,12 +136,12 @@ async function compareBatch(
   for (const row of rows)
     if (missing.has(row.orderNo)) timesOfMissing.set(row.orderNo, row.occurredAt ?? 0);
   if (altered.length > 0) {
-    const different = await compareAltered(tools, altered, { signal, isRepair });
+    const different = await compareAltered(context, altered, { signal, isRepair });
     addDrift(comparing, { missing: [], different });
   }
   if (!isRepair || wrong.size === 0) return;
   const mended = rows.filter((row) => wrong.has(row.orderNo));
-  await tools.ledger.transaction((tx) => storeListedTransactions(tx, type, mended));
+  await context.ledger.transaction((tx) => storeListedTransactions(tx, type, mended));
 }
 
 /** Pages may show a row twice: it is named once. */
@@ -152,7 +152,7 @@ function addDrift({ drift, named }: Comparing, found: Comparison): void {
   for (const { orderNo } of found.different) named.add(orderNo);
 }
 
-async function settleDrift(tools: SyncTools, comparing: Comparing): Promise<void> {
+async function settleDrift(context: SyncContext, comparing: Comparing): Promise<void> {
   const { db, drift, isRepair } = comparing;
   if (!isRepair) {
     const known = await knownByNow(db, drift.missing);
@@ -161,7 +161,7 @@ async function settleDrift(tools: SyncTools, comparing: Comparing): Promise<void
   drift.arrivals = await countArrivals(comparing);
   drift.missing = withoutArrivals(comparing);
   if (!isRepair) return;
-  await tools.ledger.transaction(async (tx) => {
+  await context.ledger.transaction(async (tx) => {
     await unlistRows(tx, drift.extra);
     await recountStream(tx, drift.name);
   });

@@ -15,8 +15,8 @@ import {
   storeTransactionDetails,
 } from '../../ledger/transactions/store-transaction-details.ts';
 import type { WalletClient } from '../../service/wallet-client.ts';
-import { notTaken, siftRows } from '../sift-rows.ts';
-import type { SyncSettings, SyncTools } from '../sync-tools.ts';
+import { bisectRejectedRows, rejectedByPostgres } from '../bisect-rejected-rows.ts';
+import type { SyncContext, SyncSettings } from '../sync-context.ts';
 
 /** Rows whose detail is due, as their workers see the database; each method is one transaction. */
 export type DetailPort = {
@@ -34,7 +34,7 @@ export type DetailPort = {
 };
 
 /** What the fetching of details works with. */
-export type DetailTools = Pick<SyncTools, 'log'> & {
+export type DetailTools = Pick<SyncContext, 'log'> & {
   details: DetailPort;
   client: Pick<WalletClient, 'getTransaction'>;
   settings: Pick<SyncSettings, 'concurrency'>;
@@ -59,7 +59,7 @@ export function openDetailPort(ledger: Ledger): DetailPort {
         return await store(rows, putOff, rejects);
       } catch (error) {
         if (!isDataError(error)) throw error;
-        const { good, refused } = await siftRows(rows, (batch) => store(batch, [], []));
+        const { good, refused } = await bisectRejectedRows(rows, (batch) => store(batch, [], []));
         const orderNos = refused.map(({ orderNo }) => orderNo);
         return await store(good, [...putOff, ...orderNos], [...rejects, ...refused.map(toReject)]);
       }
@@ -70,5 +70,11 @@ export function openDetailPort(ledger: Ledger): DetailPort {
 function toReject({ observation, ...record }: DetailedTransaction): Reject {
   const { orderNo } = record;
   const payload = JSON.stringify(record);
-  return { source: 'transaction-detail', orderNo, field: null, reason: notTaken, payload };
+  return {
+    source: 'transaction-detail',
+    orderNo,
+    field: null,
+    reason: rejectedByPostgres,
+    payload,
+  };
 }

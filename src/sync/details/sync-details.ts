@@ -1,22 +1,22 @@
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
-import { allOf } from '../../kernel/all-of.ts';
 import { LedgerError } from '../../kernel/errors.ts';
 import { inSpan } from '../../kernel/in-span.ts';
+import { settleAllThenThrow } from '../../kernel/settle-all-then-throw.ts';
 import type { Reject } from '../../kernel/wallet-records.ts';
 import type { DetailedTransaction } from '../../ledger/transactions/store-transaction-details.ts';
 import {
   addCounts,
   emptyReport,
-  type PassReport,
   type Progress,
-  type SyncTools,
-} from '../sync-tools.ts';
+  type SyncContext,
+  type SyncReport,
+} from '../sync-context.ts';
 import { type DetailTools, openDetailPort } from './detail-port.ts';
 
 /** How long a claimed row is kept from other workers; a dead worker's rows come back after it. */
 const claimLeaseMs = 30_000;
 /** Claims at work side by side, so that one fetches while the other one stores. */
-const lanes = 2;
+const parallelClaims = 2;
 /** A claim is work for so long at the pace of the one before it: far below the lease, and few statements per row. */
 const claimWorkMs = 2_000;
 const claimedMax = 500;
@@ -34,50 +34,50 @@ type Fetched =
  * a service that is down does.
  */
 export async function syncDetails(
-  tools: SyncTools,
+  context: SyncContext,
   signal: AbortSignal,
   onProgress?: Progress,
-): Promise<PassReport> {
-  const details = openDetailPort(tools.ledger);
-  return await syncDetailsThrough({ ...tools, details }, signal, onProgress);
+): Promise<SyncReport> {
+  const details = openDetailPort(context.ledger);
+  return await syncDetailsThrough({ ...context, details }, signal, onProgress);
 }
 
 /** As `syncDetails`, through a port that is open. */
 export async function syncDetailsThrough(
-  tools: DetailTools,
+  context: DetailTools,
   signal: AbortSignal,
   onProgress?: Progress,
-): Promise<PassReport> {
+): Promise<SyncReport> {
   const report = emptyReport();
-  const { incomplete } = await tools.details.countIncomplete();
+  const { incomplete } = await context.details.countIncomplete();
   if (incomplete === 0) return report;
   onProgress?.('details', 0, incomplete);
   const work = async () => {
-    let limit = 2 * tools.settings.concurrency;
+    let limit = 2 * context.settings.concurrency;
     for (;;) {
       const startedAt = performance.now();
-      const claimed = await syncClaim(tools, signal, report, limit);
+      const claimed = await syncClaim(context, signal, report, limit);
       if (claimed === 0) return;
-      limit = nextClaim(tools.settings.concurrency, claimed, performance.now() - startedAt);
+      limit = nextClaim(context.settings.concurrency, claimed, performance.now() - startedAt);
       onProgress?.('details', report.rowsSeen, Math.max(incomplete, report.rowsSeen));
     }
   };
-  await allOf(Array.from({ length: lanes }, work));
-  report.isComplete = (await tools.details.countIncomplete()).finalIncomplete === 0;
+  await settleAllThenThrow(Array.from({ length: parallelClaims }, work));
+  report.isComplete = (await context.details.countIncomplete()).finalIncomplete === 0;
   return report;
 }
 
 /** As `syncDetails`, and waits for the final rows that other workers hold, dead ones' rows included. */
 export async function syncAllDetails(
-  tools: SyncTools,
+  context: SyncContext,
   signal: AbortSignal,
   onProgress?: Progress,
-): Promise<PassReport> {
-  const report = await syncDetails(tools, signal, onProgress);
+): Promise<SyncReport> {
+  const report = await syncDetails(context, signal, onProgress);
   const deadline = performance.now() + othersWaitMs;
   while (!report.isComplete && performance.now() < deadline) {
     await abortableSleep(othersPollMs, signal);
-    const more = await syncDetails(tools, signal, onProgress);
+    const more = await syncDetails(context, signal, onProgress);
     addCounts(report, more);
     report.isComplete = more.isComplete;
   }
@@ -92,13 +92,13 @@ function nextClaim(concurrency: number, claimed: number, tookMs: number): number
 
 /** One claimed batch: fetched side by side, written in one statement. Returns the rows claimed; 0: none was due. */
 async function syncClaim(
-  tools: DetailTools,
+  context: DetailTools,
   signal: AbortSignal,
-  report: PassReport,
+  report: SyncReport,
   limit: number,
 ): Promise<number> {
   signal.throwIfAborted();
-  const orderNos = await tools.details.claim(limit, claimLeaseMs);
+  const orderNos = await context.details.claim(limit, claimLeaseMs);
   if (orderNos.length === 0) return 0;
   // One failure that is not the row's own ends the batch: what is in flight then is not worth waiting for.
   const stop = new AbortController();
@@ -107,18 +107,18 @@ async function syncClaim(
   const waiting = orderNos.values();
   const fetchWaiting = async () => {
     try {
-      for (const orderNo of waiting) fetched.push(await fetchDetail(tools, orderNo, inFlight));
+      for (const orderNo of waiting) fetched.push(await fetchDetail(context, orderNo, inFlight));
     } catch (error) {
       stop.abort();
       throw error;
     }
   };
   const ended = await Promise.allSettled(
-    Array.from({ length: tools.settings.concurrency }, fetchWaiting),
+    Array.from({ length: context.settings.concurrency }, fetchWaiting),
   );
-  await storeFetched(tools, fetched, report);
+  await storeFetched(context, fetched, report);
   const answered = new Set(fetched.map(({ orderNo }) => orderNo));
-  await tools.details.release(orderNos.filter((orderNo) => !answered.has(orderNo)));
+  await context.details.release(orderNos.filter((orderNo) => !answered.has(orderNo)));
   const failure = ended.find((one) => one.status === 'rejected' && !isAbort(one.reason));
   if (failure?.status === 'rejected') throw failure.reason;
   signal.throwIfAborted();
@@ -126,12 +126,12 @@ async function syncClaim(
 }
 
 async function fetchDetail(
-  tools: DetailTools,
+  context: DetailTools,
   orderNo: string,
   signal: AbortSignal,
 ): Promise<Fetched> {
   try {
-    const { records, rejects, observation } = await tools.client.getTransaction(orderNo, signal);
+    const { records, rejects, observation } = await context.client.getTransaction(orderNo, signal);
     return {
       kind: 'detail',
       orderNo,
@@ -148,9 +148,9 @@ async function fetchDetail(
 const rowsOwn = new Set<string>(['service-refused', 'service-unsettled', 'service-malformed']);
 
 async function storeFetched(
-  tools: DetailTools,
+  context: DetailTools,
   fetched: Fetched[],
-  report: PassReport,
+  report: SyncReport,
 ): Promise<void> {
   const details = fetched.filter((one) => one.kind === 'detail');
   const rows = details.flatMap((one) => one.rows);
@@ -159,7 +159,7 @@ async function storeFetched(
   const rejects = details.flatMap((one) => one.rejects);
   const attributes = { 'wallet_ledger.stream': 'details', 'wallet_ledger.rows': rows.length };
   const updated = await inSpan('store batch', { attributes }, async (span) => {
-    const written = await tools.details.store(rows, { putOff, rejects });
+    const written = await context.details.store(rows, { putOff, rejects });
     span.setAttribute('wallet_ledger.updated', written);
     return written;
   });
@@ -168,7 +168,7 @@ async function storeFetched(
   report.rowsSeen += rows.length;
   for (const one of fetched) {
     if (one.kind === 'failed')
-      tools.log.warn(
+      context.log.warn(
         { orderNo: one.orderNo, error: one.error.message },
         'detail not available, put off',
       );

@@ -1,4 +1,4 @@
-import { quietly } from '../../kernel/quietly.ts';
+import { ignoreRejection } from '../../kernel/ignore-rejection.ts';
 
 /** One batch is written, one waits for the database, and the next one is read and made ready. */
 export function createBatchWriter() {
@@ -8,7 +8,7 @@ export function createBatchWriter() {
     async add(write: () => Promise<unknown>): Promise<void> {
       await writingBefore;
       writingBefore = writing;
-      writing = quietly(writing.then(write));
+      writing = ignoreRejection(writing.then(write));
     },
     end: () => writing,
   };

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { LedgerError } from '../../kernel/errors.ts';
-import { quietly } from '../../kernel/quietly.ts';
+import { ignoreRejection } from '../../kernel/ignore-rejection.ts';
 import type { Page } from '../../kernel/wallet-records.ts';
 import { createDivisionMemory, type DivisionMemory } from './division-memory.ts';
 import type { ListSource } from './list-source.ts';
@@ -68,7 +68,8 @@ export function createPageReader<T>(
       const current = fetched ?? fetchPage(asking, page, page > upTo, signal);
       const aheadMax = Math.min(upTo, page + 2 * options.concurrency);
       for (let next = page + 1; next <= aheadMax; next += 1) {
-        if (!ahead.has(next)) ahead.set(next, quietly(fetchPage(asking, next, false, signal)));
+        if (!ahead.has(next))
+          ahead.set(next, ignoreRejection(fetchPage(asking, next, false, signal)));
       }
       return { ...(await current), isFresh: fetched === undefined };
     },

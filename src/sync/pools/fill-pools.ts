@@ -1,7 +1,7 @@
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import { LedgerError, toError } from '../../kernel/errors.ts';
 import { databaseError } from '../../ledger/connection/connect-ledger.ts';
-import { emptyReport, type PassReport, type SyncTools } from '../sync-tools.ts';
+import { emptyReport, type SyncContext, type SyncReport } from '../sync-context.ts';
 import {
   createPoolPlanner,
   type PassSoFar,
@@ -32,44 +32,44 @@ const busyPollMs = 250;
  * may do it at once. An open request of a chain that is configured no more is resolved all the same. `isComplete`:
  * every pool is full, or in the hands of another process.
  */
-export async function fillPools(tools: SyncTools, options: FillOptions): Promise<PassReport> {
-  return await fillPoolsThrough({ ...tools, pools: openPoolPort(tools) }, options);
+export async function fillPools(context: SyncContext, options: FillOptions): Promise<SyncReport> {
+  return await fillPoolsThrough({ ...context, pools: openPoolPort(context) }, options);
 }
 
 /** As `fillPools`, through a port that is open; ends it. */
 export async function fillPoolsThrough(
-  tools: PoolTools,
+  context: PoolTools,
   options: FillOptions,
-): Promise<PassReport> {
-  const { pools, settings } = tools;
+): Promise<SyncReport> {
+  const { pools, settings } = context;
   const report = emptyReport();
   const chains = options.chains ?? [
     ...new Set([...settings.chains, ...(await pools.chainsInDoubt())]),
   ];
   const ended = await Promise.allSettled(
-    chains.map((slip44) => fillPool(tools, slip44, options, report)),
+    chains.map((slip44) => fillPool(context, slip44, options, report)),
   );
   await pools.end();
   for (const [index, one] of ended.entries()) {
     if (one.status === 'rejected')
-      await acceptFailure(tools, chains[index] ?? 0, one.reason, report);
+      await acceptFailure(context, chains[index] ?? 0, one.reason, report);
   }
   return report;
 }
 
 /** What the service says against one chain is that chain's; anything else concerns all. */
 async function acceptFailure(
-  tools: PoolTools,
+  context: PoolTools,
   slip44: number,
   thrown: unknown,
-  report: PassReport,
+  report: SyncReport,
 ): Promise<void> {
   const error = databaseError(toError(thrown));
   const isOfChain = error instanceof LedgerError && chainFailures.has(error.code);
   if (!isOfChain) throw error;
   report.isComplete = false;
-  tools.log.warn({ slip44, error }, 'the address pool could not be filled');
-  await tools.pools.noteError(slip44, error.message);
+  context.log.warn({ slip44, error }, 'the address pool could not be filled');
+  await context.pools.noteError(slip44, error.message);
 }
 
 const chainFailures = new Set<string>([
@@ -80,13 +80,13 @@ const chainFailures = new Set<string>([
 ]);
 
 async function fillPool(
-  tools: PoolTools,
+  context: PoolTools,
   slip44: number,
   options: FillOptions,
-  report: PassReport,
+  report: SyncReport,
 ): Promise<void> {
-  const { pools, settings } = tools;
-  if (options.force) await pools.beginFilling(slip44);
+  const { pools, settings } = context;
+  if (options.force) await pools.forceFilling(slip44);
   const done: PassSoFar = { isListFresh: false, isFilterTried: false };
   const { chainParam } = settings;
   const decide = createPoolPlanner(done, { ...settings.pools, chainParam });
@@ -95,12 +95,12 @@ async function fillPool(
     options.signal.throwIfAborted();
     const planned = plannedOf(slip44, await pools.plan(slip44, decide));
     hasAsked ||= planned.kind === 'send';
-    verdict = await act(tools, slip44, planned, options, report);
+    verdict = await act(context, slip44, planned, options, report);
     noteDone(done, planned.kind);
     if (verdict === 'incomplete') report.isComplete = false;
   }
   // What was generated is to be found in the list: that proves it again, for a request or two.
-  if (hasAsked) await readAddressList(tools, slip44, options);
+  if (hasAsked) await readAddressList(context, slip44, options);
 }
 
 /** What is to be done after a plan; a request that it has written down is to be sent. */
@@ -126,13 +126,13 @@ function noteDone(done: PassSoFar, kind: Planned['kind']): void {
 }
 
 async function act(
-  tools: PoolTools,
+  context: PoolTools,
   slip44: number,
   action: Planned,
   options: FillOptions,
-  report: PassReport,
+  report: SyncReport,
 ): Promise<FillVerdict> {
-  const { pools, log } = tools;
+  const { pools, log } = context;
   switch (action.kind) {
     case 'full':
       return 'end';
@@ -147,15 +147,15 @@ async function act(
       await abortableSleep(action.ms, options.signal);
       return 'again';
     case 'read-list': {
-      if (!(await readAddressList(tools, slip44, options))) return 'incomplete';
+      if (!(await readAddressList(context, slip44, options))) return 'incomplete';
       if (action.lostId !== null) await pools.noteListRead(action.lostId);
       return 'again';
     }
     case 'prove-filter':
-      await proveFilter(tools, slip44, options.signal);
+      await proveFilter(context, slip44, options.signal);
       return 'again';
     case 'resolve': {
-      if (!(await readAddressList(tools, slip44, options))) return 'incomplete';
+      if (!(await readAddressList(context, slip44, options))) return 'incomplete';
       report.rowsInserted += await pools.resolveRequest(action.id);
       return 'again';
     }
@@ -163,7 +163,7 @@ async function act(
       log.warn({ slip44, reason: action.reason }, 'the address pool cannot be filled');
       return 'incomplete';
     case 'send':
-      return await sendAddressRequest(tools, slip44, action, options.signal, report);
+      return await sendAddressRequest(context, slip44, action, options.signal, report);
   }
 }
 
@@ -175,7 +175,7 @@ async function readAddressList(
 ): Promise<boolean> {
   const read = await pools.readList(slip44, {
     signal: options.signal,
-    whenLeased: options.whenBusy,
+    ifLeased: options.whenBusy,
     sliceMs: null,
     effort: 'pool',
   });

@@ -12,8 +12,8 @@ import {
   type Refusal,
 } from '../../ledger/addresses/pool-requests.ts';
 import {
-  beginFilling,
   chainsInDoubt,
+  forceFilling,
   isAnyListed,
   noteChainFilter,
   noteListRead,
@@ -21,8 +21,8 @@ import {
 } from '../../ledger/addresses/pool-store.ts';
 import { resolveRequest } from '../../ledger/addresses/resolve-request.ts';
 import type { WalletClient } from '../../service/wallet-client.ts';
-import type { StreamPass } from '../streams/sync-stream.ts';
-import type { SyncSettings, SyncTools } from '../sync-tools.ts';
+import type { SyncOptions } from '../streams/sync-stream.ts';
+import type { SyncContext, SyncSettings } from '../sync-context.ts';
 import { syncAddressList } from './sync-addresses.ts';
 
 /**
@@ -46,7 +46,7 @@ export type PoolPort = {
    */
   storeAnswer(answer: Answer, numAfterGrant: NumAfterGrant): Promise<number | null>;
   /** The answer of a request that is still `sent` is lost. */
-  loseRequest(id: number, loss: Loss): Promise<void>;
+  markRequestUnknown(id: number, loss: Loss): Promise<void>;
   /** The service refused a request that is still `sent`. */
   failRequest(id: number, refusal: Refusal): Promise<void>;
   /** The list was read to its end after the answer was lost or put off. */
@@ -54,7 +54,7 @@ export type PoolPort = {
   /** Closes a lost request by what the list has shown since. Returns how many addresses joined the pool. */
   resolveRequest(id: number): Promise<number>;
   /** Fills the pool up to its target, above the threshold too, and without further waiting. */
-  beginFilling(slip44: number): Promise<void>;
+  forceFilling(slip44: number): Promise<void>;
   /** Keeps why the pool cannot be filled, for `status`. */
   noteError(slip44: number, error: string): Promise<void>;
   /** Keeps what was shown of the list's chain filter. */
@@ -65,21 +65,21 @@ export type PoolPort = {
    * Reads the chain's address list and stores what it shows, in many transactions; undefined when another process has
    * it and the pass was not to wait. `missing`: as the pass found the counts of the list and of the ledger.
    */
-  readList(slip44: number, pass: StreamPass): Promise<{ missing: number | null } | undefined>;
+  readList(slip44: number, pass: SyncOptions): Promise<{ missing: number | null } | undefined>;
   /** The process sends nothing more. */
   end(): Promise<void>;
 };
 
 /** What the filling of pools works with. */
-export type PoolTools = Pick<SyncTools, 'log'> & {
+export type PoolTools = Pick<SyncContext, 'log'> & {
   pools: PoolPort;
   client: Pick<WalletClient, 'generateAddresses' | 'listAddresses'>;
   settings: Pick<SyncSettings, 'pageSize' | 'chains' | 'pools' | 'chainParam'>;
 };
 
 /** Opens the pools in the database for one pass; end it. */
-export function openPoolPort(tools: SyncTools): PoolPort {
-  const { ledger, settings } = tools;
+export function openPoolPort(context: SyncContext): PoolPort {
+  const { ledger, settings } = context;
   const { db } = ledger;
   const { chainParam } = settings;
   return {
@@ -88,10 +88,10 @@ export function openPoolPort(tools: SyncTools): PoolPort {
     resolveRequest: (id) => ledger.transaction((transaction) => resolveRequest(transaction, id)),
     chainsInDoubt: () => chainsInDoubt(db),
     noteListRead: (id) => noteListRead(db, id),
-    beginFilling: (slip44) => beginFilling(db, slip44),
+    forceFilling: (slip44) => forceFilling(db, slip44),
     noteError: (slip44, error) => notePoolError(db, slip44, error),
     noteChainFilter: (slip44, filter) => noteChainFilter(db, slip44, { filter, chainParam }),
     isAnyListed: (slip44, addresses) => isAnyListed(db, slip44, addresses),
-    readList: (slip44, pass) => syncAddressList(tools, slip44, pass),
+    readList: (slip44, pass) => syncAddressList(context, slip44, pass),
   };
 }

@@ -10,23 +10,23 @@ const refusals = new Set<string>(['service-refused', 'service-unsettled']);
  * little, for the others that are configured. What was shown is kept with the pool.
  */
 export async function proveFilter(
-  tools: PoolTools,
+  context: PoolTools,
   slip44: number,
   signal: AbortSignal,
 ): Promise<ChainFilter> {
-  let unused = await listOrRefusal(tools, unusedChain, signal);
-  const own = await listSample(tools, slip44, signal);
+  let unused = await listOrRefusal(context, unusedChain, signal);
+  const own = await listSample(context, slip44, signal);
   // Refused before and after a list that was granted: it is about the chain, and no passing fault.
-  unused ??= await listOrRefusal(tools, unusedChain, signal);
+  unused ??= await listOrRefusal(context, unusedChain, signal);
   const judge = async (others: string[][]) => {
     const shared = new Map<string[], boolean>();
     for (const group of [...others, ...(unused ? [unused] : [])])
-      shared.set(group, await isOneOwn(tools, slip44, group, own));
+      shared.set(group, await isOneOwn(context, slip44, group, own));
     return judgeFilter({ own, unused, others, isOwn: (group) => shared.get(group) ?? false });
   };
   let filter = await judge([]);
-  if (filter !== 'works') filter = await judge(await listOthers(tools, slip44, signal));
-  if (filter !== 'unknown') await tools.pools.noteChainFilter(slip44, filter);
+  if (filter !== 'works') filter = await judge(await listOthers(context, slip44, signal));
+  if (filter !== 'unknown') await context.pools.noteChainFilter(slip44, filter);
   return filter;
 }
 
@@ -40,13 +40,13 @@ async function isOneOwn(
 }
 
 async function listOthers(
-  tools: PoolTools,
+  context: PoolTools,
   slip44: number,
   signal: AbortSignal,
 ): Promise<string[][]> {
   const others: string[][] = [];
-  for (const other of tools.settings.chains) {
-    if (other !== slip44) others.push((await listOrRefusal(tools, other, signal)) ?? []);
+  for (const other of context.settings.chains) {
+    if (other !== slip44) others.push((await listOrRefusal(context, other, signal)) ?? []);
   }
   return others;
 }
@@ -65,12 +65,12 @@ async function listSample(
 
 /** Null: the service refused to list the chain. */
 async function listOrRefusal(
-  tools: PoolTools,
+  context: PoolTools,
   slip44: number,
   signal: AbortSignal,
 ): Promise<string[] | null> {
   try {
-    return await listSample(tools, slip44, signal, 1);
+    return await listSample(context, slip44, signal, 1);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof LedgerError && refusals.has(error.code)) return null;

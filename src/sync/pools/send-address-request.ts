@@ -1,6 +1,6 @@
 import { LedgerError, toError } from '../../kernel/errors.ts';
 import type { Answer } from '../../ledger/addresses/address-answer-store.ts';
-import type { PassReport } from '../sync-tools.ts';
+import type { SyncReport } from '../sync-context.ts';
 import { numAfterGrant, numAfterLoss, numAfterRefusal, refusalDelayMs } from './decide-pool.ts';
 import type { PoolTools } from './pool-port.ts';
 
@@ -15,13 +15,13 @@ const sendMaxMs = 300_000;
 
 /** Sends the request once. Whatever ends it otherwise than a clear answer or refusal leaves it `unknown`. */
 export async function sendAddressRequest(
-  tools: PoolTools,
+  context: PoolTools,
   slip44: number,
   request: Sending,
   signal: AbortSignal,
-  report: PassReport,
+  report: SyncReport,
 ): Promise<FillVerdict> {
-  const { pools, client, log } = tools;
+  const { pools, client, log } = context;
   try {
     // A process that was stopped meanwhile may have been given up by the others.
     if (performance.now() - request.plannedAt > sendMaxMs)
@@ -40,11 +40,11 @@ export async function sendAddressRequest(
   } catch (thrown) {
     const error = toError(thrown);
     if (error instanceof LedgerError && clearRefusals.has(error.code)) {
-      await acceptRefusal(tools, slip44, request, error);
+      await acceptRefusal(context, slip44, request, error);
       return 'incomplete';
     }
     const loss = { error: error.message, numMax: numAfterLoss(request.num) };
-    await pools.loseRequest(request.id, loss);
+    await pools.markRequestUnknown(request.id, loss);
     signal.throwIfAborted();
     log.warn(
       { slip44, num: request.num, error },

@@ -6,14 +6,14 @@ import { noticeForeign } from '../../ledger/home-store.ts';
 import { unseenAddresses } from '../../ledger/lists/scan-notes-store.ts';
 import type { ListVerdict } from '../list/read-list.ts';
 import type { Stream } from '../streams/stream-port.ts';
-import { type StreamPass, syncStream } from '../streams/sync-stream.ts';
-import { addCounts, emptyReport, type PassReport, type SyncTools } from '../sync-tools.ts';
+import { type SyncOptions, syncStream } from '../streams/sync-stream.ts';
+import { addCounts, emptyReport, type SyncContext, type SyncReport } from '../sync-context.ts';
 
 /** One pass over the address lists of the configured chains (section 4.2 of the service's document). */
-export async function syncAddresses(tools: SyncTools, pass: StreamPass): Promise<PassReport> {
+export async function syncAddresses(context: SyncContext, pass: SyncOptions): Promise<SyncReport> {
   const report = emptyReport();
-  for (const slip44 of tools.settings.chains) {
-    const one = await syncAddressList(tools, slip44, pass);
+  for (const slip44 of context.settings.chains) {
+    const one = await syncAddressList(context, slip44, pass);
     if (!one) continue;
     addCounts(report, one);
     report.isComplete &&= one.isComplete;
@@ -23,14 +23,14 @@ export async function syncAddresses(tools: SyncTools, pass: StreamPass): Promise
 
 /** One pass over one chain's list; undefined when another process has it and the pass was not to wait. */
 export async function syncAddressList(
-  tools: SyncTools,
+  context: SyncContext,
   slip44: number,
-  pass: StreamPass,
-): Promise<(PassReport & ListVerdict) | undefined> {
-  const verdict = await syncStream(tools, addressStream(tools, slip44), pass);
-  await checkNewAddresses(tools.ledger.db);
-  await judgeStored(tools.ledger);
-  if (tools.settings.isPoolExclusive) await noticeForeign(tools.ledger.db, slip44);
+  pass: SyncOptions,
+): Promise<(SyncReport & ListVerdict) | undefined> {
+  const verdict = await syncStream(context, addressStream(context, slip44), pass);
+  await checkNewAddresses(context.ledger.db);
+  await judgeStored(context.ledger);
+  if (context.settings.isPoolExclusive) await noticeForeign(context.ledger.db, slip44);
   return verdict;
 }
 
@@ -38,19 +38,19 @@ function addressStreamName(slip44: number): string {
   return `addresses:${slip44}`;
 }
 
-export function addressStream(tools: SyncTools, slip44: number): Stream<AddressRecord> {
+export function addressStream(context: SyncContext, slip44: number): Stream<AddressRecord> {
   return {
     name: addressStreamName(slip44),
     hasRanks: false,
     rejectSource: 'address-list',
     readPage: (pageNo, pageSize, signal, failuresMax) =>
-      tools.client.listAddresses({ slip44, pageNo, pageSize, failuresMax }, signal),
+      context.client.listAddresses({ slip44, pageNo, pageSize, failuresMax }, signal),
     keyOf: (record) => record.address,
     timeOf: () => null,
     unseen: (db, limit) => unseenAddresses(db, slip44, limit),
     prepareRows: (rows) => async (db) => {
       const addresses = rows.map((row) => row.address);
-      const isChainShown = await isFilterProven(db, slip44, tools.settings.chainParam);
+      const isChainShown = await isFilterProven(db, slip44, context.settings.chainParam);
       const { inserted } = await storeListedAddresses(db, slip44, addresses, isChainShown);
       return { inserted, updated: 0 };
     },

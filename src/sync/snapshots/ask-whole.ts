@@ -1,6 +1,6 @@
 import type { Snapshot } from '../../kernel/wallet-records.ts';
 import { type AssetKey, hasUnnamed } from '../../ledger/snapshots/store-snapshot.ts';
-import type { SyncTools } from '../sync-tools.ts';
+import type { SyncContext } from '../sync-context.ts';
 import { unstoredRows } from './unstored-rows.ts';
 
 /**
@@ -8,7 +8,7 @@ import { unstoredRows } from './unstored-rows.ts';
  * what two answers in a row leave out counts as gone: `kept` holds what the first one named.
  */
 export async function askWhole<R extends AssetKey>(
-  { ledger }: SyncTools,
+  { ledger }: SyncContext,
   name: 'balances' | 'coins',
   ask: () => Promise<Snapshot<R>>,
 ): Promise<Snapshot<R> & { kept: AssetKey[] }> {

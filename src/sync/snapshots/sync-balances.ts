@@ -1,6 +1,6 @@
 import { storeBalances } from '../../ledger/snapshots/balance-store.ts';
 import { closeSnapshotRejects, storeRejects } from '../../ledger/transactions/reject-store.ts';
-import type { PassReport, SyncTools } from '../sync-tools.ts';
+import type { SyncContext, SyncReport } from '../sync-context.ts';
 import { askWhole } from './ask-whole.ts';
 import { reconcileBalances } from './reconcile-balances.ts';
 import { unstoredRows } from './unstored-rows.ts';
@@ -10,18 +10,18 @@ import { unstoredRows } from './unstored-rows.ts';
  * does not name any more is asked for once more. Afterwards the transactions are compared with them; where nothing
  * changed nothing is written.
  */
-export async function syncBalances(tools: SyncTools, signal: AbortSignal): Promise<PassReport> {
+export async function syncBalances(context: SyncContext, signal: AbortSignal): Promise<SyncReport> {
   const askedAt = performance.now();
-  const { records, rejects, observation, kept } = await askWhole(tools, 'balances', () =>
-    tools.client.listBalances(signal),
+  const { records, rejects, observation, kept } = await askWhole(context, 'balances', () =>
+    context.client.listBalances(signal),
   );
   const unstored = unstoredRows(rejects);
   const isComplete = unstored === 0;
-  const counts = await tools.ledger.transaction(async (db) => {
+  const counts = await context.ledger.transaction(async (db) => {
     await storeRejects(db, rejects);
     await closeSnapshotRejects(db, 'balance-list', rejects);
     const stored = await storeBalances(db, records, observation, isComplete, kept);
-    await reconcileBalances(tools.ledger, db, askedAt);
+    await reconcileBalances(context.ledger, db, askedAt);
     return stored;
   });
   return {

@@ -1,17 +1,17 @@
 import { storeCoins } from '../../ledger/snapshots/coin-store.ts';
 import { closeSnapshotRejects, storeRejects } from '../../ledger/transactions/reject-store.ts';
-import type { PassReport, SyncTools } from '../sync-tools.ts';
+import type { SyncContext, SyncReport } from '../sync-context.ts';
 import { askWhole } from './ask-whole.ts';
 import { unstoredRows } from './unstored-rows.ts';
 
 /** One pass over the wallet's coins (section 4.6 of the service's document): one answer holds them all. */
-export async function syncCoins(tools: SyncTools, signal: AbortSignal): Promise<PassReport> {
-  const { records, rejects, observation, kept } = await askWhole(tools, 'coins', () =>
-    tools.client.listCoins(signal),
+export async function syncCoins(context: SyncContext, signal: AbortSignal): Promise<SyncReport> {
+  const { records, rejects, observation, kept } = await askWhole(context, 'coins', () =>
+    context.client.listCoins(signal),
   );
   const unstored = unstoredRows(rejects);
   const isComplete = unstored === 0;
-  const counts = await tools.ledger.transaction(async (db) => {
+  const counts = await context.ledger.transaction(async (db) => {
     await storeRejects(db, rejects);
     await closeSnapshotRejects(db, 'coin-list', rejects);
     return await storeCoins(db, records, observation, isComplete, kept);

@@ -6,7 +6,7 @@ import {
   releaseStream,
   type StreamRow,
 } from '../../ledger/lists/stream-store.ts';
-import type { SyncTools } from '../sync-tools.ts';
+import type { SyncContext } from '../sync-context.ts';
 
 /** What to do while another pass reads the list. `briefly`: wait for a slice of the audit, no longer. */
 export type WhenLeased = 'skip' | 'briefly' | 'wait';
@@ -18,15 +18,15 @@ const brieflyMs = 5_000;
 
 /** Runs `work` with the list's lease, and notes how it ended; undefined where another pass has kept the lease. */
 export async function withLease<T>(
-  { ledger, log }: SyncTools,
+  { ledger, log }: SyncContext,
   name: string,
-  { whenLeased, signal }: { whenLeased: WhenLeased; signal: AbortSignal },
+  { ifLeased, signal }: { ifLeased: WhenLeased; signal: AbortSignal },
   work: (leased: Leased) => Promise<T>,
 ): Promise<T | undefined> {
   const owner = newLeaseOwner(ledger.instance);
-  const giveUpAt = performance.now() + { skip: 0, briefly: brieflyMs, wait: Infinity }[whenLeased];
+  const giveUpAt = performance.now() + { skip: 0, briefly: brieflyMs, wait: Infinity }[ifLeased];
   let row = await leaseStream(ledger.db, name, owner);
-  if (!row && whenLeased === 'wait')
+  if (!row && ifLeased === 'wait')
     log.info({ stream: name }, 'another pass is reading the stream, waiting for it');
   while (!row && performance.now() < giveUpAt) {
     await abortableSleep(leasePollMs, signal);

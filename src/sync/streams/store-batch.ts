@@ -8,11 +8,11 @@ import {
   orderNosOf,
   storeRejects,
 } from '../../ledger/transactions/reject-store.ts';
+import { bisectRejectedRows, rejectedByPostgres } from '../bisect-rejected-rows.ts';
 import type { ListedPage } from '../list/list-pages.ts';
 import type { AfterFinding, Batch, Stored } from '../list/list-port.ts';
 import type { ListState } from '../list/list-state.ts';
-import { notTaken, siftRows } from '../sift-rows.ts';
-import type { SyncTools } from '../sync-tools.ts';
+import type { SyncContext } from '../sync-context.ts';
 import type { Stream, WithObservation } from './stream-port.ts';
 
 /** Writes the list's state; the last statement of each transaction that changes the list's rows. */
@@ -28,7 +28,7 @@ type Writing<T> = { batch: Batch<ListedPage<T>>; rows: WithObservation<T>[]; sta
  * refuses a row, that one becomes a reject.
  */
 export function prepareBatch<T>(
-  { ledger }: SyncTools,
+  { ledger }: SyncContext,
   stream: Stream<T>,
   { batch, rows, state }: Writing<T>,
   save: SaveCheckpoint,
@@ -54,12 +54,12 @@ export function prepareBatch<T>(
       return await storeAll(afterFinding);
     } catch (error) {
       if (!isDataError(error)) throw error;
-      const { good, refused } = await siftRows(rows, (some) =>
+      const { good, refused } = await bisectRejectedRows(rows, (some) =>
         ledger.transaction(stream.prepareRows(some)),
       );
       return await prepareAll(
         good,
-        refused.map((row) => stream.toReject(row, notTaken)),
+        refused.map((row) => stream.toReject(row, rejectedByPostgres)),
       )(afterFinding);
     }
   };

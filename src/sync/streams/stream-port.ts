@@ -26,10 +26,10 @@ import { probeSize, rememberedSize } from '../list/probe-size.ts';
 import {
   addCounts,
   emptyReport,
-  type PassReport,
   type Progress,
-  type SyncTools,
-} from '../sync-tools.ts';
+  type SyncContext,
+  type SyncReport,
+} from '../sync-context.ts';
 import { prepareBatch, type SaveCheckpoint } from './store-batch.ts';
 
 /** A row with the number of the request that brought it. */
@@ -61,7 +61,7 @@ export type PortOptions = {
 /** A stream's port, with what went through it so far. Close it: pages may be on their way. */
 export type StreamPort<T> = {
   port: ListPort<ListedPage<T>>;
-  report: PassReport;
+  report: SyncReport;
   close(): void;
 };
 
@@ -72,22 +72,22 @@ const batchMs = 5_000;
 
 /** Opens the way between one list of the service and its rows in the ledger, for the holder of the stream's lease. */
 export function openStreamPort<T>(
-  tools: SyncTools,
+  context: SyncContext,
   stream: Stream<T>,
   { signal, sliceMs, onProgress }: PortOptions,
   { state, owner }: { state: ListState; owner: string },
 ): StreamPort<T> {
   const { requestedPageSize } = state.checkpoint;
-  const { concurrency } = tools.settings;
+  const { concurrency } = context.settings;
   // Computed once: a quiet pass changes nothing of it.
-  const openedAt = tools.clock();
-  const sizes = probeOf(state, tools.settings.pageSize, openedAt);
+  const openedAt = context.clock();
+  const sizes = probeOf(state, context.settings.pageSize, openedAt);
   const pages = createPageReader(stream, {
     requestedPageSize,
     probeSize: sizes.probe,
     concurrency,
     signal,
-    memory: divisionMemoryOf<T>(tools.ledger, stream.name),
+    memory: divisionMemoryOf<T>(context.ledger, stream.name),
   });
   const report = emptyReport();
   const pauseAt = sliceMs === null ? Number.POSITIVE_INFINITY : performance.now() + sliceMs;
@@ -109,25 +109,25 @@ export function openStreamPort<T>(
     };
   };
 
-  const saveWith = createSaveWith(tools, checkpointOf);
+  const saveWith = createSaveWith(context, checkpointOf);
   const port: ListPort<ListedPage<T>> = {
     // Once the slice is over nothing more is fetched ahead: no answer is thrown away at the pause.
     read: (page, upTo, isFresh = false) =>
       pages.read(page, isSliceOver() ? Math.min(page, upTo) : upTo, isFresh),
-    ranks: stream.hasRanks ? ranksOf(tools, stream) : null,
+    ranks: stream.hasRanks ? ranksOf(context, stream) : null,
     isBatchFull: (rows) =>
       rows >= batchRows || performance.now() > storedAt + batchMs || isPauseDue(),
     shouldPause: isPauseDue,
-    notes: notesOf(tools, stream, saveWith),
+    notes: notesOf(context, stream, saveWith),
     unlist: stream.hasRanks
       ? (keys, current) => saveWith(current, (db) => unlistRows(db, keys))
       : null,
-    now: tools.clock,
+    now: context.clock,
     wait: (ms) => abortableSleep(ms, signal),
     prepare(batch, current) {
       const rows = rowsOf(batch.pages);
       const writing = { batch, rows, state: current };
-      const write = prepareBatch(tools, stream, writing, checkpointOf(current));
+      const write = prepareBatch(context, stream, writing, checkpointOf(current));
       return async (afterFinding) => {
         signal.throwIfAborted();
         const stored = await tracedWrite(stream.name, rows.length, () => write(afterFinding));
@@ -159,7 +159,7 @@ function tracedWrite<T extends { inserted: number; updated: number }>(
 }
 
 /** The state that the last pass left; a checkpoint that cannot be parsed is begun anew. */
-export function stateOf(row: StreamRow, { settings }: SyncTools): ListState {
+export function stateOf(row: StreamRow, { settings }: SyncContext): ListState {
   const { checkpoint, listOrder, ...facts } = row;
   return {
     ...facts,
@@ -190,7 +190,7 @@ async function saveCheckpoint(
   throw new LedgerError('interrupted', `another pass has taken over the stream ${name}`);
 }
 
-function ranksOf<T>({ ledger: { db } }: SyncTools, stream: Stream<T>): Ranks<ListedPage<T>> {
+function ranksOf<T>({ ledger: { db } }: SyncContext, stream: Stream<T>): Ranks<ListedPage<T>> {
   return {
     countUntil: (time) => countUntil(db, stream.name, time),
     async listedButNotSeen(pages, span) {
@@ -202,8 +202,8 @@ function ranksOf<T>({ ledger: { db } }: SyncTools, stream: Stream<T>): Ranks<Lis
   };
 }
 
-function notesOf<T>(tools: SyncTools, stream: Stream<T>, saveWith: SaveWith): ScanNotes {
-  const { db } = tools.ledger;
+function notesOf<T>(context: SyncContext, stream: Stream<T>, saveWith: SaveWith): ScanNotes {
+  const { db } = context.ledger;
   const { name } = stream;
   return {
     begin: () => forgetKeys(db, name),
@@ -218,7 +218,7 @@ function notesOf<T>(tools: SyncTools, stream: Stream<T>, saveWith: SaveWith): Sc
 type SaveWith = (state: ListState, change: (db: LedgerDb) => Promise<unknown>) => Promise<Stored>;
 
 function createSaveWith(
-  { ledger }: SyncTools,
+  { ledger }: SyncContext,
   checkpointOf: (state: ListState) => SaveCheckpoint,
 ): SaveWith {
   return (state, change) => {

@@ -4,16 +4,16 @@ import { type ListVerdict, readList } from '../list/read-list.ts';
 import {
   addCounts,
   emptyReport,
-  type PassReport,
   type Progress,
-  type SyncTools,
-} from '../sync-tools.ts';
+  type SyncContext,
+  type SyncReport,
+} from '../sync-context.ts';
 import { type Leased, type WhenLeased, withLease } from './lease-list.ts';
 import { openStreamPort, type PortOptions, type Stream, stateOf } from './stream-port.ts';
 
-export type StreamPass = PortOptions & {
+export type SyncOptions = PortOptions & {
   /** Another process reads the stream, or a slice is over: leave it to others, or wait for it and go on. */
-  whenLeased: WhenLeased;
+  ifLeased: WhenLeased;
   /** What may be done about a doubt. */
   effort: keyof typeof efforts;
 };
@@ -23,10 +23,10 @@ export type StreamPass = PortOptions & {
  * Fails with a LedgerError; what was stored until then stays, with a checkpoint that fits it.
  */
 export async function syncStream<T>(
-  tools: SyncTools,
+  context: SyncContext,
   stream: Stream<T>,
-  pass: StreamPass,
-): Promise<(PassReport & ListVerdict) | undefined> {
+  pass: SyncOptions,
+): Promise<(SyncReport & ListVerdict) | undefined> {
   const sum = emptyReport();
   let pages = 0;
   for (;;) {
@@ -36,13 +36,13 @@ export async function syncStream<T>(
       pass.onProgress?.(part, done, total, pages);
     };
     try {
-      const slice = await withLease(tools, stream.name, pass, (leased) =>
-        readLeased(tools, stream, { ...pass, onProgress }, leased),
+      const slice = await withLease(context, stream.name, pass, (leased) =>
+        readLeased(context, stream, { ...pass, onProgress }, leased),
       );
       if (!slice) return undefined;
       addCounts(sum, slice);
       const { isComplete, isPaused, missing } = slice;
-      if (!isPaused || pass.whenLeased !== 'wait') return { ...sum, isComplete, isPaused, missing };
+      if (!isPaused || pass.ifLeased !== 'wait') return { ...sum, isComplete, isPaused, missing };
     } catch (error) {
       if (!isTakenOver(error, pass)) throw error;
     }
@@ -50,27 +50,27 @@ export async function syncStream<T>(
 }
 
 /** Without its connections for a moment a pass is taken for dead: another one goes on from its checkpoint. */
-function isTakenOver(error: unknown, { signal }: StreamPass): boolean {
+function isTakenOver(error: unknown, { signal }: SyncOptions): boolean {
   return error instanceof LedgerError && error.code === 'interrupted' && !signal.aborted;
 }
 
 async function readLeased<T>(
-  tools: SyncTools,
+  context: SyncContext,
   stream: Stream<T>,
-  pass: StreamPass,
+  pass: SyncOptions,
   { owner, row }: Leased,
-): Promise<PassReport & ListVerdict> {
-  const state = stateOf(row, tools);
-  const { port, report, close } = openStreamPort(tools, stream, pass, { state, owner });
+): Promise<SyncReport & ListVerdict> {
+  const state = stateOf(row, context);
+  const { port, report, close } = openStreamPort(context, stream, pass, { state, owner });
   try {
-    const verdict = await readList(port, state, effortOf(tools, pass));
+    const verdict = await readList(port, state, effortOf(context, pass));
     return { ...report, ...verdict };
   } finally {
     close();
   }
 }
 
-function effortOf({ settings }: SyncTools, { effort }: StreamPass): Effort {
+function effortOf({ settings }: SyncContext, { effort }: SyncOptions): Effort {
   const { looksMs, ...rest } = efforts[effort];
   const patienceMs = settings.auditCycleMs;
   return { ...rest, looksMs: settings.looksMs ?? looksMs, patienceMs };

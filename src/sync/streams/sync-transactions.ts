@@ -1,24 +1,24 @@
-import { allOf } from '../../kernel/all-of.ts';
+import { settleAllThenThrow } from '../../kernel/settle-all-then-throw.ts';
 import type { TransactionRecord } from '../../kernel/wallet-records.ts';
 import { unseenTransactions } from '../../ledger/lists/scan-notes-store.ts';
 import {
   prepareListedTransactions,
   type TransactionStream,
 } from '../../ledger/transactions/store-listed-transactions.ts';
-import { addCounts, emptyReport, type PassReport, type SyncTools } from '../sync-tools.ts';
+import { addCounts, emptyReport, type SyncContext, type SyncReport } from '../sync-context.ts';
 import type { Stream } from './stream-port.ts';
-import { type StreamPass, syncStream } from './sync-stream.ts';
+import { type SyncOptions, syncStream } from './sync-stream.ts';
 
 export const transactionStreams: TransactionStream[] = ['deposit', 'withdraw'];
 
 /** One pass over the transaction lists (section 4.3 of the service's document), both at once. */
 export async function syncTransactions(
-  tools: SyncTools,
-  pass: StreamPass,
+  context: SyncContext,
+  pass: SyncOptions,
   types: TransactionStream[] = transactionStreams,
-): Promise<PassReport> {
-  const ended = await allOf(
-    types.map((type) => syncStream(tools, transactionStream(tools, type), pass)),
+): Promise<SyncReport> {
+  const ended = await settleAllThenThrow(
+    types.map((type) => syncStream(context, transactionStream(context, type), pass)),
   );
   const report = emptyReport();
   for (const one of ended) {
@@ -30,7 +30,7 @@ export async function syncTransactions(
 }
 
 export function transactionStream(
-  tools: SyncTools,
+  context: SyncContext,
   type: TransactionStream,
 ): Stream<TransactionRecord> {
   return {
@@ -38,7 +38,7 @@ export function transactionStream(
     hasRanks: true,
     rejectSource: 'transaction-list',
     readPage: (pageNo, pageSize, signal, failuresMax) =>
-      tools.client.listTransactions({ type, pageNo, pageSize, failuresMax }, signal),
+      context.client.listTransactions({ type, pageNo, pageSize, failuresMax }, signal),
     keyOf: (record) => record.orderNo,
     timeOf: (record) => record.occurredAt,
     unseen: (db, limit) => unseenTransactions(db, type, limit),

@@ -88,7 +88,7 @@ async function repairAtDepths(
 }
 
 async function repairOf(wallet: VirtualWallet, condition: string): Promise<Repair> {
-  const { service, tools, ledger } = wallet;
+  const { service, context, ledger } = wallet;
   const requestsBefore = service.requests();
   const startedAt = performance.now();
   const stop = new AbortController();
@@ -99,7 +99,7 @@ async function repairOf(wallet: VirtualWallet, condition: string): Promise<Repai
   let passes = 0;
   while (!isRepaired && passes < passesMax && !stop.signal.aborted) {
     passes += 1;
-    const report = await syncTransactions(tools, daemonPass(stop.signal), ['deposit']).catch(
+    const report = await syncTransactions(context, daemonPass(stop.signal), ['deposit']).catch(
       (error: unknown) => {
         if (!stop.signal.aborted) throw error;
       },

@@ -165,8 +165,8 @@ async function costOf(wallet: VirtualWallet, work: () => Promise<void>): Promise
   return { ms, queries, requests: service.requests() - requestsBefore, walBytes, walRecords };
 }
 
-async function passOf({ tools }: VirtualWallet): Promise<void> {
-  const report = await syncTransactions(tools, daemonPass());
+async function passOf({ context }: VirtualWallet): Promise<void> {
+  const report = await syncTransactions(context, daemonPass());
   if (!report.isComplete) throw new Error('a pass over a settled history ended incomplete');
 }
 

@@ -1,23 +1,23 @@
 import { expect, test } from 'vitest';
-import { answerWithin, shareBriefly } from '../../src/http/share-briefly.ts';
+import { answerWithin, cacheFor } from '../../src/http/cache-for.ts';
 
 test('callers share the reading under way, and its outcome for a while', async () => {
   let reads = 0;
-  const read = shareBriefly(async () => ++reads, 60_000);
+  const read = cacheFor(async () => ++reads, 60_000);
   expect(await Promise.all([read(), read()])).toEqual([1, 1]);
   expect(await read()).toBe(1);
 });
 
 test('after that it is read again', async () => {
   let reads = 0;
-  const read = shareBriefly(async () => ++reads, 5);
+  const read = cacheFor(async () => ++reads, 5);
   expect(await read()).toBe(1);
   await expect.poll(read).toBe(2);
 });
 
 test('a failure is shared as well, and also when it is thrown at once', async () => {
   let reads = 0;
-  const read = shareBriefly(() => {
+  const read = cacheFor(() => {
     reads += 1;
     throw new Error('gone');
   }, 60_000);

@@ -1,10 +1,10 @@
 /** Lets at most a number of pieces of work run at once; the others wait in the order they came. */
-export type RequestSlots = {
+export type Semaphore = {
   /** Rejects with the signal's reason when it aborts before the work has a slot. */
   run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
 };
 
-export function createRequestSlots(count: number): RequestSlots {
+export function createSemaphore(count: number): Semaphore {
   let free = count;
   const waiting = new Set<() => void>();
 

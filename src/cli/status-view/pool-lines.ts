@@ -2,13 +2,16 @@ import type { PoolStatus } from '../../ledger/reports/read-status.ts';
 import type { StatusReport } from '../../status/status-report.ts';
 import { countWords, daysWords, unexpectedWords } from '../../status/status-words.ts';
 import { type BarRow, barTable, type Verdict } from './bar-table.ts';
-import { type Canvas, wrap } from './picture-text.ts';
+import { type TextStyle, wrap } from './terminal-text.ts';
 
 /** So many pools are shown where all are well; one that is not is shown always. */
 const poolsMax = 8;
 
 /** Level, threshold and reach of every pool. */
-export function poolLines({ pools, unexpectedDeposits }: StatusReport, canvas: Canvas): string[] {
+export function poolLines(
+  { pools, unexpectedDeposits }: StatusReport,
+  canvas: TextStyle,
+): string[] {
   if (pools.length === 0) return [];
   const shown = pools.filter((pool, index) => index < poolsMax || verdictOn(pool) !== 'good');
   const hidden = pools.length - shown.length;

@@ -1,11 +1,11 @@
 import type { StatusReport } from '../../status/status-report.ts';
 import { countWords } from '../../status/status-words.ts';
-import { type Canvas, columnOf, cutTo } from './picture-text.ts';
+import { columnOf, cutTo, type TextStyle } from './terminal-text.ts';
 
 const balancesMax = 15;
 
 /** Balances with the service's own digits, their points below each other. */
-export function balanceLines({ balances, leftOut }: StatusReport, { width }: Canvas): string[] {
+export function balanceLines({ balances, leftOut }: StatusReport, { width }: TextStyle): string[] {
   const shown = balances.slice(0, balancesMax);
   const names = columnOf(
     shown.map(({ symbol, chain }) => `${symbol} on ${chain}`),

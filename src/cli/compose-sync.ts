@@ -5,14 +5,14 @@ import { createTicketSource } from '../ledger/ticket-source.ts';
 import { claimWallet, requireWallet } from '../ledger/wallet-identity.ts';
 import { redactClient } from '../service/redact-client.ts';
 import { createWalletClient, type WalletClientOptions } from '../service/wallet-client.ts';
-import type { SyncTools } from '../sync/sync-tools.ts';
+import type { SyncContext } from '../sync/sync-context.ts';
 import type { CommandContext } from './command-context.ts';
 import { openExistingLedger } from './open-existing-ledger.ts';
 import { type OpenedLedger, openMigratedLedger } from './open-ledger.ts';
 import { openWallet } from './open-wallet.ts';
 
 /** Told of what goes on; `onPause`: the service asked this process to wait, for so many milliseconds. */
-export type Observers = Pick<SyncTools, 'onRun'> &
+export type Observers = Pick<SyncContext, 'onRun'> &
   Pick<WalletClientOptions, 'onAttempt'> & { onPause?: (ms: number) => void };
 
 type Opening = {
@@ -27,10 +27,10 @@ type Opening = {
  * another wallet; one that is nobody's yet becomes this wallet's with the first part of the work, unless
  * `isOnlyLooking`.
  */
-export async function openTools(
+export async function composeSync(
   context: CommandContext,
   { isOnlyLooking = false, isSchemaKept = false, ...observers }: Observers & Opening = {},
-): Promise<OpenedLedger & { tools: SyncTools }> {
+): Promise<OpenedLedger & { sync: SyncContext }> {
   const { service, signer, identity } = await openWallet(context);
   let isClaimed = isOnlyLooking;
   const requireOurs = async ({ db }: Ledger) => {
@@ -67,7 +67,7 @@ export async function openTools(
   });
   const client = redactClient(plainClient, context.redact);
   const { pageSize, order } = settings.lists;
-  const tools: SyncTools = {
+  const sync: SyncContext = {
     ledger: opened.ledger,
     client,
     log,
@@ -89,5 +89,5 @@ export async function openTools(
     },
     ...(observers.onRun ? { onRun: observers.onRun } : {}),
   };
-  return { ...opened, tools };
+  return { ...opened, sync };
 }

@@ -1,4 +1,4 @@
-import { type Canvas, columnOf, packNotes } from './picture-text.ts';
+import { columnOf, packNotes, type TextStyle } from './terminal-text.ts';
 
 /** `good`: as it should be; `open`: on its way; `bad`: see what needs attention. */
 export type Verdict = 'good' | 'open' | 'bad';
@@ -20,7 +20,7 @@ const styles = { good: 'green', open: 'yellow', bad: 'red' } as const;
 const notesMin = 24;
 
 /** A line per row: mark, name, bar, counts, notes; where the width does not do, the notes are below. */
-export function barTable(rows: BarRow[], canvas: Canvas): string[] {
+export function barTable(rows: BarRow[], canvas: TextStyle): string[] {
   const { width, paint } = canvas;
   const barWidth = Math.floor(width / 5);
   const names = columnOf(
@@ -49,7 +49,7 @@ export function barTable(rows: BarRow[], canvas: Canvas): string[] {
 function drawBar(
   { verdict, part, whole, threshold }: BarRow,
   width: number,
-  { paint }: Canvas,
+  { paint }: TextStyle,
 ): string {
   const share = whole > 0 ? Math.floor((part / whole) * width) : 0;
   const filled = part >= whole ? width : Math.max(part > 0 ? 1 : 0, Math.min(width - 1, share));

@@ -3,14 +3,14 @@ import { printableText } from '../../service/decoding/printable-text.ts';
 import type { StatusReport } from '../../status/status-report.ts';
 import { agoWords, countWords, finalChangesWords } from '../../status/status-words.ts';
 import { type BarRow, barTable } from './bar-table.ts';
-import { type Canvas, cutTo, packNotes } from './picture-text.ts';
+import { cutTo, packNotes, type TextStyle } from './terminal-text.ts';
 
 /** So many streams are shown where all are well; one that is not is shown always. */
 const streamsMax = 8;
 const reasonMax = 200;
 
 /** What the ledger holds of what the service counts, and of whose transactions it has the details. */
-export function proofLines(report: StatusReport, canvas: Canvas): string[] {
+export function proofLines(report: StatusReport, canvas: TextStyle): string[] {
   const { streams, transactions, rejects } = report;
   if (streams.length === 0) return ['  nothing read yet'];
   const shown = streams.filter((stream, index) => index < streamsMax || !stream.isComplete);

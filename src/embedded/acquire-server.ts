@@ -7,7 +7,7 @@ import type { ServerAccount } from './server-account.ts';
 import type { ServerBinaries } from './server-binaries.ts';
 import type { ServerFiles } from './server-files.ts';
 import { lastComplaint } from './server-log.ts';
-import { joinServer, type ServerPresence } from './server-presence.ts';
+import { type ServerPresence, shareServer } from './server-presence.ts';
 import { startServer } from './start-server.ts';
 import { stopServer } from './stop-server.ts';
 
@@ -21,7 +21,7 @@ export type Server = {
 };
 
 /** A place among the users of the running server. */
-export type Seat = { socketDirectory: string; presence: ServerPresence };
+export type ServerHandle = { socketDirectory: string; presence: ServerPresence };
 
 const attachMs = 120_000;
 const startsMax = 4;
@@ -32,7 +32,7 @@ const pauseMaxMs = 1000;
  * Joins the running server, or starts one; repeats when others start or stop it at the same moment. Throws a
  * LedgerError 'database-unreachable' when the server fails to start again and again, or takes too long.
  */
-export async function attach(server: Server, signal: AbortSignal): Promise<Seat> {
+export async function acquireServer(server: Server, signal: AbortSignal): Promise<ServerHandle> {
   const deadline = AbortSignal.timeout(attachMs);
   const either = AbortSignal.any([signal, deadline]);
   let failedStarts = 0;
@@ -53,7 +53,7 @@ export async function attach(server: Server, signal: AbortSignal): Promise<Seat>
 async function joinOrStart(
   server: Server,
   signal: AbortSignal,
-): Promise<Seat | 'started' | 'failed' | 'busy'> {
+): Promise<ServerHandle | 'started' | 'failed' | 'busy'> {
   const { files, binaries, account, password } = server;
   const postmaster = await findPostmaster(files.data, signal);
   if (!postmaster) {
@@ -61,7 +61,7 @@ async function joinOrStart(
   }
   const { socketDirectory, isReady } = postmaster;
   if (!isReady) return 'busy';
-  const presence = socketDirectory && (await joinServer(socketDirectory, password));
+  const presence = socketDirectory && (await shareServer(socketDirectory, password));
   if (socketDirectory && presence && !presence.isSuperuser) return { socketDirectory, presence };
   if (presence) await presence.end();
   if (!socketDirectory || presence) await bringOver(server, postmaster, signal);

@@ -5,7 +5,7 @@ const readingShareMax = 1 / 10;
  * Wraps `read` so that callers share one reading under way and, for `keepMs` after it, its outcome, failures
  * included. A slow reading is kept longer, so that readers without number cost a tenth of the database's time.
  */
-export function shareBriefly<T>(read: () => Promise<T>, keepMs: number): () => Promise<T> {
+export function cacheFor<T>(read: () => Promise<T>, keepMs: number): () => Promise<T> {
   let latest: Promise<T> | undefined;
   let staleAt = 0;
 

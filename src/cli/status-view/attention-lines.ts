@@ -8,7 +8,7 @@ import {
   secondsBetween,
   verdictWords,
 } from '../../status/status-words.ts';
-import { type Canvas, wrap } from './picture-text.ts';
+import { type TextStyle, wrap } from './terminal-text.ts';
 
 /** Problems of one cure that are listed one by one. */
 const problemsMax = 5;
@@ -20,7 +20,7 @@ const tones = {
 const severityTones = { warning: tones.attention, critical: tones.critical } as const;
 
 /** The verdict, and below it what needs attention, with the cure of each; the same cure is printed once. */
-export function attentionLines(report: StatusReport, { paint, width }: Canvas): string[] {
+export function attentionLines(report: StatusReport, { paint, width }: TextStyle): string[] {
   const problems = listProblems(report);
   const at = report.readAt.replace('T', ' ').replace('Z', ' UTC');
   const { mark, style } = tones[verdictOn(problems)];

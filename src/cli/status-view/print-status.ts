@@ -1,9 +1,9 @@
 import type { StatusReport } from '../../status/status-report.ts';
 import { attentionLines } from './attention-lines.ts';
 import { balanceLines } from './balance-lines.ts';
-import { createCanvas } from './picture-text.ts';
 import { poolLines } from './pool-lines.ts';
 import { proofLines } from './proof-lines.ts';
+import { createCanvas } from './terminal-text.ts';
 import { errorLines, queueLine, runLines } from './work-lines.ts';
 
 const widthMin = 60;

@@ -1,13 +1,13 @@
 import { isDataError } from '../ledger/connection/postgres-codes.ts';
 
 /** The reason of a reject. */
-export const notTaken = 'PostgreSQL does not take the row';
+export const rejectedByPostgres = 'PostgreSQL does not take the row';
 
 /**
  * Finds the rows that PostgreSQL does not take by halving, so that one bad row costs few statements. `store` writes a
  * batch whole or not at all, and may be given a row more than once; it throws anything but a refusal on.
  */
-export async function siftRows<R>(
+export async function bisectRejectedRows<R>(
   rows: R[],
   store: (batch: R[]) => Promise<unknown>,
 ): Promise<{ good: R[]; refused: R[] }> {
@@ -18,8 +18,8 @@ export async function siftRows<R>(
     if (!isDataError(error)) throw error;
     if (rows.length === 1) return { good: [], refused: rows };
     const half = Math.ceil(rows.length / 2);
-    const first = await siftRows(rows.slice(0, half), store);
-    const second = await siftRows(rows.slice(half), store);
+    const first = await bisectRejectedRows(rows.slice(0, half), store);
+    const second = await bisectRejectedRows(rows.slice(half), store);
     return {
       good: [...first.good, ...second.good],
       refused: [...first.refused, ...second.refused],

@@ -1,10 +1,13 @@
 import { printableText } from '../../service/decoding/printable-text.ts';
 import type { StatusReport } from '../../status/status-report.ts';
 import { agoWords, countWords, secondsBetween } from '../../status/status-words.ts';
-import { type Canvas, columnOf, cutTo, packNotes } from './picture-text.ts';
+import { columnOf, cutTo, packNotes, type TextStyle } from './terminal-text.ts';
 
 /** The latest run of each job. */
-export function runLines({ lastRuns, readAt }: StatusReport, { width, paint }: Canvas): string[] {
+export function runLines(
+  { lastRuns, readAt }: StatusReport,
+  { width, paint }: TextStyle,
+): string[] {
   const third = Math.floor(width / 3);
   const names = columnOf(
     lastRuns.map(({ job }) => job),
@@ -43,7 +46,7 @@ export function queueLine({ queue, isQueueHidden }: StatusReport): string {
 }
 
 /** The latest first. */
-export function errorLines({ lastErrors, readAt }: StatusReport, { width }: Canvas): string[] {
+export function errorLines({ lastErrors, readAt }: StatusReport, { width }: TextStyle): string[] {
   return lastErrors.map((error) => {
     const source = 'stream' in error ? error.stream : error.job;
     const when = agoWords(secondsBetween(error.at, readAt));

@@ -5,14 +5,14 @@ import type { Ledger } from '../ledger/connection/connect-ledger.ts';
 import type { WalletClient } from '../service/wallet-client.ts';
 
 /** What everything in this room works with. */
-export type SyncTools = {
+export type SyncContext = {
   ledger: Ledger;
   client: WalletClient;
   log: Log;
   clock: Clock;
   settings: SyncSettings;
   /** Told of each pass that ended well. */
-  onRun?: (part: string, report: PassReport) => void;
+  onRun?: (part: string, report: SyncReport) => void;
 };
 
 export type SyncSettings = {
@@ -41,7 +41,7 @@ export type SyncSettings = {
 };
 
 /** What a pass did, for `sync_runs`, progress and exit codes. */
-export type PassReport = {
+export type SyncReport = {
   rowsSeen: number;
   rowsInserted: number;
   rowsUpdated: number;
@@ -49,12 +49,12 @@ export type PassReport = {
   isComplete: boolean;
 };
 
-export function emptyReport(): PassReport {
+export function emptyReport(): SyncReport {
   return { rowsSeen: 0, rowsInserted: 0, rowsUpdated: 0, isComplete: true };
 }
 
 /** Adds what another part has done; whether all of it is complete is the caller's to say. */
-export function addCounts(sum: PassReport, part: Omit<PassReport, 'isComplete'>): void {
+export function addCounts(sum: SyncReport, part: Omit<SyncReport, 'isComplete'>): void {
   sum.rowsSeen += part.rowsSeen;
   sum.rowsInserted += part.rowsInserted;
   sum.rowsUpdated += part.rowsUpdated;

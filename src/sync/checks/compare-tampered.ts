@@ -1,7 +1,7 @@
 import { LedgerError } from '../../kernel/errors.ts';
 import { compareDetails, type RowDifference } from '../../ledger/lists/verify-store.ts';
 import { storeTransactionDetails } from '../../ledger/transactions/store-transaction-details.ts';
-import type { SyncTools } from '../sync-tools.ts';
+import type { SyncContext } from '../sync-context.ts';
 
 /**
  * Fetches the details of rows that somebody else has written since they were stored, and names the fields of a
@@ -9,22 +9,22 @@ import type { SyncTools } from '../sync-tools.ts';
  * does not give is left as it is.
  */
 export async function compareAltered(
-  tools: SyncTools,
+  context: SyncContext,
   orderNos: string[],
   { signal, isRepair }: { signal: AbortSignal; isRepair: boolean },
 ): Promise<RowDifference[]> {
   const fetched = await Promise.all(
     orderNos.map(async (orderNo) => {
-      const { records, observation } = await tools.client
+      const { records, observation } = await context.client
         .getTransaction(orderNo, signal)
         .catch(noDetail);
       return records.map((record) => ({ ...record, observation }));
     }),
   );
   const rows = fetched.flat();
-  const different = await compareDetails(tools.ledger.db, rows);
+  const different = await compareDetails(context.ledger.db, rows);
   if (isRepair) {
-    await tools.ledger.transaction((db) => storeTransactionDetails(db, rows));
+    await context.ledger.transaction((db) => storeTransactionDetails(db, rows));
   }
   return different;
 }

@@ -3,22 +3,22 @@ import { inSpan } from '../kernel/in-span.ts';
 import { databaseError } from '../ledger/connection/connect-ledger.ts';
 import { recordRun, type SyncRun } from '../ledger/reports/sync-run-store.ts';
 import { settleHome } from './settle-home.ts';
-import type { PassReport, SyncTools } from './sync-tools.ts';
+import type { SyncContext, SyncReport } from './sync-context.ts';
 
 /**
  * Runs one part of the work and writes its outcome to `sync_runs`; a pass that had nothing to do and asked nothing
  * leaves no trace. Fails with a LedgerError that names the part.
  */
-export async function runPart(
-  tools: SyncTools,
+export async function runSyncTask(
+  context: SyncContext,
   part: string,
-  work: (tools: SyncTools) => Promise<PassReport>,
-): Promise<PassReport> {
+  work: (context: SyncContext) => Promise<SyncReport>,
+): Promise<SyncReport> {
   // Parts work side by side on one client: each counts its own requests.
-  const client = tools.client.metered();
+  const client = context.client.metered();
   const startedAt = performance.now();
-  const record = (outcome: SyncRun['outcome'], report: Partial<PassReport>, error: string | null) =>
-    recordRun(tools.ledger.db, {
+  const record = (outcome: SyncRun['outcome'], report: Partial<SyncReport>, error: string | null) =>
+    recordRun(context.ledger.db, {
       job: part,
       durationMs: performance.now() - startedAt,
       outcome,
@@ -29,17 +29,17 @@ export async function runPart(
       error,
     });
   try {
-    await settleHome(tools);
-    const report = await tracedWork(part, { ...tools, client }, work);
+    await settleHome(context);
+    const report = await tracedWork(part, { ...context, client }, work);
     if (client.requests() > 0)
       await record(report.isComplete ? 'done' : 'incomplete', report, null);
-    tools.onRun?.(part, report);
+    context.onRun?.(part, report);
     return report;
   } catch (thrown) {
     const error = databaseError(toError(thrown));
     const isInterrupted = error instanceof LedgerError && error.code === 'interrupted';
     await record(isInterrupted ? 'interrupted' : 'failed', {}, error.message).catch((failure) =>
-      tools.log.debug({ error: toError(failure) }, 'the failed pass could not be written down'),
+      context.log.debug({ error: toError(failure) }, 'the failed pass could not be written down'),
     );
     throw error;
   }
@@ -47,13 +47,13 @@ export async function runPart(
 
 function tracedWork(
   part: string,
-  tools: SyncTools,
-  work: (tools: SyncTools) => Promise<PassReport>,
-): Promise<PassReport> {
+  context: SyncContext,
+  work: (context: SyncContext) => Promise<SyncReport>,
+): Promise<SyncReport> {
   return inSpan(`part ${part}`, {}, async (span) => {
-    const report = await work(tools);
+    const report = await work(context);
     span.setAttributes({
-      'wallet_ledger.requests': tools.client.requests(),
+      'wallet_ledger.requests': context.client.requests(),
       'wallet_ledger.rows': report.rowsSeen,
       'wallet_ledger.inserted': report.rowsInserted,
       'wallet_ledger.updated': report.rowsUpdated,

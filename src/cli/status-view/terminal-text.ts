@@ -2,13 +2,13 @@ import { styleText } from 'node:util';
 import { printableText } from '../../service/decoding/printable-text.ts';
 
 /** What every part of the picture is drawn with. Without colour no escape code is in it. */
-export type Canvas = {
+export type TextStyle = {
   /** Columns that no line exceeds. */
   width: number;
   paint(style: Parameters<typeof styleText>[0], text: string): string;
 };
 
-export function createCanvas({ width, useColor }: { width: number; useColor: boolean }): Canvas {
+export function createCanvas({ width, useColor }: { width: number; useColor: boolean }): TextStyle {
   return {
     width,
     paint: (style, text) => (useColor ? styleText(style, text, { validateStream: false }) : text),

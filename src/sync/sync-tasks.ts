@@ -1,0 +1,41 @@
+import { syncAllDetails } from './details/sync-details.ts';
+import { fillPools } from './pools/fill-pools.ts';
+import { syncAddresses } from './pools/sync-addresses.ts';
+import { runSyncTask } from './run-sync-task.ts';
+import { syncBalances } from './snapshots/sync-balances.ts';
+import { syncCoins } from './snapshots/sync-coins.ts';
+import type { SyncOptions } from './streams/sync-stream.ts';
+import { syncTransactions } from './streams/sync-transactions.ts';
+import type { SyncContext, SyncReport } from './sync-context.ts';
+
+type Part = (context: SyncContext, pass: SyncOptions) => Promise<SyncReport>;
+
+/** What the ledger keeps in step, in the order in which one pass over everything goes. */
+export const syncTasks = {
+  transactions: (context, pass) => syncTransactions(context, pass),
+  details: (context, pass) => syncAllDetails(context, pass.signal, pass.onProgress),
+  balances: (context, pass) => syncBalances(context, pass.signal),
+  coins: (context, pass) => syncCoins(context, pass.signal),
+  addresses: (context, pass) => syncAddresses(context, pass),
+  pools: (context, pass) => fillPools(context, { signal: pass.signal, whenBusy: 'wait' }),
+} as const satisfies Record<string, Part>;
+
+export type PartName = keyof typeof syncTasks;
+
+export function isPartName(name: string): name is PartName {
+  return Object.hasOwn(syncTasks, name);
+}
+
+/** One pass of each named part, one after the other. The names of those that ended incomplete are returned. */
+export async function runParts(
+  context: SyncContext,
+  names: PartName[],
+  pass: SyncOptions,
+): Promise<PartName[]> {
+  const incomplete: PartName[] = [];
+  for (const name of names) {
+    const report = await runSyncTask(context, name, (own) => syncTasks[name](own, pass));
+    if (!report.isComplete) incomplete.push(name);
+  }
+  return incomplete;
+}
