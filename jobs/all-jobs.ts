@@ -7,7 +7,7 @@ import { syncCoinsJob } from './sync-coins.job.ts';
 import { syncDetailsJob } from './sync-details.job.ts';
 import { syncTransactionsJob } from './sync-transactions.job.ts';
 
-/** Every repeatable job. A new one is one file and one line here. */
+/** All repeatable jobs. A new job needs one file and one line here. */
 export const allJobs: JobDefinition[] = [
   syncTransactionsJob,
   syncDetailsJob,

@@ -2,7 +2,7 @@ import { runSyncTask } from '../src/sync/run-sync-task.ts';
 import { syncTransactions } from '../src/sync/streams/sync-transactions.ts';
 import type { JobDefinition } from './job-definition.ts';
 
-/** A first walk is done in slices, between which new rows at the list's start are fetched. */
+/** Length of one slice of the first full scan. Between two slices a pass reads new rows at the list's start. */
 const sliceMs = 20_000;
 
 export const syncTransactionsJob: JobDefinition = {

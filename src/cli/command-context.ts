@@ -15,22 +15,22 @@ import { createScreen, type Screen } from './screen.ts';
 import { createShutdown, type Shutdown } from './shutdown.ts';
 import { startTracing } from './start-tracing.ts';
 
-/** What every command runs with. */
+/** Shared objects of every command. */
 export type CommandContext = {
   env: Environment;
   settings: Settings;
   log: Log;
   screen: Screen;
   shutdown: Shutdown;
-  /** For what is stored or shown of others' words. */
+  /** Redacts secrets in texts from outside before they are stored or shown. */
   redact: Redactor;
-  /** Whether traces are sent. */
+  /** True when traces are sent. */
   isTraced: boolean;
 };
 
 /**
- * Runs a command: opens settings, logger and shutdown before it, and closes everything after it. Resolves to the exit
- * code (listed in docs/operations.md); a failure prints one line that says what went wrong and what to do.
+ * Runs a command: opens settings, logger and shutdown before it and closes everything after it. Resolves to the exit
+ * code (listed in docs/operations.md). A failure prints one line with the problem and its cure.
  */
 export async function runCommand(
   work: (context: CommandContext) => Promise<number>,
@@ -49,9 +49,9 @@ export async function runCommand(
     line: redact(`${failureLine(error, level === 'debug')}\n`),
     exitCode: error instanceof LedgerError ? error.exitCode : 1,
   });
-  // Node's own report of what nobody caught would show secrets. A rejection arrives here, too.
+  // Replaces Node's report of uncaught errors, which would show secrets. Unhandled rejections arrive here as well.
   process.on('uncaughtException', (thrown) => {
-    // A socket's error alone does not tell whose it is: a reader of the output who has left is no database.
+    // EPIPE can come from stdout as well; only an error with a SQLSTATE is the database's.
     const isOfDatabase = sqlStateOf(thrown) !== undefined;
     const { line, exitCode } = lastWords(isOfDatabase ? databaseError(thrown) : toError(thrown));
     process.stderr.write(line, () => process.exit(exitCode));
@@ -68,7 +68,7 @@ export async function runCommand(
   }
 }
 
-/** For what fails before, or without, a command's settings. */
+/** Returns true when LOG_LEVEL is `debug`. Used for failures before, or without, a command's settings. */
 export function isDebugging(): boolean {
   try {
     return readEnvironment()['LOG_LEVEL'] === 'debug';
@@ -77,7 +77,7 @@ export function isDebugging(): boolean {
   }
 }
 
-/** `wallet-ledger: what went wrong; what to do`, with stack traces when debugging. */
+/** `wallet-ledger: the problem; its cure`, with stack traces when debugging. */
 export function failureLine(error: Error, withStack: boolean): string {
   const { message, cure = errorTable.unexpected.cure } = describeError(error, { withStack: false });
   const line = `wallet-ledger: ${message.replaceAll(/[\s\p{C}]+/gu, ' ')}; ${cure}`;

@@ -11,21 +11,20 @@ import { openExistingLedger } from './open-existing-ledger.ts';
 import { type OpenedLedger, openMigratedLedger } from './open-ledger.ts';
 import { openWallet } from './open-wallet.ts';
 
-/** Told of what goes on; `onPause`: the service asked this process to wait, for so many milliseconds. */
+/** Callbacks that observe the work. `onPause`: the service asked this process to wait, in milliseconds. */
 export type Observers = Pick<SyncContext, 'onRun'> &
   Pick<WalletClientOptions, 'onAttempt'> & { onPause?: (ms: number) => void };
 
 type Opening = {
-  /** Nothing of the ledger becomes this wallet's. */
+  /** Prevents this wallet from claiming a ledger that belongs to no wallet yet. */
   isOnlyLooking?: boolean;
-  /** The schema and the judgement of rows stay as they are; a schema of another version is refused. */
+  /** Leaves the schema and the classification of rows as they are; refuses a schema of another version. */
   isSchemaKept?: boolean;
 };
 
 /**
- * Opens the migrated ledger and the client of the wallet service: all that passes work with. Refuses the ledger of
- * another wallet; one that is nobody's yet becomes this wallet's with the first part of the work, unless
- * `isOnlyLooking`.
+ * Opens the migrated ledger and the client of the wallet service. Refuses the ledger of another wallet. A ledger
+ * without a wallet becomes this wallet's with the first request that the service accepts, unless `isOnlyLooking`.
  */
 export async function composeSync(
   context: CommandContext,
@@ -40,9 +39,9 @@ export async function composeSync(
   const open = isSchemaKept ? openExistingLedger : openMigratedLedger;
   const opened = await open(context, requireOurs);
   const { log, settings, shutdown } = context;
-  // Every request in flight listens to it.
+  // Every request in flight adds a listener.
   setMaxListeners(0, shutdown.signal);
-  // Once the service has accepted the key: mistaken settings claim nothing.
+  // Claims the ledger only after the service has accepted the key, so that mistaken settings claim nothing.
   const claimOnce = async () => {
     if (isClaimed) return;
     await claimWallet(opened.ledger.db, identity);

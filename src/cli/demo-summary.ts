@@ -1,6 +1,6 @@
 import type { LedgerStatus } from '../ledger/reports/read-status.ts';
 
-/** What a person wants to see after the first full sync: counts, proof, balances, and how to look for oneself. */
+/** Formats the summary after the first full sync: counts, proof, balances, pools, and queries to try. */
 export function demoSummary(
   status: LedgerStatus,
   run: { connectionString: string; seconds: number; requests: number },

@@ -1,9 +1,9 @@
 import { LedgerError, toError } from '../kernel/errors.ts';
 
-/** What may be shown of a failure: no SQL, no parameters, no rows. */
+/** Fields of a failure that may be shown: no SQL, no parameters, no rows. */
 export type ErrorDescription = {
   message: string;
-  /** Ours, or that of Node, or the SQLSTATE of PostgreSQL. */
+  /** Code of a LedgerError or of Node, or the SQLSTATE of PostgreSQL. */
   code?: string;
   cure?: string;
   cause?: ErrorDescription;
@@ -12,7 +12,7 @@ export type ErrorDescription = {
 
 const causesMax = 5;
 
-/** Anything thrown, with its causes, as fields that may be shown; with stack traces where they are wanted. */
+/** Describes a thrown value and up to five of its causes as fields that may be shown, optionally with stack traces. */
 export function describeError(
   thrown: unknown,
   options: { withStack: boolean },
@@ -30,7 +30,10 @@ export function describeError(
   };
 }
 
-/** Drizzle's error of a failed query repeats the SQL and every parameter; what the database said is its cause. */
+/**
+ * Skips Drizzle's error of a failed query, which repeats the SQL and every parameter. Its cause is the database's
+ * error.
+ */
 function shownError(error: Error): Error {
   if (!('query' in error && 'params' in error)) return error;
   return error.cause instanceof Error ? shownError(error.cause) : new Error('a query failed');

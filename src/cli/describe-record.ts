@@ -1,6 +1,6 @@
 import type { FoundAddress, FoundTransaction } from '../ledger/transactions/find-records.ts';
 
-/** What of a transaction is not certain, or may still change; empty: nothing that the ledger knows of. */
+/** Lists the facts about a transaction that are uncertain or may still change. Empty when the ledger knows of none. */
 export function transactionDoubts(found: FoundTransaction): string[] {
   const { state, stream, alsoListedIn, notCompleteBecause, addresses, rejects } = found;
   const foreign = addresses.filter(({ status }) => status === 'foreign');
@@ -23,7 +23,7 @@ export function transactionDoubts(found: FoundTransaction): string[] {
   ];
 }
 
-/** What of an address is not certain. */
+/** Lists the facts about an address that are uncertain. */
 export function addressDoubts({
   status,
   conflicts,

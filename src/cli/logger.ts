@@ -6,13 +6,13 @@ import type { Log } from '../kernel/log.ts';
 import type { Redactor } from '../kernel/redact.ts';
 import { describeError } from './describe-error.ts';
 
-/** Characters that move a terminal's cursor or turn its text around. */
+/** Characters that move a terminal's cursor or change the direction of its text. */
 const terminalControls = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /**
- * Builds the logger: a JSON object per line, or lines for people where the format says so or, without one, where the
- * stream is a terminal. Every line goes through the redactor as a whole. An Error in any field is written as message,
- * code, cure and causes; its stack only at level debug. Lines are written at once, so the last ones are not lost.
+ * Creates the logger. `format` selects JSON or readable lines; without it a terminal gets readable lines.
+ * Every line is redacted as a whole. An Error in any field is written as message, code, cure and causes, with its stack
+ * at level debug only. Lines are written immediately, so the last ones are not lost.
  */
 export function createLogger(options: {
   level: Settings['log']['level'];
@@ -56,7 +56,10 @@ function describeErrors(fields: Record<string, unknown>, withStack: boolean) {
   return Object.fromEntries(described) as Record<string, unknown>;
 }
 
-/** Of a JSON line: control characters stay escapes when the line is decoded for people. Line ends and tabs pass. */
+/**
+ * Escapes the control characters of a JSON line twice, so that they stay escaped in the readable form. Keeps line ends
+ * and tabs.
+ */
 function escapeControls(line: string): string {
   return line
     .replace(/\\(\\|u00[01][0-9a-f])/gi, (whole, kind: string) =>

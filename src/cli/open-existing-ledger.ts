@@ -7,9 +7,10 @@ import type { CommandContext } from './command-context.ts';
 import { type OpenedLedger, openLedger } from './open-ledger.ts';
 
 /**
- * Opens the ledger for a command that only looks, or works with the schema as it is: creates no database and no schema.
- * Throws LedgerError `database-unreachable` where there is none, `schema-older` or `schema-newer` for the schema of
- * another version. `check` may refuse the ledger.
+ * Opens the ledger for a command that uses the schema as it is; creates no database and no schema. `check` may refuse
+ * the ledger.
+ * Throws LedgerError `database-unreachable` when there is none, `schema-older` or `schema-newer` for the schema of
+ * another version.
  */
 export async function openExistingLedger(
   context: CommandContext,
@@ -29,7 +30,7 @@ export async function openExistingLedger(
   return opened;
 }
 
-/** Whether the settings name the embedded database, and nobody has made it yet. */
+/** Returns true if the settings select the embedded database and it does not exist yet. */
 export async function isDatabaseMissing({
   settings,
 }: Pick<CommandContext, 'settings'>): Promise<boolean> {

@@ -39,8 +39,8 @@ export async function openLedger({
 }
 
 /**
- * As `openLedger`, with the schema brought up to date, and rows following the settings. `check` may refuse the ledger
- * before anything of it follows them.
+ * Opens the ledger like `openLedger`, updates its schema, and reclassifies its rows by the settings. `check` may refuse
+ * the ledger before any row is reclassified.
  */
 export async function openMigratedLedger(
   context: CommandContext,
@@ -56,8 +56,8 @@ export async function openMigratedLedger(
 }
 
 /**
- * Makes the ledger's pools those of the settings, and logs what changed. A process whose settings name no pools leaves
- * alone those that others fill.
+ * Replaces the ledger's pools by those of the settings, and logs the changes. Without pools in the settings, it keeps
+ * the pools that other processes fill.
  */
 export async function setPools(
   ledger: Ledger,
@@ -70,8 +70,8 @@ export async function setPools(
 }
 
 /**
- * Adds the pools of the settings that the ledger does not have yet. Where it has other numbers, these stay: one command
- * with another environment must not change what a daemon fills.
+ * Adds the pools of the settings that the ledger does not have yet. Existing pools keep their numbers: a command with
+ * another environment must not change what a daemon fills.
  */
 export async function addMissingPools(
   ledger: Ledger,
@@ -86,14 +86,14 @@ export async function addMissingPools(
     );
 }
 
-/** As ADDRESS_POOLS has it, before and after. */
+/** Formats a pool before and after a change, each in the form of ADDRESS_POOLS. */
 function poolWords({ slip44, before, after }: PoolChange): string {
   const words = (pool: PoolChange['before']) =>
     pool === null ? 'none' : `${slip44}:${pool.threshold}:${pool.target}`;
   return `${words(before)} -> ${words(after)}`;
 }
 
-/** Migrates the ledger's schema and, where the queue lives in PostgreSQL, the queue's. */
+/** Migrates the ledger's schema and, if the queue is in PostgreSQL, the queue's schema. */
 export async function migrate(opened: OpenedLedger, { log }: CommandContext): Promise<void> {
   const { applied } = await migrateLedger(opened.ledger, { log });
   if (applied > 0) log.info({ migrations: applied }, 'schema brought up to date');

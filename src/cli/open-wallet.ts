@@ -5,7 +5,7 @@ import { createSigner } from '../service/signing/create-signer.ts';
 import type { Signer } from '../service/signing/signer.ts';
 import type { CommandContext } from './command-context.ts';
 
-/** The wallet that the settings name: what speaking to its service takes, and what the ledger knows it by. */
+/** Returns the wallet of the settings: the service's settings, the signer, and the identity that the ledger stores. */
 export async function openWallet(
   context: Pick<CommandContext, 'settings' | 'env'>,
 ): Promise<{ service: ServiceSettings; signer: Signer; identity: WalletIdentity }> {
@@ -22,7 +22,7 @@ export async function openWallet(
   return { service, signer, identity };
 }
 
-/** The settings of the service, or the settings error that names what is missing. */
+/** Returns the settings of the service; throws a settings error that names the missing ones. */
 function serviceSettings({
   settings,
   env,

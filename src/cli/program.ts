@@ -13,7 +13,7 @@ import { addRejectsCommands } from './command-line/rejects-commands.ts';
 import { addCheckCommands } from './command-line/status-commands.ts';
 import { addLedgerCommands } from './command-line/sync-commands.ts';
 
-/** Under these headings `--help` lists the commands. */
+/** Headings of `--help`, with the commands under each. */
 const groups = {
   'Keep the ledger:': [addDaemonCommand, addLedgerCommands],
   'Look after it:': [addCheckCommands, addRejectsCommands, addRecoverCommand],
@@ -29,7 +29,7 @@ Examples:
 
 Settings are environment variables, also read from the file .env; .env.example names them all.`;
 
-/** Runs the command line `argv` (without node and script); resolves to the exit code. */
+/** Runs the command line `argv` (without node and script). Resolves to the exit code. */
 export async function runProgram(argv: string[]): Promise<number> {
   let exitCode = 0;
   const run: CommandRunner = {
@@ -59,14 +59,14 @@ function createProgram(run: CommandRunner): Command {
     )
     .version(readVersion(), '-V, --version', 'print the version')
     .exitOverride()
-    // Commander spreads a mistake over lines; `usageLine` tells it in one.
+    // Commander prints a usage error on several lines; `usageLine` prints it on one.
     .configureOutput({ outputError: () => undefined })
     .addHelpText('after', examples);
   for (const [heading, adders] of Object.entries(groups)) {
     program.commandsGroup(heading);
     for (const add of adders) add(program, run);
   }
-  // Under the last heading, too.
+  // Adds the command `help`, under the last heading.
   return program.helpCommand(true);
 }
 
@@ -79,7 +79,7 @@ function usageLine({ message }: CommanderError, program: Command, argv: string[]
   return `wallet-ledger: ${what}; run \`${commandOf(program, argv)} --help\`\n`;
 }
 
-/** The command that the words name, as far as they name one: `wallet-ledger pool take`. */
+/** Returns the longest command that the words name: `wallet-ledger pool take`. */
 function commandOf(program: Command, words: string[]): string {
   const [word = '', ...rest] = words;
   const next = program.commands.find((command) => command.name() === word);

@@ -1,8 +1,8 @@
 import type { BadLine, HandedOut } from '../ledger/addresses/handed-out-store.ts';
 
 /**
- * Reads CSV lines of chain (slip44), address and reference; a first line of names, empty lines, and fields in double
- * quotes are allowed. An empty reference, or none, means that the address was handed out without one.
+ * Reads CSV lines of chain (slip44), address and reference. Allows a header line, empty lines, and fields in double
+ * quotes. An empty or missing reference means that the address was handed out without one.
  */
 export function readHandedOut(text: string): { list: HandedOut[]; bad: BadLine[] } {
   const list: HandedOut[] = [];
@@ -32,7 +32,7 @@ function readLine(line: number, fields: string[]): HandedOut | string {
   return { line, slip44: Number(chain), address, reference: reference === '' ? null : reference };
 }
 
-/** Null: a quoted field does not end on its line. Blanks around a bare field do not count. */
+/** Splits a line into fields and trims unquoted ones; null if a quoted field does not end on its line. */
 function splitFields(row: string): string[] | null {
   const fields: string[] = [];
   const field = /\s*(?:"((?:[^"]|"")*)"\s*|([^",]*))(,|$)/y;

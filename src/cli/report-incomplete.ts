@@ -1,7 +1,10 @@
 import type { LedgerDb } from '../ledger/connection/connect-ledger.ts';
 import { readStreamCounts } from '../ledger/lists/stream-store.ts';
 
-/** Prints what is missing after a pass and what to do. Resolves to the exit code: 0, or 3 where rows are missing. */
+/**
+ * Prints the counts of each list, and after them the incomplete parts with the cure. Resolves to the exit code: 0, or 3
+ * when a part is incomplete.
+ */
 export async function reportIncomplete(db: LedgerDb, incomplete: string[]): Promise<number> {
   const streams = await readStreamCounts(db);
   for (const { name, serviceTotal, ledgerCount, isComplete } of streams) {

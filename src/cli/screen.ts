@@ -1,11 +1,10 @@
 import { Writable } from 'node:stream';
 
-/** Stderr, shared by the log and by what is drawn in place at its bottom. */
+/** Stderr, shared by the log and by the bars that are redrawn below it. */
 export type Screen = {
   stream: NodeJS.WriteStream;
-  /** Where the log goes. */
   log: Writable & { isTTY: boolean };
-  /** Hands log lines to `writeAbove`, which knows what is drawn, until the returned function is called. */
+  /** Sends log lines to `writeAbove`, which redraws what is below, until the returned function is called. */
   drawBelowLog(writeAbove: (lines: string) => void): () => void;
 };
 

@@ -2,24 +2,24 @@ import { LedgerError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 
 /**
- * The end of a command. A termination signal aborts `signal`: work in hand stops at its next checkpoint, the command
- * returns and calls `close`. When that takes longer than the grace, or a second signal comes, the process exits.
+ * Shutdown of a command. A termination signal aborts `signal`; running work stops at its next checkpoint, and the
+ * command returns and calls `close`. If that exceeds the grace period, or a second signal arrives, the process exits.
  */
 export type Shutdown = {
-  /** Aborts with a LedgerError 'interrupted' when the process is told to stop. */
+  /** Aborts with a LedgerError `interrupted` on a termination signal. */
   signal: AbortSignal;
-  /** Registers what `close` is to close; the last one registered is closed first. */
+  /** Registers a resource for `close`; the last one registered is closed first. */
   add(name: string, close: () => unknown): void;
-  /** Closes everything, once; a closer that fails is logged and holds up no other. */
+  /** Closes everything, once. A failure to close is logged, and the rest is still closed. */
   close(): Promise<void>;
 };
 
 const terminationSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
-/** Below the 30 s that supervisors usually wait before they kill. */
+/** Grace period below the 30 s after which supervisors usually kill a process. */
 const defaultGraceMs = 25_000;
 
-/** `host` is the process itself; it is listened to from here until `close` is through. */
+/** Handles the termination signals of `host`, the process, from here until `close` has finished. */
 export function createShutdown(options: {
   log: Log;
   host: Pick<NodeJS.Process, 'on' | 'off' | 'exit'>;

@@ -4,10 +4,10 @@ import { readTracing, type Tracing } from '../config/read-tracing.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Shutdown } from './shutdown.ts';
 
-/** Of the time that a stop may take, what the last spans get. */
+/** Upper bound for sending the last spans, within the time that a shutdown may take. */
 const flushMs = 3_000;
 
-/** Sends traces where the variables of OpenTelemetry ask for them, until the shutdown; loads nothing otherwise. */
+/** Sends traces until the shutdown if the variables of OpenTelemetry enable them; otherwise loads no code for it. */
 export async function startTracing(
   env: Environment,
   { log, shutdown }: { log: Log; shutdown: Shutdown },
@@ -37,7 +37,10 @@ export async function startTracing(
   return { isTraced: true };
 }
 
-/** One warning, not one per batch that a collector misses. */
+/**
+ * Logs the first failure as a warning and later ones at level debug, because an unreachable collector fails every
+ * batch.
+ */
 function complaints(log: Log) {
   let isTold = false;
   const tell = (message: string) => {
@@ -50,7 +53,7 @@ function complaints(log: Log) {
 
 type Resource = NonNullable<NodeTracerConfig['resource']>;
 
-/** The SDK has no function that makes one; what detectors would find out is nobody's business. */
+/** Creates a resource without the SDK's detectors, so that no facts about the host are sent. */
 function resourceOf({ resource: attributes }: Tracing): Resource {
   const resource: Resource = {
     attributes,

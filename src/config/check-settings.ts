@@ -3,7 +3,10 @@ import type { Environment } from './read-setting-texts.ts';
 import type { SettingValues } from './settings.ts';
 import { settingsTable } from './settings-table.ts';
 
-/** What settings must say of one another. A value that did not parse is absent here: it has its own problem. */
+/**
+ * Returns the mistakes between settings that are readable one by one. A value that did not parse is absent here,
+ * because it has its own problem.
+ */
 export function checkTogether(values: Partial<SettingValues>, env: Environment): string[] {
   return [
     ...checkStates(values.WALLET_FINAL_STATES, values.WALLET_SUCCESS_STATES),
@@ -17,7 +20,10 @@ export function checkTogether(values: Partial<SettingValues>, env: Environment):
   ];
 }
 
-/** What is missing for speaking to the service. `isSet` says whether a text was given, readable or not. */
+/**
+ * Returns the settings that are missing for requests to the service. `isSet` returns true for every text that was
+ * given, readable or not.
+ */
 export function checkService(
   values: Partial<SettingValues>,
   isSet: (name: 'WALLET_BASE_URL' | 'WALLET_API_SECRET' | 'WALLET_API_KEY') => boolean,

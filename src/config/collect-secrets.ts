@@ -1,6 +1,9 @@
 import type { SettingTexts } from './read-setting-texts.ts';
 
-/** Every text that must not be printed: the secrets themselves, and the passwords in addresses. */
+/**
+ * Returns every text that must not be printed: the secrets, the passwords in addresses, and addresses that cannot be
+ * parsed.
+ */
 export function collectSecrets(texts: SettingTexts['texts']): string[] {
   const { WALLET_API_SECRET, WALLET_API_KEY, HTTP_TOKEN, DATABASE_URL, REDIS_URL } = texts;
   const plain = [WALLET_API_SECRET, WALLET_API_KEY, HTTP_TOKEN].filter(
@@ -10,8 +13,8 @@ export function collectSecrets(texts: SettingTexts['texts']): string[] {
 }
 
 /**
- * The password of an address as it stands there and as it is meant. One that is also the user's or the database's
- * name is no secret, and hiding it would hide that name in every line.
+ * Returns the password of an address, raw and percent-decoded. A password equal to the user name or the database name
+ * is left out: redacting it would redact that name in every line.
  */
 function passwordsOf(address: string): string[] {
   if (!URL.canParse(address)) return address === '' ? [] : [address];

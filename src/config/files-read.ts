@@ -4,7 +4,7 @@ import { environmentFile } from './read-environment.ts';
 import type { Settings } from './settings.ts';
 import { isSigningRecipe } from './settings-table.ts';
 
-/** Every file that the settings come from or name as code: absolute paths. */
+/** Returns the absolute paths of every file that the settings come from or name as code. */
 export function filesRead({ service, secretFiles }: Settings): string[] {
   const envFile = environmentFile();
   return [

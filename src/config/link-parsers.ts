@@ -1,15 +1,15 @@
 import { isLoopbackHost } from '../kernel/loopback.ts';
 import { parsedOrThrown } from './setting-parsers.ts';
 
-/** What an address says in its query. Of a parameter that occurs twice the last one counts, as for its client. */
+/** Reads a query parameter of an address. The last of several values counts, as in the client that connects. */
 type Parameters = (name: string) => string | undefined;
 
 const verifiedModes = ['verify-full', 'verify-ca', 'require', 'prefer'];
 const loginMethods = ['scram-sha-256', 'md5', 'password'];
 
 /**
- * Address of a PostgreSQL: as it stands on this machine or over a Unix socket; from another machine only over TLS that
- * checks the server's certificate, or with the words that give it up.
+ * Parses the address of a PostgreSQL server. Loopback and Unix sockets are accepted as they are. Another machine needs
+ * TLS with a verified certificate, or the explicit `sslmode=disable`.
  */
 export const databaseUrl = parsedOrThrown((text) => {
   const url = readAddress(text, ['postgres', 'postgresql']);
@@ -30,7 +30,10 @@ export const databaseUrl = parsedOrThrown((text) => {
   return text;
 });
 
-/** Address of a Redis: off this machine over TLS, or with the word that gives it up. Returned without that word. */
+/**
+ * Parses the address of a Redis server. Another machine needs TLS, or the explicit `unencrypted=yes`, which the
+ * returned address does not carry.
+ */
 export const redisUrl = parsedOrThrown((text) => {
   const url = readAddress(text, ['redis', 'rediss']);
   const isUnencrypted = parametersOf(url)('unencrypted') === 'yes';
@@ -61,7 +64,7 @@ function isThisMachine(host: string): boolean {
   return host === '' || host.startsWith('/') || isLoopbackHost(host);
 }
 
-/** Whether pg checks the certificate of the server; with `uselibpqcompat` fewer modes make it do so. */
+/** Returns true if pg verifies the server's certificate. With `uselibpqcompat` fewer modes verify it. */
 function isVerified(parameter: Parameters): boolean {
   const mode = parameter('sslmode');
   const hasAuthority = Boolean(parameter('sslrootcert'));

@@ -1,9 +1,9 @@
 import { parsedOrThrown, wholeNumber } from './setting-parsers.ts';
 
-/** The service's names of the query parameters. */
+/** Names of the service's query parameters. */
 export type ParamNames = { page: string; size: string; chain: string; type: string };
 
-/** When to fill the pool of a chain, and up to where: 0 < threshold <= target. */
+/** Pool limits of one chain: below `threshold` it is filled up to `target`; 0 < threshold <= target. */
 export type AddressPool = { slip44: number; threshold: number; target: number };
 
 const paramNamesDefault: ParamNames = {
@@ -13,7 +13,7 @@ const paramNamesDefault: ParamNames = {
   type: 'type',
 };
 
-/** `page=p,size=s`: what is not named keeps its default. */
+/** Parses `page=p,size=s`; parameters that are not named keep their default. */
 export const paramNames = parsedOrThrown((text): ParamNames => {
   const names = { ...paramNamesDefault };
   const given = new Set<string>();
@@ -32,7 +32,7 @@ export const paramNames = parsedOrThrown((text): ParamNames => {
 const slip44Max = 2 ** 31 - 1;
 const poolTargetMax = 1_000_000;
 
-/** `60:500:1000,195:50:200`. */
+/** Parses `60:500:1000,195:50:200` (slip44:threshold:target). */
 export const addressPools = parsedOrThrown((text): readonly AddressPool[] => {
   const pools = text.split(',').map(parsePool);
   if (new Set(pools.map((pool) => pool.slip44)).size < pools.length) {

@@ -12,13 +12,13 @@ import type { ServiceSettings, Settings, SettingValues } from './settings.ts';
 import type { SettingName } from './settings-table.ts';
 import { warnOfUnknownNames } from './unknown-names.ts';
 
-/** What a command cannot do without. */
+/** A group of settings that a command requires. */
 type Need = 'service';
 
 /**
- * Reads all settings from an environment (`readFile` for the files of secrets). Throws one LedgerError 'settings'
- * that names every mistake by its variable and never holds a secret. With `needs: ['service']` the address and the
- * credentials of the service are required; without it `service` is null where they are absent.
+ * Reads all settings from an environment; `readFile` reads the files of secrets. Throws one LedgerError 'settings' that
+ * names every mistake by its variable and never contains a secret. With `needs: ['service']` the address and the
+ * credentials of the service are required. Without it, `service` is null when they are absent.
  */
 export function parseSettings(
   env: Environment,
@@ -41,8 +41,8 @@ export function parseSettings(
 }
 
 /**
- * As `parseSettings`, without throwing: every mistake, none of them with a secret in it, and the settings with the
- * default in the place of each mistaken one.
+ * Does the same as `parseSettings` without throwing. Returns every mistake, redacted, and the settings with the default
+ * for each mistaken one.
  */
 export function inspectSettings(
   env: Environment,
@@ -100,7 +100,7 @@ function readValues(texts: SettingTexts['texts']): {
   return { values: values as Partial<SettingValues>, problems };
 }
 
-/** A long value may be a secret that was put in the wrong place. */
+/** Returns true if an error may quote the value: a long value may be a secret in the wrong place. */
 function isShown(text: string): boolean {
   return text.length <= 40 && !text.includes('://');
 }

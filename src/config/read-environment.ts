@@ -5,14 +5,14 @@ import type { Environment } from './read-setting-texts.ts';
 import { readTrustedFile } from './read-trusted-file.ts';
 
 /**
- * The process's environment, over the variables of a `.env` file in the directory (the working directory), if there
- * is one. Throws a settings error when the file is there and cannot be read, or may be another user's doing.
+ * Returns the process's environment, which takes precedence over the `.env` file in `directory` (default: the working
+ * directory). Throws a settings error if that file cannot be read, or if another user may have written it.
  */
 export function readEnvironment(directory = '.'): Environment {
   return { ...parseEnv(readEnvFile(environmentFile(directory))), ...process.env };
 }
 
-/** The path of the `.env` file, whether it is there or not. */
+/** Returns the path of the `.env` file, whether the file exists or not. */
 export function environmentFile(directory = '.'): string {
   return resolve(directory, '.env');
 }

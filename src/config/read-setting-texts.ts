@@ -3,7 +3,7 @@ import { type Setting, type SettingName, settingsTable } from './settings-table.
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The texts that were set, the files that some come from, and what is wrong with where they come from. */
+/** Texts of the settings, the files of secrets that were read, and the problems of their sources. */
 export type SettingTexts = {
   texts: Partial<Record<SettingName, string>>;
   files: string[];
@@ -12,7 +12,7 @@ export type SettingTexts = {
 
 export const settingEntries = Object.entries(settingsTable) as [SettingName, Setting][];
 
-/** Collects each setting's text: from its variable, or a secret's from the file that NAME_FILE names. */
+/** Collects the text of each setting from its variable, or for a secret from the file that NAME_FILE names. */
 export function readSettingTexts(
   env: Environment,
   readFile: (path: string) => string,

@@ -1,11 +1,11 @@
 import type { Environment } from './read-setting-texts.ts';
 
-/** Of whom traces speak: the attributes of OpenTelemetry's resource. */
+/** Attributes of OpenTelemetry's resource, which identify this process in traces. */
 export type Tracing = { resource: Record<string, string> };
 
 /**
- * Whether OpenTelemetry's standard variables ask for traces; null: they do not. Its SDK reads its variables from the
- * process by itself, so those of a `.env` file are put there.
+ * Returns the tracing options if OpenTelemetry's standard variables request traces, else null. Copies `OTEL_*`
+ * variables into `target`, because the SDK reads them from the process's environment.
  */
 export function readTracing(env: Environment, target: Environment = process.env): Tracing | null {
   const endpoint = env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] || env['OTEL_EXPORTER_OTLP_ENDPOINT'];
@@ -18,7 +18,7 @@ export function readTracing(env: Environment, target: Environment = process.env)
   return { resource: { ...given, 'service.name': name } };
 }
 
-/** `name=value` with commas between, percent-encoded; what does not fit is left out. */
+/** Parses percent-encoded `name=value` pairs separated by commas; malformed pairs are ignored. */
 function resourceAttributes(text: string): Record<string, string> {
   const pairs = text.split(',').flatMap((pair) => {
     const [name = '', value, ...more] = pair.split('=');

@@ -3,11 +3,12 @@ import { LedgerError } from '../kernel/errors.ts';
 import { findDistrust } from '../kernel/trusted-path.ts';
 
 /**
- * The text of a file that only this user and root can have written. Throws a settings error that names what another
- * user may change, and the file system's own error where the file cannot be read.
+ * Returns the text of a file that only trusted users (see `trustedOwners`) can have written. Throws a settings error
+ * that names what another user may change, or the file system's error if the file cannot be read.
  */
 export function readTrustedFile(path: string): string {
-  // Throws where nothing is there: what is absent needs no trust, and is not read if it comes meanwhile.
+  // Throws if the file is missing: `findDistrust` accepts a missing path, and a file created after that check would be
+  // read unchecked.
   statSync(path);
   const distrust = findDistrust(path);
   if (distrust) {

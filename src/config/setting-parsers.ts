@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
-/** Reads one setting's text. The message of its issue says what is expected, never what was found. */
+/** Parser of one setting's text. Its issue message describes the expected value and never quotes the given one. */
 export type SettingParser<T> = z.ZodType<T, string>;
 
-/** A parser of our own: `parse` returns undefined for a text that does not fit. */
+/** Builds a parser from `parse`, which returns undefined for a text that does not fit. */
 export function parsed<T>(
   expected: string,
   parse: (text: string) => T | undefined,
@@ -16,7 +16,7 @@ export function parsed<T>(
   });
 }
 
-/** A parser that says itself what is wrong: `parse` throws an Error whose message is what is expected. */
+/** Builds a parser from `parse`, which throws an Error whose message describes the expected value. */
 export function parsedOrThrown<T>(parse: (text: string) => T): SettingParser<T> {
   return z.string().transform((text, context) => {
     try {
@@ -38,7 +38,7 @@ export function integer(min: number, max: number): SettingParser<number> {
   return parsed(`a whole number from ${min} to ${max}`, (text) => wholeNumber(text, min, max));
 }
 
-/** The parser's value, or null for `off`. */
+/** Accepts `off` as null, and otherwise the values of the given parser. */
 export function orOff<T>(parser: SettingParser<T>): SettingParser<T | null> {
   return z.string().transform((text, context) => {
     if (text.trim().toLowerCase() === 'off') return null;
@@ -51,10 +51,10 @@ export function orOff<T>(parser: SettingParser<T>): SettingParser<T | null> {
 }
 
 const durationUnitsMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-/** What a timer of Node can wait at the most. */
+/** Longest delay of a Node timer. */
 const timerMaxMs = 2 ** 31 - 1;
 
-/** `500ms`, `15s`, `5m`, `1h` or `7d`, in milliseconds. */
+/** Parses `500ms`, `15s`, `5m`, `1h` or `7d`; returns milliseconds. */
 export function duration(options: { minMs?: number; maxMs?: number } = {}): SettingParser<number> {
   const { minMs = 1, maxMs = timerMaxMs } = options;
   const longest = `${Math.floor(maxMs / durationUnitsMs.d)}d`;
@@ -68,19 +68,19 @@ export function duration(options: { minMs?: number; maxMs?: number } = {}): Sett
   });
 }
 
-/** Requests a second: a decimal above 0, up to 100000. */
+/** Parses requests per second: a decimal above 0, up to 100000. */
 export const requestRate = parsed('a decimal number above 0, up to 100000', (text) => {
   const rate = /^\d{1,6}(\.\d{1,6})?$/.test(text) ? Number(text) : 0;
   return rate > 0 && rate <= 100_000 ? rate : undefined;
 });
 
-/** Comma-separated states, in lower case. */
+/** Parses comma-separated states; returns them in lower case. */
 export const stateSet = parsed<ReadonlySet<string>>('state names with commas between', (text) => {
   const states = text.split(',').map((state) => state.trim().toLowerCase());
   return states.includes('') ? undefined : new Set(states);
 });
 
-/** Text that may stand in an HTTP header. */
+/** Parses a text that may be sent in an HTTP header. */
 export const headerText = parsed('printable ASCII characters without spaces', (text) =>
   /^[\x21-\x7e]+$/.test(text) ? text : undefined,
 );

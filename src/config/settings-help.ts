@@ -5,7 +5,10 @@ const envExampleHead = `# Settings of wallet-ledger. Copy this file to .env and 
 # Durations: 500ms, 15s, 5m, 1h, 7d. NAME_FILE holds the path of a file with the value of a secret NAME.
 `;
 
-/** The text of `.env.example`: what is required first, then every other setting with its default, commented out. */
+/**
+ * Renders `.env.example` in the order of the table. Required settings are left empty; all others are commented out with
+ * their default.
+ */
 export function renderEnvExample(): string {
   const blocks = settingEntries.map(([name, setting]) => {
     const line = setting.isRequired ? `${name}=` : `# ${name}=${setting.default ?? ''}`;
@@ -25,12 +28,12 @@ checked at the start, and every mistake is named at once. An empty value means "
 
 `;
 
-/** The text of `docs/settings.md`. */
+/** Renders `docs/settings.md`. */
 export function renderSettingsDoc(): string {
   return settingsDocHead + renderSettingsTable();
 }
 
-/** A Markdown table of all settings. */
+/** Renders a Markdown table of all settings. */
 export function renderSettingsTable(): string {
   const rows = settingEntries.map(([name, setting]) => {
     const fallback = setting.isRequired ? '(required)' : setting.default;

@@ -14,16 +14,16 @@ import {
 } from './setting-parsers.ts';
 import { serviceBaseUrl } from './url-parsers.ts';
 
-/** Whoever adds a setting adds it here: parsing, defaults, `.env.example` and the documentation follow. */
+/** One row of the settings table, from which parsing, defaults, `.env.example` and docs/settings.md are derived. */
 export type Setting = {
-  /** What the value means, in one line. */
+  /** Meaning of the value, in one line. */
   help: string;
-  /** The text that stands for an absent one; null: the value is then absent (null) too. */
+  /** Text used when none is given; null means that the value is null too. */
   default: string | null;
   parser: SettingParser<unknown>;
-  /** Never printed; the value may also come from the file that NAME_FILE names. */
+  /** Marks a secret: never printed, and readable from the file that NAME_FILE names. */
   isSecret?: true;
-  /** Without it no command can speak to the service. */
+  /** Marks a setting that every request to the service needs. */
   isRequired?: true;
 };
 
@@ -36,7 +36,7 @@ const recipeNames = [
   'body-hmac',
 ] as const;
 
-/** Whether WALLET_SIGNER names a recipe; else it is the path of a module. */
+/** Returns true if WALLET_SIGNER names a recipe; otherwise it is the path of a module. */
 export function isSigningRecipe(signer: string): boolean {
   return recipeNames.some((name) => name === signer);
 }

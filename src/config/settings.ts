@@ -3,7 +3,7 @@ import type { SettingName, settingsTable } from './settings-table.ts';
 
 type Table = typeof settingsTable;
 
-/** What each setting's text turns into; null stands for an absent one without a default. */
+/** Parsed value of each setting; null means absent without a default. */
 export type SettingValues = {
   [Name in SettingName]:
     | NonNullable<Table[Name]['parser']['_zod']['output']>
@@ -11,9 +11,9 @@ export type SettingValues = {
     | (Table[Name]['default'] extends null ? null : never);
 };
 
-/** What speaking to the wallet service takes. */
+/** Settings for requests to the wallet service. */
 export type ServiceSettings = {
-  /** Without a slash at the end. */
+  /** Base URL without a trailing slash. */
   baseUrl: string;
   apiSecret: string;
   apiKey: string | null;
@@ -23,31 +23,31 @@ export type ServiceSettings = {
   signEncoding: SettingValues['WALLET_SIGN_ENCODING'];
   nonceUnit: SettingValues['WALLET_NONCE_UNIT'];
   paramNames: ParamNames;
-  /** Null: no limit. */
+  /** Requests per second over all processes; null means no limit. */
   maxRps: number | null;
   concurrency: number;
   timeoutMs: number;
 };
 
-/** All settings of the program, checked. Durations are milliseconds; null stands for `off` or absent. */
+/** All settings of the program, validated. Durations are in milliseconds; null means `off` or absent. */
 export type Settings = {
-  /** Null where the address or the secret is not set; see `needs` of parseSettings. */
+  /** Null if the address, the secret, or the API key of an hmac signer is not set; see `needs` of parseSettings. */
   service: ServiceSettings | null;
   lists: { pageSize: number; order: SettingValues['WALLET_LIST_ORDER'] };
-  /** In lower case. Every success state is a final state. */
+  /** State names in lower case. Every success state is also a final state. */
   states: { final: ReadonlySet<string>; success: ReadonlySet<string> };
   database: {
-    /** Null: the embedded one. */
+    /** Null means the embedded database. */
     url: string | null;
     dataDir: string;
     poolSize: number;
   };
   queue: {
-    /** Null: the queue lives in PostgreSQL. */
+    /** Null means a queue in PostgreSQL. */
     redisUrl: string | null;
     prefix: string;
   };
-  /** Null switches the job off. */
+  /** Intervals of the jobs; null disables a job. */
   schedule: {
     transactionsEveryMs: number | null;
     detailsEveryMs: number | null;
@@ -65,17 +65,17 @@ export type Settings = {
     isExclusive: boolean;
     onMove: SettingValues['ON_MOVE'];
   };
-  /** Null: no status pages. */
+  /** Null disables the status pages. */
   http: { host: string; port: number; token: string | null } | null;
   log: {
     level: SettingValues['LOG_LEVEL'];
-    /** Null: pretty on a terminal, else json. */
+    /** Null means pretty on a terminal and json elsewhere. */
     format: SettingValues['LOG_FORMAT'];
   };
-  /** Files that secrets were read from, as the settings name them. */
+  /** Paths of the files that secrets were read from, as given in the settings. */
   secretFiles: readonly string[];
-  /** What must never be printed: for the redactor. */
+  /** Texts that must never be printed; input of the redactor. */
   secrets: readonly string[];
-  /** Names that look like settings of ours and are none. */
+  /** Warnings about variables that are named like settings and are not settings. */
   warnings: readonly string[];
 };

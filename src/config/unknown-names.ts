@@ -3,7 +3,7 @@ import { type Environment, settingEntries } from './read-setting-texts.ts';
 const ourPrefixes = /^(WALLET|SYNC|POOL)_/;
 const editsMax = 3;
 
-/** A sentence for each variable that is named like a setting of ours and is none. */
+/** Returns a sentence for each variable that is named like a setting and is not a setting. */
 export function warnOfUnknownNames(env: Environment): string[] {
   const known = settingEntries.flatMap(([name, { isSecret }]) =>
     isSecret ? [name, `${name}_FILE`] : [name],
@@ -24,7 +24,7 @@ function nearestName(name: string, known: readonly string[]): string | undefined
   return nearest && nearest.edits <= editsMax ? nearest.candidate : undefined;
 }
 
-/** How many characters must be put in, taken out or replaced to turn one text into the other. */
+/** Returns the Levenshtein distance of two texts: the insertions, deletions and replacements between them. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (const [index, letter] of [...from].entries()) {

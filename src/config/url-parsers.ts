@@ -1,7 +1,7 @@
 import { isLoopbackHost } from '../kernel/loopback.ts';
 import { parsedOrThrown } from './setting-parsers.ts';
 
-/** `{base_url}` of the wallet service, without a slash at the end. */
+/** Parses `{base_url}` of the wallet service; returns it without a trailing slash. */
 export const serviceBaseUrl = parsedOrThrown((text) => {
   const url = readUrl(text);
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {

@@ -9,7 +9,7 @@ import { type Failure, judgeAnswer } from '../service/transport/judge-answer.ts'
 import { sendRequest } from '../service/transport/send-request.ts';
 import { withDeadline } from '../service/transport/with-deadline.ts';
 
-/** What the doctor asks the service with. */
+/** Means for signed requests to the service. */
 export type Contact = {
   service: ServiceSettings;
   tickets: TicketSource;
@@ -17,7 +17,7 @@ export type Contact = {
   signal: AbortSignal;
 };
 
-/** The verdict on one signed request. `aheadMs`: the service's clock against ours, null without a Date header. */
+/** Result of one signed request. `aheadMs`: the service's clock minus ours, null without a Date header. */
 export type CoinsAnswer = { failure: Failure | null; aheadMs: number | null };
 
 export const signedEndpoint = '/v1/wallet/coin';
@@ -25,7 +25,10 @@ export const signedEndpoint = '/v1/wallet/coin';
 const attemptsMax = 3;
 const pauseMaxMs = 5_000;
 
-/** Sends one signed GET of the coins, the smallest request there is; again, twice at most, where that can help. */
+/**
+ * Sends one signed GET of the coins, the smallest request of the service. Retries at most twice, if the failure is
+ * retryable.
+ */
 export async function askCoins(contact: Contact, signer: Signer): Promise<CoinsAnswer> {
   for (let attempt = 1; ; attempt += 1) {
     const answer = await askCoinsOnce(contact, signer);
@@ -35,7 +38,7 @@ export async function askCoins(contact: Contact, signer: Signer): Promise<CoinsA
   }
 }
 
-/** Sends it once, whatever comes. */
+/** Sends the request once, without a retry. */
 export async function askCoinsOnce(contact: Contact, signer: Signer): Promise<CoinsAnswer> {
   const { service, clock, signal } = contact;
   const { nonce } = await contact.tickets.take(signal);
@@ -58,7 +61,7 @@ export async function askCoinsOnce(contact: Contact, signer: Signer): Promise<Co
   }
 }
 
-/** The header has whole seconds, cut off: half a second more is the likeliest. */
+/** The Date header is truncated to whole seconds, so half a second is added as the expected remainder. */
 function aheadMsOf(date: string | null, now: number): number | null {
   const at = Date.parse(date ?? '');
   return Number.isNaN(at) ? null : at + 500 - now;

@@ -5,8 +5,8 @@ import { badFinding, type Finding, okFinding, warningFinding } from './finding.t
 const name = 'address-form';
 
 /**
- * Says for which chains a wrong letter in an address can be seen: a checksum is demanded only where the service was
- * seen to write a chain's addresses in the form that is known here. `byChain`: addresses that the service lists.
+ * Reports for which chains a mistyped address can be detected. A checksum is required only for chains whose listed
+ * addresses have the known form. `byChain`: addresses that the service lists.
  */
 export function checkAddressForms(byChain: ReadonlyMap<number, readonly string[]>): Finding[] {
   const known: number[] = [];
@@ -23,7 +23,7 @@ export function checkAddressForms(byChain: ReadonlyMap<number, readonly string[]
   ];
 }
 
-/** Null where all addresses have the form of their chain, or there are none. */
+/** Returns null if all addresses have the form of their chain, or there are none. */
 function findOdd(slip44: number, addresses: readonly string[]): Finding | null {
   const judged = judgeAddresses(slip44, addresses, false);
   const refused = judged.filter((each) => each.refused !== null);

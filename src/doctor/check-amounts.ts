@@ -4,8 +4,8 @@ import { type Finding, okFinding, warningFinding } from './finding.ts';
 type Value = { text: string; decimals: number };
 
 /**
- * Whether amounts look like coins or like smallest units. A fraction can only be coins; whole numbers with as many
- * digits as the coin has decimals are hardly coins.
+ * Judges the unit of the amounts. A fraction proves coins. Whole numbers with at least as many digits as the coin has
+ * decimals indicate smallest units.
  */
 export function checkAmounts(
   balances: readonly BalanceRecord[],
@@ -37,7 +37,10 @@ function digitsOf(text: string): number {
   return text.replace(/^-/, '').replace(/\..*/, '').length;
 }
 
-/** A symbol may stand for coins of several chains: one with several decimals is left out. */
+/**
+ * Pairs values with their coin's decimals. A symbol can stand for coins of several chains; it is skipped if their
+ * decimals differ.
+ */
 function valuesOf(
   balances: readonly BalanceRecord[],
   transactions: readonly TransactionRecord[],

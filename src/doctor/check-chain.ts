@@ -8,7 +8,7 @@ type ChainTools = {
   client: WalletClient;
   /** slip44 codes of the configured pools. */
   chains: readonly number[];
-  /** The name of the chain parameter. */
+  /** Name of the chain parameter. */
   chain: string;
   signal: AbortSignal;
 };
@@ -19,9 +19,9 @@ const sampleSize = 20;
 const refusals = new Set<string>(['service-refused', 'service-unsettled']);
 
 /**
- * Whether the address list heeds the name of its chain parameter: a list that ignores it shows the same addresses for a
- * chain that does not exist. Where it does, the addresses are looked at too. Without a pool no list is read, and nothing
- * is checked.
+ * Checks that the address list honours its chain parameter: a list that ignores it shows the same addresses for a chain
+ * that does not exist. If it is honoured, also checks the form of the addresses. Without a configured pool, reads and
+ * reports nothing.
  */
 export async function checkChain(tools: ChainTools): Promise<Finding[]> {
   const { chains, chain, signal } = tools;
@@ -73,7 +73,7 @@ export async function checkChain(tools: ChainTools): Promise<Finding[]> {
   ];
 }
 
-/** Null: the service refused to list the chain. */
+/** Returns the first listed addresses; null if the service refuses to list the chain. */
 async function listOrRefusal(
   { client }: ChainTools,
   slip44: number,

@@ -3,7 +3,10 @@ import { badFinding, type Finding, okFinding, warningFinding } from './finding.t
 const warningMs = 5_000;
 const badMs = 60_000;
 
-/** Judges how far another clock (`whose`, as in "the service's") is ahead of this machine's; null: not known. */
+/**
+ * Judges by how many ms another clock is ahead of this machine's; null means unknown. `whose` names it, as in "the
+ * service's".
+ */
 export function checkClock(name: string, aheadMs: number | null, whose: string): Finding {
   if (aheadMs === null) {
     const cure = 'compare the clock of this machine with a time server';

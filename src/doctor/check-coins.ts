@@ -7,8 +7,8 @@ const sides = [
 ] as const;
 
 /**
- * Coins whose state is not that of most coins, and coins whose state is not the stored one any more. What the
- * numbers mean, the service's document does not show (section 2.6). Null: not known.
+ * Reports coins whose state differs from that of most coins, and coins whose state differs from the stored one. The
+ * meaning of the numbers is undocumented (docs/wallet-service-api.md, section 2.6). Null: not known.
  */
 export function checkCoins(listed: CoinStates[] | null, stored: CoinStates[] | null): Finding[] {
   const name = 'coin-states';

@@ -2,11 +2,11 @@ import { lookup } from 'node:dns/promises';
 import { toError } from '../kernel/errors.ts';
 import { badFinding, type Finding, okFinding } from './finding.ts';
 
-/** TLS failures come from OpenSSL, with codes of many families; each but a broken protocol is about the certificate. */
+/** Matches TLS failures of certificates, whose codes come from several families of OpenSSL. */
 const certificateCode = /CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME|ISSUER|CRL/;
 const protocolCode = /^(ERR_SSL|EPROTO)/;
 
-/** Whether the name of the service resolves, and whether something answers there over a good certificate. */
+/** Checks that the service's host name resolves and that the host answers over a trusted certificate. */
 export async function checkConnection(baseUrl: string, timeoutMs: number): Promise<Finding[]> {
   const { hostname } = new URL(baseUrl);
   const host = hostname.replace(/^\[|\]$/g, '');
@@ -21,7 +21,7 @@ export async function checkConnection(baseUrl: string, timeoutMs: number): Promi
   }
 }
 
-/** One request without credentials: whatever HTTP answer comes, somebody is there. */
+/** Sends one request without credentials. Any HTTP answer counts as success. */
 async function request(baseUrl: string, timeoutMs: number): Promise<Finding> {
   const { protocol, host } = new URL(baseUrl);
   try {
@@ -53,7 +53,7 @@ function explain(host: string, { code = '', message }: NodeJS.ErrnoException): F
   return badFinding(name, `${host} does not answer: ${said}`, cure);
 }
 
-/** fetch says only "fetch failed": what happened is the last of the causes. */
+/** Returns the innermost cause; the error of fetch itself says only "fetch failed". */
 function deepest(thrown: unknown): NodeJS.ErrnoException {
   let error = toError(thrown);
   for (let depth = 0; depth < 4 && error.cause !== undefined; depth += 1) {

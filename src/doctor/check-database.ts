@@ -6,13 +6,13 @@ import { queueSchema } from '../queue/postgres-queue-options.ts';
 import { checkClock } from './check-clock.ts';
 import { badFinding, type Finding, failedFinding, okFinding, warningFinding } from './finding.ts';
 
-/** Beside the pool: queue, presence, migrations. */
+/** Connections besides the pool: queue, liveness, migrations. */
 const otherConnections = 10;
 
-/** The findings, and whether tickets for requests can be had there. */
+/** Findings, and whether the database can issue tickets for requests. */
 export type DatabaseCheck = { findings: Finding[]; isUsable: boolean };
 
-/** Version, rights, settings, schema and clock of a database that answers. */
+/** Checks version, rights, settings, schema and clock of a database that answers. */
 export async function checkDatabase(
   ledger: Ledger,
   { clock, poolSize, hasQueue }: { clock: Clock; poolSize: number; hasQueue: boolean },

@@ -4,7 +4,7 @@ import { badFinding, type Finding, okFinding, warningFinding } from './finding.t
 
 const name = 'home';
 
-/** Whether the database is where it was, and by which facts a move of it would show. */
+/** Checks that the database is in its home, and reports which facts would reveal a move. */
 export async function checkHome(db: LedgerDb, onMove: 'heal' | 'stop'): Promise<Finding[]> {
   const away = await readAway(db);
   if (away !== null) {

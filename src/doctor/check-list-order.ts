@@ -4,7 +4,7 @@ import type { StreamName, TransactionPage } from './read-samples.ts';
 
 type SeenOrder = 'newest-first' | 'oldest-first' | 'unordered' | null;
 
-/** The order of a list's first page, by the times of its rows, against WALLET_LIST_ORDER. */
+/** Compares the order of a list's first page, by the times of its rows, with WALLET_LIST_ORDER. */
 export function checkListOrder(
   type: StreamName,
   page: TransactionPage,
@@ -20,7 +20,7 @@ export function checkListOrder(
     );
   }
   const seen = `the first ${page.listed} rows are ${order}; WALLET_LIST_ORDER=${setting}`;
-  // Reading a list as unordered is slow, but right whatever its order is.
+  // Reading a list as unordered is slow and correct for any order, so it is only a warning.
   if (setting === 'auto' || setting === order) return okFinding(name, seen);
   if (setting === 'unordered')
     return warningFinding(name, seen, 'set WALLET_LIST_ORDER=auto: it is faster');

@@ -22,7 +22,7 @@ export type ListTools = {
   signal: AbortSignal;
 };
 
-/** How the service's transaction lists behave, and what their rows look like. `stored`: the ledger's states. */
+/** Checks the behaviour of the service's lists and the content of their rows. `stored`: states of the ledger's rows. */
 export async function checkLists(
   tools: ListTools,
   stored: readonly StateSeen[],

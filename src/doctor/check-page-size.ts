@@ -1,7 +1,7 @@
 import { badFinding, type Finding, okFinding, warningFinding } from './finding.ts';
 import type { SizeProbe } from './read-samples.ts';
 
-/** The largest page that the service sends, against WALLET_PAGE_SIZE. */
+/** Compares the largest page that the service sends with WALLET_PAGE_SIZE. */
 export function checkPageSize(probes: readonly SizeProbe[], setting: number): Finding {
   const name = 'page-size';
   const served = probes.flatMap((probe) =>
@@ -12,7 +12,8 @@ export function checkPageSize(probes: readonly SizeProbe[], setting: number): Fi
   if (largest === 0)
     return badFinding(name, limit ?? 'no page size was accepted', 'see the other checks');
   const seen = `pages of ${largest} rows are sent${limit ? `; ${limit}` : ''}; WALLET_PAGE_SIZE=${setting}`;
-  // Between an accepted size and the next one that was not, the limit is not known.
+  // The limit is between the last accepted size and the first refused one, so a setting between the two is not
+  // reported.
   const refusedAt = probes.find((probe) => 'refused' in probe)?.asked ?? Number.POSITIVE_INFINITY;
   const cutTo = probes.find((probe) => 'got' in probe && probe.got < probe.asked) ? largest : null;
   if (setting >= refusedAt || (cutTo !== null && setting > cutTo)) {

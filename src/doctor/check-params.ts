@@ -4,7 +4,7 @@ import { type ListSample, sampleSizes, type TransactionPage } from './read-sampl
 
 const cure = "set WALLET_PARAM_NAMES to the service's names of the query parameters";
 
-/** Whether the names of WALLET_PARAM_NAMES mean something to the service: one that it does not know, it ignores. */
+/** Checks that the service knows the names of WALLET_PARAM_NAMES; it ignores unknown parameters. */
 export function checkParams(samples: readonly ListSample[], names: ParamNames): Finding[] {
   return [
     checkPageName(samples, names.page),

@@ -3,7 +3,7 @@ import { badFinding, type Finding, okFinding, warningFinding } from './finding.t
 
 const oldest = [6, 2] as const;
 
-/** Version, eviction and persistence of the queue's Redis. */
+/** Checks version, eviction and persistence of the queue's Redis. */
 export async function checkRedis(url: string): Promise<Finding[]> {
   const facts = await readRedisFacts(url);
   return [checkVersion(facts), checkEviction(facts), checkPersistence(facts)];

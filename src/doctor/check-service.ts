@@ -19,7 +19,7 @@ export type ServiceTools = {
   settings: Settings;
   env: Readonly<Record<string, string | undefined>>;
   tickets: TicketSource;
-  /** Null where there is no ledger to work with. */
+  /** Null without a usable ledger. */
   db: LedgerDb | null;
   isTryingVariants: boolean;
   log: Log;
@@ -29,7 +29,9 @@ export type ServiceTools = {
 
 const retry = { attemptsMax: 3, baseDelayMs: 200, delayMaxMs: 1_000 };
 
-/** Everything about the service, each part once the one before it works. */
+/**
+ * Checks the service step by step: connection, signature, then lists and coins. A failed step skips those that need it.
+ */
 export async function checkService(
   tools: ServiceTools,
   tell: (findings: Finding[]) => void,
@@ -49,7 +51,7 @@ export async function checkService(
   tell(await checkStored(tools));
 }
 
-/** What the answers to signed requests tell. */
+/** Checks lists and coins with signed requests. */
 async function checkAnswers(tools: ServiceTools, signer: Signer): Promise<Finding[]> {
   const { service, settings, tickets, db, log, clock, signal } = tools;
   const client = createWalletClient({
@@ -72,7 +74,7 @@ async function checkAnswers(tools: ServiceTools, signer: Signer): Promise<Findin
   ];
 }
 
-/** What the ledger alone can tell. */
+/** Checks the ledger's stored states and coins, without the service. */
 async function checkStored({ db, settings }: ServiceTools): Promise<Finding[]> {
   if (!db) return [];
   return [
@@ -83,7 +85,7 @@ async function checkStored({ db, settings }: ServiceTools): Promise<Finding[]> {
   ];
 }
 
-/** Null where nothing is stored: that is no change. */
+/** Returns null if no coins are stored, which is not a change. */
 async function storedCoins(db: LedgerDb | null): Promise<CoinStates[] | null> {
   const coins = db ? await readCoinStates(db) : [];
   return coins.length > 0 ? coins : null;

@@ -1,6 +1,8 @@
 import { badFinding, type Finding, okFinding, warningFinding } from './finding.ts';
 
-/** Every mistake in the settings, every name that looks like a setting and is none, and the files they come from. */
+/**
+ * Reports every mistake in the settings, every unknown name that looks like a setting, and the files they come from.
+ */
 export function checkSettings(
   problems: readonly string[],
   warnings: readonly string[],

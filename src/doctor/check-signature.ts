@@ -5,10 +5,13 @@ import { checkClock } from './check-clock.ts';
 import { badFinding, type Finding, failedFinding, okFinding, skippedFinding } from './finding.ts';
 import { makeSigner, signingVariants, tryVariants } from './signing-variants.ts';
 
-/** The findings, and the signer that the service accepts; null when it accepts none that was tried. */
+/** Findings, and the signer that the service accepts; null when it accepts none that was tried. */
 export type SignatureCheck = { findings: Finding[]; signer: Signer | null };
 
-/** Whether the service accepts a signed request as the settings sign it, or, where asked, another way of signing. */
+/**
+ * Checks that the service accepts a request signed by the settings. With `isTryingVariants`, tries other hashes and
+ * encodings after a refusal.
+ */
 export async function checkSignature(
   contact: Contact,
   options: { env: Readonly<Record<string, string | undefined>>; isTryingVariants: boolean },
@@ -36,7 +39,9 @@ export async function checkSignature(
   return { findings: [...findings, tried.finding], signer: tried.signer };
 }
 
-/** True where another signature may be answered otherwise: some services refuse with HTTP 200 and a code. */
+/**
+ * Returns true if another signature could change the answer. Some services refuse a signature with HTTP 200 and a code.
+ */
 function isRefusal({ code }: Failure): boolean {
   return ['service-authentication', 'service-refused', 'service-unsettled'].includes(code);
 }

@@ -4,7 +4,7 @@ import { type Finding, okFinding, warningFinding } from './finding.ts';
 
 const oldMs = 7 * 86_400_000;
 
-/** The states of sampled rows, as the ledger counts them. `now` is in Unix milliseconds. */
+/** Counts the states of sampled rows in the same form as the ledger's. `now` is in Unix milliseconds. */
 export function statesOf(rows: readonly TransactionRecord[], now: number): StateSeen[] {
   const states = new Map<string, StateSeen>();
   for (const { state, occurredAt } of rows) {
@@ -17,7 +17,7 @@ export function statesOf(rows: readonly TransactionRecord[], now: number): State
   return [...states.values()];
 }
 
-/** Which states occur and which of them WALLET_FINAL_STATES takes as final. `final` is in lower case. */
+/** Reports the states that occur, and which of them are final by WALLET_FINAL_STATES. `final` is in lower case. */
 export function checkStates(states: readonly StateSeen[], final: ReadonlySet<string>): Finding[] {
   const name = 'states';
   if (states.length === 0) {
@@ -29,7 +29,7 @@ export function checkStates(states: readonly StateSeen[], final: ReadonlySet<str
   const finalSeen = namesOf(states.filter(isFinal));
   const open = states.filter((each) => !isFinal(each));
   const seen = `final: ${finalSeen || 'none'}; not final: ${namesOf(open) || 'none'}`;
-  // States on the way are left soon: one whose rows are mostly old looks like an end.
+  // A row leaves an intermediate state soon, so a state with mostly old rows is probably final.
   const suspects = namesOf(open.filter(({ rows, oldRows }) => oldRows > rows / 2));
   if (suspects !== '') {
     const cure = `ask the service whether these are ends, and add them to WALLET_FINAL_STATES: ${suspects}`;

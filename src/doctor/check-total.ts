@@ -4,7 +4,7 @@ import type { StreamName } from './read-samples.ts';
 
 const pagesMax = 30;
 
-/** Whether `totalSize` agrees with a count of all rows of a list, if it has at most 30 pages. */
+/** Compares `totalSize` with a count of all rows of a list, if the list has at most 30 pages. */
 export async function checkTotal(
   client: WalletClient,
   list: { type: StreamName; pageSize: number },
@@ -31,7 +31,7 @@ export async function checkTotal(
   return warningFinding(name, seen, '`wallet-ledger verify` reads it all');
 }
 
-/** Rows may arrive during the walk: any total between the lowest and the highest told is right. */
+/** Rows may arrive during the full scan, so any total between the lowest and the highest reported one is correct. */
 function judge(name: string, type: StreamName, counted: number, totals: number[]): Finding {
   const [low, high] = [Math.min(...totals), Math.max(...totals)];
   const told = low === high ? `${low}` : `${low} to ${high}`;

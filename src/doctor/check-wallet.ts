@@ -11,7 +11,7 @@ import { makeSigner } from './signing-variants.ts';
 
 const name = 'wallet';
 
-/** Whether the ledger is that of the wallet in the settings. */
+/** Checks that the ledger belongs to the wallet of the settings. */
 export async function checkWallet(
   db: LedgerDb,
   service: ServiceSettings,

@@ -3,8 +3,8 @@ import type { Clock } from '../kernel/clock.ts';
 import type { TicketSource } from '../kernel/ticket.ts';
 
 /**
- * Tickets of this process alone, from its clock: for the time when the database, which gives them to all processes,
- * does not answer. Nonces rise strictly, but know nothing of those of others.
+ * Creates tickets from this process's clock, for when the shared source, the database, is unusable. Nonces strictly
+ * increase within this process and are not coordinated with other processes.
  */
 export function createClockTickets(
   clock: Clock,

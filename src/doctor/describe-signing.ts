@@ -3,7 +3,10 @@ import { LedgerError } from '../kernel/errors.ts';
 import { buildRequest } from '../service/transport/build-request.ts';
 import { makeSigner } from './signing-variants.ts';
 
-/** How a request would be signed: for comparing with the service's support. Holds no secret and no signature. */
+/**
+ * Data that a request's signature covers, for comparison with the service's support. Contains no secret and no
+ * signature.
+ */
 export type SigningReport = {
   method: 'GET' | 'POST';
   url: string;
@@ -18,8 +21,8 @@ export type SigningReport = {
 const example = { cure: 'write for example `wallet-ledger doctor --sign GET /v1/wallet/coin`' };
 
 /**
- * Describes the signature of a request without a body; `target` is its path from `/v1` on, with or without a query.
- * Sends nothing. Throws a usage or settings error.
+ * Describes the signature of a request without a body. `target` is its path from `/v1` on, with or without a query.
+ * Sends nothing. Throws LedgerError `usage` or `settings`.
  */
 export async function describeSigning(
   service: ServiceSettings,

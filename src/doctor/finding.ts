@@ -3,7 +3,7 @@ import { databaseError } from '../ledger/connection/connect-ledger.ts';
 
 export type Verdict = 'good' | 'warning' | 'bad';
 
-/** What one check saw, and what to do about it: one line each. `cure` is '' where nothing is to be done. */
+/** Result of one check and its cure, one line each. `cure` is '' if no action is needed. */
 export type Finding = { name: string; verdict: Verdict; seen: string; cure: string };
 
 export function okFinding(name: string, seen: string): Finding {
@@ -18,12 +18,12 @@ export function badFinding(name: string, seen: string, cure: string): Finding {
   return { name, verdict: 'bad', seen: oneLine(seen), cure: oneLine(cure) };
 }
 
-/** A check that could not be made, for a reason that another finding tells. */
+/** Returns the finding for a skipped check; another finding has the reason. */
 export function skippedFinding(name: string, reason: string): Finding {
   return warningFinding(name, `skipped: ${reason}`, 'cure that first, then run the command again');
 }
 
-/** The findings of a check; where it fails, its failure as a finding: no check stops another. */
+/** Returns the findings of a check. A thrown error becomes a finding, so that the other checks still run. */
 export async function guardedFindings(
   name: string,
   check: () => Promise<Finding[]> | Finding[],
@@ -35,14 +35,14 @@ export async function guardedFindings(
   }
 }
 
-/** A failure as a finding: what went wrong and what its kind of error asks for. */
+/** Converts an error into a finding with its message and its cure. */
 export function failedFinding(name: string, thrown: unknown): Finding {
   const error = databaseError(toError(thrown));
   const cure = error instanceof LedgerError ? error.cure : 'set LOG_LEVEL=debug and try again';
   return badFinding(name, error.message, cure);
 }
 
-/** Parts of it may be the service's own words: nothing in them may move a terminal's cursor. */
+/** Removes control characters: text from the service must not move a terminal's cursor. */
 function oneLine(text: string): string {
   return text.replaceAll(/[\p{C}\s]+/gu, ' ').trim();
 }

@@ -5,12 +5,12 @@ import type { WalletClient } from '../service/wallet-client.ts';
 export type StreamName = 'deposit' | 'withdraw';
 export type TransactionPage = Page<TransactionRecord>;
 
-/** First looks at one list: two small pages, and the first of a larger size. */
+/** First samples of one list: two small pages and one larger page. */
 export type ListSample = {
   type: StreamName;
   first: TransactionPage;
   second: TransactionPage;
-  /** Page 1 of `larger` rows. */
+  /** Page 1 with `larger` rows. */
   wide: TransactionPage;
 };
 
@@ -28,10 +28,10 @@ export async function readSample(
   return { type, first, second, wide: await read(1, sampleSizes.larger) };
 }
 
-/** What became of asking for a page of that size: the rows it has by the answer, or the service's words. */
+/** Result of requesting a page of `asked` rows: the page size by the answer, or the error message. */
 export type SizeProbe = { asked: number; got: number } | { asked: number; refused: string };
 
-/** Asks for ever larger first pages, up to the first that is refused or cut. */
+/** Requests larger and larger first pages, up to the first that is refused or cut. */
 export async function probePageSizes(
   client: WalletClient,
   type: StreamName,

@@ -26,22 +26,22 @@ export type DoctorOptions = {
   /** Files that the settings come from or name as code. */
   files: readonly string[];
   env: Readonly<Record<string, string | undefined>>;
-  /** A ledger that has answered, which the caller closes; null: the embedded database is not made yet. */
+  /** Connects to the ledger, which the caller closes; null if the embedded database does not exist yet. */
   openLedger(): Promise<Ledger | null>;
   isTryingVariants: boolean;
   log: Log;
   clock: Clock;
   signal: AbortSignal;
-  /** Told of the findings as they come. */
+  /** Receives findings as soon as they are known. */
   tell(findings: Finding[]): void;
 };
 
-/** Settings without which a request to the service means nothing. */
+/** Settings without which no request to the service can be sent. */
 const serviceSetting = /^WALLET_(BASE_URL|API_|SIGN|NONCE_UNIT|PARAM_NAMES)/;
 
 /**
- * Checks settings, database, Redis and service, in this order; no failure stops the rest. Nothing is written, but
- * for the tickets of its requests, which come from the database where it answers.
+ * Checks settings, database, Redis and service, in this order; a failure does not stop the other checks. Writes only
+ * the tickets of its requests, which come from the database if that is usable.
  */
 export async function runDoctor(options: DoctorOptions): Promise<void> {
   const { settings, problems, files, tell } = options;
@@ -66,7 +66,7 @@ export async function runDoctor(options: DoctorOptions): Promise<void> {
   }
 }
 
-/** The ledger where it can be worked with; else null. */
+/** Returns the ledger if it is usable, otherwise null. */
 async function openAndCheckDatabase(options: DoctorOptions): Promise<Ledger | null> {
   const { settings, problems, clock, tell } = options;
   const mistaken = problems.find((problem) => /^(DATABASE_URL|LEDGER_DATA_DIR)/.test(problem));

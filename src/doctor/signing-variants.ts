@@ -34,8 +34,8 @@ export function makeSigner(
 }
 
 /**
- * The other hashes and encodings that the recipe of the settings can have, the nearest first; none for a signer of
- * the user's own.
+ * Lists the other hashes and encodings that the recipe of the settings allows, the nearest first. Empty for a custom
+ * signer.
  */
 export function signingVariants(
   service: Pick<ServiceSettings, 'signer' | 'signHash' | 'signEncoding'>,
@@ -52,7 +52,9 @@ export function signingVariants(
     .filter((variant) => variant.hash !== hash || variant.encoding !== encoding);
 }
 
-/** The given one, the other form in the same alphabet, then the other alphabet; DER is of ECDSA alone. */
+/**
+ * Lists the given encoding, the other form in the same alphabet, then the other alphabet. DER exists for ECDSA only.
+ */
 function nearestEncodings(encoding: SignatureEncoding, recipe: SigningRecipe): SignatureEncoding[] {
   const [form, alphabet] = encoding.split('-') as ['der' | 'raw', 'hex' | 'base64'];
   const otherForm = form === 'der' ? 'raw' : 'der';
@@ -67,7 +69,9 @@ function nearestEncodings(encoding: SignatureEncoding, recipe: SigningRecipe): S
   return all.filter((each) => isEcdsa || each.startsWith('raw-'));
 }
 
-/** Sends one request per variant, at most 4, until one is accepted. */
+/**
+ * Sends one request per variant, at most 4, until one is accepted. Stops at an answer that is not about the signature.
+ */
 export async function tryVariants(
   contact: Contact,
   variants: SigningVariant[],

@@ -11,7 +11,7 @@ import { type ServerPresence, shareServer } from './server-presence.ts';
 import { startServer } from './start-server.ts';
 import { stopServer } from './stop-server.ts';
 
-/** What it takes to run the server. */
+/** Parts that are needed to run the server. */
 export type Server = {
   files: ServerFiles;
   binaries: ServerBinaries;
@@ -20,7 +20,7 @@ export type Server = {
   log: Log;
 };
 
-/** A place among the users of the running server. */
+/** Connection to the running server that marks this process as one of its users. */
 export type ServerHandle = { socketDirectory: string; presence: ServerPresence };
 
 const attachMs = 120_000;
@@ -29,8 +29,8 @@ const pauseMs = 50;
 const pauseMaxMs = 1000;
 
 /**
- * Joins the running server, or starts one; repeats when others start or stop it at the same moment. Throws a
- * LedgerError 'database-unreachable' when the server fails to start again and again, or takes too long.
+ * Joins the running server, or starts one; retries when other processes start or stop it at the same moment. Throws a
+ * LedgerError `database-unreachable` after 4 failed starts or 120 s.
  */
 export async function acquireServer(server: Server, signal: AbortSignal): Promise<ServerHandle> {
   const deadline = AbortSignal.timeout(attachMs);
@@ -69,8 +69,8 @@ async function joinOrStart(
 }
 
 /**
- * Ends a server of an earlier version, which listens on TCP or has a superuser for the program's role, and sets its
- * data right; the next turn starts it anew.
+ * Stops a server of an earlier version, which listens on TCP or whose program role is a superuser. Migrates the roles
+ * in its data; the next attempt starts it again.
  */
 async function bringOver(
   server: Server,
@@ -82,7 +82,7 @@ async function bringOver(
   await stopServer(postmaster, account);
   if (postmaster.socketDirectory === null) return;
   await handOverData(server, signal).catch(async (error) => {
-    // Another process does the same at this moment.
+    // Another process may be migrating the same data at this moment.
     if ((await findPostmaster(files.data, signal)) === null) throw error;
   });
 }

@@ -7,8 +7,8 @@ const rightsOfOthersToWrite = 0o022;
 const rightsOfOthers = 0o077;
 
 /**
- * Throws a settings error when another user may write the home directory or has a hand in what lies there: such a user
- * could choose the password, or let root write elsewhere.
+ * Throws a settings error when another user can write to the home directory or owns or can change a file in it. That
+ * user could choose the password, or make root write elsewhere.
  */
 export function assertOwnFiles(files: ServerFiles, owner: Owner | null): void {
   const owners = [...trustedOwners(), ...(owner ? [owner.uid] : [])];

@@ -9,12 +9,13 @@ import { locateServerFiles, makeHome, rootHome, type ServerFiles } from './serve
 import { isSocketPathShort, shortNameOf } from './socket-path.ts';
 import { stopServer } from './stop-server.ts';
 
-/** The files of the embedded database, and who runs its server. */
+/** Files of the embedded database, and the account that runs its server. */
 export type ServerPlace = { files: ServerFiles; account: ServerAccount };
 
 /**
- * Where the database of a data directory is or is to be. PostgreSQL does not run as root: where its account cannot
- * enter root's directory, the place is one of the directory's own below `/var/lib/wallet-ledger`.
+ * Chooses the place of a data directory's database, existing or new. As root, the server runs with another account. If
+ * that account cannot reach the directory, or the path is too long for a socket, the place is below
+ * `/var/lib/wallet-ledger`.
  */
 async function choosePlace(dataDir: string): Promise<ServerPlace> {
   const given = locateServerFiles(dataDir);
@@ -22,17 +23,17 @@ async function choosePlace(dataDir: string): Promise<ServerPlace> {
   const account = await chooseServerAccount([other.data, given.data]);
   if (account.owner === null) return { files: given, account };
   const isUsable = (await isReachable(given.home, account)) && isSocketPathShort(given.data);
-  // What was moved once stays where it is.
+  // A database that was moved once keeps its place.
   return { files: isUsable && !(await exists(other.data)) ? given : other, account };
 }
 
-/** Whether the data directory has a database, wherever it is. Makes nothing. */
+/** Returns true if the data directory has a database, in either place. Creates nothing. */
 export async function hasDatabase(dataDir: string): Promise<boolean> {
   const { files } = await choosePlace(dataDir);
   return (await exists(files.data)) || (await exists(locateServerFiles(dataDir).data));
 }
 
-/** Makes the place ready for use: the directory, and in it what an earlier version kept in the data directory itself. */
+/** Creates the place's home directory, and moves the files of an earlier version there from the data directory. */
 export async function preparePlace(
   dataDir: string,
   log: Log,
@@ -40,7 +41,7 @@ export async function preparePlace(
 ): Promise<ServerPlace> {
   const { files, account } = await choosePlace(dataDir);
   const given = locateServerFiles(dataDir);
-  // Before anything is made there, and after it is there.
+  // Checks the files before anything is created, and again after it exists.
   assertOwnFiles(given, account.owner);
   await makeHome(files);
   assertOwnFiles(files, account.owner);
@@ -53,7 +54,7 @@ export async function preparePlace(
   return { files, account };
 }
 
-/** The data go last: where they are, all is. */
+/** Moves the data last: once they are in the new place, the move is complete. */
 async function moveFiles(
   from: ServerFiles,
   to: ServerFiles,

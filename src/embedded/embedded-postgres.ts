@@ -14,16 +14,16 @@ import { stopServer } from './stop-server.ts';
 
 export type EmbeddedPostgres = {
   connectionString: string;
-  /** Leaves the server, and stops it when nobody else uses it. */
+  /** Leaves the server, and stops it when no other process uses it. */
   close(): Promise<void>;
 };
 
 const rejoinPauseMs = 5000;
 
 /**
- * Opens the embedded PostgreSQL in `dataDir`: makes it at first, starts it where it does not run, joins it where it
- * does, whoever started it. Processes share it; the last one to close stops it. When it dies, it is started again
- * where it was. Throws a LedgerError 'database-unreachable' that says what stands in the way.
+ * Opens the embedded PostgreSQL in `dataDir`: creates it, starts it or joins it, as needed. Processes share it, and the
+ * last one to close stops it. A server that dies is started again in the same place. Throws a LedgerError with the
+ * reason: `settings` for untrusted or unusable paths, otherwise `database-unreachable`.
  */
 export async function openEmbeddedPostgres(options: {
   dataDir: string;
@@ -54,13 +54,13 @@ async function prepareServer(dataDir: string, log: Log, signal: AbortSignal): Pr
   return server;
 }
 
-/** Clients take the socket's directory from the parameter, and then its number from where a port stands. */
+/** Builds the URL: clients take the socket's directory from `host` in the query, and its number from the port. */
 function addressOf(socketDirectory: string, password: string): string {
   const host = encodeURIComponent(socketDirectory);
   return `postgres://${userName}:${encodeURIComponent(password)}@localhost:${serverPort}/${databaseName}?host=${host}`;
 }
 
-/** Takes the seat again whenever it is lost. Returns the function that gives it up. */
+/** Joins the server again whenever the connection is lost. Returns the function that leaves it. */
 function keepSeat(server: Server, first: ServerHandle): () => Promise<void> {
   const closing = new AbortController();
   let seat = first;
@@ -75,7 +75,7 @@ function keepSeat(server: Server, first: ServerHandle): () => Promise<void> {
     await leave(server, seat.presence);
   };
   const watched = watch().catch((error: unknown) => {
-    // Closing interrupts a rejoin; nothing is left to give up then.
+    // Closing interrupts a rejoin; then there is no connection to release.
     if (!closing.signal.aborted) throw error;
   });
 
@@ -111,7 +111,7 @@ async function rejoin(
 }
 
 async function leave(server: Server, presence: ServerPresence): Promise<void> {
-  // Where the server is gone, there is nothing to leave.
+  // A failure means that the server is no longer running.
   const isLast = await presence.leave().catch(() => false);
   try {
     const postmaster = isLast ? readPostmaster(server.files.data) : null;

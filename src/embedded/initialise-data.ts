@@ -8,7 +8,7 @@ import type { ServerBinaries } from './server-binaries.ts';
 import type { ServerFiles } from './server-files.ts';
 import { databaseName, handOverRoles, setUpRoles, setupUserName } from './server-roles.ts';
 
-/** What it takes to run PostgreSQL's programs on the files. */
+/** Parts that are needed to run PostgreSQL's programs on the files. */
 type Parts = {
   files: ServerFiles;
   binaries: ServerBinaries;
@@ -27,8 +27,8 @@ const initdbArguments = [
 ];
 
 /**
- * Makes the data directory with its database, where there is none yet. It is built under a name of its own and then
- * renamed, so that it is there whole or not at all; of several processes that build at once one wins.
+ * Creates the data directory with its database if it is missing. It is built under a temporary name and then renamed,
+ * so it is never incomplete. If several processes build at once, one of them wins.
  */
 export async function initialiseData(parts: Parts, signal: AbortSignal): Promise<void> {
   const { files, binaries, account, password } = parts;
@@ -43,20 +43,22 @@ export async function initialiseData(parts: Parts, signal: AbortSignal): Promise
     await runAlone(parts, draft, 'postgres', setUpRoles(password), signal);
     await rename(draft, files.data);
   } catch (error) {
-    // Renaming onto a full directory fails: somebody else was first.
+    // Renaming onto a full directory fails, which means that another process was first.
     if (!(await exists(files.data))) throw error;
   } finally {
     await removeTree(draft);
   }
 }
 
-/** Takes the superuser's rights from the program's role, in data of an earlier version on which no server runs. */
+/**
+ * Removes the superuser rights of the program's role, in data of an earlier version. No server may be running on them.
+ */
 export async function handOverData(parts: Parts, signal: AbortSignal): Promise<void> {
   const script = handOverRoles(parts.password);
   await runAlone(parts, parts.files.data, databaseName, script, signal);
 }
 
-/** Runs commands in PostgreSQL's single-user mode, as the superuser; ends with the first that fails. */
+/** Runs commands in PostgreSQL's single-user mode, as the superuser; stops at the first that fails. */
 async function runAlone(
   { binaries, account }: Parts,
   data: string,
@@ -64,14 +66,14 @@ async function runAlone(
   input: string,
   signal: AbortSignal,
 ): Promise<void> {
-  // Its log goes into messages: none of the commands, of which one holds the password.
+  // The log becomes part of error messages, so it must not contain the commands: one of them has the password.
   const settings = ['exit_on_error=on', 'log_checkpoints=off', 'log_min_error_statement=panic'];
   const options = settings.flatMap((setting) => ['-c', setting]);
   const args = ['--single', '-j', '-D', data, ...options, database];
   await runServerProgram(account, binaries.postgres, args, { input, signal });
 }
 
-/** Drafts of processes that were killed. */
+/** Removes drafts of processes that were killed. */
 async function removeAbandonedDrafts(files: ServerFiles): Promise<void> {
   for (const name of await readdir(files.home)) {
     const match = /^postgres\.draft-(\d+)-/.exec(name);
@@ -79,7 +81,7 @@ async function removeAbandonedDrafts(files: ServerFiles): Promise<void> {
   }
 }
 
-/** A program that was just stopped may write one more file. */
+/** Retries, because a program that was just stopped may still write a file. */
 async function removeTree(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
 }

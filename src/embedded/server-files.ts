@@ -3,17 +3,17 @@ import { chmod, chown, link, mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { readOwnFile } from './own-file.ts';
 
-/** Where the embedded database keeps what it has; absolute paths. */
+/** Absolute paths of the embedded database's files. */
 export type ServerFiles = {
   home: string;
   /** PostgreSQL's own data directory; it exists only once it is complete. */
   data: string;
-  /** The password of the program's role, for its owner only. */
+  /** Password of the program's role, readable by its owner only. */
   password: string;
   log: string;
 };
 
-/** Where root keeps what the account of the server cannot reach elsewhere. */
+/** Directory of root for files that the server's account cannot reach elsewhere. */
 export const rootHome = '/var/lib/wallet-ledger';
 
 export type Owner = { uid: number; gid: number };
@@ -28,18 +28,18 @@ export function locateServerFiles(dataDir: string): ServerFiles {
   };
 }
 
-/** Makes the home directory. Root's lets others pass, because PostgreSQL itself does not run as root. */
+/** Creates the home directory. Root's can be passed by other users, because PostgreSQL does not run as root. */
 export async function makeHome(files: ServerFiles): Promise<void> {
   const isRoot = process.getuid?.() === 0;
   const first = await mkdir(files.home, { recursive: true, mode: 0o700 });
   if (!isRoot || first === undefined) return;
-  // A mode given to mkdir is narrowed by the umask.
+  // The umask restricts the mode that is given to mkdir.
   for (let made = files.home; made.length >= first.length; made = dirname(made)) {
     await chmod(made, 0o711);
   }
 }
 
-/** The password of the program's role; made up where there is none yet. */
+/** Returns the password of the program's role; generates it if there is none yet. */
 export async function ensurePassword(files: ServerFiles, owner: Owner | null): Promise<string> {
   const stored = readOwnFile(files.password);
   if (stored !== null) return stored;
@@ -47,7 +47,7 @@ export async function ensurePassword(files: ServerFiles, owner: Owner | null): P
   try {
     await writeFile(draft, randomBytes(24).toString('base64url'), { mode: 0o600, flag: 'wx' });
     if (owner) await chown(draft, owner.uid, owner.gid);
-    // Whole or not at all, and the first one wins: processes that start together agree.
+    // Linking is atomic and the first process wins, so that processes that start together use the same password.
     await link(draft, files.password).catch(ignoreExisting);
   } finally {
     await rm(draft, { force: true });

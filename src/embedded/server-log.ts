@@ -3,14 +3,14 @@ import { openOwnFile, readOwnFile } from './own-file.ts';
 
 const logBytesMax = 16 * 1024 * 1024;
 
-/** Opens the server's log for appending; one that has grown too long begins anew. Returns a file descriptor. */
+/** Opens the server's log for appending; truncates it above 16 MiB. Returns a file descriptor. */
 export function openServerLog(path: string): number {
   const { file, bytes } = openOwnFile(path);
   if (bytes > logBytesMax) ftruncateSync(file);
   return file;
 }
 
-/** The last complaint in the server's log, or ''. */
+/** Returns the last fatal error in the server's log, else its last line, or ''. */
 export function lastComplaint(path: string): string {
   try {
     const lines = (readOwnFile(path) ?? '').trimEnd().split('\n');

@@ -5,28 +5,34 @@ import { userName } from './server-roles.ts';
 import { serverPort } from './socket-path.ts';
 
 /**
- * One user's mark on the shared server: a shared advisory lock on a connection of its own. It vanishes with the
- * process, however that ends, so nobody keeps a list of users.
+ * Marks this process as a user of the shared server, by a shared advisory lock on a separate connection. The lock ends
+ * with the process in any case, so no list of users is needed.
  */
 export type ServerPresence = {
-  /** Whether the program's role still is the superuser that it was in earlier versions. */
+  /** True if the program's role is still the superuser that it was in earlier versions. */
   isSuperuser: boolean;
-  /** Settles when the connection ends, wanted or not. */
+  /** Resolves when the connection ends, intended or not. */
   ended: Promise<void>;
-  /** Takes the mark away. True when nobody else has one; newcomers then wait until `end` or until the server stops. */
+  /**
+   * Releases the lock. Returns true when no other process holds one; new users then wait until `end` or until the
+   * server stops.
+   */
   leave(): Promise<boolean>;
   end(): Promise<void>;
 };
 
-/** "wallet-ledger is here", on the maintenance database, where the ledger's own locks are not. */
+/** Key of the advisory lock, in the maintenance database, apart from the ledger's own locks. */
 const presenceKey = 7_765_108_101;
 const invalidPassword = '28P01';
 const connectMs = 5000;
-/** The server takes a moment to notice that a killed user is gone. */
+/** Retries, because the server needs a moment to notice that a killed process has ended. */
 const departureChecks = 6;
 const departureCheckMs = 50;
 
-/** Joins the users of the server. Null when it does not answer yet or is about to stop. */
+/**
+ * Joins the server's users. Null when the server does not answer yet or is about to stop. Throws LedgerError
+ * `database-unreachable` when it refuses the password.
+ */
 export async function shareServer(
   socketDirectory: string,
   password: string,
@@ -41,7 +47,7 @@ export async function shareServer(
     connectionTimeoutMillis: connectMs,
     query_timeout: connectMs,
   });
-  // Its end is told by `ended`; without a listener the error would end the process.
+  // Prevents an unhandled error event; the end of the connection is reported by `ended`.
   client.on('error', () => undefined);
   const ended = new Promise<void>((resolve) => {
     client.once('end', resolve);

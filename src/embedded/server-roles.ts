@@ -1,18 +1,18 @@
-/** The database, and the role of the program: it owns the database, makes roles for readers, and is no superuser. */
+/** Name of the database and of the program's role, which owns the database, may create roles and is no superuser. */
 export const databaseName = 'wallet_ledger';
 export const userName = 'wallet_ledger';
 
-/** The superuser that initdb makes. It cannot log in: only PostgreSQL's single-user mode is its. */
+/** Superuser that initdb creates. It cannot log in and is used in PostgreSQL's single-user mode only. */
 export const setupUserName = 'wallet_ledger_setup';
 
-/** Separates the commands of PostgreSQL's single-user mode under its option -j. */
+/** Separator of commands in PostgreSQL's single-user mode with the option -j. */
 const end = ';\n\n';
 
-/** For a data directory fresh from initdb, in its database `postgres`. */
+/** Returns the commands for a data directory fresh from initdb, to be run in its database `postgres`. */
 export function setUpRoles(password: string): string {
   return [
     `create role ${userName} login createrole password ${literal(password)}`,
-    // Not possible inside a transaction: a command of its own.
+    // `create database` cannot run inside a transaction, so it is a separate command.
     `create database ${databaseName} owner ${userName}`,
     `alter role ${setupUserName} nologin password null`,
     '',
@@ -20,9 +20,9 @@ export function setUpRoles(password: string): string {
 }
 
 /**
- * For a data directory of an earlier version, in which the program's role was initdb's superuser, in the program's
- * database. That role takes the name of `setupUserName`, and a new one its name and all that it owned. One command,
- * and so one transaction.
+ * Returns the command that migrates data of an earlier version, to be run in the program's database. There the
+ * program's role was initdb's superuser. That role is renamed to `setupUserName`, and a new role gets its name and all
+ * that it owned. One command is one transaction.
  */
 export function handOverRoles(password: string): string {
   return `
@@ -38,7 +38,7 @@ set session authorization ${setupUserName};
 drop role wallet_ledger_interim${end}`;
 }
 
-/** Number 10 is initdb's superuser; what lies in schemas of PostgreSQL's own stays with it. */
+/** OID 10 is initdb's superuser; it keeps the objects in PostgreSQL's own schemas. */
 const handOverObjects = `do $$
 declare
   command text;

@@ -6,20 +6,20 @@ import { LedgerError } from '../kernel/errors.ts';
 import { findDistrust } from '../kernel/trusted-path.ts';
 import type { ServerFiles } from './server-files.ts';
 
-/** The number in the socket's name. Nothing listens on a port of that number. */
+/** Number in the socket's name. The server does not listen on a TCP port. */
 export const serverPort = 5432;
 
-/** What the address of a socket holds, less the zero at its end. */
+/** Upper bound of a socket address in bytes, without the terminating zero. */
 const pathBytesMax = process.platform === 'linux' ? 107 : 103;
 
-/** Whether the socket of a server fits into this directory's path. */
+/** Returns true if the path of the server's socket in this directory is short enough. */
 export function isSocketPathShort(directory: string): boolean {
   return Buffer.byteLength(join(directory, `.s.PGSQL.${serverPort}`)) <= pathBytesMax;
 }
 
 /**
- * The directory of the server's socket, which only its user may enter: the data themselves, or where their path is too
- * long for a socket a directory below the user's own home.
+ * Returns the directory of the server's socket, which only its user may enter. It is the data directory or, if that
+ * path is too long, a directory below the user's home. Throws LedgerError `settings` if neither works.
  */
 export async function prepareSocketDirectory({ data, home }: ServerFiles): Promise<string> {
   if (isSocketPathShort(data)) return data;
@@ -33,7 +33,7 @@ export async function prepareSocketDirectory({ data, home }: ServerFiles): Promi
   return directory;
 }
 
-/** A short name that stands for a path, always the same. */
+/** Returns a short, deterministic name for a path. */
 export function shortNameOf(path: string): string {
   return createHash('sha256').update(path).digest('hex').slice(0, 12);
 }

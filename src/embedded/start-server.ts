@@ -11,9 +11,9 @@ import { prepareSocketDirectory, serverPort } from './socket-path.ts';
 
 const pollMs = 25;
 
-/** Given on the command line, so that they hold for a directory of any age. */
+/** Settings on the command line, so that they apply to a data directory of any version. */
 const serverSettings = {
-  // A port of this machine is open to all its users, and after a crash to whoever takes it first.
+  // A TCP port is open to all users of this machine, and after a crash another process could take it.
   listen_addresses: '',
   port: String(serverPort),
   unix_socket_permissions: '0700',
@@ -25,8 +25,8 @@ const serverSettings = {
 };
 
 /**
- * Starts a server on the data directory and waits until it is ready. Returns false when it ended instead: another
- * process may have started one at the same moment. When the signal aborts, stops it again and throws.
+ * Starts a server on the data directory and waits until it is ready. Returns false when it ended early, for example
+ * because another process started one at the same moment. When the signal aborts, stops the server and throws.
  */
 export async function startServer(
   files: ServerFiles,
@@ -70,7 +70,7 @@ function spawnServer(
       ...account.owner,
       cwd: '/',
       env: serverEnvironment,
-      // A session of its own: Ctrl-C in our terminal is not meant for it.
+      // Starts a new session, so that Ctrl-C in our terminal does not reach the server.
       detached: true,
       stdio: ['ignore', log, log],
     });
@@ -81,7 +81,7 @@ function spawnServer(
   }
 }
 
-/** The setting is a list: a path with a comma or a space would be several. */
+/** Quotes the path, because the setting is a list of paths. */
 function quoted(path: string): string {
   return `"${path.replaceAll('"', '""')}"`;
 }

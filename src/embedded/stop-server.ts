@@ -7,11 +7,14 @@ import type { ServerAccount } from './server-account.ts';
 const pollMs = 25;
 const stopMs = 15_000;
 
-/** Stops the server, sessions of others included, and waits until its process is gone. */
+/**
+ * Stops the server, ending the sessions of all clients, and waits until its process has ended. Throws LedgerError
+ * `database-unreachable` after 20 s.
+ */
 export async function stopServer({ pid }: Postmaster, account: ServerAccount): Promise<void> {
   await signalProcess(pid, 'INT', account);
   if (await isGone(pid, stopMs)) return;
-  // Without a checkpoint: the next start recovers from the log.
+  // SIGQUIT stops without a checkpoint; the next start recovers from the write-ahead log.
   await signalProcess(pid, 'QUIT', account);
   if (await isGone(pid, stopMs / 3)) return;
   throw new LedgerError(
@@ -29,13 +32,16 @@ async function isGone(pid: number, withinMs: number): Promise<boolean> {
   return false;
 }
 
-/** With the rights of the server's account: its file names the process, and root must not end just any. */
+/**
+ * Sends the signal with the rights of the server's account: the PID comes from a file, and root must not signal an
+ * arbitrary process.
+ */
 async function signalProcess(
   pid: number,
   signal: 'INT' | 'QUIT',
   account: ServerAccount,
 ): Promise<void> {
-  // One that has gone meanwhile is what is wanted; one that stays is noticed by the caller.
+  // A failure means that the process has ended, or the caller notices that it has not.
   await runServerProgram(account, '/bin/sh', ['-c', `kill -${signal} ${pid}`]).catch(
     () => undefined,
   );

@@ -7,7 +7,7 @@ import { clientKey } from './client-address.ts';
 import { createRefusalLog } from './refusal-log.ts';
 import { createTokenGuard, type TokenGuard, type TokenVerdict } from './token-guard.ts';
 
-/** Why a request or a connection was refused: the label of a metric. */
+/** Reason for refusing a request or a connection; a label of the metric. */
 export type Refusal =
   | 'wrong_token'
   | 'missing_token'
@@ -29,17 +29,17 @@ type AdmissionOptions = {
 };
 
 const retryAfterSeconds = 5;
-/** Of these only proxies make use. */
+/** Headers that only proxies add. */
 const proxyHeaders = ['Forwarded', 'Via', 'X-Forwarded-For', 'X-Forwarded-Host', 'X-Real-IP'];
 
-/** Public paths, which say nothing of the wallet. */
+/** Returns true for the public paths, whose answers contain nothing about the wallet's contents. */
 export function isOpenPath(path: string): boolean {
   return path === '/healthz' || path === '/readyz';
 }
 
 /**
- * Allows public paths and requests with the token; without a configured token, only requests of this machine whose Host
- * is ours.
+ * Allows public paths and requests with the token. Without a configured token, allows only requests of this machine
+ * whose Host is ours (DNS rebinding).
  */
 export function createAdmission(options: AdmissionOptions): Admission {
   const { token, log } = options;
@@ -80,7 +80,7 @@ async function refuseByToken(
   if (verdict === 'admitted') return null;
   const { reason, status } = tokenRefusals[verdict];
   onRefused(reason);
-  // A browser's first request carries none.
+  // A browser sends its first request without credentials, so a missing token is not logged.
   if (verdict !== 'missing') note(address);
   if (status === 429) {
     const headers = { 'Retry-After': String(retryAfterSeconds) };
@@ -95,8 +95,8 @@ async function refuseByToken(
 }
 
 /**
- * Refuses what another site's page asks for behind its reader's back: the browser adds the password that it knows. A
- * link from there is followed; the page that opens is not shown inside of another.
+ * Refuses cross-site requests, to which the browser may add the stored password. Allows links from other sites (GET of
+ * a whole document), but no frames.
  */
 function refuseBySite(c: Context, { onRefused }: AdmissionOptions): Response | null {
   if (c.req.header('Sec-Fetch-Site') !== 'cross-site') return null;
@@ -113,10 +113,10 @@ function refuseByHost(c: Context, { host, onRefused }: AdmissionOptions): Respon
     return c.text(`${why}\n`, 403);
   };
   if (!isLoopbackHost(host)) return refuse('off loopback the pages need HTTP_TOKEN');
-  // Whoever reaches the proxy would read the pages as if they were on this machine.
+  // Every client of the proxy would look like a request of this machine.
   if (proxyHeaders.some((name) => c.req.header(name) !== undefined))
     return refuse('behind a proxy the pages need HTTP_TOKEN');
-  // A web page elsewhere can point a name of its own at this machine and read as if it were part of the service.
+  // Prevents DNS rebinding: another site can point its own host name at this machine and read the pages as same-origin.
   if (isOwnName(new URL(c.req.url).hostname, host)) return null;
   return refuse('unknown host name: use localhost or the address, or set HTTP_TOKEN');
 }

@@ -9,7 +9,7 @@ const size = { width: 160, height: 28 } as const;
 
 type Point = { time: number; value: number };
 
-/** The balance as steps from its first known change until `readAt`; null: there is no line yet. */
+/** Draws the balance as steps from its first known change until `readAt`; null with fewer than two known balances. */
 export function balanceChart(
   { symbol, balance, history }: BalanceStatus,
   readAt: string,
@@ -39,7 +39,7 @@ export function balanceChart(
 <path class="area" d="${below(points)}"/><path class="line" d="${curve(points)}"/></svg>`;
 }
 
-/** A line is left room for its own width; a balance that did not change runs through the middle. */
+/** Leaves 2 units of room above and below for the width of the line. A constant balance runs through the middle. */
 function scales(points: Point[]) {
   const values = points.map(({ value }) => value);
   const times = points.map(({ time }) => time);

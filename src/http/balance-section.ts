@@ -5,10 +5,10 @@ import { countWords } from '../status/status-words.ts';
 import { balanceChart } from './balance-chart.ts';
 import { cut, dateWords, foreign, type Html, scrollingTable, section } from './page-frame.ts';
 
-/** Of each balance, so many of the latest changes are told in numbers. */
+/** Number of latest changes listed for each balance. */
 const changesMax = 10;
 
-/** Every balance with its course; the numbers behind it fold out. */
+/** Shows every balance with a chart of its changes; the numbers are in a collapsed table. */
 export function balanceSection({ balances, leftOut, readAt }: StatusReport): Html {
   if (balances.length === 0) return section('balances', 'Balances', html`<p>None read yet.</p>`);
   const rows = balances.map(

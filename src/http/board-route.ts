@@ -9,7 +9,7 @@ export const boardPath = '/queues';
 
 const answerMs = 10_000;
 
-/** As for the other pages, but the board's page brings scripts, pictures and styles of its own, some within it. */
+/** Security headers with a policy for the board's page, which loads its own scripts, images and styles, some inline. */
 const boardHeaders: Readonly<Record<string, string>> = {
   ...securityHeaders,
   'Content-Security-Policy': [
@@ -26,11 +26,11 @@ const boardHeaders: Readonly<Record<string, string>> = {
   ].join('; '),
 };
 
-/** Some hundred kilobytes of scripts, whose names change with what they hold. */
+/** Allows caching: the board's scripts have hundreds of kilobytes and a content hash in their names. */
 const keptHeaders = { ...boardHeaders, 'Cache-Control': 'private, max-age=604800' };
 const keptPaths = new RegExp(`^${boardPath}/static/.*\\.[0-9a-f]{8,}\\.`);
 
-/** The headers of an answer of the board. */
+/** Returns the headers for a successful answer of the board. */
 export function headersOfBoard(path: string): Readonly<Record<string, string>> {
   return keptPaths.test(path) ? keptHeaders : boardHeaders;
 }
@@ -39,7 +39,7 @@ export function isOfBoard(path: string): boolean {
   return path === boardPath || path.startsWith(`${boardPath}/`);
 }
 
-/** Opens the board with the first request for it. */
+/** Serves the board, opening it with the first request. */
 export function createBoardRoute(options: {
   openBoard(basePath: string): Promise<QueueBoard> | null;
   log: Log;

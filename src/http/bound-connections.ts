@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { isOpenPath } from './admit-request.ts';
 import { clientKey } from './client-address.ts';
 
-/** `isSpare`: beyond the ordinary number; only public paths are answered on it. `busy`: requests under way. */
+/** `isSpare`: beyond the ordinary limit, so only public paths are answered. `busy`: number of requests in progress. */
 type Connection = {
   socket: Socket;
   address: string;
@@ -14,18 +14,17 @@ type Connection = {
 
 const connectionsMax = 1_000;
 const connectionsPerAddressMax = 256;
-/** Reserved for `/healthz` and `/readyz` while all others are at work. */
+/** Connections reserved for `/healthz` and `/readyz` while all others are busy. */
 const spareMax = 64;
-/** So long a newcomer may take to be read before it counts as one that waits. */
+/** Time that a new connection has for its first request before it counts as idle. */
 const settlingMs = 250;
-/** Requests of one connection under way at a time. Browsers and scrapers wait for each answer. */
+/** Upper bound of pipelined requests per connection. Browsers and scrapers wait for each answer. */
 const sentAheadMax = 4;
 const retryAfterSeconds = 5;
 
 /**
- * Bounds the server's connections, in total and per address, without ever refusing a newcomer for the sake of a
- * connection that waits: the one that has waited longest is closed instead. Where none waits, the newcomer may ask for
- * public paths only.
+ * Bounds the server's connections, in total and per address. A new connection replaces the oldest idle one; if none is
+ * idle, it may request public paths only.
  */
 export function boundConnections(
   server: Server,
@@ -43,7 +42,8 @@ export function boundConnections(
 
   server.on('request', (request, response) => {
     const connection = bySocket.get(request.socket);
-    // Node parses a thousand requests of one packet at once: who sends them and does not read would fill the memory.
+    // Limits pipelining: Node parses every request of a packet at once. A client that never reads the answers would
+    // fill the memory.
     if (!connection || connection.busy >= sentAheadMax) {
       request.socket.destroy();
       return;
@@ -60,7 +60,7 @@ export function boundConnections(
   });
 }
 
-/** Returns the function that takes a new socket in, or refuses it with null. */
+/** Returns the function that admits a new socket; it returns null for a socket that has to be closed. */
 function createAdmitter(onRefused: () => void): (socket: Socket) => Connection | null {
   const ordinary = new Map<string, Set<Connection>>();
   const spare = new Set<Connection>();
@@ -74,7 +74,7 @@ function createAdmitter(onRefused: () => void): (socket: Socket) => Connection |
     if (own.size === 0) ordinary.delete(connection.address);
   }
 
-  /** False: all of them are at work, or have just come. */
+  /** Returns false when every connection is busy or new. */
   function closeOldestWaiting(connections: Iterable<Connection>, settling = settlingMs): boolean {
     for (const connection of connections) {
       if (connection.busy > 0 || performance.now() - connection.openedAt < settling) continue;

@@ -1,9 +1,9 @@
-/** Of the time, at the most this share goes into reading. */
+/** Upper bound of the share of time that is spent on reading. */
 const readingShareMax = 1 / 10;
 
 /**
- * Wraps `read` so that callers share one reading under way and, for `keepMs` after it, its outcome, failures
- * included. A slow reading is kept longer, so that readers without number cost a tenth of the database's time.
+ * Wraps `read` so that concurrent callers share one call. Its outcome, an error included, is reused for `keepMs`. A
+ * slow outcome is kept longer, so that any number of readers costs at most a tenth of the database's time.
  */
 export function cacheFor<T>(read: () => Promise<T>, keepMs: number): () => Promise<T> {
   let latest: Promise<T> | undefined;
@@ -28,7 +28,7 @@ export function cacheFor<T>(read: () => Promise<T>, keepMs: number): () => Promi
   };
 }
 
-/** The promise's outcome, or a rejection when it has not settled in time. */
+/** Returns the promise's outcome; rejects when the promise has not settled within `ms`. */
 export async function answerWithin<T>(promise: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

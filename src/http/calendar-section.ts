@@ -7,7 +7,7 @@ import { cut, dateWords, foreign, type Html, scrollingTable, section } from './p
 const dayMs = 86_400_000;
 const daysShown = 366;
 const cell = { size: 10, step: 12, top: 14 } as const;
-/** Classes by the age of a day's verification: up to so many days, and how the legend says it. */
+/** Classes by the age of a day's verification: upper bound in days, and the words of the legend. */
 const ages = [
   { days: 1, style: 'v1', words: 'verified within a day' },
   { days: 7, style: 'v2', words: 'a week' },
@@ -16,7 +16,10 @@ const ages = [
 ] as const;
 const never = { style: 'v5', words: 'never' } as const;
 
-/** Per list of transactions, when each UTC day was last compared with the service. Empty before the first row. */
+/**
+ * Shows for each transaction list when every UTC day was last compared with the service. Returns '' before the first
+ * row.
+ */
 export function calendarSection({ coverage, streams, readAt }: StatusReport): Html | string {
   if (coverage.length === 0) return '';
   const items = coverage.map((one) => {
@@ -51,7 +54,7 @@ function olderWords(one: CoverageStatus): Html | string {
   return html`<p class="soft">older: ${countWords(one.olderDays)} days with ${countWords(one.olderTransactions)} rows${verified} · ${countWords(one.olderNeverVerified)} never verified</p>`;
 }
 
-/** Columns are weeks from Monday, the latest one at the right. */
+/** Draws one column per week, Monday first; the current week is at the right. */
 function drawing({ stream, days }: CoverageStatus, readAt: string): Html {
   const today = Math.floor(Date.parse(readAt) / dayMs);
   const first = today - daysShown + 1;
@@ -73,7 +76,7 @@ function drawing({ stream, days }: CoverageStatus, readAt: string): Html {
     else empty.push(`M${x} ${y}h${cell.size}v${cell.size}h-${cell.size}z`);
   }
   const width = (weekOf(today) - firstWeek + 1) * cell.step;
-  // Of digits and our own words only, so nothing in it needs escaping.
+  // Contains only numbers, dates and fixed words, so nothing needs escaping.
   const inside = `${months.join('')}<path class="track" d="${empty.join('')}"/>${cells.join('\n')}`;
   return html`<div class="calendar"><svg role="img" aria-label="${cut(stream)}: the last 12 months by day; ${countNever(days)} of ${days.length} days with rows never verified" viewBox="0 0 ${width} ${cell.top + 7 * cell.step}">
 ${raw(inside)}
@@ -99,7 +102,7 @@ function styleOf(verifiedAt: string | null, readAt: string): string {
   return ages.find((age) => days <= age.days)?.style ?? never.style;
 }
 
-/** Whole weeks since a Monday before all days; the epoch began on a Thursday. */
+/** Number of the week, counted from Monday, 29 December 1969; the epoch began on a Thursday. */
 function weekOf(day: number): number {
   return Math.floor((day + 3) / 7);
 }

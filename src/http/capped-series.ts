@@ -1,4 +1,4 @@
-/** A value under a name that the service gave. */
+/** Value labelled with a name from the service. */
 type Named = { name: string; value: number };
 
 const seriesMax = 100;
@@ -6,8 +6,8 @@ const nameMax = 64;
 const restName = '(others)';
 
 /**
- * At most 101 series, whatever the service names: the largest values each under their name, and under `(others)` the
- * largest of those left out. Values under one name, as coins of several chains have, are one series: the largest.
+ * Returns at most 101 series: the 100 largest values by their names, and the largest of the rest as `(others)`. Values
+ * with the same name, such as coins of several chains, become one series with the largest value.
  */
 export function cappedSeries(all: readonly Named[]): Named[] {
   const largestFirst = [...all].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));

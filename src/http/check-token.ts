@@ -1,12 +1,12 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
 /**
- * Whether an Authorization header carries the token: as a Bearer token, or as the password of Basic, whatever the
- * user name. Takes the same time for every wrong token.
+ * Returns true if an Authorization header carries the token, as Bearer or as the password of Basic with any user name.
+ * Compares in constant time.
  */
 export function carriesToken(authorization: string | undefined, token: string): boolean {
   const given = tokenOf(authorization ?? '');
-  // Digests, since the comparison takes texts of one length only.
+  // timingSafeEqual requires inputs of equal length, so digests are compared.
   return given !== undefined && timingSafeEqual(digest(given), digest(token));
 }
 

@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net';
 
 /**
- * Under which key a client's connections are counted: its IPv4 address, however it is written, or the /64 network of
- * its IPv6 address, which one client has to itself.
+ * Returns the key under which a client is counted: its IPv4 address, also when mapped into IPv6, or its IPv6 /64
+ * network. A single client usually controls a whole /64.
  */
 export function clientKey(remoteAddress: string | undefined): string {
   const address = (remoteAddress ?? 'unknown').toLowerCase().replace(/%.*$/, '');

@@ -6,22 +6,22 @@ import { statusGauges } from './status-gauges.ts';
 
 export type Metrics = {
   registry: Registry;
-  /** For the service client's option of that name. */
+  /** Callback for the service client's option `onAttempt`. */
   onAttempt(attempt: { endpoint: string; outcome: string; seconds: number }): void;
-  /** To be told of each finished run of a job. */
+  /** Callback for each finished run of a job. */
   onRun(job: string, run: { rowsInserted: number; rowsUpdated: number }): void;
-  /** For the option of that name of the status pages. */
+  /** Callback for the status pages' option `onRefused`. */
   onRefused(reason: Refusal): void;
 };
 
 const keepMs = 1_000;
-/** How often prom-client samples the event loop; by default it would wake an idle process a hundred times a second. */
+/** Interval at which prom-client samples the event loop. The default would wake an idle process 100 times a second. */
 const loopSampleMs = 60_000;
 const loopSamples = /^nodejs_eventloop_lag_.+_seconds$/;
 
 /**
- * The process's own counters, and gauges that are read from the status with each scrape. When the status cannot be
- * read, the gauges are absent rather than old.
+ * Creates the process's counters, and gauges that are read from the status with each scrape. While the status cannot be
+ * read, `wallet_ledger_up` is 0 and the other gauges of the status are absent, so no scrape shows old values.
  */
 export function createMetrics(readStatus: () => Promise<StatusReport>): Metrics {
   const registry = new Registry();
@@ -88,7 +88,7 @@ function registerStatusGauges(registry: Registry, readStatus: () => Promise<Stat
       async collect() {
         const status = await statusOrNull();
         this.reset();
-        // A reset gauge without labels says 0, which would be a statement.
+        // A reset gauge without labels would report 0, which would be a false value.
         if (labelNames.length === 0) this.remove();
         for (const { labels, value } of status ? samples(status) : []) this.set(labels, value);
       },
@@ -96,7 +96,10 @@ function registerStatusGauges(registry: Registry, readStatus: () => Promise<Stat
   }
 }
 
-/** Without the samples of the event loop, which are too few to tell anything; the lag at each scrape stays. */
+/**
+ * Collects prom-client's default metrics. Removes the statistics of the event loop lag, which have too few samples to
+ * be useful; the lag at each scrape stays.
+ */
 function collectProcessMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: loopSampleMs });
   for (const { name } of registry.getMetricsAsArray()) {

@@ -1,7 +1,7 @@
-/** Far from where sums and differences of numbers overflow. */
+/** Bound that keeps sums and differences of numbers below the overflow. */
 const drawnMax = 1e300;
 
-/** A decimal as a number to draw with, always finite: digits beyond its precision do not show in a picture. */
+/** Converts a decimal into a finite number for drawing. The lost precision is not visible in a chart. */
 export function drawnNumber(decimal: string | null): number {
   return Math.min(drawnMax, Math.max(-drawnMax, Number(decimal ?? 0) || 0));
 }

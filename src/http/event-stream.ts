@@ -3,16 +3,16 @@ import { type SSEStreamingApi, streamSSE } from 'hono/streaming';
 import type { LiveStatus } from './live-status.ts';
 import type { Page } from './page-frame.ts';
 
-/** A reader who has not taken an event for so long is let go. */
+/** Time after which a client that has not taken an event is disconnected. */
 const slownessMaxMs = 15_000;
 const retryAfterSeconds = 30;
 
 /**
- * Answers with server-sent events: title and those parts of the page that changed since the last one. One comes with
- * each tick even if nothing changed, because the page takes silence for a lost connection.
+ * Answers with server-sent events that carry the title and the parts of the page that changed since the last event. An
+ * event is sent with each tick even without changes, because the page treats silence as a lost connection.
  */
 export function answerWithEvents(c: Context, live: LiveStatus): Response {
-  // Nobody would read the stream of an answer without a body, and so nothing would end it.
+  // The answer to HEAD has no body, so no reader would ever end its stream.
   if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': 'text/event-stream' });
   let tell = (_page: Page): void => undefined;
   let end = (): void => undefined;
@@ -33,8 +33,9 @@ export function answerWithEvents(c: Context, live: LiveStatus): Response {
 }
 
 /**
- * Writes one event at a time: what comes while one is on its way is left out, since the next page tells it as well. So
- * a slow reader costs one event's memory, and one that reads nothing is cut off.
+ * Returns a function that writes one event at a time. A page that arrives while an event is in flight is skipped,
+ * because the next one contains its changes. So a slow client costs the memory of one event, and a client that stops
+ * reading is disconnected.
  */
 function createTeller(stream: SSEStreamingApi): (page: Page) => void {
   const told = new Map<string, string>();

@@ -7,10 +7,10 @@ import { drawnNumber } from './drawn-number.ts';
 import { cut, type Html } from './page-frame.ts';
 
 const heightPx = 170;
-/** Room for half a line of text above the highest tick and below the lowest. */
+/** Half a line of text, for the labels of the highest and the lowest tick. */
 const marginPx = 10;
 
-/** Two bars for each day: deposits go up from the axis, withdrawals down. */
+/** Draws two bars for each day: deposits above the axis, withdrawals below. */
 export function countChart({ days, deposits, withdrawals }: DailyFlows): Html {
   const y = scaleLinear()
     .domain([-Math.max(1, ...withdrawals), Math.max(1, ...deposits)])
@@ -23,7 +23,7 @@ export function countChart({ days, deposits, withdrawals }: DailyFlows): Html {
     const width = `${round(x.bandwidth())}%`;
     const top = y(deposits[index] ?? 0);
     const bottom = y(-(withdrawals[index] ?? 0));
-    // Of digits and signs only, so nothing in it needs escaping.
+    // Contains only numbers, dates and fixed words, so nothing needs escaping.
     return `<g><title>${day}: ${deposits[index]} deposits, ${withdrawals[index]} withdrawals</title>
 <rect class="bar-in" x="${left}" width="${width}" y="${round(top)}" height="${round(y(0) - top)}"/>
 <rect class="bar-out" x="${left}" width="${width}" y="${round(y(0))}" height="${round(bottom - y(0))}"/>
@@ -43,7 +43,7 @@ ${dayRange(days)}
 
 const multiple = { width: 300, height: 56 } as const;
 
-/** One coin's amounts in the same form, small, each coin on a scale of its own. */
+/** Draws the daily amounts of one coin in the same form, small and with its own scale. */
 export function coinChart({ symbol, deposit, withdraw }: CoinFlow, days: string[]): Html {
   const amounts = [deposit, withdraw].map(({ daily }) => daily.map(drawnNumber));
   const [ins = [], outs = []] = amounts;
@@ -56,7 +56,7 @@ export function coinChart({ symbol, deposit, withdraw }: CoinFlow, days: string[
     .y1((amount) => y(amount))
     .curve(curveStepAfter)
     .digits(1);
-  // The last day's step reaches as far as that of every other.
+  // The last value is repeated, so that the last day's step is as wide as the others.
   const draw = (values: number[]) => silhouette([...values, ...values.slice(-1)]);
   const label = `${cut(symbol)} per day from ${days[0]} to ${days.at(-1)}: in all ${cut(deposit.total)} deposited, ${cut(withdraw.total)} withdrawn`;
   return html`<svg class="multiple" role="img" aria-label="${label}" viewBox="0 0 ${multiple.width} ${multiple.height}"

@@ -6,7 +6,7 @@ import { cut, foreign, type Html, scrollingTable, section } from './page-frame.t
 
 const title = 'Last 30 days';
 
-/** Counts per day, and the amounts of each coin. `flows` null: they could not be read. */
+/** Shows the counts per day and the amounts of each coin. `flows` is null when they could not be read. */
 export function flowSection(flows: DailyFlows | null): Html {
   if (flows === null) {
     return section('flows', title, html`<p>The daily flows cannot be read at the moment.</p>`);

@@ -19,25 +19,25 @@ import { statusScript } from './status-script.ts';
 type Readiness = { database: boolean; queue: boolean; migrated: boolean };
 
 export type HttpAppOptions = {
-  /** The name or address that the pages are served on. */
+  /** Name or address on which the pages are served. */
   host: string;
-  /** Null: whoever reaches the port may read. */
+  /** Null: the private pages are served on a loopback `host` only, to requests of this machine. */
   token: string | null;
   readStatus(): Promise<StatusReport>;
-  /** Read twice a minute at most. */
+  /** Called at most twice a minute. */
   readFlows(): Promise<DailyFlows>;
-  /** The queue's own pages under the path; null while there is no queue. */
+  /** Opens the queue's own pages under the path; returns null while there is no queue. */
   openBoard(basePath: string): Promise<QueueBoard> | null;
   isReady(): Promise<Readiness>;
   metrics: Registry;
-  /** Called for each request or connection that is refused. */
+  /** Called for each refused request or connection. */
   onRefused(reason: Refusal): void;
   log: Log;
 };
 
 export type HttpApp = {
   fetch: Hono['fetch'];
-  /** Ends what would go on by itself. */
+  /** Ends the live streams and delayed answers, and stops the timers. */
   close(): void;
 };
 
@@ -45,11 +45,11 @@ const keepMs = 1_000;
 const answerMs = 10_000;
 const liveEveryMs = 5_000;
 const liveListenersMax = 50;
-/** Readiness is asked for often and by anybody: it reads the problems seldom, and does not wait for them. */
+/** Readiness is public and asked for often, so problems are read at most every 5 s and awaited for 2 s. */
 const problemsKeepMs = 5_000;
 const problemsAnswerMs = 2_000;
 
-/** All routes of the HTTP server. Requests of the same second share their readings. */
+/** Creates all routes of the HTTP server. Requests within one second share their readings. */
 export function createHttpApp(options: HttpAppOptions): HttpApp {
   const { metrics, log } = options;
   const isReady = cacheFor(options.isReady, keepMs);
@@ -74,7 +74,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
         (parts) => (['database', 'queue', 'migrated'] as const).filter((part) => !parts[part]),
         (error) => [toError(error).message],
       ),
-      // Names only: their words may quote the service, and this page is open to all.
+      // Only names: the messages may quote the service, and this page is public.
       answerWithin(readProblems(), problemsAnswerMs).then(
         (all) => all.map(({ name, severity }) => ({ name, severity })),
         () => null,

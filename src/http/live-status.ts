@@ -1,18 +1,21 @@
 import type { Page } from './page-frame.ts';
 
-/** Who is told of each new page; `end` when nothing more will come. */
+/** Receiver of each new page; `end` is called when no more pages will follow. */
 type Listener = { tell(page: Page): void; end(): void };
 
 export type LiveStatus = {
-  /** Adds a listener, told at once and then with each tick. Null: there are too many. Returns how to leave. */
+  /**
+   * Adds a listener, which gets a page at once and then with each tick. Returns the function that removes it, or null
+   * after `close` or when there are too many listeners.
+   */
   listen(listener: Listener): (() => void) | null;
-  /** Ends all listeners and takes no more. */
+  /** Ends all listeners and accepts no more. */
   close(): void;
 };
 
 /**
- * One page for all listeners every `everyMs`. While nobody listens no timer runs and nothing is read. `render` must
- * not reject.
+ * Renders one page for all listeners every `everyMs`. Without listeners no timer runs and nothing is read. `render`
+ * must not reject.
  */
 export function createLiveStatus(options: {
   render: () => Promise<Page>;

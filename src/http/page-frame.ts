@@ -2,10 +2,10 @@ import { html, raw } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import { pageStyle } from './page-style.ts';
 
-/** What the html helper returns; a promise only where a value was one. */
+/** Result of the html helper; a promise only if one of its values was a promise. */
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
 
-/** What can change on the page, each piece by itself, in the order of the page. */
+/** Parts of the page that are updated separately, in the order of the page. */
 const partNames = [
   'verdict',
   'problems',
@@ -21,17 +21,20 @@ const partNames = [
 
 export type PartName = (typeof partNames)[number];
 
-/** A page: its title, and the pieces of HTML that there are. Where a piece is missing, its place is empty. */
+/** Title and HTML parts of a page. A missing part leaves its place empty. */
 export type Page = { title: string; parts: Partial<Record<PartName, string>> };
 
 const foreignMax = 300;
 
-/** Text from outside: escaped by the helper, kept from turning the text around it, 300 characters at most. */
+/**
+ * Escapes and isolates text from outside, so that its direction does not affect the text around it. At most 300
+ * characters.
+ */
 export function foreign(text: string): Html {
   return html`<bdi>${cut(text)}</bdi>`;
 }
 
-/** The same length for text that goes where no element can stand, such as an attribute. */
+/** Cuts text from outside to 300 characters, for attributes and other places where no element can be. */
 export function cut(text: string): string {
   return text.length > foreignMax ? `${text.slice(0, foreignMax - 1)}…` : text;
 }
@@ -43,7 +46,7 @@ ${content}
 </section>`;
 }
 
-/** A table that scrolls by itself where the screen is narrow, by keyboard as well. */
+/** Wraps a table so that it scrolls on narrow screens, also by keyboard. */
 export function scrollingTable(label: string, table: Html): Html {
   return html`<div class="scroll" tabindex="0" role="group" aria-label="${label}">${table}</div>`;
 }
@@ -53,7 +56,10 @@ export function dateWords(iso: string): string {
   return `${iso.slice(0, 19).replace('T', ' ')} UTC`;
 }
 
-/** The whole document. Without script the browser loads it again every 5 s; with it the parts are renewed in place. */
+/**
+ * Renders the whole document. Without script the browser reloads it every 5 s; with script the parts are updated in
+ * place.
+ */
 export function renderDocument({ title, parts }: Page): Html {
   const [verdict, ...rest] = partNames.map((name) =>
     raw(`<div data-part="${name}">${parts[name] ?? ''}</div>`),

@@ -6,7 +6,7 @@ import { answerWithin, cacheFor } from './cache-for.ts';
 import type { Page } from './page-frame.ts';
 import { renderFailure, renderStatus } from './status-page.ts';
 
-/** `isFailure`: the page says why there is no status. */
+/** `isFailure`: the page shows an error in place of the status. */
 export type ReadPage = { page: Page; isFailure: boolean };
 
 const keepMs = 1_000;
@@ -14,7 +14,10 @@ const flowsKeepMs = 30_000;
 const answerMs = 10_000;
 const flowsAnswerMs = 3_000;
 
-/** Reads and renders the status page, once for all who ask within a second; the flows twice a minute. Never rejects. */
+/**
+ * Returns a function that reads and renders the status page. Callers within a second share one page; the flows are read
+ * at most twice a minute. The function never rejects.
+ */
 export function createPageSource(options: {
   readStatus(): Promise<StatusReport>;
   readFlows(): Promise<DailyFlows>;
@@ -39,7 +42,7 @@ export function createPageSource(options: {
   };
 }
 
-/** Tells the log when reading begins to fail, and when it works again. */
+/** Logs when reading begins to fail and when it works again. */
 function logged<T>(read: () => Promise<T>, what: string, log: Log): () => Promise<T> {
   let isFailing = false;
   return async () => {
@@ -56,7 +59,7 @@ function logged<T>(read: () => Promise<T>, what: string, log: Log): () => Promis
   };
 }
 
-/** Only our own errors have words for readers; others may quote statements. */
+/** Shows the messages of our own errors only; others may quote SQL statements. */
 function describeFailure(error: Error): { message: string; cure: string } {
   if (error instanceof LedgerError) return { message: error.message, cure: error.cure };
   return {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** The pages' whole style sheet: no font, image or style is fetched from anywhere. */
+/** Style sheet of the status page. No font, image or style is loaded from another site. */
 export const pageStyle = `
 :root { color-scheme: light dark; --text: #17202b; --soft: #566170; --ground: #f3f5f8; --card: #fff;
   --line: #dfe4ea; --good: #12724a; --good-ground: #e4f5ec; --bad: #b3261e; --bad-ground: #fdebe9;
@@ -106,7 +106,10 @@ footer { color: var(--soft); font-size: .875rem; margin-top: 1rem; }
 
 const styleDigest = createHash('sha256').update(pageStyle).digest('base64');
 
-/** Sent with every answer: nothing of others is loaded, run or framed, and nothing kept or told to others. */
+/**
+ * Headers of every answer except the board's own. No foreign content is loaded, no other site can frame the page,
+ * nothing is cached, and no referrer is sent.
+ */
 export const securityHeaders: Readonly<Record<string, string>> = {
   'Content-Security-Policy': [
     "default-src 'none'",

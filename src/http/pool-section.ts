@@ -5,7 +5,7 @@ import type { StatusReport } from '../status/status-report.ts';
 import { countWords, daysWords, unexpectedWords } from '../status/status-words.ts';
 import { type Html, section } from './page-frame.ts';
 
-/** How full each pool is, and how long it lasts. */
+/** Shows the available addresses of each pool and for how many days they last. */
 export function poolSection({ pools, unexpectedDeposits }: StatusReport): Html | string {
   if (pools.length === 0) return '';
   const unexpected = unexpectedWords(unexpectedDeposits);

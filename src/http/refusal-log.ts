@@ -2,14 +2,17 @@ import type { Log } from '../kernel/log.ts';
 
 export type RefusalLog = {
   note(address: string): void;
-  /** Logs what is counted, and stops the timer. */
+  /** Logs the pending count and stops the timer. */
   close(): void;
 };
 
 const everyMs = 60_000;
 const addressesMax = 1_000;
 
-/** Logs the first refusal at once, and further ones as one counted line a minute: a guesser must not fill the disk. */
+/**
+ * Logs the first refusal at once and further ones as one counted line per minute, so that guessing tokens cannot fill
+ * the disk.
+ */
 export function createRefusalLog(log: Log): RefusalLog {
   let count = 0;
   let addresses = new Set<string>();

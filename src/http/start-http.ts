@@ -8,30 +8,30 @@ import { boundConnections } from './bound-connections.ts';
 import { createHttpApp, type HttpAppOptions } from './http-app.ts';
 
 export type HttpOptions = HttpAppOptions & {
-  /** 0: a free one. */
+  /** 0 selects a free port. */
   port: number;
 };
 
 export type HttpServer = {
   port: number;
-  /** Over within a second, whoever is still connected. Never rejects. */
+  /** Closes the server within a second, whatever clients are still connected. Never rejects. */
   close(): Promise<void>;
 };
 
-/** For a client to send its request, whole. */
+/** Timeout for receiving a whole request. */
 const requestMs = 5_000;
-/** For a connection on which nothing moves, a reader who does not read included. */
+/** Idle timeout, also for clients that stop reading. */
 const silenceMs = 30_000;
-/** On closing, what answers under way get. */
+/** Grace period for answers in progress when the server closes. */
 const lastAnswersMs = 500;
 
-/** Serves the status pages. Throws LedgerError `settings` when the address cannot be listened on. */
+/** Serves the status pages. Throws LedgerError `settings` when it cannot listen on the address. */
 export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   const { host, port, log } = options;
   const app = createHttpApp(options);
   const listener = getRequestListener(app.fetch, {
     overrideGlobalObjects: false,
-    // Where HTTP/1.0 names no host.
+    // Host name for HTTP/1.0 requests without a Host header.
     hostname: 'localhost',
   });
   const server = createServer({

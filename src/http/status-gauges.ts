@@ -7,7 +7,7 @@ import { drawnNumber } from './drawn-number.ts';
 
 type Sample = { labels: Record<string, string>; value: number };
 
-/** A gauge, and how its samples follow from the status. */
+/** Gauge with the function that derives its samples from the status. */
 export type StatusGauge = {
   name: string;
   help: string;
@@ -15,7 +15,7 @@ export type StatusGauge = {
   samples(status: StatusReport): Sample[];
 };
 
-/** Every gauge of `/metrics` that tells the status. */
+/** All gauges of `/metrics` that are derived from the status. */
 export const statusGauges: StatusGauge[] = [
   {
     name: 'wallet_ledger_problem',

@@ -12,7 +12,7 @@ import { poolSection } from './pool-section.ts';
 import { errorSection, runSection } from './run-section.ts';
 import { factSection, streamSection } from './stream-section.ts';
 
-/** The status as a page: complete without script, every foreign text escaped. */
+/** Renders the status as a page that is complete without script. All text from outside is escaped. */
 export async function renderStatus(report: StatusReport, flows: DailyFlows | null): Promise<Page> {
   const problems = listProblems(report);
   const words = verdictWords(problems);
@@ -37,7 +37,7 @@ export async function renderStatus(report: StatusReport, flows: DailyFlows | nul
   };
 }
 
-/** The page while the status cannot be read. */
+/** Renders the page that is shown while the status cannot be read. */
 export async function renderFailure(failure: { message: string; cure: string }): Promise<Page> {
   const problem: Problem = {
     name: 'status_unreadable',
@@ -66,7 +66,10 @@ const marks: Record<Verdict, { mark: string; tone: string; ground: string }> = {
   critical: { mark: '✗', tone: 'bad', ground: 'wrong' },
 };
 
-/** Only the verdict is read aloud when it changes: the time beside it always does. */
+/**
+ * Marks only the verdict as a live region: the time beside it changes with every update and would be read aloud each
+ * time.
+ */
 function verdict(kind: Verdict, words: string, asOf: Html | string): Html {
   const { mark, tone, ground } = marks[kind];
   return html`<div class="verdict ${ground}"><p class="${tone}" role="status" aria-live="polite">

@@ -1,8 +1,8 @@
 /**
- * What the page runs, if it runs anything: it takes the parts that the server renders anew and carries only the
- * differences over, so that focus, scroll position and open tables stay. A part in which text is selected waits until
- * it no longer is. While nobody looks at the page, nothing is asked for, and the title says so. The server sends an
- * event every 5 s: where none comes for 10 s, or the connection fails, the page says at its top that it is cut off.
+ * Script of the status page. It applies only the differences of the server's new parts, so that focus, scroll position
+ * and open tables stay. A part with selected text is updated when the selection ends.
+ * While the page is hidden, no updates are requested and the title says so. The server sends an event every 5 s. After
+ * 10 s without an event, or when the connection fails, a banner at the top says that the page is cut off.
  */
 export const statusScript = `'use strict';
 (() => {

@@ -5,7 +5,7 @@ import type { StatusReport } from '../status/status-report.ts';
 import { agoWords, countWords, finalChangesWords, proofWords } from '../status/status-words.ts';
 import { foreign, type Html, section } from './page-frame.ts';
 
-/** Per stream, what the service counts against what the ledger holds. */
+/** Compares for each stream the service's total with the ledger's count. */
 export function streamSection(streams: StreamStatus[]): Html {
   const items = streams.map((stream) => {
     const paging = [stream.listOrder, stream.pageSize && `${countWords(stream.pageSize)} a page`];
@@ -33,7 +33,7 @@ function heldBar({ serviceTotal, ledgerCount }: StreamStatus): Html | string {
 <rect class="fill" width="${held}%" height="100%" rx="4"/></svg>`;
 }
 
-/** What the ledger holds in all, and what waits. */
+/** Shows the counts of the ledger's transactions, of the pending work and of the queue. */
 export function factSection({ transactions, rejects, queue, streams }: StatusReport): Html {
   const facts: [string, number][] = [
     ['in the ledger', transactions.total],

@@ -2,40 +2,46 @@ import { setMaxListeners } from 'node:events';
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import { carriesToken } from './check-token.ts';
 
-/** `busy`: so many wrong tokens of this address wait for their answers that this one was not looked at. */
+/** `busy`: the token was not checked, because too many wrong tokens of its address wait for their answers. */
 export type TokenVerdict = 'admitted' | 'missing' | 'wrong' | 'busy';
 
 export type TokenGuard = {
-  /** Judges a request's Authorization header; resolves late where it is wrong. */
+  /** Judges a request's Authorization header; delays the answer to a wrong token. */
   judge(address: string, authorization: string | undefined): Promise<TokenVerdict>;
-  /** Answers at once all those that wait. */
+  /** Answers all delayed requests at once. */
   close(): void;
 };
 
-/** What is known of an address: wrong tokens in a row, those that wait for their answers, and the last right one. */
+/**
+ * State of an address: wrong tokens in a row, delayed answers, and the times of the last wrong and the last correct
+ * token.
+ */
 type Guesser = { wrong: number; waiting: number; lastWrongAt: number; lastRightAt: number };
 
 const firstDelayMs = 50;
 const delayMaxMs = 5_000;
 const waitingMax = 10;
-/** After so long without a wrong token an address begins anew; so long a right one vouches for its address. */
+/**
+ * Time without a wrong token after which an address's count starts again. A correct token also exempts its address from
+ * `busy` for this time.
+ */
 const memoryMs = 10 * 60_000;
 const addressesMax = 10_000;
 
-/** How late the answer to the nth wrong token in a row is given. */
+/** Returns the delay in ms for the answer to the nth wrong token in a row. */
 export function delayAfter(wrong: number): number {
   return Math.min(delayMaxMs, firstDelayMs * 2 ** Math.min(wrong - 1, 20));
 }
 
 /**
- * Slows down those who guess the token, per address. A right token is never slowed: behind a proxy everybody has the
- * same address. A guesser that does not wait for its answers is not looked at while too many of them are owed, unless
- * right tokens come from its address, too.
+ * Delays answers to wrong tokens, per address. A correct token is answered without delay, because all clients behind a
+ * proxy share one address. While 10 answers of an address are delayed, its further tokens are refused unchecked, unless
+ * a correct token came from it recently.
  */
 export function createTokenGuard(token: string, now: () => number): TokenGuard {
   const guessers = new Map<string, Guesser>();
   const closing = new AbortController();
-  // Every answer that waits listens to it.
+  // Every delayed answer adds a listener.
   setMaxListeners(0, closing.signal);
 
   function guesserAt(address: string): Guesser {
@@ -47,7 +53,7 @@ export function createTokenGuard(token: string, now: () => number): TokenGuard {
     };
     const found = guessers.get(address) ?? fresh;
     if (now() - found.lastWrongAt > memoryMs) found.wrong = 0;
-    // The least recent one is first, and the first to be forgotten.
+    // Keeps the map in order of use, so that the least recently used address is evicted first.
     guessers.delete(address);
     guessers.set(address, found);
     const [oldest] = guessers.keys();

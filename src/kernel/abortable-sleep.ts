@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Waits `ms` milliseconds, or until the signal aborts: then it throws the signal's reason. Leaves no timer. */
+/** Waits `ms` milliseconds. Throws the signal's reason if the signal aborts first, and clears the timer. */
 export async function abortableSleep(ms: number, signal?: AbortSignal): Promise<void> {
   try {
     await delay(ms, undefined, signal ? { signal } : {});
@@ -10,7 +10,6 @@ export async function abortableSleep(ms: number, signal?: AbortSignal): Promise<
   }
 }
 
-/** Waits until the signal aborts. */
 export async function untilAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));

@@ -1,6 +1,7 @@
 /**
- * The base64 characters that the secret alone decides, for each of the three places at which it can begin within a
- * longer encoded text, and where it ends the text. Of a very short secret they would take ordinary words along.
+ * Returns the base64 characters that the secret alone determines, in base64 and base64url. Covers the three offsets
+ * within a longer encoded text, and a secret at its end. Forms of fewer than 6 characters are left out, because they
+ * would match ordinary words.
  */
 export function base64Forms(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((offset) => {

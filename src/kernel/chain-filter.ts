@@ -1,7 +1,7 @@
 /**
- * Whether an address list heeds the chain that it is asked for. The name of its parameter is a guess, and a service
- * that does not know it may list the addresses of all chains for each: then an address of one chain would be taken for
- * one of another.
+ * Detection of an address list that ignores the chain parameter. The parameter's name is a guess
+ * (docs/wallet-service-api.md, section 4.2). A service that does not know the name may list all addresses for every
+ * chain. The ledger would then store an address under the wrong chain.
  */
 
 /** A slip44 code that no chain has. */
@@ -9,21 +9,21 @@ export const unusedChain = 2_000_000_017;
 
 export type ChainFilter = 'works' | 'broken' | 'unknown';
 
-/** What the list showed: `null` when the service refused to list such a chain. */
+/** Addresses listed per chain; `unused` is null if the service refused to list the unused chain. */
 export type FilterSeen = {
-  /** The chain's own addresses. */
+  /** Addresses listed for the chain itself. */
   own: string[];
   unused: string[] | null;
-  /** Those of other chains that the wallet uses. */
+  /** Addresses listed for other chains of the wallet. */
   others: string[][];
-  /** Whether one of these addresses is one of the chain's own. */
+  /** Returns true if at least one of the addresses is the chain's own. */
   isOwn(addresses: string[]): boolean;
 };
 
 /**
- * Many services give one address on several chains, so the same addresses on two real chains say nothing; on a chain
- * that does not exist they say all. Another chain with other addresses shows that the filter works, whatever the
- * service lists for a chain that it does not know.
+ * Decides whether the chain filter works. The same addresses on two real chains prove nothing, because many services
+ * use one address on several chains. The same addresses on an unused chain prove that the filter is broken. Other
+ * addresses on another real chain prove that it works.
  */
 export function judgeFilter({ own, unused, others, isOwn }: FilterSeen): ChainFilter {
   if (others.some((other) => other.length > 0 && !isOwn(other))) return 'works';

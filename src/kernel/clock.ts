@@ -1,4 +1,4 @@
-/** Unix time in milliseconds. Handed in, so that a test can hold it. */
+/** Unix time in milliseconds; a parameter, so that tests can control it. */
 export type Clock = () => number;
 
 export const systemClock: Clock = () => Date.now();

@@ -1,6 +1,6 @@
 /**
- * Every way in which the program can fail: its exit code (docs/operations.md lists them), whether a retry can help,
- * and what the operator should do.
+ * Table of all failures of the program: exit code (see docs/operations.md), whether a retry can help, and the action
+ * for the operator.
  */
 export const errorTable = {
   usage: { exitCode: 2, isRetryable: false, cure: 'run the command with --help' },
@@ -79,7 +79,10 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
-/** The one error class. The message says what went wrong and where; `cure` says what to do. */
+/**
+ * The only error class of the program. The message describes the failure and its place; `cure` is the action for the
+ * operator.
+ */
 export class LedgerError extends Error {
   readonly code: ErrorCode;
   readonly exitCode: number;
@@ -97,7 +100,7 @@ export class LedgerError extends Error {
   }
 }
 
-/** Anything thrown, as an Error. */
+/** Wraps a thrown value in an Error unless it is one. */
 export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown });
 }

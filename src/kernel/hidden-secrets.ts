@@ -1,30 +1,30 @@
 import { base64Forms } from './base64-forms.ts';
 
-/** A text in another form; `from` and `to` are the place of each of its characters in the text as it was. */
+/** A transformed text. `from` and `to` map each of its characters to the original text. */
 type View = { text: string; from: number[]; to: number[] };
 
-/** Parts of secrets by their length, and the hashes of their first characters, which rule out most places. */
+/** Parts of secrets of one length. `beginnings` marks the hashes of their first three characters, a fast filter. */
 type Parts = { length: number; texts: Set<string>; beginnings: Uint8Array };
 
-/** What to look for in the text itself, and in its letters and digits alone. */
+/** Parts to find: `plain` in the text, `hex` in its letters and digits alone. */
 export type HiddenForms = { plain: Parts[]; hex: Parts[] };
 
-/** Shorter ones would take ordinary words along. */
+/** Minimum length; shorter forms would match ordinary words. */
 const formMin = 8;
 const partMin = 12;
 const partMax = 16;
-/** A part of fewer different characters is a run of zeros or a ruler. */
+/** Minimum of different characters; a part with fewer is a run of zeros or a ruler. */
 const varietyMin = 4;
 
 const pemFrame = /-----(?:BEGIN|END)[^-\r\n]*-----/g;
-/** A run of backslashes is tried from its first one only: trying it from each takes 12 s for 64 KiB of them. */
+/** Matches a run of backslashes from its first one only: matching from each takes 12 s for 64 KiB of them. */
 const escapes =
   /(?<!\\)\\+(?:u\{?([\da-f]{4,6})\}?|x([\da-f]{2})|[nrtbf])|%u([\da-f]{4})|%([\da-f]{2})|&#x([\da-f]{1,6});|&#(\d{1,7});/gi;
-/** What may stand between the characters of a secret that was wrapped or encoded. */
+/** Characters that may separate those of a wrapped or encoded secret. */
 const separators = /[\s\p{C}\\]+/gu;
 const hexSeparators = /0x|\\+[xnrt]?|[^\da-z\\]+/gi;
 
-/** Prepares what `findHidden` looks for. */
+/** Prepares the parts that `findHidden` searches for. */
 export function hiddenFormsOf(secrets: readonly string[]): HiddenForms {
   const bodies = secrets.map((secret) => secret.replace(pemFrame, '').trim());
   const bytes = bodies.flatMap(bytesOf);
@@ -44,7 +44,7 @@ export function hiddenFormsOf(secrets: readonly string[]): HiddenForms {
   };
 }
 
-/** Places of secrets, whole or in parts, however they are encoded; they may overlap. */
+/** Returns the ranges of secrets, whole or in parts, in any of the encodings; ranges may overlap. */
 export function findHidden(text: string, { plain, hex }: HiddenForms): [number, number][] {
   const itself = viewOf(text);
   const once = rewrite(itself, escapes, decoded);
@@ -56,7 +56,7 @@ export function findHidden(text: string, { plain, hex }: HiddenForms): [number, 
   ];
 }
 
-/** A secret as it stands, and what it stands for where it is itself hexadecimal or base64. */
+/** Returns the bytes of a secret, and its decoded bytes if it is hexadecimal or base64. */
 function bytesOf(body: string): Buffer[] {
   const joined = body.replace(/\s+/g, '');
   const isBase64 = /^[\w+/-]{16,}={0,2}$/.test(joined);
@@ -116,7 +116,7 @@ function viewOf(text: string): View {
   return { text, from, to: from.map((at) => at + 1) };
 }
 
-/** The view with each match replaced; what replaces it stands where the match stood. */
+/** Replaces each match in the view; the replacement maps to the range of the match. */
 function rewrite(
   view: View,
   pattern: RegExp,
@@ -156,7 +156,7 @@ function decoded([whole, ...codes]: RegExpExecArray): string {
   return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
 }
 
-/** In one case, character by character: a view's places must not move. */
+/** Converts to lower case character by character, because the positions of a view must not change. */
 function folded(view: View): View {
   const lower = view.text.toLowerCase();
   if (lower.length === view.text.length) return { ...view, text: lower };

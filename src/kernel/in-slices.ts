@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** Lets the event loop do what else is waiting. */
+/** Yields to the event loop once. */
 export const breathe = (): Promise<void> => setImmediate();
 
 /**
- * Maps the items in slices of a total weight of `sliceMax`, an item at the least. Between two slices the event loop is
- * free, so that a large answer does not keep the health check waiting.
+ * Maps the items in slices of at most `sliceMax` total weight, and of at least one item. Yields to the event loop
+ * between slices, so that a large answer does not delay the health check.
  */
 export async function mapInSlices<T, R>(
   items: readonly T[],

@@ -1,12 +1,12 @@
 import { type Span, type SpanOptions, SpanStatusCode, trace } from '@opentelemetry/api';
 import { LedgerError, toError } from './errors.ts';
 
-// Until a tracer is registered its spans are empty and cost next to nothing.
+// Spans without a registered tracer are empty and cost next to nothing.
 const tracer = trace.getTracer('wallet-ledger');
 
 /**
- * Runs `work` inside a span, below the span that is current. Spans carry names, counts and codes and nothing of the
- * wallet's own; a failure is told by its code, for its message may quote the service.
+ * Runs `work` inside a child span of the current one. Spans carry names, counts and codes, and no data of the wallet. A
+ * failure is recorded by its code or class name, because its message may quote the service.
  */
 export async function inSpan<T>(
   name: string,

@@ -1,9 +1,9 @@
 type Write = (fields: Record<string, unknown>, message: string) => void;
 
-/** What every room may ask of the logger; pino fits it, and only the cli knows pino. */
+/** Logger interface of all folders; pino implements it, and only `cli` imports pino. */
 export type Log = { debug: Write; info: Write; warn: Write; error: Write };
 
-/** For callers that nobody listens to. */
+/** Logger that discards everything. */
 export const silentLog: Log = {
   debug: () => undefined,
   info: () => undefined,

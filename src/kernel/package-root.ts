@@ -3,7 +3,10 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LedgerError } from './errors.ts';
 
-/** The folder with package.json, wherever the compiled file lies below it. Throws where the installation has none. */
+/**
+ * Returns the folder that contains package.json, from any depth of the compiled file. Throws if the installation has
+ * none.
+ */
 export function packageRoot(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, 'package.json'))) {

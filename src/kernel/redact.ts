@@ -5,19 +5,20 @@ import { findHidden, hiddenFormsOf } from './hidden-secrets.ts';
 export type Redactor = (text: string) => string;
 
 const marker = '[redacted]';
-/** The part of a URL that holds a name and a password, whoever's they are. */
+/** Matches the credentials of any URL. */
 const urlCredentials = /(?<=:\/\/)[^\s/@"'`]+@/g;
 
 /**
- * Builds a function that replaces every occurrence of any of the secrets by `[redacted]`: as it is, in either case, in
- * hexadecimal and base64, escaped for URLs, JSON or HTML, split by blanks or line ends, and every part of 16
- * characters; the lines of a PEM key one by one. Secrets of less than 8 characters would take ordinary words along:
- * they are replaced only as they are, JSON-escaped, URL-encoded and in base64. Credentials inside URLs go too.
+ * Builds a function that replaces every occurrence of the secrets by `[redacted]`. It finds them in any letter case, in
+ * hexadecimal and base64, escaped for URLs, JSON or HTML, and split by blanks or line ends. It also finds parts of 16
+ * characters (12 to 16 for secrets under 24 characters) and single lines of a PEM key. Secrets of fewer than 8
+ * characters are found only literally, JSON-escaped, URL-encoded and in base64, because other forms would match
+ * ordinary words. Credentials in URLs are replaced too.
  */
 export function createRedactor(secrets: readonly string[]): Redactor {
   const literals = [...new Set(secrets.flatMap(partsOf).flatMap(formsOf))]
     .filter((form) => form !== '')
-    // The longest first, so that a secret that begins with another one goes whole.
+    // Sorts the longest first, so that a secret that begins with another one is replaced whole.
     .sort((a, b) => b.length - a.length);
   const pattern = new RegExp(literals.map(escapeForPattern).join('|'), 'g');
   const hidden = hiddenFormsOf(secrets);
@@ -44,7 +45,7 @@ function partsOf(secret: string): string[] {
 }
 
 function formsOf(secret: string): string[] {
-  // encodeURIComponent refuses half a surrogate pair; no environment can hold one.
+  // Replaces lone surrogates, for which encodeURIComponent throws; no environment can contain one.
   const wellFormed = Buffer.from(secret).toString();
   return [
     secret,
@@ -59,7 +60,7 @@ function escapeForPattern(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
 }
 
-/** The value with every text in it redacted, in objects and lists too; names of fields stay. */
+/** Redacts every text in a value, in plain objects and arrays too; field names and other objects stay unchanged. */
 export function redactValues<T>(value: T, redact: Redactor): T {
   return mapTexts(value, redact) as T;
 }

@@ -1,13 +1,13 @@
 export type RetryPolicy = {
-  /** Attempts in all, the first included. */
+  /** Total number of attempts, including the first. */
   attemptsMax: number;
   baseDelayMs: number;
   delayMaxMs: number;
 };
 
 /**
- * How long to wait before the attempt after `attempt` (1 is the first): exponential with full jitter.
- * `random` is in [0, 1). Milliseconds.
+ * Returns the milliseconds to wait after failed attempt number `attempt` (from 1). Exponential backoff with equal
+ * jitter: between half and all of the current ceiling. `random` is in [0, 1).
  */
 export function retryDelayMs(attempt: number, policy: RetryPolicy, random: number): number {
   const ceiling = Math.min(policy.delayMaxMs, policy.baseDelayMs * 2 ** (attempt - 1));

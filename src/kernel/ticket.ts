@@ -1,9 +1,9 @@
 /**
- * Permission for one request to the wallet service. Tickets come from one place for all processes, so their
- * order is the order of the requests, whatever clocks say.
+ * Permission for one request to the wallet service. All processes take tickets from one place, so the ticket order is
+ * the request order, independent of clocks.
  */
 export type Ticket = {
-  /** Position of the request in the order of all requests ever sent: the fence that guards the rows. */
+  /** Position in the order of all requests ever sent: the fencing token that protects the rows. */
   observation: number;
   /** Decimal text, strictly increasing over all processes that share the key, never used twice. */
   nonce: string;
@@ -12,6 +12,6 @@ export type Ticket = {
 export type TicketSource = {
   /** Waits for the request budget and any pause, then returns the ticket. Rejects when the signal aborts. */
   take(signal?: AbortSignal): Promise<Ticket>;
-  /** Holds back the requests of all processes for `ms` milliseconds, as the service asked. */
+  /** Delays the requests of all processes by `ms` milliseconds, as the service requested. */
   pause(ms: number): Promise<void>;
 };

@@ -3,18 +3,19 @@ import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { packageRoot } from './package-root.ts';
 
-/** What lets another user decide what lies at a path, and how to end that. */
+/** The reason why another user can change a path, and the action that prevents it. */
 export type Distrust = { what: string; cure: string };
 
 const writableByAll = 0o002;
 const writableByGroup = 0o020;
 const sticky = 0o1000;
-/** As many links as Linux follows. */
+/** Maximum of links that Linux follows. */
 const linksMax = 40;
 
 /**
- * Walks to the path, through links, and returns what another user may change on the way: an owner other than this user
- * or root, or a right of others to write. Null where there is nothing of the kind, or nothing at the path.
+ * Follows the path and its links, and returns what another user can change on the way. That is an owner outside
+ * `trustedOwners`, or write permission for others. Returns null if there is none, or if the path is missing or not
+ * accessible.
  */
 export function findDistrust(path: string): Distrust | null {
   const names = resolve(path).split('/');
@@ -40,7 +41,9 @@ export function findDistrust(path: string): Distrust | null {
   return null;
 }
 
-/** As `findDistrust`, for the thing itself. A sticky directory may be shared: in it nobody can replace what is ours. */
+/**
+ * Checks one path. `isSharedAllowed` accepts a sticky directory, in which other users cannot replace this user's files.
+ */
 function distrustOf(
   path: string,
   stats: Stats,
@@ -52,7 +55,7 @@ function distrustOf(
       cure: `run the command as that user, or make it your own with chown`,
     };
   }
-  // A link's own mode means nothing.
+  // The mode of a link has no effect.
   if (stats.isSymbolicLink() || (isSharedAllowed && (stats.mode & sticky) !== 0)) return null;
   const cure = `take that right away: chmod go-w ${path}`;
   if ((stats.mode & writableByAll) !== 0) return { what: `every user may write ${path}`, cure };
@@ -63,15 +66,18 @@ function distrustOf(
 }
 
 /**
- * This user and root. Besides them the owner of the program, who could change what it does, and the owner of the whole
- * file system, who is root under another number in some containers.
+ * Returns root, this user, and the owners of the program and of the root directory. The owner of the program can change
+ * its behaviour anyway. In some containers the owner of the root directory is root under another number.
  */
 export function trustedOwners(): number[] {
   const own = process.getuid?.() ?? 0;
   return [0, own, ...['/', packageRoot()].map((path) => lstatSync(path).uid)];
 }
 
-/** Many systems give each user a group of the same number, and let it write by default. */
+/**
+ * Returns true for a group with the owner's number and no listed member but this user. Many systems create such a group
+ * per user, with write permission by default.
+ */
 function isPrivateGroup({ uid, gid }: Stats): boolean {
   if (uid !== gid) return false;
   const members = membersOf(gid);
@@ -97,7 +103,7 @@ function ownName(): string | null {
   }
 }
 
-/** Null where there is nothing, or nothing that this user may see. */
+/** Returns null if the path is missing or not accessible to this user. */
 function lookAt(path: string): Stats | null {
   try {
     return lstatSync(path);

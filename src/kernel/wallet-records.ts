@@ -1,7 +1,8 @@
 /**
- * The records that travel from the service's answers to the ledger. Decimals are text with the service's own
- * digits; times are Unix milliseconds; a field that was absent, empty or unreadable is null (an unreadable one
- * also yields a Reject).
+ * Records that travel from the service's answers to the ledger. Decimals are text with the service's own digits; times
+ * are Unix milliseconds. A field that was absent, empty or unreadable is null. An unreadable field, a blank amount and
+ * a blank time also yield a Reject. Text with characters that cannot be stored yields a Reject and is kept with U+FFFD
+ * in their place.
  */
 
 export type TransactionRecord = {
@@ -15,13 +16,13 @@ export type TransactionRecord = {
   type: string | null;
   state: string | null;
   occurredAt: number | null;
-  /** Storable JSON text of the fields that the service's document does not name, or null. */
+  /** Storable JSON text of the undocumented fields, or null. */
   extra: string | null;
-  /** The service's names of fields that hold something unreadable, so that their null says nothing. Absent: none. */
+  /** The service's names of the fields that yielded a Reject; absent without such fields. */
   unreadable?: string[];
 };
 
-/** Detail form (section 2.3 of the service's document). */
+/** Detail form (docs/wallet-service-api.md, section 2.3). */
 export type TransactionDetailRecord = TransactionRecord & {
   confirmNum: number | null;
   fee: string | null;
@@ -33,7 +34,7 @@ export type AddressRecord = { address: string };
 export type CoinRecord = {
   slip44: number;
   symbol: string;
-  /** '' for a main-chain coin. */
+  /** Empty text for a main-chain coin. */
   contractAddress: string;
   name: string | null;
   decimals: number | null;
@@ -44,7 +45,7 @@ export type CoinRecord = {
 export type BalanceRecord = {
   slip44: number;
   symbol: string;
-  /** '' for a main-chain coin. */
+  /** Empty text for a main-chain coin. */
   contractAddress: string;
   name: string | null;
   chainName: string | null;
@@ -61,31 +62,31 @@ export type RecordSource =
   | 'coin-list'
   | 'balance-list';
 
-/** What could not be decoded: a field of a row, or (without orderNo or key) a whole row. */
+/** A field that could not be decoded, or (without orderNo or key) a whole row. */
 export type Reject = {
   source: RecordSource;
   orderNo: string | null;
-  /** The service's name of the field; of the one that makes a key where the whole row could not be stored. */
+  /** The service's name of the field, or of the key field for which the whole row could not be stored. */
   field: string | null;
   reason: string;
-  /** JSON text of the row as it came, numbers with their own digits; cut at 64 KiB. */
+  /** JSON text of the row as received, numbers with their own digits; cut at 64 KiB. */
   payload: string;
 };
 
-/** The decoded rows of one answer, and what could not be decoded. */
+/** The decoded rows of one answer, and the rejects. */
 export type Decoded<T> = { records: T[]; rejects: Reject[] };
 
-/** One page of a list (section 2.2 of the service's document). */
+/** One page of a list (docs/wallet-service-api.md, section 2.2). */
 export type Page<T> = Decoded<T> & {
-  /** The ticket's number of the request that brought the page. */
+  /** Observation of the request that returned the page. */
   observation: number;
-  /** Echo of the page number, null when the answer had none. */
+  /** Page number in the answer; null if the answer had none. */
   pageNo: number | null;
-  /** Items per page as the answer says; its list's length where it says nothing usable. */
+  /** Items per page according to the answer, or the length of its list. */
   pageSize: number;
-  /** Null when the answer had no usable total. */
+  /** Null if the answer had no usable total. */
   totalSize: number | null;
-  /** Length of the answer's list, rows that could not be decoded included. */
+  /** Length of the answer's list, including rows that could not be decoded. */
   listed: number;
 };
 

@@ -2,33 +2,35 @@ import { sql } from 'drizzle-orm';
 import { LedgerError } from '../kernel/errors.ts';
 import type { Ledger, LedgerDb } from './connection/connect-ledger.ts';
 
-/** A time that the database was found elsewhere than at home, which nobody has acknowledged yet. */
+/** A move of the database away from its home that no operator has acknowledged yet. */
 export type Move = {
   what: string;
   noticedAt: string;
-  /** Null: nothing is handed out or generated since. */
+  /** Time at which the next epoch began. While it is null, nothing is handed out or generated. */
   healedAt: string | null;
   setAside: number;
   closedRequests: number;
 };
 
-/** Null while the database is at home; otherwise what is different, in words. */
+/** Returns null while the database is at home, otherwise the difference in words. */
 export async function readAway(db: LedgerDb): Promise<string | null> {
   const found = await db.execute<{ away: string | null }>(sql`select engine.home_state() as away`);
   return found.rows[0]?.away ?? null;
 }
 
-/** Fails while the database is not at home: call it in the transaction that writes a request for addresses down. */
+/**
+ * Throws SQLSTATE WL001 while the database is not at home. Call it in the transaction that inserts an address request.
+ */
 export async function requireHome(db: LedgerDb): Promise<void> {
   await db.execute(sql`select engine.require_home()`);
 }
 
 /**
- * Fails when the database has moved since the request was written down: what its answer brings may have been handed
- * out where the database was before. Call it in the transaction that stores the answer.
+ * Throws LedgerError `database-moved` if the database has moved since the request was inserted. The addresses of its
+ * answer may have been handed out at the previous home. Call it in the transaction that stores the answer.
  */
 export async function requireHomeOfRequest(db: LedgerDb, id: number): Promise<void> {
-  // The lock that a healing process takes first.
+  // Takes the lock that `healHome` takes first.
   await db.execute(sql`
     select from ledger.pools
      where slip44 = (select slip44 from ledger.address_requests where id = ${id}) for update`);
@@ -39,17 +41,17 @@ export async function requireHomeOfRequest(db: LedgerDb, id: number): Promise<vo
   throw new LedgerError('database-moved', 'the database has moved since the request was sent');
 }
 
-/** Declares the database moved where `POOL_EXCLUSIVE` makes a new foreign address of the chain a sign of it. */
+/** Declares the database moved if `POOL_EXCLUSIVE` is set and a new foreign address of the chain indicates a move. */
 export async function noticeForeign(db: LedgerDb, slip44: number): Promise<void> {
   await db.execute(sql`select engine.notice_foreign(${slip44})`);
 }
 
-/** From now on the database counts as moved, for a reason that its own facts do not show. */
+/** Marks the database as moved, for a reason that its own facts do not show. */
 export async function disturbHome(db: LedgerDb, reason: string): Promise<void> {
   await db.execute(sql`select engine.disturb_home(${reason})`);
 }
 
-/** Writes down that the database has moved; true when that was not known. */
+/** Records that the database has moved. Returns true if this was not recorded yet. */
 export async function noteMove(ledger: Ledger, away: string): Promise<boolean> {
   return await ledger.transaction(async (db) => {
     await lockHome(db);
@@ -63,10 +65,10 @@ export async function noteMove(ledger: Ledger, away: string): Promise<boolean> {
 }
 
 /**
- * Begins a new epoch where the database is now. What was available becomes foreign, and open requests for addresses
- * close without taking anything: both may have been handed out where the database was before. The address lists are
- * read anew before anything is generated. Null: the database is at home, another process was faster. Call it inside a
- * transaction.
+ * Begins a new epoch at the current place of the database. Available addresses become foreign, and open requests close
+ * without storing anything: both may have been handed out at the previous home. The address lists must be read again
+ * before anything is generated. Returns null if the database is at home because another process was faster. Call it
+ * inside a transaction.
  */
 export async function healHome(db: LedgerDb): Promise<Move | null> {
   await lockHome(db);
@@ -85,9 +87,9 @@ export async function healHome(db: LedgerDb): Promise<Move | null> {
 }
 
 /**
- * The operator says that nothing was lost: what moves set aside becomes available again, but for what has been assigned,
- * used or adopted since; a move that nobody healed ends. Returns how many addresses came back. Call it inside a
- * transaction.
+ * Accepts the operator's statement that nothing was lost. Addresses that unacknowledged moves set aside become
+ * available again, except those assigned, used, adopted or refused since. Begins a new epoch if the database is away.
+ * Returns the number of addresses that became available. Call it inside a transaction.
  */
 export async function acceptMove(db: LedgerDb): Promise<number> {
   await lockHome(db);
@@ -101,13 +103,13 @@ export async function acceptMove(db: LedgerDb): Promise<number> {
   return back.rowCount ?? 0;
 }
 
-/** Ends the problem: the operator has said what became of the addresses. */
+/** Acknowledges all moves whose new epoch has begun. */
 export async function acknowledgeMoves(db: LedgerDb): Promise<void> {
   await db.execute(sql`
     update engine.moves set acknowledged_at = now() where acknowledged_at is null and healed_at is not null`);
 }
 
-/** Moves that nobody has acknowledged, the oldest first. */
+/** Returns the unacknowledged moves, oldest first. */
 export async function readMoves(db: LedgerDb): Promise<Move[]> {
   const found = await db.execute<Move & Record<string, unknown>>(
     sql`select ${moveColumns} from engine.moves where acknowledged_at is null order by epoch`,
@@ -115,7 +117,7 @@ export async function readMoves(db: LedgerDb): Promise<Move[]> {
   return found.rows;
 }
 
-/** Which facts beside those of the catalogue tell this place from others, and which the server hides. */
+/** Returns the facts besides those of the catalogue that identify this home, and those that the server hides. */
 export async function readHiddenFacts(
   db: LedgerDb,
 ): Promise<{ known: string[]; missing: string[] }> {
@@ -131,17 +133,17 @@ export async function readHiddenFacts(
 const moveColumns = sql`what, to_json(noticed_at) #>> '{}' as "noticedAt", to_json(healed_at) #>> '{}' as "healedAt",
   coalesce(set_aside, 0) as "setAside", coalesce(closed_requests, 0) as "closedRequests"`;
 
-/** A database that was restored may bring the numbers of moves that it knew of then. */
+/** Number of the epoch that ends. A restored database may hold old moves; the number is above theirs. */
 const endedEpoch = sql`greatest((select max(epoch) from engine.home),
   (select max(epoch) + 1 from engine.moves), 1)`;
 
-/** Whoever fills a pool locks its row first: nobody does while this transaction lasts. */
+/** Blocks every filling of a pool until this transaction ends: each one locks the pool's row first. */
 async function lockHome(db: LedgerDb): Promise<void> {
   await db.execute(sql`select 1 from ledger.pools order by slip44 for update`);
   await db.execute(sql`select pg_advisory_xact_lock(${homeLock})`);
 }
 
-/** Any constant serves; it only has to be the same in every version. */
+/** Advisory lock; any constant works that stays the same in every version. */
 const homeLock = 7_246_004;
 
 async function openMove(db: LedgerDb, away: string): Promise<number> {

@@ -9,32 +9,36 @@ type Grant = Ticket & { goAt: number };
 type GrantRow = { observation: string; nonce: string; wait_ms: number; asked_ms: number };
 type Waiter = { resolve(grant: Grant): void; reject(error: unknown): void };
 
-/** The tickets of all processes; each method is one statement. */
+/** Tickets of all processes; each method is one statement. */
 export type TicketPort = {
-  /** At least as many as asked for, in their order. */
+  /** Returns at least `count` grants, in the order of their slots. */
   take(count: number): Promise<GrantRow[]>;
   pause(ms: number): Promise<void>;
-  /** The database counts as moved from now on. */
+  /** Marks the database as moved. */
   disturbHome(reason: string): Promise<void>;
 };
 
-/** While one trip is on its way the next one may start: its requests would wait longer than the trip costs. */
+/**
+ * Upper bound of concurrent round trips. The second one may start during the first, because waiting for it would cost
+ * more.
+ */
 const tripsMax = 2;
 /**
- * How late a ticket may be used. Slots lie 1 % wider than the budget asks for: in 10 s that leaves room for 100 ms. Where
- * a slot is longer than 10 s, lateness short of the next slot but 10 s puts no two requests into one window.
+ * Lateness within which a ticket is still valid. Slots are 1 % wider than the budget requires, which leaves 100 ms in
+ * 10 s. With slots longer than 10 s, a ticket may be late by the slot's length minus 10 s. Two requests then never
+ * share one window.
  */
 const lateMsMin = 90;
 const windowMs = 10_000;
-/** Milliseconds between slots at one request a second, as `ledger.take_tickets` spaces them. */
+/** Milliseconds between slots at one request a second, as in `ledger.take_tickets`. */
 const slotSpacing = 1_010;
-/** Clocks drift: the least distance between the database's and ours that was seen counts for a while only. */
+/** Milliseconds per round trip for clock drift: an old measurement of the clock offset loses its weight. */
 const driftMsPerTrip = 1;
 
 /**
- * Tickets from `ledger.take_tickets`. Requests that ask in the same turn of the event loop, or while `tripsMax` round
- * trips are under way, share the next one: the database sees few statements however many requests are in flight. A
- * ticket that cannot be used in time is thrown away.
+ * Returns tickets from `ledger.take_tickets`. Requests of the same event loop turn share one round trip, as do those
+ * that wait while `tripsMax` trips are under way. So the database sees few statements for any number of requests in
+ * flight. A ticket that cannot be used in time is discarded.
  */
 export function createTicketSource(
   { db }: Ledger,
@@ -55,15 +59,15 @@ export function createTicketSource(
   return shareTickets(port, maxRps);
 }
 
-/** As `createTicketSource`, through a port. */
+/** Returns the tickets of a port, as `createTicketSource`. */
 export function shareTickets(port: TicketPort, maxRps: number | null): TicketSource {
   let waiters: Waiter[] = [];
   let isGathering = false;
   let trips = 0;
-  /** Counts pauses: a ticket granted before a pause is given up, its slot lies inside the pause. */
+  /** Counts pauses. A ticket from before a pause is discarded, because its slot lies inside the pause. */
   let pauses = 0;
   const arrivals = watchArrivals(maxRps);
-  /** The highest observation number that came here. */
+  /** Highest observation that this process has received. */
   let highest = 0;
 
   const fetchGrants = async (served: Waiter[]): Promise<void> => {
@@ -80,7 +84,7 @@ export function shareTickets(port: TicketPort, maxRps: number | null): TicketSou
     }
   };
 
-  /** Numbers only rise: where they fell, files of the database from an earlier time were put in place of its own. */
+  /** Detects falling numbers: they mean that someone replaced the database's files with those of an earlier time. */
   const noticeReturn = async (grants: Grant[], highestBefore: number): Promise<void> => {
     const numbers = grants.map(({ observation }) => observation);
     const isFallen = Math.min(...numbers) <= highestBefore;
@@ -91,7 +95,7 @@ export function shareTickets(port: TicketPort, maxRps: number | null): TicketSou
   const pump = async (): Promise<void> => {
     if (isGathering || trips >= tripsMax) return;
     isGathering = true;
-    // Requests that follow answers of the same moment ask in the same turn.
+    // Gathers requests that follow answers of the same moment: they ask in the same turn.
     await nextTurn();
     isGathering = false;
     const served = waiters;
@@ -127,9 +131,9 @@ export function shareTickets(port: TicketPort, maxRps: number | null): TicketSou
   };
 }
 
-/** Knows when a ticket's moment is by this process's clock, and when it has been missed. */
+/** Converts the moment of a ticket to this process's clock, and detects tickets that are too late. */
 function watchArrivals(maxRps: number | null) {
-  /** This process's clock against the database's, with the least delay on the way. */
+  /** This process's clock minus the database's, with the least network delay seen. */
   let offsetMs = Number.POSITIVE_INFINITY;
   const lateMsMax =
     maxRps === null
@@ -147,7 +151,7 @@ function watchArrivals(maxRps: number | null) {
     },
     isLate(goAt: number): boolean {
       if (performance.now() - goAt <= lateMsMax) return false;
-      // The process stood still; or a clock was set, and the distance of the two is to be learned again.
+      // Measures the offset again: either the process stalled, or a clock was set.
       offsetMs = Number.POSITIVE_INFINITY;
       return true;
     },

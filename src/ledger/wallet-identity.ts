@@ -3,23 +3,26 @@ import { sql } from 'drizzle-orm';
 import { LedgerError } from '../kernel/errors.ts';
 import type { LedgerDb } from './connection/connect-ledger.ts';
 
-/** Whose history a ledger keeps; `baseUrl` without a slash at the end. */
+/** Identity of the wallet that a ledger belongs to; `baseUrl` has no trailing slash. */
 export type WalletIdentity = { baseUrl: string; keyFingerprint: string };
 
-/** `publicKey`: the same text whatever recipe signs; the value of BIZ-API-KEY where there is none. */
+/**
+ * Returns the fingerprint of a key. `publicKey` is the same text for every signature recipe; without one, the value of
+ * BIZ-API-KEY counts (docs/wallet-service-api.md, section 5).
+ */
 export function fingerprintOf(signer: { apiKey: string; publicKey?: string }): string {
   const key = (signer.publicKey ?? signer.apiKey).trim().toLowerCase();
   return createHash('sha256').update(key).digest('hex').slice(0, 32);
 }
 
-/** Null: nothing was stored yet. */
+/** Returns null if nothing was stored yet. */
 export async function readWalletIdentity(db: LedgerDb): Promise<WalletIdentity | null> {
   const found = await db.execute<WalletIdentity>(sql`
     select base_url as "baseUrl", key_fingerprint as "keyFingerprint" from ledger.wallets where wallet = 'main'`);
   return found.rows[0] ?? null;
 }
 
-/** Throws LedgerError `settings` where the ledger is another wallet's; false where it is nobody's yet. */
+/** Throws LedgerError `settings` if the ledger belongs to another wallet. Returns false if it belongs to none yet. */
 export async function requireWallet(db: LedgerDb, own: WalletIdentity): Promise<boolean> {
   const stored = await readWalletIdentity(db);
   const differing = stored && compareIdentities(stored, own);
@@ -27,7 +30,7 @@ export async function requireWallet(db: LedgerDb, own: WalletIdentity): Promise<
   return stored !== null;
 }
 
-/** Makes a ledger that is nobody's yet this wallet's. Throws as `requireWallet` where another one was faster. */
+/** Makes a ledger without a wallet this wallet's. Throws as `requireWallet` if another wallet was faster. */
 export async function claimWallet(db: LedgerDb, own: WalletIdentity): Promise<void> {
   await db.execute(sql`
     insert into ledger.wallets (wallet, base_url, key_fingerprint, first_seen_at)
@@ -35,7 +38,7 @@ export async function claimWallet(db: LedgerDb, own: WalletIdentity): Promise<vo
   await requireWallet(db, own);
 }
 
-/** What differs, in words; null: it is the same wallet. */
+/** Returns the differences in words, or null if it is the same wallet. */
 export function compareIdentities(stored: WalletIdentity, own: WalletIdentity): string | null {
   const differing = [
     ...(stored.baseUrl === own.baseUrl
@@ -52,7 +55,7 @@ export function compareIdentities(stored: WalletIdentity, own: WalletIdentity): 
 export const otherWalletCure =
   'for another wallet set DATABASE_URL to another database; if the service moved or the key was rotated, run `wallet-ledger migrate --wallet-key` once';
 
-/** Makes the ledger this wallet's, whatever it was: the key was rotated, or the service has moved. */
+/** Makes the ledger this wallet's, also if it was another's: the key was rotated, or the service has moved. */
 export async function acceptWallet(db: LedgerDb, own: WalletIdentity): Promise<void> {
   await db.execute(sql`
     insert into ledger.wallets as w (wallet, base_url, key_fingerprint, first_seen_at)

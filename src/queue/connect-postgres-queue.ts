@@ -8,9 +8,12 @@ import { postgresQueueOptions } from './postgres-queue-options.ts';
 import type { QueueBackend } from './queue-backend.ts';
 
 const skewMaxMs = 5_000;
-/** A stalled check that claims to have run this far in the future was stamped by a clock that was wrong. */
+/** A `stalled-check` stamp further in the future than this was written with a wrong clock. */
 const stalledCheckAheadMaxMs = 60_000;
-/** Seconds. BullMQ's own hour would let a worker sleep that long after a fault while it waited. */
+/**
+ * Longest wait for a job, in seconds. With BullMQ's default of an hour, a worker could sleep that long after a fault
+ * during its wait.
+ */
 const blockMax = 10;
 const closeMs = 5_000;
 
@@ -64,7 +67,7 @@ function openConnection(
   const connection = new PostgresConnection(postgresQueueOptions(connectionString, max));
   const report = (error: Error) => onFault('postgres', error);
   connection.on('error', report);
-  // A client that is checked out has no listener of its pool, and an error without listener ends the process.
+  // The pool does not listen on a client that is checked out, and an unhandled 'error' event ends the process.
   connection.pool.on('connect', (client) => client.on('error', report));
   Object.defineProperty(connection, 'pgModule', { value: { Client: listenClientOf(queueName) } });
   return connection;
@@ -81,9 +84,9 @@ function workerBackend(
 }
 
 /**
- * Two processes that store a schedule for the first time at once would give it two first jobs. The lock is released
- * when the queue closes: BullMQ never settles a call on a closing connection, so the work would never end, and no other
- * process could repair a schedule while this one lives.
+ * Runs the work under an advisory lock: two processes storing a new schedule at once would give it two first jobs. The
+ * lock is released when the queue closes. BullMQ never settles a call on a closing connection, so this process would
+ * otherwise hold the lock for its whole life.
  */
 async function underLock<T>(
   pool: PgPool,
@@ -108,7 +111,7 @@ async function underLock<T>(
     isBroken = false;
     return result;
   } finally {
-    // Closing the connection is the rollback.
+    // Closing the connection rolls the transaction back.
     client.release(isBroken);
   }
 }
@@ -129,9 +132,9 @@ async function untilClosing<T>(closing: AbortSignal, work: () => Promise<T>): Pr
 }
 
 /**
- * Locks are judged by the clock of whoever looks, and one process whose clock ran ahead would stop the recovery
- * of stalled jobs for all until that time has come: its stamp is removed. Jobs may run twice, so a wrong clock
- * does no other harm than extra runs, and is only reported.
+ * Reports clock skew and removes a stamp from the future. BullMQ judges locks by the clock of the calling process. A
+ * process with a fast clock would stop the recovery of stalled jobs in all processes until its stamp has passed. Extra
+ * runs are the only other effect of a wrong clock, and jobs are idempotent.
  */
 async function checkClocks(
   pool: PgPool,

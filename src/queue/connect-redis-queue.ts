@@ -14,7 +14,7 @@ const commonOptions: RedisOptions = {
   keepAlive: 10_000,
 };
 
-/** Fails at once while Redis is away: nobody may wait for minutes on a question about the queue. */
+/** Options that fail fast while Redis is down, so that callers do not wait for minutes. */
 const producerOptions: RedisOptions = {
   ...commonOptions,
   maxRetriesPerRequest: 1,
@@ -22,7 +22,7 @@ const producerOptions: RedisOptions = {
   commandTimeout: 5_000,
 };
 
-/** Outlasts any outage, as BullMQ demands; a socket that has died silently is noticed by its silence. */
+/** Options that survive any outage, as BullMQ requires; a dead socket is detected by the timeout. */
 const workerOptions: RedisOptions = {
   ...commonOptions,
   maxRetriesPerRequest: null,
@@ -59,7 +59,7 @@ export async function connectRedisQueue(
       const redisOptions = { ...options, prefix, connection };
       return createRedisBackend(name, redisOptions, factoryOptions);
     },
-    // Redis runs the storing of a schedule as one step.
+    // Redis stores a schedule atomically.
     exclusively: (work) => work(),
     // Redis judges locks and stalled checks by its own clock.
     checkClocks: async () => undefined,

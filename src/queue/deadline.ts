@@ -1,4 +1,7 @@
-/** The promise's outcome, or a rejection with `message` when it has not settled in time. Leaves no timer. */
+/**
+ * Returns the promise's outcome, or rejects with `message` if it has not settled within `ms` milliseconds. Clears its
+ * timer.
+ */
 export async function withDeadline<T>(
   promise: Promise<T>,
   ms: number,
@@ -15,7 +18,7 @@ export async function withDeadline<T>(
   }
 }
 
-/** Whether the promise settles, one way or the other, within the time. Never rejects. */
+/** Returns true if the promise settles within `ms` milliseconds, with either outcome. Never rejects. */
 export async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
   const settled = promise.then(
     () => true,

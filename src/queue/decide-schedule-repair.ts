@@ -1,9 +1,9 @@
-/** A schedule as the configuration wants it. */
+/** A schedule according to the configuration. */
 export type WantedSchedule = { name: string; everyMs: number };
 
 /**
- * A schedule as the queue has it. `nextJob` is the job of its next run, which alone carries the schedule on:
- * waiting for its time or for a worker, being run, or nowhere.
+ * A schedule according to the queue. `nextJob` is the state of the job of the next run, which alone continues the
+ * schedule.
  */
 export type StoredSchedule = {
   name: string;
@@ -14,19 +14,25 @@ export type StoredSchedule = {
 };
 
 export type ScheduleRepair = {
-  /** `put` stores the schedule (over an old one); `replace` removes it before; `nudge` adds one run now. */
+  /**
+   * `put` stores the schedule, over an old one if present. `replace` removes the old one first. `remove` deletes it.
+   * `nudge` adds one run now.
+   */
   kind: 'put' | 'replace' | 'remove' | 'nudge';
   name: string;
 };
 
-/** A run that is due this long without being run has been forgotten by its workers. */
+/** Delay after which a due run that no worker has taken counts as forgotten. */
 const lateMs = 60_000;
-/** A job that is being run has handed on its schedule within a moment, or in stalled recovery (120 s), or never. */
+/**
+ * Delay after which an active job counts as abandoned. A running job stores the next run at once, or in stalled
+ * recovery (120 s), or never.
+ */
 const abandonedMs = 180_000;
 
 /**
- * What to do so that the queue holds exactly the wanted schedules and each has a run ahead of it. Every repair
- * is harmless when it was not needed, so facts may be a moment old.
+ * Decides which repairs give the queue exactly the wanted schedules, each with a next run. An unnecessary repair is
+ * harmless, so the facts may be slightly outdated.
  */
 export function decideScheduleRepair(
   now: number,
@@ -52,7 +58,7 @@ function decideOne(
 ): ScheduleRepair['kind'] | null {
   if (!stored) return 'put';
   if (stored.nextRunAt === null) return 'replace';
-  // A clock that was ahead and has been corrected leaves a silence as long as its error.
+  // A clock that was fast and has been corrected leaves a next run as far in the future as its error.
   if (stored.nextRunAt > now + 2 * Math.max(everyMs, stored.everyMs ?? 0)) return 'replace';
   if (stored.everyMs !== everyMs || stored.nextJob === 'absent') return 'put';
   const overdueMs = now - stored.nextRunAt;

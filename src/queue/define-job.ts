@@ -1,16 +1,16 @@
-/** A job that comes again and again. Its name is also the id of its schedule. */
+/** A job that runs periodically. Its name is also the id of its schedule. */
 export type RepeatableJob = {
-  /** Letters, digits, dots and hyphens: `:` would break the queue's keys. */
+  /** Letters, digits, dots and hyphens; `:` would break the queue's keys. */
   name: string;
-  /** From one run's due time to the next; null when the job is switched off: then its schedule is removed. */
+  /** Milliseconds between the due times of two runs; null disables the job and removes its schedule. */
   everyMs: number | null;
-  /** How long after the schedule is first stored its first run is due, at most `everyMs`: staggers the jobs. */
+  /** Milliseconds from storing the schedule to its first run, limited to `everyMs`; staggers the jobs. */
   offsetMs: number;
-  /** Must be idempotent: a run may come twice, overlap with itself, or end at the signal and come again. */
+  /** Runs the job. Must be idempotent: a run may be repeated, overlap with another, or be aborted and repeated. */
   run(signal: AbortSignal): Promise<void>;
 };
 
-/** A job that is not switched off. */
+/** A job that is not disabled. */
 export type ScheduledJob = RepeatableJob & { everyMs: number };
 
 export function isScheduled(job: RepeatableJob): job is ScheduledJob {

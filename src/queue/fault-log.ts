@@ -4,18 +4,18 @@ import { safeErrorMessage } from './safe-error-message.ts';
 
 const quietMs = 10_000;
 const persistentMs = 60_000;
-/** A fault that has not come for this long has ended. */
+/** A fault that has not occurred for this long has ended. */
 const forgetMs = 60_000;
 const faultsMax = 100;
 
-/** Takes what a connection, queue or worker reports. Never throws. */
+/** Logs an error of a connection, queue or worker. Never throws. */
 export type FaultLog = (source: string, error: Error) => void;
 
 type Fault = { since: number; loggedAt: number; seenAt: number; unlogged: number };
 
 /**
- * A database that restarts makes the queue report the same fault many times a second: each fault is logged at
- * most once in ten seconds, as a warning first and as an error once it lasts a minute.
+ * Creates a log that limits repeated faults: a restarting database makes the queue report one fault many times a
+ * second. Logs each fault at most once in ten seconds, first as a warning, and as an error once it has lasted a minute.
  */
 export function createFaultLog(log: Log, clock: Clock): FaultLog {
   const faults = new Map<string, Fault>();

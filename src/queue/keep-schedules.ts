@@ -13,12 +13,12 @@ import type { JobQueue } from './open-queue.ts';
 import type { QueueBackend } from './queue-backend.ts';
 
 /**
- * Finished jobs leave at once: keeping a number of them deadlocks BullMQ's PostgreSQL backend, and the history is
- * in `sync_runs`. A failed run is not repeated: its schedule comes again.
+ * Finished jobs are removed at once: keeping a fixed number deadlocks BullMQ's PostgreSQL backend, and `sync_runs` has
+ * the history. A failed run is not retried, because its schedule runs it again.
  */
 const runOptions: JobsOptions = { attempts: 1, removeOnComplete: true };
 
-/** Failed jobs are kept for Bull Board and `status` this long; the watchdog removes them, in bounded steps. */
+/** Retention of failed jobs for Bull Board and `status`; the watchdog removes them in bounded steps. */
 const failedKeptMs = 3_600_000;
 const removedAtOnceMax = 1_000;
 
@@ -31,7 +31,7 @@ type Tools = {
   clock: Clock;
 };
 
-/** One pass of the watchdog: brings the queue's schedules to what the jobs say. Rejects when it is unreachable. */
+/** Runs one pass of the watchdog: makes the queue's schedules match the jobs. Rejects if the backend is unreachable. */
 export async function keepSchedules(tools: Tools): Promise<void> {
   const { queue, backend, clock } = tools;
   if ((await findRepairs(tools)).length > 0) {
@@ -47,7 +47,7 @@ async function findRepairs({ queue, jobs, clock }: Tools): Promise<ScheduleRepai
   const schedulers = await queue.getJobSchedulers(0, -1, true);
   const stored = await Promise.all(
     schedulers.map(async ({ key, every, next }): Promise<StoredSchedule> => {
-      // The id that BullMQ gives to the job of a schedule's next run.
+      // BullMQ gives this id to the job of a schedule's next run.
       const state = await queue.getJobState(`repeat:${key}:${next}`);
       return { name: key, everyMs: every ?? null, nextRunAt: next ?? null, nextJob: place(state) };
     }),
@@ -60,7 +60,10 @@ function place(state: string): StoredSchedule['nextJob'] {
   return ['unknown', 'completed', 'failed'].includes(state) ? 'absent' : 'waiting';
 }
 
-/** A repair that fails (BullMQ's "slots busy", say) does not hold up the others; the next pass tries again. */
+/**
+ * Reports a repair that fails (for example with BullMQ's "slots busy") and continues with the others; the next pass
+ * retries it.
+ */
 async function applyRepair(tools: Tools, { kind, name }: ScheduleRepair): Promise<void> {
   const { queue, jobs, log, onFault } = tools;
   log.info({ job: name, change: kind }, 'schedule changed');
@@ -84,7 +87,7 @@ async function putSchedule({ queue, clock }: Tools, job: ScheduledJob): Promise<
   );
 }
 
-/** The id keeps the nudges of all processes to one at a time. */
+/** The fixed id limits the nudges of all processes to one at a time. */
 async function nudge(queue: JobQueue, name: string): Promise<void> {
   await queue.add(name, {}, { ...runOptions, jobId: `nudge-${name}`, removeOnFail: true });
 }

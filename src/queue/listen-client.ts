@@ -1,19 +1,23 @@
 import pg from 'pg';
 
-/** A wake-up costs the database several transactions, and any role that may connect can send thousands. */
+/**
+ * Interval between two wake-ups. Each costs the database several transactions, and any role that may connect can send
+ * thousands.
+ */
 const wakeUpsEveryMs = 100;
 
 /**
- * The connection on which BullMQ waits for jobs. BullMQ looks for its end from when it is ready until it closes it. A
- * server that ends it in the same breath as either would end the process; and as ready it would be kept for ever.
+ * Builds the client class of the connection on which BullMQ waits for jobs. BullMQ listens for its errors only between
+ * ready and close. An error just before or after would end the process, or BullMQ would keep a dead connection as
+ * ready.
  *
- * Of the notifications for its queue the first of a tenth of a second is passed on at once, the others as one at its
- * end; those for other queues are dropped.
+ * Passes on the first notification of its queue in each tenth of a second at once, and the last of the others at its
+ * end. Drops notifications of other queues.
  */
 export function listenClientOf(queueName: string): typeof pg.Client {
   return class ListenClient extends pg.Client {
     private lost: Error | null = null;
-    /** Channels of the running tenth of a second, and the notification that waits for its end. */
+    /** Channels within their tenth of a second, and the notification to pass on at its end. */
     private readonly held = new Map<string, pg.Notification | null>();
 
     constructor(config: pg.ClientConfig) {

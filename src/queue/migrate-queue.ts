@@ -12,9 +12,9 @@ import { queueSchema } from './postgres-queue-options.ts';
 const closeMs = 2_000;
 
 /**
- * Brings the queue's schema up to date, in one transaction and under BullMQ's advisory lock: any number may start
- * at once. Where nothing is pending no right to create anything is needed. Throws LedgerError `database-unreachable`
- * or `schema-newer`.
+ * Migrates the queue's schema in one transaction, under BullMQ's advisory lock, so that any number of processes may
+ * call it at once. Needs no right to create objects if nothing is pending. Throws LedgerError `database-unreachable` or
+ * `schema-newer`.
  */
 export async function migrateQueue(connectionString: string): Promise<void> {
   const client = new Client({
@@ -24,7 +24,7 @@ export async function migrateQueue(connectionString: string): Promise<void> {
     statement_timeout: 120_000,
     lock_timeout: 60_000,
   });
-  // What breaks the connection also rejects the query that runs; without a listener it would end the process.
+  // A broken connection also rejects the running query; without a listener it would end the process.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -36,7 +36,10 @@ export async function migrateQueue(connectionString: string): Promise<void> {
   }
 }
 
-/** BullMQ's own migrator creates the schema, if it is not there, before it looks: that takes an owner's rights. */
+/**
+ * Returns true if a migration is pending. BullMQ's own migrator creates a missing schema before it checks, which needs
+ * an owner's rights.
+ */
 async function isPending(client: Client): Promise<boolean> {
   try {
     return (await assertSchemaCompatibility(client, queueSchema)) < LATEST_SCHEMA_VERSION;

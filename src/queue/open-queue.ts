@@ -4,12 +4,15 @@ import type { FaultLog } from './fault-log.ts';
 import type { QueueBackend } from './queue-backend.ts';
 
 const readyMs = 15_000;
-/** Nobody reads the event stream: it is kept short. */
+/** Length of the event stream, kept short because no process reads it. */
 const eventsMax = 1_000;
 
 export type JobQueue = Queue<unknown, void, string, unknown, void, string, IQueueBackend>;
 
-/** BullMQ's queue on a connected backend. Closing the backend closes it. `isOnlyRead`: its settings are not written. */
+/**
+ * Opens BullMQ's queue on a connected backend; closing the backend closes it. `isOnlyRead` leaves its stored settings
+ * unchanged.
+ */
 export async function openQueue(
   backend: QueueBackend,
   onFault: FaultLog,

@@ -7,20 +7,23 @@ import { type JobRunner, runsPerJobMax } from './run-jobs.ts';
 
 const concurrencyMin = 4;
 const readyMs = 15_000;
-/** A worker with free places asks for a job at least every ten seconds. */
+/** Silence after which a worker counts as dead; one with free slots requests a job at least every ten seconds. */
 const silenceMaxMs = 60_000;
-/** BullMQ asks again at once after most faults: without this, a restarting database meets a busy loop. */
+/** Delay after a failed request: BullMQ retries most faults at once, a busy loop while the database restarts. */
 const pauseAfterFaultMs = 1_000;
 const disconnectMs = 1_000;
 
 export type RunningWorker = {
-  /** Whether it still asks for jobs, or has no free place to. */
+  /** Returns true if the worker still requests jobs, or has no free slot. */
   isAlive(): boolean;
-  /** Takes no more jobs, waits for those that run, at most so long, then lets go of them. Never rejects. */
+  /**
+   * Takes no more jobs, waits up to `waitMs` milliseconds for running ones, then disconnects from the rest. Never
+   * rejects.
+   */
   close(waitMs: number): Promise<{ isDrained: boolean }>;
 };
 
-/** Builds the worker, and starts it once it is connected. Rejects when it cannot connect. */
+/** Creates the worker and starts it once it is connected. Rejects if it cannot connect. */
 export async function openWorker(tools: {
   backend: QueueBackend;
   runner: JobRunner;
@@ -30,7 +33,7 @@ export async function openWorker(tools: {
 }): Promise<RunningWorker> {
   const { backend, runner, onFault, telemetry } = tools;
   const concurrency = Math.max(concurrencyMin, runsPerJobMax * tools.jobsCount);
-  // The monotonic clock: a machine's time that is set right must not look like silence.
+  // The monotonic clock, because a corrected system time must not look like silence.
   const pulse = { at: performance.now() };
   const closing = new AbortController();
   const worker = new Worker(
@@ -78,7 +81,7 @@ export async function openWorker(tools: {
   };
 }
 
-/** Notes each request for a job, and makes the failed ones take their time. */
+/** Records the time of each request for a job, and delays the result of failed requests. */
 function watchFetches(backend: IQueueBackend, pulse: { at: number }, closing: AbortSignal) {
   const watch =
     <Args extends unknown[], Result>(fetch: (...args: Args) => Promise<Result>) =>

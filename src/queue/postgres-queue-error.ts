@@ -2,7 +2,7 @@ import { SchemaMigrationRequiredError, SchemaVersionMismatchError } from 'bullmq
 import { LedgerError, toError } from '../kernel/errors.ts';
 import { safeErrorMessage } from './safe-error-message.ts';
 
-/** What a failed first contact with the queue's database means to the operator. */
+/** Maps an error of the first contact with the queue's database to a LedgerError. */
 export function postgresQueueError(thrown: unknown): LedgerError {
   if (thrown instanceof LedgerError) return thrown;
   const cause = toError(thrown);
@@ -22,7 +22,7 @@ export function postgresQueueError(thrown: unknown): LedgerError {
   );
 }
 
-/** Node reports a name that has several addresses as an AggregateError without a message. */
+/** Unwraps the AggregateError without a message that Node reports for a name with several addresses. */
 function describe(error: Error): string {
   if (error instanceof AggregateError && error.errors.length > 0) {
     return describe(toError(error.errors[0]));

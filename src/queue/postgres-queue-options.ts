@@ -1,11 +1,11 @@
 import type { PostgresPoolConfig } from 'bullmq';
 
-/** The PostgreSQL schema of the queue's tables; the ledger's are elsewhere. */
+/** PostgreSQL schema of the queue's tables; the ledger's tables are in another one. */
 export const queueSchema = 'queue';
 
 /**
- * Connection settings of the queue. BullMQ renews all locks of a worker through one call, so a connection that
- * hangs would cost every running job its lock: everything is bounded, on both sides.
+ * Returns the connection settings of the queue, with a timeout for everything on both sides. BullMQ renews all locks of
+ * a worker in one call, so a hanging connection would cost every running job its lock.
  */
 export function postgresQueueOptions(connectionString: string, max: number): PostgresPoolConfig {
   const { url, options } = takeServerOptions(connectionString);
@@ -15,7 +15,8 @@ export function postgresQueueOptions(connectionString: string, max: number): Pos
     schema: queueSchema,
     application_name: 'wallet-ledger-queue',
     max,
-    // The watchdog and the jobs come more often: pg's own 10 s would end and open a dozen connections a minute.
+    // Exceeds the intervals of the watchdog and of most jobs: pg's default of 10 s would reopen a dozen connections a
+    // minute.
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
@@ -26,8 +27,8 @@ export function postgresQueueOptions(connectionString: string, max: number): Pos
 }
 
 /**
- * BullMQ pins the schema through the connection's `options`, and pg lets the URL win over them: so options that
- * stand in the URL are taken out of it and handed to BullMQ, which adds its own.
+ * Moves `options` from the URL to a field of its own. BullMQ sets the schema through that field and adds its own
+ * options, but pg lets the URL override it.
  */
 function takeServerOptions(connectionString: string): { url: string; options: string | null } {
   if (!URL.canParse(connectionString)) return { url: connectionString, options: null };

@@ -3,28 +3,30 @@ import { connectPostgresQueue } from './connect-postgres-queue.ts';
 import { connectRedisQueue } from './connect-redis-queue.ts';
 import type { FaultLog } from './fault-log.ts';
 
-/** Where the queue lives. */
 export type QueueAddress =
   | { kind: 'postgres'; connectionString: string }
   | { kind: 'redis'; url: string };
 
-/** What differs between the two backends; everything else is the same code. */
+/** The differences between the two backends; all other code is shared. */
 export type QueueBackend = {
   kind: QueueAddress['kind'];
   queueName: string;
-  /** What BullMQ's Queue and Worker are built with. */
+  /** Builds the backend of BullMQ's Queue and Worker. */
   createBackend: BackendFactory<IQueueBackend>;
-  /** Runs `work` while no other process does, where two at once could do harm. */
+  /** Runs `work` while no other process does, if two at once could do harm. */
   exclusively<T>(work: () => Promise<T>): Promise<T>;
-  /** Looks after what the backend derives from the clocks of several machines. */
+  /**
+   * Checks and repairs the values that the backend derives from the clocks of several machines. `now` is in Unix
+   * milliseconds.
+   */
   checkClocks(now: number): Promise<void>;
-  /** Closes the connections that are ours; those of a worker close with it. */
+  /** Closes the connections opened here; a worker closes its own. */
   close(): Promise<void>;
 };
 
 /**
- * Connects, and returns only once the backend has answered: BullMQ built on an unreachable database would stay
- * dead for ever. Throws LedgerError `database-unreachable`, `queue-unreachable` or `schema-newer`.
+ * Connects, and returns once the backend has answered: BullMQ never recovers if the database is unreachable at first.
+ * Throws LedgerError `database-unreachable`, `queue-unreachable` or `schema-newer`.
  */
 export async function connectQueueBackend(
   address: QueueAddress,

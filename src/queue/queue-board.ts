@@ -6,20 +6,20 @@ import type { Queue } from 'bullmq';
 import { Hono } from 'hono';
 import type { JobQueue } from './open-queue.ts';
 
-/** Answers whatever is asked for under the path that the board was made for. */
+/** Answers any request under the board's base path. */
 export type QueueBoard = (request: Request) => Promise<Response>;
 
 /**
- * Bull Board over the queue: shows, changes nothing. Costs some megabytes, so it is imported when somebody looks.
- * What the backend cannot tell, or not now, is answered with 503 and the reason.
+ * Creates a read-only Bull Board for the queue. It costs some megabytes, so the caller imports it on the first visit.
+ * Answers 503 with a fixed message if the backend fails or does not support the request.
  */
 export function createQueueBoard(queue: JobQueue, basePath: string): QueueBoard {
   const adapter = new HonoAdapter(serveStatic).setBasePath(basePath);
-  // The adapter works with every backend, though its types name Redis alone.
+  // The adapter supports every backend, but its types accept only Redis.
   const shown = new BullMQAdapter(queue as unknown as Queue, { readOnlyMode: true });
   createBullBoard({
     queues: [shown],
-    // The packages' types are those of two copies of one interface.
+    // The two packages ship separate copies of one interface type.
     serverAdapter: adapter,
     options: {
       uiConfig: { boardTitle: 'wallet-ledger: queue', hideDocsLink: true, hideRedisDetails: true },
@@ -39,7 +39,7 @@ export function createQueueBoard(queue: JobQueue, basePath: string): QueueBoard 
   };
 }
 
-/** In the form that the board's page shows to its reader. */
+/** Uses the format of errors that the board's page displays. */
 function cannotTell(): Response {
   const key = 'ERRORS.INTERNAL_SERVER_ERROR';
   const message = 'The queue did not answer this question.';
@@ -50,7 +50,7 @@ function isHtml(response: Response): boolean {
   return response.headers.get('Content-Type')?.startsWith('text/html') ?? false;
 }
 
-/** The page asks another company's server for its font; the browser's own does as well. */
+/** Removes the link to a third-party font server; the browser's own font is sufficient. */
 async function withoutForeignLinks(response: Response): Promise<Response> {
   const page = await response.text();
   return new Response(page.replaceAll(/<link\b[^>]*\bhref="https?:[^>]*>/g, ''), response);

@@ -10,7 +10,7 @@ import { connectQueueBackend, type QueueAddress } from './queue-backend.ts';
 const answerMs = 10_000;
 const closeMs = 2_000;
 
-/** The queue part of `status --json`. `waiting` are runs that are due; `failed` are those of the last hour. */
+/** Queue part of `status --json`. `waiting` counts runs that are due; `failed` counts those of the last hour. */
 export type QueueSnapshot = {
   backend: QueueAddress['kind'];
   waiting: number;
@@ -36,7 +36,7 @@ export async function countJobs(
   };
 }
 
-/** Counts the queue's jobs without working any. A queue that was never migrated is empty. Throws LedgerError. */
+/** Counts the queue's jobs without running any. A queue that was never migrated counts as empty. Throws LedgerError. */
 export async function readQueueSnapshot(options: {
   backend: QueueAddress;
   prefix: string;

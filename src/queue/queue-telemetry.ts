@@ -2,8 +2,8 @@ import { ROOT_CONTEXT } from '@opentelemetry/api';
 import type { Telemetry } from 'bullmq';
 
 /**
- * BullMQ's own spans. Each run of a job begins a trace of its own: handed on from run to run, as BullMQ would, the
- * trace of a schedule would never end.
+ * Loads BullMQ's tracing, with a trace of its own for each run of a job. BullMQ would continue the trace from run to
+ * run, so the trace of a schedule would never end.
  */
 export async function loadQueueTelemetry(): Promise<Telemetry> {
   const { BullMQOtel } = await import('bullmq-otel');

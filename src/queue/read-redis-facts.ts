@@ -3,18 +3,18 @@ import { LedgerError, toError } from '../kernel/errors.ts';
 import { withDeadline } from './deadline.ts';
 import { safeErrorMessage } from './safe-error-message.ts';
 
-/** What a Redis or Valkey server says of itself; null where it does not say. */
+/** Facts that a Redis or Valkey server reports; null if it does not report them. */
 export type RedisFacts = {
   version: string | null;
   evictionPolicy: string | null;
   isAppendOnly: boolean;
-  /** Whether it writes snapshots by itself; null when it may not be asked. */
+  /** Presence of automatic snapshots; null if the server forbids CONFIG. */
   hasSnapshots: boolean | null;
 };
 
 const answerMs = 5_000;
 
-/** Asks the server. Throws queue-unreachable. */
+/** Reads the facts from the server. Throws queue-unreachable. */
 export async function readRedisFacts(url: string): Promise<RedisFacts> {
   const redis = new Redis(url, {
     lazyConnect: true,

@@ -4,22 +4,22 @@ import type { Log } from '../kernel/log.ts';
 import type { ScheduledJob } from './define-job.ts';
 import { safeErrorMessage } from './safe-error-message.ts';
 
-/** Runs of one job at a time in a process; so a job that hangs cannot take the places of the others. */
+/** Maximum of simultaneous runs of one job in a process, so that a hanging job cannot take the slots of the others. */
 export const runsPerJobMax = 2;
 
 export type JobRunner = {
-  /** BullMQ's processor. It hands the signal only to a function that declares all three parameters. */
+  /** BullMQ's processor. BullMQ passes the signal only to a function that declares all three parameters. */
   process(
     job: { name: string },
     token: string | undefined,
     signal: AbortSignal | undefined,
   ): Promise<void>;
   runningCount(): number;
-  /** Aborts what runs, and lets nothing run from now on. */
+  /** Aborts the running jobs and starts no more. */
   stop(): void;
 };
 
-/** Runs the jobs by name, and lets out of them only what the queue can store. */
+/** Creates the runner of the jobs. It runs them by name and throws only errors that the queue can store. */
 export function createJobRunner(tools: {
   jobs: ScheduledJob[];
   log: Log;
@@ -58,7 +58,7 @@ export function createJobRunner(tools: {
     async process({ name }, _token, signal) {
       const job = jobs.get(name);
       if (!job) {
-        // Of another version of the program, or left over of a job that has been switched off.
+        // Comes from another version of the program, or from a job that has since been disabled.
         log.debug({ job: name }, 'job skipped: not scheduled here');
       } else if (runningCount(name) >= runsPerJobMax) {
         log.warn({ job: name }, 'job skipped: its earlier runs have not ended');
@@ -78,7 +78,9 @@ function interruption(why: string): LedgerError {
   return new LedgerError('interrupted', `job interrupted: ${why}`);
 }
 
-/** Logs the failure and returns the error that the queue stores: no parameters, no stack, nothing it refuses. */
+/**
+ * Logs the failure and returns the error for the queue: without parameters, without a stack, and with storable text.
+ */
 function storableError(error: Error, jobName: string, log: Log): Error {
   const message = safeErrorMessage(error);
   const verdict = error instanceof LedgerError ? { code: error.code, cure: error.cure } : {};

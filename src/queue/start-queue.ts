@@ -20,37 +20,40 @@ const attemptsMax = 3;
 const attemptPauseMs = 1_000;
 const watchdogMs = 15_000;
 const readyAnswerMs = 3_000;
-/** Of the time that closing may take, what is kept for the connections. */
+/** Part of the closing time that is reserved for the connections. */
 const disconnectMs = 2_000;
 
 export type QueueOptions = {
   backend: QueueAddress;
-  /** QUEUE_PREFIX: keeps several installations on one Redis or database apart. */
+  /** QUEUE_PREFIX: separates several installations on one Redis or database. */
   prefix: string;
   jobs: RepeatableJob[];
   log: Log;
   clock: Clock;
-  /** Whether the queue's steps are traced. */
+  /** Enables tracing of the queue's steps. */
   isTraced?: boolean;
-  /** Told of each failed run, with the error as it was thrown. */
+  /** Callback after each failed run, with the error as it was thrown. */
   onJobError?: (jobName: string, error: Error) => void;
-  /** How often schedules and worker are checked; 15 s. */
+  /** Interval of the checks of schedules and worker, in milliseconds; default 15 s. */
   watchdogEveryMs?: number;
 };
 
 export type RunningQueue = {
-  /** Whether the backend answers and the worker works. Never rejects. */
+  /** Returns true if the backend answers and the worker is alive. Never rejects. */
   isReady(): Promise<boolean>;
   snapshot(): Promise<QueueSnapshot>;
-  /** The pages that show the queue, to be served under the path. */
+  /** Creates the handler of the pages that show the queue, to be served under `basePath`. */
   openBoard(basePath: string): Promise<QueueBoard>;
-  /** Takes no more jobs, aborts those that run, waits for them, and is over by the deadline. Never rejects. */
+  /**
+   * Takes no more jobs, aborts the running ones and waits for them; ends within `deadlineMs` milliseconds. Never
+   * rejects.
+   */
   close(deadlineMs: number): Promise<void>;
 };
 
 /**
- * Schedules the jobs and works them, in this process and any others that share the backend. Returns once the
- * worker runs. Throws LedgerError `database-unreachable`, `queue-unreachable` or `schema-newer`.
+ * Schedules the jobs and runs them, in this process and all others that share the backend. Returns once the worker
+ * runs. Throws LedgerError `database-unreachable`, `queue-unreachable` or `schema-newer`.
  */
 export async function startQueue(options: QueueOptions): Promise<RunningQueue> {
   const { log, clock } = options;
@@ -118,8 +121,8 @@ export async function startQueue(options: QueueOptions): Promise<RunningQueue> {
 function ignore(): void {}
 
 /**
- * BullMQ remembers a failed first contact for ever, so whatever failed is thrown away and built anew, a few times;
- * what names its own cure (unreachable, not migrated) is reported at once.
+ * Connects with retries. BullMQ never retries a failed first contact, so each attempt builds everything anew. An error
+ * of `connectQueueBackend` has its own cure and is reported at once.
  */
 async function connectWithRetries(
   { backend: address, prefix }: QueueOptions,

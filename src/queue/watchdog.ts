@@ -5,7 +5,10 @@ import type { FaultLog } from './fault-log.ts';
 
 const passMaxMs = 60_000;
 
-/** Repeats `pass` at the interval until stopped. A pass that fails, or never ends, does not stop the next. */
+/**
+ * Repeats `pass` every `everyMs` milliseconds until stopped. Continues after a pass that fails or does not end within a
+ * minute.
+ */
 export function startWatchdog(
   everyMs: number,
   pass: () => Promise<void>,

@@ -1,15 +1,15 @@
 import { ownAddress } from './chain-address.ts';
 import type { Chain } from './wallet-assets.ts';
 
-/** The deposit addresses of the wallet, oldest first. Addresses are computed, only their numbers are kept. */
+/** Deposit addresses of the wallet, oldest first. Addresses are computed; only their counts are stored. */
 export type AddressBook = {
-  /** Addresses that exist on the chain, listed or not; 0 for a chain that is not supported. */
+  /** Number of addresses that exist on the chain, listed or not; 0 for an unsupported chain. */
   count(slip44: number): number;
-  /** Addresses that the list shows at the time. */
+  /** Number of addresses that the list shows at `now`, Unix ms. */
   listedCount(slip44: number, now: number): number;
   at(slip44: number, index: number): string | undefined;
   generate(slip44: number, num: number, now: number): string[];
-  /** Addresses generated since the start. */
+  /** Number of addresses generated since the start. */
   generated(slip44: number): number;
 };
 

@@ -7,7 +7,7 @@ import { type Credentials, signingRecipes } from './signing-recipes.ts';
 
 export type ReceivedCall = {
   method: string;
-  /** The whole path, base path included. */
+  /** Whole path, including the base path. */
   path: string;
   rawQuery: string;
   body: string;
@@ -16,7 +16,7 @@ export type ReceivedCall = {
 
 const noncesKept = 200_000;
 
-/** Section 5 of the service's document: why a request is refused, or null. */
+/** Authenticates requests (docs/wallet-service-api.md, section 5). Returns the reason for a refusal, or null. */
 export function createAuthentication(
   options: SandboxOptions,
   credentials: Credentials,

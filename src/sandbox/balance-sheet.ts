@@ -6,12 +6,12 @@ import { type Asset, feeAssetOf } from './wallet-assets.ts';
 export type AssetTotals = { balance: bigint; frozen: bigint };
 
 /**
- * Balance: successful deposits less successful withdrawals less the fees of these. Frozen: withdrawals on
- * their way. Only what was still on its way the last time is looked at again.
+ * Computes balances and frozen amounts. Balance: successful deposits minus successful withdrawals and their fees.
+ * Frozen: withdrawals that are not final. Each reading visits only new rows and those that were not final before.
  */
 export type BalanceSheet = {
   add(ordinals: readonly number[]): void;
-  /** To be called when a row changes otherwise than by time: all rows are summed again. */
+  /** Must be called when a row changes other than by time; all rows are summed again. */
   restart(): void;
   totals(now: number): Map<Asset, AssetTotals>;
 };

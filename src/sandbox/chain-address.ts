@@ -2,19 +2,19 @@ import { base58Text, bech32Text } from './encode-address.ts';
 import { purpose, seededText } from './seeded-hash.ts';
 import type { Chain } from './wallet-assets.ts';
 
-/** The wallet's deposit address number `index` on the chain; never the same for two indices. */
+/** Returns the wallet's deposit address number `index` on the chain. Different indices have different addresses. */
 export function ownAddress(seed: number, chain: Chain, index: number): string {
   return addressText(seed + chain.slip44, purpose.ownAddress, chain, index);
 }
 
-/** Somebody else's address: where deposits come from and withdrawals go. */
+/** Returns an address outside the wallet: a sender of deposits or a recipient of withdrawals. */
 export function foreignAddress(seed: number, chain: Chain, index: number): string {
   return addressText(seed + chain.slip44, purpose.foreignAddress, chain, index);
 }
 
 const hotAddresses = new Map<Chain, string>();
 
-/** The wallet's collecting address on the chain, which is not a deposit address; the same for all seeds. */
+/** Returns the wallet's collecting address on the chain, which is not a deposit address; the same for all seeds. */
 export function hotAddress(chain: Chain): string {
   const address = hotAddresses.get(chain) ?? foreignAddress(0, chain, 0);
   hotAddresses.set(chain, address);
@@ -24,7 +24,7 @@ export function hotAddress(chain: Chain): string {
 const hexDigits = '0123456789abcdef';
 const bech32Letters = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l';
 
-/** 20 bytes drawn from the seed, as the chain writes them, with a right checksum where it has one. */
+/** Draws 20 bytes from the seed and encodes them in the chain's form, with a valid checksum if the form has one. */
 function addressText(seed: number, purposeId: number, chain: Chain, index: number): string {
   const draw = (alphabet: string, length: number) =>
     seededText(seed, purposeId, index, alphabet, length);
@@ -32,7 +32,7 @@ function addressText(seed: number, purposeId: number, chain: Chain, index: numbe
     case 'hex':
       return `0x${draw(hexDigits, 40)}`;
     case 'bech32':
-      // Version 0 is the letter q; 32 letters are 20 bytes.
+      // The letter q is version 0; 32 letters are 20 bytes.
       return bech32Text(chain.address.prefix, `q${draw(bech32Letters, 32)}`);
     case 'base58':
       return base58Text(chain.address.version, draw(hexDigits, 40));

@@ -8,20 +8,20 @@ import {
 } from 'node:crypto';
 import type { Credentials, SigningRecipe } from './signing-recipes.ts';
 
-/** What a signature may cover, as it came over the wire. */
+/** Data that a signature may cover, as received. */
 export type SignedCall = {
   method: string;
-  /** The whole path, base path included. */
+  /** Whole path, including the base path. */
   path: string;
-  /** The query as sent, without the question mark. */
+  /** Query as sent, without the question mark. */
   rawQuery: string;
-  /** '' when there is none. */
+  /** '' for a request without a body. */
   body: string;
   nonce: string;
   apiKey: string;
 };
 
-/** The text that the recipe signs, or null when the body cannot be put into it. */
+/** Returns the text that the recipe signs, or null when the recipe cannot sign the body. */
 export function signedText(form: SigningRecipe['form'], call: SignedCall): string | null {
   const { method, path, rawQuery, body, nonce, apiKey } = call;
   if (form === 'body') return [method, path, nonce, rawQuery, body].join('|');
@@ -32,7 +32,7 @@ export function signedText(form: SigningRecipe['form'], call: SignedCall): strin
   return `data${data}path${path}timestamp${nonce}version1.0.0${apiKey}`;
 }
 
-/** A check of signatures by one key. Anything malformed is a wrong signature, never an error. */
+/** Creates the signature check of one key. A malformed signature is a wrong one, never an error. */
 export function createSignatureCheck(
   recipe: SigningRecipe,
   { apiKey, apiSecret }: Pick<Credentials, 'apiKey' | 'apiSecret'>,
@@ -54,7 +54,7 @@ export function createSignatureCheck(
 function isSignedBy(key: KeyObject, recipe: SigningRecipe, text: string, signature: Buffer) {
   const digest = recipe.hash === 'sha256d' ? sha256(Buffer.from(text)) : Buffer.from(text);
   if (recipe.key === 'ed25519') return verify(null, sha256(digest), key, signature);
-  // verify() hashes once itself.
+  // verify() applies SHA-256 itself, so only the first hash of `sha256d` is computed here.
   const dsaEncoding = recipe.encoding.startsWith('raw') ? 'ieee-p1363' : 'der';
   return verify('sha256', digest, { key, dsaEncoding }, signature);
 }
@@ -69,7 +69,7 @@ function decodeSignature(recipe: SigningRecipe, signature: string): Buffer | nul
   return shape.test(signature) ? Buffer.from(signature, isHex ? 'hex' : 'base64') : null;
 }
 
-// SPKI up to the key itself.
+// DER prefix of the SPKI form, which ends where the key begins.
 const spkiPrefix = {
   secp256k1: '3036301006072a8648ce3d020106052b8104000a032200',
   ed25519: '302a300506032b6570032100',
@@ -89,7 +89,7 @@ function sortedParams(rawQuery: string, body: string): string | null {
   return params.map(([name, value]) => `${name}=${value}`).join('&');
 }
 
-// Nested values and null have no place in the recipe.
+// The recipe covers flat bodies only: nested values and null are refused.
 function bodyFields(body: string): [string, string][] | null {
   if (body === '') return [];
   try {

@@ -1,9 +1,12 @@
-/** What of a movement is drawn by the seed and its ordinal alone, and so need not be kept. */
+/** Draws properties of a movement from the seed and its ordinal alone, so that they need not be stored. */
 import type { Movement, TransactionType } from './movement.ts';
 import { fraction, hash32, purpose } from './seeded-hash.ts';
 import type { Asset, Chain } from './wallet-assets.ts';
 
-/** Up to 50 coins in steps of a millionth, half of that for a withdrawal; one in four uses all decimals. */
+/**
+ * Draws an amount of at most about 50 coins, in steps of a millionth, half of that for a withdrawal. One in four uses
+ * all decimals.
+ */
 export function drawUnits(
   seed: number,
   ordinal: number,
@@ -17,12 +20,12 @@ export function drawUnits(
   return type === 'deposit' ? exact : exact / 2n;
 }
 
-/** The fee of a withdrawal, in the chain's coin. */
+/** Draws the fee of a withdrawal, in smallest units of the chain's coin. */
 export function drawFee(seed: number, ordinal: number, chain: Chain): bigint {
   return chain.feeUnits * BigInt(1 + (hash32(seed, purpose.fee, ordinal) % 7));
 }
 
-/** Of a hundred deposits one fails; of a thousand withdrawals 20 fail and 15 are rejected. */
+/** Draws the outcome: 10 of 1,000 deposits fail; 20 of 1,000 withdrawals fail and 15 are rejected. */
 export function drawFate(seed: number, ordinal: number, type: TransactionType): Movement['fate'] {
   const draw = hash32(seed, purpose.fate, ordinal) % 1_000;
   if (type === 'deposit') return draw < 10 ? 'failed' : 'success';
@@ -30,7 +33,7 @@ export function drawFate(seed: number, ordinal: number, type: TransactionType): 
   return draw < 35 ? 'rejected' : 'success';
 }
 
-/** From the time of a movement to its end, in milliseconds. */
+/** Draws the time from the creation of a movement to its final state, in milliseconds. */
 export function drawLifeMs(seed: number, ordinal: number, settleMs: number): number {
   return Math.round(settleMs * (0.5 + fraction(seed, purpose.life, ordinal)));
 }

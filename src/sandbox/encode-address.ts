@@ -4,7 +4,7 @@ const letters = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l';
 const generator = [0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3];
 const values = new Map([...letters].map((letter, value) => [letter, value]));
 
-/** A bech32 text (BIP 173) of the prefix and the letters of its data, with the six letters of its checksum. */
+/** Encodes a bech32 text (BIP 173) from the prefix and the letters of its data; appends the checksum of six letters. */
 export function bech32Text(prefix: string, data: string): string {
   let checksum = 1;
   for (let i = 0; i < prefix.length; i++) checksum = step(checksum, prefix.charCodeAt(i) >> 5);
@@ -26,10 +26,10 @@ function step(checksum: number, value: number): number {
 }
 
 const digits = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
-/** 58 to the power of 9: nine digits are a number that is exact. */
+/** 58 to the power of 9: the largest group of digits that a double holds exactly. */
 const nineDigits = 58n ** 9n;
 
-/** A base58 text of the version (not 0) and 20 bytes in hexadecimal, with its checksum. */
+/** Encodes a base58 text from the version (not 0) and 20 bytes in hexadecimal, with its checksum. */
 export function base58Text(version: number, hex: string): string {
   const bytes = Buffer.from(version.toString(16).padStart(2, '0') + hex, 'hex');
   const checksum = sha256(sha256(bytes)).subarray(0, 4);

@@ -3,20 +3,20 @@ import { createOrderedRows, type OrderedRows } from './ordered-rows.ts';
 import type { RowStore } from './row-store.ts';
 import { hash32, purpose } from './seeded-hash.ts';
 
-/** The transaction lists, of ordinals: all rows, and those of each type. */
+/** Transaction lists as ordinals: all rows, and the rows of each type. */
 export type History = {
   newestTime(): number;
-  /** Lists the rows that the store got since the last call. */
+  /** Lists the rows that the store received since the last call. */
   listNewRows(): void;
   remove(ordinal: number): void;
   listed(type?: TransactionType): OrderedRows;
   movements(type?: TransactionType): Iterable<Movement>;
-  /** The ordinal of the listed row; undefined when there is none. */
+  /** Returns the ordinal of the listed row; undefined when there is none. */
   byOrderNo(orderNo: string): number | undefined;
   byRequestId(requestId: string): number | undefined;
 };
 
-/** Rows stand in the order of time; `isScattered`: in a stable order that has nothing to do with time. */
+/** Creates the lists in the order of time; with `isScattered`, in a stable order that is independent of time. */
 export function createHistory(store: RowStore, seed: number, isScattered: boolean): History {
   const { timeOf, typeOf } = store;
   const place = (ordinal: number) => hash32(seed, purpose.place, ordinal);

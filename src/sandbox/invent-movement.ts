@@ -5,17 +5,17 @@ import { hash32, purpose } from './seeded-hash.ts';
 import type { Treasury } from './treasury.ts';
 import type { Asset } from './wallet-assets.ts';
 
-/** What is asked of a new transaction; anything left out is drawn by the seed. */
+/** Required properties of a new transaction; the others are drawn from the seed. */
 export type TransactionWish = {
   type?: TransactionType;
-  /** A state that the row takes at once and keeps. */
+  /** State that the row has from the start and keeps. */
   state?: string;
   toAddress?: string;
 };
 
 export type Inventor = {
   seed: number;
-  /** Length of an average life, in milliseconds. */
+  /** Average time to the final state, in milliseconds. */
   settleMs: number;
   assets: readonly Asset[];
   treasury: Treasury;
@@ -23,7 +23,7 @@ export type Inventor = {
   addressCount(slip44: number): number;
 };
 
-/** Decides on the movement number `ordinal`. Throws when a withdrawal is wished and no coin covers one. */
+/** Creates the movement number `ordinal`. Throws when a withdrawal is required and no coin covers one. */
 export function inventMovement(
   inventor: Inventor,
   ordinal: number,
@@ -57,7 +57,7 @@ function inventDeposit(
   return { type: 'deposit', asset, time, addressIndex };
 }
 
-// A withdrawal that is asked for may be of any coin, and draw on deposits that are still on their way.
+// A required withdrawal may use any coin, and deposits that are not final yet.
 function tryWithdrawal(
   inventor: Inventor,
   ordinal: number,

@@ -9,9 +9,9 @@ import type { Asset } from './wallet-assets.ts';
 
 export type NewRawRow = Omit<RawRow, 'kind' | 'time'> & { at: number | undefined };
 
-/** The history and what follows from it, as it grows with the clock: live transactions come when somebody looks. */
+/** History that grows with the clock: live transactions are created by the next read. */
 export type LivingHistory = Pick<History, 'listed' | 'movements'> & {
-  /** Returns the new ordinals. Rows without `at` become the newest. Throws as `inventMovement` does. */
+  /** Returns the new ordinals. Rows without `at` become the newest. Throws like `inventMovement`. */
   add(count: number, wish: TransactionWish & { at?: number }): number[];
   addRaw(row: NewRawRow): void;
   setState(orderNo: string, state: string): void;

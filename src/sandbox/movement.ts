@@ -1,5 +1,5 @@
 /**
- * One movement of money and its life, which is a function of the clock alone:
+ * Kinds of movements and their states. The state follows from the clock, unless it was set from outside:
  *
  *   deposit    pending ──▶ confirming ─────────────▶ success | failed
  *   withdraw   submitted ─▶ pending ─▶ broadcasting ▶ success | failed
@@ -20,19 +20,19 @@ export type Movement = {
   /** Unix milliseconds. */
   time: number;
   units: bigint;
-  /** In the chain's coin; 0 for a deposit. */
+  /** Smallest units of the chain's coin; 0 for a deposit. */
   feeUnits: bigint;
   fate: 'success' | 'failed' | 'rejected';
   /** Unix milliseconds from which the fate is the state. */
   settledAt: number;
   toAddress: string | null;
-  /** Number of the deposit address it goes to; null: the wallet's collecting address. */
+  /** Number of the deposit address that receives it; null for the wallet's collecting address. */
   addressIndex: number | null;
-  /** A state set from outside: the movement stays in it. */
+  /** State that was set from outside and does not change any more. */
   forcedState: string | null;
 };
 
-/** Section 2.3 of the service's document. */
+/** Detail form of a transaction (docs/wallet-service-api.md, section 2.3). */
 export type TransactionDetail = {
   orderNo: string;
   symbol: string;
@@ -65,12 +65,12 @@ const statesOnTheWay = new Set(['pending', 'confirming', 'submitted', 'broadcast
 const statesOffChain = new Set(['submitted', 'pending', 'rejected']);
 const statesWithoutFee = new Set(['failed', 'rejected']);
 
-/** Whether a movement in this state is still going to change. */
+/** Returns true if a movement in this state will still change. */
 export function isOnTheWay(state: string): boolean {
   return statesOnTheWay.has(state);
 }
 
-/** The state at a time, Unix milliseconds. */
+/** Returns the state at `now`, Unix milliseconds. */
 export function stateAt(movement: Movement, now: number): string {
   if (movement.forcedState !== null) return movement.forcedState;
   if (now >= movement.settledAt) return movement.fate;
@@ -80,7 +80,7 @@ export function stateAt(movement: Movement, now: number): string {
   return state === 'broadcasting' && movement.fate === 'rejected' ? 'pending' : state;
 }
 
-/** The detail form at a time, Unix milliseconds. */
+/** Returns the detail form at `now`, Unix milliseconds. */
 export function detailAt(seed: number, movement: Movement, now: number): TransactionDetail {
   const { asset, ordinal, type } = movement;
   const state = stateAt(movement, now);
@@ -102,13 +102,13 @@ export function detailAt(seed: number, movement: Movement, now: number): Transac
   };
 }
 
-/** Twenty digits, of which the last ten are the ordinal: more than a double can hold. */
+/** Returns 20 digits, more than a double can hold; the last ten are the ordinal. */
 export function orderNoOf(seed: number, ordinal: number): string {
   const head = String(hash32(seed, purpose.orderNo, ordinal)).padStart(10, '0');
   return head + String(ordinal).padStart(10, '0');
 }
 
-/** A UUID whose last block is the ordinal. */
+/** Returns a UUID whose last block is the ordinal. */
 export function requestIdOf(seed: number, ordinal: number): string {
   const hex = seededText(seed, purpose.requestId, ordinal, '0123456789abcdef', 14);
   const tail = ordinal.toString(16).padStart(12, '0');

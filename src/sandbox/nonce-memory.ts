@@ -1,10 +1,10 @@
-/** Remembers which nonces were used; `use` returns false for one that was used before or is no decimal text. */
+/**
+ * Records used nonces. `use` returns false for a nonce that is used, too old, or not a decimal text of at most 30
+ * digits.
+ */
 export type NonceMemory = { use(nonce: string): boolean };
 
-/**
- * Keeps the last `capacity` nonces. What falls out of the memory still counts as used, and so does any nonce
- * below it: a service forgets by refusing what is old.
- */
+/** Keeps the last `capacity` nonces. An evicted nonce and all lower ones count as used from then on. */
 export function createNonceMemory(capacity: number): NonceMemory {
   const used = new Set<string>();
   let floor = -1n;

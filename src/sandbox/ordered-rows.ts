@@ -1,4 +1,4 @@
-/** Numbers of rows kept in one order while more arrive; position 0 is the first of that order. */
+/** Row numbers kept in one order while more arrive; position 0 is the first of that order. */
 export type OrderedRows = {
   readonly length: number;
   at(position: number): number | undefined;
@@ -7,10 +7,13 @@ export type OrderedRows = {
   [Symbol.iterator](): Iterator<number>;
 };
 
-// Below this many, inserting each is cheaper than sorting all again.
+// Up to this many rows, inserting each is cheaper than sorting all again.
 const insertsMax = 64;
 
-/** `compare` must tell any two rows apart. Rows that belong at the end cost nothing but their number. */
+/**
+ * Creates an empty list. `compare` must never return 0 for two different rows. Rows that belong at the end are appended
+ * without a search.
+ */
 export function createOrderedRows(compare: (a: number, b: number) => number): OrderedRows {
   const rows: number[] = [];
 

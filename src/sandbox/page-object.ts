@@ -16,8 +16,8 @@ type PageRules = Pick<
 export type PageRefusal = 'parameter' | 'page-size' | 'page-beyond-end';
 
 /**
- * The page object (section 2.2 of the service's document) as JSON text, or why there is none. `uncounted`:
- * rows that the total leaves out. `shuffle`: the number of the request, for the order `shuffled`.
+ * Returns the page object (docs/wallet-service-api.md, section 2.2) as JSON text, or the reason for a refusal.
+ * `uncounted`: number of rows that the total leaves out. `shuffle`: number of the request, for the order `shuffled`.
  */
 export function pageObject(
   listing: Listing,
@@ -65,7 +65,7 @@ function readCount(text: string | null, fallback: number): number | null {
   return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : null;
 }
 
-/** Which position of the listing stands at place `i` of the answer's order. */
+/** Returns the function from a place in the answer's order to a position of the listing. */
 function createPlacement(
   count: number,
   { listOrder, seed }: PageRules,
@@ -73,7 +73,7 @@ function createPlacement(
 ): (i: number) => number {
   if (listOrder === 'newest-first') return (i) => count - 1 - i;
   if (listOrder !== 'shuffled' || count === 0) return (i) => i;
-  // A step that shares no factor with the count visits every position once.
+  // A step that is coprime to the count visits every position once.
   const draw = hash32(seed, purpose.shuffle, shuffle);
   let step = 1 + (draw % count);
   while (greatestCommonDivisor(step, count) !== 1) step++;

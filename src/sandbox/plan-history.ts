@@ -5,8 +5,8 @@ const historyMs = 2 * 365 * 86_400_000;
 const freshMax = 24;
 
 /**
- * The time of each transaction of the initial history, ascending: spread over two years, one in 256 together
- * with the one before, and the last few so recent that they are still on their way.
+ * Returns the time of each transaction of the initial history, ascending. The times are spread over two years; one in
+ * 256 equals the one before. The last few are so recent that their transactions are not final.
  */
 export function planHistory(
   options: Pick<SandboxOptions, 'seed' | 'transactions' | 'startedAt' | 'settleMs'>,

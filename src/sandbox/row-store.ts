@@ -2,31 +2,31 @@ import { drawFate, drawFee, drawLifeMs, drawUnits } from './draw-movement.ts';
 import type { Movement, TransactionType } from './movement.ts';
 import type { Asset } from './wallet-assets.ts';
 
-/** A row of any JSON text at all, which stands in the list at its time. */
+/** Row of arbitrary JSON text, listed at its time. */
 export type RawRow = {
   kind: 'raw';
   type: TransactionType;
   time: number;
   listText: string;
   detailText: string;
-  /** Under which the detail endpoint finds it; null: not at all. */
+  /** Key for the detail endpoint; null: that endpoint does not find the row. */
   orderNo: string | null;
 };
 
 export type Row = Movement | RawRow;
 
-/** What a movement has of its own, in place of what the seed would draw. */
+/** Properties of a movement that replace the drawn ones. */
 type MovementException = Partial<Pick<Movement, 'units' | 'toAddress'> & { forcedState: string }>;
 
 export type NewMovement = Pick<Movement, 'type' | 'asset' | 'time' | 'addressIndex'> &
   MovementException;
 
 /**
- * All rows ever, by ordinal. Of a movement a few numbers are kept and the rest is drawn again on each reading,
- * so that a million rows take little time and memory.
+ * All rows ever created, by ordinal. Stores a few numbers per movement and draws the rest again on each read, so that a
+ * million rows need little time and memory.
  */
 export type RowStore = {
-  /** The ordinal of the next row. */
+  /** Ordinal of the next row. */
   readonly length: number;
   append(movement: NewMovement): void;
   appendRaw(row: RawRow): void;

@@ -1,7 +1,7 @@
-/** An answer of the service before it goes out. */
+/** Answer of the service before it is sent. */
 export type Answer = { status: number; text: string; headers?: Record<string, string> };
 
-/** Why the service refuses: section 7 of its document shows no codes, so these are the sandbox's own. */
+/** Refusals with the sandbox's own codes: docs/wallet-service-api.md, section 7, shows none. */
 const refusals = {
   'missing-headers': { code: 10001, status: 401, msg: 'authentication headers are missing' },
   'unknown-key': { code: 10002, status: 401, msg: 'unknown api key' },
@@ -28,7 +28,7 @@ export function refuse(refusal: Refusal): Answer {
   return status === 429 ? { status, text, headers: { 'retry-after': '1' } } : { status, text };
 }
 
-/** Success with `data` as JSON text. */
+/** Returns a successful answer with `data` as JSON text. */
 export function succeed(data: string): Answer {
   return { status: 200, text: `{"code":0,"data":${data},"msg":"success"}` };
 }

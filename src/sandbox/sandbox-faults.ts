@@ -1,10 +1,11 @@
 import { fraction, hash32, purpose } from './seeded-hash.ts';
 
 /**
- * `rate-limit`: 429 with Retry-After. `server-error`: 500. `html`: a web page with 200. `error-code`: 200 with
- * a `code` other than 0. In these four nothing is done. `reset`, `hang`: nothing is done, the connection is
- * reset at once or after a silence. `cut-body`: done, but the answer ends half-way. `lost-answer` (POST only):
- * done, then the connection is reset.
+ * Kinds of faults. `rate-limit`: 429 with Retry-After. `server-error`: 500. `html`: a web page with 200. `error-code`:
+ * 200 with a `code` other than 0. `reset`, `hang`: the connection is reset, at once or after a silence. None of these
+ * six does the work of the request.
+ * `cut-body`: does the work, but the answer ends half-way. `lost-answer` (POST only): does the work, then resets the
+ * connection.
  */
 export const faultKinds = [
   'rate-limit',
@@ -19,17 +20,17 @@ export const faultKinds = [
 
 export type FaultKind = (typeof faultKinds)[number];
 
-/** May be changed at any time. */
+/** Settings of the faults, which may be changed at any time. */
 export type Faults = {
-  /** Share of the requests that meet a fault, 0 to 1. */
+  /** Share of the requests with a fault, 0 to 1. */
   rate: number;
-  /** The kinds that the rate draws from; null: all but `lost-answer`, `hang` one time in fifty. */
+  /** Kinds that `rate` draws from. Null: all but `lost-answer`, with `hang` once in 50 faults. */
   kinds: FaultKind[] | null;
   /** Share of the address generations whose answer is lost, 0 to 1. */
   lostPostRate: number;
   /** Faults for the next requests, one each; `lost-answer` waits for a POST. */
   next: FaultKind[];
-  /** Only paths that contain this text meet faults; null: all. */
+  /** Limits faults to paths that contain this text; null: all paths. */
   match: string | null;
 };
 
@@ -38,7 +39,7 @@ export type FaultPicker = (call: { method: string; path: string }) => FaultKind 
 const oftenKinds = faultKinds.slice(0, 6);
 const hangShare = 1 / 50;
 
-/** Draws by the seed and the number of requests so far. */
+/** Creates the function that draws faults from the seed and the number of requests so far. */
 export function createFaultPicker(seed: number, faults: Faults): FaultPicker {
   let drawn = 0;
 

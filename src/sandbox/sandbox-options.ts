@@ -5,65 +5,65 @@ type ListOrder = 'newest-first' | 'oldest-first' | 'unordered' | 'shuffled';
 
 type ParamNames = { page: string; size: string; chain: string; type: string };
 
-/** How the sandbox behaves. Everything has a default. */
+/** Behaviour of the sandbox. Every option has a default. */
 export type SandboxOptions = {
   /** 0: a free port. */
   port: number;
-  /** The same seed, `startedAt` and options give the same world, row for row. */
+  /** The same seed, `startedAt` and options create the same world, row for row. */
   seed: number;
   clock: Clock;
   /** Unix ms at which the history ends and arrivals begin. Default: the clock's time at the start. */
   startedAt: number;
-  /** Transactions of the two years before `startedAt`. */
+  /** Number of transactions in the two years before `startedAt`. */
   transactions: number;
-  /** New transactions a second; 0: none. */
+  /** New transactions per second; 0: none. */
   arrivalsPerSecond: number;
-  /** A transaction is final between half and one and a half of this after its time; 0: at once. */
+  /** Average time to the final state in ms; each transaction takes 0.5 to 1.5 times as long. 0: at once. */
   settleMs: number;
-  /** Deposit addresses that each chain has at the start. */
+  /** Number of deposit addresses that each chain has at the start. */
   addressesPerChain: number;
-  /** A generated address is listed this long after its generation. */
+  /** Delay in ms from the generation of an address to its listing. */
   addressLagMs: number;
-  /** Whether the address list heeds the chain; if not, it lists the addresses of all chains for each. */
+  /** True: the address list honours the chain parameter. False: it always lists the addresses of all chains. */
   filtersAddresses: boolean;
   mayAddAddresses: boolean;
-  /** slip44 codes, of 0, 2, 60 and 195; what is on other chains does not exist. */
+  /** slip44 codes, of 0, 2, 60 and 195; coins of other chains do not exist. */
   supportedChains: readonly number[];
   /** `unordered`: stable, but not by time. `shuffled`: another order on each request. */
   listOrder: ListOrder;
   paramNames: ParamNames;
   defaultPageSize: number;
   pageSizeMax: number;
-  /** What happens to a larger page size: cut down to the maximum, or a `code` other than 0. */
+  /** Reaction to a larger page size: cut to the maximum, or a `code` other than 0. */
   pageSizeRule: 'clamp' | 'refuse';
-  /** What a page beyond the end answers. */
+  /** Answer to a page beyond the end. */
   beyondEnd: 'empty' | 'last-page' | 'refuse';
-  /** Rows that transaction lists hold but `totalSize` does not count yet. */
+  /** Number of rows in transaction lists that `totalSize` does not count. */
   totalLag: number;
-  /** Whether the balances come in a page object. */
+  /** True: the balances are in a page object. */
   balancesPaged: boolean;
-  /** `none`: neither signature nor headers are asked for. */
+  /** `none`: neither a signature nor headers are required. */
   signer: SignerName | 'none';
   /** Default: the recipe's own. */
   signHash: SignHash | null;
   /** Default: the recipe's own. */
   signEncoding: SignEncoding | null;
-  /** Default: derived from the secret. */
+  /** Default: derived from the secret; for HMAC, from the seed. */
   apiKey: string | null;
-  /** In the recipe's own form; default: drawn by the seed. */
+  /** Secret in the recipe's own form; default: drawn from the seed. */
   apiSecret: string | null;
-  /** Whether a nonce may be used only once. */
+  /** True: a nonce may be used only once. */
   nonceChecking: boolean;
-  /** Requests a second, above which 429 is answered; 0: no limit. */
+  /** Requests per second above which the answer is 429; 0: no limit. */
   rate: number;
   latencyMs: number;
-  /** Share of the requests that meet a fault, 0 to 1. */
+  /** Share of the requests with a fault, 0 to 1. */
   faultRate: number;
-  /** How long the fault `hang` says nothing before the connection is reset. */
+  /** Delay in ms before the fault `hang` resets the connection. */
   hangMs: number;
 };
 
-/** The options with their defaults. */
+/** Returns the options, completed by their defaults. */
 export function withDefaults(given: Partial<SandboxOptions>): SandboxOptions {
   const clock = given.clock ?? Date.now;
   return {

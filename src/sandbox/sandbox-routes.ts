@@ -4,14 +4,14 @@ import type { SandboxOptions } from './sandbox-options.ts';
 import type { EndpointPath } from './sandbox-stats.ts';
 import type { Listing, WalletWorld } from './wallet-world.ts';
 
-/** A request after authentication. */
+/** Request after authentication. */
 type RouteCall = { query: URLSearchParams; body: string };
 
 export type Route = { method: 'GET' | 'POST'; answer(call: RouteCall): Answer };
 
 const addressesMax = 200;
 
-/** The six endpoints, section 4 of the service's document. */
+/** Creates the six endpoints (docs/wallet-service-api.md, section 4). */
 export function createRoutes(
   world: WalletWorld,
   options: SandboxOptions,
@@ -58,7 +58,7 @@ export function createRoutes(
   };
 }
 
-/** The addresses of all chains, one after the other. */
+/** Lists the addresses of all chains, one chain after the other. */
 function everyAddress(world: WalletWorld, { supportedChains }: SandboxOptions): Listing {
   const listings = supportedChains.map((slip44) => world.addressListing(slip44));
   const count = listings.reduce((sum, listing) => sum + listing.count, 0);
@@ -75,7 +75,7 @@ function everyAddress(world: WalletWorld, { supportedChains }: SandboxOptions): 
   };
 }
 
-// The order number wins where both are given: the document does not show it.
+// The order number takes precedence; section 4.4 of docs/wallet-service-api.md leaves this open.
 function detail(world: WalletWorld, query: URLSearchParams): Answer {
   const orderNo = query.get('orderNo');
   const requestId = query.get('requestId');

@@ -1,7 +1,7 @@
 import { withDefaults } from './sandbox-options.ts';
 import type { Sandbox } from './start-sandbox.ts';
 
-/** The environment variables with which wallet-ledger talks to the sandbox. Holds the sandbox's secret. */
+/** Returns the environment variables for using the sandbox, including its secret. */
 export function sandboxSettings(
   sandbox: Pick<Sandbox, 'baseUrl' | 'credentials' | 'options'>,
 ): Record<string, string> {

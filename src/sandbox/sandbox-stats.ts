@@ -12,21 +12,21 @@ const endpointPaths = [
 
 export type EndpointPath = (typeof endpointPaths)[number];
 
-/** What the sandbox has seen since the start or the last reset. */
+/** Counts since the start or the last reset. */
 export type SandboxStats = {
-  /** Requests by endpoint, refused and faulty ones included. */
+  /** Requests by endpoint, including refused and faulty ones. */
   requests: Record<EndpointPath, number>;
   /** Requests of the transaction list by its type filter. */
   listRequests: { deposit: number; withdraw: number; all: number };
-  /** Distinct nonces. */
+  /** Authenticated requests with a fresh nonce. */
   nonces: number;
   noncesReused: number;
   /** Requests refused for missing headers, a wrong key or a wrong signature. */
   signatureFailures: number;
-  /** 429 answers for the rate; those of the fault are counted there. */
+  /** Answers with 429 for the rate; those of the fault are counted in `faults`. */
   tooManyRequests: number;
   faults: Record<FaultKind, number>;
-  /** The most requests that came within one second of the clock. */
+  /** Highest number of requests within one second of the clock. */
   busiestSecond: number;
   reset(): void;
 };
@@ -51,7 +51,7 @@ function zeroes(): Omit<SandboxStats, 'reset'> {
   };
 }
 
-/** Notes the pace of the requests in the stats. */
+/** Returns the function that records one request in `busiestSecond`. */
 export function createPaceWatch(stats: SandboxStats, clock: Clock): () => void {
   let second = 0;
   let count = 0;
@@ -63,7 +63,10 @@ export function createPaceWatch(stats: SandboxStats, clock: Clock): () => void {
   };
 }
 
-/** A bucket that holds the requests of one second; false when it is empty. `rate` 0: never empty. */
+/**
+ * Creates a token bucket that holds the requests of one second. The function returns false when it is empty. `rate` 0:
+ * no limit.
+ */
 export function createRateLimit(rate: number, clock: Clock): () => boolean {
   const capacity = Math.max(1, rate);
   let level = capacity;

@@ -1,8 +1,8 @@
 /**
- * Deterministic randomness without state: each number is a function of the seed, its purpose and an index,
- * so that what can be recomputed need not be stored.
+ * Deterministic randomness without state: each number is a function of the seed, its purpose and an index. Values that
+ * can be recomputed need not be stored.
  */
-/** Texts take one number per six characters, hence the gaps between the large ones. */
+/** Purposes of the numbers. A text uses one purpose per six characters, hence the gaps between the large ones. */
 export const purpose = {
   asset: 1,
   direction: 2,
@@ -26,17 +26,17 @@ export const purpose = {
   requestId: 400,
 } as const;
 
-/** A number in [0, 2^32). For one seed and purpose no two indices in [0, 2^32) share it. */
+/** Returns an integer in [0, 2^32). For one seed and purpose, different indices in [0, 2^32) have different numbers. */
 export function hash32(seed: number, purposeId: number, index: number): number {
   return scramble(scramble(scramble(seed) ^ purposeId) ^ index) >>> 0;
 }
 
-/** A number in [0, 1). */
+/** Returns a number in [0, 1). */
 export function fraction(seed: number, purposeId: number, index: number): number {
   return hash32(seed, purposeId, index) / 2 ** 32;
 }
 
-/** `length` characters of the alphabet. Takes the purposes from `purposeId` on, one per six characters. */
+/** Returns `length` characters of the alphabet. Uses the purposes from `purposeId` on, one per six characters. */
 export function seededText(
   seed: number,
   purposeId: number,
@@ -57,7 +57,7 @@ export function seededText(
 
 const pairsByAlphabet = new Map<string, string[]>();
 
-// Text is made by two characters at a time: it is most of the work of a page.
+// Text is built from pairs of characters for speed, because it is most of the work of a page.
 function pairsOf(alphabet: string): string[] {
   const known = pairsByAlphabet.get(alphabet);
   if (known) return known;
@@ -66,7 +66,7 @@ function pairsOf(alphabet: string): string[] {
   return pairs;
 }
 
-// The finaliser of MurmurHash3: a bijection on 32 bits.
+// Finaliser of MurmurHash3, a bijection on 32 bits.
 function scramble(value: number): number {
   let h = value | 0;
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);

@@ -5,7 +5,7 @@ import type { FaultKind } from './sandbox-faults.ts';
 
 const htmlPage = '<!DOCTYPE html><html><body><h1>Please sign in</h1></body></html>';
 
-/** Sends the answer as JSON, or as its own content type. */
+/** Sends the answer as JSON, or with the content type of its headers. */
 export function sendAnswer(response: ServerResponse, { status, text, headers }: Answer): void {
   response.writeHead(status, {
     'content-type': 'application/json;charset=UTF-8',
@@ -15,7 +15,7 @@ export function sendAnswer(response: ServerResponse, { status, text, headers }: 
   response.end(text);
 }
 
-/** `work` does what was asked; `closing` ends a hang when the sandbox closes. */
+/** `work` executes the request; `closing` ends a hang when the sandbox closes. */
 export type FaultContext = { work(): Answer; hangMs: number; closing: AbortSignal };
 
 type FaultAct = (response: ServerResponse, context: FaultContext) => void | Promise<void>;
@@ -38,7 +38,7 @@ const acts: Record<FaultKind, FaultAct> = {
   },
 };
 
-/** Answers as the fault has it; see `faultKinds` for which of them do the work. */
+/** Answers with the fault; `faultKinds` says which faults do the work. */
 export async function sendFault(
   response: ServerResponse,
   fault: FaultKind,

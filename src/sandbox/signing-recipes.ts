@@ -12,7 +12,7 @@ export type SignHash = 'sha256' | 'sha256d';
 export type SignEncoding = 'der-hex' | 'raw-hex' | 'der-base64' | 'raw-base64';
 
 export type SigningRecipe = {
-  /** What goes into the signed text, and how. */
+  /** Composition of the signed text. */
   form: 'params' | 'body' | 'concat';
   key: 'secp256k1' | 'ed25519' | 'ecdsa' | 'hmac';
   hash: SignHash;
@@ -30,11 +30,14 @@ export const signingRecipes: Record<SignerName, SigningRecipe> = {
 
 export type Credentials = { apiKey: string; apiSecret: string; signer: SignerName };
 
-// PKCS#8 up to the 32 bytes of the secret.
+// DER prefixes of the PKCS#8 form, which end where the 32 bytes of the secret begin.
 const ed25519Prefix = '302e020100300506032b657004220420';
 const p256Prefix = '3041020100301306072a8648ce3d020106082a8648ce3d030107042730250201010420';
 
-/** Credentials of a recipe. Without a secret they are drawn by the seed; without a key it is derived. */
+/**
+ * Creates credentials of a recipe. By default the secret is drawn from the seed, and the key is derived from the
+ * secret; an HMAC key is derived from the seed.
+ */
 export function createCredentials(
   signer: SignerName,
   seed: number,

@@ -19,9 +19,9 @@ import { sendAnswer, sendFault } from './send-answer.ts';
 import { type Credentials, createCredentials } from './signing-recipes.ts';
 import { createWalletWorld, type WalletWorld } from './wallet-world.ts';
 
-/** A running emulator of the wallet service. */
+/** Running emulator of the wallet service. */
 export type Sandbox = {
-  /** `http://127.0.0.1:PORT/api`: what precedes `/v1`. */
+  /** `http://127.0.0.1:PORT/api`, the part before `/v1`. */
   baseUrl: string;
   port: number;
   options: SandboxOptions;
@@ -29,9 +29,9 @@ export type Sandbox = {
   world: WalletWorld;
   stats: SandboxStats;
   faults: Faults;
-  /** What an endpoint answers in place of its own, hostile as it may be; its work is done all the same. */
+  /** Answers that replace an endpoint's own and may be malformed; the endpoint still does its work. */
   answers: Map<EndpointPath, Answer>;
-  /** Ends all connections. */
+  /** Closes the server and all its connections. */
   close(): Promise<void>;
 };
 
@@ -41,7 +41,7 @@ type Call = ReceivedCall & { query: URLSearchParams };
 const basePath = '/api';
 const bodyBytesMax = 65_536;
 
-/** Starts the emulator on 127.0.0.1. Rejects when the port is taken. */
+/** Starts the emulator on 127.0.0.1. Rejects when the port is in use. */
 export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise<Sandbox> {
   const options = withDefaults(given);
   const signer = options.signer === 'none' ? 'params-secp256k1' : options.signer;
@@ -54,13 +54,13 @@ export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise
     answers: new Map(),
   };
   const closing = new AbortController();
-  // Each request that waits listens to it.
+  // Every delayed request adds a listener.
   setMaxListeners(0, closing.signal);
   const serve = createService(parts, closing.signal);
   const server = createServer((request, response) => {
     serve(request, response).catch(() => response.destroy());
   });
-  // A connection that the server ends while the client is about to use it would be one fault more.
+  // Prevents an unintended fault: the server could close an idle connection just when the client reuses it.
   server.keepAliveTimeout = 600_000;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(options.port, '127.0.0.1', resolve);
@@ -97,7 +97,7 @@ function createServiceAnswer(parts: Parts, closing: AbortSignal) {
   const notePace = createPaceWatch(stats, options.clock);
   const pickFault = createFaultPicker(options.seed, faults);
 
-  // Authentication comes first, so that every nonce is checked, whatever becomes of its request.
+  // Authenticates first, so that a nonce is used up even if the request fails later.
   function gate(call: Call): Answer | null {
     const refusal = refusalOf(call);
     if (refusal !== null) return refuse(refusal);

@@ -1,12 +1,15 @@
 import { type Asset, feeAssetOf } from './wallet-assets.ts';
 
 /**
- * What may be withdrawn without any balance ever falling below zero: deposits count from the moment they are
- * settled, withdrawals and their fees at once, whatever becomes of them.
+ * Amounts that can be withdrawn without a balance ever falling below zero. Deposits count from their final state on,
+ * withdrawals and their fees at once, whatever their outcome.
  */
 export type Treasury = {
   receive(asset: Asset, units: bigint, settledAt: number): void;
-  /** Sets aside up to `units`, and the fee; returns what is granted, null when nothing can be. */
+  /**
+   * Reserves at most `units` and an eighth of the available amount, and the fee. Returns the reserved units, or null
+   * when the amounts do not suffice.
+   */
   withdraw(asset: Asset, units: bigint, feeUnits: bigint, now: number): bigint | null;
 };
 
@@ -18,7 +21,8 @@ export function createTreasury(): Treasury {
   const availableOf = (asset: Asset) => available.get(asset) ?? 0n;
   const change = (asset: Asset, units: bigint) => available.set(asset, availableOf(asset) + units);
 
-  // The queue is only roughly in the order of settling; waiting for its head errs on the safe side.
+  // The queue is only roughly in the order of settling. Waiting for its head can delay a deposit, but never counts one
+  // too early.
   function mature(now: number) {
     for (; matured < maturing.length; matured++) {
       const deposit = maturing[matured];

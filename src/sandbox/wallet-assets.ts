@@ -1,16 +1,16 @@
-/** A coin on a chain. A token's fees are paid in its chain's own coin. */
+/** Coin on a chain. A token's fees are paid in its chain's own coin. */
 export type Asset = {
   name: string;
   symbol: string;
   decimals: number;
   chain: Chain;
-  /** Null for a main-chain coin. */
+  /** Null for a chain's own coin. */
   contractAddress: string | null;
   depositState: number;
   withdrawState: number;
 };
 
-/** How a chain writes its addresses, each of 20 bytes. */
+/** Form of a chain's addresses, each of 20 bytes. */
 type AddressShape =
   | { kind: 'hex' }
   | { kind: 'bech32'; prefix: string }
@@ -21,7 +21,7 @@ export type Chain = {
   name: string;
   symbol: string;
   address: AddressShape;
-  /** Confirmations after which a transaction counts. */
+  /** Number of confirmations of a successful transaction. */
   confirmations: number;
   /** Smallest fee of a withdrawal, in smallest units of the chain's coin. */
   feeUnits: bigint;
@@ -61,7 +61,7 @@ function createAsset(
   return { name, symbol, decimals, chain, contractAddress, depositState: 1, withdrawState: 1 };
 }
 
-/** Every coin the sandbox knows. USDT and USDC share their symbols over two chains, as they do in the world. */
+/** All coins of the sandbox. USDT and USDC each exist on two chains under one symbol, as in reality. */
 export const allAssets: readonly Asset[] = [
   createAsset(bitcoin, 'Bitcoin', 'BTC', 8),
   { ...createAsset(litecoin, 'Litecoin', 'LTC', 8), withdrawState: 0 },
@@ -79,12 +79,12 @@ for (const asset of allAssets) {
   feeAssets.set(asset, main ?? asset);
 }
 
-/** The coin in which the chain of an asset takes its fees. */
+/** Returns the coin in which the asset's chain charges its fees. */
 export function feeAssetOf(asset: Asset): Asset {
   return feeAssets.get(asset) ?? asset;
 }
 
-/** Exact decimal text of smallest units, without trailing zeros. */
+/** Formats smallest units as an exact decimal text without trailing zeros. */
 export function decimalText(units: bigint, decimals: number): string {
   const sign = units < 0n ? '-' : '';
   const digits = (units < 0n ? -units : units).toString().padStart(decimals + 1, '0');

@@ -30,27 +30,30 @@ type Balance = {
 /** Rows that can be counted and read by position; position 0 is the first of the list's order. */
 export type Listing = { count: number; textAt(position: number): string };
 
-/** The wallet behind the service. All it says is as of the clock's time at the call. */
+/** Wallet behind the service. Every answer reflects the clock's time at the call. */
 export type WalletWorld = {
   /**
-   * Adds transactions and returns their orderNos. `at`: Unix ms, for rows that appear late with an old time;
-   * without it they become the newest. Throws when a withdrawal is wished and no coin covers one.
+   * Adds transactions and returns their orderNos. `at`: Unix ms, for rows that appear late with an old time; without it
+   * they become the newest. Throws when a withdrawal is required and no coin covers one.
    */
   addTransactions(count: number, wish?: TransactionWish & { at?: number }): string[];
-  /** Puts a transaction into a state for good. Only `success` counts in the balances. */
+  /**
+   * Sets a transaction's state for good. Only `success` counts in `balance`; a withdrawal in a state that is not final
+   * counts in `frozen`.
+   */
   setState(orderNo: string, state: string): void;
-  /** Takes a transaction away, and its part in the balances. */
+  /** Removes a transaction from its lists and from the balances. */
   removeTransaction(orderNo: string): void;
   /**
-   * Adds a row that is any JSON at all (text is taken as JSON text as it stands). `orderNo`: where the detail
-   * endpoint finds it; default: the row's own, where it has one. `at`: its place in the list.
+   * Adds a row of arbitrary JSON; a string is used as JSON text without a change. `orderNo`: key for the detail
+   * endpoint; default: the row's own, if it has one. `at`: Unix ms, its place in the list.
    */
   addRawListRow(type: TransactionType, row: object | string, options?: RawRowOptions): void;
-  /** The truth: transactions in detail form, oldest first, raw rows left out. */
+  /** Returns the true transactions in detail form, oldest first, without raw rows. */
   transactions(type?: TransactionType): TransactionDetail[];
   coins(): Coin[];
   balances(): Balance[];
-  /** All deposit addresses of a chain, oldest first, those not listed yet included. */
+  /** Returns all deposit addresses of a chain, oldest first, including those that are not listed yet. */
   addresses(slip44: number): string[];
   generateAddresses(slip44: number, num: number): string[];
   /** Number of addresses generated on the chain since the start. */
@@ -58,13 +61,13 @@ export type WalletWorld = {
   isSupported(slip44: number): boolean;
   transactionListing(type?: TransactionType): Listing;
   addressListing(slip44: number): Listing;
-  /** JSON text of one transaction's detail, null when there is none. */
+  /** Returns the JSON text of one transaction's detail; null when there is none. */
   detailText(key: { orderNo: string } | { requestId: string }): string | null;
 };
 
 type RawRowOptions = { at?: number; orderNo?: string; detail?: object | string };
 
-/** A wallet with a history, the same for the same options. */
+/** Creates a wallet with a history; the same options create the same wallet. */
 export function createWalletWorld(options: SandboxOptions): WalletWorld {
   const { seed, clock } = options;
   const assets = allAssets.filter((a) => options.supportedChains.includes(a.chain.slip44));
@@ -126,7 +129,7 @@ function addressSide(book: AddressBook, clock: () => number) {
   };
 }
 
-// Section 2.4 of the service's document.
+// List form of a transaction (docs/wallet-service-api.md, section 2.4).
 function listText({ confirmNum, fee, feeSymbol, ...row }: TransactionDetail): string {
   return JSON.stringify(row);
 }

@@ -1,9 +1,9 @@
 type Limit = {
   max: number;
   unit: string;
-  /** What is bounded. */
+  /** The bounded quantity. */
   of: string;
-  /** What becomes of more. */
+  /** Consequence of exceeding the limit. */
   beyond: string;
 };
 
@@ -13,9 +13,9 @@ const noSnapshot =
 const rejected = 'the field is null, and a reject keeps what came';
 
 /**
- * Everything that an answer of the service could make large. `docs/limits.md` is written from this table. An asset's
- * amount in its smallest unit has 78 digits at the most on the chains that we know; what is longer is stored up to a
- * bound that no page of balances can make dear.
+ * Limits for everything that an answer of the service could make large; the source of `docs/limits.md`. Amounts in an
+ * asset's smallest unit have at most 78 digits on the known chains. Longer amounts are stored up to a bound that keeps
+ * a page of balances cheap.
  */
 export const limits = {
   answerBytes: {
@@ -24,7 +24,7 @@ export const limits = {
     of: 'one answer, packed and unpacked',
     beyond: refused,
   },
-  /** Nothing else goes on while an answer is parsed: 120,000 names, all different, take a fifth of a second. */
+  /** Parsing blocks the event loop: 120,000 different names take a fifth of a second. */
   answerValues: {
     max: 120_000,
     unit: 'commas and opening brackets',
@@ -37,7 +37,7 @@ export const limits = {
     of: 'one answer with numbers whose digits JavaScript would lose',
     beyond: refused,
   },
-  /** The parser of such numbers goes from character to character, at a tenth of the speed. */
+  /** The lossless parser reads character by character, at a tenth of the speed. */
   exactLength: {
     max: 1024 * 1024,
     unit: 'characters',

@@ -5,8 +5,8 @@ import type { Decoded, Reject } from '../kernel/wallet-records.ts';
 import type { WalletClient } from './wallet-client.ts';
 
 /**
- * The same client, without secrets in what it says of its failures and of what could not be decoded: both are stored.
- * A service may echo the key that it refuses. Records stay as they came.
+ * Wraps a client so that its errors and rejects contain no secrets, because both are stored. A service may echo the key
+ * that it refuses. Records stay as received.
  */
 export function redactClient(client: WalletClient, redact: Redactor): WalletClient {
   const clean = async <T extends Decoded<unknown>>(answer: Promise<T>): Promise<T> => {
@@ -30,11 +30,11 @@ export function redactClient(client: WalletClient, redact: Redactor): WalletClie
   };
 }
 
-/** Characters that are redacted in one go: 64 KiB take up to 20 ms. */
+/** Characters redacted before yielding to the event loop; 64 KiB take up to 20 ms. */
 const sliceLength = 128 * 1024;
 
 async function redactRejects(rejects: Reject[], redact: Redactor): Promise<Reject[]> {
-  // The rejects of one row keep the same text.
+  // Redacts a text once for all rejects of its row.
   const payloads = [...new Set(rejects.map(({ payload }) => payload))];
   const redacted = await mapInSlices(payloads, sliceLength, ({ length }) => length, redact);
   const shown = new Map(payloads.map((payload, nth) => [payload, redacted[nth] ?? '']));

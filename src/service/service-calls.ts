@@ -14,15 +14,15 @@ import { openList, openListPage, openObject } from './decoding/open-page.ts';
 import { openSnapshotPart, type SnapshotPart } from './decoding/read-snapshot.ts';
 import type { Call } from './transport/attempt-call.ts';
 
-/** The names of the query parameters, which the service's document does not show (sections 4.2 and 4.3). */
+/** Names of the query parameters, which docs/wallet-service-api.md does not show (sections 4.2 and 4.3). */
 export type ParamNames = { page: string; size: string; chain: string; type: string };
 
 export type PageQuery = {
   pageNo: number;
   pageSize: number;
   /**
-   * How many unreadable answers, or codes other than 0, are enough; absent: as many as a smaller
-   * page is worth.
+   * Maximum of unreadable answers, and of answers with a code other than 0. Default: three unreadable answers, and
+   * three codes if more than 10 rows are requested.
    */
   failuresMax?: number | undefined;
 };
@@ -33,10 +33,10 @@ type DecodeRows<T> = (rows: readonly unknown[], now: number) => Decoded<T>;
 
 const documentedPageSize = 10;
 const refusedSizeAttempts = 3;
-/** A smaller page may be readable: the caller shall know soon. */
+/** A smaller page may be readable, so the caller gets the error early. */
 const unreadableAttempts = 3;
 
-/** Section 4.3. */
+/** Builds the call of the transaction list (docs/wallet-service-api.md, section 4.3). */
 export function transactionListCall(
   query: PageQuery & { type: string },
   settings: CallSettings,
@@ -45,7 +45,7 @@ export function transactionListCall(
   return pageCall('/v1/transaction/list', filter, query, settings, decodeTransactions);
 }
 
-/** Section 4.2. */
+/** Builds the call of the address list (docs/wallet-service-api.md, section 4.2). */
 export function addressListCall(
   query: PageQuery & { slip44: number },
   settings: CallSettings,
@@ -54,7 +54,7 @@ export function addressListCall(
   return pageCall('/v1/wallet/address/list', filter, query, settings, decodeAddresses);
 }
 
-/** Section 4.4, by orderNo. */
+/** Builds the call of a transaction's detail by orderNo (docs/wallet-service-api.md, section 4.4). */
 export function transactionInfoCall(
   orderNo: string,
   { clock }: CallSettings,
@@ -73,7 +73,7 @@ export function transactionInfoCall(
   };
 }
 
-/** Section 4.1. */
+/** Builds the call that generates addresses (docs/wallet-service-api.md, section 4.1). */
 export function generateAddressesCall(
   { slip44, num }: { slip44: number; num: number },
   { clock }: CallSettings,
@@ -86,7 +86,10 @@ export function generateAddressesCall(
   };
 }
 
-/** Sections 4.5 and 4.6: no parameters are documented; they are sent only after an answer that is a page. */
+/**
+ * Builds the call of balances or coins (docs/wallet-service-api.md, sections 4.5 and 4.6). No parameters are
+ * documented, so they are sent only after an answer that is a page.
+ */
 export function snapshotCall(
   path: '/v1/wallet/balance' | '/v1/wallet/coin',
   page: PageQuery | undefined,
@@ -105,7 +108,7 @@ function pageCall<T>(
   { paramNames, clock }: CallSettings,
   decodeRows: DecodeRows<T>,
 ): Call<Page<T>> {
-  // The code may mean that the page is too large: the caller shall know soon.
+  // The code may mean that the page is too large, so the caller gets the error early.
   const sizeMax = query.pageSize > documentedPageSize ? refusedSizeAttempts : undefined;
   const unsettledMax = query.failuresMax ?? sizeMax;
   return {

@@ -28,10 +28,10 @@ import {
 export type WalletClientOptions = TransportOptions & { paramNames: ParamNames };
 
 /**
- * The operations of the service (section 4 of its document). Each rejects with a LedgerError whose code begins with
- * `service-`, with what the tickets reject with, or with the signal's reason. Reads are repeated where that can
- * help. A refused page size shows as service-refused or service-unsettled, the latter after three answers while
- * more than 10 rows are asked for.
+ * Operations of the service (docs/wallet-service-api.md, section 4). Each rejects with a LedgerError whose code begins
+ * with `service-`, with the error of the tickets, or with the signal's reason. Reads are retried if that can help. A
+ * refused page size rejects with service-refused or service-unsettled. The latter comes after three answers if more
+ * than 10 rows are requested.
  */
 export type WalletClient = {
   listTransactions(
@@ -42,21 +42,24 @@ export type WalletClient = {
     query: PageQuery & { slip44: number },
     signal?: AbortSignal,
   ): Promise<Page<AddressRecord>>;
-  /** One record, or none and a reject when the answer names no order; another order's is service-malformed. */
+  /**
+   * Returns one record, or none and a reject if the answer names no order. Throws service-malformed if it names another
+   * order.
+   */
   getTransaction(orderNo: string, signal?: AbortSignal): Promise<Snapshot<TransactionDetailRecord>>;
   listBalances(signal?: AbortSignal): Promise<Snapshot<BalanceRecord>>;
   listCoins(signal?: AbortSignal): Promise<Snapshot<CoinRecord>>;
   /**
-   * Sent once. Refused for certain with service-refused, service-authentication and service-rate-limited; after any
-   * other rejection, whatever it is, addresses may have been generated.
+   * Sends the request once. Only service-refused, service-authentication and service-rate-limited mean that no address
+   * was generated. After any other rejection, addresses may have been generated.
    */
   generateAddresses(
     request: { slip44: number; num: number },
     signal?: AbortSignal,
   ): Promise<Snapshot<AddressRecord>>;
-  /** Attempts sent so far. */
+  /** Number of attempts sent so far. */
   requests(): number;
-  /** The same client with a count of its own, from 0: for one of several parts that work side by side. */
+  /** Returns the same client with its own count, from 0, for one of several concurrent tasks. */
   metered(): WalletClient;
 };
 

@@ -6,8 +6,9 @@ const digitsShown = 20;
 const longNumber = /^(-?)(\d)(\d+)(?:\.\d*)?$/;
 
 /**
- * The report with no list and no text in it longer than 500: what the service sends may be of any number and length, and
- * is shown on pages, terminals and as metrics. A text that is cut ends with `…`, a number is rounded to an exponent.
+ * Returns the report with lists of at most 500 items and texts of at most 500 characters. The service can send any
+ * number and length, and the report is shown on pages, terminals and as metrics. A cut text ends with `…`; the digits
+ * of a cut number are truncated and followed by an exponent.
  */
 export function boundReport(report: StatusReport): StatusReport {
   const beyond = (list: unknown[]) => Math.max(0, list.length - listMax);
@@ -31,6 +32,6 @@ function bounded(value: unknown): unknown {
 function shortened(text: string): string {
   const [, sign = '', first, rest = ''] = longNumber.exec(text) ?? [];
   if (first !== undefined) return `${sign}${first}.${rest.slice(0, digitsShown)}e+${rest.length}`;
-  // The cut may have split a pair.
+  // The cut may have split a surrogate pair.
   return `${text.slice(0, textMax - 1).replace(/\p{Cs}$/u, '')}…`;
 }

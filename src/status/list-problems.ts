@@ -2,21 +2,21 @@ import type { Problem } from '../ledger/reports/read-status.ts';
 import type { StatusReport } from './status-report.ts';
 import { countWords } from './status-words.ts';
 
-/** `attention`: only warnings stand. */
+/** `attention`: there are only warnings. */
 export type Verdict = 'ok' | 'attention' | 'critical';
 
-/** Runs of jobs that may wait at a moment without anything being wrong. */
+/** Upper bound of due job runs that is normal at any moment. */
 const waitingMax = 20;
-/** Runs that may fail within the hour: each runs again on schedule. */
+/** Upper bound of failed runs per hour that is normal, because each job runs again on schedule. */
 const failedMax = 5;
 
-/** Everything that needs a person: what the database sees, and what only the queue knows; critical ones first. */
+/** Lists everything that needs a person, from the database and from the queue; critical problems first. */
 export function listProblems(report: StatusReport): Problem[] {
   const all = [...report.problems, ...queueProblems(report)];
   return [...all.filter(isCritical), ...all.filter((problem) => !isCritical(problem))];
 }
 
-/** How things stand, by the worst problem. */
+/** Returns the verdict of the worst problem. */
 export function verdictOn(problems: readonly Problem[]): Verdict {
   if (problems.some(isCritical)) return 'critical';
   return problems.length > 0 ? 'attention' : 'ok';
@@ -26,11 +26,11 @@ function isCritical({ severity }: Problem): boolean {
   return severity === 'critical';
 }
 
-/** The queue counts, but keeps no time since when. */
+/** Lists the queue's problems, without a start time: the queue has counts only. */
 function queueProblems({ queue, isQueueHidden, problems }: StatusReport): Problem[] {
   if (queue === null) return isQueueHidden ? [] : [unreachable];
   const { waiting, active, failed } = queue;
-  // Between two runs a job may be due and nobody at work; it is a standstill where nothing has been read either.
+  // A job may be due and none active between two runs. This is a problem only if the daemon is silent as well.
   const isIdle =
     waiting > 0 && active === 0 && problems.some(({ name }) => name === 'daemon_silent');
   return [

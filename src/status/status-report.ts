@@ -3,20 +3,22 @@ import type { QueueSnapshot } from '../queue/queue-snapshot.ts';
 import { listProblems, verdictOn } from './list-problems.ts';
 
 /**
- * Everything that status pages, metrics and the command `status` tell. `queue` null: it does not answer, or, with
- * `isQueueHidden`, the role of the database may not see it.
+ * Content of the status pages, the metrics and the command `status`. `queue` is null when it does not answer. With
+ * `isQueueHidden` it is null because the database role may not see it.
  */
 export type StatusReport = LedgerStatus & {
   queue: QueueSnapshot | null;
   isQueueHidden?: boolean;
-  /** How many items of a list are not shown, because there are too many. */
+  /** Number of items that are not shown, for each list that is too long. */
   leftOut?: { balances: number; unexplainedDifferences: number; problems: number };
 };
 
 /** Name of the only wallet. */
 const wallet = 'main';
 
-/** The document of `status --json`: the documented keys first, then all others; without the histories. */
+/**
+ * Returns the document of `status --json`, without the balance histories: the documented keys first, then all others.
+ */
 export function toStatusJson(report: StatusReport): string {
   const { transactions, rejects, queue, lastErrors, lastRuns, readAt } = report;
   const { unexpectedDeposits, unexplainedDifferences, leftOut } = report;

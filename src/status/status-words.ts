@@ -5,7 +5,7 @@ export function countWords(count: number): string {
   return count.toLocaleString('en-US');
 }
 
-/** `service says 5,012 · ledger holds 5,012 · proven complete`, or what the proof lacks. */
+/** `service says 5,012 · ledger holds 5,012 · proven complete`, or the reason why it is not proven. */
 export function proofWords(stream: StreamStatus): string {
   const { serviceTotal, ledgerCount } = stream;
   const says =
@@ -42,7 +42,7 @@ export function finalChangesWords(streams: StreamStatus[]): string | null {
   return `${transactions} changed after reaching a final state, see ledger.state_transitions`;
 }
 
-/** `12 s ago`, `5 min ago`, `3 h ago`, `4 days ago`; null: `never`. */
+/** `12 s ago`, `5 min ago`, `3 h ago`, `4 days ago`; null → `never`. */
 export function agoWords(seconds: number | null): string {
   return seconds === null ? 'never' : `${durationWords(seconds)} ago`;
 }
@@ -67,7 +67,7 @@ export function unexpectedWords({ foreign, unknown }: UnexpectedDeposits): strin
   return `recent deposits to addresses not generated or handed out here: ${counts}`;
 }
 
-/** From one ISO time to a later one. */
+/** Seconds from one ISO time to a later one. */
 export function secondsBetween(earlier: string, later: string): number {
   return (Date.parse(later) - Date.parse(earlier)) / 1000;
 }

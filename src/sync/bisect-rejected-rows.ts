@@ -1,11 +1,11 @@
 import { isDataError } from '../ledger/connection/postgres-codes.ts';
 
-/** The reason of a reject. */
+/** Reason that is stored with a reject. */
 export const rejectedByPostgres = 'PostgreSQL does not take the row';
 
 /**
- * Finds the rows that PostgreSQL does not take by halving, so that one bad row costs few statements. `store` writes a
- * batch whole or not at all, and may be given a row more than once; it throws anything but a refusal on.
+ * Finds the rows that PostgreSQL refuses by bisection, so that one bad row costs few statements. `store` writes a batch
+ * completely or not at all, and may get a row more than once. Rethrows every error that is not a refusal of the data.
  */
 export async function bisectRejectedRows<R>(
   rows: R[],

@@ -17,20 +17,24 @@ import type { Progress, SyncContext, SyncReport } from './sync-context.ts';
 export type Backfill = {
   types: TransactionStream[];
   withDetails: boolean;
-  /** Walk from the first page although an earlier backfill got further. */
+  /** Starts again from the first page, even if an earlier backfill got further. */
   isRestart: boolean;
   signal: AbortSignal;
   onProgress?: Progress;
 };
 
-/** A part that failed although each request was repeated is tried once more from its checkpoint. */
+/** Attempts per task: a task that fails although each request was retried runs once more from its checkpoint. */
 const triesMax = 2;
-/** In between a daemon gets at the list, or this one itself reads what has arrived at its head. */
+/**
+ * Length of one slice. Between two slices a daemon can lease the list, or the backfill reads the rows that arrived at
+ * its start.
+ */
 const sliceMs = 20_000;
 
 /**
- * The whole history, once: transactions, their details, balances, coins, and the addresses of the configured
- * chains. Goes on where an earlier one stopped. Returns the names of the parts that ended incomplete.
+ * Reads the whole history once: transactions, their details, balances, coins, and the addresses of the configured
+ * chains. Continues from the checkpoints of an earlier backfill. Returns the names of the tasks that ended incomplete.
+ * Throws the error of a task that fails twice or cannot be retried.
  */
 export async function runBackfill(context: SyncContext, backfill: Backfill): Promise<string[]> {
   const { signal, onProgress } = backfill;

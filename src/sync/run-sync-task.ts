@@ -6,15 +6,15 @@ import { settleHome } from './settle-home.ts';
 import type { SyncContext, SyncReport } from './sync-context.ts';
 
 /**
- * Runs one part of the work and writes its outcome to `sync_runs`; a pass that had nothing to do and asked nothing
- * leaves no trace. Fails with a LedgerError that names the part.
+ * Runs one task and writes its outcome to `sync_runs`. A successful pass without a request leaves no row. Rethrows the
+ * error of the task; an error of the database becomes a LedgerError.
  */
 export async function runSyncTask(
   context: SyncContext,
   part: string,
   work: (context: SyncContext) => Promise<SyncReport>,
 ): Promise<SyncReport> {
-  // Parts work side by side on one client: each counts its own requests.
+  // Tasks share one client and run concurrently; each counts its own requests.
   const client = context.client.metered();
   const startedAt = performance.now();
   const record = (outcome: SyncRun['outcome'], report: Partial<SyncReport>, error: string | null) =>

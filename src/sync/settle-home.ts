@@ -2,8 +2,9 @@ import { healHome, noteMove, readAway } from '../ledger/home-store.ts';
 import type { SyncContext } from './sync-context.ts';
 
 /**
- * Looks whether the database is where it was. After a move it is healed, or, with ON_MOVE=stop, only noted: nothing is
- * handed out or generated then until `wallet-ledger recover` was run. Any number of processes may do it at once.
+ * Checks that the database is still at its home. After a move it heals the database. With ON_MOVE=stop it only records
+ * the move: no address is handed out or generated until the operator runs `wallet-ledger recover`. Several processes
+ * may call it at the same time.
  */
 export async function settleHome({
   ledger,

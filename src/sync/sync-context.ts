@@ -4,48 +4,54 @@ import type { Log } from '../kernel/log.ts';
 import type { Ledger } from '../ledger/connection/connect-ledger.ts';
 import type { WalletClient } from '../service/wallet-client.ts';
 
-/** What everything in this room works with. */
+/** Dependencies that every file in `src/sync` shares. */
 export type SyncContext = {
   ledger: Ledger;
   client: WalletClient;
   log: Log;
   clock: Clock;
   settings: SyncSettings;
-  /** Told of each pass that ended well. */
+  /** Called after each pass that ended without an error. */
   onRun?: (part: string, report: SyncReport) => void;
 };
 
 export type SyncSettings = {
-  /** Items per page to ask for. */
+  /** Items per page to request. */
   pageSize: number;
-  /** null: learn it. */
+  /** Order of the transaction lists; null: learned from the pages. */
   listOrder: ListOrder | null;
-  /** Requests in flight at most. */
+  /** Upper bound of the requests in flight. */
   concurrency: number;
-  /** Part of the history that one run of the audit reads again, 0 to 1. */
+  /** Share of the history that one run of the audit reads again, 0 to 1. */
   auditShare: number;
-  /** Within this time the audit has read the whole history again. */
+  /** Time (ms) within which the audit reads the whole history again. */
   auditCycleMs: number;
-  /** Pauses before a mismatch is looked at again, for tests; those of the effort where absent. */
+  /** Pauses (ms) before a mismatch is checked again, for tests; absent: the pauses of the effort. */
   looksMs?: readonly number[];
-  /** slip44 codes of the chains whose addresses are kept. */
+  /** slip44 codes of the chains whose addresses the ledger keeps. */
   chains: number[];
-  /** How address requests are bounded, and how long after a lost answer its list is believed. */
+  /**
+   * Limits of address requests. `settleMs`: wait after a lost answer before the address list is read again and trusted.
+   * `maxPerDay`: addresses generated per chain in 24 h.
+   */
   pools: { settleMs: number; maxPerDay: number };
-  /** The name of the query parameter for the chain. */
+  /** Name of the query parameter for the chain. */
   chainParam: string;
-  /** After the database has moved: go on with new addresses (the default), or hand none out until `recover`. */
+  /**
+   * Behaviour after the database has moved: continue with new addresses (the default), or hand out none until
+   * `recover`.
+   */
   onMove?: 'heal' | 'stop';
-  /** Nobody else generates addresses with this key. */
+  /** This ledger is the only program that generates addresses with this key. */
   isPoolExclusive?: boolean;
 };
 
-/** What a pass did, for `sync_runs`, progress and exit codes. */
+/** Result of a pass, for `sync_runs`, progress and exit codes. */
 export type SyncReport = {
   rowsSeen: number;
   rowsInserted: number;
   rowsUpdated: number;
-  /** false: something that the service has is not in the ledger. */
+  /** false: the service has something that the ledger lacks. */
   isComplete: boolean;
 };
 
@@ -53,7 +59,7 @@ export function emptyReport(): SyncReport {
   return { rowsSeen: 0, rowsInserted: 0, rowsUpdated: 0, isComplete: true };
 }
 
-/** Adds what another part has done; whether all of it is complete is the caller's to say. */
+/** Adds the counts of another task to `sum`. The caller sets `isComplete`. */
 export function addCounts(sum: SyncReport, part: Omit<SyncReport, 'isComplete'>): void {
   sum.rowsSeen += part.rowsSeen;
   sum.rowsInserted += part.rowsInserted;
@@ -61,7 +67,7 @@ export function addCounts(sum: SyncReport, part: Omit<SyncReport, 'isComplete'>)
 }
 
 /**
- * Told while a pass goes on; totals are the best that is known, null while nothing is. `pages`: of its list, in this
- * pass; left out by a part that has none.
+ * Callback during a pass. `total` is the best known total, null while there is none. `pages` counts the pages of the
+ * list in this pass; a task without pages omits it.
  */
 export type Progress = (part: string, done: number, total: number | null, pages?: number) => void;

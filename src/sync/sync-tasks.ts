@@ -10,7 +10,7 @@ import type { SyncContext, SyncReport } from './sync-context.ts';
 
 type Part = (context: SyncContext, pass: SyncOptions) => Promise<SyncReport>;
 
-/** What the ledger keeps in step, in the order in which one pass over everything goes. */
+/** All tasks, in the order in which one pass over everything runs them. */
 export const syncTasks = {
   transactions: (context, pass) => syncTransactions(context, pass),
   details: (context, pass) => syncAllDetails(context, pass.signal, pass.onProgress),
@@ -26,7 +26,7 @@ export function isPartName(name: string): name is PartName {
   return Object.hasOwn(syncTasks, name);
 }
 
-/** One pass of each named part, one after the other. The names of those that ended incomplete are returned. */
+/** Runs one pass of each named task, one after the other. Returns the names of the tasks that ended incomplete. */
 export async function runParts(
   context: SyncContext,
   names: PartName[],

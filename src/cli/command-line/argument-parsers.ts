@@ -5,7 +5,7 @@ export function integer(text: string): number {
   return Number(text);
 }
 
-/** As the registered codes are: below 2 to the power of 31. */
+/** Parses a slip44 code; registered codes are below 2^31. */
 export function chainCode(text: string): number {
   const code = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
   if (!(code < 2 ** 31)) throw new InvalidArgumentError('The slip44 code of a chain is expected.');

@@ -1,13 +1,16 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../command-context.ts';
 
-/** Some commands that belong together. Each loads what it needs when it is called: `--help` answers at once. */
+/**
+ * Adds related commands to the program. Each command imports its code when it is called, so that `--help` answers at
+ * once.
+ */
 export type CommandGroup = (program: Command, run: CommandRunner) => void;
 
 export type CommandRunner = {
-  /** Runs the work with settings, log and shutdown; its exit code is the program's. */
+  /** Runs the work with settings, log and shutdown; its exit code becomes the program's. */
   inContext(work: (context: CommandContext) => Promise<number>): Promise<void>;
-  /** For a command that brings its own context. */
+  /** Awaits a command that creates its own context; its exit code becomes the program's. */
   alone(work: Promise<number>): Promise<void>;
 };
 

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { decimal, integer } from './argument-parsers.ts';
 import type { CommandGroup, CommandRunner } from './command-group.ts';
 
-/** What needs neither a service nor a database. */
+/** Commands that need neither a service nor a database. */
 export const addTrialCommands: CommandGroup = (program, run) => {
   program
     .command('demo')

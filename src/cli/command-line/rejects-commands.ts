@@ -22,7 +22,7 @@ export const addRejectsCommands: CommandGroup = (program, run) => {
     .option(...jsonOption)
     .action(async (ids: number[] = [], _options: object, retry: Command) => {
       const { rejectsRetry } = await commands();
-      // `rejects` takes the option, too, wherever it stands.
+      // The parent command `rejects` has the same option, so commander may assign it there.
       const options = retry.optsWithGlobals();
       await run.inContext((context) => rejectsRetry(context, ids, options));
     });

@@ -1,6 +1,6 @@
 import { type CommandGroup, jsonOption } from './command-group.ts';
 
-/** Commands that look and write nothing. */
+/** Commands that only inspect: none writes transactions, addresses or settings. */
 export const addCheckCommands: CommandGroup = (program, run) => {
   program
     .command('status')

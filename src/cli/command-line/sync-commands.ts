@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import { type CommandGroup, jsonOption } from './command-group.ts';
 
-/** What writes the ledger, and then ends. */
+/** Commands that write the ledger once and then end. */
 export const addLedgerCommands: CommandGroup = (program, run) => {
   program
     .command('backfill')

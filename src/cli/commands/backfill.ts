@@ -8,7 +8,7 @@ import { reportIncomplete } from '../report-incomplete.ts';
 
 export type BackfillOptions = { type?: TransactionStream; details: boolean; restart?: boolean };
 
-/** `wallet-ledger backfill`: 0 when the ledger is complete, 3 when something is missing. */
+/** Runs `wallet-ledger backfill`. Resolves to 0 when the ledger is complete, 3 when something is missing. */
 export async function backfill(context: CommandContext, options: BackfillOptions): Promise<number> {
   const progress = createProgress(context.screen);
   try {

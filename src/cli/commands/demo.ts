@@ -21,14 +21,14 @@ import { startDaemon } from './start.ts';
 
 const demoTransactions = 6_000;
 const arrivalsPerSecond = 0.5;
-/** Two of the chains that the sandbox serves. */
+/** Pools of two chains that the sandbox serves. */
 const demoPools = '60:50:100,195:20:50';
-/** Any constant serves: it keeps a second demo out of the first one's database. */
+/** Arbitrary key of the advisory lock that keeps a second demo out of this one's database. */
 const demoLock = 7_246_002;
 
 /**
- * `wallet-ledger demo`: an embedded database and a sandbox service of its own, filled from nothing; ends after that
- * with `once`, else stays up as a daemon and shows what arrives.
+ * Runs `wallet-ledger demo`: fills a separate embedded database from a sandbox service. With `once` it ends there;
+ * otherwise it continues as a daemon and prints what arrives.
  */
 export async function demo(options: { once?: boolean }): Promise<number> {
   const sandbox = await startSandbox({
@@ -43,7 +43,10 @@ export async function demo(options: { once?: boolean }): Promise<number> {
   }
 }
 
-/** Nothing of the user's own settings but the place of the data, the port and the log may reach the demo. */
+/**
+ * Returns the settings that the demo overrides: service, databases, queue, pools, schedule. Keeps the user's data
+ * directory, port and log level; settings that are not listed here apply to the demo as well.
+ */
 async function demoSettings(sandbox: Sandbox): Promise<Environment> {
   const env = readEnvironment();
   return {
@@ -81,7 +84,7 @@ async function runDemo(context: CommandContext, isOnce: boolean): Promise<number
   return 0;
 }
 
-/** Everything once, with progress; `incomplete`: the names of the parts that did not come to their end. */
+/** Reads everything once, with progress. `incomplete`: names of the parts that did not finish. */
 async function fillFromNothing(
   context: CommandContext,
 ): Promise<{ incomplete: string[]; seconds: number; requests: number }> {
@@ -107,7 +110,7 @@ async function fillFromNothing(
   }
 }
 
-/** Every demo starts from nothing: the sandbox's history is another one each time. */
+/** Empties the demo's database. The sandbox's history ends at the time of its start, so each demo has another one. */
 async function emptyDatabase(ledger: Ledger, { shutdown }: CommandContext): Promise<void> {
   const client = await ledger.pool.connect();
   shutdown.add('demo lock', () => client.release(true));

@@ -19,12 +19,12 @@ import { createShutdown } from '../shutdown.ts';
 
 export type DoctorCommandOptions = { json?: boolean; tryVariants?: boolean; sign?: string[] };
 
-/** Long enough for a server that is starting, short enough for one that is not there. */
+/** Timeout for reaching the database; long enough for a server that is starting. */
 const reachMs = 3_000;
 
 /**
- * `wallet-ledger doctor`: unlike the other commands it runs on mistaken settings, too, and names them among what it
- * finds. Resolves to 0, or to 2 when something is bad.
+ * Runs `wallet-ledger doctor`. Unlike the other commands it also runs with mistaken settings, and reports them as
+ * findings. Resolves to 0, to 2 when a finding is bad, or to the exit code of its own failure.
  */
 export async function doctor(options: DoctorCommandOptions): Promise<number> {
   let redact = createRedactor([]);
@@ -71,7 +71,7 @@ async function examine(
     clock: systemClock,
     signal: shutdown.signal,
     tell(findings) {
-      // Field by field: a password that is also a word of ours must not break the document.
+      // Redacts field by field: a password that equals a key or a verdict must not break the JSON document.
       const shown = findings.map(({ name, verdict, seen, cure }) => ({
         name,
         verdict,
@@ -129,7 +129,9 @@ async function sign(
   return 0;
 }
 
-/** WALLET_API_KEY is blotted out elsewhere; here the public key is what was asked for. */
+/**
+ * Returns the secrets without the public key, which is what the user asked for. Elsewhere WALLET_API_KEY is redacted.
+ */
 function secretsBeside(publicKey: string | null, { secrets }: Settings): string[] {
   return secrets.filter((secret) => secret.trim().toLowerCase() !== publicKey?.toLowerCase());
 }

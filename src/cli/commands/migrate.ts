@@ -5,12 +5,15 @@ import type { CommandContext } from '../command-context.ts';
 import { migrate, openLedger } from '../open-ledger.ts';
 import { openWallet } from '../open-wallet.ts';
 
-/** `wallet-ledger migrate`: the schemas of ledger and queue are up to date, and the roles have their rights. */
+/**
+ * Runs `wallet-ledger migrate`: updates the schemas of ledger and queue, grants the named roles their rights, and with
+ * `walletKey` accepts the wallet of the settings.
+ */
 export async function migrateCommand(
   context: CommandContext,
   { reader, issuer, walletKey }: { reader?: string; issuer?: string; walletKey?: boolean },
 ): Promise<number> {
-  // Mistaken settings are refused before anything is done.
+  // Opens the wallet first, so that mistaken settings are refused before any change.
   const wallet = walletKey ? await openWallet(context) : null;
   const opened = await openLedger(context);
   await migrate(opened, context);

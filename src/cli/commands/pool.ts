@@ -15,7 +15,7 @@ import { composeSync } from '../compose-sync.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
 import { addMissingPools } from '../open-ledger.ts';
 
-/** `wallet-ledger pool list`: the level of every chain; 3 when a configured pool is empty. */
+/** Runs `wallet-ledger pool list`: prints the level of every chain. Resolves to 3 when a configured pool is empty. */
 export async function poolList(
   context: CommandContext,
   options: { json?: boolean },
@@ -30,13 +30,13 @@ export async function poolList(
   return empty.length === 0 ? 0 : 3;
 }
 
-/** `wallet-ledger pool take`: an address, alone on stdout; 3 when there is none. */
+/** Runs `wallet-ledger pool take`: prints only the address on stdout. Resolves to 3 when the pool has none. */
 export async function poolTake(
   context: CommandContext,
   slip44: number,
   { reference }: { reference?: string },
 ): Promise<number> {
-  // A forgotten variable of a script, most likely: all its customers would get one address.
+  // An empty reference is most likely an unset variable of a script: all its customers would get one address.
   if (reference?.trim() === '') {
     throw new LedgerError('usage', 'the reference is empty', {
       cure: 'name whom the address is for, or leave --reference out',
@@ -53,8 +53,8 @@ export async function poolTake(
 }
 
 /**
- * `wallet-ledger pool adopt`: shows the chain's foreign addresses, or the named ones of them; with `--yes` those without
- * a deposit become available.
+ * Runs `wallet-ledger pool adopt`: prints the chain's foreign addresses, or the named ones of them. With `--yes`, those
+ * without a deposit become available.
  */
 export async function poolAdopt(
   context: CommandContext,
@@ -101,7 +101,10 @@ function foreignLine({
   return `${printableText(address)}  ${notes.join(' · ')}`;
 }
 
-/** `wallet-ledger pool refill`: fills to the target now; 3 when a pool could not be filled. */
+/**
+ * Runs `wallet-ledger pool refill`: fills the pools to their targets now. Resolves to 3 when a pool could not be
+ * filled.
+ */
 export async function poolRefill(
   context: CommandContext,
   slip44: number | undefined,

@@ -24,8 +24,8 @@ import { readHandedOut } from '../read-handed-out.ts';
 export type RecoverOptions = { handedOut?: string; same?: boolean; json?: boolean };
 
 /**
- * `wallet-ledger recover`: without options says what was found. `handedOut`: the addresses of this CSV were handed out;
- * `same`: nothing was lost. 3 while nothing is handed out or generated.
+ * Runs `wallet-ledger recover`: prints the moves that were found. `handedOut` names a CSV file of addresses that were
+ * handed out; `same` declares that nothing was lost. Resolves to 3 while no address is handed out or generated.
  */
 export async function recover(context: CommandContext, options: RecoverOptions): Promise<number> {
   const path = options.handedOut;
@@ -42,7 +42,7 @@ export async function recover(context: CommandContext, options: RecoverOptions):
   return found.away === null ? 0 : 3;
 }
 
-/** All in one transaction: a line that does not fit leaves everything as it was. */
+/** Uses one transaction, so that a line that does not fit leaves the database unchanged. */
 async function settle(ledger: Ledger, list: HandedOut[] | null, isSame: boolean) {
   return await ledger.transaction(async (db) => {
     const marked = list ? await handOut(db, list) : 0;
@@ -77,7 +77,7 @@ function unreadable(path: string, cause: Error): LedgerError {
   return new LedgerError('usage', `${path} cannot be read: ${cause.message}`, { cause, cure });
 }
 
-/** Names every line: nothing is written unless all of them fit. */
+/** Prints every bad line and throws LedgerError `usage`, before any of the lines is written. */
 function refuse(bad: BadLine[]): void {
   if (bad.length === 0) return;
   for (const { line, reason } of bad)

@@ -12,7 +12,7 @@ const batchRejects = 1_000;
 const reasonMax = 60;
 const orderMax = 24;
 
-/** `wallet-ledger rejects`: what could not be decoded and why, open ones only. */
+/** Runs `wallet-ledger rejects`: prints the open rejects with their reasons. */
 export async function rejects(
   context: CommandContext,
   options: { json?: boolean },
@@ -26,8 +26,8 @@ export async function rejects(
 }
 
 /**
- * `wallet-ledger rejects retry`: decodes the payloads again; 3 when some still do not fit. As JSON: the ids of
- * `resolved` ones, and `open` ones as `rejects --json` has them.
+ * Runs `wallet-ledger rejects retry`: decodes the payloads again. Resolves to 3 when some still cannot be decoded. The
+ * JSON has the ids of the `resolved` rejects, and the `open` ones in the form of `rejects --json`.
  */
 export async function rejectsRetry(
   context: CommandContext,
@@ -67,7 +67,7 @@ function printRetry(resolved: number, open: OpenReject[]): string {
   return `${words}\n${open.length > 0 ? printRejects(open) : ''}`;
 }
 
-/** A table for people; the payloads are left to `--json`. */
+/** Formats a table for the terminal, without the payloads, which `--json` has. */
 function printRejects(open: OpenReject[]): string {
   if (open.length === 0) return 'nothing is rejected\n';
   const head = ['id', 'source', 'order', 'field', 'reason', 'times', 'last seen'];

@@ -5,7 +5,9 @@ import { sandboxSettings } from '../../sandbox/sandbox-settings.ts';
 import { startSandbox } from '../../sandbox/start-sandbox.ts';
 import type { CommandContext } from '../command-context.ts';
 
-/** `wallet-ledger sandbox`: serves until it is told to stop; prints the settings that reach it, as a .env file. */
+/**
+ * Runs `wallet-ledger sandbox`: prints the settings for reaching it, as a .env file, and serves until it is stopped.
+ */
 export async function sandbox(
   context: CommandContext,
   options: Partial<SandboxOptions>,

@@ -12,8 +12,8 @@ import { addressDoubts, transactionDoubts } from '../describe-record.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
 
 /**
- * `wallet-ledger show`: all that the ledger knows of an order number, request id, transaction hash or address; 3 when it
- * knows nothing of it.
+ * Runs `wallet-ledger show`: prints everything in the ledger about an order number, request id, transaction hash or
+ * address. Resolves to 3 when nothing is found.
  */
 export async function show(
   context: CommandContext,
@@ -73,7 +73,7 @@ function toText({ transactions, addresses, rejects, isCut }: FoundRecords): stri
   return parts.map((lines) => `${lines.map(printableLine).join('\n')}\n`).join('\n');
 }
 
-/** Foreign text within it must not move a terminal's cursor; the indent stays. */
+/** Makes a line safe for the terminal, because foreign text in it could move the cursor. Keeps the indent. */
 function printableLine(line: string): string {
   return `${/^ */.exec(line)?.[0] ?? ''}${printableText(line)}`;
 }

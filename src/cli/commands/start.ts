@@ -15,12 +15,12 @@ import type { CommandContext } from '../command-context.ts';
 import { composeSync } from '../compose-sync.ts';
 import { setPools } from '../open-ledger.ts';
 
-/** Of the 30 s that a stop may take, what running jobs get. */
+/** Grace period for running jobs, within the 25 s that a shutdown may take. */
 const queueCloseMs = 15_000;
-/** First runs are spread, so that a start is not a burst. */
+/** Spreads the first runs of the jobs, so that a start causes no burst of requests. */
 const offsetStepMs = 250;
 
-/** `wallet-ledger start`: the daemon; works the repeatable jobs until it is told to stop. */
+/** Runs `wallet-ledger start`: the daemon, which runs the repeatable jobs until it is stopped. */
 export async function start(context: CommandContext): Promise<number> {
   const { url } = await startDaemon(context);
   if (url) context.log.info({ url }, 'status page');
@@ -28,7 +28,7 @@ export async function start(context: CommandContext): Promise<number> {
   return 0;
 }
 
-/** Everything that runs in a daemon. `url`: of its status page, null where that is switched off. */
+/** Starts everything that runs in a daemon. `url`: address of its status page, null if that is switched off. */
 export async function startDaemon(
   context: CommandContext,
   onRun?: SyncContext['onRun'],

@@ -14,7 +14,10 @@ import { printStatus } from '../status-view/print-status.ts';
 
 const problemExitCode = 3;
 
-/** `wallet-ledger status`: a picture for people, or one JSON document. `check`: 3 while a problem stands. */
+/**
+ * Runs `wallet-ledger status`: prints a text view or one JSON document. With `check`, resolves to 3 while a problem
+ * exists.
+ */
 export async function status(
   context: CommandContext,
   options: { json?: boolean; check?: boolean },
@@ -43,7 +46,7 @@ async function readQueue(
   }
 }
 
-/** Node's own rules for colour: a terminal that can, NO_COLOR, FORCE_COLOR. */
+/** Follows Node's rules for colour: support by the terminal, NO_COLOR, FORCE_COLOR. */
 function terminal(): { useColor: boolean; columns: number | undefined } {
   const useColor = styleText('bold', ' ', { stream: process.stdout }) !== ' ';
   return { useColor, columns: process.stdout.columns };

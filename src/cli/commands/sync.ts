@@ -6,7 +6,7 @@ import { addMissingPools } from '../open-ledger.ts';
 import { createProgress } from '../progress/create-progress.ts';
 import { reportIncomplete } from '../report-incomplete.ts';
 
-/** `wallet-ledger sync [part …]`: one pass of each part; 0, or 3 when something is missing. */
+/** Runs `wallet-ledger sync [part …]`: one pass of each part. Resolves to 0, or to 3 when something is missing. */
 export async function sync(context: CommandContext, names: string[]): Promise<number> {
   const parts = names.length > 0 ? names.map(partOf) : (Object.keys(syncTasks) as PartName[]);
   const progress = createProgress(context.screen);

@@ -7,7 +7,10 @@ import { createProgress } from '../progress/create-progress.ts';
 
 const namedMax = 10;
 
-/** `wallet-ledger verify`: 0 when ledger and service are equal, or are after the repair; 3 when they differ. */
+/**
+ * Runs `wallet-ledger verify`. Resolves to 0 when ledger and service are equal, at the latest after the repair; 3 when
+ * they differ.
+ */
 export async function verify(
   context: CommandContext,
   options: { repair?: boolean; json?: boolean },

@@ -3,15 +3,15 @@ import { createProgressMeter, type ProgressMeter } from './measure-progress.ts';
 import { showBars } from './progress-bars.ts';
 import { showLines } from './progress-lines.ts';
 
-/** Shows how far a command is, on stderr. `observers` are for the tools that do the work. */
+/** Shows a command's progress on stderr. `observers` are for `composeSync`. */
 export type ProgressDisplay = {
   observers: Pick<ProgressMeter, 'onAttempt' | 'onPause' | 'onRun'>;
   onProgress: ProgressMeter['onProgress'];
-  /** May be called again. */
+  /** Idempotent. */
   stop(): void;
 };
 
-/** Bars on a terminal; elsewhere a line at least every 10 s, also while nothing arrives. */
+/** Shows bars on a terminal. Elsewhere prints a line at least every 10 s, even while nothing arrives. */
 export function createProgress(screen: Screen): ProgressDisplay {
   const meter = createProgressMeter(() => performance.now());
   const end = screen.stream.isTTY

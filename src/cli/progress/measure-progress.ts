@@ -2,25 +2,27 @@ import type { Progress } from '../../sync/sync-context.ts';
 import type { Observers } from '../compose-sync.ts';
 import { createSmoothRate, type SmoothRate } from './smooth-rate.ts';
 
-/** Where one part stands. Rates are smoothed; null is what is not known yet. */
+/** Progress of one part. Rates are smoothed; null means unknown. */
 export type PartFacts = {
   part: string;
   done: number;
   total: number | null;
-  /** Of its list, in this pass; null for a part that has none. */
+  /** Pages of its list that this pass has read; null for a part without a list. */
   pages: number | null;
   rowsPerSecond: number | null;
-  /** For a part whose rows cost a request each, which is what the request budget limits. */
+  /** Rate of a part that needs one request per row and is therefore limited by the request rate. */
   requestsPerSecond: number | null;
   secondsLeft: number | null;
-  /** How long it took, once its pass is through. */
+  /** Duration of the pass, once it has finished. */
   tookSeconds: number | null;
 };
 
-/** `waiting`: why nothing comes in, null while something does. */
+/** `waiting`: the reason why nothing arrives; null while something does. */
 type ProgressFacts = { seconds: number; parts: PartFacts[]; waiting: string | null };
 
-/** Follows a pass by what it tells; `measure` says where everything stands now, and is called every few seconds. */
+/**
+ * Tracks a pass by its callbacks. `measure` returns the current progress and is meant to be called every few seconds.
+ */
 export type ProgressMeter = Required<Observers> & {
   onProgress: Progress;
   measure(): ProgressFacts;
@@ -34,10 +36,10 @@ type Part = Pick<PartFacts, 'part' | 'done' | 'total' | 'pages'> & {
 };
 
 const silenceMs = 5_000;
-/** Below it a time left would only be a big number. */
+/** Lower bound of the pace for which a remaining time is shown. */
 const slowestPerSecond = 0.01;
 
-/** `now`: milliseconds of a steady clock. */
+/** Creates a meter. `now` returns milliseconds of a monotonic clock. */
 export function createProgressMeter(now: () => number): ProgressMeter {
   const startMs = now();
   const parts = new Map<string, Part>();
@@ -54,7 +56,7 @@ export function createProgressMeter(now: () => number): ProgressMeter {
     }
     const silentMs = nowMs - answeredMs;
     if (silentMs < silenceMs) return null;
-    // The database may be starting still.
+    // The database may still be starting if there was neither an answer nor a failure.
     if (answers === 0 && failure === null) return 'nothing from the service yet';
     const last = failure === null ? '' : ` (last failure: ${failure}), trying again`;
     return `nothing from the service for ${Math.floor(silentMs / 1_000)} s${last}`;
@@ -107,10 +109,10 @@ function factsOf(
   nowMs: number,
   answersPerSecond: number | null,
 ): PartFacts {
-  // Between two batches nothing is amiss yet.
+  // Lowers the rate only after a longer silence; pauses between batches are normal.
   if (nowMs - toldMs > silenceMs) rate.update(nowMs, counts.done);
   const rowsPerSecond = rate.perSecond();
-  // Details come in batches, their answers one by one: those tell the pace better.
+  // Details arrive in batches and their answers one by one, so the answers give the better rate.
   const requestsPerSecond = counts.part === 'details' ? answersPerSecond : null;
   const pace = requestsPerSecond ?? rowsPerSecond ?? 0;
   const left = counts.total === null ? null : counts.total - counts.done;

@@ -5,12 +5,15 @@ import { durationWords, partWords } from './progress-words.ts';
 
 const drawEveryMs = 250;
 const nameWidth = 13;
-/** What stands beside a bar, with and without the pages; the rest of the line is the bar's. */
+/** Columns beside a bar, with and without the pages; the bar takes the rest of the line. */
 const wordsWidth = { withPages: 80, withoutPages: 58 } as const;
 const barMin = 6;
 const barMax = 30;
 
-/** A line that tells what is waited for, and a bar per part, redrawn in place below the log. Returns what ends it. */
+/**
+ * Draws a line with the time and the reason for waiting, and a bar per part, redrawn in place below the log. Returns
+ * the function that ends it.
+ */
 export function showBars(
   { stream, drawBelowLog }: Screen,
   meter: Pick<ProgressMeter, 'measure'>,
@@ -24,7 +27,7 @@ export function showBars(
       stream,
       barsize: Math.min(barMax, Math.max(barMin, barsize)),
       hideCursor: true,
-      // Log lines are wrapped by the terminal, the bars cut; what a log line pushes down is drawn again.
+      // The terminal wraps log lines, and bars are cut. Bars that a log line moved down are redrawn.
       linewrap: true,
       forceRedraw: true,
     },

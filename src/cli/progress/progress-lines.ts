@@ -1,10 +1,12 @@
 import type { PartFacts, ProgressMeter } from './measure-progress.ts';
 import { durationWords, partWords } from './progress-words.ts';
 
-/** Readers may rely on a line every 10 s; half of that leaves room for a busy process. */
+/** Half of the documented 10 s, as a margin for a busy process. */
 const lineEveryMs = 5_000;
 
-/** A line every 5 s, whether something arrives or not, and one at the end. Returns what ends it. */
+/**
+ * Prints a line every 5 s, even while nothing arrives, and a last one at the end. Returns the function that ends it.
+ */
 export function showLines(
   write: (text: string) => void,
   meter: Pick<ProgressMeter, 'measure'>,
@@ -26,7 +28,7 @@ export function showLines(
   };
 }
 
-/** What is under way; all that was, where nothing is. */
+/** Returns the parts in progress, or all parts if none is. */
 function phaseOf(parts: PartFacts[]): PartFacts[] {
   const open = parts.filter(({ tookSeconds }) => tookSeconds === null);
   return open.length > 0 ? open : parts;

@@ -1,7 +1,7 @@
 import { countWords } from '../../status/status-words.ts';
 import type { PartFacts } from './measure-progress.ts';
 
-/** `3,000 of 12,000 rows · 30 pages · 300 rows/s · 30 s left`, as far as it is known. */
+/** `3,000 of 12,000 rows · 30 pages · 300 rows/s · 30 s left`, without the values that are unknown. */
 export function partWords(facts: PartFacts): string {
   const { done, total, pages, tookSeconds } = facts;
   const words = [

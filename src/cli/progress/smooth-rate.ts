@@ -1,15 +1,15 @@
 export type SmoothRate = {
-  /** Tells where the counter stands. Milliseconds of a steady clock. */
+  /** Records the counter's value. `nowMs`: milliseconds of a monotonic clock. */
   update(nowMs: number, count: number): void;
-  /** Null until there is something to tell it from. */
+  /** Null until the first second has passed. */
   perSecond(): number | null;
 };
 
-/** Memory of the rate: at first the mean since the start, then one that forgets what is older than this. */
+/** Time constant of the rate. Until it has passed, the rate is the mean since the start. */
 const memoryMs = 15_000;
 const shortestMs = 1_000;
 
-/** The rate of a counter, smoothed over the last quarter of a minute or so. */
+/** Measures the rate of a counter, smoothed over about 15 s. */
 export function createSmoothRate(startMs: number, startCount: number): SmoothRate {
   let lastMs = startMs;
   let lastCount = startCount;

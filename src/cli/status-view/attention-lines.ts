@@ -10,7 +10,7 @@ import {
 } from '../../status/status-words.ts';
 import { type TextStyle, wrap } from './terminal-text.ts';
 
-/** Problems of one cure that are listed one by one. */
+/** Upper bound of listed problems with the same cure. */
 const problemsMax = 5;
 const tones = {
   ok: { mark: '✓', style: 'green' },
@@ -19,7 +19,9 @@ const tones = {
 } as const;
 const severityTones = { warning: tones.attention, critical: tones.critical } as const;
 
-/** The verdict, and below it what needs attention, with the cure of each; the same cure is printed once. */
+/**
+ * Formats the verdict, and below it the problems with their cures. Problems with the same cure share one line of it.
+ */
 export function attentionLines(report: StatusReport, { paint, width }: TextStyle): string[] {
   const problems = listProblems(report);
   const at = report.readAt.replace('T', ' ').replace('Z', ' UTC');

@@ -4,7 +4,7 @@ import { columnOf, cutTo, type TextStyle } from './terminal-text.ts';
 
 const balancesMax = 15;
 
-/** Balances with the service's own digits, their points below each other. */
+/** Formats balances with the service's own digits, aligned at the decimal points. */
 export function balanceLines({ balances, leftOut }: StatusReport, { width }: TextStyle): string[] {
   const shown = balances.slice(0, balancesMax);
   const names = columnOf(

@@ -1,6 +1,6 @@
 import { columnOf, packNotes, type TextStyle } from './terminal-text.ts';
 
-/** `good`: as it should be; `open`: on its way; `bad`: see what needs attention. */
+/** `good`: as expected; `open`: in progress; `bad`: needs attention. */
 export type Verdict = 'good' | 'open' | 'bad';
 
 export type BarRow = {
@@ -8,7 +8,7 @@ export type BarRow = {
   name: string;
   part: number;
   whole: number;
-  /** A line across the bar, in the units of `whole`. */
+  /** Position of a line across the bar, in the units of `whole`. */
   threshold?: number;
   counts: string;
   notes: string[];
@@ -16,10 +16,10 @@ export type BarRow = {
 
 const marks = { good: '✓', open: '…', bad: '✗' } as const;
 const styles = { good: 'green', open: 'yellow', bad: 'red' } as const;
-/** Narrower than this beside the bar, the notes go below it. */
+/** Minimum width beside the bar; with less, the notes go below it. */
 const notesMin = 24;
 
-/** A line per row: mark, name, bar, counts, notes; where the width does not do, the notes are below. */
+/** Formats a line per row: mark, name, bar, counts, notes. If the width is too small, the notes go below. */
 export function barTable(rows: BarRow[], canvas: TextStyle): string[] {
   const { width, paint } = canvas;
   const barWidth = Math.floor(width / 5);
@@ -45,7 +45,7 @@ export function barTable(rows: BarRow[], canvas: TextStyle): string[] {
   });
 }
 
-/** Full only when nothing is missing, empty only when nothing is there. */
+/** Draws a full bar only when nothing is missing, and an empty one only when `part` is 0. */
 function drawBar(
   { verdict, part, whole, threshold }: BarRow,
   width: number,

@@ -4,10 +4,10 @@ import { countWords, daysWords, unexpectedWords } from '../../status/status-word
 import { type BarRow, barTable, type Verdict } from './bar-table.ts';
 import { type TextStyle, wrap } from './terminal-text.ts';
 
-/** So many pools are shown where all are well; one that is not is shown always. */
+/** Upper bound of shown pools; a pool with a problem is always shown. */
 const poolsMax = 8;
 
-/** Level, threshold and reach of every pool. */
+/** Formats the level, the threshold and the remaining days of every pool. */
 export function poolLines(
   { pools, unexpectedDeposits }: StatusReport,
   canvas: TextStyle,

@@ -10,8 +10,8 @@ const widthMin = 60;
 const widthMax = 100;
 
 /**
- * The status as a picture for a terminal of `columns` (undefined: not a terminal), drawn for 60 to 100 of them; what
- * an operator must do stands first. Without colour no escape code is in it.
+ * Formats the status for a terminal of `columns` (undefined: not a terminal), 60 to 100 columns wide. Problems come
+ * first. Without `useColor` the text has no escape codes.
  */
 export function printStatus(
   report: StatusReport,

@@ -5,11 +5,14 @@ import { agoWords, countWords, finalChangesWords } from '../../status/status-wor
 import { type BarRow, barTable } from './bar-table.ts';
 import { cutTo, packNotes, type TextStyle } from './terminal-text.ts';
 
-/** So many streams are shown where all are well; one that is not is shown always. */
+/** Upper bound of shown streams; an incomplete stream is always shown. */
 const streamsMax = 8;
 const reasonMax = 200;
 
-/** What the ledger holds of what the service counts, and of whose transactions it has the details. */
+/**
+ * Compares the ledger's count with the service's total for each stream, and shows how many final rows have their
+ * details.
+ */
 export function proofLines(report: StatusReport, canvas: TextStyle): string[] {
   const { streams, transactions, rejects } = report;
   if (streams.length === 0) return ['  nothing read yet'];
@@ -50,7 +53,7 @@ function proofVerdict({ isComplete, notCompleteBecause }: StreamStatus): string 
   return printableText(cutTo(notCompleteBecause ?? 'not read to its end', reasonMax));
 }
 
-/** Rows that are not final are checked again and again, whatever is known of them; final ones must have their details. */
+/** Counts final rows only: they must have their details, while other rows are fetched again anyway. */
 function detailsRow({ transactions }: StatusReport): BarRow[] {
   const { total, final, detailsToFetch: toFetch } = transactions;
   if (total === 0) return [];

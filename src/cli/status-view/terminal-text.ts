@@ -1,9 +1,9 @@
 import { styleText } from 'node:util';
 import { printableText } from '../../service/decoding/printable-text.ts';
 
-/** What every part of the picture is drawn with. Without colour no escape code is in it. */
+/** Style of every part of the view. Without colour, `paint` adds no escape codes. */
 export type TextStyle = {
-  /** Columns that no line exceeds. */
+  /** Maximum length of a line, in columns. */
   width: number;
   paint(style: Parameters<typeof styleText>[0], text: string): string;
 };
@@ -19,7 +19,7 @@ export function cutTo(text: string, width: number): string {
   return text.length > width ? `${text.slice(0, Math.max(0, width - 1))}…` : text;
 }
 
-/** Texts from outside, printable, cut at so many columns, padded to one length. */
+/** Makes texts from outside printable, cuts them at `widthMax` columns and pads them to one length. */
 export function columnOf(
   texts: string[],
   widthMax: number,
@@ -30,7 +30,7 @@ export function columnOf(
   return shown.map((text) => (side === 'left' ? text.padEnd(width) : text.padStart(width)));
 }
 
-/** Lines of whole words; a word longer than a line is cut into pieces. */
+/** Breaks a text into lines of whole words; splits a word that is longer than a line. */
 export function wrap(text: string, width: number): string[] {
   const words = text
     .split(' ')
@@ -38,7 +38,7 @@ export function wrap(text: string, width: number): string[] {
   return fill(words, ' ', width);
 }
 
-/** Notes between dots, as many to a line as fit. */
+/** Joins notes by dots, as many per line as fit. */
 export function packNotes(notes: string[], width: number): string[] {
   return fill(
     notes.flatMap((note) => wrap(note, width)),

@@ -3,7 +3,7 @@ import type { StatusReport } from '../../status/status-report.ts';
 import { agoWords, countWords, secondsBetween } from '../../status/status-words.ts';
 import { columnOf, cutTo, packNotes, type TextStyle } from './terminal-text.ts';
 
-/** The latest run of each job. */
+/** Formats the latest run of each job. */
 export function runLines(
   { lastRuns, readAt }: StatusReport,
   { width, paint }: TextStyle,
@@ -45,7 +45,7 @@ export function queueLine({ queue, isQueueHidden }: StatusReport): string {
   return `  ${backend} · ${counts} within the hour`;
 }
 
-/** The latest first. */
+/** Formats the last errors, the latest first. */
 export function errorLines({ lastErrors, readAt }: StatusReport, { width }: TextStyle): string[] {
   return lastErrors.map((error) => {
     const source = 'stream' in error ? error.stream : error.job;

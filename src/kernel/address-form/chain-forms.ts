@@ -12,14 +12,17 @@ import {
   hasSs58Checksum,
 } from './checksums.ts';
 
-/** `proven`: its checksum is right. `plain`: alphabet and length are right, and it carries no checksum. */
+/**
+ * Strength of a match. `proven` means a valid checksum; `plain` means valid alphabet and length, without a verified
+ * checksum.
+ */
 export type Fit = 'proven' | 'plain';
 
 export type ChainForm = {
   chain: string;
-  /** Null for a text that is no address of the chain. Addresses of test networks are some. */
+  /** Returns null for a text that is not an address of the chain. Addresses of its test networks are accepted. */
   read(text: string): Fit | null;
-  /** A memo or tag may follow the address, behind one of `:?#|,;`. */
+  /** Accepts a memo or tag after the address, separated by one of `:?#|,;`. */
   hasTag?: true;
 };
 
@@ -37,7 +40,7 @@ const either =
     return null;
   };
 
-/** Base58 with a checksum: one of the prefixes (hexadecimal), and 20 bytes. */
+/** Accepts base58 with a checksum: one of the prefixes (hexadecimal), then 20 bytes. */
 const base58With = (...prefixes: string[]): Read => {
   return (text) => {
     const bytes = base58checkBytes(text, 'bitcoin');
@@ -46,7 +49,7 @@ const base58With = (...prefixes: string[]): Read => {
   };
 };
 
-/** A version and the hash of a key or script, by BIP 173 and 350. */
+/** Accepts a segwit address (BIP 173 and 350): a version and the hash of a key or script. */
 const segwit = (...prefixes: string[]): Read => {
   return (text) => {
     const read = bech32Words(text);
@@ -58,7 +61,7 @@ const segwit = (...prefixes: string[]): Read => {
   };
 };
 
-/** A bech32 text of `min` to `max` bytes. */
+/** Accepts a bech32 text (bech32m with `isM`) of `min` to `max` bytes. */
 const bech32With = (prefixes: string[], [min, max]: [number, number], isM = false): Read => {
   return (text) => {
     const read = bech32Words(text);
@@ -121,7 +124,7 @@ const filecoin: Read = (text) => {
     /^[ft](?:([123])|4(\d{1,20})f)([a-z2-7]{7,110})$/.exec(text) ?? [];
   const bytes = base32Bytes(rest.toUpperCase());
   if (bytes === null || bytes.length < 5) return null;
-  // A delegated address adds its namespace, as a variable-length number.
+  // The checksum of a delegated address also covers its namespace, a variable-length number; it is not verified here.
   if (actor !== undefined) return plainIf(bytes.length <= 58);
   const length = protocol === '3' ? 52 : 24;
   return provenIf(bytes.length === length && hasFilecoinChecksum(Number(protocol), bytes));
@@ -141,8 +144,8 @@ const evm: ChainForm = { chain: 'Ethereum', read: ethereum };
 const hexAccount = matching(/^0x[0-9a-fA-F]{1,64}$/);
 
 /**
- * The chains whose addresses are known, by slip44 code. Where a chain has no checksum its rule is alphabet and length,
- * and no narrower than what services write.
+ * Address forms of the known chains, by slip44 code. The rule of a chain without a checksum is alphabet and length, no
+ * narrower than the forms that services write.
  */
 export const chainForms: ReadonlyMap<number, ChainForm> = new Map<number, ChainForm>([
   [

@@ -4,10 +4,10 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { base32nopad, base58, base58xrp, bech32, bech32m, createBase58check } from '@scure/base';
 
-/** Longer than any text that carries one of these checksums. */
+/** A length beyond any text that carries one of these checksums. */
 const lengthMax = 300;
 
-/** The result of a decoder that throws, or null. */
+/** Returns null if the decoder throws. */
 function orNull<T>(decode: () => T): T | null {
   try {
     return decode();
@@ -18,7 +18,10 @@ function orNull<T>(decode: () => T): T | null {
 
 const base58check = createBase58check(sha256);
 
-/** The bytes of a base58 text that carries its double SHA-256, or null. `xrp`: in Ripple's alphabet. */
+/**
+ * Returns the payload of a base58 text whose double SHA-256 checksum is valid, else null. `xrp` selects Ripple's
+ * alphabet.
+ */
 export function base58checkBytes(text: string, alphabet: 'bitcoin' | 'xrp'): Uint8Array | null {
   if (text.length > lengthMax) return null;
   if (alphabet === 'bitcoin') return orNull(() => base58check.decode(text));
@@ -28,7 +31,7 @@ export function base58checkBytes(text: string, alphabet: 'bitcoin' | 'xrp'): Uin
   return isSame(sha256(sha256(payload)).subarray(0, 4), bytes.subarray(-4)) ? payload : null;
 }
 
-/** Prefix and five-bit words of a bech32 or bech32m text, or null. */
+/** Returns prefix and five-bit words of a bech32 or bech32m text, else null. */
 export function bech32Words(
   text: string,
 ): { prefix: string; words: number[]; isM: boolean } | null {
@@ -40,7 +43,7 @@ export function bech32Words(
   return modified && { ...modified, isM: true };
 }
 
-/** The number of bytes in five-bit words, or null where the padding is wrong. */
+/** Returns the number of bytes in five-bit words, or null if the padding is invalid. */
 export function bytesInWords(words: number[]): number | null {
   return orNull(() => bech32.fromWords(words).length);
 }
@@ -48,7 +51,7 @@ export function bytesInWords(words: number[]): number | null {
 const cashAlphabet = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l';
 const cashGenerator = [0x98f2bc8e61n, 0x79b76d99e2n, 0xf33e5fb3c4n, 0xae2eabe2a8n, 0x1e4f43e470n];
 
-/** Whether the text behind the prefix carries the checksum of Bitcoin Cash. */
+/** Returns true if the text after the prefix carries a valid Bitcoin Cash checksum. */
 export function hasCashChecksum(prefix: string, text: string): boolean {
   let checksum = 1n;
   for (const word of [...[...prefix].map((c) => c.charCodeAt(0) & 31), 0, ...cashWords(text)]) {
@@ -61,11 +64,11 @@ export function hasCashChecksum(prefix: string, text: string): boolean {
 }
 
 function cashWords(text: string): number[] {
-  // A letter outside of the alphabet is -1, which no checksum fits.
+  // Maps a letter outside the alphabet to 255; the caller has checked the alphabet.
   return [...text].map((letter) => cashAlphabet.indexOf(letter) & 0xff);
 }
 
-/** Whether the capitals among the 40 hexadecimal digits are those of EIP-55. */
+/** Returns true if the upper-case letters among the 40 hexadecimal digits are those of EIP-55. */
 export function hasEip55Case(digits: string): boolean {
   const lower = digits.toLowerCase();
   const hash = keccak_256(new TextEncoder().encode(lower));
@@ -76,30 +79,30 @@ export function hasEip55Case(digits: string): boolean {
   });
 }
 
-/** The bytes of a base58 text, or null. */
+/** Returns the bytes of a base58 text, or null. */
 export function base58Bytes(text: string): Uint8Array | null {
   return text.length > lengthMax ? null : orNull(() => base58.decode(text));
 }
 
-/** Whether the last two bytes are the checksum that Polkadot appends. */
+/** Returns true if the last two bytes are the SS58 checksum (Polkadot). */
 export function hasSs58Checksum(bytes: Uint8Array): boolean {
   const prefix = new TextEncoder().encode('SS58PRE');
   const hash = blake2b(new Uint8Array([...prefix, ...bytes.subarray(0, -2)]), { dkLen: 64 });
   return isSame(hash.subarray(0, 2), bytes.subarray(-2));
 }
 
-/** The bytes of an unpadded base32 text in capitals, or null. */
+/** Returns the bytes of an unpadded upper-case base32 text, or null. */
 export function base32Bytes(text: string): Uint8Array | null {
   return text.length > lengthMax ? null : orNull(() => base32nopad.decode(text));
 }
 
-/** Whether a Filecoin payload carries its four bytes of BLAKE2b. */
+/** Returns true if a Filecoin payload ends with a valid four-byte BLAKE2b checksum. */
 export function hasFilecoinChecksum(protocol: number, bytes: Uint8Array): boolean {
   const hash = blake2b(new Uint8Array([protocol, ...bytes.subarray(0, -4)]), { dkLen: 4 });
   return isSame(hash, bytes.subarray(-4));
 }
 
-/** The CRC of TON and Stellar (XMODEM: polynomial 0x1021, begun at 0). */
+/** Returns the CRC-16 of TON and Stellar (XMODEM: polynomial 0x1021, initial value 0). */
 export function crc16(bytes: Uint8Array): number {
   let crc = 0;
   for (const byte of bytes) {
@@ -109,7 +112,7 @@ export function crc16(bytes: Uint8Array): number {
   return crc;
 }
 
-/** Whether the bytes are an address of Cardano's first years: a tagged CBOR text, and its CRC-32. */
+/** Returns true if the bytes are a Byron address (early Cardano): a tagged CBOR byte string and its CRC-32. */
 export function hasByronChecksum(bytes: Uint8Array): boolean {
   const [array, tag, number, kind, length = 0] = bytes;
   if (array !== 0x82 || tag !== 0xd8 || number !== 0x18 || kind !== 0x58) return false;

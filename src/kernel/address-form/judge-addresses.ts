@@ -2,28 +2,26 @@ import { type ChainForm, chainForms, type Fit } from './chain-forms.ts';
 import { plainProblem } from './plain-rule.ts';
 
 /**
- * `proven` and `plain` fit the chain's form, with a checksum or without. `strange` does not, on a chain of which no
- * address ever did. `misfit` does not, and is to be judged again before it may be available: the list that showed it
- * may be another chain's. `other`: the form of the chain's addresses is not known here.
+ * Result of the comparison with the chain's form. `proven` and `plain` fit, with a checksum or without. `strange` does
+ * not fit, on a chain whose addresses have never fitted. `misfit` does not fit and is judged again before it becomes
+ * available, because the list may be another chain's. `other` means that the chain's form is not known here.
  */
 type AddressForm = Fit | 'strange' | 'misfit' | 'other';
 
-/** An address and its form, or why it is none of the chain. */
+/** An address and its form, or the reason why it is not an address of the chain. */
 export type Judgement = { address: string; form: AddressForm; refused: null } | Refusal;
 
 type Refusal = { address: string; form: null; refused: string };
 
 const tagged = /^(.+?)[:?#|,;]\S*$/;
 const triedLetters = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
-/** So many strange addresses are tried with other last letters: it takes under a millisecond each. */
+/** Number of addresses tried with other last letters, a bound for the CPU time. */
 const triedMax = 30;
 
-/** An address read by itself, without regard to the others. */
+/** Result for one address, independent of the other addresses. */
 export type Reading = Judgement | { address: string; form: 'unfit' };
 
-/**
- * Judges addresses of a list that may be that of another chain: only what is no address of any chain is refused.
- */
+/** Judges addresses of a list that may be another chain's: refuses only texts that are no address of any chain. */
 export function judgeLeniently(readings: readonly Reading[]): Judgement[] {
   return readings.map(
     (each): Judgement =>
@@ -32,12 +30,13 @@ export function judgeLeniently(readings: readonly Reading[]): Judgement[] {
 }
 
 /**
- * Judges addresses that the service shows for a chain; `isFormSeen`: an address of the chain has fitted its form before.
+ * Judges addresses that the service lists for a chain. `isFormSeen` means that an earlier address of the chain fitted
+ * its form.
  *
- * An address that does not fit its chain's form is refused as soon as anything shows that the service uses that form:
- * another one fits, here or before, or this one would with another last letter. It is refused too where its neighbours
- * are no addresses at all. Otherwise the service writes that chain's addresses in a way of its own, as an emulator may:
- * none of them fits, and nothing tells a good one from a bad one but the plain rule.
+ * An address that does not fit is refused once the service is known to use the chain's form. That is known if another
+ * address fits, now or earlier, or if this one would fit with another last letter. It is also refused if another
+ * address of the list is refused by the plain rule. Otherwise the service writes the chain's addresses in its own way,
+ * as an emulator may, and only the plain rule applies.
  */
 export function judgeAddresses(
   slip44: number,
@@ -47,7 +46,7 @@ export function judgeAddresses(
   return judgeReadings(slip44, readEach(slip44, addresses), isFormSeen);
 }
 
-/** As `judgeAddresses`, of addresses that were read one by one. */
+/** Does the same as `judgeAddresses`, for addresses already read with `readAddress`. */
 export function judgeReadings(
   slip44: number,
   judged: readonly Reading[],
@@ -70,7 +69,7 @@ function readEach(slip44: number, addresses: readonly string[]): Reading[] {
   return addresses.map((address) => readAddress(slip44, address));
 }
 
-/** Reads one address: a checksum may take a third of a millisecond. */
+/** Reads one address; verifying a checksum may take a third of a millisecond. */
 export function readAddress(slip44: number, address: string): Reading {
   const form = chainForms.get(slip44);
   const problem = plainProblem(address);
@@ -80,7 +79,7 @@ export function readAddress(slip44: number, address: string): Reading {
   return fit === null ? { address, form: 'unfit' } : { address, form: fit, refused: null };
 }
 
-/** How an address fits its chain's form; null where it does not. */
+/** Returns the match with the chain's form, without a tag if necessary; null without a match. */
 function readForm(form: ChainForm, address: string): Fit | null {
   const fit = form.read(address);
   if (fit !== null || !form.hasTag) return fit;
@@ -88,7 +87,7 @@ function readForm(form: ChainForm, address: string): Fit | null {
   return bare === undefined ? null : form.read(bare);
 }
 
-/** Whether another last letter would make the checksum right, which chance does not. */
+/** Returns true if another last letter would make the checksum valid, which does not happen by chance. */
 function isNearMiss(form: ChainForm, address: string): boolean {
   const stem = address.slice(0, -1);
   return [...triedLetters].some((letter) => form.read(stem + letter) === 'proven');

@@ -1,14 +1,14 @@
 const lengthMin = 3;
 const lengthMax = 300;
-/** Chains that number their accounts write more than the number. */
+/** Longest number that is refused; chains with numbered accounts write more than the number. */
 const bareNumberMax = 20;
 
-/** Texts that programs write where a value is missing. */
+/** Texts that programs write for a missing value. */
 const missingValues = new Set(['null', 'undefined', 'none', 'nan', 'nil', 'true', 'false']);
 
 /**
- * Says why a text is no address of any chain, or null where it may be one: printable ASCII without blanks, of a sensible
- * length, harmless in a page, a shell and a spreadsheet.
+ * Returns why a text is no address of any chain, or null if it may be one. An address is printable ASCII of 3 to 300
+ * characters, safe in HTML, a shell and a spreadsheet.
  */
 export function plainProblem(text: string): string | null {
   if (/[^\x21-\x7e]/.test(text)) return 'with characters that no address has';

@@ -8,7 +8,7 @@ import { recountUse } from './address-store.ts';
 import { lockPoolOf } from './pool-requests.ts';
 import { judgements, judgeShown, noteRefusals, storeJudgements } from './refused-addresses.ts';
 
-/** A clear answer, and how the chain waits where it brings no new address. */
+/** A clear answer of the service, and the backoff of the chain if the answer brings no new address. */
 export type Answer = {
   id: number;
   slip44: number;
@@ -18,17 +18,23 @@ export type Answer = {
   ifNothingNew: { error: string; refusals: number; delayMs: number };
 };
 
-/** Most addresses to ask for after the service granted `num`. */
+/** Computes the new upper bound of addresses per request after the service granted `num`. */
 export type NumAfterGrant = (
   num: number,
   numMax: number,
   refusedAfterGrant: number | null,
 ) => number;
 
-/** Stores the answers of one pass over the pools; `chainParam`: the name of the chain parameter that it uses. */
+/**
+ * Returns the store for the answers of one pass over the pools. `chainParam` is the name of the service's chain
+ * parameter.
+ */
 export function openAnswers(ledger: Ledger, chainParam: string) {
   return {
-    /** Returns how many addresses joined the pool; null: the answer is put off. Fails when the database has moved. */
+    /**
+     * Returns the number of addresses that joined the pool, or null if the answer is put off. Throws LedgerError
+     * `database-moved` if the database has moved since the request was sent.
+     */
     storeAnswer: (answer: Answer, numAfterGrant: NumAfterGrant): Promise<number | null> =>
       ledger.transaction(async (db) => {
         const { id, slip44, addresses } = answer;
@@ -46,7 +52,7 @@ export function openAnswers(ledger: Ledger, chainParam: string) {
   };
 }
 
-/** Whether the chain's list was shown to heed the chain by this name of its parameter. */
+/** Returns whether the chain's list was shown to filter by chain with this parameter name. */
 export async function isFilterProven(
   db: LedgerDb,
   slip44: number,
@@ -58,7 +64,10 @@ export async function isFilterProven(
   return found.rows[0]?.proven ?? false;
 }
 
-/** Puts the addresses of a clear answer off: before the list's chain filter is shown to work none of them is stored. */
+/**
+ * Puts off the addresses of a clear answer. The ledger stores none of them before the list's chain filter is shown to
+ * work.
+ */
 async function holdAnswer(db: LedgerDb, id: number, addresses: string[]): Promise<void> {
   await lockPoolOf(db, id);
   await db.execute(sql`
@@ -67,11 +76,11 @@ async function holdAnswer(db: LedgerDb, id: number, addresses: string[]): Promis
 }
 
 /**
- * Stores the addresses of a clear answer, or those of the answer that was put off (null), and closes the request; call
- * it inside a transaction. Ours are those that were known nowhere before the request: on no chain, by no other request.
- * What a reading of the list has brought in since is ours all the same. If more of them came than were asked for,
- * nobody can tell which are ours: all stay foreign. Returns how many joined the pool. An answer that comes after its
- * request was given up still counts.
+ * Stores the addresses of a clear answer and closes the request. With `addresses` null it stores the answer that was
+ * put off. An address is ours if no list and no other request brought it before this request, on any chain. An address
+ * that the list brought in since then is ours too. If there are more of them than were requested, nobody can prove
+ * which are ours, and all stay foreign. An answer that arrives after its request became unknown still counts. Returns
+ * the number of addresses that joined the pool. Call it inside a transaction.
  */
 export async function storeGenerated(
   db: LedgerDb,
@@ -89,7 +98,8 @@ given as (
    where r.id = ${id}
    order by r.id, ledger.address_key(i.address), i.place
 )`;
-  // First all that is not known on the chain, as foreign: what others insert meanwhile is seen by the next statement.
+  // Inserts every unknown address as foreign first. The next statement then sees the rows that other transactions
+  // insert meanwhile.
   const inserted = await db.execute<{ key: string }>(sql`
 with ${given},
 inserted as (
@@ -104,7 +114,7 @@ counted as (
    where s.name = 'addresses:' || n.slip44
 )
 select address_key as key from inserted`);
-  // The list may have shown some before it was shown to heed the chain.
+  // Judges misfits again: the list may have shown some of these addresses before its chain filter was shown to work.
   await storeJudgements(db, slip44, judged, { misfitsOnly: true });
   const joined = await db.execute<{ key: string }>(sql`
 with ${given},
@@ -121,7 +131,7 @@ update ledger.addresses a
    and a.refused is null
 returning a.address_key as key`);
   await noteRefusals(db, slip44, judged);
-  // Somebody may have paid to one already.
+  // Counts deposits: a customer may have paid to one of the addresses already.
   const keys = [...inserted.rows, ...joined.rows].map(({ key }) => key);
   await recountUse(db, [...new Set(keys)]);
   await db.execute(sql`
@@ -140,7 +150,10 @@ returning a.address_key as key`);
   return closed.rows[0]?.received ?? 0;
 }
 
-/** The answer of a request, as it came or as it was put off (null), with what its addresses are. */
+/**
+ * Returns the addresses of the request's answer with their judgements. With `addresses` null it reads the answer that
+ * was put off.
+ */
 async function judgeAnswer(
   db: LedgerDb,
   id: number,
@@ -155,8 +168,8 @@ async function judgeAnswer(
 }
 
 /**
- * Lets the chain wait as after a refusal: a service that accepts and brings nothing new would be asked forever, while
- * it may still generate.
+ * Backs off as after a refusal. A service that accepts and returns no new address may still generate, so without a
+ * backoff we would ask forever.
  */
 async function postponePool(
   db: LedgerDb,
@@ -171,10 +184,10 @@ async function postponePool(
 }
 
 /**
- * Raises the most that may be asked for at once, after the service granted `num`. `refusedAfterGrant` is the smallest
- * number above it that the service did not grant in the last 24 h right after it had granted a smaller one (null:
- * none). A refusal says so at once. A lost answer may have any cause: only a second one says so, where nothing as
- * large has been granted since the first.
+ * Raises the chain's upper bound of addresses per request after the service granted `num`. `refusedAfterGrant` is the
+ * smallest number above that bound which the service failed to grant in the last 24 h (null: none). Only failures
+ * directly after a smaller granted request count. A refusal counts at once. A lost answer may have any cause. It counts
+ * only from the second one on, and only if nothing as large was granted since the first.
  */
 async function raiseNumber(
   db: LedgerDb,

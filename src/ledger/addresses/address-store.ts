@@ -3,11 +3,12 @@ import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { judgements, judgeShown, noteRefused, refuseStrange } from './refused-addresses.ts';
 
 /**
- * Stores addresses that the service lists for a chain (section 4.2 of its document). New ones are `used` where a
- * deposit that counts went to them, else `foreign`: somebody may have handed them out. The stream `addresses:<slip44>`
- * counts as the service does: each spelling that the list shows is an item of it, and an address that the list does
- * not show yet is one. `isChainShown`: the list was shown to heed the chain; if not, an address that does not fit the
- * chain may be another's, and is only marked. Call it inside a transaction.
+ * Stores addresses that the service lists for a chain (docs/wallet-service-api.md, section 4.2). A new address is
+ * `used` if a deposit that counts went to it, otherwise `foreign`, because someone may have handed it out. The stream
+ * `addresses:<slip44>` counts as the service does: each spelling that the list shows is one item. An address that the
+ * list does not show yet counts as one item as well. `isChainShown` says that the list was shown to filter by chain.
+ * Without it, an address that does not fit the chain may belong to another one and is only marked. Returns the number
+ * of new rows. Call it inside a transaction.
  */
 export async function storeListedAddresses(
   db: LedgerDb,
@@ -78,7 +79,7 @@ select count(*)::int as inserted, coalesce(array_agg(address_key), '{}') as keys
   return { inserted };
 }
 
-/** Marks the use of addresses by their stored deposits, as often as it is called. */
+/** Sets the use of the addresses from their stored deposits. Repeated calls are harmless. */
 export async function recountUse(db: LedgerDb, keys: string[]): Promise<void> {
   await db.execute(sql`select engine.recount_use(${sql.param(keys)}::text[])`);
 }
@@ -86,8 +87,9 @@ export async function recountUse(db: LedgerDb, keys: string[]): Promise<void> {
 const checkedAtOnce = 2_000;
 
 /**
- * Looks once more at new addresses, in transactions of its own: a deposit that was being stored at the same time as its
- * address is seen at the latest when every transaction of that time has ended. Repeated with every pass.
+ * Checks new addresses again, in transactions of its own; the caller repeats it with every pass. A deposit and its
+ * address that are stored at the same time do not see each other. The check finds such a deposit at the latest when
+ * every transaction of that time has ended.
  */
 export async function checkNewAddresses(db: LedgerDb): Promise<void> {
   for (let checked = checkedAtOnce; checked === checkedAtOnce; ) {

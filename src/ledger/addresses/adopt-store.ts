@@ -3,18 +3,21 @@ import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { recountUse } from './address-store.ts';
 import { judgeMisfits } from './refused-addresses.ts';
 
-/** A foreign address, and whether it may be taken into the pool: only what has no deposit, in whatever state. */
+/**
+ * A foreign address, and the facts that decide about its adoption. An address with a deposit in any state is never
+ * adopted.
+ */
 export type ForeignAddress = {
   address: string;
   firstSeenAt: string;
   hasDeposit: boolean;
-  /** Handed out on another chain: it would be the same reference's here. */
+  /** The address is handed out on another chain. Adoption gives it to the same reference on this chain. */
   isHandedOut: boolean;
-  /** Why it is no address at all: it is never adopted. Null as a rule. */
+  /** Reason why the text is no address, null as a rule. A refused address is never adopted. */
   refused: string | null;
 };
 
-/** The chain's foreign addresses, oldest first; `named`: only these, in whatever spelling. */
+/** Returns the chain's foreign addresses, oldest first; `named` restricts them to these addresses in any spelling. */
 export async function listForeign(
   db: LedgerDb,
   slip44: number,
@@ -34,8 +37,9 @@ select a.address, to_char(a.first_seen_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24
 }
 
 /**
- * Makes the chain's foreign addresses without a deposit available, or only the named ones. What has been handed out on
- * another chain becomes that reference's here. Returns how many became available. Call it inside a transaction.
+ * Makes the chain's foreign addresses without a deposit available, or only the named ones. An address that one
+ * reference holds on another chain becomes that reference's on this chain, too. With several holders it stays foreign.
+ * Returns the number of addresses that became available. Call it inside a transaction.
  */
 export async function adoptForeign(
   db: LedgerDb,

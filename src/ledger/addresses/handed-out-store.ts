@@ -1,14 +1,15 @@
 import { sql } from 'drizzle-orm';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 
-/** An address that was handed out, as the operator's list says; `reference` null: to nobody by name. */
+/** A line of the operator's list: an address that was handed out. `reference` is null if no recipient is named. */
 export type HandedOut = { line: number; slip44: number; address: string; reference: string | null };
 
 export type BadLine = { line: number; reason: string };
 
 /**
- * Compares the list with the ledger: lines whose address it does not know, and lines that contradict an assignment or
- * another line. The lines that it names must not be stored. Locks the addresses until the transaction ends.
+ * Compares the list with the ledger. Returns the lines with an unknown address, and the lines that contradict an
+ * assignment or another line. The caller must not store the returned lines. Locks the addresses until the transaction
+ * ends.
  */
 export async function findContradictions(db: LedgerDb, list: HandedOut[]): Promise<BadLine[]> {
   await db.execute(sql`
@@ -31,8 +32,8 @@ select m.line, format('%s is given to %s here, and to %s on line %s', m.address,
 }
 
 /**
- * Marks the addresses of the list as assigned, on every chain that has them; what has had a deposit stays used. Returns
- * how many rows of the named chains changed.
+ * Marks the addresses of the list as assigned, on every chain that has them. An address with a deposit stays used.
+ * Returns the number of changed rows on the chains that the list names.
  */
 export async function markHandedOut(db: LedgerDb, list: HandedOut[]): Promise<number> {
   const marked = await db.execute(sql`
@@ -68,7 +69,7 @@ update ledger.addresses a
   return marked.rowCount ?? 0;
 }
 
-/** The list beside the ledger's rows, whatever the spelling. */
+/** Query that joins the list with the ledger's rows, in any spelling. */
 function matched(list: HandedOut[]) {
   const column = (name: keyof HandedOut) => sql`${sql.param(list.map((one) => one[name]))}`;
   return sql`

@@ -6,7 +6,7 @@ import { isLockTimeout } from '../connection/postgres-codes.ts';
 
 const lookEveryMs = 500;
 
-/** Sessions that keep another one waiting; what the role may not see of them is left out. */
+/** Sessions that block the session `$1`, without the facts that the role may not see. */
 const holders = `
 select 'process ' || b.pid || coalesce(', role ' || a.usename, '')
          || coalesce(', application ' || nullif(a.application_name, ''), '')
@@ -18,8 +18,8 @@ select 'process ' || b.pid || coalesce(', role ' || a.usename, '')
  order by b.pid`;
 
 /**
- * Runs `work`, which uses the session of the server process `pid`. Logs who keeps that session waiting for a lock,
- * and names the last one in the error when the lock was not free in time.
+ * Runs `work`, which uses the session of the server process `pid`. Logs the sessions that block this session. Throws
+ * LedgerError `database-unreachable` with the last of them if a lock was not free in time.
  */
 export async function namingHolders<T>(
   ledger: Ledger,
@@ -48,7 +48,7 @@ function heldError(cause: unknown, holder: string): LedgerError {
   });
 }
 
-/** Never fails: what cannot be asked is not named. */
+/** Polls for blocking sessions until the signal aborts. Never rejects: a failed query counts as an empty answer. */
 async function watch(
   { pool }: Ledger,
   pid: number,

@@ -4,32 +4,32 @@ import type { Ledger, LedgerDb, Liveness } from '../connection/connect-ledger.ts
 import { requireHome } from '../home-store.ts';
 import { notePoolError } from './pool-store.ts';
 
-/** A chain's pool and its open request, read under the lock of the pool's row; ages by the database's clock. */
+/** A chain's pool and its open request, read under the lock of the pool's row. Ages use the database's clock. */
 export type PoolRow = {
   available: number;
   threshold: number;
   target: number;
-  /** Was below its threshold, or told to fill, and has not reached its target since. */
+  /** The pool fell below its threshold, or an operator forced filling, and it has not reached its target since. */
   isFilling: boolean;
-  /** Most addresses to ask for at once, as refusals have taught. */
+  /** Upper bound of addresses per request, learned from refusals and lost answers. */
   numMax: number;
-  /** Refusals in a row. */
+  /** Number of consecutive refusals. */
   refusals: number;
-  /** Lost answers in a row. */
+  /** Number of consecutive lost answers. */
   losses: number;
-  /** Until the service may be asked again after a refusal; 0 or less: now. */
+  /** Milliseconds until the service may be asked again after a refusal; 0 or less: now. */
   nextTryInMs: number;
-  /** Addresses that the requests of the last 24 h may have generated, whatever the list shows of them. */
+  /** Addresses that open requests and those of the last 24 h (plus 10 min) may have generated, listed or not. */
   generated24h: number;
-  /** The service has shown a text that is no address of the chain, and no operator has looked yet. */
+  /** The service has shown a text that is no address of the chain, and no operator has acknowledged it yet. */
   isStopped: boolean;
-  /** The chain's address list has been read to its end once. */
+  /** A clean full scan of the chain's address list backs its counts. */
   isListRead: boolean;
-  /** The list is empty at the service while the ledger holds addresses of it: a fault, not a need. */
+  /** The service's list is empty while the ledger holds addresses of it. This is a fault of the service, not a need. */
   isListGone: boolean;
   /** The list has never shown an address. */
   isListEmpty: boolean;
-  /** What was shown of the list's chain filter. */
+  /** Observed behaviour of the list's chain filter. */
   filter: 'works' | 'broken' | 'unknown';
   open: OpenRequest | null;
 };
@@ -39,38 +39,44 @@ export type OpenRequest = {
   num: number;
   state: 'sent' | 'unknown';
   ageMs: number;
-  /** Its sender, who showed itself to the database before, still does. */
+  /** The sender's liveness connection still exists, and the sender is not the caller itself. */
   isOwnerAlive: boolean;
-  /** Its answer came, and is put off until the list's chain filter is shown to work. */
+  /** The answer arrived, and is put off until the list's chain filter is shown to work. */
   hasAnswer: boolean;
-  /** Since the address list was first read to its end after the answer was lost; null: not yet. */
+  /**
+   * Milliseconds since the first complete read of the address list after the answer was lost or put off; null: none
+   * yet.
+   */
   listReadAgeMs: number | null;
 };
 
-/** The answer is lost: the list must tell, and the chain asks for `numMax` at the most from then on. */
+/** A lost answer. Only the address list can show its result; later requests of the chain ask for at most `numMax`. */
 export type Loss = { error: string; numMax: number };
 
-/** The service refused for certain: the chain waits `delayMs`, and asks for `numMax` at the most after that. */
+/** A certain refusal: the chain waits `delayMs` and then asks for at most `numMax`. */
 export type Refusal = { error: string; delayMs: number; numMax: number };
 
-/** What a plan writes down before the lock is given back. */
+/** A change that a plan writes before it releases the lock. */
 export type PoolWrite =
   | { kind: 'open'; num: number }
   | ({ kind: 'lose'; id: number } & Loss)
-  /** Why the pool cannot be filled, for `status`. */
+  /** Reason why the pool cannot be filled, for `status`. */
   | { kind: 'error'; error: string };
 
-/** `openedId`: the request that was written down; null: none. */
+/** A plan's decision, and the id of the request that it inserted (null: none). */
 type Planned<D> = { decision: D; openedId: number | null };
 
 /**
- * The requests for addresses of one pass over the pools; `chainParam`: the name of the chain parameter that it uses.
- * End it: it may hold a connection.
+ * Returns the address requests of one pass over the pools. `chainParam` is the name of the service's chain parameter.
+ * The caller must call `end`, because the pass may hold a connection.
  */
 export function openPoolRequests(ledger: Ledger, chainParam: string) {
   const presence = sharePresence(ledger);
   return {
-    /** A lost transaction is run again, and `decide` asked again. Undefined: the chain has no pool. */
+    /**
+     * Decides under the pool's lock. A lost transaction is retried and calls `decide` again. Undefined: the chain has
+     * no pool.
+     */
     plan: <D extends { write: PoolWrite | null }>(
       slip44: number,
       decide: (pool: PoolRow) => D,
@@ -90,7 +96,7 @@ export function openPoolRequests(ledger: Ledger, chainParam: string) {
   };
 }
 
-/** Returns the id of the request that was written down; null: none was. */
+/** Applies the plan's change. Returns the id of the inserted request, or null. */
 async function writeDown(
   db: LedgerDb,
   slip44: number,
@@ -98,7 +104,7 @@ async function writeDown(
   presence: SharedPresence,
 ): Promise<number | null> {
   if (write?.kind === 'open') {
-    // Shown before the commit, so that no other process takes the sender for dead.
+    // Opens the liveness connection before the commit, so that no other process takes the sender for dead.
     const { name } = await presence.hold();
     await requireHome(db);
     return await insertAddressRequest(db, slip44, write.num, name);
@@ -110,7 +116,7 @@ async function writeDown(
 
 type SharedPresence = ReturnType<typeof sharePresence>;
 
-/** One connection shows for all the work of a pass that its process lives. */
+/** Shares one liveness connection among all requests of a pass. */
 function sharePresence(ledger: Ledger) {
   let newest: Liveness | null = null;
   let opening: Promise<Liveness> | null = null;
@@ -121,7 +127,7 @@ function sharePresence(ledger: Ledger) {
   };
   return {
     held,
-    /** Opens it with the first need, and anew under another name when it has been lost. */
+    /** Opens the connection on the first need, and again under another name after it was lost. */
     async hold(): Promise<Liveness> {
       const known = held();
       if (known) return known;
@@ -141,10 +147,10 @@ const ms = (interval: ReturnType<typeof sql>) =>
   sql`(extract(epoch from ${interval}) * 1000)::float8`;
 
 /**
- * Locks the chain's pool until the transaction ends and reads it; undefined when the chain has none. Below the
- * threshold it begins to fill, at the target it stops. If the open request's owner is `self`, its sender is gone: the
- * commit succeeded but the caller never learned of it. What was seen of the list's filter holds for a day, for the name
- * of the parameter with which it was seen.
+ * Locks the chain's pool until the transaction ends, and reads it; undefined if the chain has none. Filling starts
+ * below the threshold and stops at the target. If the open request's owner is `self`, its sender is gone: the commit
+ * succeeded but the caller never learned of it. An observed chain filter counts only for its parameter name. A working
+ * one expires after a day; a broken one does not expire.
  */
 async function lockPool(
   db: LedgerDb,
@@ -189,7 +195,7 @@ select c.available, p.threshold, p.target, p.num_max as "numMax", p.refusals, p.
   return found.rows[0];
 }
 
-/** Writes a request down before it is sent; the index on open requests lets no second one in. Returns its id. */
+/** Inserts a request before it is sent, and returns its id. The index on open requests rejects a second one. */
 async function insertAddressRequest(
   db: LedgerDb,
   slip44: number,
@@ -202,7 +208,10 @@ async function insertAddressRequest(
   return Number(opened.rows[0]?.id);
 }
 
-/** From now on the address list must tell, and it settles twice as long. */
+/**
+ * Marks a request as unknown. Each further loss in a row doubles the time (up to 1 h) for which the address list must
+ * settle.
+ */
 async function markRequestUnknown(
   db: LedgerDb,
   id: number,
@@ -217,7 +226,10 @@ async function markRequestUnknown(
       from lost l where p.slip44 = l.slip44`);
 }
 
-/** A plan locks the pool before its requests; whatever closes a request does so in the same order, against deadlocks. */
+/**
+ * Locks the pool of a request. A plan locks the pool before its requests, so whatever closes a request uses the same
+ * order.
+ */
 export async function lockPoolOf(db: LedgerDb, id: number): Promise<void> {
   await db.execute(sql`
     select from ledger.pools

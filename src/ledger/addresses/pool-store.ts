@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
 import type { PoolTarget } from '../reports/read-status.ts';
 
-/** A chain's row of `pool_levels`. `threshold` and `target` null: no pool is configured for the chain. */
+/** A chain's row of `pool_levels`. `threshold` and `target` are null if no pool is configured for the chain. */
 export type PoolLevel = {
   slip44: number;
   available: number;
@@ -12,20 +12,22 @@ export type PoolLevel = {
   threshold: number | null;
   target: number | null;
   generated24h: number;
-  /** At the pace of the last 7 days, with one decimal; null when no address was handed out. */
+  /**
+   * Days until the pool is empty at the pace of the last 7 days, with one decimal; null if no address was handed out.
+   */
   daysLeft: number | null;
-  /** Why the pool could last not be filled; null when it could. */
+  /** Reason why the last filling failed; null if it succeeded. */
   lastError: string | null;
 };
 
 type PoolNumbers = Pick<PoolTarget, 'threshold' | 'target'>;
 
-/** What a chain's pool was, and is to be; null: there is none. */
+/** A chain's pool before and after a change; null: no pool. */
 export type PoolChange = { slip44: number; before: PoolNumbers | null; after: PoolNumbers | null };
 
 /**
- * Makes the table `pools` name the pools of the setting; what is known of a chain that stays is kept. A chain that is
- * named no more stays without a target while a request of it is open. Returns what changed.
+ * Makes the table `pools` hold exactly the configured pools, and keeps the other columns of a chain that stays. A
+ * removed chain keeps its row, with target 0, while it has an open request. Returns the changed pools.
  */
 export async function mirrorPools(
   ledger: Ledger,
@@ -47,12 +49,12 @@ export async function mirrorPools(
   };
   if (await isSame(ledger.db)) return [];
   return await ledger.transaction(async (db) => {
-    // Waits for those that have locked a row, too: one of them may be about to write it.
+    // Waits for transactions that hold row locks as well: one of them may be about to write its row.
     await db.execute(sql`lock table ledger.pools in exclusive mode`);
-    // Another process that started with this one may have done it meanwhile.
+    // Checks again: another process that started at the same time may have made the change meanwhile.
     if (await isSame(db)) return [];
     const before = await readPools(db);
-    // The request of a chain that is no longer wanted is still to be settled.
+    // Keeps the rows of removed chains with an open request, which is still to be closed.
     await db.execute(sql`
       update ledger.pools p set threshold = 0, target = 0, is_filling = false where ${isUnwanted} and ${isInDoubt}`);
     await db.execute(sql`delete from ledger.pools p where ${isUnwanted} and not ${isInDoubt}`);
@@ -65,8 +67,8 @@ export async function mirrorPools(
 }
 
 /**
- * Adds the pools whose chains the table does not have. Returns them, and those that it has with other numbers, which
- * stay as they are.
+ * Adds the pools whose chains the table lacks. Returns them, and the given pools whose chains the table has with other
+ * numbers; these stay as they are.
  */
 export async function addPools(
   ledger: Ledger,
@@ -93,7 +95,7 @@ async function readPools(db: LedgerDb): Promise<PoolTarget[]> {
   return found.rows;
 }
 
-/** The chains whose pools differ. */
+/** Returns the chains whose pools differ. */
 function comparePools(before: readonly PoolTarget[], after: readonly PoolTarget[]): PoolChange[] {
   const chains = new Set([...before, ...after].map(({ slip44 }) => slip44));
   const numbersIn = (pools: readonly PoolTarget[], slip44: number): PoolNumbers | null => {
@@ -113,21 +115,21 @@ function comparePools(before: readonly PoolTarget[], after: readonly PoolTarget[
     );
 }
 
-/** An operator wants the pool filled now: up to its target, above the threshold too, and without further waiting. */
+/** Starts filling on an operator's request: up to the target, even above the threshold, and without further backoff. */
 export async function forceFilling(db: LedgerDb, slip44: number): Promise<void> {
   await db.execute(sql`
     update ledger.pools set is_filling = true, next_try_at = null
      where slip44 = ${slip44} and (not is_filling or next_try_at is not null)`);
 }
 
-/** Keeps why a chain's pool cannot be filled, for `status`. */
+/** Stores the reason why a chain's pool cannot be filled, for `status`. */
 export async function notePoolError(db: LedgerDb, slip44: number, error: string): Promise<void> {
   await db.execute(sql`
     update ledger.pools set last_error = ${error}, last_error_at = now()
      where slip44 = ${slip44} and last_error is distinct from ${error}`);
 }
 
-/** Keeps what was seen of the list's chain filter, and the parameter's name that it was seen with. */
+/** Stores the observed behaviour of the list's chain filter, with the parameter name that was used. */
 export async function noteChainFilter(
   db: LedgerDb,
   slip44: number,
@@ -139,7 +141,7 @@ export async function noteChainFilter(
      where slip44 = ${slip44}`);
 }
 
-/** Whether one of the addresses is stored as listed for the chain, in any spelling. */
+/** Returns whether the ledger has one of the addresses as listed for the chain, in any spelling. */
 export async function isAnyListed(
   db: LedgerDb,
   slip44: number,
@@ -152,20 +154,20 @@ export async function isAnyListed(
   return found.rows[0]?.any ?? false;
 }
 
-/** Notes that the list was read to its end after the answer was lost or put off. */
+/** Notes the first complete read of the list after the answer was lost or put off. */
 export async function noteListRead(db: LedgerDb, id: number): Promise<void> {
   await db.execute(sql`
     update ledger.address_requests set list_read_at = now() where id = ${id} and state = 'unknown' and list_read_at is null`);
 }
 
-/** Chains with a request whose end is not known yet. */
+/** Returns the chains with an open request. */
 export async function chainsInDoubt(db: LedgerDb): Promise<number[]> {
   const found = await db.execute<{ slip44: number }>(sql`
     select slip44 from ledger.address_requests where state in ('sent', 'unknown') order by slip44`);
   return found.rows.map(({ slip44 }) => slip44);
 }
 
-/** The levels of every chain that has addresses or a pool, in the order of slip44. */
+/** Returns the levels of every chain that has addresses or a pool, ordered by slip44. */
 export async function readPoolLevels(db: LedgerDb): Promise<PoolLevel[]> {
   const found = await db.execute<PoolLevel & Record<string, unknown>>(sql`
     select l.slip44, l.available::float8 as available, l.assigned::float8 as assigned, l.used::float8 as used, l.foreign_addresses::float8 as foreign,
@@ -177,8 +179,9 @@ export async function readPoolLevels(db: LedgerDb): Promise<PoolLevel[]> {
 }
 
 /**
- * Hands out one address of the chain: the same one again for the same reference, another one with each call for
- * null; null when the pool is empty.
+ * Hands out one address of the chain. A reference gets its own address again, unless that was refused since; null gets
+ * a new one with each call. Returns null if the pool is empty, its chain filter is broken, or other transactions hold
+ * the available addresses. Fails with SQLSTATE WL001 while the database is not at home.
  */
 export async function takeAddress(
   db: LedgerDb,
@@ -191,7 +194,7 @@ export async function takeAddress(
   return taken.rows[0]?.address ?? null;
 }
 
-/** Hands out one more address of the chain for the reference with each call; null when the pool is empty. */
+/** Hands out another address of the chain for the reference with each call. Returns null and fails as `takeAddress`. */
 export async function takeFurtherAddress(
   db: LedgerDb,
   slip44: number,

@@ -13,15 +13,16 @@ import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
 import { fingerprintOf } from '../transactions/reject-identity.ts';
 import { storeRejects } from '../transactions/reject-store.ts';
 
-/** So many take 60 ms at the most. */
+/** Addresses per slice; reading them takes at most 60 ms. */
 const addressesInOneGo = 200;
 
-/** What is judged and stored together; a batch holds its rows' locks for well under a second. */
+/** Addresses per transaction; a batch holds its row locks for well under a second. */
 const batchRows = 2_000;
 
 /**
- * Judges addresses that the service shows for a chain by their form, and by what the chain has shown before. Locks the
- * chain's pool where the judgement may stop it: before the addresses, in the order in which every writer does.
+ * Judges addresses that the service shows for a chain, by their form and by the forms the chain has shown before. Locks
+ * the chain's pool if the judgement may stop it. The pool's lock comes before those of the addresses, as in every
+ * writer.
  */
 export async function judgeShown(
   db: LedgerDb,
@@ -43,8 +44,8 @@ export async function judgeShown(
 }
 
 /**
- * Judges again what was listed before the list was shown to heed the chain, now that it may become available. Call it
- * inside a transaction; `keys`: of these addresses.
+ * Judges the misfits among these addresses again, now that they may become available. The list showed them before its
+ * chain filter was shown to work. Call it inside a transaction.
  */
 export async function judgeMisfits(db: LedgerDb, slip44: number, keys: string[]): Promise<void> {
   const found = await db.execute<{ address: string }>(sql`
@@ -73,7 +74,7 @@ async function isFormSeen(db: LedgerDb, slip44: number): Promise<boolean> {
 }
 
 /**
- * Keeps what was refused as rejects, and stops generating for the chain. Call it in the transaction that stores the
+ * Stores refused addresses as rejects, and stops generating for the chain. Call it in the transaction that stores the
  * addresses, after the pool's lock.
  */
 export async function noteRefused(
@@ -103,8 +104,8 @@ function rejectOf(slip44: number, { address, refused }: Judgement): Reject {
 }
 
 /**
- * Judges stored addresses that were never judged: those of an earlier version of the program. Returns how many are no
- * addresses; none of them is available any more.
+ * Judges the stored addresses without a judgement, which an earlier version of the program left. Returns the number of
+ * refused ones; none of them is available any more.
  */
 export async function judgeStored(ledger: Pick<Ledger, 'transaction'>): Promise<number> {
   for (let refused = 0; ; ) {
@@ -114,7 +115,10 @@ export async function judgeStored(ledger: Pick<Ledger, 'transaction'>): Promise<
   }
 }
 
-/** Judges the next unjudged addresses of one chain; null: there are none. */
+/**
+ * Judges the next unjudged addresses of one chain. Returns the number of refused ones, or null if none are left to
+ * judge.
+ */
 async function judgeBatch(db: LedgerDb): Promise<number | null> {
   const first = await db.execute<{ slip44: number; isForeign: boolean }>(sql`
     select slip44, status = 'foreign' as "isForeign" from ledger.addresses
@@ -126,7 +130,7 @@ async function judgeBatch(db: LedgerDb): Promise<number | null> {
     select address from ledger.addresses
      where form is null and refused is null and slip44 = ${slip44} and (status = 'foreign') = ${isForeign}
      order by address limit ${batchRows}`);
-  // What is foreign may be of a list that did not heed the chain.
+  // Judges foreign addresses leniently: they may come from a list that did not filter by chain.
   const judged = await judgeShown(
     db,
     slip44,
@@ -139,8 +143,8 @@ async function judgeBatch(db: LedgerDb): Promise<number | null> {
 }
 
 /**
- * Keeps what the addresses were judged to be; `misfitsOnly`: of those that were to be judged again. What was available
- * and is none becomes foreign.
+ * Stores the judgements; with `misfitsOnly` only those of stored misfits. An available address that is refused becomes
+ * foreign.
  */
 export async function storeJudgements(
   db: LedgerDb,
@@ -163,7 +167,7 @@ update ledger.addresses a
  where a.slip44 = ${slip44} and a.address_key = l.address_key`);
 }
 
-/** Keeps what was refused, and refuses what an address that fits shows to be strange. Call it as `noteRefused`. */
+/** Stores the refused addresses, and refuses strange ones if an address fits the form. Call it as `noteRefused`. */
 export async function noteRefusals(
   db: LedgerDb,
   slip44: number,
@@ -173,7 +177,7 @@ export async function noteRefusals(
   await refuseStrange(db, slip44, judged);
 }
 
-/** The judgements as a query of the name `judged`. */
+/** Returns the judgements as a CTE with the name `judged`. */
 export function judgements(judged: readonly Judgement[]) {
   const column = (name: keyof Judgement) =>
     sql`${sql.param(judged.map((each) => each[name]))}::text[]`;
@@ -183,8 +187,8 @@ export function judgements(judged: readonly Judgement[]) {
 }
 
 /**
- * Refuses the addresses that were let through while no address of the chain fitted its form: one does now. Call it
- * after `noteRefused`.
+ * Refuses the strange addresses if one of the judged addresses fits the chain's form. They were accepted while none
+ * did. Call it after `noteRefused`.
  */
 export async function refuseStrange(
   db: LedgerDb,
@@ -205,8 +209,8 @@ export async function refuseStrange(
 }
 
 /**
- * Judges refused addresses once more, as after an update of the program. What fits now is a foreign address like any
- * other; where none is left the chain goes on. Call it inside a transaction.
+ * Judges refused addresses again, for example after an update of the program. One that fits now is an ordinary foreign
+ * address. If the chain has no refused address left, generating resumes. Call it inside a transaction.
  */
 export async function judgeRefusedAgain(db: LedgerDb, addresses: string[]): Promise<void> {
   const found = await db.execute<{ slip44: number; address: string }>(sql`
@@ -225,7 +229,9 @@ export async function judgeRefusedAgain(db: LedgerDb, addresses: string[]): Prom
   }
 }
 
-/** The operator has looked: generating goes on, and what was refused so far is settled as a reject. */
+/**
+ * Resumes generating after the operator's acknowledgement, and resolves the rejects of the chain's refused addresses.
+ */
 export async function resumePool(db: LedgerDb, slip44: number): Promise<void> {
   await lockPoolRow(db, slip44);
   await db.execute(sql`update ledger.pools set refused_at = null where slip44 = ${slip44}`);

@@ -6,9 +6,10 @@ import { lockPoolOf } from './pool-requests.ts';
 import { judgeMisfits } from './refused-addresses.ts';
 
 /**
- * Closes a lost request by what the list has shown since. Only when just as many addresses are new as were asked for,
- * and no other chain's list has any of them, are they ours; otherwise nobody can tell, and they stay foreign. An answer
- * that was put off is stored now. Returns how many joined the pool. Call it inside a transaction.
+ * Closes a request whose answer was lost, by what the list has shown since. The new addresses are ours only if there
+ * are exactly as many as were requested, and no other chain has any of them. Otherwise nobody can prove it, and they
+ * stay foreign. Stores the answer instead if it was put off. Returns the number of addresses that joined the pool. Call
+ * it inside a transaction.
  */
 export async function resolveRequest(db: LedgerDb, id: number): Promise<number> {
   await lockPoolOf(db, id);

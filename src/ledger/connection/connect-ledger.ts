@@ -16,31 +16,31 @@ import { cureOf, untrusted } from './postgres-cures.ts';
 import { prepareStatements } from './prepare-statements.ts';
 import { requireStrongLogin } from './require-strong-login.ts';
 
-/** What statements run on: the pool, or the connection of an open transaction. */
+/** Runs statements: the pool, or the connection of an open transaction. */
 export type LedgerDb = NodePgDatabase;
 
 export type Liveness = { name: string; isHeld(): boolean; end(): Promise<void> };
 
 export type Ledger = {
-  /** Names this process among all that use the database: its connections carry it. */
+  /** Name of this process among all that use the database; its connections carry it. */
   instance: string;
   db: LedgerDb;
   pool: pg.Pool;
   /**
-   * Runs `work` in one transaction; run again from the start when it lost against another one or lost its connection
-   * (up to 8 times). Even a commit may have been the lost one: run twice, `work` must leave what it leaves once.
+   * Runs `work` in one transaction. Retries it, up to 8 runs in all, after a conflict or a lost connection. The commit
+   * itself may have succeeded before the connection broke, so `work` must be idempotent.
    */
   transaction<T>(work: (db: LedgerDb) => Promise<T>): Promise<T>;
-  /** One connection for what must outlive a statement, such as a temporary table; ended by `release`. */
+  /** Reserves one connection for state that outlives a statement, such as a temporary table; `release` closes it. */
   session(): Promise<{ db: LedgerDb; release(): void }>;
-  /** A connection of its own, whose statements may take as long as they need. */
+  /** Opens a separate connection without a statement timeout. */
   patient(): Promise<pg.Client>;
-  /** Opens a connection that carries this name: as long as it is held, other processes see that this one lives. */
+  /** Opens a connection that carries this name. While it is held, other processes see that this process is alive. */
   openLiveness(name: string): Promise<Liveness>;
   close(): Promise<void>;
 };
 
-/** Other transactions stored some of the same new rows first: run again, this one sees and compares them. */
+/** Reports that other transactions stored some of the same new rows first. The retry sees and compares them. */
 export class StoredMeanwhile extends Error {
   constructor() {
     super('other transactions stored the same new rows first');
@@ -49,19 +49,22 @@ export class StoredMeanwhile extends Error {
 
 const runsMax = 8;
 const connectionTimeoutMillis = 5_000;
-/** Above what the server allows a statement: only a connection that has gone silent lets this pass. */
+/**
+ * Upper bound of the wait for an answer. It exceeds the server's statement timeout, so only a silent connection reaches
+ * it.
+ */
 const answerWithinMs = 75_000;
 
-/** Settings of roles and databases must change neither what text forms mean nor what statements see. */
+/** Session options that override settings of roles and databases, which could change text forms and isolation. */
 const sessionOptions =
   '-c TimeZone=UTC -c DateStyle=ISO -c default_transaction_isolation=read\\ committed';
 
-/** Opens the pool. Nothing is sent until the first statement; `reachLedger` waits for the server. */
+/** Opens the pool, without sending anything before the first statement; `reachLedger` waits for the server. */
 export function connectLedger(options: {
   connectionString: string;
   poolSize: number;
   log: Log;
-  /** How long an answer may take before its connection is given up; 75 s. */
+  /** Milliseconds to wait for an answer before its connection times out; default 75,000. */
   answerMs?: number;
 }): Ledger {
   const { log } = options;
@@ -74,7 +77,7 @@ export function connectLedger(options: {
     connectionTimeoutMillis,
     idleTimeoutMillis: 30_000,
     statement_timeout: 60_000,
-    // A process that stands still lets go of its locks before the others give up waiting for them.
+    // Releases the locks of a stalled process before the others time out waiting for them.
     idle_in_transaction_session_timeout: 10_000,
     lock_timeout: 20_000,
     query_timeout: options.answerMs ?? answerWithinMs,
@@ -82,7 +85,7 @@ export function connectLedger(options: {
     keepAliveInitialDelayMillis: 10_000,
     options: sessionOptions,
   });
-  // Without listeners a connection that dies, idle or in use, would end the process.
+  // Handles errors of idle and busy connections; without a listener they would end the process.
   pool.on('error', (error) => log.warn({ error: error.message }, 'database connection lost'));
   pool.on('connect', (client) => {
     client.on('error', () => undefined);
@@ -98,7 +101,7 @@ export function connectLedger(options: {
       await client.query('COMMIT');
       return result;
     } catch (error) {
-      // The first failure is the one to report; a connection that cannot roll back is thrown away.
+      // Keeps the first failure as the one to report. A connection that cannot roll back is closed.
       await client.query('ROLLBACK').catch((failure: Error) => {
         broken = failure;
       });
@@ -120,7 +123,7 @@ export function connectLedger(options: {
           const how = howLost(error);
           if (how === null || run === runsMax) throw error;
           log.info({ run }, `transaction lost ${how}, running it again`);
-          // Who met another one and begins again at once meets it again.
+          // Waits a random time, because two transactions that retry at once conflict again.
           await abortableSleep(Math.random() * 100 * run);
         }
       }
@@ -135,7 +138,7 @@ export function connectLedger(options: {
   };
 }
 
-/** Null: running the transaction again would not help. */
+/** Returns the reason for a retry; null if a retry would not help. */
 function howLost(error: unknown): string | null {
   if (error instanceof StoredMeanwhile) return 'to others that stored the same rows';
   if (isConflict(error)) return 'against another one';
@@ -164,7 +167,10 @@ async function openClient(connectionString: string, name: string): Promise<pg.Cl
   return client;
 }
 
-/** Waits until the database answers, at most `withinMs`; else an error that names it. */
+/**
+ * Waits until the database answers. Throws the error of `databaseError` after about `withinMs`, or at once if waiting
+ * cannot help.
+ */
 export async function reachLedger(
   ledger: Ledger,
   withinMs: number,
@@ -184,8 +190,8 @@ export async function reachLedger(
 }
 
 /**
- * The failure as operators see it: the server's own words, never the statement with its parameters. What is no failure
- * of the database stays as it is.
+ * Converts a failure of the database to a LedgerError with the server's message, without the statement and its
+ * parameters. Any other error stays as it is.
  */
 export function databaseError(error: unknown): Error {
   if (error instanceof LedgerError || !(error instanceof Error)) return error as Error;

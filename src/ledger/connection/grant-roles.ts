@@ -4,16 +4,18 @@ import { databaseError, type Ledger, type LedgerDb } from './connect-ledger.ts';
 import { isForbidden, isReservedName } from './postgres-codes.ts';
 import { connectionsMax, limitRole, type RoleLimits } from './role-limits.ts';
 
-/** What a role gets: statements with %I in its place, the proof that they took effect, and limits of its sessions. */
+/**
+ * Rights of a role: statements with %I as its name, the query that verifies their effect, and limits of its sessions.
+ */
 type Grant = { statements: string[]; isGranted(role: string): SQL; limits: RoleLimits };
 
 /**
- * What a grant has done. `isNew`: the role did not exist. `limits`: of its sessions. `forbidden`: statements for its
+ * Result of a grant. `isNew`: the role did not exist. `limits`: those of its sessions. `forbidden`: statements for the
  * limits that need more rights than the database's own role has.
  */
 export type GrantReport = { isNew: boolean; limits: RoleLimits; forbidden: string[] };
 
-/** Any constant serves: roles are granted one after the other, since PostgreSQL fails on it otherwise. */
+/** Advisory lock; any constant works. Grants run one after the other, because PostgreSQL fails on concurrent ones. */
 const grantLock = 7_246_003;
 const nameBytesMax = 63;
 
@@ -24,7 +26,7 @@ const reader: Grant = {
     'alter default privileges in schema ledger grant select on tables to %I',
     'select engine.settle_rights()',
   ],
-  // A grant that lacks the right is a warning where the grantor has another one on the object.
+  // Verifies the effect: PostgreSQL only warns if the grantor lacks this right but has another one on the object.
   isGranted: (role) => sql`
     select has_schema_privilege(${role}::name, 'ledger', 'usage')
        and bool_and(has_table_privilege(${role}::name, c.oid, 'select')) as granted
@@ -60,15 +62,17 @@ const issuer: Grant = {
 };
 
 /**
- * Lets a role read all tables and views of `ledger`, later ones included; it is made, without login, where it does
- * not exist. Throws LedgerError `settings` when the database's own role may not do that, `usage` for a name that
- * PostgreSQL keeps for itself, and for a role that has every right already.
+ * Lets a role read all tables and views of `ledger`, later ones included. Creates it, without login, if it does not
+ * exist. Throws LedgerError `settings` if the database's own role lacks the rights for it. Throws LedgerError `usage`
+ * for an invalid or reserved name, and for a role that has every right already.
  */
 export async function grantReader(ledger: Ledger, role: string): Promise<GrantReport> {
   return await grant(ledger, role, reader);
 }
 
-/** Lets a role call `ledger.take_address` and `ledger.take_further_address`, and nothing else; otherwise as `grantReader`. */
+/**
+ * Lets a role call `ledger.take_address` and `ledger.take_further_address`, and nothing else. Throws as `grantReader`.
+ */
 export async function grantIssuer(ledger: Ledger, role: string): Promise<GrantReport> {
   return await grant(ledger, role, issuer);
 }
@@ -95,7 +99,7 @@ async function grant(
     });
 }
 
-/** Names that mean everybody, nobody or the server's own roles, in any spelling: most likely not what was meant. */
+/** Throws for names that mean every role, no role or the server's own roles, in any spelling: most likely a mistake. */
 function requireOwnName(role: string): void {
   const bytes = Buffer.byteLength(role);
   if (bytes === 0 || bytes > nameBytesMax || role.includes('\0')) {
@@ -106,7 +110,7 @@ function requireOwnName(role: string): void {
     throw refused(`${role} is a name that PostgreSQL keeps for itself`);
 }
 
-/** Whether the role exists. Throws for a role that needs no grant, since it may do everything here. */
+/** Returns whether the role exists. Throws for a role that has every right here already. */
 async function isKnown(db: LedgerDb, role: string): Promise<boolean> {
   const { rows } = await db.execute<{ isSuper: boolean; isOwner: boolean }>(sql`
     select r.rolsuper as "isSuper",
@@ -119,7 +123,7 @@ async function isKnown(db: LedgerDb, role: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Where the database is the program's own, PUBLIC may not connect: see migration 0018. */
+/** Grants CONNECT if the program's role owns the database: migration 0018 revokes it from PUBLIC there. */
 async function letIn(db: LedgerDb, role: string): Promise<void> {
   const { rows } = await db.execute<{ statement: string }>(sql`
     select format('grant connect on database %I to %I', d.datname, ${role}::text) as statement
@@ -127,7 +131,7 @@ async function letIn(db: LedgerDb, role: string): Promise<void> {
   for (const { statement } of rows) await db.execute(sql.raw(statement));
 }
 
-/** PostgreSQL itself quotes the name; statements like these take no parameters. */
+/** Lets PostgreSQL quote the name, because these statements take no parameters. */
 async function run(db: LedgerDb, statement: string, role: string): Promise<void> {
   const { rows } = await db.execute<{ text: string }>(
     sql`select format(${statement}::text, ${role}::text) as text`,

@@ -12,20 +12,22 @@ import { judgeStored } from '../addresses/refused-addresses.ts';
 import type { Ledger, LedgerDb } from './connect-ledger.ts';
 import { isLockTimeout } from './postgres-codes.ts';
 
-/** Any constant serves; it only has to be the same in every version. */
+/** Advisory lock; any constant works that stays the same in every version. */
 const migrationLock = 7_246_001;
-/** Another process may be migrating a large ledger. */
+/** Upper bound of the wait for another process, which may be migrating a large ledger. */
 const migrationWaitMs = 600_000;
-/** A statement that waits for a table makes everybody else wait behind it: it gives way soon, and tries again. */
+/**
+ * Lock timeout of a statement on a table. Other sessions queue behind a waiting one, so it times out soon and retries.
+ */
 const tableWaitMs = 3_000;
 const giveWayMs = 2_000;
 const triesMax = 24;
 
 /**
- * Brings the schema up to date: all pending migrations in one transaction, under an advisory lock, so that of
- * several that start at once one applies and the others wait and find it done. When nothing is pending no right
- * to create anything is needed. A schema from a later version is refused. Sessions that keep it waiting are logged,
- * and named in the error when they last for too long.
+ * Applies all pending migrations in one transaction, under an advisory lock. Of several processes that start at once,
+ * one applies them, and the others wait. Needs no right to create objects if nothing is pending. Logs the sessions that
+ * block it, and names them in the error if a lock is not free in time. Throws LedgerError `schema-newer` for a schema
+ * of a later version.
  */
 export async function migrateLedger(
   ledger: Ledger,
@@ -51,7 +53,7 @@ export async function migrateLedger(
       return { applied };
     });
   } finally {
-    // Ending the connection gives the lock back whatever happened on it.
+    // Ends the connection, which releases the lock in every case.
     await client.end();
   }
 }
@@ -68,7 +70,10 @@ async function givingWay(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** How many migrations the schema lacks. Throws schema-newer for one from a later version. */
+/**
+ * Returns the number of migrations that the schema lacks. Throws LedgerError `schema-newer` for a schema of a later
+ * version.
+ */
 export function countPendingMigrations(ledger: Ledger): Promise<number> {
   return pending(ledger.db, readMigrations().known);
 }

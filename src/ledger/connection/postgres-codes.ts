@@ -1,4 +1,4 @@
-/** SQLSTATEs that the program tells apart. */
+/** SQLSTATEs that the program distinguishes. */
 const sqlState = {
   serializationFailure: '40001',
   deadlockDetected: '40P01',
@@ -7,10 +7,12 @@ const sqlState = {
   reservedName: '42939',
 } as const;
 
-/** WL is this program's own class. Node's own codes, EPIPE say, can be as long. */
+/** Form of a SQLSTATE; WL is this program's own class. Node's own codes, such as EPIPE, can have the same length. */
 const sqlStateForm = /^(\d[0-9A-Z]|F0|HV|P0|WL|XX)[0-9A-Z]{3}$/;
 
-/** The SQLSTATE of a failure, looked up through Drizzle's wrapper; undefined when PostgreSQL did not speak. */
+/**
+ * Returns the SQLSTATE of a failure, also from inside Drizzle's wrapper; undefined if the error is not PostgreSQL's.
+ */
 export function sqlStateOf(error: unknown): string | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const code = (cause as { code?: unknown }).code;
@@ -19,18 +21,21 @@ export function sqlStateOf(error: unknown): string | undefined {
   return undefined;
 }
 
-/** Whether the data itself was refused (class 22: data exception; 23: constraint), so that another try cannot help. */
+/**
+ * Returns whether PostgreSQL refused the data itself (class 22: data exception; 23: constraint). A retry cannot help
+ * then.
+ */
 export function isDataError(error: unknown): boolean {
   return /^2[23]/.test(sqlStateOf(error) ?? '');
 }
 
-/** Whether the statement lost against another one and is to be run again as it is. */
+/** Returns whether the statement lost a conflict with another one, so that a retry can help. */
 export function isConflict(error: unknown): boolean {
   const code = sqlStateOf(error);
   return code === sqlState.serializationFailure || code === sqlState.deadlockDetected;
 }
 
-/** Whether the connection broke on the way: the server may well answer on another one. */
+/** Returns whether the connection broke; the server may well answer on another one. */
 export function isConnectionLost(error: unknown): boolean {
   const state = sqlStateOf(error);
   if (state !== undefined) return /^(08|57P01|25P03)/.test(state);
@@ -42,33 +47,31 @@ export function isConnectionLost(error: unknown): boolean {
   return false;
 }
 
-/** Whether a lock was not free in time. */
 export function isLockTimeout(error: unknown): boolean {
   return sqlStateOf(error) === sqlState.lockNotAvailable;
 }
 
-/** Whether the role of the connection lacks a right. */
+/** Returns whether the role of the connection lacks a right. */
 export function isForbidden(error: unknown): boolean {
   return sqlStateOf(error) === sqlState.insufficientPrivilege;
 }
 
-/** Whether a name is one that PostgreSQL keeps for itself. */
+/** Returns whether the error is about a name that PostgreSQL reserves for itself. */
 export function isReservedName(error: unknown): boolean {
   return sqlStateOf(error) === sqlState.reservedName;
 }
 
-/** Node's codes for a connection that could not be made or broke. */
+/** Node's codes for a connection that failed or broke. */
 const socketCode = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_)/;
 /** Node's codes for a certificate that it does not accept. */
 const certificateCode = /^(UNABLE_TO_(GET|VERIFY)|DEPTH_ZERO|SELF_SIGNED|CERT_|ERR_TLS_CERT)/;
-/** pg's own failures carry no code at all. */
+/** Messages of pg's own failures, which carry no code. */
 const driverMessage =
   /^(Connection terminated|timeout (exceeded|expired)|Client has encountered|Query read timeout)/;
 
 /**
- * Whether the connection or the server is to blame: a socket error, class 08 (connection), 25P03 (it stood still in a
- * transaction), 53 (resources), 57 (operator intervention, shutdown), 58 (system error), or a lock that was not free
- * in time.
+ * Returns whether the connection or the server is at fault: a socket error, a lock timeout, or one of these SQLSTATEs.
+ * 08: connection; 25P03: idle in a transaction; 53: resources; 57: operator intervention, shutdown; 58: system error.
  */
 export function isUnreachable(error: unknown): boolean {
   const state = sqlStateOf(error);
@@ -83,7 +86,7 @@ export function isUnreachable(error: unknown): boolean {
   return false;
 }
 
-/** Whether the server could not be spoken to as safely as the connection string asks for. */
+/** Returns whether the server cannot offer the security that the connection string requires. */
 export function isUntrusted(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const code = (cause as { code?: unknown }).code;

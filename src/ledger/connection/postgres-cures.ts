@@ -1,17 +1,17 @@
 import type { ErrorCode } from '../../kernel/errors.ts';
 
-/** What an operator can do about what PostgreSQL said. */
+/** Advice for an operator about an error of PostgreSQL. */
 export type PostgresCure = { code: ErrorCode; cure: string };
 
 const outdated: PostgresCure = { code: 'unexpected', cure: 'run `wallet-ledger migrate`' };
 
-/** Where the server's certificate is not accepted, or it has none. */
+/** Advice if the server has no certificate, or one that is not accepted. */
 export const untrusted: PostgresCure = {
   code: 'database-unreachable',
   cure: 'give PostgreSQL a certificate for its host name, and name its authority: sslrootcert in DATABASE_URL, or NODE_EXTRA_CA_CERTS',
 };
 
-/** By SQLSTATE, or by the class that it begins with. */
+/** Advice by SQLSTATE, or by its class. */
 const cures: Record<string, PostgresCure> = {
   '28': {
     code: 'database-unreachable',
@@ -52,7 +52,7 @@ const cures: Record<string, PostgresCure> = {
   },
 };
 
-/** Undefined where the state says nothing that an operator could act on. */
+/** Returns the advice for a SQLSTATE; undefined if an operator cannot act on it. */
 export function cureOf(sqlState: string): PostgresCure | undefined {
   return cures[sqlState] ?? cures[sqlState.slice(0, 2)];
 }

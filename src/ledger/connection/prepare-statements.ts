@@ -4,8 +4,8 @@ import type pg from 'pg';
 const names = new Map<string, string>();
 
 /**
- * Lets PostgreSQL keep the plans of statements with parameters on this connection: planning the largest ones costs
- * as much as running them for a few rows. Batches come as arrays, so the texts are few.
+ * Lets PostgreSQL keep the plans of statements with parameters on this connection. Planning the largest ones costs as
+ * much as running them for a few rows. Batches are passed as arrays, so there are few different texts.
  */
 export function prepareStatements(client: pg.PoolClient): void {
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
@@ -13,7 +13,7 @@ export function prepareStatements(client: pg.PoolClient): void {
   client.query = named as typeof client.query;
 }
 
-// Statements without parameters stay as they are: a migration may hold several in one text.
+// Leaves statements without parameters as they are: a migration may hold several in one text.
 function withName(config: unknown, values: unknown): unknown {
   const hasText = typeof config === 'object' && config !== null && 'text' in config;
   if (!hasText || !Array.isArray(values) || values.length === 0) return config;

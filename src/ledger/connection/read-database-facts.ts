@@ -1,21 +1,21 @@
 import type { Ledger } from './connect-ledger.ts';
 
-/** What the server is and lets this role do. */
+/** Facts about the server, and the rights of this role. */
 export type DatabaseFacts = {
   version: string;
   versionNumber: number;
-  /** Write-ahead: `off` loses the last commits in a crash. */
+  /** Setting of the server; `off` loses the last commits in a crash. */
   synchronousCommit: string;
-  /** For ordinary roles, over all programs. */
+  /** Connections for ordinary roles, shared by all programs. */
   connectionsMax: number;
-  /** A standby, or a role or database that is set so. */
+  /** The server is a standby, or the role or database is set to read-only. */
   isReadOnly: boolean;
   mayCreateSchema: boolean;
-  /** Whether it can give tickets for requests, whatever else the schema lacks. */
+  /** The schema can issue tickets, even if it lacks migrations. */
   hasTickets: boolean;
-  /** What is there and this role may not use as docs/roles.md says: tables, sequences and functions by full name. */
+  /** Existing tables, sequences and functions that this role lacks rights for (docs/roles.md), by name. */
   forbidden: string[];
-  /** The server's clock against this machine's, milliseconds. */
+  /** Server clock minus this machine's clock, in milliseconds. */
   aheadMs: number;
 };
 
@@ -47,7 +47,9 @@ select current_setting('server_version') as version,
               order by 1) as forbidden,
        extract(epoch from clock_timestamp())::float8 * 1000 as "serverMs"`;
 
-/** Asks the server; `clock` is in Unix milliseconds, `schemas` those whose tables are read and written. */
+/**
+ * Queries the server. `clock` returns Unix milliseconds; `schemas` are those whose tables the program reads and writes.
+ */
 export async function readDatabaseFacts(
   ledger: Ledger,
   clock: () => number,

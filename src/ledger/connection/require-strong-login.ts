@@ -2,12 +2,12 @@ import pg from 'pg';
 import { LedgerError } from '../../kernel/errors.ts';
 import { isLoopbackHost } from '../../kernel/loopback.ts';
 
-/** How a password may be proven to a server, by the names of libpq's parameters require_auth and channel_binding. */
+/** Allowed ways to prove a password to a server, named as in libpq's parameters require_auth and channel_binding. */
 type LoginPolicy = { methods: ReadonlySet<string>; isBound: boolean };
 
 type LoginHandler = (this: LoginClient, message: { mechanisms?: string[] }) => void;
 
-/** Parts of pg's client that its types leave out. */
+/** Members of pg's client that its types leave out. */
 type LoginClient = {
   host: string;
   port: number;
@@ -18,9 +18,9 @@ type LoginClient = {
 const policies = new Map<string, LoginPolicy>();
 
 /**
- * Lets every client of this process, the queue's included, prove its password to this server by SCRAM alone, where the
- * server is another machine: pg sends it in any form that a server asks for. `require_auth` in the address names other
- * forms, and with `channel_binding=require` there the proof holds for one TLS connection.
+ * Restricts the password login of every client in this process, the queue's included, to SCRAM if the server is remote.
+ * Without it, pg sends the password in any form that a server requests. `require_auth` in the connection string allows
+ * other methods. `channel_binding=require` binds the proof to one TLS connection.
  */
 export function requireStrongLogin(connectionString: string): void {
   const { host, port } = new pg.Client({ connectionString });

@@ -2,15 +2,15 @@ import { sql } from 'drizzle-orm';
 import type { LedgerDb } from './connect-ledger.ts';
 import { isForbidden } from './postgres-codes.ts';
 
-/** Settings of PostgreSQL by name, for the sessions of a role in the ledger's database. */
+/** PostgreSQL settings by name, for the sessions of a role in the ledger's database. */
 export type RoleLimits = Readonly<Record<string, string>>;
 
-/** Upper bound of connections of a role that the program makes. */
+/** Connection limit of a role that the program creates. */
 export const connectionsMax = 20;
 
 /**
- * Sets the limits of a role in this database; a setting that an administrator has made for the role or the database
- * stays. Returns the statements that the database's own role may not run. Call it in a transaction.
+ * Sets the limits of a role in this database, but keeps every setting that an administrator made for the role or the
+ * database. Returns the statements that the database's own role may not run. Call it inside a transaction.
  */
 export async function limitRole(db: LedgerDb, role: string, limits: RoleLimits): Promise<string[]> {
   const names = Object.keys(limits);

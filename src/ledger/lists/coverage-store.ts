@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 
-/** Days that a reading of the list has passed wholly; see `ReadDays` of the list engine. Days count from 1970. */
+/** Days that one read of a list covers wholly, as `ReadDays` in src/sync/list/read-days.ts. Days count from 1970. */
 export type DaysRead = {
   low: number | null;
   high: number | null;
@@ -14,9 +14,9 @@ const dateOf = (day: number | null, otherwise: '-infinity' | 'infinity') =>
   sql`coalesce(date '1970-01-01' + ${day}::integer, ${otherwise}::date)`;
 
 /**
- * Compares the listed rows of each day with those that were read, marks the days that are equal as verified, and
- * returns the others (days since 1970). Every row that was read is in the ledger, so equal counts are equal sets;
- * while the ledger counts some of them in another list, nothing is compared.
+ * Compares the listed rows of each day with those that were read. Marks equal days as verified, clears the mark of the
+ * others, and returns these (days since 1970). Every row that was read is in the ledger, so equal counts mean equal
+ * sets. Compares nothing while the ledger counts rows of this list in another list.
  */
 export async function compareDays(
   db: LedgerDb,
@@ -60,14 +60,20 @@ select day - date '1970-01-01' from late where ${isHeadNew}`);
   return compared.rows.map(({ day }) => Number(day));
 }
 
-/** Marks the days of the list as verified; `isToTheEnd` false: but for the last two, into which rows may have come. */
+/**
+ * Marks the days of the list as verified. Without `isToTheEnd` it leaves out today and yesterday, which may have new
+ * rows.
+ */
 export async function verifyDays(db: LedgerDb, stream: string, isToTheEnd: boolean): Promise<void> {
   await db.execute(sql`
     update ledger.coverage set verified_at = now()
      where stream = ${stream} and (${isToTheEnd} or day < (now() at time zone 'UTC')::date - 1)`);
 }
 
-/** Listed rows per UTC day (days since 1970), and when each was last verified (Unix ms); null: never. */
+/**
+ * Returns the listed rows per UTC day (days since 1970) and the time of the day's last verification (Unix ms; null:
+ * never).
+ */
 export async function readCoverage(
   db: LedgerDb,
   stream: string,

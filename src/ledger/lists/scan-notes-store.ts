@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 
-/** Notes keys that a scan has met. */
+/** Stores keys that a scan has met. */
 export async function noteKeys(db: LedgerDb, stream: string, keys: string[]): Promise<void> {
   if (keys.length === 0) return;
   await db.execute(sql`
@@ -24,7 +24,7 @@ export async function countNotedKeys(db: LedgerDb, stream: string): Promise<numb
 const isNoted = (stream: string, key: SQL) =>
   sql`exists (select from ledger.scan_notes n where n.stream = ${stream} and n.key = ${key})`;
 
-/** Order numbers that the ledger lists in the stream and the scan has not met. */
+/** Returns order numbers that the ledger lists in the stream and the scan has not met. */
 export async function unseenTransactions(
   db: LedgerDb,
   stream: string,
@@ -37,7 +37,7 @@ export async function unseenTransactions(
   return found.rows.map(({ key }) => key);
 }
 
-/** Addresses of the chain that the scan has not met, in each spelling that counts as an item of the list. */
+/** Returns addresses of the chain that the scan has not met, in each spelling that counts as an item of the list. */
 export async function unseenAddresses(
   db: LedgerDb,
   slip44: number,

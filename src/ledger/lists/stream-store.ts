@@ -3,33 +3,33 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { ListOrder } from '../../kernel/list-order.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 
-/** A stream's row as a pass reads and writes it; `checkpoint` is the pass's own business. */
+/** A stream's row as a pass reads and writes it; only the pass interprets `checkpoint`. */
 export type StreamRow = {
   listOrder: ListOrder | null;
   pageSize: number | null;
   serviceTotal: number | null;
   ledgerCount: number;
-  /** A clean full scan stands behind the counts. */
+  /** A clean full scan backs the counts. */
   isBacked: boolean;
   acceptedDifference: number;
   /** Rows that this list shows and the ledger counts in another one. */
   guests: number;
-  /** Passes over the list so far. */
+  /** Number of passes over the list so far. */
   passes: number;
   checkpoint: unknown;
 };
 
-/** How long a reader keeps a stream to itself without a sign of life; a killed one loses it with its connections. */
+/** Duration of a lease that its owner does not renew. A killed owner loses it with its connections. */
 const leaseMs = 30_000;
 
-/** A name for one pass: it begins with the name that the process's connections carry (`ledger.instance`). */
+/** Returns a name for one pass. It begins with the name that the process's connections carry (`ledger.instance`). */
 export function newLeaseOwner(instance: string): string {
   return `${instance} ${randomUUID().slice(0, 8)}`;
 }
 
 /**
- * Takes the stream for one pass, making its row when it is new; undefined while another pass, here or elsewhere,
- * reads it. The lease only saves requests: two readers at once are harmless.
+ * Leases the stream for one pass, and inserts its row if it is new. Returns undefined while another pass of any process
+ * holds the lease. The lease only saves requests: two readers at once are harmless.
  */
 export async function leaseStream(
   db: LedgerDb,
@@ -52,8 +52,9 @@ export async function leaseStream(
 }
 
 /**
- * Writes what a pass knows of its stream, in the transaction of the rows it covers, and prolongs the lease.
- * `doubt`: why equal counts prove nothing; `hasWalked`: a clean full scan ended with it. Returns the ledger's counts, or undefined when another process has taken the stream over: then nothing was written.
+ * Stores the state of a stream in the transaction of the rows it covers, and renews the lease. `doubt` is the reason
+ * why equal counts prove nothing. `hasWalked` says that a clean full scan has ended. Returns the ledger's counts, or
+ * undefined if another process holds the lease; then nothing was written.
  */
 export async function saveStream(
   db: LedgerDb,
@@ -80,7 +81,7 @@ export async function saveStream(
 const guestsOf = (name: string) =>
   sql`(select count(*)::float8 from ledger.transactions t where t.also_listed_in = ${name})`;
 
-/** Gives the stream back and notes how the pass ended; `error` null: well. */
+/** Releases the lease and stores the result of the pass; `error` is null after a success. */
 export async function releaseStream(
   db: LedgerDb,
   name: string,
@@ -96,7 +97,7 @@ export async function releaseStream(
      where name = ${name} and lease_owner = ${owner}`);
 }
 
-/** Begins the list anew: the next pass reads it from its first page. A pass under way loses its lease and ends. */
+/** Restarts the lists: the next pass reads them from their first page. A pass under way loses its lease and ends. */
 export async function restartStreams(db: LedgerDb, names: string[]): Promise<void> {
   await db.execute(sql`update ledger.streams set checkpoint = null, is_backed = false, accepted_difference = 0,
       doubt = null, lease_owner = null, lease_until = null
@@ -104,9 +105,9 @@ export async function restartStreams(db: LedgerDb, names: string[]): Promise<voi
 }
 
 /**
- * How many listed rows of the stream are at least as old as `timeMs`; rows without a time count as old. The
- * ledger's half of the comparison of places and ranks. Counted in indexes alone: all, less the few not listed; the few
- * whose time the list says otherwise than their detail count by the list's.
+ * Returns the number of the stream's listed rows at or before `timeMs`; rows without `occurred_at` count as well. The
+ * list engine compares it with the service's ranks. Uses indexes alone: counts all rows and subtracts the few unlisted
+ * ones. Rows whose list time differs from their detail's count by the list's time.
  */
 export async function countUntil(db: LedgerDb, stream: string, timeMs: number): Promise<number> {
   const until = instantOf(timeMs);
@@ -121,10 +122,10 @@ export async function countUntil(db: LedgerDb, stream: string, timeMs: number): 
   return counted.rows[0]?.count ?? 0;
 }
 
-/** The time by which the list orders its rows; the row itself holds the detail's where the two differ. */
+/** Time by which the list orders its rows; `occurred_at` holds the detail's time if the two differ. */
 const listedAt = sql.raw('ledger.listed_at(occurred_at, list_word)');
 
-/** Listed rows of the stream within a stretch of time (Unix ms, ends excluded; null: without end), by order number. */
+/** Returns the order numbers of listed rows between two times (Unix ms, ends excluded; null: unbounded), sorted. */
 export async function listedBetween(
   db: LedgerDb,
   stream: string,
@@ -147,7 +148,7 @@ function instantOf(ms: number | null): SQL {
   return sql`(timestamptz 'epoch' + ${ms}::bigint * interval '1 millisecond')`;
 }
 
-/** Keys of up to `limit` listed rows without a time. */
+/** Returns the order numbers of up to `limit` listed rows without a time, sorted. */
 export async function listedUndated(
   db: LedgerDb,
   stream: string,
@@ -160,8 +161,8 @@ export async function listedUndated(
 }
 
 /**
- * Marks rows that their list no longer shows and logs it; they are never deleted. A row that another list shows as
- * well is counted there from now on. One that was not final goes on to be checked. Triggers keep the counts.
+ * Marks rows that their list no longer shows, and logs it. Rows are never deleted. A row that another list shows as
+ * well counts there from now on. A row that is not final stays due for its next check. Triggers update the counts.
  */
 export async function unlistRows(db: LedgerDb, orderNos: string[]): Promise<void> {
   await db.execute(sql`
@@ -187,7 +188,7 @@ export async function unlistRows(db: LedgerDb, orderNos: string[]): Promise<void
      order by g.order_no`);
 }
 
-/** The two counts of every stream, in the order of their names. */
+/** Returns both counts of every stream, ordered by name. */
 export async function readStreamCounts(
   db: LedgerDb,
 ): Promise<

@@ -12,12 +12,15 @@ import { array } from '../transactions/transaction-statement.ts';
 
 export type RowDifference = { orderNo: string; fields: string[] };
 export type Comparison = { missing: string[]; different: RowDifference[] };
-/** `altered`: rows equal to their list rows that somebody else has written; their details tell what differs. */
+/**
+ * Comparison of list rows. `altered`: rows equal to their list rows that another writer changed; only their details can
+ * show the difference.
+ */
 export type ListComparison = Comparison & { altered: string[] };
 
 /**
- * Makes the list of rows that the walk has met, kept in the database so that memory stays bounded. It lives as long
- * as the connection: everything of one verification runs on one.
+ * Creates the table of the rows that the full scan has met; in the database, so that memory stays bounded. The table is
+ * temporary, so one verification must use one connection throughout.
  */
 export async function beginSightings(db: LedgerDb): Promise<void> {
   await db.execute(
@@ -26,13 +29,13 @@ export async function beginSightings(db: LedgerDb): Promise<void> {
   await db.execute(sql`truncate seen_keys`);
 }
 
-/** Fields that may change as long as a row is not final. */
+/** Fields that may change until a row is final. */
 const free = new Set(['request_id', 'tx_hash', 'state']);
 
 /**
- * Compares listed rows with the ledger's, field by field, and notes that they were met. What the list said before, and
- * a detail has put right since, is no difference; nor is an empty field that the list never filled. What a row that is
- * not final is still free to change (state, hash) is none either, as long as nobody else has written it.
+ * Compares listed rows with the ledger's, field by field, and notes that the scan met them. A list value that a detail
+ * has corrected since is no difference, nor is an empty field that the list never filled. The free fields of a row that
+ * is not final may differ, unless another writer changed the row.
  */
 export async function compareListed(
   db: LedgerDb,
@@ -76,7 +79,7 @@ select i.order_no, t.order_no is not null as is_known, coalesce(t.is_altered, fa
   return comparison;
 }
 
-/** Compares fetched details with the ledger's rows: the fields that storing the details would change. */
+/** Compares fetched details with the ledger's rows. Returns the fields that storing the details would change. */
 export async function compareDetails(
   db: LedgerDb,
   rows: TransactionDetailRecord[],
@@ -102,7 +105,7 @@ select i.order_no,
     .map(({ order_no: orderNo, fields }) => ({ orderNo, fields }));
 }
 
-/** Rows that the walk has met. */
+/** Returns the number of keys that the full scan has met. */
 export async function countSightings(db: LedgerDb): Promise<number> {
   const counted = await db.execute<{ count: number }>(
     sql`select count(*)::float8 as count from seen_keys`,
@@ -110,14 +113,17 @@ export async function countSightings(db: LedgerDb): Promise<number> {
   return counted.rows[0]?.count ?? 0;
 }
 
-/** Of these rows, those that the ledger has by now. */
+/** Returns those of the orders that the ledger has now. */
 export async function knownByNow(db: LedgerDb, orderNos: string[]): Promise<Set<string>> {
   const found = await db.execute<{ order_no: string }>(sql`
     select order_no from ledger.transactions where order_no = any(${sql.param(orderNos)}::text[])`);
   return new Set(found.rows.map((row) => row.order_no));
 }
 
-/** Rows that the walk has met and that others have brought into the ledger since `startedAt`. */
+/**
+ * Returns the number of rows that the full scan has met and other writers have stored since `startedAt`, except
+ * `butNot`.
+ */
 export async function countBroughtMeanwhile(
   db: LedgerDb,
   stream: string,
@@ -131,7 +137,7 @@ export async function countBroughtMeanwhile(
   return counted.rows[0]?.count ?? 0;
 }
 
-/** Rows that the ledger takes as listed and knew before `startedAt` (the database's time), but the walk has not met. */
+/** Returns rows that the ledger lists and knew before `startedAt` (database time), but the full scan has not met. */
 export async function unmetRows(
   db: LedgerDb,
   stream: string,
@@ -145,7 +151,10 @@ export async function unmetRows(
   return found.rows.map((row) => row.order_no);
 }
 
-/** Sets the counts of the list and of its days to what the table really holds: triggers may have been switched off. */
+/**
+ * Corrects the counts of the list and of its days from the table; triggers may have been disabled. A corrected day
+ * loses its verification.
+ */
 export async function recountStream(db: LedgerDb, stream: string): Promise<void> {
   await db.execute(sql`
     update ledger.streams s
@@ -163,7 +172,7 @@ export async function recountStream(db: LedgerDb, stream: string): Promise<void>
      where c.transactions <> excluded.transactions`);
 }
 
-/** The database's time, and what the service last counted for the stream (null before its first pass). */
+/** Returns the database's time, and the service's last count for the stream (null before its first pass). */
 export async function startOfVerification(
   db: LedgerDb,
   stream: string,
@@ -176,7 +185,7 @@ export async function startOfVerification(
   return row;
 }
 
-/** Notes that the addresses were met, in whatever spelling; returns those that the ledger lacks. */
+/** Notes that the full scan met the addresses, in any spelling. Returns those that the ledger lacks. */
 export async function compareAddresses(
   db: LedgerDb,
   slip44: number,
@@ -194,7 +203,7 @@ export async function compareAddresses(
   return found.rows.map((row) => row.address);
 }
 
-/** Addresses that the ledger knew before `startedAt` but the walk has not met. */
+/** Returns addresses that the ledger knew before `startedAt` (database time), but the full scan has not met. */
 export async function unmetAddresses(
   db: LedgerDb,
   slip44: number,

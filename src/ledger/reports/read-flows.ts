@@ -1,33 +1,33 @@
 import { sql } from 'drizzle-orm';
 import { databaseError, type LedgerDb } from '../connection/connect-ledger.ts';
 
-/** One coin's amounts in its own units, exact: `daily` as long as the days, null where nothing moved. */
+/** Exact amounts of a coin in its own units; `daily` has one entry per day, null if nothing moved. */
 type CoinAmounts = { total: string; daily: (string | null)[] };
 
 export type CoinFlow = { symbol: string; deposit: CoinAmounts; withdraw: CoinAmounts };
 
-/** What moved in the last 30 days, by the transactions that the service still lists. */
+/** Movements of the last 30 days, from the transactions that the service still lists. */
 export type DailyFlows = {
   /** UTC days as `2026-03-01`, oldest first; the last one is today. */
   days: string[];
-  /** Transactions of each day, whatever their state. */
+  /** Number of transactions per day, in any state. */
   deposits: number[];
   withdrawals: number[];
-  /** Amounts of what succeeded, of the coins with the most transactions. */
+  /** Amounts of successful transactions, for the 12 coins with the most transactions. */
   coins: CoinFlow[];
-  /** How many coins more there were. */
+  /** Number of further coins. */
   coinsOmitted: number;
 };
 
 const daysMax = 30;
 const coinsMax = 12;
 const dayMs = 86_400_000;
-/** Not a parameter: the planner is to see how few days it is about. */
+/** Constant instead of a parameter, so that the planner sees how few days the query reads. */
 const window = sql.raw(String(daysMax));
 
 /**
- * Reads the view's window of days, whose index keeps it short however long the history is. Throws LedgerError
- * `database-unreachable`, or `unexpected` before the schema is there.
+ * Reads the last days of the view `daily_flows`, by an index whose cost does not grow with the history. Throws
+ * LedgerError `database-unreachable`, or `unexpected` if the schema is missing.
  */
 export async function readFlows(db: LedgerDb): Promise<DailyFlows> {
   const read = await db

@@ -14,7 +14,7 @@ import {
   unexplainedDifferences,
 } from './status-sql.ts';
 
-/** Something that needs a person: a row of the view `problems`, or of the queue. `since` null: not known. */
+/** A problem that needs a person: a row of the view `problems`, or one of the queue. `since` is null if unknown. */
 export type Problem = {
   name: string;
   severity: 'warning' | 'critical';
@@ -23,41 +23,46 @@ export type Problem = {
   cure: string;
 };
 
-/** When a chain's pool is refilled, and up to where (ADDRESS_POOLS). */
+/** A chain's threshold, below which its pool is filled, and target (ADDRESS_POOLS). */
 export type PoolTarget = { slip44: number; threshold: number; target: number };
 
 export type StreamStatus = {
   name: string;
   listOrder: string | null;
   pageSize: number | null;
-  /** What the service last counted; null before the first answer. */
+  /** Last count of the service; null before the first answer. */
   serviceTotal: number | null;
   ledgerCount: number;
   /** The proof, as the database derives it. */
   isComplete: boolean;
-  /** Whole seconds since a pass last ended well; null when none ever did. */
+  /** Whole seconds since the last successful pass; null if there was none. */
   lagSeconds: number | null;
-  /** Oldest verification of any of its days; null while a day was never verified, and for lists without times. */
+  /** Oldest verification of any of its days; null while a day lacks one, and for lists without times. */
   verifiedThrough: string | null;
-  /** Why `isComplete` is false, in words. */
+  /** Reason why `isComplete` is false. */
   notCompleteBecause: string | null;
-  /** Of the latest pass; null when it ended well. */
+  /** Error of the latest pass; null after a success. */
   lastError: string | null;
-  /** How often a row left a state that the settings take as final. */
+  /** Number of times that a row left a state which the settings declare final. */
   finalChanges: number;
 };
 
-/** `daysLeft`: at the pace of the last 7 days; null when no address was handed out. `lastError`: of filling it. */
+/**
+ * A pool's level. `daysLeft` uses the pace of the last 7 days; null if no address was handed out. `lastError` is that
+ * of filling.
+ */
 export type PoolStatus = PoolTarget & {
   available: number;
   daysLeft: number | null;
   lastError: string | null;
 };
 
-/** Recent deposits (view `unexpected_deposits`) to addresses that were neither generated nor handed out here. */
+/** Recent deposits (view `unexpected_deposits`) to addresses that this ledger neither generated nor handed out. */
 export type UnexpectedDeposits = { foreign: number; unknown: number };
 
-/** `balance` and `frozen` with the service's own digits; `history`: up to 30 latest changes, oldest first. */
+/**
+ * A balance; `balance` and `frozen` keep the service's digits. `history` holds up to 30 latest changes, oldest first.
+ */
 export type BalanceStatus = {
   symbol: string;
   chain: string;
@@ -66,21 +71,21 @@ export type BalanceStatus = {
   history: { at: string; balance: string | null }[];
 };
 
-/** Balances that the transactions do not add up to, and nothing known explains it; `amount`: reported less expected. */
+/** A difference between balance and transactions that nothing known explains; `amount` is reported minus expected. */
 type UnexplainedDifference = { symbol: string; amount: string; since: string };
 
-/** One UTC day of a list; `verifiedAt`: when the service was last seen to list exactly these rows. */
+/** One UTC day of a list; `verifiedAt` is the time at which the service last listed exactly these rows. */
 export type CoveredDay = { day: string; transactions: number; verifiedAt: string | null };
 
-/** The days of a list that have rows: those of the last 366 days one by one, the older ones summed up. */
+/** The days of a list that have rows: one entry per day for the last 366 days, and a sum of the older ones. */
 export type CoverageStatus = {
   stream: string;
-  /** Oldest first. */
+  /** Days, oldest first. */
   days: CoveredDay[];
   olderDays: number;
   olderTransactions: number;
   olderNeverVerified: number;
-  /** Oldest verification among the older days; null when there is none. */
+  /** Oldest verification among the older days; null if there is none. */
   olderVerifiedThrough: string | null;
 };
 
@@ -96,43 +101,43 @@ type RunStatus = {
   error: string | null;
 };
 
-/** Of a stream: the error of its latest pass. Of a job: its latest failed run. */
+/** Error of a stream's latest pass, or of a job's latest failed run. */
 type ErrorStatus = { at: string; message: string } & ({ stream: string } | { job: string });
 
-/** What the ledger knows of itself at one moment. Times are ISO 8601, UTC. */
+/** State of the ledger at one moment. Times are ISO 8601, UTC. */
 export type LedgerStatus = {
   readAt: string;
-  /** Those that the database sees, critical ones first. */
+  /** Problems that the database detects, critical ones first. */
   problems: Problem[];
   streams: StreamStatus[];
   coverage: CoverageStatus[];
   /**
-   * `incomplete`: the detail is still to be fetched, or to be fetched again since the row is not final;
-   * `detailsToFetch`: only of rows that are final.
+   * Counts of transactions. `incomplete`: the detail is still to be fetched, or is fetched again because the row is not
+   * final. `detailsToFetch`: the part of them that is final.
    */
   transactions: { total: number; incomplete: number; final: number; detailsToFetch: number };
-  /** Open ones. */
+  /** Number of open rejects. */
   rejects: number;
-  /** One per configured pool, in the order of the setting. */
+  /** One entry per configured pool, in the order of the setting. */
   pools: PoolStatus[];
   unexpectedDeposits: UnexpectedDeposits;
-  /** The first 500 by symbol and chain. */
+  /** First 500 by symbol and chain. */
   balances: BalanceStatus[];
-  /** Of all listed balances. */
+  /** Number of all listed balances. */
   balanceCount: number;
   unexplainedDifferences: UnexplainedDifference[];
-  /** The latest run of each job. */
+  /** Latest run of each job. */
   lastRuns: RunStatus[];
-  /** The latest first. */
+  /** Errors, latest first. */
   lastErrors: ErrorStatus[];
 };
 
-/** So many of the latest runs are looked at: hours of them, read in milliseconds. */
+/** Number of latest runs that are read: they cover hours, and reading them takes milliseconds. */
 const runsMax = 10_000;
 
 /**
- * Everything behind `status`, from one statement, so that all counts are of the same moment. Throws LedgerError
- * `database-unreachable`, or `unexpected` before the schema is there.
+ * Reads the data of `status` in one statement, so that all counts are of the same moment. Throws LedgerError
+ * `database-unreachable`, or `unexpected` if the schema is missing.
  */
 export async function readStatus(
   db: LedgerDb,

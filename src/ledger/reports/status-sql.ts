@@ -1,30 +1,30 @@
 import { sql } from 'drizzle-orm';
 
 const historyMax = 30;
-/** As many balances as are shown: each brings its history along. */
+/** Upper bound of shown balances, because each brings its history. */
 const balancesMax = 500;
-/** Longest stretch of days that the calendar of a list shows one by one. */
+/** Number of days that the calendar of a list shows one by one. */
 const daysMax = 366;
 const iso = sql.raw(`'YYYY-MM-DD"T"HH24:MI:SS"Z"'`);
 
-/** More of a text than is ever shown: what an old ledger holds may be of any length. */
+/** Length limit of a text, above what is ever shown; texts of an old ledger can have any length. */
 const textMax = 2_000;
 
-/** A text of the ledger, cut before it leaves the database. */
+/** Cuts a text of the ledger before it leaves the database. */
 function bounded(column: string) {
   return sql.raw(`left(${column}, ${textMax})`);
 }
 
 /**
- * An amount with the service's own digits; in scientific notation where an old ledger holds a huge one, whose digits
- * alone would fill the memory.
+ * Returns an amount with the service's own digits. An old ledger can hold amounts whose digits would fill the memory.
+ * Huge ones use scientific notation, and more than 1,000 decimals are rounded.
  */
 function amountText(column: string) {
   return sql.raw(`case when abs(${column}) >= 1e500 then btrim(to_char(${column}, '9.99999999999EEEE'))
                        when scale(${column}) > 1000 then round(${column}, 1000)::text else ${column}::text end`);
 }
 
-/** A time as ISO 8601 in UTC, whatever the session's time zone. */
+/** Formats a time as ISO 8601 in UTC, in any time zone of the session. */
 export function isoText(time: string) {
   return sql`to_char(${sql.raw(time)} at time zone 'UTC', ${iso})`;
 }
@@ -44,7 +44,7 @@ export const problems = sql`
                            order by p.severity, p.since, p.what), '[]')
     from ledger.problems as p`;
 
-/** Days without listed rows have nothing to verify. */
+/** Coverage of the lists, without the days that have no listed rows and so nothing to verify. */
 export const coverage = sql`
   select coalesce(json_agg(c order by c.stream), '[]')
     from (select d.stream,
@@ -91,7 +91,7 @@ export const unexplainedDifferences = sql`
                            order by u.symbol, u.slip44 nulls first), '[]')
     from ledger.unexplained_differences as u`;
 
-/** Reads the relation `recent`: the latest runs. */
+/** Latest run of each job, from the relation `recent`. */
 export const lastRuns = sql`
   select coalesce(json_agg(r order by r.job), '[]')
     from (select distinct on (job) job, ${isoText('started_at')} as "startedAt",
@@ -99,7 +99,7 @@ export const lastRuns = sql`
                  rows_seen as "rowsSeen", rows_inserted as "rowsInserted", rows_updated as "rowsUpdated", ${bounded('error')} as error
             from recent order by job, id desc) as r`;
 
-/** Reads the relation `recent`: the latest runs. */
+/** Errors of the streams' latest passes, and of the jobs' latest failed runs in the relation `recent`. */
 export const lastErrors = sql`
   select coalesce(json_agg(e.entry order by e.at desc), '[]')
     from (select last_error_at as at,

@@ -14,7 +14,7 @@ export type SyncRun = {
 
 const keptFor = sql`interval '30 days'`;
 
-/** Writes down a finished pass, and drops what is older than 30 days. */
+/** Stores a finished pass, and deletes those older than 30 days. */
 export async function recordRun(db: LedgerDb, run: SyncRun): Promise<void> {
   await db.execute(sql`
     with dropped as (delete from ledger.sync_runs where finished_at < now() - ${keptFor})

@@ -13,7 +13,7 @@ import {
 import { instant, ledger } from './ledger-schema.ts';
 import { engine } from './snapshots.ts';
 
-/** A transaction's number that does not wrap. */
+/** Transaction number that does not wrap. */
 const xid8 = customType<{ data: string }>({ dataType: () => 'xid8' });
 
 export const addresses = ledger.table(
@@ -96,7 +96,7 @@ export const addressRequests = ledger.table(
   ],
 );
 
-/** Who holds an address that has been handed out more than once: a row for each holder. */
+/** Holders of an address that was handed out more than once, one row for each. */
 export const addressConflicts = ledger.table(
   'address_conflicts',
   {

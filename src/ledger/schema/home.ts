@@ -6,7 +6,7 @@ import { engine } from './snapshots.ts';
 export const oid = customType<{ data: number }>({ dataType: () => 'oid' });
 const xid = customType<{ data: string }>({ dataType: () => 'xid' });
 
-/** Where the database lives, in one row; null: a fact that the server hides. */
+/** Home of the database, in one row; null columns are facts that the server hides. */
 export const home = engine.table(
   'home',
   {
@@ -24,7 +24,7 @@ export const home = engine.table(
   (table) => [check('home_one_row', sql`${table.id} = 1`)],
 );
 
-/** One row for each time that the database was found elsewhere. */
+/** Moves of the database, one row for each. */
 export const moves = engine.table('moves', {
   epoch: integer('epoch').primaryKey(),
   what: text('what').notNull(),

@@ -2,5 +2,5 @@ import { pgSchema, timestamp } from 'drizzle-orm/pg-core';
 
 export const ledger = pgSchema('ledger');
 
-/** timestamptz, read as ISO-like text so that no microsecond is lost on the way. */
+/** Column of type timestamptz, read as ISO-like text, which keeps the microseconds. */
 export const instant = (name: string) => timestamp(name, { withTimezone: true, mode: 'string' });

@@ -2,7 +2,7 @@ import { boolean, index, integer, text } from 'drizzle-orm/pg-core';
 import { instant, ledger } from './ledger-schema.ts';
 import { engine } from './snapshots.ts';
 
-/** What ADDRESS_POOLS named last, and how filling each pool goes. */
+/** Pools of the last ADDRESS_POOLS, and the state of filling each of them. */
 export const pools = ledger.table('pools', {
   slip44: integer('slip44').primaryKey(),
   threshold: integer('threshold').notNull(),
@@ -20,7 +20,7 @@ export const pools = ledger.table('pools', {
   refusedAt: instant('refused_at'),
 });
 
-/** Calls of take_address that got nothing although addresses were available. */
+/** Calls of take_address that returned null although addresses were available; at most one row per chain in 5 s. */
 export const nullTakes = engine.table(
   'null_takes',
   { slip44: integer('slip44').notNull(), takenAt: instant('taken_at').notNull() },

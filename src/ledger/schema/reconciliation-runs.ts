@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { bigint, boolean, index, integer, numeric, text } from 'drizzle-orm/pg-core';
 import { instant, ledger } from './ledger-schema.ts';
 
-/** One row per change of a difference: of a coin over all chains, or of one of its assets (`slip44` is not null). */
+/** Changes of a difference, one row for each: of a coin over all chains, or of one of its assets (`slip44` is set). */
 export const reconciliationRuns = ledger.table(
   'reconciliation_runs',
   {
@@ -20,7 +20,7 @@ export const reconciliationRuns = ledger.table(
     unexplainedSince: instant('unexplained_since'),
   },
   (table) => [
-    // The latest row of a key stands first, so that all of them are found by one step of the index each.
+    // Sorts the latest row of a key first, so that one index step per key finds them all.
     index('reconciliation_runs_latest').on(
       table.symbol,
       sql`coalesce(${table.slip44}, -1)`,

@@ -3,7 +3,7 @@ import { bigint, check, customType, doublePrecision, smallint } from 'drizzle-or
 import { instant, ledger } from './ledger-schema.ts';
 import { engine } from './snapshots.ts';
 
-/** Numbers of all requests ever sent to the service, in order: the fence of every row. */
+/** Sequence of observations, in the order of all requests to the service. */
 export const observations = ledger.sequence('observations');
 
 export const requestTickets = ledger.table(
@@ -24,7 +24,10 @@ export const requestTickets = ledger.table(
 const xid = customType<{ data: string }>({ dataType: () => 'xid' });
 const oid = customType<{ data: number }>({ dataType: () => 'oid' });
 
-/** Unlogged: its row is gone after a crash, on a promoted standby and, by its xmin or its database, in a copy. */
+/**
+ * Witness that the ticket numbers continue. The table is unlogged, so a crash or a promotion empties it. In a copy its
+ * xmin or its database does not match.
+ */
 export const ticketWitness = engine.table('ticket_witness', {
   ownXid: xid('own_xid').notNull(),
   databaseOid: oid('database_oid').notNull(),

@@ -13,7 +13,7 @@ import { instant, ledger } from './ledger-schema.ts';
 
 const rowCount = (name: string) => bigint(name, { mode: 'number' });
 
-/** A list is complete only while all of this holds; derived by the database, so no writer can claim it. */
+/** Proof that a list is complete. The database derives it, so no writer can set it. */
 const isProven = sql`is_backed and doubt is null and conflicts = 0 and accepted_difference = 0
   and service_total is not null and service_total = ledger_count`;
 
@@ -58,7 +58,7 @@ export const streams = ledger.table('streams', {
   leaseUntil: instant('lease_until'),
 });
 
-/** One row per change of a list's proof. */
+/** Changes of a list's proof, one row for each. */
 export const streamProofs = ledger.table(
   'stream_proofs',
   {
@@ -73,14 +73,14 @@ export const streamProofs = ledger.table(
   (table) => [index('stream_proofs_name').on(table.name, table.id)],
 );
 
-/** Keys that a running scan has met, for lists that no order lets compare day by day. Unlogged. */
+/** Keys that a running scan has met, for lists whose order does not allow a comparison by day. Unlogged. */
 export const scanNotes = ledger.table(
   'scan_notes',
   { stream: text('stream').notNull(), key: text('key').notNull() },
   (table) => [primaryKey({ columns: [table.stream, table.key] })],
 );
 
-/** The listed rows of each UTC day, and when the service was last seen to list exactly these. */
+/** Number of listed rows per UTC day, and the time at which the service last listed exactly these. */
 export const coverage = ledger.table(
   'coverage',
   {

@@ -38,7 +38,8 @@ export const transactions = ledger.table(
   },
   (table) => [
     index('transactions_stream_occurred_at').on(table.stream, table.occurredAt),
-    // Read over a window of days, a few kilobytes however long the history is: rows lie about in the order of time.
+    // Serves windows of days. The index is a few kilobytes for any history, because rows lie roughly in the order of
+    // time.
     index('transactions_day').using('brin', sql`((${table.occurredAt} at time zone 'UTC')::date)`),
     index('transactions_open').on(table.occurredAt).where(sql`not ${table.isFinal}`),
     index('transactions_unlisted')
@@ -74,7 +75,7 @@ export const transactionChanges = ledger.table(
   ],
 );
 
-/** The states that WALLET_FINAL_STATES and WALLET_SUCCESS_STATES named when the rows were last judged. */
+/** States of WALLET_FINAL_STATES and WALLET_SUCCESS_STATES by which the rows were last classified. */
 export const finalStates = ledger.table('final_states', {
   state: text('state').primaryKey(),
   isSuccess: boolean('is_success').notNull(),

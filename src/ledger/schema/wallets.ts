@@ -1,7 +1,7 @@
 import { text } from 'drizzle-orm/pg-core';
 import { instant, ledger } from './ledger-schema.ts';
 
-/** Whose history the ledger keeps. */
+/** Wallet whose history the ledger keeps. */
 export const wallets = ledger.table('wallets', {
   wallet: text('wallet').primaryKey(),
   baseUrl: text('base_url').notNull(),

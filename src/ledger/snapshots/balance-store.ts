@@ -3,7 +3,10 @@ import type { BalanceRecord } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { type AssetKey, type SnapshotTable, storeSnapshot } from './store-snapshot.ts';
 
-/** One row when balance, frozen or listing changed, first sight included; no amounts: no longer listed. */
+/**
+ * Logs one row per change of balance, frozen or listing, and one for a new row. A row without amounts: no longer
+ * listed.
+ */
 const history = sql`,
 changes as (
   insert into ledger.balance_changes (slip44, symbol, contract_address, balance, frozen, observed_at)
@@ -31,9 +34,9 @@ const balances: SnapshotTable<BalanceRecord> = {
 };
 
 /**
- * Stores the balances of one answer (section 2.7 of the service's document) and logs what changed; `isWhole`: the
- * answer lacks no row, so that a balance it does not name is no longer listed, unless `kept` names it. Amounts count
- * as equal by value.
+ * Stores the balances of one answer (docs/wallet-service-api.md, section 2.7) and logs the changes. `isWhole` says that
+ * the answer lacks no row. Balances that a whole answer does not name are no longer listed, except those in `kept`.
+ * Amounts are equal by value.
  */
 export function storeBalances(
   db: LedgerDb,

@@ -3,7 +3,7 @@ import type { CoinRecord } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { type AssetKey, type SnapshotTable, storeSnapshot } from './store-snapshot.ts';
 
-/** One row when anything of a coin changed, first sight included. */
+/** Logs one row per change of a coin, and one for a new coin. */
 const history = sql`,
 changes as (
   insert into ledger.coin_changes (slip44, symbol, contract_address, name, decimals, deposit_state, withdraw_state,
@@ -29,8 +29,8 @@ const coins: SnapshotTable<CoinRecord> = {
 };
 
 /**
- * Stores the coins of one answer (section 2.6 of the service's document) and logs what changed; `isWhole`: the answer
- * lacks no row, so that a coin it does not name is no longer listed, unless `kept` names it.
+ * Stores the coins of one answer (docs/wallet-service-api.md, section 2.6) and logs the changes. `isWhole` says that
+ * the answer lacks no row. Coins that a whole answer does not name are no longer listed, except those in `kept`.
  */
 export function storeCoins(
   db: LedgerDb,

@@ -3,7 +3,7 @@ import type { BalanceRecord, CoinRecord } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { array } from '../transactions/transaction-statement.ts';
 
-/** Keys are written slip44/symbol/contract. */
+/** Result of a comparison. Keys have the form slip44/symbol/contract. */
 export type SnapshotComparison = {
   missing: string[];
   different: { orderNo: string; fields: string[] }[];
@@ -11,9 +11,9 @@ export type SnapshotComparison = {
 };
 
 /**
- * Compares the service's balances with the ledger's. Amounts are compared only where nothing moves them: not while
- * the wallet is moving as a whole, nor while transactions of the coin are open or have changed since the balance was
- * last written; the next poll brings those.
+ * Compares the service's balances with the ledger's. A null of the service is no difference. Ignores amounts while the
+ * wallet is moving as a whole. Ignores them also if a transaction of the coin is not final or changed after the balance
+ * was written; the next poll brings those amounts.
  */
 export async function compareBalances(
   db: LedgerDb,
@@ -44,7 +44,7 @@ select concat_ws('/', slip44, symbol, nullif(contract_address, '')) as key,
   return comparisonOf(found.rows);
 }
 
-/** Compares the service's coins with the ledger's. */
+/** Compares the service's coins with the ledger's. A null of the service is no difference. */
 export async function compareCoins(
   db: LedgerDb,
   records: CoinRecord[],

@@ -7,7 +7,7 @@ export type CoinStates = Pick<
   'slip44' | 'symbol' | 'contractAddress' | 'depositState' | 'withdrawState'
 >;
 
-/** The states of the coins that the service lists, as last stored. */
+/** Reads the last stored states of the coins that the service lists. */
 export async function readCoinStates(db: LedgerDb): Promise<CoinStates[]> {
   const { rows } = await db.execute<CoinStates>(sql`
     select slip44, symbol, contract_address as "contractAddress",

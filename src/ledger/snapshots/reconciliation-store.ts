@@ -2,13 +2,15 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { array } from '../transactions/transaction-statement.ts';
 
-/** `coins`: each symbol over all chains. `assets`: those symbols that name several assets, asset by asset. */
+/**
+ * Scope of a comparison. `coins`: each symbol over all chains. `assets`: each asset of the symbols that name several.
+ */
 export type ReconciliationScope = 'coins' | 'assets';
 
 /**
- * Compares the transactions with the reported balances. Writes a row to `reconciliation_runs` for each difference that
- * has changed, and updates the judgement of one that stands. `balancesAgeMs`: how long ago the balances were asked for.
- * Returns the number of rows written.
+ * Compares the transactions with the reported balances. Inserts a row into `reconciliation_runs` for each changed
+ * difference. Updates the judgement of an unchanged difference. `balancesAgeMs` is the time since the balances were
+ * requested. Returns the number of rows inserted or updated.
  */
 export async function recordReconciliation(
   db: LedgerDb,
@@ -16,7 +18,7 @@ export async function recordReconciliation(
   scope: ReconciliationScope = 'coins',
 ): Promise<number> {
   const readAt = sql`now() - ${balancesAgeMs} * interval '1 millisecond'`;
-  // A statement of its own: PostgreSQL sums up a long history by several workers only where nothing is written.
+  // Reads in a separate statement: PostgreSQL uses parallel workers for the long sum only if nothing is written.
   const { rows } = await db.execute<Compared>(sql`
     with compared as materialized (${comparisons[scope](readAt)}),
     known as (
@@ -46,7 +48,7 @@ export async function recordReconciliation(
   return rejudged.length + moved.length;
 }
 
-/** The same columns for both scopes; an asset that is alone under its symbol is judged as a coin. */
+/** Queries with the same columns for both scopes. An asset that is alone under its symbol is judged as a coin. */
 const comparisons: Record<ReconciliationScope, (readAt: SQL) => SQL> = {
   coins: (readAt) => sql`
     select symbol, null::integer as slip44, null::text as contract_address, expected, reported, difference,
@@ -67,7 +69,7 @@ type Compared = {
   difference: string;
   is_explained: boolean;
   explanation: string | null;
-  /** The latest row of the coin or asset; null: it has none. */
+  /** Id of the latest row of the coin or asset; null if it has none. */
   last_id: string | null;
   last_unexplained_since: string | null;
   has_moved: boolean;
@@ -109,8 +111,8 @@ async function insertRuns(db: LedgerDb, rows: Compared[]): Promise<void> {
 }
 
 /**
- * The newest transaction of each coin. The history is gone through once for all of them, by several workers: a coin
- * that never came in, or never went out, is nowhere near its end.
+ * Returns the newest transaction of each coin. One parallel scan of the history serves all coins. A search by index
+ * would read the whole history of a list for a coin that the list never had.
  */
 async function newestOrders(db: LedgerDb, symbols: string[]): Promise<Map<string, string>> {
   const { rows } = await db.execute<{ symbol: string; order_no: string }>(sql`
@@ -126,10 +128,13 @@ async function newestOrders(db: LedgerDb, symbols: string[]): Promise<Map<string
   return new Map(rows.map((row) => [row.symbol, row.order_no]));
 }
 
-/** Details of a backlog come in all the time: only when it nears its end does their number tell anything. */
+/** Upper bound of the counted details. A backlog changes all the time, so the count matters only near its end. */
 const dueCountedMax = 10_000;
 
-/** A text that differs whenever rows, their states or balances have changed; cheap on any history. */
+/**
+ * Returns a text that differs whenever rows, their states or balances have changed. Its cost does not grow with the
+ * history.
+ */
 export async function readMovement(db: LedgerDb): Promise<string> {
   const read = await db.execute<{ movement: string }>(sql`
     select concat_ws('/', (select max(id) from ledger.transaction_changes), (select max(id) from ledger.balance_changes),

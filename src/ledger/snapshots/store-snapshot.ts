@@ -2,10 +2,10 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { array } from '../transactions/transaction-statement.ts';
 
-/** '' as contractAddress: a main-chain coin. */
+/** Key of an asset; `contractAddress` is '' for a main-chain coin. */
 export type AssetKey = { slip44: number; symbol: string; contractAddress: string };
 
-/** A table with one row per asset, as one answer of the service lists them all. */
+/** A table with one row per asset; one answer of the service lists all of them. */
 export type SnapshotTable<R> = {
   name: 'balances' | 'coins';
   columns: {
@@ -13,17 +13,17 @@ export type SnapshotTable<R> = {
     type: 'text' | 'numeric' | 'integer';
     value(record: R): string | number | null;
   }[];
-  /** Further CTEs, each beginning with a comma; they read `inserted` and `stored` (columns x and new_x, is_named). */
+  /** Further CTEs, each beginning with a comma. They read `inserted` and `stored` (columns x and new_x, is_named). */
   history?: SQL;
 };
 
 const lostRaceRunsMax = 5;
 
 /**
- * Stores one answer in one statement: inserts what is new, updates what differs. An answer that was asked for before
- * one that was stored already changes nothing, even where that one brought no change. A null never replaces a value.
- * With `isWhole` (the answer lacks no row) what it does not name is no longer listed, but for `kept`. Rows that are
- * equal are not even locked. Of records with the same key the first counts. Call it inside a transaction.
+ * Stores one answer in one statement: inserts new rows and updates rows that differ. An answer that was requested
+ * before an already stored one changes nothing, even if that one brought no change. A null never replaces a value. With
+ * `isWhole` (the answer lacks no row), rows that it does not name are no longer listed, except `kept`. Equal rows are
+ * not locked. The first of several records with one key counts. Call it inside a transaction.
  */
 export async function storeSnapshot<R extends AssetKey>(
   db: LedgerDb,
@@ -44,15 +44,16 @@ export async function storeSnapshot<R extends AssetKey>(
     if (!row) break;
     counts.inserted += row.inserted;
     counts.updated += row.updated;
-    // Someone else inserted some of them meanwhile: they are visible now, and compared on the next run.
+    // Runs again if another writer inserted some of the rows meanwhile: they are visible now and get compared.
     if (row.unknown === row.inserted) break;
   }
   return counts;
 }
 
 /**
- * Notes the answer, unless a later one was noted. The row stays locked until the transaction ends, so that answers of
- * several processes are stored one after the other. Records of unknown age (observation 0) are not noted.
+ * Notes the answer's observation, and returns true if a later one is noted already. The row stays locked until the
+ * transaction ends, so several processes store their answers one after the other. Records of unknown age (observation
+ * 0) are not noted.
  */
 async function isOvertaken(db: LedgerDb, name: string, observation: number): Promise<boolean> {
   if (observation === 0) return false;
@@ -64,7 +65,7 @@ async function isOvertaken(db: LedgerDb, name: string, observation: number): Pro
   return noted.rows.length === 0;
 }
 
-/** Whether the ledger lists rows that an answer with these keys does not name. */
+/** Returns whether the ledger lists rows that an answer with these keys does not name. */
 export async function hasUnnamed(
   db: LedgerDb,
   name: SnapshotTable<AssetKey>['name'],

@@ -2,18 +2,18 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { TransactionRecord } from '../../kernel/wallet-records.ts';
 
 /**
- * Last words: what the list and the detail last said of each field. A row holds one value; where an answer of one
- * kind last said something else, its word is kept beside the row, in `list_word` or `detail_word`. So an answer that
- * repeats itself is no news, and an empty field is a change only where the same kind of answer once filled it.
+ * Tracks the last value of each field from the list and from the detail. A row holds one value per field. If the last
+ * answer of one kind had another value, `list_word` or `detail_word` keeps that value beside the row. So a repeated
+ * answer is no change. An empty field is a change only if the same kind of answer once filled it.
  *
- * The parts of statements below read the stored row as `t` and the answer as `i`, with its column `unreadable`.
+ * The SQL fragments below read the stored row as `t` and the answer as `i`, with its column `unreadable`.
  */
 type Field = {
   column: string;
-  /** The service's name. */
+  /** Name of the field in the service's answers (docs/wallet-service-api.md, sections 2.3 and 2.4). */
   name: string;
   type: 'text' | 'numeric' | 'integer' | 'timestamptz';
-  /** The only kind of answer that is believed in this field. */
+  /** Kind of answer that alone sets this field. */
   only?: Kind;
 };
 type Kind = 'list' | 'detail';
@@ -38,21 +38,21 @@ const spokenBy: Record<Kind, Field[]> = {
   detail: fields.filter(({ only }) => only !== 'list'),
 };
 
-/** Of a row that an earlier version stored: which answer brought which value is not known. */
+/** Marks a row of an earlier version, for which the source of each value is unknown. */
 const unknown = `'"unknown"'::jsonb`;
 
-/** A list of SQL expressions, one for each field that answers of the kind speak of. */
+/** Returns one SQL expression for each field that answers of the kind have, joined by commas. */
 export function each(kind: Kind | 'any', part: (column: string) => string): SQL {
   const spoken = kind === 'any' ? fields : spokenBy[kind];
   return sql.raw(spoken.map(({ column }) => part(column)).join(', '));
 }
 
-/** Conditions on the fields that answers of the kind speak of, joined by `or`. */
+/** Returns conditions on the fields that answers of the kind have, joined by `or`. */
 export function anyOf(kind: Kind, part: (column: string) => string): SQL {
   return sql.raw(spokenBy[kind].map(({ column }) => `(${part(column)})`).join(' or '));
 }
 
-/** Columns of the kind's fields that differ: an array of the service's names. */
+/** Returns an SQL array with the service's names of the kind's fields for which the condition holds. */
 export function namesWhere(kind: Kind, condition: (column: string) => string): SQL {
   const names = spokenBy[kind].map(
     ({ column, name }) => `case when ${condition(column)} then '${name}' end`,
@@ -60,12 +60,15 @@ export function namesWhere(kind: Kind, condition: (column: string) => string): S
   return sql.raw(`array_remove(array[${names.join(', ')}], null)`);
 }
 
-/** The names of a row's unreadable fields for the column `unreadable`; null as a rule. */
+/** Returns the array literal for the column `unreadable`; null as a rule. */
 export function unreadableOf({ unreadable }: Pick<TransactionRecord, 'unreadable'>): string | null {
   return unreadable ? `{${unreadable.join()}}` : null;
 }
 
-/** `said`: what the row's last answer of the kind said; `word`: what this one says. Follows the join of `i` and `t`. */
+/**
+ * Adds the relations `said`, the values of the row's last answer of the kind, and `word`, those of the current answer.
+ * An unreadable field counts as unchanged. Follows the join of `i` and `t`.
+ */
 export function lastWords(kind: Kind): SQL {
   const columnOf = `t.${kind}_word`;
   const said = ({ column, type, only }: Field) => {
@@ -80,12 +83,14 @@ export function lastWords(kind: Kind): SQL {
    cross join lateral (select ${spoken.map(word).join(', ')}) as word`);
 }
 
-/** Whether a list row says anything that the list did not say before. */
+/** Condition that a list row brings a value that the list did not bring before. */
 export const isListNews = sql`case when t.list_word is null and i.unreadable is null
               then (${each('list', (c) => `i.${c}`)}) is distinct from (${each('list', (c) => `t.${c}`)})
               else (${each('list', (c) => `word.${c}`)}) is distinct from (${each('list', (c) => `said.${c}`)}) end`;
 
-/** The row's fields as they are, its words (columns `word_x`), and its values after an answer of the kind (`new_x`). */
+/**
+ * Selects the row's values, the answer's values (columns `word_x`), and the row's values after the answer (`new_x`).
+ */
 export function wordsAndValues(kind: Kind): SQL {
   const valueAfter = kind === 'list' ? valueAfterList : valueAfterDetail;
   const columns = fields.flatMap(({ column, only }) => {
@@ -99,26 +104,30 @@ export function wordsAndValues(kind: Kind): SQL {
   return sql.raw(columns.join(',\n         '));
 }
 
-/** A list row's word counts where it is new; an empty one does not empty what the list never said. */
+/**
+ * Takes the list's value if it is new. An empty one clears the field only if the row's value is the list's last value.
+ */
 function valueAfterList(column: string): string {
   return `case when word.${column} is distinct from said.${column}
                  and (word.${column} is not null or not coalesce(t.list_word ? '${column}', false))
                then word.${column} else t.${column} end`;
 }
 
-/** A detail's word counts always; an empty one does not empty what no detail said. */
+/**
+ * Takes the detail's value always. An empty one clears the field only if the row's value is the detail's last value.
+ */
 export function valueAfterDetail(column: string): string {
   return `coalesce(i.${column},
            case when word.${column} is not null or said.${column} is null or coalesce(t.detail_word ? '${column}', false)
                 then t.${column} end)`;
 }
 
-/** The words of an answer of this kind, in the row's columns `word_x`, that are not the row's new values `new_x`. */
+/** Collects the answer's values (columns `word_x` of `row`) that differ from the row's new values `new_x`. */
 export function wordsBeside(kind: Kind, row: string): SQL {
   return differing(kind, ({ column }) => `${row}.word_${column}`, row);
 }
 
-/** The same for the kind of answer that did not speak now: what it said last, as the old row `row` tells. */
+/** Collects the same for the other kind of answer: its last values, as the old row `row` holds them. */
 export function keptWords(kind: Kind, row: string): SQL {
   const said = ({ column, type }: Field) =>
     `case when ${row}.${kind}_word ? '${column}' then (${row}.${kind}_word ->> '${column}')::${type} else ${row}.${column} end`;
@@ -127,7 +136,7 @@ export function keptWords(kind: Kind, row: string): SQL {
                   when ${sql.raw(hasSpoken)} then ${differing(kind, said, row)} end`;
 }
 
-/** Only rows with differing words pay for the object. */
+/** Builds the object only for rows with differing values, which saves its cost for the others. */
 function differing(kind: Kind, said: (field: Field) => string, row: string): SQL {
   const spoken = spokenBy[kind];
   const isOther = (field: Field) => `${said(field)} is distinct from ${row}.new_${field.column}`;
@@ -139,7 +148,7 @@ function differing(kind: Kind, said: (field: Field) => string, row: string): SQL
                 where x.field is not null) end`);
 }
 
-/** Fields besides those that only a detail brings which the row lacked before its first detail; null: none. */
+/** Returns the fields that the first detail fills although lists have them too; null if there are none. */
 export function filledByFirstDetail(row: string): SQL {
   const filled = [
     ...fields.filter(({ only }) => only !== 'detail').map(({ column }) => column),

@@ -22,14 +22,14 @@ const logged = changedFields(
   { hasFirstDetail: true },
 );
 
-/** What a later answer has emptied stays empty. */
+/** Leaves a field empty if a later answer has emptied it. */
 const valueAfterFilling = (column: string) =>
   `coalesce(t.${column}, case when '${column}' <> all(e.emptied) then i.${column} end) as new_${column}`;
 
 /**
- * Fills the empty fields of stored transactions from old answers; a field that has a value keeps it, and so does the
- * fence. What was filled is logged, and its row is due for a fresh detail. Returns the order numbers, of all rows given,
- * that the ledger has.
+ * Fills the empty fields of stored transactions from old answers. A field with a value keeps it, and the row keeps its
+ * observation. Logs the filled fields, except those of a first detail, and makes the row due for a new detail. Returns
+ * those of the given order numbers that the ledger has.
  */
 export async function fillTransactions(
   db: LedgerDb,

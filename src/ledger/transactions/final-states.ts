@@ -2,9 +2,9 @@ import { sql } from 'drizzle-orm';
 import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
 
 /**
- * Makes the settings' final states (lower case; `success` within `final`) the ones that rows are judged by. When
- * they differ from the last ones the stored rows are judged again: a row that is no longer final is due at once, one
- * that has become final is due only if its detail is older than its last change. Returns the rows that turned.
+ * Classifies rows by the configured final states (lower case; `success` is a subset of `final`). If the states differ
+ * from the last ones, it classifies the stored rows again. A row that is no longer final is due at once. A row that
+ * became final is due only if its detail is missing or older than its last change. Returns the number of changed rows.
  */
 export async function reclassifyByStates(
   ledger: Ledger,
@@ -22,13 +22,13 @@ export async function reclassifyByStates(
   if (await isSame(ledger.db)) return 0;
   return await ledger.transaction(async (db) => {
     await db.execute(sql`lock table ledger.final_states in share row exclusive mode`);
-    // Another process that started with this one may have done it meanwhile.
+    // Checks again: another process that started at the same time may have made the change meanwhile.
     if (await isSame(db)) return 0;
     await db.execute(sql`delete from ledger.final_states`);
     await db.execute(sql`insert into ledger.final_states (state, is_success) ${wanted}`);
-    // Which deposits count has changed with them.
+    // Recounts the use of addresses, because the states decide which deposits count.
     await db.execute(sql`select engine.recount_all_use()`);
-    // Locked in key order, as every batch locks its rows.
+    // Locks rows in key order, as every batch does.
     const turned = await db.execute(sql`
       with turned as (
         select order_no from ledger.transactions t

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 
-/** A field that changed after the row was first seen; oldest first. */
+/** A change of a field after the row was first stored. */
 type FieldChange = {
   observedAt: string;
   field: string;
@@ -9,7 +9,10 @@ type FieldChange = {
   newValue: string | null;
 };
 
-/** An address of the ledger, whatever its spelling; `conflicts`: all that it was handed out to, if more than one. */
+/**
+ * An address of the ledger, found by any spelling; `conflicts` holds all its references if it was handed out more than
+ * once.
+ */
 export type FoundAddress = {
   slip44: number;
   address: string;
@@ -17,7 +20,7 @@ export type FoundAddress = {
   assignedTo: string | null;
   assignedAt: string | null;
   firstDepositOrderNo: string | null;
-  /** The id of the address request that brought it; null: none of this program's. */
+  /** Id of the address request that generated it; null if this program did not. */
   generatedBy: number | null;
   firstSeenAt: string;
   conflicts: (string | null)[];
@@ -32,7 +35,7 @@ type FoundReject = {
   lastSeenAt: string;
 };
 
-/** Amounts are texts with the service's own digits; times are ISO 8601, UTC. */
+/** A stored transaction. Amounts are texts with the service's own digits; times are ISO 8601, UTC. */
 export type FoundTransaction = {
   orderNo: string;
   stream: string;
@@ -58,18 +61,21 @@ export type FoundTransaction = {
   changedAt: string;
   observedAt: string;
   extra: unknown;
-  /** A detail is still to be fetched, or to be fetched again. */
+  /** The detail is still to be fetched, or to be fetched again. */
   isDetailDue: boolean;
-  /** Of the list that the row is in; null: proven complete, or not read yet. */
+  /** Reason why the row's list is not complete; null if it is proven complete or has no stream row yet. */
   notCompleteBecause: string | null;
-  /** The latest 200. */
+  /** Latest 200 changes, oldest first. */
   changes: FieldChange[];
   rejects: FoundReject[];
-  /** Those of `toAddress`, on all chains. */
+  /** Addresses equal to `toAddress`, on all chains. */
   addresses: FoundAddress[];
 };
 
-/** `rejects`: of an order that could not be stored. `isCut`: there are more transactions than are returned. */
+/**
+ * Result of a search. `rejects` belong to an order that is not stored. `isCut`: more transactions match than are
+ * returned.
+ */
 export type FoundRecords = {
   transactions: FoundTransaction[];
   addresses: FoundAddress[];
@@ -80,7 +86,7 @@ export type FoundRecords = {
 const transactionsMax = 50;
 const changesMax = 200;
 
-/** Milliseconds, since rows are told apart by them. */
+/** Formats a time with milliseconds, which distinguish rows. */
 function iso(time: string): SQL {
   return sql`to_char(${sql.raw(time)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
@@ -117,13 +123,13 @@ const transactionColumns = sql`
      from ledger.addresses a where a.address_key = ledger.address_key(t.to_address)) as addresses`;
 
 /**
- * What the ledger knows of an order number or an address, by index: the order, the address on all chains, and the
- * latest deposits to it. Writes nothing.
+ * Finds an order number or an address by index: the order, the address on all chains, and the latest deposits to it.
+ * Writes nothing.
  */
 export async function findIndexed(db: LedgerDb, text: string): Promise<FoundRecords> {
   const key = sql`ledger.address_key(${text}::text)`;
   const orders = await readTransactions(db, sql`t.order_no = ${text}::text`);
-  // A plain `or` of the two would make PostgreSQL read the whole table.
+  // Uses a separate query: a plain `or` of the two would make PostgreSQL read the whole table.
   const deposits = await readTransactions(
     db,
     sql`t.stream = 'deposit' and ledger.address_key(t.to_address) = ${key}`,
@@ -141,7 +147,7 @@ export async function findIndexed(db: LedgerDb, text: string): Promise<FoundReco
   };
 }
 
-/** The transactions with this request id, hash or address. No index has them: the whole history is read. */
+/** Finds transactions with this request id, hash or address. No index serves this, so it reads the whole history. */
 export async function findByScan(db: LedgerDb, text: string): Promise<FoundRecords> {
   const lower = sql`lower(${text}::text)`;
   const found = await readTransactions(
@@ -154,7 +160,7 @@ export async function findByScan(db: LedgerDb, text: string): Promise<FoundRecor
   return { ...cut(found), addresses: [], rejects: [] };
 }
 
-/** One more than is shown, the latest first. */
+/** Reads one transaction more than is shown, latest first. */
 async function readTransactions(db: LedgerDb, condition: SQL): Promise<FoundTransaction[]> {
   const found = await db.execute<FoundTransaction>(sql`
     with t as materialized (

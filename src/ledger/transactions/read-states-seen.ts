@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 
-/** A state as the service writes it, its rows, and those of them that are older than 7 days. */
+/** A state as the service writes it, the number of its rows, and the number of those older than 7 days. */
 export type StateSeen = { state: string; rows: number; oldRows: number };
 
 export async function readStatesSeen(db: LedgerDb): Promise<StateSeen[]> {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { RecordSource, Reject } from '../../kernel/wallet-records.ts';
 
-/** Fields that stay the same from one answer to the next, and so tell rows without a usable key apart. */
+/** Fields that stay the same from one answer to the next, and so identify rows without a usable key. */
 const lastingFields: Record<RecordSource, string[]> = {
   'transaction-list': transactionFields(),
   'transaction-detail': transactionFields(),
@@ -10,13 +10,12 @@ const lastingFields: Record<RecordSource, string[]> = {
   'balance-list': ['slip44', 'symbol', 'contractAddress'],
 };
 
-/** Begins the fingerprints of rejects that nothing but their payload tells apart. */
+/** Prefix of fingerprints that only the payload determines. */
 export const payloadPrefix = 'payload:';
 
 /**
- * Fingerprint of a reject's cause: order and field where the row has an order number, else its lasting fields. Only
- * a row that has none of those is told apart by its whole payload. The migration that introduced it says the first in
- * SQL.
+ * Returns the fingerprint of a reject's cause: order and field if the row has an order number, otherwise its lasting
+ * fields. A row without these is identified by its whole payload. Migration 0013 computes the first form in SQL.
  */
 export function fingerprintOf(reject: Reject): string {
   const { source, orderNo, field, payload } = reject;
@@ -30,7 +29,7 @@ function digest(parts: string[]): string {
   return createHash('sha256').update(parts.join('\x1f')).digest('hex');
 }
 
-/** Null where the row is no object, its payload was cut, or it has none of the fields. */
+/** Returns null if the row is no object, its payload was cut, or it has none of the fields. */
 function lastingValues(source: RecordSource, payload: string): string | null {
   try {
     const row: unknown = JSON.parse(payload);

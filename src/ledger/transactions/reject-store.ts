@@ -3,19 +3,22 @@ import type { Reject } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { fingerprintOf, payloadPrefix } from './reject-identity.ts';
 
-/** Open rejects of one source that only their payload tells apart: further ones are not kept. */
+/**
+ * Upper bound of open rejects that only their payload identifies, over the sources of a batch. Further ones are not
+ * kept.
+ */
 const payloadRejectsMax = 10_000;
 
 /**
- * Keeps what could not be decoded: one row per cause, with the latest payload. A reject that is met again is counted
- * at most once an hour, so that a quiet stream with one bad row writes nothing. A field of a list row whose value the
- * detail has brought since stays settled, however often the list repeats it.
+ * Stores the rows and values that could not be decoded: one row per cause, with the latest payload. Counts a repeated
+ * reject at most once an hour, so that a quiet stream with one bad row writes nothing. A resolved field of a list row
+ * stays resolved if a detail has brought its value since.
  */
 export async function storeRejects(db: LedgerDb, rejects: Reject[]): Promise<void> {
   const unique = new Map(rejects.map((reject) => [fingerprintOf(reject), reject]));
   if (unique.size === 0) return;
   const batch = [...unique].sort(([a], [b]) => (a < b ? -1 : 1));
-  // The count hangs on no row of the batch, so it is made once: row by row 10,000 rejects take 46 s.
+  // Counts once per batch, not per row: 10,000 rejects would take 46 s.
   const sources = [...new Set(batch.map(([, { source }]) => source))];
   const column = (value: (reject: Reject) => string | null) =>
     sql`${sql.param(batch.map(([, reject]) => value(reject)))}::text[]`;
@@ -47,7 +50,7 @@ select i.source, i.order_no, i.field, i.reason, i.payload, i.fingerprint, now(),
 on conflict (fingerprint) do nothing`);
 }
 
-/** The value that row t has in the field of reject r; a row that was refused as a whole has itself. */
+/** Value of row t in the field of reject r; the order number if the reject concerns the whole row. */
 const filledValue = sql.raw(`case r.field
     when 'requestId' then t.request_id when 'symbol' then t.symbol when 'txHash' then t.tx_hash
     when 'fromAddress' then t.from_address when 'toAddress' then t.to_address
@@ -57,11 +60,11 @@ const filledValue = sql.raw(`case r.field
     else case when r.field is null then t.order_no end
   end`);
 
-/** Whether row t has a value in the field of reject r; not one in which odd characters were replaced. */
+/** Condition that row t has a value in the field of reject r, without characters that were replaced. */
 const isFilled = sql`case when r.reason like '%(replaced)%' then strpos(${filledValue}, ${'\uFFFD'}::text) = 0
                           else ${filledValue} is not null end`;
 
-/** The order numbers of rows that have one, for `closeFilledRejects`. */
+/** Returns the order numbers of the rows that have one, for `closeFilledRejects`. */
 export function orderNosOf(rows: readonly object[]): string[] {
   return rows.flatMap((row) =>
     'orderNo' in row && typeof row.orderNo === 'string' ? [row.orderNo] : [],
@@ -69,8 +72,9 @@ export function orderNosOf(rows: readonly object[]): string[] {
 }
 
 /**
- * Settles open rejects of these orders whose field has a value now. Call it in the transaction that stores an answer,
- * behind the rows; `repeated` are the rejects of the same answer, which stay open. Returns how many were settled.
+ * Resolves open rejects of these orders whose field has a value now. Call it in the transaction that stores an answer,
+ * after its rows. `repeated` are the rejects of the same answer; they stay open. Returns the number of resolved
+ * rejects.
  */
 export async function closeFilledRejects(
   db: LedgerDb,
@@ -91,8 +95,8 @@ export async function closeFilledRejects(
 }
 
 /**
- * Settles open rejects of a snapshot that its latest answer no longer has. Call it in the transaction that stores an
- * answer that names every row; `repeated` are the rejects of that answer.
+ * Resolves open rejects of a snapshot that its latest answer no longer has. Call it in the transaction that stores an
+ * answer that names every row. `repeated` are the rejects of that answer; they stay open.
  */
 export async function closeSnapshotRejects(
   db: LedgerDb,
@@ -105,7 +109,7 @@ export async function closeSnapshotRejects(
        and fingerprint <> all(${sql.param(repeated.map(fingerprintOf))}::text[])`);
 }
 
-/** A reject that nothing has settled yet. Times are ISO 8601, UTC. */
+/** A reject that is not resolved yet. Times are ISO 8601, UTC. */
 export type OpenReject = Reject & {
   id: number;
   firstSeenAt: string;
@@ -115,7 +119,7 @@ export type OpenReject = Reject & {
 
 const iso = sql.raw(`'YYYY-MM-DD"T"HH24:MI:SS"Z"'`);
 
-/** The first `limit` open rejects behind the one with id `after`, in the order of their ids; `ids` null: all. */
+/** Reads the first `limit` open rejects with an id above `after`, ordered by id; `ids` null: all. */
 export async function readOpenRejects(
   db: LedgerDb,
   { after, limit, ids }: { after: number; limit: number; ids: number[] | null },
@@ -131,14 +135,14 @@ export async function readOpenRejects(
   return found.rows;
 }
 
-/** Marks rejects as settled. One that is met again is open again. */
+/** Marks rejects as resolved. A reject that occurs again opens again. */
 export async function resolveRejects(db: LedgerDb, ids: number[]): Promise<void> {
   if (ids.length === 0) return;
   await db.execute(sql`update ledger.rejects set resolved_at = now()
     where resolved_at is null and id = any(${sql.param(ids)}::bigint[])`);
 }
 
-/** Those of the addresses that the ledger has and did not refuse, whatever their chain and spelling. */
+/** Returns those of the addresses that the ledger has and did not refuse, on any chain and in any spelling. */
 export async function knownAddresses(db: LedgerDb, addresses: string[]): Promise<Set<string>> {
   const found = await db.execute<{ address: string }>(sql`
     select i.address from unnest(${sql.param(addresses)}::text[]) as i (address)
@@ -146,7 +150,7 @@ export async function knownAddresses(db: LedgerDb, addresses: string[]): Promise
   return new Set(found.rows.map(({ address }) => address));
 }
 
-/** Those of the rejects whose field a later answer of the service has filled readably. */
+/** Returns those of the rejects whose field a later answer of the service has filled with a readable value. */
 export async function outlivedRejects(db: LedgerDb, ids: number[]): Promise<number[]> {
   const found = await db.execute<{ id: number }>(sql`
     select r.id::float8 as id

@@ -18,15 +18,18 @@ const sealed = [
 ];
 
 /**
- * The seal of a row whose values `column` gives. A detail's row is sealed when it is stored, and unsealed when a
- * list changes it (its detail is due then): a seal that does not fit means that the row was written beside the program.
- * Without a secret key it is no proof against a forger, who may store the seal that fits.
+ * Returns the seal of a row; `column` gives its values. Storing a detail seals the row. A list row that makes the
+ * detail due removes the seal. A seal that does not match means that another program wrote the row. It has no secret
+ * key, so it does not stop a forger who stores a matching seal.
  */
 export function rowHashOf(column: (name: string) => SQL): SQL {
   return sql`ledger.seal(${sql.join(sealed.map(column), sql`, `)})`;
 }
 
-/** Whether the row of `alias` (a table or CTE with the columns of ledger.transactions) does not fit its seal. */
+/**
+ * Returns the condition that a row does not match its seal. `alias` names a table or CTE with the columns of
+ * ledger.transactions.
+ */
 export function isTampered(alias: string): SQL {
   return sql`coalesce(${sql.identifier(alias)}.seal <> ${rowHashOf((name) => sql`${sql.identifier(alias)}.${sql.identifier(name)}`)}, false)`;
 }

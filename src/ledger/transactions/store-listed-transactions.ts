@@ -18,12 +18,12 @@ export type ListedTransaction = TransactionRecord & { observation: number };
 export type StoredCounts = { inserted: number; updated: number };
 
 /**
- * Stores rows of a list (section 2.4 of the service's document): inserts what is new, updates the fields in which the
- * list says something else than it last said, and logs each changed field, all in one statement.
- * A row that an answer with a higher number wrote keeps its values. Rows whose list row repeats itself are not even
- * locked, and undocumented fields alone are no news: they are stored with the next change. Call it inside a
- * transaction together with the checkpoint. A null never empties what only a detail brought.
- * Throws `StoredMeanwhile` where another writer stored some of the new rows first: the transaction is run again.
+ * Stores rows of a list (docs/wallet-service-api.md, section 2.4) in one statement. Inserts new rows, updates fields
+ * whose list value differs from the list's last one, and logs each changed field. A row that an answer with a higher
+ * observation wrote keeps its values. Rows with a repeated list row are not locked. Undocumented fields alone are no
+ * change; they are stored with the next change. A null never empties a field that only a detail filled. Call it inside
+ * a transaction together with the checkpoint. Throws `StoredMeanwhile` if another writer stored some of the new rows
+ * first; the transaction is then retried.
  */
 export function storeListedTransactions(
   db: LedgerDb,
@@ -33,7 +33,10 @@ export function storeListedTransactions(
   return prepareListedTransactions(stream, rows)(db);
 }
 
-/** As `storeListedTransactions`, with the statement built before the transaction is begun. */
+/**
+ * Builds the statement of `storeListedTransactions` before the transaction begins, and returns the function that runs
+ * it.
+ */
 export function prepareListedTransactions(
   stream: TransactionStream,
   rows: ListedTransaction[],
@@ -49,7 +52,7 @@ async function runStatement(db: LedgerDb, statement: SQL): Promise<StoredCounts>
     statement,
   );
   const { inserted = 0, updated = 0, unknown = 0 } = result.rows[0] ?? {};
-  // A second statement would lock rows out of order, beside what the first one has locked: two such lock each other out.
+  // Throws, because a second statement would lock rows out of order: two such transactions would deadlock.
   if (unknown !== inserted) throw new StoredMeanwhile();
   return { inserted, updated };
 }
@@ -88,8 +91,8 @@ select (select count(*)::int from inserted) as inserted,
        (select count(*)::int from incoming where known_in is null) as unknown`;
 }
 
-// Of the same words for every batch: built once.
-/** Rows that the list says something new of: locked, with their values before and after. */
+// The statements below are the same for every batch, so they are built once.
+/** Rows for which the list brings a new value: locked, with their values before and after. */
 const stored = sql`heard as (
   select t.order_no, t.stream, t.is_final, t.is_listed, t.extra, t.list_word, t.detail_word, t.detail_synced_at,
          ${wordsAndValues('list')},
@@ -117,7 +120,7 @@ judged as (
 stored as (
   select j.*, case when j.differs then coalesce(j.merged_extra, j.extra) else j.extra end as new_extra from judged j
 )`;
-/** A row whose word only caught up with what the detail had brought is written for its words alone. */
+/** Updates the rows. If a list value only caught up with the detail, the row changes in its stored list value alone. */
 const updated = sql`updated as (
   update ledger.transactions t
      set ${each('list', (c) => `${c} = s.new_${c}`)},
@@ -137,8 +140,8 @@ const updated = sql`updated as (
   returning s.differs
 )`;
 /**
- * A row belongs to the list that showed it first, until that list no longer does: see `unlistRows`. The array keeps
- * the planner on the index: a join alone may read the whole table for one row.
+ * Marks rows that another list shows. A row belongs to the list that showed it first, until that list no longer does
+ * (`unlistRows`). The array keeps the planner on the index: a join alone may read the whole table for one row.
  */
 const shared = sql`shared as (
   update ledger.transactions t set also_listed_in = i.stream
@@ -180,8 +183,8 @@ const logged = changedFields(
 );
 
 /**
- * Lets the planner know what a backfill has brought, by the columns that sums and searches go by; the server's own
- * analysis of all columns follows. Without the right to it, or while a vacuum runs, it stays as it was.
+ * Updates the planner's statistics after a backfill, for the columns of sums and searches. Autovacuum analyzes all
+ * columns later. Without the right to analyze, or during a vacuum, the statistics stay as they were.
  */
 export async function analyzeTransactions(db: LedgerDb): Promise<void> {
   await db.execute(sql`

@@ -16,15 +16,15 @@ import { array, changedFields, mergedExtra, uniqueNewest } from './transaction-s
 export type DetailedTransaction = TransactionDetailRecord & { observation: number };
 
 /**
- * A row that is not final is looked at again after half the time it has already stood still, at least 15 s, at
- * most 1 h: intervals grow by themselves and start anew with every change. `changed_at` is the row's own.
+ * Time of the next check of a row that is not final. The interval is half the time since the last change, at least 15 s
+ * and at most 1 h. Intervals grow without further state, and start again with every change.
  */
 const nextCheck = (changedAt: ReturnType<typeof sql>) =>
   sql`now() + least(interval '1 hour', greatest(interval '15 seconds', (now() - ${changedAt}) / 2))`;
 
 /**
- * Takes up to `limit` rows whose detail is due, oldest due first. They are put off by `leaseMs`, so that other
- * workers take others, and come back by themselves should this worker die. Returns their order numbers.
+ * Claims up to `limit` rows whose detail is due, longest due first, and returns their order numbers. Postpones them by
+ * `leaseMs`, so that other workers claim other rows. They are due again if this worker dies.
  */
 export async function claimDueDetails(
   db: LedgerDb,
@@ -46,7 +46,7 @@ export async function claimDueDetails(
   return claimed.rows.map((row) => row.order_no);
 }
 
-// Of the same words for every batch: built once.
+// The statement parts below are the same for every batch, so they are built once.
 const logged = changedFields(
   [
     'request_id',
@@ -66,7 +66,7 @@ const logged = changedFields(
 );
 const seal = rowHashOf((name) => sql.raw(name === 'order_no' ? 's.order_no' : `s.new_${name}`));
 
-/** The rows, locked, with their values before and after. */
+/** Rows, locked, with their values before and after. */
 const stored = sql`heard as (
   select t.order_no, t.stream, t.is_final, t.extra, t.list_word, t.detail_word, t.detail_synced_at, t.first_detail_at,
          ${wordsAndValues('detail')},
@@ -97,10 +97,10 @@ stored as (
 )`;
 
 /**
- * Stores fetched details (section 2.3 of the service's document) in one statement: the row's values, what changed,
- * and when it is due again, or never when its state is final. An answer older than the one that last wrote the
- * row is left aside; the row stays due. Undocumented fields alone are no change: they are stored with the next one,
- * or where the row's seal waits for a detail. Returns the number of rows whose values changed.
+ * Stores fetched details (docs/wallet-service-api.md, section 2.3) in one statement: values, log of changes, and next
+ * check. A row with a final state gets no next check. An answer older than the last one that wrote the row is ignored,
+ * and the row stays due. Undocumented fields alone are no change; they are stored with the next change, or when the
+ * detail seals the row again. Returns the number of rows whose values changed.
  */
 export async function storeTransactionDetails(
   db: LedgerDb,
@@ -155,14 +155,14 @@ select (select count(*)::int from updated where differs) as changed`);
   return result.rows[0]?.changed ?? 0;
 }
 
-/** Makes rows due at once that somebody else has written since their detail was stored. */
+/** Makes rows due at once that another program has written since their detail was stored. */
 export async function recheckAltered(db: LedgerDb, orderNos: string[]): Promise<void> {
   await db.execute(sql`
     update ledger.transactions t set next_check_at = now(), seal = null
      where order_no = any(${sql.param(orderNos)}::text[]) and ${isTampered('t')}`);
 }
 
-/** Puts off rows whose detail the service would not give, as if they had been looked at and found unchanged. */
+/** Postpones rows whose detail the service did not return, as if it had returned an unchanged one. */
 export async function postponeDetails(db: LedgerDb, orderNos: string[]): Promise<void> {
   if (orderNos.length === 0) return;
   await db.execute(sql`
@@ -170,7 +170,7 @@ export async function postponeDetails(db: LedgerDb, orderNos: string[]): Promise
      where order_no = any(${sql.param(orderNos)}::text[])`);
 }
 
-/** Gives back rows that were claimed and not fetched: they are due at once. */
+/** Releases rows that were claimed and not fetched; they are due at once. */
 export async function releaseDetails(db: LedgerDb, orderNos: string[]): Promise<void> {
   if (orderNos.length === 0) return;
   await db.execute(sql`
@@ -179,8 +179,8 @@ export async function releaseDetails(db: LedgerDb, orderNos: string[]): Promise<
 }
 
 /**
- * Makes rows due at once whose detail has never been seen and that a worker may have held when it died; only where
- * no other process is at work on this database, whose claims they could be.
+ * Makes rows without a detail due at once, because a worker may have claimed them before it died. Does nothing while
+ * another process uses this database: the claims could be its own.
  */
 export async function releaseAbandonedDetails(db: LedgerDb, instance: string): Promise<void> {
   await db.execute(sql`
@@ -191,7 +191,7 @@ export async function releaseAbandonedDetails(db: LedgerDb, instance: string): P
                           and application_name <> ${instance})`);
 }
 
-/** Rows due now, and rows that are not complete at all (their detail has not been seen since they became final). */
+/** Counts the rows due now, all rows whose final detail is still to be fetched, and the final ones among these. */
 export async function countIncomplete(
   db: LedgerDb,
 ): Promise<{ due: number; incomplete: number; finalIncomplete: number }> {

@@ -2,9 +2,9 @@ import { type SQL, sql } from 'drizzle-orm';
 
 type Value = string | number | boolean | null;
 
-/** One column of a batch as one array parameter; unnested again by the statement. */
+/** Converts one column of a batch to one array parameter; the statement unnests it. */
 export function array<T>(rows: T[], value: (row: T) => Value): SQL {
-  // Text already: what pg makes of an array it makes only when the statement is sent.
+  // Builds the text here: pg would convert an array only when it sends the statement, inside the transaction.
   return sql`${sql.param(`{${rows.map((row) => arrayElement(value(row))).join()}}`)}`;
 }
 
@@ -14,8 +14,8 @@ function arrayElement(value: Value): string {
 }
 
 /**
- * A batch without repeated orders, the latest answer kept, in key order: two writers then lock rows in the same
- * order and cannot deadlock, and no statement meets a row twice.
+ * Returns a batch without repeated orders, with the latest answer of each, in key order. Writers then lock rows in the
+ * same order, so they cannot deadlock, and no statement meets a row twice.
  */
 export function uniqueNewest<T extends { orderNo: string; observation: number }>(rows: T[]): T[] {
   const newest = new Map<string, T>();
@@ -26,13 +26,16 @@ export function uniqueNewest<T extends { orderNo: string; observation: number }>
   return [...newest.values()].sort((a, b) => (a.orderNo < b.orderNo ? -1 : 1));
 }
 
-/** The undocumented fields of a stored row and of its answer. What is no object cannot be merged: it would only grow. */
+/**
+ * Merges the undocumented fields of the stored row and of the answer. A stored value that is no object is replaced,
+ * because merging would only make it grow.
+ */
 export const mergedExtra = sql`(case jsonb_typeof(t.extra) when 'object' then t.extra else '{}' end || i.extra)`;
 
 /**
- * The part of a statement that logs what the CTE `stored` (columns x and new_x) is about to change. Confirmations
- * that rise are no change; that fall or vanish, one. With `is_first_detail` in `stored` the fields that it fills are
- * none either: `first_detail_at` tells when they came.
+ * Returns the CTE that logs the changes of the CTE `stored` (columns x and new_x). Rising confirmations are no change;
+ * falling or missing ones are. With `hasFirstDetail`, the fields that a first detail fills are no change either:
+ * `first_detail_at` holds their time.
  */
 export function changedFields(columns: string[], options: { hasFirstDetail: boolean }): SQL {
   const isLogged = (column: string) => {
@@ -43,7 +46,7 @@ export function changedFields(columns: string[], options: { hasFirstDetail: bool
       ? `${isChange} and (s.${column} is not null or not s.is_first_detail)`
       : isChange;
   };
-  // A list of VALUES would prepare its expressions anew for every row.
+  // Uses arrays, because a VALUES list would prepare its expressions again for every row.
   const each = (part: (column: string) => string) =>
     `array[${columns.map((column) => `case when ${isLogged(column)} then ${part(column)} end`).join(', ')}]`;
   return sql.raw(`logged as (

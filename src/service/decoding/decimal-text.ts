@@ -1,6 +1,6 @@
 import { limits } from '../limits.ts';
 
-/** What nearly all decimals look like, within every bound. */
+/** Matches nearly all decimals, within every bound. */
 const ordinary = /^-?\d{1,60}(?:\.\d{1,60})?$/;
 const plainOrExponent = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
@@ -10,9 +10,9 @@ const digitsAfterPointMax = limits.digitsAfterPoint.max;
 const exponentMax = limits.exponent.max;
 
 /**
- * Why the text is not a decimal within our limits, or null when it is. They are far within those of PostgreSQL's
- * numeric: 30 bytes of an answer could otherwise fill 130 KB wherever the number is written out. Plain and exponent
- * forms pass, and cast as they stand.
+ * Returns why the text is not a decimal within the limits, or null if it is one. The limits are far below those of
+ * PostgreSQL's numeric: 30 bytes of an answer could otherwise expand to 130 KB. Plain and exponent forms are accepted,
+ * and PostgreSQL casts both.
  */
 export function decimalProblem(text: string): string | null {
   if (ordinary.test(text)) return null;

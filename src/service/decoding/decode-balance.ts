@@ -10,7 +10,7 @@ import {
   readText,
 } from './field-readers.ts';
 
-/** Section 2.7 of the service's document. */
+/** Decodes a balance (docs/wallet-service-api.md, section 2.7). */
 const decodeBalance = rowDecoder<BalanceRecord>('balance-list', {
   slip44: { from: 'slip44', read: readSlip44, isKey: true },
   symbol: { from: 'symbol', read: readKey, isKey: true },
@@ -23,7 +23,7 @@ const decodeBalance = rowDecoder<BalanceRecord>('balance-list', {
   decimals: { from: 'decimal', read: readInt4 },
 });
 
-/** All balances of a snapshot; `now` is in Unix milliseconds. */
+/** Decodes all balances of a snapshot; `now` is in Unix milliseconds. */
 export function decodeBalances(rows: readonly unknown[], now: number): Decoded<BalanceRecord> {
   return decodeSnapshotRows(
     'balance-list',

@@ -2,7 +2,7 @@ import type { CoinRecord, Decoded } from '../../kernel/wallet-records.ts';
 import { decodeSnapshotRows, rowDecoder } from './decode-rows.ts';
 import { readContract, readInt4, readKey, readSlip44, readText } from './field-readers.ts';
 
-/** Section 2.6 of the service's document. */
+/** Decodes a coin (docs/wallet-service-api.md, section 2.6). */
 const decodeCoin = rowDecoder<CoinRecord>('coin-list', {
   slip44: { from: 'slip44', read: readSlip44, isKey: true },
   symbol: { from: 'symbol', read: readKey, isKey: true },
@@ -13,7 +13,7 @@ const decodeCoin = rowDecoder<CoinRecord>('coin-list', {
   withdrawState: { from: 'withdrawState', read: readInt4 },
 });
 
-/** All coins of a snapshot; `now` is in Unix milliseconds. */
+/** Decodes all coins of a snapshot; `now` is in Unix milliseconds. */
 export function decodeCoins(rows: readonly unknown[], now: number): Decoded<CoinRecord> {
   return decodeSnapshotRows(
     'coin-list',

@@ -32,8 +32,8 @@ const decoders: {
 };
 
 /**
- * Decodes the payload of a reject again, as if it came from the service now. Null when the payload is no longer
- * whole JSON, because it was cut; `now` is in Unix milliseconds.
+ * Decodes the payload of a reject again, as if it had just been received. Returns null if the payload is not JSON,
+ * because it was cut or contains a bare NaN or Infinity. `now` is in Unix milliseconds.
  */
 export function decodePayload<S extends RecordSource>(
   source: S,

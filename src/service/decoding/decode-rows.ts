@@ -4,12 +4,12 @@ import { limits } from '../limits.ts';
 import { type FieldReader, Unreadable } from './field-readers.ts';
 import { payloadText } from './json-text.ts';
 
-/** A row of the service before anything is known of it. */
+/** A row of the service before decoding. */
 export type RawRow = Record<string, unknown>;
 
 /**
- * One field of a record: the service's name, how it is read. A `key` field that cannot be read costs the whole
- * row, for the row could not be stored without it.
+ * One field of a record: the service's name and its reader. A `key` field that cannot be read rejects the whole row,
+ * which could not be stored without it.
  */
 type Field<V> = { from: string; read: FieldReader<V | null>; isKey?: boolean };
 
@@ -18,8 +18,8 @@ export type FieldTable<R> = { [K in keyof R]: Field<R[K]> };
 export type RowDecoder<R> = (row: unknown, now: number, rejects: Reject[]) => R | null;
 
 /**
- * Makes a decoder of one row out of a table of its fields. It never throws: a field that cannot be read is null,
- * or the nearest that can be stored, and yields a reject; so does a row that cannot be stored at all.
+ * Builds the decoder of one row from a table of its fields. The decoder never throws. A field that cannot be read
+ * becomes null, or the nearest storable value, and yields a reject. A row that cannot be stored yields a reject too.
  */
 export function rowDecoder<R extends object>(
   source: RecordSource,
@@ -70,8 +70,8 @@ function isRow(row: unknown): row is RawRow {
 }
 
 /**
- * Decodes all rows of an answer; `now` is in Unix milliseconds. Throws service-malformed for more rejects than one
- * answer may leave.
+ * Decodes all rows of an answer; `now` is in Unix milliseconds. Throws service-malformed if the rejects exceed the
+ * limits of one answer.
  */
 export function decodeRows<R>(rows: readonly unknown[], decode: RowDecoder<R>, now: number) {
   const decoded: Decoded<R> = { records: [], rejects: [] };
@@ -95,7 +95,7 @@ function assertWithin(name: 'answerRejects' | 'rejectsLength', amount: number): 
   throw new LedgerError('service-malformed', message);
 }
 
-/** Decodes the rows of a snapshot, in which a key occurs once: the first row counts, later ones are rejected. */
+/** Decodes the rows of a snapshot, in which each key occurs once: keeps the first row and rejects later ones. */
 export function decodeSnapshotRows<R>(
   source: RecordSource,
   rows: readonly unknown[],

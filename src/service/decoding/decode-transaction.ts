@@ -20,7 +20,10 @@ import {
 } from './field-readers.ts';
 import { extraText } from './json-text.ts';
 
-/** Sections 2.4 (list form) and 2.3 (detail form) of the service's document. */
+/**
+ * Fields of the list form (docs/wallet-service-api.md, section 2.4); `detailFields` adds those of the detail form
+ * (2.3).
+ */
 const listFields: FieldTable<Omit<TransactionRecord, 'extra'>> = {
   orderNo: { from: 'orderNo', read: readKey, isKey: true },
   requestId: { from: 'requestId', read: readText },
@@ -41,13 +44,13 @@ const detailFields: FieldTable<Omit<TransactionDetailRecord, 'extra'>> = {
   feeSymbol: { from: 'feeSymbol', read: readText },
 };
 
-// The detail's names are known in a list row too: the detail brings their values.
+// Includes the detail's names for list rows too, because the detail brings their values.
 const documentedNames = new Set(Object.values(detailFields).map(({ from }) => from));
 
 const decodeListRow = withRest(rowDecoder('transaction-list', listFields));
 const decodeDetailRow = withRest(rowDecoder('transaction-detail', detailFields));
 
-/** Rows of the transaction list; `now` is in Unix milliseconds. */
+/** Decodes rows of the transaction list; `now` is in Unix milliseconds. */
 export function decodeTransactions(
   rows: readonly unknown[],
   now: number,
@@ -55,7 +58,7 @@ export function decodeTransactions(
   return decodeRows(rows, decodeListRow, now);
 }
 
-/** Detail forms of transactions; `now` is in Unix milliseconds. */
+/** Decodes detail forms of transactions; `now` is in Unix milliseconds. */
 export function decodeTransactionDetails(
   rows: readonly unknown[],
   now: number,
@@ -65,7 +68,10 @@ export function decodeTransactionDetails(
 
 type Rest = { extra: string | null; unreadable?: string[] };
 
-/** Adds the undocumented fields, and which of the documented ones could not be read: an empty field is none of them. */
+/**
+ * Adds the undocumented fields, and the names of documented fields that yielded a reject. A blank optional field yields
+ * none; a blank amount or time does.
+ */
 function withRest<R extends object>(decode: RowDecoder<R>): RowDecoder<R & Rest> {
   return (row, now, rejects) => {
     const rejectsBefore = rejects.length;
@@ -82,6 +88,6 @@ function undocumentedFields(row: RawRow): RawRow | null {
   const names = Object.keys(row);
   if (names.every((name) => documentedNames.has(name))) return null;
   const others = names.filter((name) => !documentedNames.has(name));
-  // Not by assignment: a field may be called __proto__.
+  // Avoids assignment, because a field may be named __proto__.
   return Object.fromEntries(others.map((name) => [name, row[name]]));
 }

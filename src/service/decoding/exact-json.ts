@@ -2,7 +2,7 @@ import { parse } from 'lossless-json';
 import { limits } from '../limits.ts';
 import { assertFewValues, TooMuchToParse } from './value-count.ts';
 
-/** A JSON number that a JavaScript number could not hold with all its digits. */
+/** A JSON number whose digits a JavaScript number may lose. */
 export class ExactNumber {
   readonly text: string;
 
@@ -11,16 +11,13 @@ export class ExactNumber {
   }
 }
 
-/**
- * NaN, Infinity or -Infinity in the place of a number: JSON has no such values, some services write
- * them.
- */
+/** A bare NaN, Infinity or -Infinity in place of a number; JSON forbids them, and some services write them. */
 export class NotANumber extends ExactNumber {}
 
 /**
- * Parses JSON so that no digit is lost: integers of up to 15 digits become numbers, every other number an
- * ExactNumber; of a name that occurs twice the last value counts. Throws SyntaxError, or RangeError for nesting
- * beyond the stack.
+ * Parses JSON without losing digits: integers of up to 15 digits become numbers, every other number an ExactNumber. The
+ * last value of a duplicate name counts. Throws SyntaxError, RangeError for nesting beyond the stack, or
+ * TooMuchToParse.
  */
 export function parseExactJson(text: string): unknown {
   return isNumber.test(text) || mayLoseDigits.test(text)
@@ -29,8 +26,8 @@ export function parseExactJson(text: string): unknown {
 }
 
 /**
- * As `parseExactJson`, but a bare NaN, Infinity or -Infinity becomes a NotANumber. The text is
- * searched for them only after it has turned out to be no JSON.
+ * Does the same as `parseExactJson`, but turns a bare NaN, Infinity or -Infinity into a NotANumber. Searches for them
+ * only after the text has failed to parse.
  */
 export function parseTolerantJson(text: string): unknown {
   try {
@@ -42,7 +39,7 @@ export function parseTolerantJson(text: string): unknown {
   }
 }
 
-/** The slow path alone, for numbers of any kind; the same result as `parseExactJson`. */
+/** Parses on the slow path only, for all numbers; returns the same result as `parseExactJson`. */
 export function parseKeepingDigits(text: string): unknown {
   const { max } = limits.exactLength;
   if (text.length > max) throw new TooMuchToParse(max, 'characters beside numbers of many digits');
@@ -57,10 +54,7 @@ export function parseKeepingDigits(text: string): unknown {
   });
 }
 
-/**
- * Numbers that stand for tokens while the text is parsed; beyond what PostgreSQL or JavaScript
- * hold.
- */
+/** Numbers that represent the tokens during parsing, beyond the range of PostgreSQL and JavaScript. */
 const markOf = new Map([
   ['NaN', '1e-987654321987001'],
   ['Infinity', '1e-987654321987002'],
@@ -68,12 +62,9 @@ const markOf = new Map([
 ]);
 const tokenOf = new Map([...markOf].map(([token, mark]) => [mark, token]));
 
-/**
- * The text with numbers in the place of the tokens that stand outside strings; null when there are
- * none.
- */
+/** Replaces the tokens outside strings by numbers. Returns null without tokens, or if the text is too long to parse. */
 function markNonNumbers(text: string): string | null {
-  // It would be refused with its numbers too.
+  // The parser would refuse the text with numbers too.
   if (text.length > limits.exactLength.max) return null;
   const parts: string[] = [];
   for (let at = 0; at < text.length; ) {
@@ -92,9 +83,7 @@ function markNonNumbers(text: string): string | null {
   return marked === text ? null : marked;
 }
 
-/**
- * The place behind the string that begins at `quote`; the end of the text where it does not end.
- */
+/** Returns the index after the string that begins at `quote`, or the end of the text if it does not end. */
 function endOfString(text: string, quote: number): number {
   for (let end = text.indexOf('"', quote + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let backslashes = 0;
@@ -106,9 +95,9 @@ function endOfString(text: string, quote: number): number {
 
 const safeInteger = /^(?:0|-?[1-9]\d{0,14})$/;
 
-// Apart from the other: with an alternative for the start of the text that one would take half as long again.
+// Stays separate from `mayLoseDigits`, which an alternative for the start of the text would slow down by half.
 const isNumber = /^[-\d]/;
 
-// A number with 16 digits, a point or an exponent, or a negative zero. Text inside strings may match too: that
-// only costs the slow path.
+// Matches a number with 16 digits, a point or an exponent, or a negative zero. A match inside a string only costs the
+// slow path.
 const mayLoseDigits = /[[:,\s](?:-?(?:\d{16}|\d{1,15}[.eE])|-0)/;

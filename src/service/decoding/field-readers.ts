@@ -4,7 +4,7 @@ import { decimalProblem } from './decimal-text.ts';
 import { ExactNumber, NotANumber } from './exact-json.ts';
 import { isStorableText, toStorableText } from './storable-text.ts';
 
-/** What a reader returns for a value that it cannot take as it is: what to store instead, and why. */
+/** Result of a reader for a value that cannot be stored as received: the value to store instead, and the reason. */
 export class Unreadable<V> {
   readonly stored: V;
   readonly reason: string;
@@ -15,7 +15,7 @@ export class Unreadable<V> {
   }
 }
 
-/** Turns a field of the service into ours; `now` is in Unix milliseconds. Never throws. */
+/** Converts a field of the service; `now` is in Unix milliseconds. Never throws. */
 export type FieldReader<V> = (value: unknown, now: number) => V | Unreadable<V>;
 
 const int4Max = 2_147_483_647;
@@ -25,7 +25,7 @@ const integerText = /^(?:\d{1,15}|-[1-9]\d{0,14})$/;
 const decimalText = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?$/;
 const decimalLengthMax = 60;
 
-/** Text; empty is null. A number counts as its digits. */
+/** Reads text; empty text is null, and a number becomes its digits. */
 export const readText: FieldReader<string | null> = (value) => {
   const text = textOf(value);
   if (text === null || text === '') return null;
@@ -38,25 +38,25 @@ export const readText: FieldReader<string | null> = (value) => {
   return new Unreadable(toStorableText(text), 'with characters that cannot be stored (replaced)');
 };
 
-/** A decimal with the service's own digits that has to be there. */
+/** Reads a required decimal, with the service's own digits. */
 export const readAmount: FieldReader<string | null> = (value) =>
   isBlank(value) ? new Unreadable(null, 'blank') : readDecimal(value);
 
-/** A decimal with the service's own digits, or null where there is none. */
+/** Reads an optional decimal, with the service's own digits; null if blank. */
 export const readOptionalDecimal: FieldReader<string | null> = (value) =>
   isBlank(value) ? null : readDecimal(value);
 
-/** A count of 0 to 2147483647, or null where there is none. */
+/** Reads a count from 0 to 2147483647; null if blank. */
 export const readCount: FieldReader<number | null> = (value) =>
   isBlank(value) ? null : (integerIn(value, 0, int4Max) ?? notAnInteger(value, 0, int4Max));
 
-/** A 32-bit integer, or null where there is none. */
+/** Reads a 32-bit integer; null if blank. */
 export const readInt4: FieldReader<number | null> = (value) =>
   isBlank(value)
     ? null
     : (integerIn(value, -int4Max - 1, int4Max) ?? notAnInteger(value, -int4Max - 1, int4Max));
 
-/** Unix milliseconds from 2009 to a day from now. */
+/** Reads a time in Unix milliseconds, from 2009 to one day after `now`. */
 export const readTime: FieldReader<number | null> = (value, now) => {
   if (isBlank(value)) return new Unreadable(null, 'blank');
   return (
@@ -65,27 +65,27 @@ export const readTime: FieldReader<number | null> = (value, now) => {
   );
 };
 
-/** Part of a row's key: kept byte for byte. Null where the row cannot be stored for it. */
+/** Reads a part of a row's key, byte for byte. An unreadable key rejects the whole row. */
 export const readKey = keyReader(limits.keyBytes.max);
 
-/** The key of an address: some chains append a memo. */
+/** Reads an address, with a higher length limit than other keys, because some chains append a memo. */
 export const readAddress = keyReader(limits.addressBytes.max);
 
-/** The contract of a token; '' for the main coin of a chain. */
+/** Reads the contract of a token; empty text for a chain's main coin. */
 export const readContract: FieldReader<string | null> = (value, now) =>
   value === null || value === undefined || value === '' ? '' : readKey(value, now);
 
-/** The chain's slip44 code, part of a row's key. */
+/** Reads the chain's slip44 code, part of a row's key. */
 export const readSlip44: FieldReader<number | null> = (value) =>
   integerIn(value, 0, int4Max) ?? notAnInteger(value, 0, int4Max);
 
 /**
- * The integer of a number or of its text, or null where it is none or outside the bounds. `1250.0`
- * and `1.25e3` are integers too.
+ * Returns the integer of a number or of its text, or null if it is none or outside the bounds. `1250.0` and `1.25e3`
+ * are integers too.
  */
 export function integerIn(value: unknown, min: number, max: number): number | null {
   const number = typeof value === 'number' ? value : integerOf(value);
-  // Adding 0 makes 0 of -0.
+  // Adding 0 turns -0 into 0.
   return Number.isSafeInteger(number) && number >= min && number <= max ? number + 0 : null;
 }
 
@@ -99,7 +99,7 @@ function isWholeDecimal(text: string): boolean {
   const match = text.length > decimalLengthMax ? null : decimalText.exec(text);
   if (!match) return false;
   const [, whole = '', fraction = '', exponent = '0'] = match;
-  // Only zeros may stand behind the point, wherever the exponent moves it.
+  // Only zeros may follow the point, after the exponent has moved it.
   return !/[1-9]/.test((whole + fraction).slice(Math.max(0, whole.length + Number(exponent))));
 }
 
@@ -123,7 +123,7 @@ function readDecimal(value: unknown): string | Unreadable<null> {
   return problem === null ? text : new Unreadable(null, problem);
 }
 
-/** Undefined for what has no text: booleans, objects, lists, NaN. */
+/** Returns null for a missing value, and undefined for a value without text: booleans, objects, lists, NaN. */
 function textOf(value: unknown): string | null | undefined {
   if (typeof value === 'string') return value;
   if (value === null || value === undefined) return null;
@@ -138,7 +138,7 @@ function isBlank(value: unknown): boolean {
 }
 
 function isLongerThan(text: string, bytesMax: number): boolean {
-  // A UTF-16 unit takes three bytes at the most.
+  // A UTF-16 unit takes at most three bytes.
   return text.length * 3 > bytesMax && Buffer.byteLength(text) > bytesMax;
 }
 

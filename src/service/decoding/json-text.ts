@@ -9,7 +9,7 @@ const extraBytesMax = limits.extraBytes.max;
 const extraDepthMax = 16;
 const extraExcerptLength = 2048;
 
-/** How one document is written: what becomes of its texts and numbers, and where it ends. */
+/** Rules for writing one document: conversion of texts and numbers, and limits. */
 type Style = {
   text(text: string): string;
   number(digits: string): string;
@@ -19,8 +19,9 @@ type Style = {
 };
 
 /**
- * JSON text of a row as it came, numbers with their own digits, for `parseExactJson` to read again. All of it is
- * storable as text: odd characters are escaped. Cut at 64 KiB, after which it is no longer whole JSON.
+ * Returns the JSON text of a row as received, numbers with their own digits, readable by `parseExactJson`. Escapes make
+ * all of it storable as text. Replaces values nested more than 200 deep by a note. Text over 64 KiB is cut and no
+ * longer valid JSON; a bare NaN or Infinity is kept and is not valid JSON either.
  */
 export function payloadText(row: unknown): string {
   const style: Style = {
@@ -33,9 +34,10 @@ export function payloadText(row: unknown): string {
 }
 
 /**
- * JSON text of the fields that PostgreSQL's jsonb holds whatever they are: numbers beyond its limits become text,
- * characters it refuses U+FFFD. Null without fields; a note in the place of what is nested more than 16 deep, and
- * of the whole when it is longer than 16 KiB. Always an object: the ledger merges the fields of list and detail.
+ * Returns JSON text of the fields that PostgreSQL's jsonb always accepts, or null without fields. Numbers beyond the
+ * limits become text, and characters that jsonb rejects become U+FFFD. A note replaces values nested more than 16 deep,
+ * and the whole object if it exceeds 16 KiB. The result is always an object, because the ledger merges the fields of
+ * list and detail.
  */
 export function extraText(fields: Record<string, unknown> | null): string | null {
   if (fields === null) return null;
@@ -79,7 +81,7 @@ function spend(text: string, style: Style): string {
   return text;
 }
 
-/** The beginning of the text that takes at most so many bytes of UTF-8. */
+/** Returns the beginning of the text that takes at most `bytesMax` bytes of UTF-8. */
 export function cutToBytes(text: string, bytesMax: number): string {
   if (text.length * 3 <= bytesMax || Buffer.byteLength(text) <= bytesMax) return text;
   // A character cut in half decodes to U+FFFD.

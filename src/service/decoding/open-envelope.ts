@@ -5,12 +5,15 @@ import { assertFewValues, TooMuchToParse } from './value-count.ts';
 
 const maxCode = Number.MAX_SAFE_INTEGER;
 
-/** Section 2.1 of the service's document; `code` as text, whatever number or text it came as. */
+/**
+ * Envelope of an answer (docs/wallet-service-api.md, section 2.1), with `code` as text even if the service sent a
+ * number.
+ */
 export type Envelope = { code: string; message: string; data: unknown };
 
 /**
- * Reads the envelope of an answer, or says why there is none. Never throws. `isTolerant`: NaN and
- * the like in the place of a number do not spoil the rest.
+ * Reads the envelope of an answer, or returns the problem. Never throws. `isTolerant` accepts a bare NaN or Infinity in
+ * place of a number.
  */
 export function openEnvelope(rawBody: string, isTolerant = false): Envelope | { problem: string } {
   if (rawBody.trim() === '') return { problem: 'an empty answer' };
@@ -31,7 +34,7 @@ export function openEnvelope(rawBody: string, isTolerant = false): Envelope | { 
   return { code: codeText, message: typeof msg === 'string' ? msg : '', data };
 }
 
-/** '' for what is no code; an object is not asked for its text, for it may bring a toString of its own. */
+/** Returns '' if the value is not a code. Does not convert objects, which may define their own toString. */
 function textOfCode(code: unknown): string {
   const isDecimal = code instanceof ExactNumber || (typeof code === 'string' && code.includes('.'));
   const integer = isDecimal ? integerIn(code, -maxCode, maxCode) : null;

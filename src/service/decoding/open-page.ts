@@ -3,7 +3,10 @@ import { limits } from '../limits.ts';
 import { integerIn } from './field-readers.ts';
 import { OddAnswer } from './unreadable-answer.ts';
 
-/** Section 2.2 of the service's document, its rows not yet decoded; null is what the answer did not usably say. */
+/**
+ * Page object (docs/wallet-service-api.md, section 2.2) with rows not yet decoded; null marks a missing or unusable
+ * value.
+ */
 export type RawPage = {
   rows: unknown[];
   pageNo: number | null;
@@ -11,13 +14,12 @@ export type RawPage = {
   totalSize: number | null;
 };
 
-/** The first place of the page that was asked for, from 0. */
+/** Page number (from 1) and page size of the request. */
 export type AskedPlace = { pageNo: number; pageSize: number };
 
 /**
- * Reads a page object. A list that is null or missing is an empty one where the total says that
- * there is nothing: when it is 0, or the page that was asked for lies beyond it. Throws
- * service-malformed for any other page without a list.
+ * Reads a page object. A null or missing list counts as empty if the total is 0 or the requested page is beyond it.
+ * Throws service-malformed for any other page without a list.
  */
 export function openPage(data: unknown, asked: AskedPlace = { pageNo: 1, pageSize: 1 }): RawPage {
   const { list, pageNo, pageSize, totalSize } = openObject(data);
@@ -35,9 +37,9 @@ export function openPage(data: unknown, asked: AskedPlace = { pageNo: 1, pageSiz
 }
 
 /**
- * Reads a page that may be answered without a page object: null or an empty list in its place is an
- * empty page. That may as well be a fault, so it is an OddAnswer until `isLenient`. Only page 1
- * says that the whole list is empty.
+ * Reads a page, and accepts null or an empty list in place of the page object as an empty page. It may also be a fault,
+ * so without `isLenient` it is service-malformed with an OddAnswer as cause. Only on page 1 does it mean that the whole
+ * list is empty.
  */
 export function openListPage(data: unknown, asked: AskedPlace, isLenient: boolean): RawPage {
   const isBare = data === null || (Array.isArray(data) && data.length === 0);
@@ -57,7 +59,7 @@ export function openObject(data: unknown): Record<string, unknown> {
   throw new LedgerError('service-malformed', 'an answer whose data is no object');
 }
 
-/** Reads data that is a list; throws service-malformed for anything else, and for one of too many rows. */
+/** Reads data that is a list; throws service-malformed for anything else, and for too many rows. */
 export function openList(data: unknown): unknown[] {
   if (Array.isArray(data)) {
     if (data.length <= limits.answerRows.max) return data;

@@ -1,6 +1,9 @@
 const lengthMax = 300;
 
-/** Foreign text for one line of a log or an error: no control, bidi or unpaired characters, 300 characters at most. */
+/**
+ * Returns external text for one line of a log or an error: at most 300 characters, without control, bidi or unpaired
+ * characters.
+ */
 export function printableText(text: string): string {
   return (
     text
@@ -8,7 +11,7 @@ export function printableText(text: string): string {
       .replace(/[\p{C}\s]+/gu, ' ')
       .trim()
       .slice(0, lengthMax)
-      // The cut may have split a pair.
+      // Removes half of a surrogate pair that the cut has split.
       .replace(/\p{Cs}$/u, '')
   );
 }

@@ -4,7 +4,7 @@ import { limits } from '../limits.ts';
 import { payloadText } from './json-text.ts';
 import { openList, openPage, type RawPage } from './open-page.ts';
 
-/** The data of a snapshot: all rows at once as documented, or one page of them. */
+/** Data of a snapshot: all rows at once, as documented, or one page of them. */
 export type SnapshotPart = RawPage & { observation: number; isWhole: boolean; length: number };
 
 /** Reads either form of a snapshot's data, `length` characters long; throws service-malformed for anything else. */
@@ -16,9 +16,9 @@ export function openSnapshotPart(data: unknown, observation: number, length: num
 }
 
 /**
- * Reads all rows of a snapshot. The observation is that of the first request: what a later page says is at least as
- * new. Throws service-parameters when asking for page 2 brings page 1 again, and service-malformed when the pages
- * end before the rows they promise (a snapshot with holes would tell of vanished rows), or go beyond the limits.
+ * Reads all rows of a snapshot. Returns the observation of the first request, because later pages are at least as new.
+ * Throws service-parameters if the next page is not the requested one. Throws service-malformed if the pages end before
+ * the promised total, because missing rows would look deleted, or if they exceed the limits.
  */
 export async function readSnapshot(
   path: string,

@@ -1,9 +1,9 @@
-/** False for text that PostgreSQL cannot hold as it is: with NUL, or with half of a surrogate pair. */
+/** Returns false for text that PostgreSQL cannot store: with NUL or a lone surrogate. */
 export function isStorableText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0');
 }
 
-/** The text with U+FFFD in the place of what PostgreSQL cannot hold. */
+/** Replaces characters that PostgreSQL cannot store by U+FFFD. */
 export function toStorableText(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\uFFFD');
 }

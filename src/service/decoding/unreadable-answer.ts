@@ -2,30 +2,29 @@ import { cutToBytes } from './json-text.ts';
 
 const bodyLengthMax = 64 * 1024;
 /**
- * Shorter than the kept body: the row begins behind the page's numbers, and their digits must not
- * move the cut.
+ * Stays below the length of the kept body, so that the digits of the page's numbers before the rows do not move the
+ * cut.
  */
 const rowBytesMax = 60 * 1024;
 
-/** The cause of a service-malformed whose answer has a body: its beginning, for a reject. */
+/** Cause of a service-malformed error whose answer has a body; keeps the beginning of the body for a reject. */
 export class UnreadableAnswer extends Error {
-  /** Not a property: loggers print properties. */
+  /** A private field, because loggers print properties. */
   readonly #body: string;
   readonly #isCut: boolean;
 
-  /** `isCut`: the body went on beyond what was read. */
+  /** `isCut` means that the body continued after the part that was read. */
   constructor(body: string, isCut = false) {
     super('the answer could not be read');
     this.name = 'UnreadableAnswer';
-    // A copy: a slice would keep the whole body in memory.
+    // A copy, because a slice would keep the whole body in memory.
     this.#body = Buffer.from(body.slice(0, bodyLengthMax)).toString();
     this.#isCut = isCut || body.length > bodyLengthMax;
   }
 
   /**
-   * The text of the rows of an answer that is a page, printable; null when it is none. The page's
-   * numbers are left out: an answer with the same bad row gives the same text wherever the row
-   * stands.
+   * Returns the printable text of the rows if the answer is a page, else null. Leaves out the page's numbers, so that a
+   * bad row gives the same text on any page.
    */
   rowsText(): string | null {
     const start = /"list"\s*:\s*\[/.exec(this.#body);
@@ -40,9 +39,8 @@ export class UnreadableAnswer extends Error {
 }
 
 /**
- * The cause of a service-malformed for an answer that may be what the service means: bytes that are
- * not UTF-8, a list without a page around it. It is accepted when the same comes several times in a
- * row.
+ * Cause of a service-malformed error for an answer that the service may intend. It stands for bytes that are not UTF-8,
+ * and for null or an empty list in place of a page. The client accepts it after several in a row.
  */
 export class OddAnswer extends Error {
   constructor(message: string) {

@@ -1,4 +1,4 @@
-/** The text has more values or characters than may be parsed in one go. */
+/** Error for a text with too many values or characters to parse at once. */
 export class TooMuchToParse extends Error {
   constructor(max: number, unit: 'values' | 'characters beside numbers of many digits') {
     super(`an answer of more than ${max} ${unit}`);
@@ -7,7 +7,7 @@ export class TooMuchToParse extends Error {
 
 const [comma, brace, bracket] = [0x2c, 0x7b, 0x5b];
 
-/** Throws TooMuchToParse for JSON with more commas and opening brackets than `max`; those in its texts count as well. */
+/** Throws TooMuchToParse for JSON with more than `max` commas and opening brackets, including those inside strings. */
 export function assertFewValues(text: string, max: number): void {
   if (text.length <= max) return;
   let values = 0;

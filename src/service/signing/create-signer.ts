@@ -14,21 +14,21 @@ import {
 } from './signing-recipes.ts';
 
 export type SignerOptions = {
-  /** WALLET_SIGNER: the name of a recipe, or the path of a module that default-exports a signer's factory. */
+  /** WALLET_SIGNER: the name of a recipe, or the path of a module that default-exports a signer factory. */
   signer: string;
   apiSecret: string;
-  /** Derived from the private key where absent; the hmac recipes need it. */
+  /** Required by the hmac recipes; derived from the private key if absent. */
   apiKey?: string | undefined;
-  /** The recipe's own where absent. */
+  /** Default: the hash of the recipe. */
   hash?: SigningHash | undefined;
   encoding?: SignatureEncoding | undefined;
-  /** The environment that a module of the user's own may read. */
+  /** Environment passed to a signer module of the user. */
   env?: Readonly<Record<string, string | undefined>>;
 };
 
 /**
- * Builds the signer of the settings. Throws a settings error that names the setting at fault and never holds the
- * secret. A module is loaded once, from an explicit path only: it is code of the user's own.
+ * Creates the signer that the settings select. Throws a settings error that names the wrong setting and never contains
+ * the secret. A module of the user is imported only from an explicit path.
  */
 export async function createSigner(options: SignerOptions): Promise<Signer> {
   const { signer } = options;
@@ -92,7 +92,7 @@ function assertEncodingFits(signer: string, curve: Curve | undefined, encoding: 
   );
 }
 
-/** A bare secret does not tell its curve, an SPKI public key beside it does. */
+/** Returns the curve of an SPKI public key, because a bare secret does not identify its curve. */
 function curveOfApiKey(recipe: SigningRecipe, apiKey: string | undefined): Curve | undefined {
   const secp256k1Spki = '3056301006072a8648ce3d020106052b8104000a';
   return recipe.curves.includes('secp256k1') &&
@@ -101,7 +101,7 @@ function curveOfApiKey(recipe: SigningRecipe, apiKey: string | undefined): Curve
     : undefined;
 }
 
-// A given key is sent as given: the form in which the service wants it is a guess that the user may correct.
+// Sends a given key unchanged: the form that the service expects is a guess, which the user may correct.
 function ownApiKey(recipe: SigningRecipe, key: SigningKey, given: string | undefined): string {
   const own = key.publicKey[recipe.apiKeyForm];
   const apiKey = given?.trim();

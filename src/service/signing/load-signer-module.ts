@@ -7,9 +7,9 @@ import type { SignerOptions } from './create-signer.ts';
 import type { Signer } from './signer.ts';
 
 /**
- * Loads a signer of the user's own: `export default async ({ env, options }) => ({ apiKey, sign, verifyResponse? })`.
- * The path is relative to the working directory; a module that another user may have written is not run. What the module throws is reported without its stack and with
- * the secret blotted out, for it has seen the secret.
+ * Loads a signer of the user: `export default async ({ env, options }) => ({ apiKey, sign, verifyResponse? })`.
+ * Resolves the path against the working directory, and refuses a module that another user may have written. Reports
+ * errors of the module without their stack and with the secret redacted, because the module has the secret.
  */
 export async function loadSignerModule(options: SignerOptions): Promise<Signer> {
   const { signer: path, env = {}, ...rest } = options;

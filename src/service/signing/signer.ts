@@ -1,8 +1,8 @@
-/** What a signer sees of a request. Path and query are those on the wire; `body` is '' where there is none. */
+/** A request as the signer receives it. Path and query are those on the wire; `body` is '' without a body. */
 export type RequestToSign = Readonly<{
   method: 'GET' | 'POST';
   url: URL;
-  /** The full pathname, base path included. */
+  /** The full pathname, including the base path. */
   path: string;
   /** Names and values before encoding, in the order of the wire. */
   query: ReadonlyArray<[string, string]>;
@@ -10,35 +10,35 @@ export type RequestToSign = Readonly<{
   rawQuery: string;
   /** The body exactly as sent. */
   body: string;
-  /** The fields of the body, where there is one. */
+  /** Fields of the body; undefined without a body. */
   json: Readonly<Record<string, unknown>> | undefined;
   nonce: string;
 }>;
 
-/** The value of BIZ-API-SIGNATURE; `nonce` replaces the one given, `headers` are sent in addition. */
+/** The value of BIZ-API-SIGNATURE. `nonce` replaces the given one; `headers` are sent in addition. */
 type Signature = { signature: string; nonce?: string; headers?: Record<string, string> };
 
-/** An answer as it came, before anything is read from it. */
+/** An answer as received, before parsing. */
 export type AnswerToVerify = Readonly<{ status: number; headers: Headers; rawBody: string }>;
 
-/** How a recipe came to its signature, for an operator who compares it with the service's own tools. */
+/** Steps of a recipe's signature, for an operator who compares them with the service's own tools. */
 type SigningDescription = {
   stringToSign: string;
-  /** What the key signs, after the recipe's own hashing; null for a shared secret. */
+  /** Hex text that the key signs, after the recipe's own hashing; null for a shared secret. */
   digestHex: string | null;
   publicKey: string | null;
 };
 
-/** Signs requests with the three headers of section 5 of the service's document. */
+/** Signer of requests with the three headers of docs/wallet-service-api.md, section 5. */
 export type Signer = {
   /** The value of BIZ-API-KEY. */
   apiKey: string;
-  /** Of a private key: the same text whatever recipe signs with it. Absent: only `apiKey` tells the keys apart. */
+  /** Public key in one form for all recipes of a private key. If it is absent, only `apiKey` distinguishes the keys. */
   publicKey?: string;
-  /** Called once per attempt. */
+  /** Signs one attempt; every attempt is signed anew. */
   sign(request: RequestToSign): Promise<Signature> | Signature;
-  /** Throws when the answer is not the service's own. Absent: answers are not signed. */
+  /** Throws if the answer does not come from the service. Absent if answers are not signed. */
   verifyResponse?(answer: AnswerToVerify): Promise<void> | void;
-  /** Absent for a signer of the user's own. */
+  /** Describes the signature; absent for a signer module of the user. */
   describe?(request: RequestToSign): SigningDescription;
 };

@@ -3,7 +3,7 @@ import { LedgerError } from '../../kernel/errors.ts';
 
 export type Curve = 'secp256k1' | 'prime256v1' | 'ed25519';
 
-/** The forms in which services ask for a public key: hex text, lower case. */
+/** Forms of a public key that services request, as lower-case hex text. */
 export type PublicKeyForms = {
   /** 33-byte point, or the 32 bytes of an Ed25519 key. */
   compact: string;
@@ -15,7 +15,7 @@ export type PublicKeyForms = {
 
 export type SigningKey = {
   privateKey: KeyObject;
-  /** Its 32 bytes. */
+  /** The 32 bytes of the private key. */
   secret: Buffer;
   curve: Curve;
   publicKey: PublicKeyForms;
@@ -29,8 +29,8 @@ const pkcs8Prefix: Record<Curve, string> = {
 };
 
 /**
- * Reads WALLET_API_SECRET: PEM, DER hex (PKCS#8 or SEC1), or the bare 32 bytes in hex, for which `bareCurve` is
- * assumed; for Ed25519 also seed and public key together. Throws a settings error that never holds the secret.
+ * Reads WALLET_API_SECRET: PEM, DER in hex (PKCS#8 or SEC1), or the bare 32 bytes in hex, read as a key of `bareCurve`.
+ * For Ed25519 also reads seed and public key together. Throws a settings error that never contains the secret.
  */
 export function parseSigningKey(
   secret: string,
@@ -55,7 +55,7 @@ export function parseSigningKey(
 }
 
 function readPrivateKey(secret: string, bareCurve: Curve): KeyObject | null {
-  // In an environment variable the line ends of PEM are often written as \n.
+  // PEM in an environment variable often has its line ends written as \n.
   if (secret.startsWith('-----')) return privateKeyFrom(secret.replaceAll('\\n', '\n'), 'pem');
   const hex = secret.replace(/^0x/i, '');
   if (!/^(?:[0-9a-f]{2})+$/i.test(hex)) return null;
@@ -72,7 +72,7 @@ function seedWithPublicKey(hex: string): KeyObject | null {
   return key && publicKeyForms(key).compact === hex.slice(64).toLowerCase() ? key : null;
 }
 
-// The cause is dropped on purpose: nothing that has seen the secret may reach an error.
+// The cause is dropped on purpose, because it may contain parts of the secret.
 function privateKeyFrom(key: string | Buffer, form: 'pem' | 'pkcs8' | 'sec1'): KeyObject | null {
   try {
     const privateKey =
@@ -86,7 +86,7 @@ function privateKeyFrom(key: string | Buffer, form: 'pem' | 'pkcs8' | 'sec1'): K
   }
 }
 
-// OpenSSL reads a scalar beyond the curve's order without complaint; only ECDH refuses it.
+// ECDH rejects a scalar beyond the curve's order, which OpenSSL's key parser accepts.
 function assertScalarInRange(privateKey: KeyObject): void {
   const { namedCurve } = privateKey.asymmetricKeyDetails ?? {};
   if (namedCurve) createECDH(namedCurve).setPrivateKey(secretOf(privateKey));

@@ -6,14 +6,14 @@ import { type StringToSign, signBody, signConcatenation, signParams } from './st
 export type SigningHash = 'sha256' | 'sha256d';
 export type SignatureEncoding = 'der-hex' | 'raw-hex' | 'der-base64' | 'raw-base64';
 
-/** What tells one way of signing from another. The service's document shows none (section 5). */
+/** Parameters of one way to sign. docs/wallet-service-api.md shows none (section 5). */
 export type SigningRecipe = {
   stringToSign: StringToSign;
-  /** The curves the key may have, the one of a bare 32-byte secret first; none: a shared secret. */
+  /** Accepted curves, first the one assumed for a bare 32-byte secret; empty for a shared secret. */
   curves: readonly Curve[];
   hash: SigningHash;
   encoding: SignatureEncoding;
-  /** The form of the public key in BIZ-API-KEY. */
+  /** Form of the public key in BIZ-API-KEY. */
   apiKeyForm: keyof PublicKeyForms;
 };
 
@@ -68,13 +68,13 @@ export function isSigningRecipeName(name: string): name is SigningRecipeName {
   return Object.hasOwn(signingRecipes, name);
 }
 
-/** The digest that the key signs: SHA-256 of the text, once or twice. */
+/** Returns the digest that the key signs: SHA-256 of the text, once or twice. */
 export function digestOf(text: string, hash: SigningHash): Buffer {
   const once = sha256(text);
   return hash === 'sha256d' ? sha256(once) : once;
 }
 
-/** The signature over the digest of the text, in the form of BIZ-API-SIGNATURE. */
+/** Signs the digest of the text; returns the value of BIZ-API-SIGNATURE. */
 export function signWithKey(
   text: string,
   key: SigningKey,
@@ -91,7 +91,7 @@ function signDigest(text: string, { curve, privateKey, secret }: SigningKey, has
   return signOnP256(hash === 'sha256d' ? sha256(text) : Buffer.from(text), privateKey);
 }
 
-/** HMAC-SHA256 under the shared secret, over the text or (`sha256d`) over its SHA-256. */
+/** Returns HMAC-SHA256 under the shared secret, over the text or (`sha256d`) over its SHA-256. */
 export function signWithSecret(
   text: string,
   secret: string,

@@ -13,49 +13,45 @@ import { createSemaphore } from './semaphore.ts';
 import { sendRequest } from './send-request.ts';
 import { withDeadline } from './with-deadline.ts';
 
-/** One operation of the service. */
 export type Call<T> = RequestParts & {
   /**
-   * Reads the data of a success; throws service-malformed when its shape is wrong. `isLenient`: an
-   * OddAnswer has come several times in a row, and is taken for what the service means. `length`: of
-   * the whole answer, in characters.
+   * Decodes the data of a success; throws service-malformed if its shape is wrong. `isLenient` accepts an OddAnswer,
+   * which has come several times in a row. `length` is that of the whole answer, in characters.
    */
   decode(data: unknown, observation: number, isLenient: boolean, length: number): T;
-  /** How many answers with a code other than 0 are enough; as many as attempts where absent. */
+  /** Maximum of answers with a code other than 0; default: the maximum of attempts. */
   unsettledMax?: number;
-  /** How many unreadable answers are enough; as many as attempts where absent. */
+  /** Maximum of unreadable answers; default: the maximum of attempts. */
   malformedMax?: number;
 };
 
-/**
- * One attempt among those of its call: its number, from 1, and whether an OddAnswer is accepted.
- */
+/** One attempt of a call. `attempt` counts from 1; `isLenient` accepts an OddAnswer. */
 type AttemptTurn = { attempt: number; isLenient: boolean };
 
 export type AttemptOptions = {
   baseUrl: string;
   signer: Signer;
   tickets: TicketSource;
-  /** Requests in flight at most. */
+  /** Maximum of requests in flight. */
   concurrency: number;
-  /** Per attempt, from the signature to the last byte of the answer. */
+  /** Milliseconds per attempt, from the signature to the last byte of the answer. */
   timeoutMs: number;
   clock: Clock;
-  /** Over connections that are kept where absent. */
+  /** Default: `pooledFetch`, over kept-alive connections. */
   fetch?: Fetch;
-  /** Told of every attempt: `outcome` is success, interrupted, or the error code without `service-`. */
+  /** Callback after every attempt. `outcome` is success, interrupted, or the error code without `service-`. */
   onAttempt?: (attempt: { endpoint: string; outcome: string; seconds: number }) => void;
 };
 
-/** Reading, decoding and storing a longer answer are pieces of work of their own for the event loop. */
+/** Length in characters above which the event loop runs before and after decoding. */
 const largeLength = 256 * 1024;
 
 type Outcome<T> = { value: T } | { failure: Failure };
 
 export type RequestSender = {
   /**
-   * `onSent` is called when the attempt has its ticket. Rejects only with what is no verdict on the
-   * service: the signal's reason, or the tickets' error.
+   * Makes one attempt; calls `onSent` once it has its ticket. Rejects only with the signal's reason, the tickets'
+   * error, or an error of this program. All failures of the service are outcomes.
    */
   attempt<T>(
     call: Call<T>,
@@ -63,11 +59,14 @@ export type RequestSender = {
     signal?: AbortSignal,
     onSent?: () => void,
   ): Promise<Outcome<T>>;
-  /** Attempts sent so far. */
+  /** Number of attempts sent so far. */
   requests(): number;
 };
 
-/** Makes single attempts: slot, ticket, signature, request, verdict. Each has a ticket of its own. */
+/**
+ * Creates a sender of single attempts: request slot, ticket, signature, request, outcome. Each attempt takes its own
+ * ticket.
+ */
 export function createRequestSender(options: AttemptOptions): RequestSender {
   const { tickets, clock } = options;
   const slots = createSemaphore(options.concurrency);
@@ -116,7 +115,7 @@ export function createRequestSender(options: AttemptOptions): RequestSender {
 
 type Sending = AttemptTurn & { ticket: Ticket; span: Span; signal: AbortSignal | undefined };
 
-/** Signs, sends and judges; `rawBody` is '' where no answer came. */
+/** Signs, sends and judges one request; `rawBody` is '' without an answer. */
 async function exchange(
   { baseUrl, signer, timeoutMs, clock, fetch }: AttemptOptions,
   call: RequestParts,
@@ -136,7 +135,7 @@ async function exchange(
   }
 }
 
-/** The path of the endpoint and no more: parameters, headers and body are nobody else's business. */
+/** Returns attributes with the endpoint's path alone, because parameters, headers and body are confidential. */
 function spanOptions({ method, path }: RequestParts, attempt: number): SpanOptions {
   return {
     kind: SpanKind.CLIENT,
@@ -162,7 +161,7 @@ function decodeData<T>(
   }
 }
 
-/** A failure of the service or of the signer is judged; any other, a bug's say, goes up as it is. */
+/** Converts an error of the service or the signer to a failure; rethrows any other error, such as a bug. */
 function failureOf(error: unknown): Failure {
   if (!(error instanceof LedgerError && error.code.startsWith('service-'))) throw error;
   const { code, message, cause, isRetryable } = error;

@@ -8,7 +8,7 @@ export type RequestParts = Readonly<{
   json?: Readonly<Record<string, unknown>>;
 }>;
 
-/** Fixes the bytes of a request, so that what is signed is what is sent. */
+/** Fixes the bytes of a request, so that the signed and the sent request are identical. */
 export function buildRequest(baseUrl: string, parts: RequestParts, nonce: string): RequestToSign {
   const { method, path, query = [], json } = parts;
   const rawQuery = new URLSearchParams([...query]).toString();

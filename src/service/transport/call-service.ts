@@ -9,25 +9,31 @@ import type { Failure } from './judge-answer.ts';
 import { createOddMemory } from './odd-memory.ts';
 
 export type TransportOptions = AttemptOptions & {
-  /** Of a GET; a POST is sent once, whatever comes. */
+  /** Retry policy of a GET; a POST is always sent once. */
   retry?: RetryPolicy;
   log: Log;
   random: () => number;
-  /** Called before an answer is handed on that the service gave to our key; the answer waits for it. */
+  /**
+   * Callback before a successful answer, which proves that the service accepts the key, is returned. The answer waits
+   * for it.
+   */
   onAccepted?: () => Promise<void>;
 };
 
 export type ServiceTransport = {
   call<T>(call: Call<T>, signal?: AbortSignal): Promise<T>;
-  /** Attempts sent so far. */
+  /** Number of attempts sent so far. */
   requests(): number;
-  /** The same caller with a count of its own, from 0. */
+  /** Returns the same transport with its own count, from 0. */
   metered(): ServiceTransport;
 };
 
 const defaultRetry: RetryPolicy = { attemptsMax: 8, baseDelayMs: 150, delayMaxMs: 5_000 };
 
-/** Sends calls, a GET again where that can help. Rejects with a LedgerError that names the endpoint. */
+/**
+ * Creates the transport: sends calls, and retries a GET if that can help. Calls reject with a LedgerError that names
+ * the endpoint, the tickets' error, or the signal's reason.
+ */
 export function createServiceTransport(options: TransportOptions): ServiceTransport {
   const { tickets, log, random, retry = defaultRetry } = options;
   const { attempt: attemptCall, requests } = createRequestSender(options);
@@ -57,8 +63,7 @@ export function createServiceTransport(options: TransportOptions): ServiceTransp
   }
 
   /**
-   * What a GET has answered several times in a row is what it means; from then on it is taken at
-   * once.
+   * Returns true if an OddAnswer is accepted. A GET accepts it after several in a row, and for the next hour at once.
    */
   function isOddAccepted<T>(call: Call<T>, oddInARow: number): boolean {
     if (call.method !== 'GET') return false;
@@ -66,7 +71,7 @@ export function createServiceTransport(options: TransportOptions): ServiceTransp
     return odd.has(call);
   }
 
-  /** Waits as the failure asks; the pause of a 429 is served by the next ticket, in all processes. */
+  /** Waits as the failure requires; after a 429 the next ticket in every process waits. */
   async function waitAfter(
     failure: Failure,
     attempt: number,
@@ -91,7 +96,7 @@ export function createServiceTransport(options: TransportOptions): ServiceTransp
       );
     },
     call(call, signal) {
-      // One signal ends all that is in flight: many listeners are no leak.
+      // One signal aborts all requests in flight, so many listeners are no leak.
       if (signal) setMaxListeners(0, signal);
       return callRepeatedly(call, signal, onSent);
     },
@@ -99,7 +104,7 @@ export function createServiceTransport(options: TransportOptions): ServiceTransp
   return callerWith(requests);
 }
 
-/** So often in a row an OddAnswer may be a fault on the way. */
+/** Number of OddAnswers in a row that excludes a transmission fault. */
 const oddAnswersMax = 3;
 
 type Failures = { unsettled: number; malformed: number; oddInARow: number };
@@ -127,7 +132,7 @@ function errorOf(
   return new LedgerError(code, `${endpoint}: ${message}${tried}`, { cause });
 }
 
-/** The longer a fault lasts, the louder it is told. */
+/** Raises the log level with each failed attempt. */
 function logRepeat(log: Log, endpoint: string, attempt: number, failure: Failure): void {
   const level = attempt <= 2 ? 'debug' : attempt <= 4 ? 'info' : 'warn';
   const { code, message } = failure;

@@ -5,12 +5,12 @@ import { UnreadableAnswer } from '../decoding/unreadable-answer.ts';
 import type { AnswerToVerify } from '../signing/signer.ts';
 import { parseRetryAfterMs } from './retry-after.ts';
 
-/** Why an attempt failed, and whether a repeat can help. */
+/** Reason why an attempt failed, and the information whether a retry can help. */
 export type Failure = {
   code: ErrorCode;
   message: string;
   isRetryable: boolean;
-  /** The service asked all to wait: this long, or (null) as long as the default back-off. Milliseconds. */
+  /** Milliseconds for which the service asked all processes to wait; null means the default backoff. */
   pauseMs?: number | null;
   cause?: unknown;
 };
@@ -20,7 +20,7 @@ export type Judgement = { data: unknown } | { failure: Failure };
 const skewToleratedMs = 5_000;
 const excerptLength = 120;
 
-/** True for an answer whose meaning hangs on its body, not on its HTTP status alone. */
+/** Returns true if the meaning of an answer depends on its body, not on its HTTP status alone. */
 export function isJudgedByBody(status: number): boolean {
   return status < 500 && !isRedirect(status) && ![401, 403, 408, 429].includes(status);
 }
@@ -30,9 +30,9 @@ export function isRedirect(status: number): boolean {
 }
 
 /**
- * What an answer means: its data, or a failure. For a POST only HTTP 401, 403, 429 and a readable code other than 0
- * are refusals (service-authentication, service-rate-limited, service-refused); all else leaves its outcome open.
- * `now` is in Unix milliseconds.
+ * Returns the data of an answer, or its failure. For a POST only HTTP 401, 403, 429 and a readable code other than 0
+ * are refusals (service-authentication, service-rate-limited, service-refused). After any other failure the outcome of
+ * a POST is unknown. `now` is in Unix milliseconds.
  */
 export function judgeAnswer(
   answer: AnswerToVerify,
@@ -49,7 +49,7 @@ function judgeStatus(answer: AnswerToVerify, now: number): Failure {
   const said = describeAnswer(answer);
   if (isRedirect(status)) {
     const target = printableText(headers.get('location') ?? 'nowhere');
-    // Following it would hand the three headers to another address, under a signature for this one.
+    // Following the redirect would send the three headers to another address, with a signature for this one.
     const message = `HTTP ${status} redirects to ${target}: set WALLET_BASE_URL to the address of the service itself`;
     return { code: 'service-unreachable', message, isRetryable: false };
   }
@@ -66,7 +66,7 @@ function judgeStatus(answer: AnswerToVerify, now: number): Failure {
 
 function judgeBody(answer: AnswerToVerify, method: 'GET' | 'POST'): Judgement {
   const isOk = answer.status >= 200 && answer.status < 300;
-  // A POST is judged strictly: what it may have done is worth more than its answer.
+  // A POST is parsed strictly, because its effect matters more than its answer.
   const envelope = openEnvelope(answer.rawBody, method === 'GET');
   if (!('problem' in envelope) && envelope.code === '0' && isOk) return { data: envelope.data };
 

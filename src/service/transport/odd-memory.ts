@@ -1,10 +1,10 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { RequestParts } from './build-request.ts';
 
-/** Requests whose answer was accepted although it is odd; the next time it is taken at once. */
+/** Requests whose odd answer was accepted; their next odd answer is accepted at once. */
 type OddMemory = { add(request: RequestParts): void; has(request: RequestParts): boolean };
 
-/** After this time the answer has to come several times in a row again. */
+/** Time after which the odd answer has to come several times in a row again. */
 const keptMs = 3_600_000;
 const keptMax = 1_000;
 
@@ -17,7 +17,7 @@ export function createOddMemory(clock: Clock): OddMemory {
       until.set(keyOf(request), clock() + keptMs);
     },
     has(request) {
-      // As a rule there is none: the key is not worth making.
+      // Skips building the key while the map is empty, as it usually is.
       return until.size > 0 && (until.get(keyOf(request)) ?? 0) > clock();
     },
   };

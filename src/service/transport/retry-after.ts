@@ -1,7 +1,7 @@
 const pauseMaxMs = 120_000;
 
 /**
- * Milliseconds that a Retry-After header asks to wait, 120 s at most; null when it is absent, past or nonsense.
+ * Returns the milliseconds that a Retry-After header requests, at most 120 s; null if it is absent, past or malformed.
  * `now` is in Unix milliseconds.
  */
 export function parseRetryAfterMs(header: string | null, now: number): number | null {

@@ -1,6 +1,6 @@
-/** Lets at most a number of pieces of work run at once; the others wait in the order they came. */
+/** Limits the number of tasks that run at once; the others wait in order of arrival. */
 export type Semaphore = {
-  /** Rejects with the signal's reason when it aborts before the work has a slot. */
+  /** Runs the work once a slot is free. Rejects with the signal's reason if it aborts before that. */
   run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
 };
 
@@ -28,7 +28,7 @@ export function createSemaphore(count: number): Semaphore {
     });
   }
 
-  /** A freed slot passes straight to the one who waits longest. */
+  /** Passes a freed slot directly to the task that has waited longest. */
   function release(): void {
     const [next] = waiting;
     if (next) next();

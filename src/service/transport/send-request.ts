@@ -6,9 +6,9 @@ import { isRedirect } from './judge-answer.ts';
 import { type Fetch, pooledFetch } from './pooled-fetch.ts';
 
 /**
- * Signs and sends a request once, and reads its answer to the end. Redirects are not followed.
- * Throws service-unreachable when no whole answer came, service-malformed when it cannot be text.
- * `isLenient`: bytes that are not UTF-8 are replaced.
+ * Signs and sends a request once, and reads its whole answer. Does not follow redirects. Throws service-authentication
+ * for unusable headers, service-unreachable without a complete answer, and service-malformed if the answer is not text.
+ * `isLenient` replaces bytes that are not UTF-8.
  */
 export async function sendRequest(
   request: RequestToSign,
@@ -34,12 +34,12 @@ export async function sendRequest(
       method: request.method,
       ...(request.body !== '' && { body: request.body }),
       hooks: {
-        // Headers among the options would be copied four times; the answer of a hook spares the copy of the request
-        // that ky keeps for repeats, and its signals.
+        // ky copies headers in the options four times. A hook that answers avoids ky's copy of the request for retries,
+        // and its signals.
         beforeRequest: [(own) => fetch(withHeaders(own as Request, allHeaders), signal, isLenient)],
       },
       redirect: 'manual',
-      // One layer of retries and one deadline only: the caller's.
+      // The caller has the only layer of retries and the only deadline.
       retry: 0,
       timeout: false,
       throwHttpErrors: false,
@@ -63,7 +63,7 @@ function assertHeaders(headers: Record<string, string>): void {
   }
 }
 
-/** fetch says only "fetch failed": what happened is in the causes. */
+/** Joins the messages of the causes, because fetch itself reports only "fetch failed". */
 function networkError(thrown: unknown): LedgerError {
   const messages: string[] = [];
   for (let error: unknown = thrown; error !== undefined && messages.length < 4; ) {

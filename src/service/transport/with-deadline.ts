@@ -1,8 +1,8 @@
 import { LedgerError } from '../../kernel/errors.ts';
 
 /**
- * Runs work that has to end within `ms` milliseconds, its reading of the answer's body included. Throws
- * service-unreachable at the deadline, or the caller's own reason when the caller's signal aborts first.
+ * Runs work that must end within `ms` milliseconds, including its reading of the answer's body. Throws
+ * service-unreachable at the deadline, or the signal's reason if the caller's signal aborts first.
  */
 export async function withDeadline<T>(
   ms: number,
@@ -10,7 +10,7 @@ export async function withDeadline<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   signal?.throwIfAborted();
-  // Not AbortSignal.any: it would hold on to the caller's signal, which lives as long as the process.
+  // Avoids AbortSignal.any, which can leak memory with a caller's signal that lives as long as the process.
   const controller = new AbortController();
   let end = (_reason: unknown) => {};
   const ended = new Promise<never>((_, reject) => {
@@ -27,7 +27,7 @@ export async function withDeadline<T>(
   try {
     return await Promise.race([work(controller.signal), ended]);
   } catch (error) {
-    // What the work throws when it is aborted only echoes the reason.
+    // An error of aborted work only repeats the reason.
     controller.signal.throwIfAborted();
     throw error;
   } finally {

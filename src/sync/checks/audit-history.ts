@@ -22,7 +22,7 @@ import { transactionStream, transactionStreams } from '../streams/sync-transacti
 import { addCounts, emptyReport, type SyncContext, type SyncReport } from '../sync-context.ts';
 import { type DayRange, type HeldDay, planAudit } from './plan-audit.ts';
 
-/** The list is given back so often, and for so long, that new rows need not wait. */
+/** Length of a slice, and of the pause after it in which the list is released, so that new rows need not wait. */
 const sliceMs = 2_000;
 const pauseMs = 500;
 
@@ -35,9 +35,12 @@ type Audit = {
 };
 
 /**
- * Reads the history again by age and stores it: late changes of old rows, final ones too, are found and logged, rows
- * that someone took out of the ledger come back, rows that someone wrote have their detail fetched again, rows that
- * the list no longer shows are marked as unlisted, and days that agree are marked as verified. Works in short slices.
+ * Reads the history again, oldest verification first, and stores it, in short slices:
+ *
+ * - It finds and logs late changes of old rows, final ones included.
+ * - It restores rows that another program deleted from the ledger.
+ * - It makes the details of rows that another program altered due again.
+ * - It marks rows that the list no longer shows as unlisted, and days that agree as verified.
  */
 export async function auditHistory(context: SyncContext, signal: AbortSignal): Promise<SyncReport> {
   const report = emptyReport();
@@ -48,7 +51,7 @@ export async function auditHistory(context: SyncContext, signal: AbortSignal): P
 async function auditStream(audit: Audit): Promise<void> {
   const plan = await inSlice(audit, async (session) => {
     const { state, port } = session;
-    // Before the first scan has ended there is nothing to audit.
+    // Before the first clean scan there is nothing to audit.
     if (!state.isBacked || state.guests > 0 || port.ranks === null) return null;
     const held = await port.ranks.days();
     if (!isOrdered(state))
@@ -71,7 +74,7 @@ async function auditStream(audit: Audit): Promise<void> {
   for (const { range, pages } of plan.ranges) await readRange(audit, range, pages);
 }
 
-/** One hold on the list. Undefined while another pass keeps it. */
+/** Runs `work` with the list's lease. Returns undefined if another pass keeps the lease. */
 async function inSlice<T>(
   { context, type, signal, report }: Audit,
   work: (session: Session) => Promise<T>,
@@ -92,7 +95,7 @@ async function inSlice<T>(
   });
 }
 
-/** Where the reading of a range stands between two slices. */
+/** Position of the reading of a range between two slices. */
 type Place = {
   page: number;
   reading: Reading | null;
@@ -147,13 +150,13 @@ function isAtTotal({ page, size, listed, total }: ListedPage<unknown>): boolean 
   return (page - 1) * size + listed === total;
 }
 
-/** The reading has left the days that were to be read. */
+/** Returns true if the reading has left the range of days. */
 function hasPassed(reading: Reading | null, { first, last }: DayRange): boolean {
   if (reading === null) return false;
   return reading.isNewestFirst ? reading.day < first : reading.day > last;
 }
 
-/** Only the days that were to be read: what lies beside them was not planned by rank. */
+/** Limits the days to the range: the audit chose the pages for these days only. */
 function within(days: ReadDays | null, { first, last }: DayRange): ReadDays | null {
   if (days === null) return null;
   const low = Math.max(first, days.low ?? first);
@@ -162,7 +165,7 @@ function within(days: ReadDays | null, { first, last }: DayRange): ReadDays | nu
   return { ...days, low, high, rows: days.rows.filter(([day]) => day >= low && day <= high) };
 }
 
-/** The pages of a list without an order that are due, beginning anew after the last one. Pure. */
+/** Returns the pages of a list without an order that are due. Starts at page 1 again after the last page. Pure. */
 export function pagesInTurn(state: ListState, share: number): number[] {
   const last = pagesFor(Math.max(state.ledgerCount, 1), state);
   const count = Math.min(last, Math.max(1, Math.ceil(last * share)));
@@ -193,7 +196,10 @@ async function readInTurn(audit: Audit, pages: number[]): Promise<void> {
   }
 }
 
-/** Without an order only a full scan verifies days. It is begun here; passes go on with it in slices. */
+/**
+ * Starts a full scan when a day's verification is too old: without an order only a full scan verifies days. Later
+ * passes continue it in slices.
+ */
 async function scanWhenOld(audit: Audit, held: HeldDay[]): Promise<void> {
   const { auditCycleMs } = audit.context.settings;
   const isOld = ({ verifiedAt }: HeldDay) =>

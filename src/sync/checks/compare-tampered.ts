@@ -4,9 +4,9 @@ import { storeTransactionDetails } from '../../ledger/transactions/store-transac
 import type { SyncContext } from '../sync-context.ts';
 
 /**
- * Fetches the details of rows that somebody else has written since they were stored, and names the fields of a
- * detail that differ; with `isRepair` the rows are stored again as the service says. A row whose detail the service
- * does not give is left as it is.
+ * Fetches the details of rows that another program has written since they were stored, and returns the detail fields
+ * that differ. With `isRepair` stores the rows again from the service's answers. A row without a detail from the
+ * service is left unchanged.
  */
 export async function compareAltered(
   context: SyncContext,
@@ -29,7 +29,7 @@ export async function compareAltered(
   return different;
 }
 
-/** What speaks of this one row only must not end the comparison of all. */
+/** Returns no detail if the error concerns this row only, so that the comparison of the other rows continues. */
 function noDetail(error: unknown): { records: []; observation: number } {
   const isRowsOwn =
     error instanceof LedgerError &&

@@ -1,4 +1,4 @@
-/** Which days the audit reads again, and on which pages of the list they stand. Pure. */
+/** Choice of the days that the audit reads again. Pure. */
 import { dayMs, dayOf } from '../list/read-days.ts';
 
 export type HeldDay = { day: number; rows: number; verifiedAt: number | null };
@@ -9,8 +9,9 @@ const hourMs = 3_600_000;
 const recentDays = 7;
 
 /**
- * The days to read: the last day every hour, the last week every day, and the days whose verification is oldest, up to
- * `share` of all rows; recent days too, so that a short AUDIT_CYCLE holds for them. Neighbours are read together.
+ * Chooses the days to read: today and yesterday every hour, and the last week every day. Adds the days with the oldest
+ * verification until they hold `share` of all rows. The share includes recent days, so that a short AUDIT_CYCLE holds
+ * for them. Adjacent days form one range. `now` is in Unix ms.
  */
 export function planAudit(held: HeldDay[], now: number, share: number): DayRange[] {
   const today = dayOf(now);
@@ -36,7 +37,9 @@ export function planAudit(held: HeldDay[], now: number, share: number): DayRange
   );
 }
 
-/** Chosen days as ranges; days on which the ledger lists nothing lie within the range of their neighbours. */
+/**
+ * Returns the chosen days as ranges, newest first. A day without listed rows belongs to the range of its neighbours.
+ */
 function rangesOf(heldDays: number[], chosen: ReadonlySet<number>): DayRange[] {
   const ranges: DayRange[] = [];
   let current: DayRange | null = null;

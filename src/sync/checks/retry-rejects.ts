@@ -14,14 +14,15 @@ import {
 import { storeListedTransactions } from '../../ledger/transactions/store-listed-transactions.ts';
 import { decodePayload } from '../../service/decoding/decode-payload.ts';
 
-/** Rejects of one transaction of the database. */
+/** Number of rejects per database transaction. */
 const batchRejects = 200;
-/** The fence of a payload of unknown age: lower than that of any answer, so that every answer overwrites it. */
+/** Observation for a payload of unknown age: lower than that of any answer, so that every answer overwrites it. */
 const oldest = 0;
 
 /**
- * Decodes the payloads of open rejects again (`ids` null: all) and stores what fits now. They are old: they bring rows
- * that the ledger lacks and fill fields that are empty, and never replace a value. `now` is in Unix milliseconds.
+ * Decodes the payloads of open rejects again (`ids` null: all) and stores the readable ones. The payloads are old: they
+ * add missing rows and fill empty fields, and never replace a value. `now` is in Unix ms. Returns the rejects that are
+ * now resolved and those that stay open.
  */
 export async function retryRejects(
   ledger: Ledger,
@@ -44,7 +45,10 @@ export async function retryRejects(
   }
 }
 
-/** Stores what fits now; the ids of its rejects, and of those that a later answer has made good. */
+/**
+ * Stores the readable payloads. Returns the ids of their rejects, and of the rejects that a later answer has made
+ * obsolete.
+ */
 async function settle(db: LedgerDb, rejects: OpenReject[], now: number): Promise<number[]> {
   return [
     ...(await settleTransactions(db, rejects, now)),
@@ -71,7 +75,7 @@ async function settleTransactions(db: LedgerDb, rejects: OpenReject[], now: numb
   });
   if (readable.length === 0) return [];
   const rows = readable.map(({ row }) => row);
-  // A row of another type belongs to the list it came from, and that is not known.
+  // The reject does not record its list, so a row of any other type cannot be assigned to one.
   for (const stream of ['deposit', 'withdraw'] as const) {
     const typed = rows.filter(({ type }) => type?.trim().toLowerCase() === stream);
     await storeListedTransactions(db, stream, typed);
@@ -80,7 +84,7 @@ async function settleTransactions(db: LedgerDb, rejects: OpenReject[], now: numb
   return readable.filter(({ row }) => known.has(row.orderNo)).map(({ id }) => id);
 }
 
-/** Newer snapshots bring the values of what they name; a row that none could bring so far is stored. */
+/** Stores the rows that no snapshot has brought yet; newer snapshots keep their own values. */
 async function settleSnapshots(db: LedgerDb, rejects: OpenReject[], now: number) {
   const settled: number[] = [];
   for (const reject of rejects) {
@@ -100,7 +104,10 @@ async function settleSnapshots(db: LedgerDb, rejects: OpenReject[], now: number)
   return settled;
 }
 
-/** The payload does not say which chain's list it was: only reading that list again brings the address. */
+/**
+ * Resolves rejects of addresses that the ledger knows by now. The payload does not name the chain, so only reading the
+ * list again brings the address.
+ */
 async function settleAddresses(db: LedgerDb, rejects: OpenReject[], now: number) {
   const readable = rejects.flatMap((reject) => {
     if (reject.source !== 'address-list') return [];
@@ -114,7 +121,10 @@ async function settleAddresses(db: LedgerDb, rejects: OpenReject[], now: number)
   return readable.filter(({ address }) => known.has(address)).map(({ id }) => id);
 }
 
-/** The record, when the field that was rejected fits now. Without a field the database, or all of it, was the trouble. */
+/**
+ * Returns the record if the rejected field is now readable. A reject without a field came from PostgreSQL or concerns
+ * the whole row, so it stays open.
+ */
 function fitting<R>(
   { field }: OpenReject,
   decoded: { records: R[]; rejects: Reject[] } | null,

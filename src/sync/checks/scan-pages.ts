@@ -12,7 +12,7 @@ const batchRows = 1_000;
 
 const nothingStored = { inserted: 0, ledgerCount: 0, guests: 0, differingDays: [] };
 
-/** A scan that compares rows by itself needs no notes. */
+/** Notes that store nothing: this scan compares the rows itself. */
 const noNotes: ScanNotes = {
   begin: async () => undefined,
   count: async () => 0,
@@ -22,9 +22,9 @@ const noNotes: ScanNotes = {
 };
 
 /**
- * Scans a whole list without touching its checkpoint, and hands its rows on in batches. Returns how many rows
- * the list surely held throughout, by the service's own count (those without a usable key left out), and how many
- * have no usable key; `isClean`: every seam between its pages was consistent.
+ * Scans a whole list without changing its checkpoint, and passes its rows to `onRows` in batches. `expected`: rows with
+ * a usable key that the list held throughout, by the service's own count. `unstorable`: rows without a usable key.
+ * `isClean`: every boundary between two pages was consistent.
  */
 export async function scanPages<T>(
   context: SyncContext,

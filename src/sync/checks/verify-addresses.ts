@@ -11,8 +11,8 @@ import { scanPages } from './scan-pages.ts';
 import type { Drift, Verification } from './verify-transactions.ts';
 
 /**
- * Compares a chain's address list with the ledger's. Missing ones are written by the repair; an address that the
- * service does not list is named every time, since nothing here can mend that.
+ * Compares a chain's address list with the ledger. A repair stores missing addresses. An address that the service does
+ * not list is reported every time: the repair cannot remove it.
  */
 export async function verifyAddresses(
   context: SyncContext,

@@ -11,7 +11,7 @@ import type { SyncContext } from '../sync-context.ts';
 import { verifyAddresses } from './verify-addresses.ts';
 import { type Drift, type Verification, verifyTransactions } from './verify-transactions.ts';
 
-/** Compares everything that the service lists with the ledger, and mends it where that is asked for. */
+/** Compares everything that the service lists with the ledger, and repairs it if the options say so. */
 export async function verifyLedger(context: SyncContext, options: Verification): Promise<Drift[]> {
   const drifts: Drift[] = [];
   for (const type of transactionStreams)
@@ -44,7 +44,7 @@ export async function verifyLedger(context: SyncContext, options: Verification):
   return drifts;
 }
 
-/** Rows that are not as the service says, in all. */
+/** Counts the rows that do not match the service. */
 export function driftCount({ missing, different, extra }: Drift): number {
   return missing.length + different.length + extra.length;
 }

@@ -29,7 +29,7 @@ export type Drift = Comparison & {
   extra: string[];
   /** Rows written by the repair. */
   repaired: number;
-  /** Rows that arrived while it was compared, or shortly before: no drift. */
+  /** Rows that arrived during the comparison or shortly before it; these are no drift. */
   arrivals: number;
 };
 
@@ -37,14 +37,18 @@ export type Verification = { signal: AbortSignal; isRepair: boolean; onProgress?
 
 type Start = Awaited<ReturnType<typeof startOfVerification>>;
 
-/** A scan that has met fewer rows than the service counts is made again, and so is one that found a row too many. */
+/**
+ * Upper bound of the scans. A scan that met fewer rows than the service counts is repeated, and so is the first one
+ * that found an extra row.
+ */
 const scansMax = 4;
 
 /**
- * Reads one transaction list to its end and compares it with the ledger row by row; of rows that their seal shows
- * to have been written by somebody else the detail, too. The list may move meanwhile: rows that arrive are not
- * missing, rows first seen meanwhile are not extra. With `isRepair` missing and different rows are written (their
- * details are due then), and rows that the list no longer holds become unlisted.
+ * Reads one transaction list to its end and compares it with the ledger row by row. For rows whose seal shows that
+ * another program wrote them, compares the detail as well.
+ *
+ * The list may change during the scan: rows that arrive are not missing, and rows first seen during it are not extra.
+ * With `isRepair` stores missing and different rows, which makes their details due, and marks extra rows as unlisted.
  */
 export async function verifyTransactions(
   context: SyncContext,
@@ -88,7 +92,7 @@ export async function verifyTransactions(
       drift.compared = await countSightings(db);
       if (drift.compared < expected || !isClean) continue;
       const notMet = await unmetRows(db, type, start.startedAt);
-      // A row is extra only where two readings have not met it.
+      // A row is extra only if two scans have not met it.
       comparing.isRead = notMet.length === 0 || notMetBefore !== null;
       drift.extra = notMet.filter((orderNo) => notMetBefore?.has(orderNo) ?? false);
       if (comparing.isRead) break;
@@ -108,15 +112,15 @@ type Comparing = {
   drift: Drift;
   isRepair: boolean;
   signal: AbortSignal;
-  /** Rows that are called missing or different already. */
+  /** Rows already reported as missing or different. */
   named: Set<string>;
   timesOfMissing: Map<string, number>;
   unstorable: number;
-  /** The list was read to its end, and what it does not show was looked for twice. */
+  /** The list was read to its end, and a second scan confirmed the rows that the first did not meet. */
   isRead: boolean;
 };
 
-/** The ledger now lists just the rows that the service lists. */
+/** Returns true if the ledger now lists exactly the rows that the service lists. */
 function isProof({ isRead, isRepair, drift, unstorable }: Comparing): boolean {
   const isEqual = [drift.missing, drift.different, drift.extra].every(({ length }) => length === 0);
   return isRead && unstorable === 0 && (isEqual || isRepair);
@@ -144,7 +148,7 @@ async function compareBatch(
   await context.ledger.transaction((tx) => storeListedTransactions(tx, type, mended));
 }
 
-/** Pages may show a row twice: it is named once. */
+/** Adds the rows found to the drift. Pages may show a row twice; it is reported once. */
 function addDrift({ drift, named }: Comparing, found: Comparison): void {
   drift.missing.push(...found.missing.filter((orderNo) => !named.has(orderNo)));
   drift.different.push(...found.different.filter(({ orderNo }) => !named.has(orderNo)));
@@ -168,14 +172,16 @@ async function settleDrift(context: SyncContext, comparing: Comparing): Promise<
   drift.repaired = drift.missing.length + drift.different.length + drift.extra.length;
 }
 
-/** Rows met that the service had not counted at the stream's last pass, and that nobody has brought in meanwhile. */
+/**
+ * Counts the rows met that the service had not counted at the stream's last pass and no other process has stored since.
+ */
 async function countArrivals({ db, start, drift, unstorable }: Comparing): Promise<number> {
   if (start.knownTotal === null) return 0;
   const brought = await countBroughtMeanwhile(db, drift.name, start.startedAt, drift.missing);
   return Math.max(0, drift.compared + unstorable - start.knownTotal - brought);
 }
 
-/** So many of the newest missing rows have only just arrived: the next pass brings them. */
+/** Removes the newest missing rows that have only just arrived; the next pass brings them. */
 function withoutArrivals({ drift, timesOfMissing }: Comparing): string[] {
   const newestFirst = [...drift.missing].sort(
     (a, b) => (timesOfMissing.get(b) ?? 0) - (timesOfMissing.get(a) ?? 0),

@@ -20,20 +20,23 @@ import type { SyncContext, SyncSettings } from '../sync-context.ts';
 
 /** Rows whose detail is due, as their workers see the database; each method is one transaction. */
 export type DetailPort = {
-  /** Rows whose detail has not been seen since they became final, open ones included, and the final ones of them. */
+  /** Counts the incomplete rows, those that are not final yet included; `finalIncomplete` counts the final ones. */
   countIncomplete(): Promise<{ incomplete: number; finalIncomplete: number }>;
-  /** Takes up to `limit` due rows and keeps them from other workers for `leaseMs`. */
+  /** Claims up to `limit` due rows and keeps them from other workers for `leaseMs`. */
   claim(limit: number, leaseMs: number): Promise<string[]>;
-  /** Gives back rows that were claimed and not fetched. */
+  /** Releases rows that were claimed and not fetched. */
   release(orderNos: string[]): Promise<void>;
-  /** Stores details, rejects and what is put off; a row that PostgreSQL refuses becomes a reject. Returns the rows changed. */
+  /**
+   * Stores details and rejects, and postpones the rows of `putOff`. A row that PostgreSQL refuses becomes a reject.
+   * Returns the number of changed rows.
+   */
   store(
     rows: DetailedTransaction[],
     beside: { putOff: string[]; rejects: Reject[] },
   ): Promise<number>;
 };
 
-/** What the fetching of details works with. */
+/** Dependencies of the fetching of details. */
 export type DetailTools = Pick<SyncContext, 'log'> & {
   details: DetailPort;
   client: Pick<WalletClient, 'getTransaction'>;

@@ -13,14 +13,14 @@ import {
 } from '../sync-context.ts';
 import { type DetailTools, openDetailPort } from './detail-port.ts';
 
-/** How long a claimed row is kept from other workers; a dead worker's rows come back after it. */
+/** Time (ms) for which a claimed row is kept from other workers; the rows of a dead worker are due again after it. */
 const claimLeaseMs = 30_000;
-/** Claims at work side by side, so that one fetches while the other one stores. */
+/** Number of concurrent claims, so that one fetches while the other one stores. */
 const parallelClaims = 2;
-/** A claim is work for so long at the pace of the one before it: far below the lease, and few statements per row. */
+/** Planned duration (ms) of a claim at the pace of the one before: far below the lease, with few statements per row. */
 const claimWorkMs = 2_000;
 const claimedMax = 500;
-/** How long to wait for rows that another worker holds, a little over its lease. */
+/** Upper bound of the wait (ms) for rows that another worker holds, slightly longer than its lease. */
 const othersWaitMs = 35_000;
 const othersPollMs = 250;
 
@@ -29,9 +29,9 @@ type Fetched =
   | { kind: 'failed'; orderNo: string; error: LedgerError };
 
 /**
- * Fetches the details of all rows that are due (section 4.4 of the service's document), oldest due first, shared
- * with any number of other workers. A row that the service will not give is put off and does not stop the others;
- * a service that is down does.
+ * Fetches the details of all due rows (section 4.4 of the service's document), oldest due first, shared with any number
+ * of other workers. A failure that concerns one row postpones it and does not stop the others. Throws any other error,
+ * for example if the service is down.
  */
 export async function syncDetails(
   context: SyncContext,
@@ -42,7 +42,7 @@ export async function syncDetails(
   return await syncDetailsThrough({ ...context, details }, signal, onProgress);
 }
 
-/** As `syncDetails`, through a port that is open. */
+/** Does the same as `syncDetails`, through a port that is open. */
 export async function syncDetailsThrough(
   context: DetailTools,
   signal: AbortSignal,
@@ -67,7 +67,9 @@ export async function syncDetailsThrough(
   return report;
 }
 
-/** As `syncDetails`, and waits for the final rows that other workers hold, dead ones' rows included. */
+/**
+ * Does the same as `syncDetails`, and waits for the final rows that other workers hold, rows of dead workers included.
+ */
 export async function syncAllDetails(
   context: SyncContext,
   signal: AbortSignal,
@@ -84,13 +86,16 @@ export async function syncAllDetails(
   return report;
 }
 
-/** How many rows to claim after `claimed` of them took `tookMs`. */
+/** Returns the number of rows to claim after `claimed` of them took `tookMs`. */
 function nextClaim(concurrency: number, claimed: number, tookMs: number): number {
   const atThisPace = Math.floor((claimed / Math.max(1, tookMs)) * claimWorkMs);
   return Math.min(claimedMax, Math.max(concurrency, atThisPace));
 }
 
-/** One claimed batch: fetched side by side, written in one statement. Returns the rows claimed; 0: none was due. */
+/**
+ * Fetches one claimed batch concurrently and stores it in one write. Returns the number of claimed rows; 0: none was
+ * due.
+ */
 async function syncClaim(
   context: DetailTools,
   signal: AbortSignal,
@@ -100,7 +105,7 @@ async function syncClaim(
   signal.throwIfAborted();
   const orderNos = await context.details.claim(limit, claimLeaseMs);
   if (orderNos.length === 0) return 0;
-  // One failure that is not the row's own ends the batch: what is in flight then is not worth waiting for.
+  // A failure that concerns more than one row ends the batch and aborts the requests in flight.
   const stop = new AbortController();
   const inFlight = AbortSignal.any([signal, stop.signal]);
   const fetched: Fetched[] = [];
@@ -144,7 +149,7 @@ async function fetchDetail(
   }
 }
 
-/** Failures that speak of this one row; all others speak of the service. */
+/** Failures that concern one row; all others concern the service. */
 const rowsOwn = new Set<string>(['service-refused', 'service-unsettled', 'service-malformed']);
 
 async function storeFetched(
@@ -163,7 +168,7 @@ async function storeFetched(
     span.setAttribute('wallet_ledger.updated', written);
     return written;
   });
-  // Added here: the other lane adds to the report while this one waits.
+  // Added after the write: the other claim adds to the report while this one waits.
   report.rowsUpdated += updated;
   report.rowsSeen += rows.length;
   for (const one of fetched) {

@@ -17,14 +17,14 @@ type Divided<T> = {
   bad: BadRow[];
 };
 
-/** What is left of the row; null where the answer shows nothing of it. */
+/** Returns the text of the row; null if the answer shows nothing of it. */
 export function rowTextOf({ cause }: LedgerError): string | null {
   return cause instanceof UnreadableAnswer ? cause.rowsText() : null;
 }
 
 /**
- * One page of its parts. Its observation is the first part's, so that nothing in it overwrites what
- * was read later; its total the lowest, which shows rows that went meanwhile.
+ * Assembles one page from its parts. Its observation is the lowest of the parts, so that nothing in it overwrites a
+ * later answer. Its total is the lowest as well, which shows rows that were removed during the division.
  */
 export function assemblePage<T>(divided: Divided<T>): Page<T> {
   const { read, bad, page, size } = divided;
@@ -44,7 +44,7 @@ export function assemblePage<T>(divided: Divided<T>): Page<T> {
   };
 }
 
-/** The same reject wherever the row stands: arrivals move it from place to place. */
+/** Builds a reject that does not depend on the row's place, because new rows move it from place to place. */
 function rejectOf<T>(divided: Divided<T>, { place, failure }: BadRow): Reject {
   const isMalformed = failure.code === 'service-malformed';
   return {
@@ -65,7 +65,7 @@ function neighbourOf<T>({ read, source }: Divided<T>, place: number): object {
   return ahead === undefined ? {} : { rowAfter: source.keyOf(ahead) };
 }
 
-/** The first row of a part without a bad row. */
+/** Returns the first row of a part whose rows all have a usable key; null if no part qualifies. */
 export function anchorOf<T>({ read, source }: Divided<T>): DividedPage<T>['anchor'] | null {
   const part = read.find(({ content }) => content.listed === content.records.length);
   const record = part?.content.records[0];

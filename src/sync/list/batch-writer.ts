@@ -1,6 +1,9 @@
 import { ignoreRejection } from '../../kernel/ignore-rejection.ts';
 
-/** One batch is written, one waits for the database, and the next one is read and made ready. */
+/**
+ * Writes batches one after another. While one is written, one waits for the database, and the caller reads and prepares
+ * the next one.
+ */
 export function createBatchWriter() {
   let writing: Promise<unknown> = Promise.resolve();
   let writingBefore = writing;

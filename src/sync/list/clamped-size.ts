@@ -1,9 +1,12 @@
 import { type ListState, type PageFacts, withCheckpoint } from './list-state.ts';
 
 /**
- * The state after a page that may show a clamped size: some services repeat the size asked for and serve less.
- * A first page that is short although the list goes on shows it; it is remembered for pages that claim the same size,
- * until one of them holds more rows. A scan that has begun before is not clean: the page may just have lacked rows.
+ * Returns the state after a page that may show a clamped size: some services repeat the requested size and serve fewer
+ * rows.
+ *
+ * A short first page of a list that continues shows the clamp. The state keeps it for pages that claim the same size,
+ * until one of them holds more rows. A scan that began earlier is no longer clean, because the page may just have
+ * lacked rows.
  */
 export function afterSizes(state: ListState, { page, size, listed, total }: PageFacts): ListState {
   const { clampedSize: known, walk } = state.checkpoint;
@@ -17,7 +20,7 @@ export function afterSizes(state: ListState, { page, size, listed, total }: Page
   });
 }
 
-/** The page on the grid that it really lies on. */
+/** Returns the page with the size that the service really serves, so that its place in the list is right. */
 export function onActualGrid<P extends PageFacts>(state: ListState, facts: P): P {
   const { clampedSize } = state.checkpoint;
   if (clampedSize?.claimed !== facts.size) return facts;

@@ -13,13 +13,14 @@ import {
 import { resolveDifferingDays } from './resolve-days.ts';
 import { isUncounted, orderAfterScan } from './scan-list.ts';
 
-/** So many rows that a scan has not met are remembered for the next one. */
+/** Upper bound of the rows missed by a scan that are kept for the next one. */
 const unseenMax = 1_000;
 
 /**
- * The verdict on a scan that has come to the list's end. A clean one stands behind the counts from now on: every seam
- * was consistent, and it met just the rows that the ledger lists. Any other proves and changes nothing but the rows
- * that it brought. True: it was clean.
+ * Judges a scan that has reached the list's end, and returns true if it was clean. A clean scan backs the counts from
+ * now on: every page boundary was consistent, and the scan met exactly the rows that the ledger lists. In a list that
+ * never marks rows as unlisted, rows not met become the accepted difference. Any other scan proves nothing; only the
+ * rows that it brought remain.
  */
 export async function concludeScan<P extends PageFacts>(
   session: ListSession<P>,
@@ -30,7 +31,7 @@ export async function concludeScan<P extends PageFacts>(
   const isWhole = walk.notesKeys
     ? await isNotedWhole(session, walk)
     : await isReadWhole(session, walk);
-  // Days that differ stay a doubt of their own.
+  // Days that differ do not make the scan unclean: they remain as a separate doubt.
   const isClean = walk.isClean && isWhole && !isHiding(session.state, walk);
   session.apply(
     withCheckpoint(
@@ -42,12 +43,12 @@ export async function concludeScan<P extends PageFacts>(
   return isClean;
 }
 
-/** Rows are missing, and pages that were not full may have lacked them. */
+/** Returns true if rows are missing and pages that were not full may have lacked them. */
 function isHiding(state: ListState, walk: WalkProgress): boolean {
   return walk.hasShortPages && missingRows(explained(state)) > walk.unstorable;
 }
 
-/** Rows that are never given up and that the scan has not met are the difference that it leaves. */
+/** Counts rows as the accepted difference if the scan did not meet them and the list never marks rows as unlisted. */
 function explained(state: ListState): ListState {
   return { ...state, acceptedDifference: 0 - state.checkpoint.unseen.length };
 }
@@ -57,7 +58,7 @@ function afterCleanScan(state: ListState, walk: WalkProgress): ListState {
   const { differingDays, fallen, fallenBefore } = state.checkpoint;
   const differs = differingDays.length > 0;
   const missing = missingRows(backed);
-  // The service counts what could not be stored; nothing else is missing then.
+  // Only rows that could not be stored are missing; the service counts them.
   const unstorable = missing > 0 && missing === walk.unstorable ? missing : 0;
   const accepted = { ...backed, acceptedDifference: backed.acceptedDifference + unstorable };
   return withCheckpoint(accepted, {
@@ -65,7 +66,7 @@ function afterCleanScan(state: ListState, walk: WalkProgress): ListState {
     walks: state.checkpoint.walks + 1,
     scannedPages: pagesOfFirst(state, walk),
     totalAtLastMatch: walk.startTotal ?? 0,
-    // Rows that have gone before the scan may be the ones for which days differ.
+    // Rows that were removed before the scan may be the reason why days differ.
     fallen: differs ? fallen : Math.max(0, fallen - (fallenBefore ?? 0)),
     isScanUnclean: false,
     unmatched: state.checkpoint.unseen.length + unstorable,
@@ -90,33 +91,38 @@ function afterOtherScan(state: ListState, walk: WalkProgress): ListState {
   });
 }
 
-/** Each day's rows were compared on the way; what has no day is compared here. */
+/**
+ * Returns true if the scan met exactly the rows that the ledger lists. Each day's rows were compared during the scan;
+ * rows without a day are compared here.
+ */
 async function isReadWhole<P extends PageFacts>(
   session: ListSession<P>,
   walk: WalkProgress,
 ): Promise<boolean> {
   const { ranks } = session.port;
   const { state } = session;
-  // Rows that the ledger counts in another list may have come in with the last pages.
+  // Rows that the ledger counts in another list may have arrived with the last pages.
   const isReading = walk.reading !== null && state.guests === 0;
   const isByDays = isReading && ranks !== null && isOrdered(state);
   if (walk.isFromEmpty) return isByDays || isStable(walk, state.ledgerCount + state.guests);
   if (!isByDays || walk.undated.length > undatedMax) return false;
-  // Others may differ that are not named.
+  // The list of days is full, so further days may differ.
   if (state.checkpoint.differingDays.length >= differingDaysMax) return false;
   const held = await ranks.undated(undatedMax + 1);
   const met = new Set(walk.undated);
   return held.length === met.size && held.every((key) => met.has(key));
 }
 
-/** A list whose rows keep their order shows a row twice only where others have come in before it. */
+/**
+ * Returns true if repeated rows are explained by arrivals or rewinds: a list in a stable order repeats a row only then.
+ */
 function isStable(walk: WalkProgress, differentRows: number): boolean {
   const grown = Math.max(0, (walk.lastTotal ?? 0) - (walk.startTotal ?? 0));
   const readAgain = 2 * walk.rewinds * (walk.pageSize ?? 0);
   return walk.met - differentRows <= grown + readAgain;
 }
 
-/** The scan has noted its keys: rows that two scans in a row have not met have vanished. */
+/** Judges a scan that noted its keys. Rows that two scans in a row have not met have vanished. */
 async function isNotedWhole<P extends PageFacts>(
   session: ListSession<P>,
   walk: WalkProgress,
@@ -126,7 +132,7 @@ async function isNotedWhole<P extends PageFacts>(
   const unseen = await notes.unseen(unseenMax);
   const isShuffled = session.state.checkpoint.isShuffled || !isStable(walk, await notes.count());
   const areGuestsKnown = await settleGuests(session, { isShuffled, unseen });
-  // Rows of some lists are never given up: what such a list does not show is a difference of the counts.
+  // Some lists never mark rows as unlisted: rows that they do not show are a difference of the counts.
   const isUnseenKept = unlist === null && !isShuffled;
   const left =
     isUnseenKept || isShuffled
@@ -146,8 +152,8 @@ async function isNotedWhole<P extends PageFacts>(
 }
 
 /**
- * Drops rows of another list that this one shows no longer. False: scans that add up may still meet some that were
- * dropped, or that are left.
+ * Drops the guests that this list no longer shows. Returns false if the list is shuffled: a later scan may still meet
+ * guests that were dropped or kept.
  */
 async function settleGuests<P extends PageFacts>(
   session: ListSession<P>,
@@ -160,30 +166,30 @@ async function settleGuests<P extends PageFacts>(
 }
 
 /**
- * The scans that add up begin anew: all that the service counts was met in one or another, so that rows have vanished,
- * or the first of them began when no total was known.
+ * Returns true if the accumulated scans must start again. Either they met every row that the service counts, so that
+ * the other rows have vanished, or the first of them began without a total.
  */
 function areNotesOutdated(state: ListState, left: string[]): boolean {
   const surplus = surplusOf(state);
   return (surplus > 0 && surplus >= left.length) || isUncounted(state);
 }
 
-/** The same rows on other days: the list does not follow the times of its rows. */
+/** Clears the differing days. Equal rows on other days show that the list does not follow the times of its rows. */
 function afterAllMet(state: ListState): ListState {
   const isOrderWrong = state.checkpoint.differingDays.length > 0 && !state.isOrderFixed;
   const listOrder = isOrderWrong ? 'unordered' : state.listOrder;
   return withCheckpoint({ ...state, listOrder }, { differingDays: [] });
 }
 
-/** Rows that the ledger has and the service does not count. */
+/** Counts the rows that the ledger has and the service does not count. */
 function surplusOf(state: ListState): number {
   return -missingRows({ ...state, acceptedDifference: 0 });
 }
 
 /**
- * Equal counts say that no row has vanished. Pages that showed fewer rows than they had may hide what seems to have
- * vanished, unless the counts say so, too. A total that rose and fell may be that of two replicas in turn: a row may
- * have slipped through between their pages.
+ * Returns the upper bound of the rows that may be marked as unlisted. Equal counts mean that no row has vanished. Pages
+ * with fewer rows than they should have may hide rows, so the bound is then the surplus. A total that rose and fell may
+ * come from two replicas in turn; a row may lie between their pages.
  */
 function rowsMax(state: ListState, walk: WalkProgress): number {
   const { hasShortPages, unstorable, hasRisen, hasFallen } = walk;
@@ -194,8 +200,9 @@ function rowsMax(state: ListState, walk: WalkProgress): number {
 }
 
 /**
- * Marks the rows that the scan before did not meet either, nor any page since; returns what is left of those that this
- * scan has not met. Where more than `rowsMax` were not met, nobody can tell which of them have vanished.
+ * Marks rows as unlisted that neither this scan, nor the one before, nor any page in between has met. Returns the
+ * remaining rows that this scan has not met. If it has not met more than `rowsMax` rows, nothing shows which of them
+ * have vanished; all remain.
  */
 async function unlistTwiceUnseen<P extends PageFacts>(
   session: ListSession<P>,

@@ -1,27 +1,30 @@
-/** What a page of a full scan means for the scan, and what the scan's progress is after it. Pure. */
+/** Decisions of a full scan after each page, and the scan's next progress. Pure. */
 import type { WalkProgress } from './list-checkpoint.ts';
 import { isTotalTold, type PageFacts, timeSteps } from './list-state.ts';
 
-/** A list that loses rows, or changes its page size, all the time must not hold a scan for ever. */
+/**
+ * Bounds of the rewinds, so that a list that constantly loses rows or changes its page size cannot keep a scan from
+ * ending.
+ */
 const rewindsMin = 10;
 const rewindShare = 0.5;
-/** So many pages more than twice the list have no end. */
+/** Number of pages, beyond twice the list, after which a list counts as endless. */
 const endlessMin = 10;
-/** More rows without a readable time are not compared one by one. */
+/** Upper bound of the rows without a readable time that are compared one by one. */
 export const undatedMax = 500;
 
 export type ScanStep =
   | { kind: 'next' }
-  /** `isRepeated`: shown by the page before it, served again behind the end. */
+  /** `isRepeated`: the page repeats the page before it, behind the end of the list. */
   | { kind: 'end'; isRepeated: boolean }
   | { kind: 'rewind'; toPage: number }
   | { kind: 'realign'; toPage: number }
   | { kind: 'repeat' };
 
 /**
- * The page read before and the time of its last row, how many in a row have shown the same rows, the keys of the last
- * few pages, and by how many rows the total has fallen since, as any request has seen it: the page's own total need
- * not show it.
+ * Facts about the pages before this one. `repeats` counts the pages in a row that showed the same rows; `recentKeys`
+ * holds the keys of the last few pages. `fall`: rows by which the total has fallen since, as seen by any request; the
+ * page's own total need not show it.
  */
 export type PageBefore = {
   previousFingerprint: string | null;
@@ -31,7 +34,7 @@ export type PageBefore = {
   fall: number;
 };
 
-/** What a page means for the scan. `last` is the page on which the list ends by its total. */
+/** Decides on the step after a page. `last` is the page on which the list ends by its total. */
 export function decideScanStep(
   walk: WalkProgress,
   facts: PageFacts,
@@ -42,14 +45,17 @@ export function decideScanStep(
   const back = mayGoBack(walk, facts) ? stepBack(walk, facts, before) : undefined;
   if (facts.listed === 0) return back ?? afterEmptyPage(facts, last, previousFingerprint);
   if (isRepeat(walk, facts, previousFingerprint)) {
-    // Once may be a page's worth of new rows that the total does not show.
+    // A single repeat may be a page's worth of new rows that the total does not show.
     const isEnd = facts.page > last && repeats > 0;
     return isEnd ? { kind: 'end', isRepeated: true } : { kind: 'repeat' };
   }
   return back ?? (isEndAtTotal(facts) ? { kind: 'end', isRepeated: false } : { kind: 'next' });
 }
 
-/** One empty page below the total may just lack its rows; two in a row are the list's end. */
+/**
+ * Decides on the step after an empty page. One empty page before the last one may just lack its rows; two in a row are
+ * the list's end.
+ */
 function afterEmptyPage(
   { page, fingerprint }: PageFacts,
   last: number,
@@ -60,9 +66,9 @@ function afterEmptyPage(
 }
 
 /**
- * Far behind the total's end, more than half of the rows that were read had been read before: the list shows its last
- * page again and again, each time in another order. `different`: so many rows it has by the ledger, at most. Rows are
- * counted, not pages: an answer may claim a larger size than it serves.
+ * Returns true if the list has no end: it repeats its last page, each time in another order. The page lies far behind
+ * the end, and more than half of the rows were read before. `different`: upper bound of the list's different rows by
+ * the ledger. It counts rows, not pages, because an answer may claim a larger size than it serves.
  */
 export function isEndless(
   { met }: WalkProgress,
@@ -72,7 +78,10 @@ export function isEndless(
   return page > 2 * last + endlessMin && met > 2 * different + endlessMin * size;
 }
 
-/** A short page ends the list only where the total says so, too: one in the middle may just lack rows. */
+/**
+ * Returns true if a short page ends the list. The total must agree, because a short page in the middle may just lack
+ * rows.
+ */
 function isEndAtTotal(facts: PageFacts): boolean {
   const readRows = (facts.page - 1) * facts.size + facts.listed;
   return !isFull(facts) && readRows === facts.total;
@@ -82,7 +91,10 @@ function isFull(facts: PageFacts): boolean {
   return facts.listed >= facts.size;
 }
 
-/** As many new rows as a page holds show a page twice, too; but then the total has risen by as many. */
+/**
+ * Returns true if the page repeats the one before it. A page's worth of new rows repeats a page as well, but then the
+ * total has risen by as many.
+ */
 function isRepeat(
   walk: WalkProgress,
   facts: PageFacts,
@@ -97,8 +109,8 @@ function mayGoBack(walk: WalkProgress, facts: PageFacts): boolean {
 }
 
 /**
- * Back to the place up to which the scan has met every row: where rows have gone, or the page size has changed. Where
- * rows have gone, the last row met comes along, as a sign that the total tells all that has happened.
+ * Returns the step back to the place up to which the scan has met every row, if rows were removed or the page size
+ * changed. After a removal the step includes the last row met: it shows that the total reported every removal.
  */
 function stepBack(
   walk: WalkProgress,
@@ -113,12 +125,15 @@ function stepBack(
   return toPage === facts.page ? undefined : { kind: 'realign', toPage };
 }
 
-/** The page with the row that so many others stand before. */
+/** Returns the page of the row that has `rowsBefore` rows before it. */
 function pageAt(rowsBefore: number, { size }: PageFacts): number {
   return Math.floor(Math.max(0, rowsBefore) / size) + 1;
 }
 
-/** After going back, no row of the page was met before: more has moved than the total tells. */
+/**
+ * Returns true if the page after a step back shows no row that was met before: more rows have moved than the total
+ * reports.
+ */
 function isTorn(
   { isBack }: WalkProgress,
   { page, keys }: PageFacts,
@@ -128,20 +143,23 @@ function isTorn(
   return !isAnyKnown(keys, recentKeys);
 }
 
-/** A total of 0 is what some services say of a page behind the end: no word on rows that have gone. */
+/**
+ * Counts the removed rows by the fall of the total. Some services report a total of 0 for a page behind the end, which
+ * is no information about removed rows.
+ */
 function removedRows(walk: WalkProgress, facts: PageFacts): number {
   if (walk.lastTotal === null || facts.total === null) return 0;
   if (facts.listed === 0 && facts.total === 0) return 0;
   return Math.max(0, walk.lastTotal - facts.total);
 }
 
-/** Rows per page up to this one. A last page that is not full need not show the size of the others. */
+/** Returns the rows per page before this page. A last page that is not full may claim another size than the others. */
 function sizeSoFar(walk: WalkProgress, facts: PageFacts): number {
   const { pageSize } = walk;
   return pageSize !== null && (facts.size > pageSize || isFull(facts)) ? pageSize : facts.size;
 }
 
-/** The progress after a page and the step that it led to. */
+/** Returns the progress after a page and the step that it led to. */
 export function afterStep(
   walk: WalkProgress,
   facts: PageFacts,
@@ -152,7 +170,7 @@ export function afterStep(
   const seam = stepsAtSeam(walk, facts, before);
   const isBack = 'toPage' in step;
   const isRepeated = isShownAgain(step);
-  // Where the limit of rewinds was reached, rows may have slipped past the seam.
+  // The limit of rewinds is reached, so rows may have been missed at this page boundary.
   const isSeamOpen = !isBack && stepBack(walk, facts, before) !== undefined;
   const isShort = !walk.isLastFull && !isRepeated && facts.listed > 0;
   const hasShortPages = walk.hasShortPages || isShort || isEndUntold(walk, facts);
@@ -176,8 +194,8 @@ export function afterStep(
 }
 
 /**
- * The rows on either side of a seam are neighbours, too, unless rows have come in before it. Counted only where no two
- * rows within a page have shown their direction yet.
+ * Counts the step in time between the last row of the previous page and the first row of this one. The rows are not
+ * neighbours if rows have arrived in between. A step counts only if its direction has not been seen yet.
  */
 function stepsAtSeam(
   { rising, falling, lastTotal }: WalkProgress,
@@ -207,7 +225,10 @@ function totalsAfter(walk: WalkProgress, facts: PageFacts, fall: number): Partia
   };
 }
 
-/** A page without rows where the total expects some, which does not tell the total itself: another replica's, maybe. */
+/**
+ * Returns true for an empty page in a place where the list should have rows, if its total is missing or 0. Another
+ * replica may have answered.
+ */
 function isEndUntold(walk: WalkProgress, { page, size, listed, total }: PageFacts): boolean {
   return listed === 0 && !total && (page - 1) * size < (walk.lastTotal ?? 0);
 }

@@ -1,13 +1,13 @@
 /**
- * Reads a page that cannot be read as a whole in smaller pages, until only the bad row is left. The
- * smaller sizes divide the page's size, so that their grids fit into it:
+ * Reads a page that cannot be read in one request as several smaller pages, down to the unreadable row. The smaller
+ * sizes divide the page's size, so that their grids fit into it:
  *
  *   100 ✗ ─▶ 50 ✗ ─▶ 25 ✓
  *         │       └▶ 25 ✗ ─▶ 5 ✓ 5 ✓ 5 ✗ ─▶ 1 ✓ 1 ✓ 1 ✗ (a reject) 1 ✓ 1 ✓
  *         └▶ 50 ✓           └▶ 5 ✓ 5 ✓
  *
- * The parts are read upward one after another: rows that arrive meanwhile move to higher places and
- * are met again, never skipped.
+ * Parts are read upward, one after another. Rows that arrive during the division move to higher places, so the division
+ * may repeat rows but skips none.
  */
 import { LedgerError } from '../../kernel/errors.ts';
 import type { Page } from '../../kernel/wallet-records.ts';
@@ -15,7 +15,7 @@ import { anchorOf, assemblePage, type BadRow, type ReadPart, rowTextOf } from '.
 import type { DividedPage, DivisionMemory } from './division-memory.ts';
 import type { ListSource } from './list-source.ts';
 
-/** A part of the page; `place` counts from 0 at the list's first row. */
+/** Part of the page; `place` counts from 0 at the list's first row. */
 type Part = { place: number; size: number };
 
 type Division<T> = {
@@ -27,17 +27,17 @@ type Division<T> = {
   read: ReadPart<T>[];
   bad: BadRow[];
   calls: number;
-  /** Whether anything of the list is known to be readable. */
+  /** Part of the list is known to be readable. */
   hasEvidence: boolean;
   hasEnded: boolean;
 };
 
 /**
- * Ends a division that makes no sense: nothing is readable, or the service serves pages of its own
- * size.
+ * Ends a division that cannot help: nothing is readable, the service serves pages of its own size, or the requests are
+ * used up.
  */
 class GivenUp extends Error {
-  /** The size of the service's own, where it is smaller than the page. */
+  /** Page size of the service, if it is smaller than the requested part; otherwise null. */
   readonly servedSize: number | null;
 
   constructor(servedSize: number | null = null) {
@@ -46,13 +46,13 @@ class GivenUp extends Error {
   }
 }
 
-/** A row that is not known to be bad is asked for so many times more. */
+/** Number of further requests for an unreadable row before it counts as bad, and failures allowed per request. */
 const confirmations = 3;
 const confirmationAttempts = 3;
 
 /**
- * The page without its bad rows, which are rejects; null when smaller pages do not help.
- * `servedSize`: the pages are smaller than was thought.
+ * Returns the page without its bad rows, which become rejects; null if smaller pages do not help. `servedSize`: rows
+ * per page that the service really serves, if fewer than `size`. Throws failures that no smaller page can avoid.
  */
 export async function dividePage<T>(
   source: ListSource<T>,
@@ -76,7 +76,7 @@ export async function dividePage<T>(
   return content;
 }
 
-/** Whether the list still is as it was when the page was divided: one request for one row. */
+/** Checks with one request for one row that the list is unchanged since the page was divided. */
 export async function isUnmoved<T>(
   source: ListSource<T>,
   { content, anchor }: DividedPage<T>,
@@ -89,10 +89,7 @@ export async function isUnmoved<T>(
   return isSameRow && answer.listed === 1 && answer.totalSize === content.totalSize;
 }
 
-/**
- * A failure that may be the fault of the page, of its size or of a row in it; any other is thrown
- * on.
- */
+/** Returns the failure if the page, its size or a row in it may be the cause. Rethrows any other. */
 export function pageFailure(error: unknown): LedgerError {
   if (error instanceof LedgerError && pageFailures.has(error.code)) return error;
   throw error;
@@ -118,7 +115,7 @@ async function readPart<T>(division: Division<T>, part: Part, factors: number[])
   else await confirm(division, part, answer);
 }
 
-/** One request, within what a division may cost. */
+/** Sends one request, within the upper bound of requests per division. */
 async function ask<T>(
   division: Division<T>,
   part: Part,
@@ -133,8 +130,8 @@ async function ask<T>(
 }
 
 /**
- * Whether anything of this list is readable, a row or a page behind the end. A fault of the whole
- * service shows everywhere, before any row is called bad.
+ * Checks that some row of the list, or a page behind its end, is readable. A fault of the whole service shows in every
+ * answer, so this check comes before any row counts as bad.
  */
 async function isAnythingReadable<T>({ source, page, size, signal }: Division<T>) {
   const pages = [page * size, page * size - Math.floor(size / 2), page * size + 1];
@@ -150,7 +147,7 @@ function take<T>(division: Division<T>, part: Part, content: Page<T>): void {
   const isAtEnd = totalSize === null || part.place + listed >= totalSize;
   const isOther = pageNo !== null && listed > 0 && pageNo !== part.place / part.size + 1;
   const isShort = listed < part.size && !isAtEnd && pageSize !== part.size;
-  // The service serves sizes of its own, so nobody knows which rows these are.
+  // The service serves its own sizes, so the places of these rows are unknown.
   if (listed > part.size || isOther || isShort) {
     const isSmaller = isShort && !isOther && listed > 0 && pageSize < part.size;
     throw new GivenUp(isSmaller ? pageSize : null);
@@ -160,7 +157,7 @@ function take<T>(division: Division<T>, part: Part, content: Page<T>): void {
   division.hasEnded = listed < part.size && isAtEnd;
 }
 
-/** A row is taken for bad only when it stays so: a fault on the way must not cost a good one. */
+/** Counts a row as bad only if it stays unreadable: a transient fault must not reject a good row. */
 async function confirm<T>(division: Division<T>, part: Part, failure: LedgerError): Promise<void> {
   const { memory, bad } = division;
   division.hasEvidence ||= await isAnythingReadable(division);
@@ -169,7 +166,7 @@ async function confirm<T>(division: Division<T>, part: Part, failure: LedgerErro
   for (let times = 0; times < confirmations && !isKnown(division, last); times += 1) {
     const answer = await ask(division, part, confirmationAttempts);
     if (!(answer instanceof LedgerError)) {
-      // What a good row was hidden behind can hide others too.
+      // This text came in place of a good row, so it may also come in place of others.
       const text = rowTextOf(last);
       if (text !== null) memory.refute(text);
       return take(division, part, answer);
@@ -181,14 +178,17 @@ async function confirm<T>(division: Division<T>, part: Part, failure: LedgerErro
   bad.push({ place: part.place, failure: last });
 }
 
-/** A text that another row of the page was answered with is no row's own. */
+/**
+ * Returns true if the row with this text is already confirmed as bad. A text that came in place of two rows of the page
+ * belongs to neither.
+ */
 function isKnown<T>({ memory, bad }: Division<T>, failure: LedgerError): boolean {
   const text = rowTextOf(failure);
   if (text === null || bad.some((row) => rowTextOf(row.failure) === text)) return false;
   return memory.isConfirmed(text);
 }
 
-/** Smallest first; none for 1. */
+/** Returns the prime factors, smallest first; none for 1. */
 function primeFactors(size: number): number[] {
   const factors: number[] = [];
   let rest = size;

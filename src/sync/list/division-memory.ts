@@ -1,10 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Page } from '../../kernel/wallet-records.ts';
 
-/**
- * A page that had to be divided, and one of its rows by which a later pass sees that nothing has
- * moved.
- */
+/** A page that had to be divided, and one of its rows, which shows a later pass that nothing has moved. */
 export type DividedPage<T> = {
   content: Page<T>;
   /** `place` counts from 0 at the list's first row. */
@@ -12,22 +9,22 @@ export type DividedPage<T> = {
 };
 
 /**
- * What earlier passes have learned of a list's unreadable rows. Without it each pass over an
- * unchanged list would divide the same page again.
+ * Unreadable rows of a list as found by earlier passes. Without it each pass over an unchanged list would divide the
+ * same page again.
  */
 export type DivisionMemory<T> = {
   recall(page: number, size: number): DividedPage<T> | undefined;
   remember(page: number, size: number, divided: DividedPage<T>): void;
-  /** Whether the row with this text has been asked for several times and stayed unreadable. */
+  /** Returns true if the row with this text was requested several times and stayed unreadable. */
   isConfirmed(rowText: string): boolean;
   confirm(rowText: string): void;
-  /** The text is not a row's own: a row that was answered with it was readable afterwards. */
+  /** Records that the text is not a row's own: a row that was answered with it was readable afterwards. */
   refute(rowText: string): void;
 };
 
-/** Changes within a page that shows no new row are seen after this time. */
+/** Time after which a divided page is read again, so that changes within a page without a new row are found. */
 const keptMs = 600_000;
-/** The list's head, and a page or two that a walk met. */
+/** Upper bound of the divided pages: the list's first page, and a few that a full scan met. */
 const pagesMax = 4;
 const rowsMax = 1_000;
 
@@ -68,8 +65,8 @@ function dropOldest(kept: Map<string, unknown> | Set<string>, max: number): void
 const memories = new WeakMap<object, Map<string, DivisionMemory<unknown>>>();
 
 /**
- * The memory of one list for as long as `owner` lives. A list has one kind of row: `T` is the same
- * in each call.
+ * Returns the memory of one list; it lives as long as `owner`. A list has one kind of row, so `T` is the same in each
+ * call.
  */
 export function divisionMemoryOf<T>(owner: object, list: string): DivisionMemory<T> {
   const ofOwner = memories.get(owner) ?? new Map<string, DivisionMemory<unknown>>();

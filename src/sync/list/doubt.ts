@@ -1,25 +1,25 @@
 /**
- * What a difference between the counts may cost. Pure.
+ * Bounds of the cost of a doubt. Pure.
  *
- *   mismatch ─▶ look again ─▶ stands ─▶ search by rank ─▶ full scan ─▶ explained, or accepted
+ *   mismatch ─▶ check again ─▶ it stands ─▶ search by rank ─▶ full scan ─▶ explained, or accepted
  *
- * A mismatch stands while the rows that were counted when it was first seen have not come in (or have not been counted):
- * a total that runs ahead or lags makes a new mismatch with every arrival, but none that stands. Whatever is done for
- * doubts stays within what ordinary reading has cost, so that a service that counts wrong costs at most twice one that
- * counts right.
+ * A mismatch stands while the rows counted when it was first seen are still missing, or still not counted. A total that
+ * runs ahead or lags makes a new mismatch with every arrival, but none that stands. Requests for doubts stay within the
+ * cost of ordinary reading, so that a service that counts wrong costs at most twice as much. A backfill and one full
+ * scan per AUDIT_CYCLE are exempt.
  */
 import { type ListState, lastPage, missingRows, pagesFor, withCheckpoint } from './list-state.ts';
 
-/** What a pass may do about a doubt. */
+/** Bounds of the requests that one pass spends on a doubt. Times in ms. */
 export type Effort = {
-  /** Pauses before the list's growing end is looked at again. */
+  /** Pauses before the end at which the list grows is checked again. */
   looksMs: readonly number[];
-  /** A mismatch must have stood for so long, and over so many passes, before it costs more than a look. */
+  /** Time and number of passes that a mismatch must have stood before it costs more than a check. */
   standMs: number;
   passesMin: number;
-  /** Requests stay within what ordinary reading has cost. */
+  /** Requests stay within the cost of ordinary reading. */
   isBounded: boolean;
-  /** So long after a scan the next one is owed, whatever earlier doubts have cost. */
+  /** Time after a scan at which the next one is allowed, whatever earlier doubts have cost. */
   patienceMs: number;
 };
 
@@ -27,8 +27,8 @@ const patientLooksMs = [1_000, 5_000, 15_000];
 const patienceMs = 7 * 86_400_000;
 
 /**
- * `daemon`: comes again soon; `command`: ends, and should leave the list settled; `pool`: reads a list at once to see
- * what it holds now; `backfill`: whatever it takes.
+ * `daemon`: runs again soon. `command`: ends, so it should leave the list without a doubt. `pool`: reads a list once to
+ * see its present content. `backfill`: has no bound.
  */
 export const efforts = {
   daemon: { looksMs: [1_000], standMs: 20_000, passesMin: 3, isBounded: true, patienceMs },
@@ -37,19 +37,19 @@ export const efforts = {
   backfill: { looksMs: patientLooksMs, standMs: 0, passesMin: 1, isBounded: false, patienceMs },
 } satisfies Record<string, Effort>;
 
-/** A ledger that is ahead mostly waits for a cached total. */
+/** Factor on `standMs` for a ledger that is ahead of the service: the usual cause is a cached total. */
 const lagFactor = 3;
-/** A mismatch that never stands, but never ends either, is looked into all the same. */
+/** Factor on `standMs` after which a mismatch is examined although its rows change, because it never ends either. */
 const busyFactor = 6;
 const fruitlessMax = 10;
-/** Of what ordinary reading has cost. */
+/** Share of the requests of ordinary reading that doubts may cost. */
 const doubtShare = 0.95;
-/** The page on which it is noticed, and the one to which the scan goes back. */
+/** Requests per rewind: for the page that shows the removal, and for the page to which the scan returns. */
 const requestsPerRewind = 2;
-/** A short list may be looked into at once, too. */
+/** Lower bound of the pages that count as ordinary reading, so that a short list can be examined at once as well. */
 const pagesMin = 16;
 
-/** Something about the list is not explained. */
+/** Returns true if something about the list is not explained. */
 export function isDoubtful(state: ListState): boolean {
   const { fallen, differingDays, isScanUnclean, unseen } = state.checkpoint;
   const isMismatch = state.serviceTotal !== null && missingRows(state) !== 0;
@@ -57,8 +57,8 @@ export function isDoubtful(state: ListState): boolean {
 }
 
 /**
- * The state with the mismatch noted: kept while it stands, begun anew when other rows are concerned. `passes`: how many
- * passes it has stood for since it was noted last.
+ * Returns the state with the mismatch noted: kept while it stands, begun anew if it concerns other rows. `now` is in
+ * Unix ms. `passes`: 1 once per pass, 0 for further checks within it.
  */
 export function afterMismatch(state: ListState, now: number, passes: 0 | 1): ListState {
   const missing = missingRows(state);
@@ -73,7 +73,7 @@ export function afterMismatch(state: ListState, now: number, passes: 0 | 1): Lis
   return withCheckpoint(state, { mismatch: { ...kept, passes: kept.passes + passes } });
 }
 
-/** 1: the service counted more; -1: the ledger did. */
+/** Returns 1 if the service counted more rows, -1 if the ledger did. */
 function mismatchSign(
   { total, count }: { total: number; count: number },
   { guests, acceptedDifference }: ListState,
@@ -81,7 +81,7 @@ function mismatchSign(
   return Math.sign(total - count - guests - acceptedDifference);
 }
 
-/** The rows that the mismatch was about are still missing, or still not counted. */
+/** Returns true if the rows of the mismatch are still missing, or still not counted. */
 function isStanding(state: ListState, mismatch: { total: number; count: number }): boolean {
   const offset = state.guests + state.acceptedDifference;
   const isBehind = mismatchSign(mismatch, state) > 0;
@@ -91,8 +91,8 @@ function isStanding(state: ListState, mismatch: { total: number; count: number }
 }
 
 /**
- * The state after a clean scan that began with the mismatch: what still stands of it, the service counts and does not
- * list.
+ * Returns the state after a clean scan that began with the mismatch. The rest of the mismatch that still stands becomes
+ * accepted: the service counts these rows and does not list them.
  */
 export function afterAcceptance(state: ListState): ListState {
   const { mismatch } = state.checkpoint;
@@ -109,24 +109,24 @@ export function afterAcceptance(state: ListState): ListState {
   return { ...state, acceptedDifference: state.acceptedDifference + standing };
 }
 
-/** The mismatch has stood long enough for a scan that begins now to say that the list does not show it. */
+/** Returns true if the mismatch has stood so long that a scan started now may accept it. */
 export function isLongStanding({ checkpoint }: ListState, effort: Effort, now: number): boolean {
   const { mismatch } = checkpoint;
   return mismatch !== null && now - mismatch.since >= effort.standMs;
 }
 
-/** The doubt is worth more than a look. */
+/** Returns true if the doubt justifies more than a check. */
 export function isActionDue(state: ListState, effort: Effort, now: number): boolean {
   const { mismatch, fallen } = state.checkpoint;
   if (missingRows(state) === 0 || mismatch === null) return true;
   const isLag = missingRows(state) < 0 && fallen === 0;
   const standMs = effort.standMs * (isLag ? lagFactor : 1);
   const stands = mismatch.passes >= effort.passesMin && now - mismatch.since >= standMs;
-  // On a busy list other rows may hide one that never comes.
+  // Rows of a busy list come and go; they may hide a row that never arrives.
   return stands || now - mismatch.begun >= busyFactor * standMs;
 }
 
-/** So many further requests are within what ordinary reading has cost. */
+/** Returns true if this number of further requests stays within the cost of ordinary reading. */
 export function isAffordable(state: ListState, effort: Effort, requests: number): boolean {
   if (!effort.isBounded) return true;
   const ordinary = state.passes + Math.max(pagesMin, state.checkpoint.scannedPages);
@@ -134,8 +134,8 @@ export function isAffordable(state: ListState, effort: Effort, requests: number)
 }
 
 /**
- * Each scan that explained nothing makes the next one wait twice as long. One in AUDIT_CYCLE is owed, whatever earlier
- * doubts have cost.
+ * Returns true if a full scan is affordable. Each scan that explained nothing doubles the wait for the next one. One
+ * scan per AUDIT_CYCLE is always allowed, whatever earlier doubts have cost.
  */
 export function isScanAffordable(state: ListState, effort: Effort, now: number): boolean {
   const { fruitlessScans, scannedAt } = state.checkpoint;
@@ -144,16 +144,19 @@ export function isScanAffordable(state: ListState, effort: Effort, now: number):
   return isAffordable(state, effort, requestsToScan(state) * patience);
 }
 
-/** The list may go on behind what the service counts, and the scan may have to go back as often as the last one. */
+/**
+ * Estimates the requests of a full scan. The list may continue behind the service's total, and the scan may need as
+ * many rewinds as the last one.
+ */
 function requestsToScan(state: ListState): number {
   const pages = Math.max(lastPage(state), pagesFor(state.ledgerCount + state.guests, state));
   return pages + 2 + requestsPerRewind * state.checkpoint.scanRewinds;
 }
 
-/** The state after a scan: where it had to go back, the list is not one that can be read in order. */
+/** Returns the state after a scan. Rewinds show that the list cannot be read in order. */
 export function afterRewinds(state: ListState, rewinds: number): ListState {
   const next = withCheckpoint(state, { scanRewinds: rewinds });
-  // What the first scan costs is no doubt's cost, but for this.
+  // The first scan is not spent on a doubt; only its rewinds count.
   return state.checkpoint.walks === 0 ? afterSpending(next, requestsPerRewind * rewinds) : next;
 }
 

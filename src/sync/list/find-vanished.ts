@@ -1,7 +1,7 @@
 /**
- * Finds rows that the ledger holds and an ordered list no longer shows. Pages that follow one another cover a
- * stretch of time; what the ledger lists within it and no page shows has vanished. Pages move while they are read,
- * so they are read twice: two readings with the same rows and totals are one picture of the list.
+ * Finds rows that the ledger holds and an ordered list no longer shows. Consecutive pages cover a stretch of time; a
+ * row that the ledger lists within it and no page shows has vanished. Pages move while they are read, so they are read
+ * twice: two readings with the same rows and totals show one state of the list.
  */
 import type { Span } from './list-port.ts';
 import type { ListSession } from './list-session.ts';
@@ -15,14 +15,14 @@ import {
   rankProbe,
 } from './list-state.ts';
 
-/** Above this many vanished rows a full scan is cheaper than searching each. */
+/** Upper bound of the searches; above it a full scan is cheaper than searching each vanished row. */
 const searchesMax = 32;
-/** Between two pages of two replicas a row may fall through: so many equal readings show that it does not. */
+/** Number of equal readings after which no row can lie between two pages that come from two replicas. */
 const readingsOfSeam = 6;
-/** A list of so few pages is looked at as a whole. */
+/** Number of pages up to which a list or range is checked completely. */
 const wholeListPages = 4;
 
-/** Searches rows that the service no longer counts. True when the counts agree afterwards. */
+/** Searches rows that the service no longer counts. Returns true if the counts agree afterwards. */
 export async function searchVanished<P extends PageFacts>(
   session: ListSession<P>,
 ): Promise<boolean> {
@@ -42,7 +42,7 @@ function isSearchable(state: ListState): boolean {
   return missingRows(state) < 0 && isPlain && !isScanCheaper(state);
 }
 
-/** Each search reads a page for every halving, and twice those on which it ends. */
+/** Returns true if a full scan is cheaper. Each search reads one page per halving, and the final pages twice. */
 function isScanCheaper(state: ListState): boolean {
   const pages = lastPage(state);
   const searches = -missingRows(state);
@@ -50,8 +50,8 @@ function isScanCheaper(state: ListState): boolean {
 }
 
 /**
- * Takes pages read one after another, marks as unlisted what they show to have vanished, at most `rowsMax` rows, and
- * returns how many that were. Pages that moved since are worth nothing: the next look tells.
+ * Takes consecutive pages and marks as unlisted the rows that have vanished from them, at most `rowsMax`. Returns their
+ * number. Returns 0 if the pages have moved since; a later check finds the rows.
  */
 export async function unlistVanished<P extends PageFacts>(
   session: ListSession<P>,
@@ -59,7 +59,7 @@ export async function unlistVanished<P extends PageFacts>(
   rowsMax: number,
 ): Promise<number> {
   const vanished = await notSeen(session, pages);
-  // More than the counts bear out: something else is wrong with the list.
+  // More rows than the counts explain: something else is wrong with the list.
   if (vanished.length === 0 || vanished.length > rowsMax) return 0;
   const range = { low: pages[0]?.page ?? 1, high: pages.at(-1)?.page ?? 1 };
   if (!isSamePicture(pages, await collect(session, range))) return 0;
@@ -69,8 +69,9 @@ export async function unlistVanished<P extends PageFacts>(
 }
 
 /**
- * Two pages of two replicas may be of different states of the list, and a row between them on neither. Within a page
- * that cannot be: one answer shows one state. So pages between which a row seems to have vanished are read more often.
+ * Checks that no row lies between two pages. Pages from two replicas may show different states of the list, so that
+ * neither shows a row between them. One answer always shows one state. So pages between which a row seems to have
+ * vanished are read more often.
  */
 async function areSeamsTight<P extends PageFacts>(
   session: ListSession<P>,
@@ -90,7 +91,7 @@ async function areSeamsTight<P extends PageFacts>(
   return true;
 }
 
-/** What the ledger lists within the time that the pages cover, and they do not show. */
+/** Returns the rows that the ledger lists within the time of the pages and that no page shows. */
 async function notSeen<P extends PageFacts>(
   { port, state }: ListSession<P>,
   pages: P[],
@@ -105,9 +106,9 @@ export function isListEnd(facts: PageFacts): boolean {
 }
 
 /**
- * The time that pages cover without a hole: from the first row's to the last row's, both excluded because other
- * rows of these times may lie beyond; without end where the list ends. Null where the pages do not follow one
- * another in time, one of them lacks rows, or a row has no usable key.
+ * Returns the time that the pages cover without a hole, from the first row to the last. Both times are excluded,
+ * because other rows of these times may lie beyond. The start or end of the list leaves that side unbounded. Returns
+ * null if the pages do not follow one another in time, a page lacks rows, or a row has no usable key.
  */
 function coveredSpan(pages: PageFacts[], state: ListState): Span | null {
   const [first] = pages;
@@ -129,7 +130,7 @@ function coveredSpan(pages: PageFacts[], state: ListState): Span | null {
   });
   const head = times[0];
   const tail = times.at(-1);
-  // Pages without rows show nothing, and a list that is empty all at once is a fault.
+  // Pages without rows show nothing, and a list that is suddenly empty is a fault.
   if (!isStill || !isInOrder || head === undefined || tail === undefined) return null;
   const start = first.page === 1 ? null : head;
   const end = isListEnd(last) ? null : tail;
@@ -139,8 +140,8 @@ function coveredSpan(pages: PageFacts[], state: ListState): Span | null {
 export type PageRange = { low: number; high: number };
 
 /**
- * Halves the list until two neighbouring pages are left: the vanished row belongs on them. Where the list ends with a
- * full page, the empty one behind it comes along: it shows the end.
+ * Halves the list until two adjacent pages are left: the vanished row belongs on them. A short list is not halved. If
+ * the list ends with a full page, the range includes the empty page behind it, which shows the end.
  */
 async function narrow<P extends PageFacts>(
   session: ListSession<P>,
@@ -163,7 +164,7 @@ async function narrow<P extends PageFacts>(
   return range.high === lastPage(state) ? { ...range, high: end } : range;
 }
 
-/** Stores the pages, too: their total counts rows that may be on them for the first time. */
+/** Reads the pages again and stores them, because their total counts rows that they may show for the first time. */
 async function collect<P extends PageFacts>(
   session: ListSession<P>,
   { low, high }: PageRange,
@@ -182,7 +183,7 @@ function isSamePicture(first: PageFacts[], second: PageFacts[]): boolean {
     ({ fingerprint, total, observation }, index) =>
       fingerprint === second[index]?.fingerprint &&
       total === second[index]?.total &&
-      // A page that is kept for its unreadable row is one reading, however often it is shown.
+      // A page kept for its unreadable row counts as one reading, however often it is shown.
       observation !== second[index]?.observation,
   );
 }

@@ -1,47 +1,52 @@
 import { z } from 'zod';
 import { readingSchema } from './read-days.ts';
 
-/** The stored form changes only together with this number; a checkpoint of another version is begun anew. */
+/**
+ * Version of the stored form, which changes only together with this number. A checkpoint of another version is begun
+ * anew.
+ */
 const version = 4;
 
 const int = z.number().int();
 
 const walkSchema = z.object({
   nextPage: int,
-  /** Size of the grid that nextPage counts in; null before the first page. */
+  /** Page size that nextPage counts in; null before the first page. */
   pageSize: int.nullable(),
-  /** The service's total when the scan began, and at the last page read. */
+  /** Service's total when the scan began, and at the last page read. */
   startTotal: int.nullable(),
   lastTotal: int.nullable(),
-  /** The checkpoint's `fallen` as of the last page read: what it has grown by since then, any request has seen. */
+  /** `fallen` of the checkpoint at the last page read. Any request may have seen its increase since then. */
   fallenSeen: int,
-  /** One page after another: the only kind that needs no trust in the totals. */
+  /** Pages are read strictly one after another: only this kind of scan need not trust the totals. */
   isSequential: z.boolean(),
-  /** Neighbours with rising and with falling times, met so far. */
+  /** Adjacent rows with rising and with falling times, met so far. */
   rising: int,
   falling: int,
-  /** Rows met, those that were met twice included, and listed rows that could not be stored at all. */
+  /** Rows met, repeated ones included; and listed rows that could not be stored at all. */
   met: int,
   unstorable: int,
   rewinds: int,
-  /** The last page was full, so the list may go on whatever its total says. */
+  /** The last page was full, so the list may continue whatever its total says. */
   isLastFull: z.boolean(),
   /** A page that was not full had rows behind it: it may have lacked some of its own. */
   hasShortPages: z.boolean(),
-  /** Every seam between two pages was consistent so far. */
+  /** Every boundary between two pages was consistent so far. */
   isClean: z.boolean(),
   /** The total has risen, and has fallen, since the scan began. */
   hasRisen: z.boolean(),
   hasFallen: z.boolean(),
   /** The scan has gone back: the next page must show a row that was met before. */
   isBack: z.boolean(),
-  /** All keys are noted in the database: for lists without an order, and rows that two lists show. */
+  /**
+   * All keys are noted in the database: for lists without an order, for guests, and after a reading by days has failed.
+   */
   notesKeys: z.boolean(),
-  /** A mismatch stood when the scan began: what it leaves of it, the list does not show. */
+  /** A mismatch stood when the scan began: if the scan is clean, the list does not show the rest of the mismatch. */
   hadMismatch: z.boolean(),
-  /** Days differed when the scan began; it says anew which do. */
+  /** Days differed when the scan began; the scan finds anew which days differ. */
   hadDifferingDays: z.boolean(),
-  /** The ledger listed no row when the scan began: all that it lists came from it. */
+  /** The ledger listed no row when the scan began: all rows that it lists came from the scan. */
   isFromEmpty: z.boolean(),
   reading: readingSchema.nullable(),
   /** Keys of the rows without a readable time that were met. */
@@ -49,8 +54,8 @@ const walkSchema = z.object({
 });
 
 /**
- * A mismatch between the counts, and since when (Unix ms) it stands; `begun`: since when the counts have differed the
- * same way round at the end of each pass, whichever rows it was about.
+ * A mismatch between the counts. `since`: time (Unix ms) from which it stands. `begun`: time from which the counts have
+ * differed in the same direction at the end of each pass, whichever rows it was about.
  */
 const mismatchSchema = z.object({
   total: int,
@@ -62,55 +67,61 @@ const mismatchSchema = z.object({
 
 const checkpointSchema = z.object({
   version: z.literal(version),
-  /** Page size to ask for, and when (Unix ms) it was lowered below the configured one; null: it is not. */
+  /**
+   * Page size to request, and when (Unix ms) the service last refused a larger one; null: the configured size is in
+   * use.
+   */
   requestedPageSize: int,
   sizeReducedAt: z.number().nullable(),
-  /** The service's total when the counts last agreed (but for the accepted difference). */
+  /** Service's total when the counts last agreed (except for the accepted difference). */
   totalAtLastMatch: int,
   walk: walkSchema.nullable(),
-  /** Full scans ended so far, and when (Unix ms) the last one did. */
+  /** Full scans ended so far, and when (Unix ms) the last one ended. */
   walks: int,
   scannedAt: z.number().nullable(),
-  /** Where answers claim a page size that is not what they serve. */
+  /** Page size that answers claim, and the rows that they really serve; null: no clamp is known. */
   clampedSize: z.object({ claimed: int, actual: int }).nullable(),
-  /** The two counts as the last pass left them. */
+  /** Counts of the service and of the ledger at the end of the last pass. */
   lastSeen: z.object({ total: int.nullable(), count: int }).nullable(),
   mismatch: mismatchSchema.nullable(),
-  /** By how many rows the total has fallen since the last clean scan, rows found to have vanished left out. */
+  /** Rows by which the total has fallen since the last clean scan, without the rows found to have vanished. */
   fallen: int,
   /**
-   * `fallen` when the scan began, or the first of those that add up: a later fall is not explained by it. Null: no
-   * total was known then, so that a fall would not have shown.
+   * `fallen` when the scan began, or the first of the accumulated scans: they do not explain a later fall. Null: no
+   * total was known then, so nothing would have shown a fall.
    */
   fallenBefore: int.nullable(),
-  /** Answers that gave no total have brought rows, or reached beyond the known one: it is older than they. */
+  /** Answers without a total have brought rows, or reached beyond the known total: the total is older than they are. */
   isTotalOlder: z.boolean(),
-  /** Days (since 1970) whose rows differ from what the list showed. */
+  /** Days (since 1970) whose rows differ from those that the list showed. */
   differingDays: z.array(int),
-  /** The last repeated scan was not consistent. */
+  /** The last full scan proves nothing: it was not clean, or it began without a total. */
   isScanUnclean: z.boolean(),
-  /** Rows that the last clean scan found on one side only: without a usable key, or listed no longer and kept. */
+  /** Rows that the last clean scan found on one side only: without a usable key, or no longer listed and kept. */
   unmatched: int,
-  /** Rows that the ledger lists and the last scan over a list without an order did not meet. */
+  /** Rows that the ledger lists and the last scan with noted keys did not meet, nor any page since. */
   unseen: z.array(z.string()),
-  /** The list shows its rows in another order each time: scans add up until every row was met. */
+  /** The list shows its rows in another order each time: scans accumulate until every row was met. */
   isShuffled: z.boolean(),
   /** Pages of the first full scan, and how often the last one had to go back. */
   scannedPages: int,
   scanRewinds: int,
-  /** Requests that doubts have cost, and scans in a row that explained nothing. */
+  /**
+   * Requests that doubts have cost; and scans in a row that explained nothing, where the scans of one pass count as
+   * one.
+   */
   spentRequests: int,
   fruitlessScans: int,
-  /** The first page as the last pass saw it, where the service gives no total. */
+  /** Fingerprint of the first page in the last pass, if the service reports no total. */
   headFingerprint: z.string().nullable(),
-  /** Page at which the audit of a list without an order goes on. */
+  /** Page at which the audit of a list without an order continues. */
   auditPage: int,
 });
 
-/** An unfinished full scan, from page 1 upward. */
+/** Progress of an unfinished full scan, from page 1 upward. */
 export type WalkProgress = Readonly<z.infer<typeof walkSchema>>;
 
-/** What a pass leaves for the next one in `streams.checkpoint`. */
+/** State that a pass leaves for the next one in `streams.checkpoint`. */
 export type Checkpoint = Readonly<z.infer<typeof checkpointSchema>>;
 
 export function newCheckpoint(requestedPageSize: number): Checkpoint {
@@ -142,7 +153,9 @@ export function newCheckpoint(requestedPageSize: number): Checkpoint {
   };
 }
 
-/** Parses what is stored; null for what is absent, of another version or damaged: nothing but requests is lost. */
+/**
+ * Parses a stored checkpoint. Returns null if it is absent, damaged or of another version, which costs only requests.
+ */
 export function parseCheckpoint(stored: unknown): Checkpoint | null {
   const parsed = checkpointSchema.safeParse(stored);
   return parsed.success ? parsed.data : null;

@@ -9,23 +9,24 @@ import { createSizedPages, type SizedPages } from './sized-pages.ts';
 
 export type { ListSource } from './list-source.ts';
 
-/** A page with its rows, as it goes from the service to the ledger. */
+/** A page with its rows, on the way from the service to the ledger. */
 export type ListedPage<T> = PageFacts & { content: Page<T> };
 
-/** Another page than the asked one may come from a proxy once; a service that ignores the number sends it always. */
+/**
+ * Attempts for a page: a proxy may return another page once, but a service that ignores the page number does so always.
+ */
 const wrongPageTries = 3;
 
 /**
- * Reads pages of one list: several ahead where the reader says so, smaller ones when the service
- * refuses the size. A page that cannot be read is divided until only the bad row is left, which
- * becomes a reject.
+ * Reads pages of one list: several ahead if the caller says so, and smaller ones if the service refuses the size.
+ * Divides a page that cannot be read down to the unreadable row, which becomes a reject.
  */
 export type PageReader<T> = {
   read(page: number, upTo: number, isFresh: boolean): Promise<ListedPage<T>>;
   requestedPageSize(): number;
   /** Pages fetched or being fetched ahead. */
   aheadCount(): number;
-  /** Gives up what is being fetched ahead. */
+  /** Aborts the requests for pages ahead. */
   close(): void;
 };
 
@@ -35,7 +36,7 @@ export type PageReaderOptions<T> = {
   probeSize?: number | undefined;
   concurrency: number;
   signal: AbortSignal;
-  /** What earlier passes learned of unreadable rows; absent: nothing. */
+  /** Unreadable rows found by earlier passes; absent: none. */
   memory?: DivisionMemory<T>;
 };
 
@@ -50,7 +51,7 @@ export function createPageReader<T>(
   const asking: Asking<T> = { source, pages };
   let ahead = new Map<number, Promise<ListedPage<T>>>();
   let aheadAbort = new AbortController();
-  // One for the whole window: each combined signal costs memory for as long as its sources live.
+  // One signal for all pages ahead: each combined signal costs memory for as long as its sources live.
   let signal = AbortSignal.any([options.signal, aheadAbort.signal]);
   const forgetAhead = (): void => {
     aheadAbort.abort();
@@ -77,7 +78,10 @@ export function createPageReader<T>(
   };
 }
 
-/** One page. `isBeyond`: the list may well end before it, so a refusal or another page means just that. */
+/**
+ * Reads one page. `isBeyond`: the list may end before it, so that a refusal or another page means its end. Throws a
+ * LedgerError if the service ignores the page number.
+ */
 async function fetchPage<T>(
   asking: Asking<T>,
   page: number,

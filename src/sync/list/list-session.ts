@@ -10,24 +10,24 @@ import {
 import type { ReadDays } from './read-days.ts';
 import { createToldTotals } from './told-totals.ts';
 
-/** One pass's hold on a list: it reads and stores through the port, and is the only holder of the state. */
+/** Access of one pass to a list: reads and stores through the port, and is the only holder of the state. */
 export type ListSession<P extends PageFacts = PageFacts> = {
   readonly state: ListState;
   readonly port: ListPort<P>;
-  /** Pages asked for so far. */
+  /** Pages requested so far. */
   readonly requests: number;
-  /** The state holds something that no store has written. */
+  /** The state holds changes that no store has written. */
   readonly isDirty: boolean;
   /** Replaces the state; the next store writes it. */
   apply(next: ListState): void;
   read(page: number, upTo?: number, isFresh?: boolean): Promise<P>;
-  /** Stores at once; returns the number of new rows. */
+  /** Stores immediately; returns the number of new rows. */
   store(pages: P[], days?: ReadDays | null): Promise<number>;
-  /** Prepares a store of the pages and of the state as it is now; the write returns the number of new rows. */
+  /** Prepares a store of the pages and of the present state; the write returns the number of new rows. */
   prepare(batch: Batch<P>): () => Promise<number>;
-  /** Takes over the counts that a write has left. */
+  /** Takes over the counts after a write. */
   settle(stored: Stored): void;
-  /** Marks rows as no longer listed. */
+  /** Marks rows as unlisted; does nothing if the port has no `unlist`. */
   unlist(keys: string[]): Promise<void>;
 };
 
@@ -52,7 +52,7 @@ export function createListSession<P extends PageFacts>(
       let committed = prepared;
       const stored = await write((found) => {
         const isOlder = prepared.checkpoint.isTotalOlder || totals.isOlder(telling, found.inserted);
-        // Writes that ended after this one was prepared have found days of their own.
+        // Writes that ended after this one was prepared have found differing days of their own.
         const { differingDays } = state.checkpoint;
         const next = withCheckpoint(prepared, { differingDays, isTotalOlder: isOlder });
         committed = withDifferingDays(next, accusedDays(batch, found));
@@ -107,14 +107,14 @@ export function createListSession<P extends PageFacts>(
   };
 }
 
-/** Days that a write found to differ. A glance at the head marks days; it does not accuse them. */
+/** Returns the days that a write found to differ. A glance at the list's start records none. */
 function accusedDays({ isGlance }: Batch<PageFacts>, { differingDays }: Found): number[] {
   return isGlance ? [] : differingDays;
 }
 
 /**
- * What a fall of the total was about is known for so many rows: the earliest one, for all that anyone knows. Rows that
- * a scan has found had gone before it began: they explain no fall since.
+ * Explains falls of the total by rows found to have vanished, the earliest fall first. Rows found during a scan
+ * vanished before it began, so they explain no later fall.
  */
 function afterVanishing(state: ListState, rows: number): ListState {
   const { fallen, fallenBefore, walk } = state.checkpoint;
@@ -125,18 +125,18 @@ function afterVanishing(state: ListState, rows: number): ListState {
   });
 }
 
-/** An answer that is not taken may tell all the same that rows have gone. */
+/** Counts a fall of the total that only a discarded answer shows. */
 function afterFall(state: ListState, { total }: PageFacts): ListState {
   const fall = Math.max(0, (state.serviceTotal ?? 0) - (total ?? 0));
   return withCheckpoint(state, { fallen: state.checkpoint.fallen + fall });
 }
 
-/** What a store writes of the state; the counts are the database's own. */
+/** Returns the part of the state that a store writes. The counts belong to the database. */
 function storedFormOf({ ledgerCount, guests, passes, ...state }: ListState): string {
   return JSON.stringify(state);
 }
 
-/** The state after a write: its counts, and the days that it found to differ. */
+/** Returns the state after a write: its counts, and the days that it found to differ. */
 function afterStore(state: ListState, stored: Stored): ListState {
   const { ledgerCount, guests, differingDays } = stored;
   const next = { ...state, ledgerCount, guests };
@@ -144,8 +144,8 @@ function afterStore(state: ListState, stored: Stored): ListState {
 }
 
 /**
- * The page was fetched ahead, and the totals show that it and a page taken before it were not answered in the order
- * of their numbers: rows may have moved past both, or may not be counted yet.
+ * Returns true if totals show that the service answered this page, fetched ahead, and an earlier one out of order. Rows
+ * may have moved past both pages, or may not be counted yet.
  */
 function isOvertaken(
   { isFresh, total, observation }: PageFacts,

@@ -1,10 +1,10 @@
 import type { Page, RecordSource } from '../../kernel/wallet-records.ts';
 
-/** What differs from list to list. */
+/** Properties in which lists differ. */
 export type ListSource<T> = {
   /**
-   * `failuresMax`: how many unreadable answers or codes other than 0 are enough; absent: as the
-   * client thinks fit.
+   * Reads one page. `failuresMax`: number of unreadable answers or codes other than 0 after which it fails; absent: the
+   * client's default.
    */
   readPage(
     pageNo: number,
@@ -12,9 +12,9 @@ export type ListSource<T> = {
     signal: AbortSignal,
     failuresMax?: number,
   ): Promise<Page<T>>;
-  /** Where the reject of a row belongs that cannot be read at all. */
+  /** Source of the reject for a row that cannot be read at all. */
   rejectSource: RecordSource;
   keyOf(record: T): string;
-  /** Unix ms; null where the list shows no times. */
+  /** Time of the record, Unix ms; null if the list shows no times. */
   timeOf(record: T): number | null;
 };

@@ -1,6 +1,6 @@
 /**
- * What the program knows of a list between passes, and what one page tells about it. Pure: deciders take a state and
- * return the next one; `ListSession.apply` is the one place that replaces it.
+ * State of a list between passes, and the information in one page about it. Pure: deciders take a state and return the
+ * next one; `ListSession.apply` is the one place that replaces it.
  *
  * Places count from 1 at the list's first row. `serviceTotal` is the service's count, `ledgerCount` the ledger's.
  */
@@ -17,19 +17,19 @@ export type ListState = {
   readonly ledgerCount: number;
   /** Rows that this list shows and the ledger counts in another one. */
   readonly guests: number;
-  /** Passes over the list so far. */
+  /** Number of times that the list was leased so far, audit slices included. */
   readonly passes: number;
-  /** A clean full scan stands behind the counts. */
+  /** A clean full scan backs the counts. */
   readonly isBacked: boolean;
-  /** serviceTotal − ledgerCount as the last full scan left it. */
+  /** serviceTotal − (ledgerCount + guests) as far as the last clean full scan accepted it. */
   readonly acceptedDifference: number;
   readonly checkpoint: Checkpoint;
 };
 
-/** One page as the decisions see it. */
+/** Facts about one page, for the decisions. */
 export type PageFacts = {
   page: number;
-  /** Items per page by the answer's own word. */
+  /** Items per page as the answer claims; after `onActualGrid`, those that the service really serves. */
   size: number;
   total: number | null;
   /** Rows in the answer. */
@@ -38,29 +38,32 @@ export type PageFacts = {
   unstorable: number;
   /** Keys of the rows, in the list's order. */
   keys: string[];
-  /** Times (Unix ms) of the rows in the list's order, unreadable ones left out, and the keys of these rows. */
+  /** Times (Unix ms) of the rows in the list's order, without unreadable ones, and the keys of these rows. */
   times: number[];
   datedKeys: string[];
   firstTime: number | null;
   lastTime: number | null;
-  /** Equal for two pages with the same rows. */
+  /** Hash of the rows: equal for two pages with the same rows. */
   fingerprint: string;
-  /** Sent after the page before it had been answered; false: fetched ahead. */
+  /** The request was sent after the answer to the page before; false: fetched ahead. */
   isFresh: boolean;
   observation: number;
-  /** Rises in the order in which answers came in. */
+  /** Number of the answer, in the order in which answers arrived. */
   answered: number;
 };
 
-/** Rows that the ledger lacks and that no full scan has explained; negative: has too many; NaN: no total. */
+/**
+ * Counts the rows that the ledger lacks and no full scan has explained. Negative: the ledger has too many. NaN: no
+ * total is known.
+ */
 export function missingRows(state: ListState): number {
   const held = state.ledgerCount + state.guests + state.acceptedDifference;
   return (state.serviceTotal ?? Number.NaN) - held;
 }
 
 /**
- * The ledger provably lists just what the service lists: a clean full scan stands behind it, the counts are equal, and
- * no difference waits to be explained. The database derives `streams.is_complete` from the same facts.
+ * Returns true if the ledger provably lists exactly the rows that the service lists. A clean full scan backs the
+ * counts, the counts are equal, and there is no doubt. The database derives `streams.is_complete` from the same facts.
  */
 export function isProven(state: ListState): boolean {
   const { isBacked, acceptedDifference, guests, serviceTotal, ledgerCount } = state;
@@ -68,7 +71,7 @@ export function isProven(state: ListState): boolean {
   return isBacked && isEqual && doubtOf(state) === null;
 }
 
-/** What was seen that equal counts do not explain, in words; null: nothing. */
+/** Describes the observation that equal counts do not explain; null: there is none. */
 export function doubtOf({ checkpoint, acceptedDifference }: ListState): string | null {
   const { differingDays, fallen, isScanUnclean, unmatched, walk } = checkpoint;
   const [day] = differingDays;
@@ -84,31 +87,34 @@ export function doubtOf({ checkpoint, acceptedDifference }: ListState): string |
   if (isScanUnclean)
     return 'the list changed while it was read from end to end, so that reading proves nothing';
   if (checkpoint.isTotalOlder) return 'rows were listed with answers that gave no total';
-  // Differences of either kind may cancel each other out.
+  // Differences in both directions may cancel each other out.
   return unmatched > 0 && acceptedDifference === 0
     ? `${unmatched} rows were found only in the list or only in the ledger`
     : null;
 }
 
-/** The page on which the list ends by the service's total; 1 while size or total are unknown. */
+/** Returns the page on which the list ends by the service's total; 1 while size or total are unknown. */
 export function lastPage(state: ListState): number {
   return pagesFor(state.serviceTotal ?? 0, state);
 }
 
-/** Pages that so many rows take; at least 1. */
+/** Returns the number of pages for these rows; at least 1. */
 export function pagesFor(rows: number, state: ListState): number {
   return Math.max(1, Math.ceil(rows / Math.max(1, state.pageSize ?? rows)));
 }
 
-/** The next state with a changed checkpoint. */
+/** Returns the next state with a changed checkpoint. */
 export function withCheckpoint(state: ListState, change: Partial<Checkpoint>): ListState {
   return { ...state, checkpoint: { ...state.checkpoint, ...change } };
 }
 
-/** So many differing days stand for any number: only a scan that notes its keys explains them. */
+/**
+ * Upper bound of the differing days kept. A full list stands for any number: only a scan that notes its keys explains
+ * them.
+ */
 export const differingDaysMax = 366;
 
-/** The next state, these days among the differing ones. */
+/** Returns the next state with these days among the differing ones. */
 export function withDifferingDays(state: ListState, found: number[]): ListState {
   if (found.length === 0) return state;
   const days = new Set([...state.checkpoint.differingDays, ...found]);
@@ -116,7 +122,7 @@ export function withDifferingDays(state: ListState, found: number[]): ListState 
   return withCheckpoint(state, { differingDays: kept });
 }
 
-/** Neighbours whose times rise and fall within one page. */
+/** Counts adjacent rows with rising and with falling times within one page. */
 export function timeSteps(times: number[]): { rising: number; falling: number } {
   let rising = 0;
   let falling = 0;
@@ -134,10 +140,14 @@ export function orderOf(steps: { rising: number; falling: number }): ListOrder |
   return steps.falling > 0 ? 'newest-first' : null;
 }
 
-/** Few neighbours may be an exception; from here on a page with only the other direction means a turned list. */
+/**
+ * Number of adjacent pairs from which a page in the other direction means a reversed list; fewer may be an exception.
+ */
 const turnedPageSteps = 5;
 
-/** The order after seeing one more page: learned when unknown, given up or turned when the page contradicts it. */
+/**
+ * Returns the order after one more page: learned if unknown, reversed or set to unordered if the page contradicts it.
+ */
 function learnedOrder(current: ListOrder | null, times: number[]): ListOrder | null {
   const steps = timeSteps(times);
   const seen = orderOf(steps);
@@ -151,9 +161,9 @@ export function isOrdered(state: ListState): boolean {
 }
 
 /**
- * A row of the page whose rank the ledger can tell by its time alone: no row on its new side has the same time.
- * `rowsNotNewer` rows of the service's list are not younger, the row itself included. Null where times or total are
- * missing; where a whole page is of one time, its edge stands for it.
+ * Returns a row of the page whose rank the ledger can find by its time: no row on its new side has the same time.
+ * `rowsNotNewer` counts the rows of the service's list that are not younger, itself included. Returns null without an
+ * order, or if times or the total are missing. If all rows of a page have one time, the row at its edge is used.
  */
 export function rankProbe(
   facts: PageFacts,
@@ -181,17 +191,20 @@ export function rankProbe(
     : { time, rowsNotNewer: before + (index < 0 ? times.length : index + 1) };
 }
 
-/** The page tells how long the list is now. A total of 0 is what some services say of a page behind the end. */
+/**
+ * Returns true if the page shows the present length of the list. Some services report a total of 0 for a page behind
+ * the end.
+ */
 export function isTotalTold({ page, total, listed }: PageFacts, isLatest: boolean): boolean {
   return isLatest && total !== null && (listed > 0 || total > 0 || page === 1);
 }
 
-/** A page without a total holds rows beyond the total that is known. */
+/** Returns true for a page without a total whose rows reach beyond the known total. */
 function isBeyondTotal({ page, size, total, listed }: PageFacts, known: number | null): boolean {
   return total === null && known !== null && listed > 0 && (page - 1) * size + listed > known;
 }
 
-/** The state after a page: what it tells about the list itself. `isLatest`: no later answer was taken before. */
+/** Returns the state after a page. `isLatest`: no later answer was processed before. */
 export function afterPage(state: ListState, facts: PageFacts, isLatest: boolean): ListState {
   const { serviceTotal, checkpoint } = state;
   const isTelling = isTotalTold(facts, isLatest);
@@ -199,7 +212,7 @@ export function afterPage(state: ListState, facts: PageFacts, isLatest: boolean)
   const fall = Math.max(0, (serviceTotal ?? 0) - (total ?? 0));
   const fallen = checkpoint.fallen + fall;
   const unseen = withoutKeys(checkpoint.unseen, facts.keys);
-  // Until now no total could fall: equal counts do not say which rows have gone since the scan.
+  // A fall could not show before the first total: equal counts do not show which rows were removed since the scan.
   const isScanUnclean =
     checkpoint.isScanUnclean || (state.isBacked && serviceTotal === null && total !== null);
   const isTotalOlder =
@@ -220,7 +233,7 @@ export function afterPage(state: ListState, facts: PageFacts, isLatest: boolean)
   };
 }
 
-/** The same array where none of the keys is in it. */
+/** Returns the same array if none of the keys is in it. */
 function withoutKeys(from: string[], keys: string[]): string[] {
   if (from.length === 0) return from;
   const out = new Set(keys);

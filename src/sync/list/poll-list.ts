@@ -9,21 +9,21 @@ import {
 } from './list-state.ts';
 import { createDayReader, type ReadDays } from './read-days.ts';
 
-/** Without a total, so many pages in a row that bring nothing new end the head. */
+/** Number of consecutive pages without a new row that end the poll of the start if there is no total. */
 const quietPagesMax = 1;
-/** Rows that arrive while the head is read are fetched by reading it again; beyond this the next pass does it. */
+/** Upper bound of the rounds that fetch rows arriving during the poll; later rows are left to the next pass. */
 const headRoundsMax = 5;
 
-/** What a poll found: whether the counts agree now, new rows, and the days that it read wholly. */
+/** Result of a poll: `isSettled` if the counts agree now, the new rows, and the days that it read completely. */
 export type Poll = { isSettled: boolean; inserted: number; days: ReadDays | null };
 
-/** Reads the list's growing end until the counts agree. An unordered list is tried at both ends. */
+/** Reads the end at which the list grows until the counts agree. Tries both ends of an unordered list. */
 export async function pollList<P extends PageFacts>(session: ListSession<P>): Promise<Poll> {
   const countBefore = session.state.ledgerCount;
   let head: Poll = { isSettled: false, inserted: 0, days: null };
   if (session.state.listOrder !== 'oldest-first') {
     head = await pollHead(session);
-    // The page itself may have shown another order than the one remembered.
+    // The page may have shown another order than the stored one.
     if (head.isSettled || session.state.listOrder === 'newest-first') return head;
   }
   const countAfterHead = session.state.ledgerCount;
@@ -34,14 +34,14 @@ export async function pollList<P extends PageFacts>(session: ListSession<P>): Pr
   return { ...tail, inserted: head.inserted + tail.inserted };
 }
 
-/** Without times only the place where rows come in tells the order. */
+/** Learns the order of a list without times from the end at which new rows appear. */
 function afterTail(state: ListState, hasGrown: boolean): ListState {
   if (state.isOrderFixed) return state;
   if (hasGrown) return { ...state, listOrder: 'oldest-first' };
   return missingRows(state) > 0 ? { ...state, listOrder: null } : state;
 }
 
-/** New rows at the list's start: page 1 upward, and again for those that arrived meanwhile. */
+/** Reads new rows at the list's start: page 1 upward, and again for rows that arrived meanwhile. */
 async function pollHead<P extends PageFacts>(session: ListSession<P>): Promise<Poll> {
   let inserted = 0;
   for (let round = 1; ; round += 1) {
@@ -73,7 +73,7 @@ async function pollHeadOnce<P extends PageFacts>(
     reader.read(facts, session.state.listOrder, { isStart: page === 1 });
     const isSettled = missingRows(session.state) === 0;
     const isOver = isSettled || isSame || facts.listed === 0;
-    // Known rows below new ones: from here on the last pass has read everything.
+    // Known rows follow new ones: the last pass has read everything from here on.
     const isOnKnownRows = isAfterEnd && added < facts.listed - facts.unstorable;
     if (isOver || isHeadPassed(session.state, page, { quietPages, isOnKnownRows }))
       return { isSettled, inserted, days: reader.days(), firstTotal };
@@ -81,14 +81,14 @@ async function pollHeadOnce<P extends PageFacts>(
   }
 }
 
-/** Where no total tells that nothing has come, the first page is remembered. */
+/** Notes the first page if no total shows that nothing has arrived. */
 function noteHead<P extends PageFacts>(session: ListSession<P>, facts: P): void {
   const { state } = session;
   if (state.serviceTotal !== null) return;
   session.apply(withCheckpoint(state, { headFingerprint: facts.fingerprint }));
 }
 
-/** New rows at the list's end: from the page where the known rows end, upward. */
+/** Reads new rows at the list's end: from the page where the known rows end, upward. */
 async function pollTail<P extends PageFacts>(session: ListSession<P>): Promise<Poll> {
   let { facts, inserted } = await readTail(session);
   for (let previous = ''; ; ) {
@@ -108,30 +108,30 @@ async function readTail<P extends PageFacts>(
   const page = tailPage(session.state);
   const facts = await session.read(page, page);
   if (facts.listed > 0 || page === 1) return { facts, inserted: 0 };
-  // The list ends earlier than what the ledger holds of it, or its pages are larger than they seemed.
+  // The list ends before the ledger's last row, or its pages are larger than assumed.
   const first = await session.read(1);
   const inserted = first.listed === 0 ? 0 : await session.store([first]);
   const end = Math.min(page - 1, lastPage(session.state));
   return { facts: await session.read(end, end), inserted };
 }
 
-/** A full page may have others behind it that the total does not count yet. */
+/** Returns true at the end of the list. A full page may have others behind it that the total does not count yet. */
 function isTailEnd(state: ListState, facts: PageFacts, previousFingerprint: string): boolean {
   if (facts.listed === 0 || facts.fingerprint === previousFingerprint) return true;
   return facts.listed < facts.size && facts.page >= lastPage(state);
 }
 
-/** The page on which the known rows end. */
+/** Returns the page on which the known rows end. */
 function tailPage(state: ListState): number {
   const { ledgerCount, guests, checkpoint, serviceTotal, acceptedDifference, pageSize } = state;
   const held = Math.max(ledgerCount + guests, checkpoint.totalAtLastMatch);
   const listed = (serviceTotal ?? held) - acceptedDifference;
-  // A few rows that are no longer counted have vanished; where many are not, the total is no guide.
+  // A few uncounted rows have vanished; if there are many, the total is no guide.
   const isNear = listed < held && held - listed <= 2 * (pageSize ?? 0);
   return pagesFor(isNear ? listed : held, state);
 }
 
-/** The last pass came to its end: it left the counts as they are now. */
+/** Returns true if the last pass reached its end: it left the counts as they are now. */
 function wasLastPassEnded({ checkpoint, ledgerCount }: ListState): boolean {
   return checkpoint.lastSeen?.count === ledgerCount;
 }
@@ -142,7 +142,7 @@ function isHeadPassed(
   { quietPages, isOnKnownRows }: { quietPages: number; isOnKnownRows: boolean },
 ): boolean {
   const missing = missingRows(state);
-  // From here on an unfinished scan goes on.
+  // An unfinished scan continues from its next page.
   const { nextPage } = state.checkpoint.walk ?? { nextPage: Number.POSITIVE_INFINITY };
   if (isKnownCounts(state) || page + 1 >= nextPage) return true;
   if (Number.isNaN(missing)) return quietPages >= quietPagesMax;
@@ -151,7 +151,7 @@ function isHeadPassed(
   return page >= lastPage(state) || (page >= newPages(state) && isQuiet);
 }
 
-/** Pages that the rows come since the last pass, or since the scan began, would fill if all stood at the start. */
+/** Returns the number of pages that the rows since the last pass, or since the scan began, fill at the start. */
 function newPages(state: ListState): number {
   if (state.listOrder !== 'newest-first') return 1;
   const { walk, lastSeen, totalAtLastMatch } = state.checkpoint;
@@ -160,7 +160,7 @@ function newPages(state: ListState): number {
   return pagesFor((state.serviceTotal ?? 0) - known, state);
 }
 
-/** The same counts as at the end of the last pass: there is nothing new to look for. */
+/** Returns true if the counts are those of the end of the last pass, so that there is nothing new to find. */
 export function isKnownCounts({ checkpoint, serviceTotal, ledgerCount }: ListState): boolean {
   const { lastSeen } = checkpoint;
   return (

@@ -1,11 +1,11 @@
-/** Page sizes as they stand between passes; times in Unix ms. */
+/** Page sizes between passes; times in Unix ms. */
 type RememberedSize = { requestedPageSize: number; sizeReducedAt: number | null };
 
 const probeEveryMs = 86_400_000;
 
 /**
- * The size to try once before the remembered one: the configured size, a day after it was found too
- * large. Undefined while there is nothing to try. Pure.
+ * Returns the size to try once before the stored one: the configured size, a day after the service last refused it.
+ * Returns undefined if there is nothing to try. Pure.
  */
 export function probeSize(
   { requestedPageSize, sizeReducedAt }: RememberedSize,
@@ -17,8 +17,8 @@ export function probeSize(
 }
 
 /**
- * What to remember of the sizes after a pass. `used` is the reader's own word, `isProbed` whether
- * the configured size was tried. Pure.
+ * Returns the sizes to store after a pass. `used` is the size that the reader reports; `isProbed`: it tried the
+ * configured size. Pure.
  */
 export function rememberedSize(
   before: RememberedSize,

@@ -1,49 +1,49 @@
 /**
- * What a contiguous reading of an ordered list proves: for each UTC day that it has passed wholly, how many different
- * rows the service listed. Every row that was read is in the ledger, so equal counts of a day mean equal sets.
+ * Proof by a contiguous reading of an ordered list: the number of different rows that the service listed on each UTC
+ * day read completely. Every row read is in the ledger, so equal counts of a day mean equal sets.
  *
  *   newest first:   page 1 ──▶ │ today (since the head) │ yesterday │ … │ oldest day │ end
  *   a reading that begins in the middle leaves its first, partial day out
  *
- * A page repeats rows when others came in before it; these lie on the side that was read already and are left out.
- * Left out by mistake they make a day's count too small, which proves nothing and claims nothing.
+ * A page repeats rows if others arrived before it; these lie on the side already read and are left out. A row left out
+ * by mistake makes a day's count too small, so that the day is not verified.
  */
 import { z } from 'zod';
 import type { ListOrder } from '../../kernel/list-order.ts';
 import type { PageFacts } from './list-state.ts';
 
 export const dayMs = 86_400_000;
-/** More rows of one and the same millisecond are not told apart. */
+/** Upper bound of the rows of one millisecond that are compared by key; with more the reading ends. */
 const edgeKeysMax = 1_000;
 
 const int = z.number().int();
 
 export const readingSchema = z.object({
   isNewestFirst: z.boolean(),
-  /** Time of the row read last (Unix ms), and the keys of all rows of that time. */
+  /** Time of the last row read (Unix ms), and the keys of all rows of that time. */
   edge: int,
   edgeKeys: z.array(z.string()),
-  /** UTC day (days since 1970) of the edge, its rows so far, and whether its beginning was read, too. */
+  /** UTC day (days since 1970) of the edge, its rows so far, and whether its beginning was read as well. */
   day: int,
   rows: int,
   isDayWhole: z.boolean(),
-  /** Time of the list's first row when the reading began there; rows beyond it came later. */
+  /** Time of the list's first row if a newest-first reading began there; rows beyond it arrived later. */
   head: int.nullable(),
-  /** The list's first row was read, and no day of its side has been closed yet (oldest first). */
+  /** The reading begins at the first row of an oldest-first list, and has not passed its first page yet. */
   isStartOpen: z.boolean(),
 });
 
-/** Where a reading stands. */
+/** Position of a reading. */
 export type Reading = Readonly<z.infer<typeof readingSchema>>;
 
-/** The days from `low` to `high` (null: without end) were read wholly; those without an entry listed no row. */
+/** The days from `low` to `high` (null: unbounded) were read completely; days without an entry listed no row. */
 export type ReadDays = {
   low: number | null;
   high: number | null;
   rows: [day: number, rows: number][];
-  /** Rows beyond this time (Unix ms) came after the reading had begun; null: none could. */
+  /** Rows beyond this time (Unix ms) arrived after the reading began; null: it did not begin at the newest row. */
   head: number | null;
-  /** The reading has just begun at the list's first row: the ledger must list nothing beyond `head`. */
+  /** The reading has just begun at the list's newest row: the ledger must list nothing beyond `head`. */
   isHeadNew: boolean;
 };
 
@@ -51,7 +51,10 @@ export function dayOf(time: number): number {
   return Math.floor(time / dayMs);
 }
 
-/** Begins a reading at a page; null where the page shows no time, or the list has no order. One time has any order. */
+/**
+ * Begins a reading at a page. Returns null if the page shows no time or the list has no order. An unknown order counts
+ * as newest first: all times so far are equal.
+ */
 export function beginReading(facts: PageFacts, order: ListOrder | null): Reading | null {
   const [edge] = facts.times;
   if (edge === undefined || order === 'unordered') return null;
@@ -68,12 +71,12 @@ export function beginReading(facts: PageFacts, order: ListOrder | null): Reading
   };
 }
 
-/** The reading still goes the way that the list is known to go. */
+/** Returns true if the reading still follows the known order of the list. */
 export function isReadingInOrder(reading: Reading, order: ListOrder | null): boolean {
   return order === null || order === (reading.isNewestFirst ? 'newest-first' : 'oldest-first');
 }
 
-/** The reading after a page, null when it can prove nothing any more, and the days that the page completed. */
+/** Returns the reading after a page, null if it can prove nothing any more, and the days that the page completed. */
 export function readOn(
   reading: Reading,
   facts: PageFacts,
@@ -90,7 +93,7 @@ export function readOn(
   const isHeadNew = reading.edgeKeys.length === 0 && head !== null;
   const isNothing = day === reading.day && !isHeadNew && !isStartOpen;
   const [begun, last] = [firstWholeDay(reading), day + (isNewestFirst ? 1 : -1)];
-  // The oldest-first list begins with its oldest row: nothing lies before it.
+  // An oldest-first list begins with its oldest row: nothing lies before it.
   const start = isStartOpen ? null : begun;
   const [low, high] = isNewestFirst ? [last, start] : [start, last];
   return {
@@ -99,7 +102,7 @@ export function readOn(
   };
 }
 
-/** Where a reading stands within a page. */
+/** Position of a reading within a page. */
 type Place = {
   edge: number;
   edgeKeys: Set<string>;
@@ -109,7 +112,7 @@ type Place = {
   closed: [day: number, rows: number][];
 };
 
-/** Goes on by one row at or behind the edge. */
+/** Moves the position by one row at or behind the edge. */
 function passRow(place: Place, time: number, key: string): void {
   if (time === place.edge) {
     if (!place.edgeKeys.has(key)) place.rows += 1;
@@ -127,13 +130,13 @@ function passRow(place: Place, time: number, key: string): void {
   place.rows += 1;
 }
 
-/** The day of the edge, or the next one where its beginning was not read. */
+/** Returns the first day whose beginning was read: the day of the edge, or the next one. */
 function firstWholeDay({ day, isDayWhole, isNewestFirst }: Reading): number {
   if (isDayWhole) return day;
   return day + (isNewestFirst ? -1 : 1);
 }
 
-/** The days that the end of the list completes. */
+/** Returns the days that the end of the list completes. */
 export function endReading(reading: Reading): ReadDays {
   const { isNewestFirst, day, rows, isDayWhole, head } = reading;
   const begun = firstWholeDay(reading);
@@ -142,7 +145,7 @@ export function endReading(reading: Reading): ReadDays {
   return { low, high, rows: closed, head, isHeadNew: false };
 }
 
-/** Collects the days that pages read one after another complete. `isStart`: the first of them. */
+/** Collects the days that consecutive pages complete. `isStart`: the page is the first of them. */
 export function createDayReader() {
   let reading: Reading | null = null;
   let days: ReadDays | null = null;
@@ -162,7 +165,7 @@ export function createDayReader() {
 
 type DayPage = { isStart: boolean; isEnd?: boolean };
 
-/** Days of two neighbouring stretches of one reading, as one. */
+/** Joins the days of two adjacent stretches of one reading. */
 export function joinDays(earlier: ReadDays | null, later: ReadDays | null): ReadDays | null {
   if (earlier === null || later === null) return earlier ?? later;
   const lows = [earlier.low, later.low];

@@ -27,32 +27,36 @@ import { resolveDifferingDays } from './resolve-days.ts';
 import { scanList } from './scan-list.ts';
 import { searchList } from './search-list.ts';
 
-/** An order that changes with every request shows about 63 % of the missing rows per scan. */
+/** Upper bound of the scans of one pass. A list in random order shows about 63 % of the missing rows per scan. */
 const scansMax = 14;
 const scansWithoutNewRowsMax = 3;
 
 export type ListVerdict = {
-  /** The ledger provably lists just what the service lists. */
+  /** The ledger provably lists exactly the rows that the service lists. */
   isComplete: boolean;
-  /** The scan stopped at a checkpoint and goes on in the next pass. */
+  /** The scan stopped at a checkpoint and continues in the next pass. */
   isPaused: boolean;
-  /** Rows that the service counts and the ledger lacks; negative: the other way round; null: the service does not count. */
+  /** Rows that the service counts and the ledger lacks. Negative: the ledger has more. Null: no total is known. */
   missing: number | null;
 };
 
-/** One pass's hands, and what it has come to so far. */
+/** State of one pass. */
 type Pass<P extends PageFacts> = {
   session: ListSession<P>;
   effort: Effort;
-  /** Days that polls have read wholly; marked when rows have come in. */
+  /** Days that polls have read completely; marked as verified after new rows were stored. */
   days: ReadDays | null;
   inserted: number;
 };
 
 /**
- * One pass over a list: brings the ledger in step with it at the least cost that still proves it. The ways, from
- * cheap to dear, each tried only when the one before left a doubt: the growing end, another look at it, a search by
- * rank for rows that are missing or have vanished, a full scan. `effort` bounds what a doubt may cost.
+ * Runs one pass over a list: brings the ledger in step with it at the least cost that still proves it. `effort` bounds
+ * the cost of a doubt.
+ *
+ * The steps, from cheap to expensive, each only if the one before left a doubt:
+ * 1. It reads the end where the list grows, and checks it again after a pause.
+ * 2. It searches by rank for missing or vanished rows.
+ * 3. It runs a full scan.
  */
 export async function readList<P extends PageFacts>(
   port: ListPort<P>,
@@ -75,7 +79,9 @@ export async function readList<P extends PageFacts>(
   return verdictOf(session.state, isPaused);
 }
 
-/** While a scan takes its time, what arrives at the start of the list is not to wait for its end. */
+/**
+ * Returns true if the list's start should be read first: rows that arrive there must not wait for the end of a scan.
+ */
 function isHeadWorthReading(state: ListState): boolean {
   return (state.checkpoint.walk?.nextPage ?? 1) > 1 && state.listOrder === 'newest-first';
 }
@@ -86,7 +92,7 @@ async function poll<P extends PageFacts>(pass: Pass<P>): Promise<void> {
   pass.days = days === null ? pass.days : joinDays(pass.days, days);
 }
 
-/** Explains what the growing end did not, as far as it is due and affordable. True: a scan was paused. */
+/** Resolves the doubts that the poll left, as far as it is due and affordable. Returns true if a scan was paused. */
 async function resolveDoubts<P extends PageFacts>(pass: Pass<P>): Promise<boolean> {
   const { session, effort } = pass;
   if (!isDoubtful(session.state)) return false;
@@ -98,7 +104,7 @@ async function resolveDoubts<P extends PageFacts>(pass: Pass<P>): Promise<boolea
   return isDoubtful(session.state) && (await scanAgain(pass));
 }
 
-/** Does something for a doubt, and notes what it has cost. */
+/** Runs `work` for a doubt and records its requests. */
 async function spending<P extends PageFacts, T>(
   { session }: Pass<P>,
   work: () => Promise<T>,
@@ -111,13 +117,13 @@ async function spending<P extends PageFacts, T>(
   }
 }
 
-/** A total that runs a moment ahead or behind costs a look, no more. */
+/** Polls again after a pause: a total that is briefly ahead or behind costs no more than that. */
 async function lookAgain<P extends PageFacts>(pass: Pass<P>): Promise<void> {
   const { session, effort } = pass;
   for (const pauseMs of effort.looksMs) {
     const { state } = session;
     const missing = missingRows(state);
-    // A daemon comes again soon enough to see a late count.
+    // A daemon runs again soon enough to see a late count.
     const isWorthALook = effort.isBounded && effort.passesMin > 1 ? missing > 0 : missing !== 0;
     if (Number.isNaN(missing) || !isWorthALook || isKnownCounts(state)) return;
     if (!isAffordable(state, effort, 1)) return;
@@ -134,7 +140,7 @@ async function search<P extends PageFacts>(pass: Pass<P>): Promise<void> {
   const isNewToSearch = (session.state.checkpoint.mismatch?.passes ?? 0) <= effort.passesMin;
   if (!isNewToSearch && effort.isBounded) return;
   await spending(pass, async () => {
-    // With the same counts as at the last try they would differ again.
+    // Equal counts mean the same result as at the last attempt.
     if (!isKnownCounts(session.state)) await resolveDifferingDays(session);
     if (missingRows(session.state) > 0) await searchList(session);
     else if (missingRows(session.state) < 0) await searchVanished(session);
@@ -150,7 +156,7 @@ async function scanAgain<P extends PageFacts>(pass: Pass<P>): Promise<boolean> {
     const { ledgerCount, checkpoint } = session.state;
     const isPaused = await spending(pass, () => scanOnce(pass, scans > 1));
     if (isPaused) return true;
-    // The scans of one pass count as one: the back-off is about the passes to come.
+    // The scans of one pass count as one, because the back-off concerns later passes.
     session.apply(withFruitlessAtMost(session.state, fruitlessScans + 1));
     const hasProgressed =
       session.state.ledgerCount > ledgerCount ||
@@ -166,7 +172,7 @@ function withFruitlessAtMost(state: ListState, most: number): ListState {
   return fruitlessScans <= most ? state : withCheckpoint(state, { fruitlessScans: most });
 }
 
-/** A scan to its end, or to a pause (true). */
+/** Runs a scan to its end; returns true if it was paused. */
 async function scanOnce<P extends PageFacts>(
   pass: Pass<P>,
   isSequential: boolean,
@@ -177,13 +183,13 @@ async function scanOnce<P extends PageFacts>(
   if (scan.isPaused) return true;
   const isClean = await concludeScan(session, scan.walk);
   if (missingRows(session.state) !== 0) await poll(pass);
-  // An order that changes with every request may still hide rows.
+  // A list in random order may still hide rows.
   const isHidden = session.state.listOrder === 'unordered' && missingRows(session.state) > 0;
   if (isClean && scan.walk.hadMismatch && !isHidden) session.apply(afterAcceptance(session.state));
   return false;
 }
 
-/** Writes down where the pass has come to, and marks the days that it has read anew. */
+/** Stores the state at the end of the pass, and marks the days that it has read again. */
 async function endPass<P extends PageFacts>(pass: Pass<P>): Promise<void> {
   const { session } = pass;
   session.apply(afterPass(session.state));

@@ -11,12 +11,12 @@ import {
 } from './list-state.ts';
 import { createDayReader, type ReadDays } from './read-days.ts';
 
-/** Pages that are looked at together; each look shares a page with the next. */
+/** Number of pages that are compared together; each group shares a page with the next. */
 const lookPages = 50;
 
 /**
- * Reads the days whose rows differ from what a scan met of them, and marks as unlisted what two readings do not show.
- * A day that agrees afterwards is verified.
+ * Reads the days whose rows differ from those that a scan met, and marks rows as unlisted that two readings do not
+ * show. Marks a day that agrees afterwards as verified.
  */
 export async function resolveDifferingDays<P extends PageFacts>(
   session: ListSession<P>,
@@ -24,7 +24,7 @@ export async function resolveDifferingDays<P extends PageFacts>(
   const { ranks } = session.port;
   const { differingDays } = session.state.checkpoint;
   if (ranks === null || differingDays.length === 0 || !isOrdered(session.state)) return;
-  // Others may differ that are not named, and rows of another list would make each day differ.
+  // A full list of days may omit others, and guests make each day differ.
   if (differingDays.length >= differingDaysMax || session.state.guests > 0) return;
   const held = await ranks.days();
   const ranges = differingDays.map((day) => pagesOfDays(session.state, held, day, day));
@@ -35,7 +35,7 @@ export async function resolveDifferingDays<P extends PageFacts>(
     if (session.state.guests > 0) return;
     const isRead = (day: number) => isWithin(read, day);
     const { differingDays: days } = session.state.checkpoint;
-    // The store below says anew which of them differ.
+    // The store below finds anew which of them differ.
     session.apply(
       withCheckpoint(session.state, { differingDays: days.filter((day) => !isRead(day)) }),
     );
@@ -43,19 +43,19 @@ export async function resolveDifferingDays<P extends PageFacts>(
   }
 }
 
-/** Rows that the service no longer counts: more than these have not vanished, wherever the pages show them. */
+/** Returns the number of rows that the service no longer counts: at most this many have vanished. */
 function surplusOf(state: ListState): number {
   return Math.max(0, -missingRows(state) || 0);
 }
 
 function isWithin(days: ReadDays | null, day: number): boolean {
   if (days === null) return false;
-  // Beyond the head there is nothing.
+  // The head is the newest row, so that no row lies beyond it.
   const high = days.isHeadNew ? day : (days.high ?? day);
   return (days.low ?? day) <= day && day <= high;
 }
 
-/** What a reading says of some days; days beside them were not planned by rank and stay as they are. */
+/** Limits a reading to some days. The pages were chosen for these days only, so other days stay as they are. */
 function onlyDays(read: ReadDays | null, days: number[]): ReadDays | null {
   if (read === null || days.length === 0) return null;
   const low = Math.min(...days);
@@ -64,7 +64,7 @@ function onlyDays(read: ReadDays | null, days: number[]): ReadDays | null {
   return { ...read, low, high, rows };
 }
 
-/** Page ranges that overlap or touch, as one. */
+/** Merges page ranges that overlap or touch. */
 function mergeRanges(ranges: PageRange[]): PageRange[] {
   const merged: PageRange[] = [];
   for (const range of [...ranges].sort((a, b) => a.low - b.low)) {
@@ -75,7 +75,10 @@ function mergeRanges(ranges: PageRange[]): PageRange[] {
   return merged;
 }
 
-/** The pages on which the ledger expects the days from `first` to `last`, and one more on either side. */
+/**
+ * Returns the pages on which the ledger expects the days from `first` to `last` (days since 1970), and one more on
+ * either side.
+ */
 export function pagesOfDays(
   state: ListState,
   held: { day: number; rows: number }[],
@@ -85,7 +88,7 @@ export function pagesOfDays(
   const isBefore = (day: number) => (state.listOrder === 'newest-first' ? day > last : day < first);
   let before = 0;
   let within = 0;
-  // Rows without a day, and those that another list counts, may lie anywhere.
+  // Rows without a day, and guests, may lie anywhere.
   let elsewhere = state.ledgerCount + state.guests;
   for (const { day, rows } of held) {
     elsewhere -= rows;
@@ -93,7 +96,7 @@ export function pagesOfDays(
     else if (day >= first && day <= last) within += rows;
   }
   const end = pagesFor(Math.max(state.serviceTotal ?? 0, state.ledgerCount) + 1, state);
-  // Rows that have vanished before the days stand on earlier pages than the ledger expects.
+  // Vanished rows before the days move the days to earlier pages than the ledger expects.
   const surplus = state.ledgerCount - (state.serviceTotal ?? state.ledgerCount);
   const shift = Math.max(0, surplus, state.checkpoint.fallen);
   const low = Math.max(1, pagesFor(before - shift, state) - 1);
@@ -101,7 +104,7 @@ export function pagesOfDays(
   return { low, high: Math.max(low, Math.min(end, high)) };
 }
 
-/** Reads pages one after another and hands them on in looks; returns the days that they cover wholly. */
+/** Reads pages one after another and passes them to `onLook` in groups. Returns the days that they cover completely. */
 async function readLooks<P extends PageFacts>(
   session: ListSession<P>,
   { low, high }: PageRange,

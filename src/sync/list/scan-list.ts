@@ -1,12 +1,12 @@
 /**
- * A full scan reads the whole list, page 1 upward. Whatever is inserted meanwhile, wherever: rows only move to higher
- * pages, so a scan that reads each page after the one before it meets every row that was there throughout.
- * Pages fetched ahead keep that promise because the session asks again for one that was overtaken.
+ * Reads the whole list, page 1 upward. An insertion only moves rows to higher pages. So a scan that reads each page
+ * after the one before it meets every row that was there throughout. Pages fetched ahead keep that promise, because the
+ * session requests an overtaken page again.
  *
  *            ┌───────── rewind: rows have been removed, those behind moved up
  *            ▼
  *   start ▶ read page ─▶ next ─▶ … ─▶ end: an empty page, or a page that ends just at the total
- *                 └─▶ realign: the page size changed, go on at the same place
+ *                 └─▶ realign: the page size changed, continue at the same place
  */
 import { LedgerError } from '../../kernel/errors.ts';
 import { createBatchWriter } from './batch-writer.ts';
@@ -36,18 +36,18 @@ import {
   readOn,
 } from './read-days.ts';
 
-/** The keys of so many pages are kept, to find the seam again where the scan goes back. */
+/** Number of pages whose keys are kept, to find the page boundary again after a step back. */
 const recentPages = 4;
-/** One page shown twice may be chance where totals lag; twice in a row is a service that ignores the page number. */
+/** Number of repeats in a row that mean a service that ignores the page number. A single one may be chance. */
 const repeatsMax = 2;
-/** The reading of days after a page; a reading that was broken once stays broken. */
+/** Continues the reading of days with a page; a reading that was broken once stays broken. */
 function readDaysOn(
   state: ListState,
   walk: WalkProgress,
   facts: PageFacts,
 ): { walk: WalkProgress; days: ReadDays | null } {
   if (facts.listed === 0) return { walk, days: null };
-  // Rows that the ledger counts in another list would make each day differ.
+  // Guests would make each day differ.
   if (state.guests > 0) return { walk: { ...walk, reading: null }, days: null };
   const begun = walk.reading ?? (facts.page === 1 ? beginReading(facts, state.listOrder) : null);
   if (begun === null || !isReadingInOrder(begun, state.listOrder))
@@ -56,27 +56,28 @@ function readDaysOn(
   return { walk: { ...walk, reading }, days };
 }
 
-/** What a scan carries from page to page; lost with the process, unlike its progress. */
+/** State of a scan between pages; lost with the process, unlike its progress. */
 type Cursor<P> = Omit<PageBefore, 'fall'> & {
   batch: P[];
   days: ReadDays | null;
   isFresh: boolean;
   isEnd: boolean;
-  /** The page that shows once more that the service ignores its number. */
+  /** Page whose repeated rows show that the service ignores the page number. */
   ignoredPage: number | null;
-  /** Rows that were read and that the ledger's count does not know of yet. */
+  /** Rows that were read and are not in the ledger's count yet. */
   uncounted: number;
 };
 
 export type ScanResult = {
   isPaused: boolean;
-  /** The progress at its end, or at the pause. */
+  /** Progress at the end of the scan, or at the pause. */
   walk: WalkProgress;
 };
 
 /**
- * Scans from the checkpoint, or from page 1, storing checkpoints on the way. The verdict on it is the caller's.
- * `hadMismatch`: what a clean scan leaves of the mismatch, the list does not show.
+ * Scans from the checkpoint, or from page 1, and stores checkpoints during the scan. The caller judges the result.
+ * `hadMismatch`: if the scan is clean, the list does not show the rest of the mismatch. Throws a LedgerError if the
+ * service ignores the page number.
  */
 export async function scanList<P extends PageFacts>(
   session: ListSession<P>,
@@ -131,7 +132,7 @@ async function beginScan<P extends PageFacts>(
   const isFromEmpty = state.ledgerCount === 0 && state.guests === 0;
   const canReadDays = isOrdered(state) && port.ranks !== null;
   const { isScanUnclean, unseen, differingDays } = state.checkpoint;
-  // Reading by days has failed: the list may not follow the times of its rows.
+  // A reading by days has failed: the list may not follow the times of its rows.
   const hasFailed = isScanUnclean || unseen.length > 0 || differingDays.length > 0;
   const notesKeys = !isFromEmpty && (!canReadDays || state.guests > 0 || hasFailed);
   const addsUp = notesKeys && state.checkpoint.isShuffled && !isUncounted(state);
@@ -151,12 +152,15 @@ async function beginScan<P extends PageFacts>(
   session.apply(withCheckpoint(state, { walk: newWalk(kind), differingDays: [], fallenBefore }));
 }
 
-/** The first of the scans that add up began without a total, and now there is one: rows may have gone unseen since. */
+/**
+ * Returns true if the first of the accumulated scans began without a total, and now there is one. Rows may have been
+ * removed unnoticed since.
+ */
 export function isUncounted({ serviceTotal, checkpoint }: ListState): boolean {
   return serviceTotal !== null && checkpoint.fallenBefore === null;
 }
 
-/** Reads the next page and takes it into the batch, the days and the progress. */
+/** Reads the next page and adds it to the batch, the days and the progress. */
 async function takePage<P extends PageFacts>(
   session: ListSession<P>,
   cursor: Cursor<P>,
@@ -183,9 +187,9 @@ async function takePage<P extends PageFacts>(
   cursor.uncounted += facts.listed;
   const next = afterStep(walk, facts, step, before);
   movePast(cursor, facts, isNext);
-  // Only by its keys can such a reading tell what it has met.
+  // Only noted keys show which rows an endless scan has met.
   const stepped = isOver ? { ...next, isClean: next.isClean && walk.notesKeys } : next;
-  // Where the scan goes back, the rows are read again after those that moved up, in the list's order.
+  // After a step back the rows are read again behind those that moved up, in the list's order.
   const read =
     'toPage' in step ? { walk: stepped, days: null } : readDaysOn(session.state, stepped, facts);
   cursor.isEnd = step.kind === 'end';
@@ -196,14 +200,14 @@ async function takePage<P extends PageFacts>(
   return read.walk;
 }
 
-/** `isNext`: the scan goes on with the page behind this one. */
+/** Moves the cursor past a page. `isNext`: the scan continues with the page behind this one. */
 function movePast<P extends PageFacts>(cursor: Cursor<P>, facts: P, isNext: boolean): void {
   cursor.previousFingerprint = isNext ? facts.fingerprint : null;
   cursor.previousTime = isNext ? facts.lastTime : null;
   if (isNext) cursor.recentKeys = [...cursor.recentKeys, facts.keys].slice(-recentPages);
 }
 
-/** Ends the scan so that the next one begins anew: it may have gone astray by its own idea of the page size. */
+/** Ends the scan so that the next one begins anew: a wrong page size may have misled this one. */
 function giveUp<P extends PageFacts>(
   session: ListSession<P>,
   cursor: Cursor<P>,
@@ -217,8 +221,8 @@ function giveUp<P extends PageFacts>(
 }
 
 /**
- * How far pages may be asked for as pages of the list. Beyond it a refusal means its end; but behind a full page the
- * list may go on, unless the total ends just there.
+ * Returns the last page to request as a page of the list; a refusal beyond it means the list's end. The list may
+ * continue behind a full page, unless the total ends exactly there.
  */
 function upTo(state: ListState, walk: WalkProgress): number {
   const last = lastPage(state);
@@ -239,7 +243,7 @@ function pageIgnored(page: number): LedgerError {
   );
 }
 
-/** The order as a whole scan shows it. */
+/** Sets the order that the whole scan has shown. */
 export function orderAfterScan(state: ListState, walk: WalkProgress): ListState {
   if (state.isOrderFixed) return state;
   return { ...state, listOrder: orderOf(walk) ?? state.listOrder };

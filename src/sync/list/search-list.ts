@@ -1,18 +1,18 @@
 /**
- * Finds rows that came in behind the list's growing end. On an ordered list the row at a place must be the
- * ledger's row of that rank, so a gap is searched by halving instead of walked: about log2(pages) requests each.
+ * Finds rows that arrived anywhere but at the end where the list grows. On an ordered list the row at a place must be
+ * the ledger's row of that rank. So bisection finds a missing row, with about log2(pages) requests.
  *
- * Ranks count from the old side, which arrivals at the new side do not move. Where whole pages are of one time a
- * rank is only a range; the search then may end beside the gap, and the caller scans.
+ * Ranks count from the old side, which arrivals at the new side do not move. If whole pages have one time, a rank is
+ * only a range. Then the search may end beside the missing row, and the caller runs a full scan.
  */
 import type { ListOrder } from '../../kernel/list-order.ts';
 import type { ListSession } from './list-session.ts';
 import { isOrdered, lastPage, missingRows, type PageFacts, rankProbe } from './list-state.ts';
 
-/** Above this many missing rows a full scan is cheaper than searching each. */
+/** Upper bound of the missing rows; above it a full scan is cheaper than searching each. */
 const searchedRowsMax = 32;
 
-/** True when the counts agree afterwards. */
+/** Searches missing rows. Returns true if the counts agree afterwards. */
 export async function searchList<P extends PageFacts>(session: ListSession<P>): Promise<boolean> {
   const { ranks } = session.port;
   const { state } = session;
@@ -43,7 +43,7 @@ async function searchOne<P extends PageFacts>(
     const facts = await session.read(lastRead);
     if (facts.listed > 0) await session.store([facts]);
     const probe = rankProbe(facts, session.state);
-    // Found, or the page has shown that ranks mean nothing here.
+    // The row is found, or the page has shown that ranks mean nothing here.
     if (missingRows(session.state) < missingBefore || probe === null) return;
     const isGapOnOldSide = probe.rowsNotNewer > (await countUntil(probe.time));
     range = halve(range, lastRead, listOrder, isGapOnOldSide);
@@ -56,7 +56,10 @@ async function searchOne<P extends PageFacts>(
 
 type PageRange = { low: number; high: number };
 
-/** Newest first, the gap is on the largest page with too many rows on its old side; oldest first, on the smallest. */
+/**
+ * Halves the range. The missing row is on the largest page (oldest first: the smallest) with too many rows on its old
+ * side.
+ */
 function halve(
   range: PageRange,
   page: number,

@@ -1,7 +1,6 @@
 /**
- * Reads pages in the size that the service grants. A refusal may mean that the page is too large,
- * that the service is busy, or that a row in it is bad; a smaller size is kept only when it alone
- * explains what the service answers.
+ * Reads pages in the size that the service grants. A refusal may mean that the page is too large, that the service is
+ * busy, or that a row in it is bad. A smaller size is kept only if it alone explains the service's answers.
  */
 import { LedgerError } from '../../kernel/errors.ts';
 import type { Page } from '../../kernel/wallet-records.ts';
@@ -12,9 +11,12 @@ import type { ListSource } from './list-source.ts';
 const pageSizeMin = 10;
 
 export type SizedPages<T> = {
-  /** One page. `isBeyond`: the list may well end before it, so a refusal means just that. */
+  /**
+   * Reads one page. `isBeyond`: the list may end before it, so that a refusal means its end. Throws a LedgerError if no
+   * size and no division helps.
+   */
   read(page: number, isBeyond: boolean, signal: AbortSignal): Promise<Page<T>>;
-  /** The size to ask for. */
+  /** Returns the size to request. */
   size(): number;
 };
 
@@ -29,15 +31,13 @@ type State<T> = {
   source: ListSource<T>;
   memory: DivisionMemory<T>;
   size: number;
-  /** The size to go back to when the probed one is refused; null: no probe is on its way. */
+  /** Size to return to if the probed one is refused; null: no probe is active. */
   fallback: number | null;
   /** Largest size that the service has granted here. */
   granted: number;
-  /** Rows per page by the service's word, where it serves less than was asked for. */
+  /** Rows per page by the service's own claim, if it serves fewer than requested. */
   served: number | null;
-  /**
-   * A page could not be read in any size: others are not divided before a page is readable again.
-   */
+  /** A page could not be read even in parts: no page is divided before one is readable again. */
   isDown: boolean;
 };
 
@@ -64,7 +64,7 @@ export function createSizedPages<T>(
       const answer = await ask(state, page, size, signal, isKnownBad ? 1 : undefined);
       if (!(answer instanceof LedgerError)) return answer;
       if (isBeyond && answer.code !== 'service-malformed') return noPage;
-      // Several pages in flight fail at once: what the first one finds out holds for the others.
+      // Pages in flight fail together: the result for the first one holds for the others.
       const cured = turn.then(() => cure(state, page, { size, failure: answer }, signal));
       turn = cured.catch(() => undefined);
       return await cured;
@@ -94,7 +94,7 @@ async function ask<T>(
   state.isDown = false;
   state.granted = Math.max(state.granted, size);
   if (state.fallback !== null && size > state.fallback) state.fallback = null;
-  // A short last page says nothing of the others.
+  // A short last page shows nothing about the others.
   const isFollowed = answer.totalSize !== null && page * answer.pageSize < answer.totalSize;
   if (isFollowed) state.served = answer.pageSize < size ? answer.pageSize : null;
   return answer;
@@ -122,8 +122,8 @@ async function cure<T>(
 }
 
 /**
- * Looks for a size that the service grants for the page, from large to small. Then the larger ones
- * are asked for again: what they were refused for may have passed.
+ * Finds a size that the service grants for the page, from large to small. Then tries the larger ones again, because the
+ * cause of their refusal may have passed.
  */
 async function findSize<T>(
   state: State<T>,
@@ -138,7 +138,7 @@ async function findSize<T>(
   for (const smaller of smallerSizes(size, fallback)) {
     const answer = await ask(state, page, smaller, signal);
     if (!(answer instanceof LedgerError)) {
-      // A size that was found too large before has just been tried again.
+      // The larger size, refused in an earlier pass, has just been tried again.
       const isFoundBefore = smaller === fallback;
       const larger = isFoundBefore ? [] : refused;
       return await climb(state, page, { size: smaller, answer }, larger, signal);
@@ -167,7 +167,7 @@ async function climb<T>(
   return best.answer;
 }
 
-/** Half after half down to 10; a size that was granted in an earlier pass comes first. */
+/** Returns ever smaller halves down to 10; a size that was granted in an earlier pass comes first. */
 function smallerSizes(size: number, fallback: number | null): number[] {
   const sizes = fallback === null ? [] : [fallback];
   for (let next = fallback ?? size; next > pageSizeMin; ) {
@@ -192,7 +192,7 @@ async function divide<T>(
     const divided = await dividePage(source, { page, size }, { signal, memory });
     if (divided !== null && 'records' in divided) return divided;
     state.isDown = divided === null;
-    // The pages are smaller than was thought; each turn makes them smaller.
+    // The pages are smaller than assumed; each turn makes them smaller.
     if (divided !== null) state.served = divided.servedSize;
   }
 }

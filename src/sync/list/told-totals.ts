@@ -1,11 +1,13 @@
 import { isTotalTold, type ListState, type PageFacts } from './list-state.ts';
 
-/** What a write knows of the total that it is committed with. */
+/**
+ * Number of totals reported before a write was prepared, and whether rows have come without a total since the last one.
+ */
 export type Telling = { tellings: number; isUntold: boolean };
 
 /**
- * Follows over one pass whether rows have come in with answers that gave no total: the known one is older than they.
- * Writes end after later pages were read, so each remembers at which telling of the total it was prepared.
+ * Tracks during one pass whether rows have come with answers without a total: the known total is older than they are.
+ * Writes end after later pages were read, so each keeps the number of totals at its preparation.
  */
 export function createToldTotals() {
   let now: Telling = { tellings: 0, isUntold: false };
@@ -18,7 +20,9 @@ export function createToldTotals() {
       else now = { tellings, isUntold: isUntold || isWithout };
     },
     now: () => now,
-    /** A write that was prepared at this telling, or one before it, has brought rows that the total may not count. */
+    /**
+     * Returns true if this write, or an earlier one at the same total, has brought rows that the total may not count.
+     */
     isOlder: ({ tellings, isUntold }: Telling, inserted: number): boolean =>
       olderAt === tellings || (isUntold && inserted > 0),
     end({ tellings, isUntold }: Telling, inserted: number): void {

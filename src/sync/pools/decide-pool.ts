@@ -1,50 +1,54 @@
 import type { OpenRequest, PoolRow, PoolWrite } from '../../ledger/addresses/pool-requests.ts';
 
 /**
- * One chain's address pool and its one open request. Generating is not idempotent, so a request is written down
- * before it is sent, and a lost answer is looked for in the service's own list before anything else is asked for.
+ * Decisions for one chain's address pool and its one open request. Generating is not idempotent, so a request is stored
+ * before it is sent. A lost answer is searched in the service's own list before another request is sent.
  *
  *                        clear answer
  *   (none) ──▶ sent ─────────────────────▶ done
- *                │  ╲  refused for certain
- *                │   ╲───────────────────▶ failed   then: wait, ask for less
- *                │ answer lost, owner dead; or: the list's chain filter is not shown to work yet
+ *                │  ╲  clear refusal
+ *                │   ╲───────────────────▶ failed   then: wait, request fewer
+ *                │ answer lost, owner dead; or: the list is not yet shown to apply the chain filter
  *                ▼
- *             unknown ──▶ list read ──▶ settled ──▶ list read again ──▶ filter shown ──▶ done
+ *             unknown ──▶ list read ──▶ wait ──▶ filter shown ──▶ list read again ──▶ done
+ *                ╲── late clear answer ─────────────────────────────────────────────▶ done
  *
- * No other arrow exists; while a request is `sent` or `unknown` its chain asks for nothing.
+ * A request in a final state never leaves it. While a request is `sent` or `unknown`, no other is sent for its chain.
  */
 type RequestState = 'sent' | 'unknown' | 'done' | 'failed';
 
-/** What a request may become; a new state does not compile until that is decided. */
+/** Allowed transitions of a request; a new state does not compile until its transitions are decided. */
 export const requestTransitions = {
   sent: ['done', 'failed', 'unknown'],
-  // A clear answer that comes late still counts.
+  // A clear answer that arrives late still counts.
   unknown: ['done'],
   done: ['done'],
   failed: [],
 } as const satisfies Record<RequestState, readonly RequestState[]>;
 
-/** What this pass has done so far, so that nothing is done twice. */
+/** Steps that this pass has already done, so that it does none twice. */
 export type PassSoFar = {
-  /** The list was read: an earlier reading may have come before a lagging list showed anything. */
+  /** The list was read in this pass. An earlier reading may be older than the addresses that a lagging list shows. */
   isListFresh: boolean;
-  /** It was tried to show that the list heeds the chain. */
+  /** This pass has tried to show that the list applies the chain filter. */
   isFilterTried: boolean;
 };
 
 export type PoolFacts = PoolRow & PassSoFar;
 
-/** `chainParam`: the name of the chain parameter, for the operator. */
+/**
+ * `chainParam`: name of the chain parameter, for the operator. `settleMs`: wait after a list was read, before it is
+ * trusted.
+ */
 export type PoolLimits = { maxPerDay: number; settleMs: number; chainParam: string };
 
 export type PoolAction =
   | { kind: 'full' }
-  /** Another process is waiting for its answer. */
+  /** Another process waits for its answer. */
   | { kind: 'busy' }
   /** The answer can no longer be expected. */
   | { kind: 'lose'; id: number; num: number }
-  /** `lostId`: the request whose answer is looked for; null: only to know the list before more is asked for. */
+  /** `lostId`: the request whose answer is searched; null: the list must be known before the next request. */
   | { kind: 'read-list'; lostId: number | null }
   | { kind: 'settle'; ms: number }
   | { kind: 'prove-filter' }
@@ -52,16 +56,16 @@ export type PoolAction =
   | { kind: 'request'; num: number }
   | { kind: 'blocked'; reason: string };
 
-/** Addresses per request at the most (section 4.1 of the service's document). */
+/** Upper bound of addresses per request (section 4.1 of the service's document). */
 const numLimit = 200;
-/** A living sender gives up its request long before this. */
+/** Age (ms) after which a sender counts as dead; a living one abandons its request long before this. */
 const sentMaxMs = 600_000;
 const settleMaxMs = 3_600_000;
 
-/** An action, and what is written down of it before the pool's lock is given back. */
+/** An action, and the write that goes with it under the pool's lock. */
 export type PoolPlan = { action: PoolAction; write: PoolWrite | null; refusals: number };
 
-/** Plans a pass over one chain: each time by what the pass has done until then. Pure. */
+/** Plans a pass over one chain, at each step by the steps done so far. Pure: the caller updates `done`. */
 export function createPoolPlanner(
   done: Readonly<PassSoFar>,
   limits: PoolLimits,
@@ -78,12 +82,12 @@ function writeOf(action: PoolAction, { nextTryInMs }: PoolRow): PoolWrite | null
     const numMax = numAfterLoss(action.num);
     return { kind: 'lose', id: action.id, error: 'its sender has gone', numMax };
   }
-  // The service's own words about a refusal stay until it grants again.
+  // The service's own message about a refusal stays until the wait after it has ended.
   const isNews = action.kind === 'blocked' && nextTryInMs <= 0;
   return isNews ? { kind: 'error', error: action.reason } : null;
 }
 
-/** What to do next for a chain. Pure. */
+/** Decides on the next action for a chain. Pure. */
 export function decidePool(facts: PoolFacts, limits: PoolLimits): PoolAction {
   if (facts.filter === 'broken' && !facts.isFilterTried) return { kind: 'prove-filter' };
   if (facts.open) return decideOpen(facts, facts.open, limits);
@@ -96,7 +100,7 @@ export function decidePool(facts: PoolFacts, limits: PoolLimits): PoolAction {
   );
 }
 
-/** What keeps the chain from asking for more; undefined: nothing. */
+/** Returns the action that comes before a new request, or the reason against one; undefined: there is none. */
 function decideHindrance(facts: PoolFacts, limits: PoolLimits): PoolAction | undefined {
   if (facts.isStopped) {
     return blocked(
@@ -127,7 +131,10 @@ function blocked(reason: string): PoolAction {
   return { kind: 'blocked', reason };
 }
 
-/** What is to be done before the list may be believed; undefined: nothing. An empty list shows nothing yet. */
+/**
+ * Returns the action that must come before the list is trusted; undefined: there is none. An empty list shows nothing
+ * yet.
+ */
 function decideFilter(facts: PoolFacts, { chainParam }: PoolLimits): PoolAction | undefined {
   if (facts.filter === 'works') return undefined;
   if (!facts.isFilterTried) return { kind: 'prove-filter' };
@@ -154,7 +161,10 @@ function decideOpen(facts: PoolFacts, open: OpenRequest, limits: PoolLimits): Po
   return decideFilter(facts, limits) ?? { kind: 'resolve', id: open.id };
 }
 
-/** An answer that was put off needs no settling: only a list that shows something, and so shows its filter. */
+/**
+ * Decides on a postponed answer. It needs only a list that shows addresses, and so its chain filter, not the wait after
+ * a lost answer.
+ */
 function decideAnswer(facts: PoolFacts, open: OpenRequest, limits: PoolLimits): PoolAction {
   if (facts.filter === 'works') return { kind: 'resolve', id: open.id };
   if (!facts.isListEmpty) return decideFilter(facts, limits) ?? { kind: 'resolve', id: open.id };
@@ -166,20 +176,20 @@ function decideAnswer(facts: PoolFacts, open: OpenRequest, limits: PoolLimits): 
   );
 }
 
-/** The list settles twice as long after each lost answer in a row. */
+/** Returns the wait (ms) before the list is trusted; doubles with each lost answer in a row, up to 1 h. */
 function settleMs(losses: number, limits: PoolLimits): number {
   const doubled = limits.settleMs * 2 ** Math.min(20, Math.max(0, losses - 1));
   return Math.max(limits.settleMs, Math.min(settleMaxMs, doubled));
 }
 
-/** Words by which a refusal seems to mean the number; the service's document shows no codes. */
+/** Words of a refusal that seem to concern the number; the service's document shows no codes. */
 const numberWords = /\bnum|limit|exceed|too many|maximum|quota/i;
-/** From so many refusals in a row on the number is doubted whatever the words. */
+/** Number of refusals in a row from which the number is doubted whatever the words. */
 const doubtedRefusals = 3;
 
 /**
- * Upper bound of the number after the service refused `num`, its `refusals`-th refusal in a row:
- * half of it where the refusal may mean the number, otherwise no new bound.
+ * Returns the upper bound of the number after the service refused `num`, its `refusals`-th refusal in a row. It is half
+ * of `num` if the refusal may concern the number; otherwise there is no new bound.
  */
 export function numAfterRefusal(num: number, refusals: number, message: string): number {
   const isNumberDoubted = numberWords.test(message) || refusals >= doubtedRefusals;
@@ -187,9 +197,10 @@ export function numAfterRefusal(num: number, refusals: number, message: string):
 }
 
 /**
- * Most addresses to ask for after the service granted `num`: twice as many when all that was
- * allowed was granted. `refusedAfterGrant` is the smallest number that was refused today right
- * after a smaller one was granted: that is a limit of the service, not a passing fault.
+ * Returns the most addresses to request after the service granted `num`: twice the bound if all of it was granted.
+ *
+ * `refusedAfterGrant`: the smallest number that was refused today right after a smaller one was granted. It is a limit
+ * of the service, not a transient fault.
  */
 export function numAfterGrant(
   num: number,
@@ -201,12 +212,12 @@ export function numAfterGrant(
   return num < numMax || isLimited ? numMax : doubled;
 }
 
-/** Most addresses to ask for after the answer to a request for `num` was lost. */
+/** Returns the most addresses to request after the answer to a request for `num` was lost. */
 export function numAfterLoss(num: number): number {
   return Math.max(1, Math.floor(num / 2));
 }
 
-/** How long a chain waits after so many refusals in a row: 15 s, doubling, at most 1 h. */
+/** Returns the wait (ms) of a chain after this number of refusals in a row: 15 s, doubling, at most 1 h. */
 export function refusalDelayMs(refusals: number): number {
   return Math.min(3_600_000, 15_000 * 2 ** (refusals - 1));
 }

@@ -14,11 +14,11 @@ import { type FillVerdict, type Sending, sendAddressRequest } from './send-addre
 
 export type FillOptions = {
   signal: AbortSignal;
-  /** What to do while another process waits for an answer, or a lost one is not to be believed yet. */
+  /** Behaviour while another process waits for an answer, or a list is not trusted yet after a lost answer. */
   whenBusy: 'skip' | 'wait';
-  /** slip44 codes; default: every configured chain, and those with a request whose end is not known. */
+  /** slip44 codes; default: every configured chain, and those with a request whose outcome is not known. */
   chains?: number[];
-  /** Fill up to the target although the threshold is not crossed. */
+  /** Fills up to the target although the threshold is not crossed. */
   force?: boolean;
 };
 
@@ -27,16 +27,17 @@ type Planned = Exclude<PoolAction, { kind: 'request' }> | ({ kind: 'send' } & Se
 const busyPollMs = 250;
 
 /**
- * Fills the address pools that are below their threshold up to their target (section 4.1 of the service's
- * document), all chains side by side: a chain that the service refuses holds up no other. Any number of processes
- * may do it at once. An open request of a chain that is configured no more is resolved all the same. `isComplete`:
- * every pool is full, or in the hands of another process.
+ * Fills the address pools that are below their threshold up to their target (section 4.1 of the service's document).
+ * All chains run concurrently: a refusal for one chain delays no other. Several processes may call it at the same time.
+ *
+ * Resolves the open request of a chain that is no longer configured as well. `isComplete`: every pool is full, or
+ * another process fills it. Throws errors that concern more than one chain.
  */
 export async function fillPools(context: SyncContext, options: FillOptions): Promise<SyncReport> {
   return await fillPoolsThrough({ ...context, pools: openPoolPort(context) }, options);
 }
 
-/** As `fillPools`, through a port that is open; ends it. */
+/** Does the same as `fillPools`, through a port that is open; ends the port. */
 export async function fillPoolsThrough(
   context: PoolTools,
   options: FillOptions,
@@ -57,7 +58,7 @@ export async function fillPoolsThrough(
   return report;
 }
 
-/** What the service says against one chain is that chain's; anything else concerns all. */
+/** Records a failure that concerns one chain; rethrows any other. */
 async function acceptFailure(
   context: PoolTools,
   slip44: number,
@@ -99,11 +100,11 @@ async function fillPool(
     noteDone(done, planned.kind);
     if (verdict === 'incomplete') report.isComplete = false;
   }
-  // What was generated is to be found in the list: that proves it again, for a request or two.
+  // The list should show the generated addresses: reading it proves the list again, at the cost of a request or two.
   if (hasAsked) await readAddressList(context, slip44, options);
 }
 
-/** What is to be done after a plan; a request that it has written down is to be sent. */
+/** Returns the step after a plan: a request that the plan has stored is sent. */
 function plannedOf(
   slip44: number,
   plan: { decision: PoolPlan; openedId: number | null } | undefined,
@@ -121,7 +122,7 @@ function noteDone(done: PassSoFar, kind: Planned['kind']): void {
   if (kind === 'read-list') done.isListFresh = true;
   if (kind === 'settle') done.isListFresh = false;
   if (kind === 'prove-filter') done.isFilterTried = true;
-  // The first addresses may show what an empty list could not.
+  // The first addresses may show the filter that an empty list could not show.
   if (kind === 'send') done.isFilterTried = false;
 }
 
@@ -167,7 +168,7 @@ async function act(
   }
 }
 
-/** Reads the chain's list to its end; true when nothing of it is missing. */
+/** Reads the chain's list to its end; returns true if the ledger lacks none of its rows. */
 async function readAddressList(
   { pools }: PoolTools,
   slip44: number,

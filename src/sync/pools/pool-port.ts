@@ -26,58 +26,63 @@ import type { SyncContext, SyncSettings } from '../sync-context.ts';
 import { syncAddressList } from './sync-addresses.ts';
 
 /**
- * The pools as one pass over them sees the database. Each method is one transaction: what another process does falls
- * between two calls, never into one, and a process may end after a call has committed and before it returns.
+ * The pools as one pass over them sees the database. Each method, except `readList`, is one transaction: an action of
+ * another process falls between two calls, never into one. A process may end after a call has committed and before it
+ * returns.
  */
 export type PoolPort = {
-  /** Chains with a request whose end is not known yet. */
+  /** Returns the chains with a request whose outcome is not known yet. */
   chainsInDoubt(): Promise<number[]>;
   /**
-   * Reads the pool under its lock, asks `decide` and writes what it says. `openedId`: the request that was written
-   * down; its sender shows itself to the database from before that until `end`. Undefined: the chain has no pool.
+   * Reads the pool under its lock, calls `decide` and performs its write. `openedId`: the stored request. The database
+   * sees its sender as alive from before the write until `end`. Undefined: the chain has no pool.
    */
   plan<D extends { write: PoolWrite | null }>(
     slip44: number,
     decide: (pool: PoolRow) => D,
   ): Promise<{ decision: D; openedId: number | null } | undefined>;
   /**
-   * Stores a clear answer. Returns how many addresses joined the pool; null: the list was not shown to heed the chain
-   * yet, so the answer is put off.
+   * Stores a clear answer. Returns the number of addresses that joined the pool. Null: the answer is postponed, because
+   * the list is not yet shown to apply the chain filter.
    */
   storeAnswer(answer: Answer, numAfterGrant: NumAfterGrant): Promise<number | null>;
-  /** The answer of a request that is still `sent` is lost. */
+  /** Records that the answer of a request that is still `sent` is lost. */
   markRequestUnknown(id: number, loss: Loss): Promise<void>;
-  /** The service refused a request that is still `sent`. */
+  /** Records that the service refused a request that is still `sent`. */
   failRequest(id: number, refusal: Refusal): Promise<void>;
-  /** The list was read to its end after the answer was lost or put off. */
+  /** Records that the list was read to its end after the answer was lost or postponed. */
   noteListRead(id: number): Promise<void>;
-  /** Closes a lost request by what the list has shown since. Returns how many addresses joined the pool. */
+  /**
+   * Closes a lost request by the addresses that the list has shown since. Returns the number of addresses that joined
+   * the pool.
+   */
   resolveRequest(id: number): Promise<number>;
-  /** Fills the pool up to its target, above the threshold too, and without further waiting. */
+  /** Marks the pool to be filled up to its target, above the threshold as well, and ends the wait after a refusal. */
   forceFilling(slip44: number): Promise<void>;
-  /** Keeps why the pool cannot be filled, for `status`. */
+  /** Records the reason why the pool cannot be filled, for `status`. */
   noteError(slip44: number, error: string): Promise<void>;
-  /** Keeps what was shown of the list's chain filter. */
+  /** Records the evidence about the list's chain filter. */
   noteChainFilter(slip44: number, filter: Exclude<ChainFilter, 'unknown'>): Promise<void>;
-  /** True when the list of the chain has shown one of the addresses. */
+  /** Returns true if the list of the chain has shown one of the addresses. */
   isAnyListed(slip44: number, addresses: string[]): Promise<boolean>;
   /**
-   * Reads the chain's address list and stores what it shows, in many transactions; undefined when another process has
-   * it and the pass was not to wait. `missing`: as the pass found the counts of the list and of the ledger.
+   * Reads the chain's address list and stores its rows, in many transactions. Returns undefined if another process has
+   * it and the pass should not wait. `missing`: the service's count minus the ledger's at the end of the pass; null: no
+   * total is known.
    */
   readList(slip44: number, pass: SyncOptions): Promise<{ missing: number | null } | undefined>;
-  /** The process sends nothing more. */
+  /** Ends the pass: this process sends no further request. */
   end(): Promise<void>;
 };
 
-/** What the filling of pools works with. */
+/** Dependencies of the filling of pools. */
 export type PoolTools = Pick<SyncContext, 'log'> & {
   pools: PoolPort;
   client: Pick<WalletClient, 'generateAddresses' | 'listAddresses'>;
   settings: Pick<SyncSettings, 'pageSize' | 'chains' | 'pools' | 'chainParam'>;
 };
 
-/** Opens the pools in the database for one pass; end it. */
+/** Opens the pools in the database for one pass; the caller ends it. */
 export function openPoolPort(context: SyncContext): PoolPort {
   const { ledger, settings } = context;
   const { db } = ledger;

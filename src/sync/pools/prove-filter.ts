@@ -6,8 +6,9 @@ const samplePageSize = 20;
 const refusals = new Set<string>(['service-refused', 'service-unsettled']);
 
 /**
- * Shows whether the chain's address list heeds the chain: asks for a chain that does not exist and, where that says too
- * little, for the others that are configured. What was shown is kept with the pool.
+ * Tests whether the chain's address list applies the chain filter, and stores the result with the pool unless it is
+ * unknown. Requests the list of a chain that does not exist and, if that shows too little, those of the other
+ * configured chains.
  */
 export async function proveFilter(
   context: PoolTools,
@@ -16,7 +17,7 @@ export async function proveFilter(
 ): Promise<ChainFilter> {
   let unused = await listOrRefusal(context, unusedChain, signal);
   const own = await listSample(context, slip44, signal);
-  // Refused before and after a list that was granted: it is about the chain, and no passing fault.
+  // Refused before and after a list that was granted: the refusal concerns the chain and is no transient fault.
   unused ??= await listOrRefusal(context, unusedChain, signal);
   const judge = async (others: string[][]) => {
     const shared = new Map<string[], boolean>();
@@ -51,7 +52,7 @@ async function listOthers(
   return others;
 }
 
-/** The first addresses of a chain's list. */
+/** Returns the first addresses of a chain's list. */
 async function listSample(
   { client, settings }: PoolTools,
   slip44: number,
@@ -63,7 +64,7 @@ async function listSample(
   return page.records.map(({ address }) => address);
 }
 
-/** Null: the service refused to list the chain. */
+/** Returns the first addresses of a chain's list, or null if the service refused to list the chain. */
 async function listOrRefusal(
   context: PoolTools,
   slip44: number,

@@ -4,16 +4,19 @@ import type { SyncReport } from '../sync-context.ts';
 import { numAfterGrant, numAfterLoss, numAfterRefusal, refusalDelayMs } from './decide-pool.ts';
 import type { PoolTools } from './pool-port.ts';
 
-/** A request that was written down as `sent`; `plannedAt` by performance.now(). */
+/** A request that was stored as `sent`; `plannedAt` by `performance.now()`. */
 export type Sending = { id: number; num: number; refusals: number; plannedAt: number };
 
-/** How the filling of a pool goes on. */
+/** Continuation of the filling of a pool. */
 export type FillVerdict = 'again' | 'end' | 'incomplete';
 
-/** A request that could not even be sent for so long is given up, before others may think its sender dead. */
+/** Time (ms) after which an unsent request is abandoned, before other processes may consider its sender dead. */
 const sendMaxMs = 300_000;
 
-/** Sends the request once. Whatever ends it otherwise than a clear answer or refusal leaves it `unknown`. */
+/**
+ * Sends the request once. Any outcome except a clear answer or refusal leaves it `unknown`. Throws when `signal`
+ * aborts.
+ */
 export async function sendAddressRequest(
   context: PoolTools,
   slip44: number,
@@ -23,7 +26,7 @@ export async function sendAddressRequest(
 ): Promise<FillVerdict> {
   const { pools, client, log } = context;
   try {
-    // A process that was stopped meanwhile may have been given up by the others.
+    // Other processes may consider a process that was suspended meanwhile as dead.
     if (performance.now() - request.plannedAt > sendMaxMs)
       throw new Error('it was planned too long ago to be sent');
     const bounded = AbortSignal.any([signal, AbortSignal.timeout(sendMaxMs)]);
@@ -66,7 +69,7 @@ function nothingNew({ num, refusals: before }: Sending): Answer['ifNothingNew'] 
   return { error, refusals, delayMs: refusalDelayMs(refusals) };
 }
 
-/** The service refused for certain: the chain waits, and asks for less where the refusal may mean the number. */
+/** Handles a clear refusal: the chain waits, and requests fewer addresses if the refusal may concern the number. */
 async function acceptRefusal(
   { pools, log }: PoolTools,
   slip44: number,
@@ -75,7 +78,7 @@ async function acceptRefusal(
 ): Promise<void> {
   const refusals = request.refusals + 1;
   const delayMs = refusalDelayMs(refusals);
-  // A wrong key or a full budget says nothing of the number.
+  // A wrong key or an exhausted rate limit shows nothing about the number.
   const isOfNumber = error.code === 'service-refused';
   const numMax = numAfterRefusal(
     request.num,

@@ -9,7 +9,7 @@ import type { Stream } from '../streams/stream-port.ts';
 import { type SyncOptions, syncStream } from '../streams/sync-stream.ts';
 import { addCounts, emptyReport, type SyncContext, type SyncReport } from '../sync-context.ts';
 
-/** One pass over the address lists of the configured chains (section 4.2 of the service's document). */
+/** Runs one pass over the address lists of the configured chains (section 4.2 of the service's document). */
 export async function syncAddresses(context: SyncContext, pass: SyncOptions): Promise<SyncReport> {
   const report = emptyReport();
   for (const slip44 of context.settings.chains) {
@@ -21,7 +21,7 @@ export async function syncAddresses(context: SyncContext, pass: SyncOptions): Pr
   return report;
 }
 
-/** One pass over one chain's list; undefined when another process has it and the pass was not to wait. */
+/** Runs one pass over one chain's list; returns undefined if another process has it and the pass should not wait. */
 export async function syncAddressList(
   context: SyncContext,
   slip44: number,

@@ -4,8 +4,8 @@ import type { SyncContext } from '../sync-context.ts';
 import { unstoredRows } from './unstored-rows.ts';
 
 /**
- * Asks for all rows of a snapshot; where the answer does not name a row that the ledger lists, once more at once. Only
- * what two answers in a row leave out counts as gone: `kept` holds what the first one named.
+ * Requests all rows of a snapshot. If the answer lacks a row that the ledger lists, requests them once more at once.
+ * Only rows that two answers in a row lack count as removed: `kept` holds the rows of the first answer.
  */
 export async function askWhole<R extends AssetKey>(
   { ledger }: SyncContext,

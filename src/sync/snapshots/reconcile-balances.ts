@@ -1,27 +1,30 @@
 import type { Ledger, LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { readMovement, recordReconciliation } from '../../ledger/snapshots/reconciliation-store.ts';
 
-/** What this process knows of its last comparison. */
+/** State of the last comparison in this process. */
 type Comparison = {
   movement: string;
   at: number;
-  /** The last comparison wrote rows: its judgement is looked at once more, whatever moves meanwhile. */
+  /** The last comparison wrote rows: its judgement is checked once more, even if nothing moves in between. */
   isFresh: boolean;
-  /** What the last comparison by asset took, and what those by coin have taken since. */
+  /** Duration (ms) of the last comparison by asset, and of the comparisons by coin since then. */
   assetsMs: number;
   coinsMs: number;
 };
 
 const comparisons = new WeakMap<Ledger, Comparison>();
-/** Changes made by SQL from outside leave no other trace, so the sums are compared this often in any case. */
+/** Upper bound of the time between two comparisons: changes made by SQL from outside leave no other trace. */
 const compareAnywayMs = 600_000;
-/** A comparison by asset follows those by coin when it adds at most this share to their time, or takes next to none. */
+/**
+ * Share of the time of the comparisons by coin that a comparison by asset may add. One that takes less than
+ * `assetsQuickMs` always runs.
+ */
 const assetsShare = 0.08;
 const assetsQuickMs = 100;
 
 /**
- * Compares the transactions with the balances that were asked for at `askedAt`, where something moved since the last
- * time; sums over a long history are not for every poll.
+ * Compares the transactions with the balances requested at `askedAt` (`performance.now()`), if something moved since
+ * the last comparison. Sums over a long history are too slow for every poll.
  */
 export async function reconcileBalances(
   ledger: Ledger,

@@ -6,9 +6,9 @@ import { reconcileBalances } from './reconcile-balances.ts';
 import { unstoredRows } from './unstored-rows.ts';
 
 /**
- * One pass over the wallet's balances (section 4.5 of the service's document): one answer holds them all, and what it
- * does not name any more is asked for once more. Afterwards the transactions are compared with them; where nothing
- * changed nothing is written.
+ * Runs one pass over the wallet's balances (section 4.5 of the service's document); one answer holds them all. Requests
+ * them once more if the answer lacks a balance that the ledger lists. Then compares the transactions with the balances.
+ * Writes nothing if nothing changed.
  */
 export async function syncBalances(context: SyncContext, signal: AbortSignal): Promise<SyncReport> {
   const askedAt = performance.now();

@@ -8,7 +8,7 @@ import {
 } from '../../ledger/lists/stream-store.ts';
 import type { SyncContext } from '../sync-context.ts';
 
-/** What to do while another pass reads the list. `briefly`: wait for a slice of the audit, no longer. */
+/** Behaviour while another pass reads the list. `briefly`: waits no longer than a slice of the audit takes. */
 export type WhenLeased = 'skip' | 'briefly' | 'wait';
 
 export type Leased = { owner: string; row: StreamRow };
@@ -16,7 +16,10 @@ export type Leased = { owner: string; row: StreamRow };
 const leasePollMs = 250;
 const brieflyMs = 5_000;
 
-/** Runs `work` with the list's lease, and notes how it ended; undefined where another pass has kept the lease. */
+/**
+ * Runs `work` with the list's lease and stores its outcome; returns undefined if another pass keeps the lease. Rethrows
+ * the error of `work`.
+ */
 export async function withLease<T>(
   { ledger, log }: SyncContext,
   name: string,

@@ -15,7 +15,7 @@ import type { ListState } from '../list/list-state.ts';
 import type { SyncContext } from '../sync-context.ts';
 import type { Stream, WithObservation } from './stream-port.ts';
 
-/** Writes the list's state; the last statement of each transaction that changes the list's rows. */
+/** Writes the list's state, as the last statement of each transaction that changes the list's rows. */
 export type SaveCheckpoint = (
   db: LedgerDb,
   state: ListState,
@@ -24,8 +24,8 @@ export type SaveCheckpoint = (
 type Writing<T> = { batch: Batch<ListedPage<T>>; rows: WithObservation<T>[]; state: ListState };
 
 /**
- * Rows, rejects, days, notes and checkpoint in one transaction, which may be begun more than once. When PostgreSQL
- * refuses a row, that one becomes a reject.
+ * Prepares a write of rows, rejects, days, notes and checkpoint in one transaction, which may start more than once. A
+ * row that PostgreSQL refuses becomes a reject.
  */
 export function prepareBatch<T>(
   { ledger }: SyncContext,

@@ -32,45 +32,45 @@ import {
 } from '../sync-context.ts';
 import { prepareBatch, type SaveCheckpoint } from './store-batch.ts';
 
-/** A row with the number of the request that brought it. */
+/** A row with the observation of the request that brought it. */
 export type WithObservation<T> = T & { observation: number };
 
-/** One list that is kept in step: where its pages come from and where its rows go. */
+/** One list that the ledger keeps in step: the source of its pages and the target of its rows. */
 export type Stream<T> = ListSource<T> & {
   /** Key of `ledger.streams`. */
   name: string;
-  /** The ledger can tell the rank of a row by its time, and a row that the list no longer shows is unlisted. */
+  /** The ledger can find the rank of a row by its time, and marks a row that the list no longer shows as unlisted. */
   hasRanks: boolean;
-  /** Keys of up to `limit` rows that the ledger lists and a scan has not noted. */
+  /** Returns the keys of up to `limit` rows that the ledger lists and a scan has not noted. */
   unseen(db: LedgerDb, limit: number): Promise<string[]>;
-  /** Makes rows ready for a transaction, which may be begun more than once. */
+  /** Prepares rows for a transaction, which may start more than once. */
   prepareRows(
     rows: WithObservation<T>[],
   ): (db: LedgerDb) => Promise<{ inserted: number; updated: number }>;
-  /** What to keep of a row that PostgreSQL itself refused: the same however often it is read. */
+  /** Builds the reject of a row that PostgreSQL refused: the same however often it is read. */
   toReject(row: WithObservation<T>, reason: string): Reject;
 };
 
 export type PortOptions = {
   signal: AbortSignal;
-  /** A long walk gives the stream away after this time; null: it is finished first. */
+  /** Time (ms) after which a long scan releases the stream; null: it finishes first. */
   sliceMs: number | null;
   onProgress?: Progress;
 };
 
-/** A stream's port, with what went through it so far. Close it: pages may be on their way. */
+/** A stream's port, with the counts of this pass. The caller closes it, because pages may be in flight. */
 export type StreamPort<T> = {
   port: ListPort<ListedPage<T>>;
   report: SyncReport;
   close(): void;
 };
 
-/** Rows that are written together, with one checkpoint: near the best of what PostgreSQL does with unnested batches. */
+/** Rows per write with one checkpoint: close to PostgreSQL's optimum for unnested batches. */
 const batchRows = 2_000;
-/** A slow service's rows do not wait longer, and the lease is kept alive by storing them. */
+/** Upper bound of the time (ms) that rows of a slow service wait; storing them also renews the lease. */
 const batchMs = 5_000;
 
-/** Opens the way between one list of the service and its rows in the ledger, for the holder of the stream's lease. */
+/** Opens the port between one list of the service and its rows in the ledger, for the owner of the stream's lease. */
 export function openStreamPort<T>(
   context: SyncContext,
   stream: Stream<T>,
@@ -79,7 +79,7 @@ export function openStreamPort<T>(
 ): StreamPort<T> {
   const { requestedPageSize } = state.checkpoint;
   const { concurrency } = context.settings;
-  // Computed once: a quiet pass changes nothing of it.
+  // Read once: a pass without changes must not change the remembered sizes.
   const openedAt = context.clock();
   const sizes = probeOf(state, context.settings.pageSize, openedAt);
   const pages = createPageReader(stream, {
@@ -111,7 +111,7 @@ export function openStreamPort<T>(
 
   const saveWith = createSaveWith(context, checkpointOf);
   const port: ListPort<ListedPage<T>> = {
-    // Once the slice is over nothing more is fetched ahead: no answer is thrown away at the pause.
+    // After the slice no page is fetched ahead, so the pause discards no answer.
     read: (page, upTo, isFresh = false) =>
       pages.read(page, isSliceOver() ? Math.min(page, upTo) : upTo, isFresh),
     ranks: stream.hasRanks ? ranksOf(context, stream) : null,
@@ -158,7 +158,7 @@ function tracedWrite<T extends { inserted: number; updated: number }>(
   });
 }
 
-/** The state that the last pass left; a checkpoint that cannot be parsed is begun anew. */
+/** Returns the state that the last pass left; a checkpoint that cannot be parsed is begun anew. */
 export function stateOf(row: StreamRow, { settings }: SyncContext): ListState {
   const { checkpoint, listOrder, ...facts } = row;
   return {
@@ -169,7 +169,7 @@ export function stateOf(row: StreamRow, { settings }: SyncContext): ListState {
   };
 }
 
-/** The size to try in this pass, and what to remember of it. */
+/** Returns the size to try in this pass, and a function for the sizes to store after it. */
 function probeOf({ checkpoint }: ListState, configured: number, now: number) {
   const probe = probeSize(checkpoint, configured, now);
   const isProbed = probe !== undefined;
@@ -214,7 +214,7 @@ function notesOf<T>(context: SyncContext, stream: Stream<T>, saveWith: SaveWith)
   };
 }
 
-/** A change of the ledger's rows that no page has brought, and the state, in one transaction. */
+/** Commits a change of the ledger's rows that no page has brought, and the state, in one transaction. */
 type SaveWith = (state: ListState, change: (db: LedgerDb) => Promise<unknown>) => Promise<Stored>;
 
 function createSaveWith(
@@ -232,7 +232,7 @@ function createSaveWith(
 
 function rowsOf<T>(pages: ListedPage<T>[]): WithObservation<T>[] {
   return pages.flatMap(({ content: { records, observation } }) =>
-    // Not by a copy: rows come by the million.
+    // Changes the records in place: copies of millions of rows are expensive.
     records.map((record) => Object.assign(record as object, { observation }) as WithObservation<T>),
   );
 }

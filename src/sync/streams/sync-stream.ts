@@ -12,15 +12,15 @@ import { type Leased, type WhenLeased, withLease } from './lease-list.ts';
 import { openStreamPort, type PortOptions, type Stream, stateOf } from './stream-port.ts';
 
 export type SyncOptions = PortOptions & {
-  /** Another process reads the stream, or a slice is over: leave it to others, or wait for it and go on. */
+  /** Behaviour while another process reads the stream, or after a slice: leave it to others, or wait and continue. */
   ifLeased: WhenLeased;
-  /** What may be done about a doubt. */
+  /** Bounds of the requests that a doubt may cost. */
   effort: keyof typeof efforts;
 };
 
 /**
- * One pass over one stream. Undefined when another process has it and the pass was not to wait.
- * Fails with a LedgerError; what was stored until then stays, with a checkpoint that fits it.
+ * Runs one pass over one stream. Returns undefined if another process has it and the pass should not wait. Throws a
+ * LedgerError; everything stored until then stays, with a checkpoint that fits it.
  */
 export async function syncStream<T>(
   context: SyncContext,
@@ -49,7 +49,10 @@ export async function syncStream<T>(
   }
 }
 
-/** Without its connections for a moment a pass is taken for dead: another one goes on from its checkpoint. */
+/**
+ * Returns true if another pass has taken over the stream. A pass whose connections fail briefly counts as dead. This
+ * pass then tries again and continues from the checkpoint.
+ */
 function isTakenOver(error: unknown, { signal }: SyncOptions): boolean {
   return error instanceof LedgerError && error.code === 'interrupted' && !signal.aborted;
 }

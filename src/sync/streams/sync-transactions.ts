@@ -11,7 +11,7 @@ import { type SyncOptions, syncStream } from './sync-stream.ts';
 
 export const transactionStreams: TransactionStream[] = ['deposit', 'withdraw'];
 
-/** One pass over the transaction lists (section 4.3 of the service's document), both at once. */
+/** Runs one pass over the transaction lists (section 4.3 of the service's document), both concurrently. */
 export async function syncTransactions(
   context: SyncContext,
   pass: SyncOptions,
