@@ -90,15 +90,6 @@ export const proofBugs: PlantedBug[] = [
       'where the total falls by less than what has moved, the scan goes back until it meets what it has met before',
   },
   {
-    id: 'unsteady-scans',
-    promise: 'Unlisted after two readings',
-    wrong: 'rows that were not met by two scans over replicas in turn are marked as gone',
-    in: 'rowsMax',
-    find: '&& hasFallen',
-    put: '&& hasFallen && !hasRisen',
-    caughtBy: 'scans in which the total rose and fell are no evidence that a row has gone',
-  },
-  {
     id: 'days-beside-guests',
     promise: 'True',
     wrong: 'a scan whose last pages brought rows of another list proves its days all the same',
@@ -116,17 +107,6 @@ export const proofBugs: PlantedBug[] = [
     find: 'guests.length > 0',
     put: 'guests.length < 0',
     caughtBy: 'beside a row that another list counts no day is said to be equal, nor to differ',
-  },
-  {
-    id: 'zero-behind-the-end',
-    promise: 'True',
-    wrong:
-      'an empty page that says that the total is 0 is the end of the list, although it goes on',
-    in: 'isEndUntold',
-    find: '!total',
-    put: 'total === null',
-    caughtBy:
-      'an empty page of a replica that lags, which says that the total is 0, is not the end of a list that goes on',
   },
   {
     id: 'pages-read-and-dropped',

@@ -65,7 +65,8 @@ export class ProofJudge {
     this.#walks = walks;
     const isClean = state.isBacked && !isScanUnclean && unseen.length === 0;
     if (hasScanned && isClean) this.#noteCleanScan(this.#scanFrom ?? this.#rememberedAtRest);
-    if (walk !== null) return;
+    // Scans that add up are one: what went between two of them, equal totals do not show.
+    if (walk !== null || state.checkpoint.isShuffled) return;
     this.#scanFrom = null;
     this.#rememberedAtRest = model.remembered;
   }
@@ -155,10 +156,13 @@ export class ProofJudge {
     return replica !== null && total.kind !== 'honest';
   }
 
+  /** Of this pass; where none of its answers told how long the list is, of the last one that did. */
   #firstShown(): number {
     const { taken, list } = this.model;
     let first = list.current.index;
-    for (let index = this.#passFrom; index < taken.length; index += 1)
+    const telling = taken.findLastIndex(({ total }) => total !== null);
+    const from = telling < 0 ? this.#passFrom : Math.min(this.#passFrom, telling);
+    for (let index = from; index < taken.length; index += 1)
       first = Math.min(first, taken[index]?.shown.index ?? first);
     return first;
   }
