@@ -23,11 +23,15 @@ export function readPostmaster(data: string): Postmaster | null {
   // The PID is negative in PostgreSQL's single-user mode, which accepts no clients.
   const pid = Math.abs(Number(lines[0]));
   if (!Number.isInteger(pid) || pid === 0) return null;
-  const [key, id] = (lines[6]?.trim() ?? '').split(/\s+/).map(Number);
+  const [key = '', id = ''] = (lines[6]?.trim() ?? '').split(/\s+/);
+  const hasMemory = /^\d+$/.test(key) && /^\d+$/.test(id);
   return {
     pid,
     socketDirectory: lines[4]?.trim() || null,
-    sharedMemory: key && id !== undefined ? { key, id } : null,
+    // PostgreSQL writes a negative key sign-extended to 64 bits, beyond what a number holds exactly.
+    sharedMemory: hasMemory
+      ? { key: Number(BigInt.asUintN(32, BigInt(key))), id: Number(id) }
+      : null,
     isReady: lines[7]?.trim() === 'ready',
   };
 }
@@ -66,12 +70,9 @@ function isServing({ pid, sharedMemory }: Postmaster): boolean {
   return segments.split('\n').some((line) => {
     // Columns: key, id, permissions, size, creator, last user, attached processes.
     const [key, id, , , , , attached = 0] = line.trim().split(/\s+/).map(Number);
-    // postmaster.pid has the key as unsigned, so both are compared as unsigned.
+    // /proc has the key as signed, postmaster.pid as unsigned.
     return (
-      key !== undefined &&
-      key >>> 0 === sharedMemory.key >>> 0 &&
-      id === sharedMemory.id &&
-      attached > 0
+      key !== undefined && key >>> 0 === sharedMemory.key && id === sharedMemory.id && attached > 0
     );
   });
 }

@@ -51,6 +51,10 @@ export function createBoardRoute(options: {
     try {
       return await answerWithin((await opening)(c.req.raw), answerMs);
     } catch (thrown) {
+      // A board that could not be opened is opened anew with the next request.
+      opening.catch(() => {
+        opening = null;
+      });
       const error = toError(thrown);
       options.log.warn({ error, path: c.req.path }, 'the queue cannot be shown');
       const words = error instanceof LedgerError ? error.message : 'the queue does not answer';

@@ -119,8 +119,13 @@ test('the sandbox prints the settings that reach it', async () => {
   expect((await sandbox.ended).code).toBe(0);
 });
 
-test('the demo fills an embedded database from nothing and ends well', async () => {
-  const { code, stdout } = await runProgram(['demo', '--once']);
+test('the demo fills an embedded database from nothing and ends well, whatever wallet is set', async () => {
+  const { code, stdout } = await runProgram(['demo', '--once'], {
+    WALLET_SIGN_HASH: 'sha512',
+    WALLET_PARAM_NAMES: 'chain=coin',
+    WALLET_PAGE_SIZE: '7',
+    ON_MOVE: 'stop',
+  });
   expect(stdout).toContain('psql');
   expect(stdout).toContain('proven complete');
   expect(code).toBe(0);

@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { readEnvironment } from '../../config/read-environment.ts';
 import type { Environment } from '../../config/read-setting-texts.ts';
+import { settingsTable } from '../../config/settings-table.ts';
 import { untilAborted } from '../../kernel/abortable-sleep.ts';
 import { LedgerError } from '../../kernel/errors.ts';
 import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
@@ -43,18 +44,18 @@ export async function demo(options: { once?: boolean }): Promise<number> {
   }
 }
 
-/**
- * Returns the settings that the demo overrides: service, databases, queue, pools, schedule. Keeps the user's data
- * directory, port and log level; settings that are not listed here apply to the demo as well.
- */
+/** Settings of the user that the demo keeps; all others belong to another wallet and service. */
+const keptSettings = /^(LEDGER_DATA_DIR|HTTP_|LOG_)/;
+
+/** Returns the demo's settings. Every setting of the user that the demo does not keep is unset. */
 async function demoSettings(sandbox: Sandbox): Promise<Environment> {
   const env = readEnvironment();
+  const others = Object.keys(settingsTable).filter((name) => !keptSettings.test(name));
   return {
+    ...Object.fromEntries(others.map((name) => [name, undefined])),
     ...sandboxSettings(sandbox),
     WALLET_MAX_RPS: 'off',
     ADDRESS_POOLS: demoPools,
-    DATABASE_URL: undefined,
-    REDIS_URL: undefined,
     LEDGER_DATA_DIR: join(env['LEDGER_DATA_DIR'] ?? '.wallet-ledger', 'demo'),
     SYNC_TRANSACTIONS_EVERY: '1s',
     SYNC_DETAILS_EVERY: '2s',

@@ -1,0 +1,24 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { readPostmaster } from '../../src/embedded/postmaster.ts';
+
+test.each([
+  ['5432001', 5_432_001],
+  ['18446744071709551615', 2_294_967_295],
+])('a shared memory key of %s is read as 32 bits without a sign', (written, key) => {
+  const data = mkdtempSync(join(tmpdir(), 'wallet-ledger-pid-'));
+  const lines = [
+    '4711',
+    data,
+    '1700000000',
+    '5432',
+    '/run/x',
+    '',
+    `  ${written}      17`,
+    'ready   ',
+  ];
+  writeFileSync(join(data, 'postmaster.pid'), `${lines.join('\n')}\n`, { mode: 0o600 });
+  expect(readPostmaster(data)).toMatchObject({ pid: 4711, sharedMemory: { key, id: 17 } });
+});
