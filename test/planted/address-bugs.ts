@@ -73,7 +73,7 @@ export const addressBugs: PlantedBug[] = [
     id: 'withheld-in-silence',
     promise: 'Roles',
     wrong: 'nobody learns that take_address gives nothing while addresses are available',
-    in: 'issuer_quota.sql',
+    in: 'engine.hand_out',
     find: 'IF taken IS NULL THEN PERFORM engine.note_null_take',
     put: 'IF taken IS NOT NULL THEN PERFORM engine.note_null_take',
     caughtBy:
