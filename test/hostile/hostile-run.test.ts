@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { createRandom } from '../simulator/random.ts';
 import { startProgram } from '../support/run-cli.ts';
@@ -43,7 +44,7 @@ test(
       // Its addresses are the dearest to check.
       ADDRESS_POOLS: '145:1:2',
       WALLET_TIMEOUT: '5s',
-      NODE_OPTIONS: `--import=${resolve('test/hostile/watch-loop.mjs')}`,
+      NODE_OPTIONS: `--import=${pathToFileURL('test/hostile/watch-loop.mjs').href}`,
       WATCH_LOOP_FILE: loopFile,
     });
     await daemon.line('"listening"');
