@@ -1,7 +1,7 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { readPostmaster } from '../../src/embedded/postmaster.ts';
 
 test.each([
@@ -9,6 +9,7 @@ test.each([
   ['18446744071709551615', 2_294_967_295],
 ])('a shared memory key of %s is read as 32 bits without a sign', (written, key) => {
   const data = mkdtempSync(join(tmpdir(), 'wallet-ledger-pid-'));
+  onTestFinished(() => rmSync(data, { recursive: true, force: true }));
   const lines = [
     '4711',
     data,

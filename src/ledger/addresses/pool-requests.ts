@@ -71,7 +71,7 @@ type Planned<D> = { decision: D; openedId: number | null };
  * The caller must call `end`, because the pass may hold a connection.
  */
 export function openPoolRequests(ledger: Ledger, chainParam: string) {
-  const presence = sharePresence(ledger);
+  const liveness = shareLiveness(ledger);
   return {
     /**
      * Decides under the pool's lock. A lost transaction is retried and calls `decide` again. Undefined: the chain has
@@ -82,17 +82,17 @@ export function openPoolRequests(ledger: Ledger, chainParam: string) {
       decide: (pool: PoolRow) => D,
     ): Promise<Planned<D> | undefined> =>
       ledger.transaction(async (db) => {
-        const self = presence.held()?.name ?? null;
+        const self = liveness.held()?.name ?? null;
         const pool = await lockPool(db, slip44, { self, chainParam });
         if (!pool) return undefined;
         const decision = decide(pool);
-        return { decision, openedId: await writeDown(db, slip44, decision.write, presence) };
+        return { decision, openedId: await writeDown(db, slip44, decision.write, liveness) };
       }),
     markRequestUnknown: (id: number, loss: Loss) =>
       ledger.transaction((db) => markRequestUnknown(db, id, loss)),
     failRequest: (id: number, refusal: Refusal) =>
       ledger.transaction((db) => failRequest(db, id, refusal)),
-    end: presence.end,
+    end: liveness.end,
   };
 }
 
@@ -101,11 +101,11 @@ async function writeDown(
   db: LedgerDb,
   slip44: number,
   write: PoolWrite | null,
-  presence: SharedPresence,
+  liveness: SharedLiveness,
 ): Promise<number | null> {
   if (write?.kind === 'open') {
     // Opens the liveness connection before the commit, so that no other process takes the sender for dead.
-    const { name } = await presence.hold();
+    const { name } = await liveness.hold();
     await requireHome(db);
     return await insertAddressRequest(db, slip44, write.num, name);
   }
@@ -114,10 +114,10 @@ async function writeDown(
   return null;
 }
 
-type SharedPresence = ReturnType<typeof sharePresence>;
+type SharedLiveness = ReturnType<typeof shareLiveness>;
 
 /** Shares one liveness connection among all requests of a pass. */
-function sharePresence(ledger: Ledger) {
+function shareLiveness(ledger: Ledger) {
   let newest: Liveness | null = null;
   let opening: Promise<Liveness> | null = null;
   const held = () => (newest?.isHeld() ? newest : null);

@@ -7,11 +7,12 @@ import {
   isOrdered,
   type ListState,
   missingRows,
+  orderOf,
   type PageFacts,
   withCheckpoint,
 } from './list-state.ts';
 import { resolveDifferingDays } from './resolve-days.ts';
-import { isUncounted, orderAfterScan } from './scan-list.ts';
+import { isUncounted } from './scan-list.ts';
 
 /** Upper bound of the rows missed by a scan that are kept for the next one. */
 const unseenMax = 1_000;
@@ -41,6 +42,12 @@ export async function concludeScan<P extends PageFacts>(
   );
   await session.store([]);
   return isClean;
+}
+
+/** Sets the order that the whole scan has shown. */
+function orderAfterScan(state: ListState, walk: WalkProgress): ListState {
+  if (state.isOrderFixed) return state;
+  return { ...state, listOrder: orderOf(walk) ?? state.listOrder };
 }
 
 /** Returns true if rows are missing and pages that were not full may have lacked them. */

@@ -23,7 +23,6 @@ import {
   isOrdered,
   type ListState,
   lastPage,
-  orderOf,
   type PageFacts,
   withCheckpoint,
 } from './list-state.ts';
@@ -40,6 +39,7 @@ import {
 const recentPages = 4;
 /** Number of repeats in a row that mean a service that ignores the page number. A single one may be chance. */
 const repeatsMax = 2;
+
 /** Continues the reading of days with a page; a reading that was broken once stays broken. */
 function readDaysOn(
   state: ListState,
@@ -241,10 +241,4 @@ function pageIgnored(page: number): LedgerError {
     'service-parameters',
     `page ${page} of the list holds the same rows as the page before it: the service seems to ignore the name of the page parameter`,
   );
-}
-
-/** Sets the order that the whole scan has shown. */
-export function orderAfterScan(state: ListState, walk: WalkProgress): ListState {
-  if (state.isOrderFixed) return state;
-  return { ...state, listOrder: orderOf(walk) ?? state.listOrder };
 }
