@@ -1,10 +1,13 @@
-FROM node:24-slim AS build
+# ops/pin-images.sh pins it by digest.
+ARG NODE_IMAGE=node:24.11.1-slim
+
+FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY . .
 # Builds dist/ through the script `prepare`.
 RUN npm ci && npm prune --omit=dev
 
-FROM node:24-slim
+FROM ${NODE_IMAGE}
 # Node 24 lets four times as much young garbage pile up as the versions before: 290 MiB in a backfill, no faster.
 ENV NODE_ENV=production LEDGER_DATA_DIR=/data NODE_OPTIONS=--max-semi-space-size=16
 WORKDIR /app

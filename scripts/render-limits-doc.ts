@@ -4,7 +4,7 @@ import { limits } from '../src/service/limits.ts';
 const head = `# Limits
 
 What the service answers is not trusted to be reasonable in size. Each bound has a refusal or a reject behind it: nothing
-is cut off in silence. What waits, and for how long, stands in [operations.md](operations.md#limits).
+is cut off silently. Time limits are in [operations.md](operations.md#limits).
 
 `;
 
@@ -21,23 +21,23 @@ export function renderLimitsDoc(): string {
 const addresses = () => `
 ## Addresses
 
-Whatever the service answers or lists as an address is judged before it may become available. What is refused is kept
-as \`foreign\` with the reason in \`addresses.refused\`, is a row of \`rejects\` and the problem \`address_refused\`, is
+Each text that the service returns or lists as an address is checked before it may become available. A refused text is
+kept as \`foreign\` with the reason in \`addresses.refused\`, is a row of \`rejects\` and the problem \`address_refused\`, is
 never handed out, and stops generating for its chain until \`wallet-ledger pool refill <slip44> --resume\`.
 
 1. On every chain: printable ASCII without blanks, quotes, backslashes and angle brackets, 3 to 300 characters, no
    formula (\`=\`, \`+\`, \`-\`, \`@\` at the beginning), no word for a missing value, no bare number.
 2. On the chains in the table: alphabet, length and checksum, test networks included. A memo or tag behind \`:\`, \`?\`,
-   \`#\`, \`|\`, \`,\` or \`;\` is let through where the chain has such. An Ethereum address in one case carries no
+   \`#\`, \`|\`, \`,\` or \`;\` is accepted on chains that use them. An Ethereum address in one case carries no
    checksum; in both cases it must fit EIP-55.
-3. A service may write a known chain's addresses in a way of its own, as emulators do. Nothing then tells a good one
-   from a bad one, and a refusal would stop a pool for nothing. So an address that does not fit is let through as long as
-   no address of that chain has ever fitted, no neighbour in the same answer is refused, and no other last letter would
-   make it fit. As soon as one fits, all that do not are refused, the stored ones too.
-4. A list that was not yet shown to heed the chain may be another chain's: what does not fit is only marked there
-   (\`addresses.form\` is \`misfit\`), and judged before it may become available.
+3. A service may use its own format for the addresses of a known chain, as emulators do. Valid and invalid addresses
+   cannot be distinguished then, and a refusal would stop a pool without reason. So an address in another format is
+   accepted as long as no address of that chain ever had the known format, no address in the same answer is refused, and
+   no other last letter would make it valid. As soon as one has the known format, all others are refused, also stored ones.
+4. A list that was not yet shown to honour the chain parameter may show another chain's addresses: an address in another
+   format is only marked (\`addresses.form\` is \`misfit\`), and checked again before it may become available.
 
-A wrong letter in an address without a checksum cannot be seen, nor one on a chain of the third kind or of a form that is
+A wrong letter cannot be detected in an address without a checksum, on a chain of the third kind, or in a format that is
 not in the table: \`wallet-ledger doctor\` names those of your pools (\`address-form\`).
 
 ${chainTable()}

@@ -41,13 +41,13 @@ function parseEnd(text: string): End {
 export function renderTablesDoc(catalogue: Catalogue): string {
   return `# Tables, views and functions
 
-All are in the schema \`ledger\`. \`npm run docs\` writes this page from the database's own catalogue, so it says what
-\`\\d+ ledger.transactions\` says in psql. Questions and their queries are in [cookbook.md](cookbook.md).
+All are in the schema \`ledger\`. \`npm run docs\` writes this page from the database's catalogue; \`\\d+ ledger.transactions\` shows
+the same in psql. Questions and their queries are in [cookbook.md](cookbook.md).
 
 ${renderDiagram(catalogue)}
 
-The database does not enforce these relations: answers of the service come in any order. What is not drawn stands for
-itself.
+The database does not enforce these relations, because answers of the service come in any order. Tables that are not
+drawn have no relations.
 
 ## Tables
 
@@ -125,7 +125,7 @@ function describeIndex({ name, isPrimary, isUnique, method, columns, condition }
   if (isPrimary) return `- Key: ${by}.`;
   if (isUnique) return `- No two rows${where} have the same ${by} (\`${name}\`).`;
   const how = method === 'btree' ? '' : `, ${method} over blocks of rows`;
-  return `- Read fast by ${by}${where}${how} (\`${name}\`).`;
+  return `- Index on ${by}${where}${how} (\`${name}\`).`;
 }
 
 function renderView({ name, comment, columns }: CatalogueRelation): string {

@@ -1,12 +1,12 @@
 import { filesRead } from '../config/files-read.ts';
 import { parseSettings } from '../config/parse-settings.ts';
 import { readEnvironment } from '../config/read-environment.ts';
-import type { Environment } from '../config/read-setting-texts.ts';
 import { readTrustedFile } from '../config/read-trusted-file.ts';
 import type { Settings } from '../config/settings.ts';
 import { errorTable, LedgerError, toError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import { createRedactor, type Redactor } from '../kernel/redact.ts';
+import type { Environment } from '../kernel/vocabulary.ts';
 import { databaseError } from '../ledger/connection/connect-ledger.ts';
 import { sqlStateOf } from '../ledger/connection/postgres-codes.ts';
 import { describeError } from './describe-error.ts';
@@ -14,6 +14,7 @@ import { createLogger } from './logger.ts';
 import { createScreen, type Screen } from './screen.ts';
 import { createShutdown, type Shutdown } from './shutdown.ts';
 import { startTracing } from './start-tracing.ts';
+import { wantsColor } from './wants-color.ts';
 
 /** Shared objects of every command. */
 export type CommandContext = {
@@ -41,14 +42,22 @@ export async function runCommand(
   const redact = createRedactor(settings.secrets);
   const { level, format } = settings.log;
   const screen = createScreen(process.stderr);
-  const log = createLogger({ level, format, redact, stream: screen.log });
+  const useColor = wantsColor(process.stderr);
+  const log = createLogger({ level, format, redact, stream: screen.log, useColor });
   log.debug({ files: filesRead(settings) }, 'files that the settings come from');
   for (const warning of settings.warnings) log.warn({}, warning);
   const shutdown = createShutdown({ log, host: process });
-  const lastWords = (error: Error) => ({
-    line: redact(`${failureLine(error, level === 'debug')}\n`),
-    exitCode: error instanceof LedgerError ? error.exitCode : 1,
-  });
+  const lastWords = (error: Error) => {
+    const isLedgerError = error instanceof LedgerError;
+    const { reason } = shutdown.signal;
+    // The signal decides, not the error: a wait that it ends may throw one of its own.
+    const isStopped =
+      isLedgerError && error.code === 'interrupted' && reason instanceof LedgerError;
+    return {
+      line: redact(`${failureLine(error, level === 'debug')}\n`),
+      exitCode: isStopped ? reason.exitCode : isLedgerError ? error.exitCode : 1,
+    };
+  };
   // Replaces Node's report of uncaught errors, which would show secrets. Unhandled rejections arrive here as well.
   process.on('uncaughtException', (thrown) => {
     // EPIPE can come from stdout as well; only an error with a SQLSTATE is the database's.

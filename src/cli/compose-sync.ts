@@ -11,6 +11,12 @@ import { openExistingLedger } from './open-existing-ledger.ts';
 import { type OpenedLedger, openMigratedLedger } from './open-ledger.ts';
 import { openWallet } from './open-wallet.ts';
 
+/** Longest slice (ms) of a daemon's full scan. */
+const scanSliceMaxMs = 20_000;
+
+/** A pass that ran longer than the interval would hold up the next one. */
+const scanSliceOf = (everyMs: number | null) => Math.min(scanSliceMaxMs, everyMs ?? scanSliceMaxMs);
+
 /** Callbacks that observe the work. `onPause`: the service asked this process to wait, in milliseconds. */
 export type Observers = Pick<SyncContext, 'onRun'> &
   Pick<WalletClientOptions, 'onAttempt'> & { onPause?: (ms: number) => void };
@@ -18,7 +24,7 @@ export type Observers = Pick<SyncContext, 'onRun'> &
 type Opening = {
   /** Prevents this wallet from claiming a ledger that belongs to no wallet yet. */
   isOnlyLooking?: boolean;
-  /** Leaves the schema and the classification of rows as they are; refuses a schema of another version. */
+  /** Leaves the schema as it is; refuses a schema of another version. */
   isSchemaKept?: boolean;
 };
 
@@ -80,6 +86,8 @@ export async function composeSync(
         1,
         (settings.schedule.auditEveryMs ?? 0) / settings.schedule.auditCycleMs,
       ),
+      scanSliceMs: scanSliceOf(settings.schedule.transactionsEveryMs),
+      retention: settings.retention,
       chains: settings.pools.chains.map(({ slip44 }) => slip44),
       pools: settings.pools,
       chainParam: service.paramNames.chain,

@@ -29,7 +29,7 @@ export function demoSummary(
         `    chain ${String(slip44).padEnd(5)} ${count(available)} of ${count(target)}, ${daysLeft === null ? 'none taken yet' : `for ${daysLeft} days at the present use`}`,
     ),
     '',
-    '  Look for yourself',
+    '  Queries to paste into psql',
     `    psql "${run.connectionString}"`,
     '',
     ...queries.flatMap(([question, query]) => [`    -- ${question}`, `    ${query}`, '']),
@@ -43,11 +43,11 @@ const queries = [
     'select symbol, stream, state, count(*), sum(amount) from ledger.transactions where is_listed group by 1, 2, 3 order by 1, 2, 3;',
   ],
   [
-    'what is still on its way, and when it is looked at next',
-    'select order_no, type, state, confirm_num, next_check_at from ledger.transactions where is_listed and not is_final order by occurred_at;',
+    'pending transactions, and when each is checked next',
+    'select order_no, type, state, confirm_num, next_check_at from ledger.pending_transactions order by occurred_at;',
   ],
   [
-    'what changed last',
+    'the latest changes',
     'select observed_at, order_no, field, old_value, new_value from ledger.transaction_changes order by id desc limit 20;',
   ],
 ] as const;

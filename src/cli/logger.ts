@@ -19,6 +19,8 @@ export function createLogger(options: {
   format: Settings['log']['format'];
   redact: Redactor;
   stream: Writable & { isTTY?: boolean };
+  /** Colours readable lines; default: if the stream is a terminal. */
+  useColor?: boolean;
 }): Log {
   const { level, redact, stream } = options;
   const isPretty = (options.format ?? (stream.isTTY ? 'pretty' : 'json')) === 'pretty';
@@ -41,7 +43,7 @@ export function createLogger(options: {
     settings,
     PinoPretty({
       destination: stream,
-      colorize: stream.isTTY === true,
+      colorize: options.useColor ?? stream.isTTY === true,
       translateTime: 'SYS:HH:MM:ss.l',
       errorLikeObjectKeys: [],
     }),

@@ -21,7 +21,9 @@ export async function openExistingLedger(
     throw new LedgerError(
       'database-unreachable',
       `there is no ledger: DATABASE_URL is not set, and LEDGER_DATA_DIR (${dataDir}) holds no database`,
-      { cure: 'set DATABASE_URL or LEDGER_DATA_DIR, or make a ledger with `wallet-ledger start`' },
+      {
+        cure: 'set DATABASE_URL or LEDGER_DATA_DIR, or create a ledger with `wallet-ledger start`',
+      },
     );
   }
   const opened = await openLedger(context);

@@ -2,7 +2,7 @@ import { openEmbeddedPostgres } from '../embedded/embedded-postgres.ts';
 import { addPools, mirrorPools, type PoolChange } from '../ledger/addresses/pool-store.ts';
 import { connectLedger, type Ledger, reachLedger } from '../ledger/connection/connect-ledger.ts';
 import { migrateLedger } from '../ledger/connection/migrate-ledger.ts';
-import { reclassifyByStates } from '../ledger/transactions/final-states.ts';
+import { compareStates, reclassifyByStates } from '../ledger/transactions/final-states.ts';
 import { migrateQueue } from '../queue/migrate-queue.ts';
 import type { QueueAddress } from '../queue/queue-backend.ts';
 import type { CommandContext } from './command-context.ts';
@@ -25,7 +25,7 @@ export async function openLedger({
   const connectionString = url ?? (await openEmbedded());
   const ledger = connectLedger({ connectionString, poolSize, log });
   shutdown.add('database connections', () => ledger.close());
-  await reachLedger(ledger, reachMs, shutdown.signal);
+  await reachLedger(ledger, reachMs, { log, signal: shutdown.signal });
   const { redisUrl } = settings.queue;
   const queueAddress: QueueAddress =
     redisUrl === null ? { kind: 'postgres', connectionString } : { kind: 'redis', url: redisUrl };
@@ -38,10 +38,7 @@ export async function openLedger({
   }
 }
 
-/**
- * Opens the ledger like `openLedger`, updates its schema, and reclassifies its rows by the settings. `check` may refuse
- * the ledger before any row is reclassified.
- */
+/** Opens the ledger like `openLedger` and updates its schema. `check` may refuse the ledger afterwards. */
 export async function openMigratedLedger(
   context: CommandContext,
   check: (ledger: Ledger) => Promise<void> = async () => undefined,
@@ -49,10 +46,37 @@ export async function openMigratedLedger(
   const opened = await openLedger(context);
   await migrate(opened, context);
   await check(opened.ledger);
-  const turned = await reclassifyByStates(opened.ledger, context.settings.states);
-  if (turned > 0)
-    context.log.info({ rows: turned }, 'rows judged again by the states of the settings');
   return opened;
+}
+
+/** Classifies the stored rows by the states of the settings; resumes a classification that was interrupted. */
+export async function setStates(
+  ledger: Ledger,
+  { settings, log }: Pick<CommandContext, 'settings' | 'log'>,
+): Promise<void> {
+  const changed = await reclassifyByStates(ledger, settings.states);
+  if (changed > 0)
+    log.info(
+      { rows: changed },
+      'rows reclassified by WALLET_FINAL_STATES and WALLET_SUCCESS_STATES',
+    );
+}
+
+/**
+ * Classifies the rows of a new ledger like `setStates`. Leaves those of another ledger as they are, with a warning if
+ * the settings differ: a command with another environment must not change what a daemon relies on.
+ */
+export async function keepStates(
+  ledger: Ledger,
+  context: Pick<CommandContext, 'settings' | 'log'>,
+): Promise<void> {
+  const inForce = await compareStates(ledger.db, context.settings.states);
+  if (inForce === 'none') await setStates(ledger, context);
+  if (inForce !== 'others') return;
+  context.log.warn(
+    {},
+    'WALLET_FINAL_STATES or WALLET_SUCCESS_STATES differ from the states of the ledger, which stay in force; `wallet-ledger start` and `backfill` apply the settings',
+  );
 }
 
 /**
@@ -66,7 +90,7 @@ export async function setPools(
   const { chains } = settings.pools;
   const changes = chains.length > 0 ? await mirrorPools(ledger, chains) : [];
   if (changes.length > 0)
-    log.info({ pools: changes.map(poolWords) }, 'the pools were set as ADDRESS_POOLS says');
+    log.info({ pools: changes.map(poolWords) }, 'pools updated from ADDRESS_POOLS');
 }
 
 /**
@@ -78,11 +102,11 @@ export async function addMissingPools(
   { settings, log }: Pick<CommandContext, 'settings' | 'log'>,
 ): Promise<void> {
   const { added, differing } = await addPools(ledger, settings.pools.chains);
-  if (added.length > 0) log.info({ pools: added.map(poolWords) }, 'pools were added');
+  if (added.length > 0) log.info({ pools: added.map(poolWords) }, 'pools added from ADDRESS_POOLS');
   if (differing.length > 0)
     log.warn(
       { pools: differing.map(poolWords) },
-      'ADDRESS_POOLS differs from the pools of the ledger, which stay; `wallet-ledger start` sets them',
+      "ADDRESS_POOLS differs from the ledger's pools, which stay as they are; `wallet-ledger start` updates them",
     );
 }
 
@@ -97,5 +121,5 @@ function poolWords({ slip44, before, after }: PoolChange): string {
 export async function migrate(opened: OpenedLedger, { log }: CommandContext): Promise<void> {
   const { applied } = await migrateLedger(opened.ledger, { log });
   if (applied > 0) log.info({ migrations: applied }, 'schema brought up to date');
-  if (opened.queueAddress.kind === 'postgres') await migrateQueue(opened.connectionString);
+  if (opened.queueAddress.kind === 'postgres') await migrateQueue(opened.connectionString, { log });
 }

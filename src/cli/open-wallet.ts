@@ -31,9 +31,7 @@ function serviceSettings({
   const missing = ['WALLET_BASE_URL', 'WALLET_API_SECRET', 'WALLET_API_KEY'].filter(
     (name) => !env[name],
   );
-  throw new LedgerError(
-    'settings',
-    `${missing.join(', ')} must be set to speak with the wallet service`,
-    { cure: 'set it in the environment or the file .env; `wallet-ledger demo` needs no settings' },
-  );
+  throw new LedgerError('settings', `${missing.join(', ')} must be set to use the wallet service`, {
+    cure: 'set it in the environment or the file .env; `wallet-ledger demo` needs no settings',
+  });
 }

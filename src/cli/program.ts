@@ -1,31 +1,39 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
-import { packageRoot } from '../kernel/package-root.ts';
 import { runCommand } from './command-context.ts';
+import { addBookCommands } from './command-line/book-commands.ts';
 import type { CommandRunner } from './command-line/command-group.ts';
+import { addCompletionCommand } from './command-line/completion-command.ts';
 import { addDaemonCommand } from './command-line/daemon-command.ts';
 import { addDatabaseCommand } from './command-line/database-command.ts';
 import { addTrialCommands } from './command-line/demo-commands.ts';
+import { addInitCommand } from './command-line/init-command.ts';
 import { addPoolCommands } from './command-line/pool-commands.ts';
 import { addRecoverCommand } from './command-line/recover-command.ts';
 import { addRejectsCommands } from './command-line/rejects-commands.ts';
 import { addCheckCommands } from './command-line/status-commands.ts';
 import { addLedgerCommands } from './command-line/sync-commands.ts';
+import { readVersion } from './read-version.ts';
 
 /** Headings of `--help`, with the commands under each. */
 const groups = {
-  'Keep the ledger:': [addDaemonCommand, addLedgerCommands],
-  'Look after it:': [addCheckCommands, addRejectsCommands, addRecoverCommand],
+  'Fill the ledger:': [addDaemonCommand, addLedgerCommands],
+  'Check and maintain it:': [addCheckCommands, addRejectsCommands, addRecoverCommand],
   'Address pools:': [addPoolCommands],
-  'Set up and try out:': [addDatabaseCommand, addTrialCommands],
+  'Books for accountants:': [addBookCommands],
+  'Set up and try out:': [
+    addInitCommand,
+    addDatabaseCommand,
+    addTrialCommands,
+    addCompletionCommand,
+  ],
 };
 
 const examples = `
 Examples:
-  $ wallet-ledger demo      try it, with nothing but this machine
-  $ wallet-ledger doctor    check the settings, and say what to do about each mistake
-  $ wallet-ledger start     fill the ledger and keep it, until Ctrl-C
+  $ wallet-ledger demo      try it; needs nothing but this machine
+  $ wallet-ledger init      connect to your wallet service, and write the settings
+  $ wallet-ledger doctor    check the settings, and say how to correct each mistake
+  $ wallet-ledger start     fill the ledger and keep it up to date, until Ctrl-C
 
 Settings are environment variables, also read from the file .env; .env.example names them all.`;
 
@@ -52,7 +60,8 @@ export async function runProgram(argv: string[]): Promise<number> {
   }
 }
 
-function createProgram(run: CommandRunner): Command {
+/** Builds the command line; `run` runs its commands. */
+export function createProgram(run: CommandRunner): Command {
   const program = new Command('wallet-ledger')
     .description(
       'An exact, provably complete and always current copy of a custodial wallet in PostgreSQL',
@@ -68,10 +77,6 @@ function createProgram(run: CommandRunner): Command {
   }
   // Adds the command `help`, under the last heading.
   return program.helpCommand(true);
-}
-
-function readVersion(): string {
-  return JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')).version;
 }
 
 function usageLine({ message }: CommanderError, program: Command, argv: string[]): string {

@@ -1,4 +1,4 @@
-import { LedgerError } from '../kernel/errors.ts';
+import { LedgerError, toError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 
 /**
@@ -16,6 +16,11 @@ export type Shutdown = {
 
 const terminationSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
+/** Returns 130 for Ctrl-C, as a shell reports it. A supervisor's signal is a failure that a restart may cure. */
+function exitCodeOf(signal: NodeJS.Signals): number {
+  return signal === 'SIGINT' ? 130 : 1;
+}
+
 /** Grace period below the 30 s after which supervisors usually kill a process. */
 const defaultGraceMs = 25_000;
 
@@ -28,25 +33,27 @@ export function createShutdown(options: {
   const { log, host, graceMs = defaultGraceMs } = options;
   const controller = new AbortController();
   const closers: { name: string; close: () => unknown }[] = [];
-  let current = 'the work in hand';
+  let current = 'running work';
   let deadline: NodeJS.Timeout | undefined;
   let closed: Promise<void> | undefined;
 
   const startDeadline = () => {
     deadline ??= setTimeout(() => {
-      log.error({ graceMs, waitingFor: current }, 'did not stop in time; leaving');
+      log.error({ graceMs, waitingFor: current }, 'did not stop in time; exiting');
       host.exit(1);
     }, graceMs);
   };
   const onSignal = (name: NodeJS.Signals) => {
     if (controller.signal.aborted) {
-      log.warn({ signal: name }, 'told to stop again; leaving at once');
-      host.exit(1);
+      log.warn({ signal: name }, 'second stop signal; exiting at once');
+      host.exit(exitCodeOf(name));
       return;
     }
     log.info({ signal: name }, 'stopping');
     startDeadline();
-    controller.abort(new LedgerError('interrupted', `stopped by ${name}`));
+    controller.abort(
+      new LedgerError('interrupted', `stopped by ${name}`, { exitCode: exitCodeOf(name) }),
+    );
   };
   const closeAll = async () => {
     startDeadline();
@@ -55,7 +62,7 @@ export function createShutdown(options: {
       try {
         await closer.close();
       } catch (error) {
-        log.error({ error, closing: closer.name }, 'closing failed');
+        log.error({ error: toError(error), closing: closer.name }, 'closing failed');
       }
     }
     clearTimeout(deadline);

@@ -1,7 +1,7 @@
 import type { NodeTracerConfig } from '@opentelemetry/sdk-trace-node';
-import type { Environment } from '../config/read-setting-texts.ts';
 import { readTracing, type Tracing } from '../config/read-tracing.ts';
 import type { Log } from '../kernel/log.ts';
+import type { Environment } from '../kernel/vocabulary.ts';
 import type { Shutdown } from './shutdown.ts';
 
 /** Upper bound for sending the last spans, within the time that a shutdown may take. */
@@ -43,12 +43,12 @@ export async function startTracing(
  */
 function complaints(log: Log) {
   let isTold = false;
-  const tell = (message: string) => {
+  const report = (message: string) => {
     log[isTold ? 'debug' : 'warn']({ reason: message.slice(0, 200) }, 'traces cannot be sent');
     isTold = true;
   };
   const silent = () => undefined;
-  return { error: tell, warn: tell, info: silent, debug: silent, verbose: silent };
+  return { error: report, warn: report, info: silent, debug: silent, verbose: silent };
 }
 
 type Resource = NonNullable<NodeTracerConfig['resource']>;

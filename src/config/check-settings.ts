@@ -1,5 +1,5 @@
 import { isLoopbackHost } from '../kernel/loopback.ts';
-import type { Environment } from './read-setting-texts.ts';
+import type { Environment } from '../kernel/vocabulary.ts';
 import type { SettingValues } from './settings.ts';
 import { settingsTable } from './settings-table.ts';
 
@@ -11,10 +11,11 @@ export function checkTogether(values: Partial<SettingValues>, env: Environment):
   return [
     ...checkStates(values.WALLET_FINAL_STATES, values.WALLET_SUCCESS_STATES),
     ...checkStatusPages(values),
+    ...checkTokens(values),
     ...(env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0'
       ? [
-          'NODE_TLS_REJECT_UNAUTHORIZED: 0 switches the check of certificates off; ' +
-            'name a private authority in NODE_EXTRA_CA_CERTS instead',
+          'NODE_TLS_REJECT_UNAUTHORIZED: 0 disables certificate checks; unset it, and for a private ' +
+            'authority set NODE_EXTRA_CA_CERTS to the path of its certificate',
         ]
       : []),
   ];
@@ -31,12 +32,12 @@ export function checkService(
   const missing = (['WALLET_BASE_URL', 'WALLET_API_SECRET'] as const)
     .filter((name) => !isSet(name))
     .map((name) => {
-      const orFile = 'isSecret' in settingsTable[name] ? `, or ${name}_FILE` : '';
+      const orFile = 'isSecret' in settingsTable[name] ? ` (nor ${name}_FILE)` : '';
       return `${name}: not set${orFile}; expected: ${settingsTable[name].help}`;
     });
   if (isHmac(values.WALLET_SIGNER) && !isSet('WALLET_API_KEY')) {
     missing.push(
-      `WALLET_API_KEY: not set, or WALLET_API_KEY_FILE; ${values.WALLET_SIGNER} needs it`,
+      `WALLET_API_KEY: not set (nor WALLET_API_KEY_FILE); ${values.WALLET_SIGNER} needs it`,
     );
   }
   return missing;
@@ -49,7 +50,9 @@ function checkStates(
   if (!final || !success) return [];
   const others = [...success].filter((state) => !final.has(state));
   if (others.length === 0) return [];
-  return [`WALLET_SUCCESS_STATES: ${others.join(', ')} missing in WALLET_FINAL_STATES`];
+  return [
+    `WALLET_SUCCESS_STATES: ${others.join(', ')} missing in WALLET_FINAL_STATES; add it there, or remove it here`,
+  ];
 }
 
 const tokenLengthMin = 16;
@@ -59,12 +62,34 @@ function checkStatusPages(values: Partial<SettingValues>): string[] {
   if (host === undefined || port === null || token === undefined || isLoopbackHost(host)) return [];
   if (token === null) {
     return [
-      `HTTP_TOKEN: not set, or HTTP_TOKEN_FILE; required because HTTP_HOST=${host} is off loopback`,
+      `HTTP_TOKEN: not set (nor HTTP_TOKEN_FILE); required because HTTP_HOST=${host} is not a loopback address`,
     ];
   }
   if (token.length >= tokenLengthMin) return [];
   return [
-    `HTTP_TOKEN: fewer than ${tokenLengthMin} characters; it can be guessed, and HTTP_HOST=${host} is off loopback`,
+    `HTTP_TOKEN: fewer than ${tokenLengthMin} characters; it can be guessed, and HTTP_HOST=${host} is not a loopback address`,
+  ];
+}
+
+/** Each token opens one thing, so that whoever holds one cannot use it for another. */
+function checkTokens(values: Partial<SettingValues>): string[] {
+  const { HTTP_TOKEN: pages, HINT_TOKEN: hints, FEED_TOKEN: feed } = values;
+  return [
+    ...(hints && hints === pages
+      ? [
+          'HINT_TOKEN: the same as HTTP_TOKEN; whoever sends hints could read the status pages, so choose another one',
+        ]
+      : []),
+    ...(feed && feed === pages
+      ? [
+          'FEED_TOKEN: the same as HTTP_TOKEN; whoever reads the status pages could read the feed, so choose another one',
+        ]
+      : []),
+    ...(feed && feed === hints
+      ? [
+          'FEED_TOKEN: the same as HINT_TOKEN; whoever sends hints could read the feed, so choose another one',
+        ]
+      : []),
   ];
 }
 

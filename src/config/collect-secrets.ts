@@ -5,10 +5,14 @@ import type { SettingTexts } from './read-setting-texts.ts';
  * parsed.
  */
 export function collectSecrets(texts: SettingTexts['texts']): string[] {
-  const { WALLET_API_SECRET, WALLET_API_KEY, HTTP_TOKEN, DATABASE_URL, REDIS_URL } = texts;
-  const plain = [WALLET_API_SECRET, WALLET_API_KEY, HTTP_TOKEN].filter(
-    (text) => text !== undefined,
-  );
+  const { DATABASE_URL, REDIS_URL } = texts;
+  const plain = [
+    texts.WALLET_API_SECRET,
+    texts.WALLET_API_KEY,
+    texts.HTTP_TOKEN,
+    texts.HINT_TOKEN,
+    texts.FEED_TOKEN,
+  ].filter((text) => text !== undefined);
   return [...plain, ...[DATABASE_URL, REDIS_URL].flatMap((address) => passwordsOf(address ?? ''))];
 }
 

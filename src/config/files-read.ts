@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { environmentFile } from './read-environment.ts';
+import { isSigningRecipe } from './setting-parsers.ts';
 import type { Settings } from './settings.ts';
-import { isSigningRecipe } from './settings-table.ts';
 
 /** Returns the absolute paths of every file that the settings come from or name as code. */
 export function filesRead({ service, secretFiles }: Settings): string[] {

@@ -23,8 +23,8 @@ export const databaseUrl = parsedOrThrown((text) => {
   if (isThisMachine(host) || parameter('sslmode') === 'disable') return text;
   if (!isVerified(parameter)) {
     throw new Error(
-      `an address that encrypts the way to ${host}: with ?sslmode=verify-full at its end (and sslrootcert=FILE for an ` +
-        'authority of your own); ?sslmode=disable there sends password and history readable to all on the way',
+      `an encrypted connection to ${host}: add ?sslmode=verify-full (and sslrootcert=FILE for a private ` +
+        'authority); with ?sslmode=disable instead, anyone on the network can read password and history',
     );
   }
   return text;
@@ -39,8 +39,8 @@ export const redisUrl = parsedOrThrown((text) => {
   const isUnencrypted = parametersOf(url)('unencrypted') === 'yes';
   if (url.protocol === 'redis:' && !isThisMachine(url.hostname) && !isUnencrypted) {
     throw new Error(
-      `an address rediss://… for ${url.hostname}, which is another machine; ?unencrypted=yes at the end of redis://… ` +
-        'sends password and jobs readable to all on the way',
+      `rediss://…, because ${url.hostname} is another machine; with redis://…?unencrypted=yes instead, anyone on the ` +
+        'network can read password and jobs',
     );
   }
   if (!url.searchParams.has('unencrypted')) return text;

@@ -1,7 +1,5 @@
+import type { ParamNames } from '../kernel/vocabulary.ts';
 import { parsedOrThrown, wholeNumber } from './setting-parsers.ts';
-
-/** Names of the service's query parameters. */
-export type ParamNames = { page: string; size: string; chain: string; type: string };
 
 /** Pool limits of one chain: below `threshold` it is filled up to `target`; 0 < threshold <= target. */
 export type AddressPool = { slip44: number; threshold: number; target: number };

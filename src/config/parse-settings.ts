@@ -1,15 +1,16 @@
 import { LedgerError } from '../kernel/errors.ts';
 import { createRedactor } from '../kernel/redact.ts';
+import type { Environment } from '../kernel/vocabulary.ts';
 import { checkService, checkTogether, isHmac } from './check-settings.ts';
 import { collectSecrets } from './collect-secrets.ts';
-import {
-  type Environment,
-  readSettingTexts,
-  type SettingTexts,
-  settingEntries,
-} from './read-setting-texts.ts';
-import type { ServiceSettings, Settings, SettingValues } from './settings.ts';
-import type { SettingName } from './settings-table.ts';
+import { readSettingTexts, type SettingTexts, settingEntries } from './read-setting-texts.ts';
+import type {
+  ServiceSettings,
+  SettingGroups,
+  SettingName,
+  Settings,
+  SettingValues,
+} from './settings.ts';
 import { warnOfUnknownNames } from './unknown-names.ts';
 
 /** A group of settings that a command requires. */
@@ -94,7 +95,7 @@ function readValues(texts: SettingTexts['texts']): {
     if (result.success) values[name] = result.data;
     else {
       const shown = !setting.isSecret && isShown(text) ? JSON.stringify(text) : 'the value';
-      problems.push(`${name}: ${shown} does not fit; expected ${result.error.issues[0]?.message}`);
+      problems.push(`${name}: ${shown} is not valid; expected ${result.error.issues[0]?.message}`);
     }
   }
   return { values: values as Partial<SettingValues>, problems };
@@ -105,57 +106,24 @@ function isShown(text: string): boolean {
   return text.length <= 40 && !text.includes('://');
 }
 
-function arrange(values: SettingValues): Omit<Settings, 'secretFiles' | 'secrets' | 'warnings'> {
-  return {
-    service: arrangeService(values),
-    lists: { pageSize: values.WALLET_PAGE_SIZE, order: values.WALLET_LIST_ORDER },
-    states: { final: values.WALLET_FINAL_STATES, success: values.WALLET_SUCCESS_STATES },
-    database: {
-      url: values.DATABASE_URL,
-      dataDir: values.LEDGER_DATA_DIR,
-      poolSize: values.DATABASE_POOL_SIZE,
-    },
-    queue: { redisUrl: values.REDIS_URL, prefix: values.QUEUE_PREFIX },
-    schedule: {
-      transactionsEveryMs: values.SYNC_TRANSACTIONS_EVERY,
-      detailsEveryMs: values.SYNC_DETAILS_EVERY,
-      balancesEveryMs: values.SYNC_BALANCES_EVERY,
-      coinsEveryMs: values.SYNC_COINS_EVERY,
-      addressesEveryMs: values.SYNC_ADDRESSES_EVERY,
-      poolsEveryMs: values.FILL_POOLS_EVERY,
-      auditEveryMs: values.AUDIT_EVERY,
-      auditCycleMs: values.AUDIT_CYCLE,
-    },
-    pools: {
-      chains: values.ADDRESS_POOLS ?? [],
-      maxPerDay: values.POOL_MAX_PER_DAY,
-      settleMs: values.POOL_SETTLE,
-      isExclusive: values.POOL_EXCLUSIVE === 'true',
-      onMove: values.ON_MOVE,
-    },
-    http:
-      values.HTTP_PORT === null
-        ? null
-        : { host: values.HTTP_HOST, port: values.HTTP_PORT, token: values.HTTP_TOKEN },
-    log: { level: values.LOG_LEVEL, format: values.LOG_FORMAT },
-  };
+/** Puts each value where the table's `field` says. */
+function groupsOf(values: SettingValues): SettingGroups {
+  const groups: Record<string, Record<string, unknown>> = {};
+  for (const [name, { field }] of settingEntries) {
+    const [group = '', key = ''] = field.split('.');
+    groups[group] = { ...groups[group], [key]: values[name] };
+  }
+  return groups as SettingGroups;
 }
 
-function arrangeService(values: SettingValues): ServiceSettings | null {
-  const { WALLET_BASE_URL: baseUrl, WALLET_API_SECRET: apiSecret, WALLET_API_KEY: apiKey } = values;
-  if (baseUrl === null || apiSecret === null) return null;
-  if (apiKey === null && isHmac(values.WALLET_SIGNER)) return null;
+function arrange(values: SettingValues): Omit<Settings, 'secretFiles' | 'secrets' | 'warnings'> {
+  const { service, pools, http, ...groups } = groupsOf(values);
+  const { baseUrl, apiSecret, apiKey } = service;
+  const isSigned = apiKey !== null || !isHmac(service.signer);
   return {
-    baseUrl,
-    apiSecret,
-    apiKey,
-    signer: values.WALLET_SIGNER,
-    signHash: values.WALLET_SIGN_HASH,
-    signEncoding: values.WALLET_SIGN_ENCODING,
-    nonceUnit: values.WALLET_NONCE_UNIT,
-    paramNames: values.WALLET_PARAM_NAMES,
-    maxRps: values.WALLET_MAX_RPS,
-    concurrency: values.WALLET_CONCURRENCY,
-    timeoutMs: values.WALLET_TIMEOUT,
+    ...groups,
+    service: baseUrl && apiSecret && isSigned ? { ...service, baseUrl, apiSecret } : null,
+    pools: { ...pools, chains: pools.chains ?? [] },
+    http: http.port === null ? null : { ...http, port: http.port },
   };
 }

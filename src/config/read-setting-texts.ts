@@ -1,7 +1,8 @@
 import { LedgerError } from '../kernel/errors.ts';
-import { type Setting, type SettingName, settingsTable } from './settings-table.ts';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment } from '../kernel/vocabulary.ts';
+import type { Setting } from './setting-parsers.ts';
+import type { SettingName } from './settings.ts';
+import { settingsTable } from './settings-table.ts';
 
 /** Texts of the settings, the files of secrets that were read, and the problems of their sources. */
 export type SettingTexts = {

@@ -1,4 +1,4 @@
-import type { Environment } from './read-setting-texts.ts';
+import type { Environment } from '../kernel/vocabulary.ts';
 
 /** Attributes of OpenTelemetry's resource, which identify this process in traces. */
 export type Tracing = { resource: Record<string, string> };

@@ -12,7 +12,7 @@ export function readTrustedFile(path: string): string {
   statSync(path);
   const distrust = findDistrust(path);
   if (distrust) {
-    const message = `the file ${path} is not read, for it may be another user's doing: ${distrust.what}`;
+    const message = `the file ${path} is not read, because another user could have changed it: ${distrust.what}`;
     throw new LedgerError('settings', message, { cure: distrust.cure });
   }
   return readFileSync(path, 'utf8');

@@ -3,11 +3,23 @@ import { z } from 'zod';
 /** Parser of one setting's text. Its issue message describes the expected value and never quotes the given one. */
 export type SettingParser<T> = z.ZodType<T, string>;
 
+/** One row of the settings table; `Settings`, parsing, defaults, `.env.example` and docs/settings.md follow from it. */
+export type Setting = {
+  /** Group and name of the value in `Settings`. */
+  field: `${string}.${string}`;
+  /** Meaning of the value, in one line. */
+  help: string;
+  /** Text used when none is given; null means that the value is null too. */
+  default: string | null;
+  parser: SettingParser<unknown>;
+  /** Marks a secret: never printed, and readable from the file that NAME_FILE names. */
+  isSecret?: true;
+  /** Marks a setting that every request to the service needs. */
+  isRequired?: true;
+};
+
 /** Builds a parser from `parse`, which returns undefined for a text that does not fit. */
-export function parsed<T>(
-  expected: string,
-  parse: (text: string) => T | undefined,
-): SettingParser<T> {
+function parsed<T>(expected: string, parse: (text: string) => T | undefined): SettingParser<T> {
   return z.string().transform((text, context) => {
     const value = parse(text.trim());
     if (value !== undefined) return value;
@@ -34,6 +46,12 @@ export function oneOf<const T extends readonly string[]>(...names: T): SettingPa
   return parsed(names.join(', '), (text) => names.find((name) => name === text.toLowerCase()));
 }
 
+/** Parses `true` or `false`. */
+export const trueOrFalse = parsed('true, false', (text) => {
+  const word = text.toLowerCase();
+  return word === 'true' || word === 'false' ? word === 'true' : undefined;
+});
+
 export function integer(min: number, max: number): SettingParser<number> {
   return parsed(`a whole number from ${min} to ${max}`, (text) => wholeNumber(text, min, max));
 }
@@ -51,6 +69,7 @@ export function orOff<T>(parser: SettingParser<T>): SettingParser<T | null> {
 }
 
 const durationUnitsMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+export const yearMs = 365 * durationUnitsMs.d;
 /** Longest delay of a Node timer. */
 const timerMaxMs = 2 ** 31 - 1;
 
@@ -74,6 +93,11 @@ export const requestRate = parsed('a decimal number above 0, up to 100000', (tex
   return rate > 0 && rate <= 100_000 ? rate : undefined;
 });
 
+/** Texts of the default states. */
+export const successStates =
+  'success,succeeded,successful,complete,completed,done,finished,confirmed';
+export const finalStates = `${successStates},fail,failed,failure,reject,rejected,cancel,cancelled,canceled,refunded,expired,reverted,dropped`;
+
 /** Parses comma-separated states; returns them in lower case. */
 export const stateSet = parsed<ReadonlySet<string>>('state names with commas between', (text) => {
   const states = text.split(',').map((state) => state.trim().toLowerCase());
@@ -85,7 +109,52 @@ export const headerText = parsed('printable ASCII characters without spaces', (t
   /^[\x21-\x7e]+$/.test(text) ? text : undefined,
 );
 
+/** Parses a token that is sent in a header, and that nobody can guess. */
+export const longToken = parsed('16 or more printable ASCII characters without spaces', (text) =>
+  /^[\x21-\x7e]{16,}$/.test(text) ? text : undefined,
+);
+
+/** Parses a token that stands in the path of an address. */
+export const pathToken = parsed('16 to 200 characters: letters, digits, . _ and -', (text) =>
+  /^[\w.-]{16,200}$/.test(text) ? text : undefined,
+);
+
 export function wholeNumber(text: string, min: number, max: number): number | undefined {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
   return value >= min && value <= max ? value : undefined;
+}
+
+export const recipeNames = [
+  'params-secp256k1',
+  'body-secp256k1',
+  'body-ed25519',
+  'concat-ecdsa',
+  'params-hmac',
+  'body-hmac',
+] as const;
+
+/** Returns true if WALLET_SIGNER names a recipe; otherwise it is the path of a module. */
+export function isSigningRecipe(signer: string): boolean {
+  return recipeNames.some((name) => name === signer);
+}
+
+export const signerName = parsed(
+  `${recipeNames.join(', ')}, or the path of a module (./my-signer.mjs)`,
+  (text) => (isSigningRecipe(text) || /\/|\.[cm]?js$|\.ts$/.test(text) ? text : undefined),
+);
+export const queuePrefix = parsed('letters, digits, - and _', (text) =>
+  /^[\w-]{1,100}$/.test(text) ? text : undefined,
+);
+export const hostName = parsed('a host name or an IP address', (text) =>
+  /^[\w.:[\]-]+$/.test(text) ? text.replace(/^\[|\]$/g, '') : undefined,
+);
+
+/** Row of a job's interval. */
+export function per<const Name extends string>(name: Name, help: string, text: string) {
+  return {
+    field: `schedule.${name}EveryMs` as const,
+    help: `Interval ${help}; off disables it`,
+    default: text,
+    parser: orOff(duration()),
+  };
 }

@@ -1,4 +1,5 @@
-import { type Environment, settingEntries } from './read-setting-texts.ts';
+import type { Environment } from '../kernel/vocabulary.ts';
+import { settingEntries } from './read-setting-texts.ts';
 
 const ourPrefixes = /^(WALLET|SYNC|POOL)_/;
 const editsMax = 3;

@@ -41,7 +41,9 @@ export async function askCoins(contact: Contact, signer: Signer): Promise<CoinsA
 /** Sends the request once, without a retry. */
 export async function askCoinsOnce(contact: Contact, signer: Signer): Promise<CoinsAnswer> {
   const { service, clock, signal } = contact;
-  const { nonce } = await contact.tickets.take(signal);
+  const ticket = await contact.tickets.take('head', signal);
+  if ('backInMs' in ticket) throw new Error('a request of the first lane was deferred');
+  const { nonce } = ticket;
   const request = buildRequest(service.baseUrl, { method: 'GET', path: signedEndpoint }, nonce);
   const sentAt = clock();
   try {

@@ -32,7 +32,7 @@ function findOdd(slip44: number, addresses: readonly string[]): Finding | null {
     return badFinding(
       name,
       `${refused.length} of ${judged.length} listed addresses of chain ${slip44} would be refused: ${first.refused}`,
-      'ask the operator of the service; what is refused is never handed out, and stops generating for the chain',
+      'ask the operator of the service; the ledger never hands out such a text, and stops generating for the chain when it sees one',
     );
   }
   const [strange] = judged.filter(({ form }) => form === 'strange' || form === 'other');
@@ -40,11 +40,11 @@ function findOdd(slip44: number, addresses: readonly string[]): Finding | null {
   const chain = chainForms.get(slip44)?.chain;
   const seen =
     chain === undefined
-      ? `the form of addresses of chain ${slip44} is not known here`
+      ? `the form of addresses of chain ${slip44} is not known to this program`
       : `none of the ${judged.length} listed addresses of chain ${slip44} has the form of ${chain}`;
   return warningFinding(
     name,
-    `${seen}: a wrong letter in one cannot be seen`,
-    `compare an address with the service's own pages before customers pay to it (docs/limits.md, Addresses)`,
+    `${seen}: a wrong letter in an address cannot be detected`,
+    `before customers pay to an address, compare it with the service's own pages (docs/limits.md, Addresses)`,
   );
 }

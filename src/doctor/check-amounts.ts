@@ -22,15 +22,15 @@ export function checkAmounts(
     return okFinding(name, seen);
   }
   if (long > values.length / 2) {
-    const seen = `smallest units: ${long} of ${values.length} values are whole and about as long as the coin has decimals`;
+    const seen = `smallest units: ${long} of ${values.length} values are whole numbers with at least as many digits as the coin has decimals`;
     return warningFinding(
       name,
       seen,
-      'the ledger keeps them as they are: divide by 10^decimals when reading',
+      'the ledger stores them unchanged: divide by 10^decimals when you read them',
     );
   }
   const cure = "ask the service for the unit, or compare a known transaction with its chain's";
-  return warningFinding(name, `${values.length} values do not tell the unit`, cure);
+  return warningFinding(name, `${values.length} values do not show the unit`, cure);
 }
 
 function digitsOf(text: string): number {

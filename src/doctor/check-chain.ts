@@ -14,7 +14,7 @@ type ChainTools = {
 };
 
 const name = 'param-chain';
-const cure = "set WALLET_PARAM_NAMES chain= to the service's name of the chain parameter";
+const cure = "set WALLET_PARAM_NAMES chain= to the service's name for the chain parameter";
 const sampleSize = 20;
 const refusals = new Set<string>(['service-refused', 'service-unsettled']);
 
@@ -34,11 +34,7 @@ export async function checkChain(tools: ChainTools): Promise<Finding[]> {
   const listed = [...byChain.values()];
   if (listed.length === 0) {
     return [
-      badFinding(
-        name,
-        `asked by ${chain}=${chains[0]} the service refuses to list addresses`,
-        cure,
-      ),
+      badFinding(name, `with ${chain}=${chains[0]} the service refuses to list addresses`, cure),
     ];
   }
   const unused = await listOrRefusal(tools, unusedChain, signal);
@@ -54,7 +50,7 @@ export async function checkChain(tools: ChainTools): Promise<Finding[]> {
     return [
       badFinding(
         name,
-        `asked by ${chain}=${unusedChain}, a chain that does not exist, the service lists the same addresses`,
+        `with ${chain}=${unusedChain}, a chain that does not exist, the service lists the same addresses`,
         cure,
       ),
     ];
@@ -69,7 +65,11 @@ export async function checkChain(tools: ChainTools): Promise<Finding[]> {
     ];
   }
   return [
-    warningFinding(name, 'too few addresses to tell', 'run the command again when there are some'),
+    warningFinding(
+      name,
+      'too few addresses for this check',
+      'run the command again when there are some',
+    ),
   ];
 }
 

@@ -4,13 +4,13 @@ const warningMs = 5_000;
 const badMs = 60_000;
 
 /**
- * Judges by how many ms another clock is ahead of this machine's; null means unknown. `whose` names it, as in "the
- * service's".
+ * Judges a clock difference. `aheadMs`: time by which the other clock is ahead of this machine's; null: unknown.
+ * `whose` names the other clock, as in "the service's".
  */
 export function checkClock(name: string, aheadMs: number | null, whose: string): Finding {
   if (aheadMs === null) {
-    const cure = 'compare the clock of this machine with a time server';
-    return warningFinding(name, `no answer told the time of ${whose} clock`, cure);
+    const cure = 'compare the clock of this machine with a time server (NTP)';
+    return warningFinding(name, `no answer contained the time of ${whose} clock`, cure);
   }
   const seconds = Math.round(Math.abs(aheadMs) / 1000);
   if (Math.abs(aheadMs) <= warningMs)
@@ -20,6 +20,6 @@ export function checkClock(name: string, aheadMs: number | null, whose: string):
   return judge(
     name,
     `this machine's clock is ${seconds} s ${direction} ${whose}`,
-    'keep the clock by NTP: nonces and the queue rely on it',
+    'synchronize the clock (NTP): nonces and the queue depend on it',
   );
 }

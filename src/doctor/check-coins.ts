@@ -15,7 +15,11 @@ export function checkCoins(listed: CoinStates[] | null, stored: CoinStates[] | n
   const coins = listed ?? stored ?? [];
   if (coins.length === 0) {
     return [
-      warningFinding(name, 'no coin is known', 'run the command again when the service answers'),
+      warningFinding(
+        name,
+        'the service listed no coin',
+        'run the command again when the service answers',
+      ),
     ];
   }
   const unlike = sides.flatMap(([side, field]) => unlikeMost(coins, side, field));
@@ -25,7 +29,8 @@ export function checkCoins(listed: CoinStates[] | null, stored: CoinStates[] | n
     ...(changed.length > 0 ? [`changed since stored: ${changed.join(', ')}`] : []),
   ];
   if (notes.length === 0) return [okFinding(name, `${coins.length} coins, all in the same states`)];
-  const cure = 'ask the service what these states mean before relying on the coins';
+  const cure =
+    'ask the operator of the service what these states mean before you rely on these coins';
   return [warningFinding(name, notes.join('; '), cure)];
 }
 

@@ -42,11 +42,11 @@ function explain(host: string, { code = '', message }: NodeJS.ErrnoException): F
   const said = `${code} ${message}`.trim();
   if (certificateCode.test(code)) {
     const cure =
-      'if the service has a private authority, name its certificate in NODE_EXTRA_CA_CERTS; check the host name and the clock';
+      'check the host name and the clock; for a private authority, set NODE_EXTRA_CA_CERTS to the path of its certificate';
     return badFinding(name, `${host} has a certificate that is not trusted: ${said}`, cure);
   }
   if (protocolCode.test(code)) {
-    const cure = 'check scheme and port in WALLET_BASE_URL, and proxies on the way';
+    const cure = 'check scheme and port in WALLET_BASE_URL, and any proxy in between';
     return badFinding(name, `${host} does not speak TLS as expected: ${said}`, cure);
   }
   const cure = 'check WALLET_BASE_URL, firewall and proxy, and that the service is up';

@@ -46,21 +46,22 @@ function checkRights(facts: DatabaseFacts, isMigrated: boolean): Finding {
     return badFinding(name, 'the connection is read-only', cure);
   }
   if (forbidden.length > 0) {
-    const cure = 'let the role of DATABASE_URL own them, or grant it what docs/roles.md says';
+    const cure =
+      'make the role of DATABASE_URL their owner, or grant it the rights in docs/roles.md';
     return badFinding(name, `the role may not use ${forbidden.join(', ')}`, cure);
   }
   if (mayCreateSchema) return okFinding(name, 'may create schemas and write tables');
   const cure = 'grant the role of DATABASE_URL the right CREATE on the database';
   const seen = 'may not create schemas in the database';
   if (!isMigrated) return badFinding(name, seen, cure);
-  return warningFinding(name, `${seen}: later versions cannot migrate`, cure);
+  return warningFinding(name, `${seen}: a later version cannot migrate the schema`, cure);
 }
 
 function checkConnections({ connectionsMax }: DatabaseFacts, poolSize: number): Finding {
   const name = 'database-connections';
   const seen = `the server allows ${connectionsMax}, DATABASE_POOL_SIZE=${poolSize}`;
   if (poolSize + otherConnections <= connectionsMax) return okFinding(name, seen);
-  const cure = `lower DATABASE_POOL_SIZE or raise max_connections: each process takes up to ${otherConnections} more`;
+  const cure = `lower DATABASE_POOL_SIZE or raise max_connections: each process opens up to ${otherConnections} connections more`;
   return warningFinding(name, seen, cure);
 }
 
@@ -77,8 +78,8 @@ async function checkMigrations(ledger: Ledger): Promise<Finding> {
   try {
     const pending = await countPendingMigrations(ledger);
     if (pending === 0) return okFinding(name, 'the schema is up to date');
-    const cure = 'run `wallet-ledger migrate`; start, sync and backfill do it, too';
-    return warningFinding(name, `${pending} migrations are to be done`, cure);
+    const cure = 'run `wallet-ledger migrate`; start, sync and backfill migrate as well';
+    return warningFinding(name, `${pending} migrations have not been applied`, cure);
   } catch (thrown) {
     return failedFinding(name, thrown);
   }

@@ -1,12 +1,13 @@
 import type { Settings } from '../config/settings.ts';
+import type { ListOrder, TransactionType } from '../kernel/vocabulary.ts';
 import { badFinding, type Finding, okFinding, warningFinding } from './finding.ts';
-import type { StreamName, TransactionPage } from './read-samples.ts';
+import type { TransactionPage } from './read-samples.ts';
 
-type SeenOrder = 'newest-first' | 'oldest-first' | 'unordered' | null;
+type SeenOrder = ListOrder | null;
 
 /** Compares the order of a list's first page, by the times of its rows, with WALLET_LIST_ORDER. */
 export function checkListOrder(
-  type: StreamName,
+  type: TransactionType,
   page: TransactionPage,
   setting: Settings['lists']['order'],
 ): Finding {
@@ -15,7 +16,7 @@ export function checkListOrder(
   if (order === null) {
     return warningFinding(
       name,
-      'too few rows with different times to tell',
+      'too few rows with different times for this check',
       'run the command again later',
     );
   }

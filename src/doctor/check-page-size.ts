@@ -10,7 +10,11 @@ export function checkPageSize(probes: readonly SizeProbe[], setting: number): Fi
   const largest = Math.max(0, ...served);
   const [limit] = probes.flatMap(limitOf);
   if (largest === 0)
-    return badFinding(name, limit ?? 'no page size was accepted', 'see the other checks');
+    return badFinding(
+      name,
+      limit ?? 'no page size was accepted',
+      'correct the problems that the other checks report',
+    );
   const seen = `pages of ${largest} rows are sent${limit ? `; ${limit}` : ''}; WALLET_PAGE_SIZE=${setting}`;
   // The limit is between the last accepted size and the first refused one, so a setting between the two is not
   // reported.

@@ -1,8 +1,8 @@
-import type { ParamNames } from '../config/list-parsers.ts';
+import type { ParamNames } from '../kernel/vocabulary.ts';
 import { badFinding, type Finding, okFinding, warningFinding } from './finding.ts';
 import { type ListSample, sampleSizes, type TransactionPage } from './read-samples.ts';
 
-const cure = "set WALLET_PARAM_NAMES to the service's names of the query parameters";
+const cure = "set WALLET_PARAM_NAMES to the service's names for the query parameters";
 
 /** Checks that the service knows the names of WALLET_PARAM_NAMES; it ignores unknown parameters. */
 export function checkParams(samples: readonly ListSample[], names: ParamNames): Finding[] {
@@ -19,20 +19,16 @@ function checkPageName(samples: readonly ListSample[], page: string): Finding {
   if (stuck) {
     const echo = stuck.second.pageNo;
     const said = echo === null ? '' : `, and the answer says page ${echo}`;
-    return badFinding(name, `asked by ${page}=2 the service sent page 1 again${said}`, cure);
+    return badFinding(name, `with ${page}=2 the service sent page 1 again${said}`, cure);
   }
   const wrongEcho = samples.find(({ second }) => second.pageNo !== null && second.pageNo !== 2);
   if (wrongEcho && wrongEcho.second.listed > 0) {
-    return badFinding(
-      name,
-      `asked by ${page}=2 the service says page ${wrongEcho.second.pageNo}`,
-      cure,
-    );
+    return badFinding(name, `with ${page}=2 the answer says page ${wrongEcho.second.pageNo}`, cure);
   }
   if (!samples.some(({ second }) => second.listed > 0)) {
     return warningFinding(
       name,
-      'too few transactions to tell',
+      'too few transactions for this check',
       'run the command again when there are more',
     );
   }
@@ -50,7 +46,7 @@ function checkSizeName(samples: readonly ListSample[], size: string): Finding {
   if (telling.length === 0) {
     return warningFinding(
       name,
-      'too few transactions to tell',
+      'too few transactions for this check',
       'run the command again when there are more',
     );
   }
@@ -59,7 +55,7 @@ function checkSizeName(samples: readonly ListSample[], size: string): Finding {
   );
   if (!deaf) return okFinding(name, `${size} is honoured`);
   const { small, larger } = sampleSizes;
-  const seen = `asked by ${size}=${small} and ${size}=${larger} the service sent pages of ${deaf.first.pageSize} rows`;
+  const seen = `with ${size}=${small} and with ${size}=${larger} the service sent pages of ${deaf.first.pageSize} rows`;
   return badFinding(name, seen, cure);
 }
 
@@ -68,7 +64,7 @@ function checkTypeName(samples: readonly ListSample[], type: string): Finding {
   for (const { type: asked, wide } of samples) {
     const other = wide.records.find((row) => row.type !== null && row.type !== asked);
     if (other)
-      return badFinding(name, `asked by ${type}=${asked} the service sent a ${other.type}`, cure);
+      return badFinding(name, `with ${type}=${asked} the service sent a ${other.type}`, cure);
   }
   return okFinding(name, `${type} is honoured: each list has rows of its own type`);
 }

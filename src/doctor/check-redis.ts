@@ -26,7 +26,7 @@ function checkEviction({ evictionPolicy }: RedisFacts): Finding {
   return warningFinding(
     name,
     seen,
-    'set maxmemory-policy noeviction: else jobs vanish when memory is short',
+    'set maxmemory-policy noeviction: otherwise Redis deletes jobs when its memory is full',
   );
 }
 
@@ -34,7 +34,7 @@ function checkPersistence({ isAppendOnly, hasSnapshots }: RedisFacts): Finding {
   const name = 'redis-persistence';
   if (isAppendOnly) return okFinding(name, 'appendonly is on');
   const cure =
-    'set appendonly yes: else a restart forgets waiting jobs until schedules are set again';
+    'set appendonly yes: otherwise a restart loses waiting jobs until the schedules are set again';
   if (hasSnapshots) return okFinding(name, 'snapshots are saved');
   return warningFinding(
     name,

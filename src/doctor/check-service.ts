@@ -2,6 +2,7 @@ import type { ServiceSettings, Settings } from '../config/settings.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import type { TicketSource } from '../kernel/ticket.ts';
+import type { Environment } from '../kernel/vocabulary.ts';
 import type { LedgerDb } from '../ledger/connection/connect-ledger.ts';
 import { type CoinStates, readCoinStates } from '../ledger/snapshots/read-coin-states.ts';
 import { readStatesSeen } from '../ledger/transactions/read-states-seen.ts';
@@ -12,12 +13,13 @@ import { checkConnection } from './check-connection.ts';
 import { checkLists } from './check-lists.ts';
 import { checkSignature } from './check-signature.ts';
 import { checkStates } from './check-states.ts';
-import { type Finding, guardedFindings, skippedFinding } from './finding.ts';
+import { withoutVersion } from './discover/discover-service.ts';
+import { badFinding, type Finding, guardedFindings, skippedFinding } from './finding.ts';
 
 export type ServiceTools = {
   service: ServiceSettings;
   settings: Settings;
-  env: Readonly<Record<string, string | undefined>>;
+  env: Environment;
   tickets: TicketSource;
   /** Null without a usable ledger. */
   db: LedgerDb | null;
@@ -34,21 +36,30 @@ const retry = { attemptsMax: 3, baseDelayMs: 200, delayMaxMs: 1_000 };
  */
 export async function checkService(
   tools: ServiceTools,
-  tell: (findings: Finding[]) => void,
+  onFindings: (findings: Finding[]) => void,
 ): Promise<void> {
   const connection = await checkConnection(tools.service.baseUrl, tools.service.timeoutMs);
-  tell(connection);
+  onFindings(connection);
   if (connection.some(({ verdict }) => verdict === 'bad')) {
     const reason = 'the service does not answer';
-    tell(['signature', 'clock', 'lists'].map((name) => skippedFinding(name, reason)));
-    return tell(await checkStored(tools));
+    onFindings(['signature', 'clock', 'lists'].map((name) => skippedFinding(name, reason)));
+    return onFindings(await checkStored(tools));
   }
   const { env, isTryingVariants } = tools;
   const { findings, signer } = await checkSignature(tools, { env, isTryingVariants });
-  tell(findings);
-  if (signer) return tell(await checkAnswers(tools, signer));
-  tell([skippedFinding('lists', 'the service accepts no signed request')]);
-  tell(await checkStored(tools));
+  onFindings(findings);
+  if (signer) return onFindings(await checkAnswers(tools, signer));
+  onFindings(checkBaseUrl(tools.service.baseUrl));
+  onFindings([skippedFinding('lists', 'the service accepts no signed request')]);
+  onFindings(await checkStored(tools));
+}
+
+/** Finds a version at the end of the address, where the program adds one: such requests look badly signed. */
+function checkBaseUrl(baseUrl: string): Finding[] {
+  const without = withoutVersion(baseUrl);
+  if (without === baseUrl.replace(/\/+$/, '')) return [];
+  const seen = 'WALLET_BASE_URL ends in /v1, which the program adds itself';
+  return [badFinding('wallet-address', seen, `set WALLET_BASE_URL=${without}`)];
 }
 
 /** Checks lists and coins with signed requests. */

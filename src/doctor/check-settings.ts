@@ -11,9 +11,11 @@ export function checkSettings(
   return [
     ...(files.length > 0 ? [okFinding('settings-files', files.join(', '))] : []),
     ...problems.map((problem) => badFinding('settings', problem, 'correct the setting')),
-    ...warnings.map((text) => warningFinding('settings', text, 'correct the name, or take it out')),
+    ...warnings.map((text) =>
+      warningFinding('settings', text, 'correct the name, or remove the variable'),
+    ),
     ...(problems.length + warnings.length === 0
-      ? [okFinding('settings', 'all are readable and fit together')]
+      ? [okFinding('settings', 'all are valid and consistent')]
       : []),
   ];
 }

@@ -1,20 +1,21 @@
+import type { Environment } from '../kernel/vocabulary.ts';
 import type { Signer } from '../service/signing/signer.ts';
 import type { Failure } from '../service/transport/judge-answer.ts';
 import { askCoins, type Contact, signedEndpoint } from './ask-coins.ts';
 import { checkClock } from './check-clock.ts';
 import { badFinding, type Finding, failedFinding, okFinding, skippedFinding } from './finding.ts';
-import { makeSigner, signingVariants, tryVariants } from './signing-variants.ts';
+import { fittingRecipes, makeSigner, signingVariants, tryVariants } from './signing-variants.ts';
 
 /** Findings, and the signer that the service accepts; null when it accepts none that was tried. */
 export type SignatureCheck = { findings: Finding[]; signer: Signer | null };
 
 /**
- * Checks that the service accepts a request signed by the settings. With `isTryingVariants`, tries other hashes and
- * encodings after a refusal.
+ * Checks that the service accepts a request signed by the settings. With `isTryingVariants`, tries other recipes,
+ * hashes and encodings after a refusal.
  */
 export async function checkSignature(
   contact: Contact,
-  options: { env: Readonly<Record<string, string | undefined>>; isTryingVariants: boolean },
+  options: { env: Environment; isTryingVariants: boolean },
 ): Promise<SignatureCheck> {
   const { service } = contact;
   let signer: Signer;
@@ -32,10 +33,12 @@ export async function checkSignature(
   const findings = [judge(failure, options.isTryingVariants), clock];
   if (!options.isTryingVariants) return { findings, signer: null };
   if (!isRefusal(failure)) {
-    const reason = 'the service gave no verdict on the signature';
+    const reason = 'no answer shows if the service accepts the signature';
     return { findings: [...findings, skippedFinding('signing-variants', reason)], signer: null };
   }
-  const tried = await tryVariants(contact, signingVariants(service), options.env, isRefusal);
+  const recipes = await fittingRecipes(service, options.env);
+  const ways = { recipes, variants: signingVariants(service) };
+  const tried = await tryVariants(contact, ways, options.env, isRefusal);
   return { findings: [...findings, tried.finding], signer: tried.signer };
 }
 
@@ -57,7 +60,7 @@ function judge(failure: Failure, isTryingVariants: boolean): Finding {
   const tryOthers = isTryingVariants ? '' : ' try `wallet-ledger doctor --try-variants`;';
   return badFinding(
     'signature',
-    `the service refuses a signed request: ${failure.message}`,
-    `check WALLET_API_SECRET, WALLET_API_KEY and WALLET_SIGNER;${tryOthers} compare \`wallet-ledger doctor --sign GET ${signedEndpoint}\` with the service's support`,
+    `the service refused a signed request: ${failure.message}`,
+    `check WALLET_API_SECRET, WALLET_API_KEY and WALLET_SIGNER;${tryOthers} compare \`wallet-ledger doctor --sign GET ${signedEndpoint}\` with the operator of the service`,
   );
 }

@@ -22,7 +22,11 @@ export function checkStates(states: readonly StateSeen[], final: ReadonlySet<str
   const name = 'states';
   if (states.length === 0) {
     return [
-      warningFinding(name, 'no transaction was seen', 'run the command again when there are some'),
+      warningFinding(
+        name,
+        'the service listed no transaction',
+        'run the command again when there are some',
+      ),
     ];
   }
   const isFinal = ({ state }: StateSeen) => final.has(state.trim().toLowerCase());
@@ -32,11 +36,11 @@ export function checkStates(states: readonly StateSeen[], final: ReadonlySet<str
   // A row leaves an intermediate state soon, so a state with mostly old rows is probably final.
   const suspects = namesOf(open.filter(({ rows, oldRows }) => oldRows > rows / 2));
   if (suspects !== '') {
-    const cure = `ask the service whether these are ends, and add them to WALLET_FINAL_STATES: ${suspects}`;
+    const cure = `ask the operator of the service if these states are final; if so, add them to WALLET_FINAL_STATES: ${suspects}`;
     return [warningFinding(name, `${seen}; most rows of ${suspects} are older than 7 days`, cure)];
   }
   if (finalSeen !== '') return [okFinding(name, seen)];
-  return [warningFinding(name, seen, 'name the final ones in WALLET_FINAL_STATES')];
+  return [warningFinding(name, seen, 'list the final states in WALLET_FINAL_STATES')];
 }
 
 function namesOf(states: readonly StateSeen[]): string {

@@ -1,13 +1,13 @@
+import type { TransactionType } from '../kernel/vocabulary.ts';
 import type { WalletClient } from '../service/wallet-client.ts';
 import { type Finding, okFinding, warningFinding } from './finding.ts';
-import type { StreamName } from './read-samples.ts';
 
 const pagesMax = 30;
 
 /** Compares `totalSize` with a count of all rows of a list, if the list has at most 30 pages. */
 export async function checkTotal(
   client: WalletClient,
-  list: { type: StreamName; pageSize: number },
+  list: { type: TransactionType; pageSize: number },
   signal: AbortSignal,
 ): Promise<Finding> {
   const name = 'total-size';
@@ -17,7 +17,8 @@ export async function checkTotal(
   for (let pageNo = 1; pageNo <= pagesMax; pageNo += 1) {
     const page = await client.listTransactions({ ...list, pageNo }, signal);
     if (page.totalSize === null) {
-      const cure = 'completeness can only be proven by counting: expect longer walks';
+      const cure =
+        'without totals the lists cannot be proven complete; ask the operator of the service for totalSize';
       return warningFinding(name, 'the answers have no usable totalSize', cure);
     }
     totals.push(page.totalSize);
@@ -28,16 +29,16 @@ export async function checkTotal(
     if (isEnd) return judge(name, list.type, orderNos.size + unreadable, totals);
   }
   const seen = `not counted: the list of type ${list.type} has more than ${pagesMax} pages of ${list.pageSize} rows`;
-  return warningFinding(name, seen, '`wallet-ledger verify` reads it all');
+  return warningFinding(name, seen, 'run `wallet-ledger verify`, which reads the whole list');
 }
 
 /** Rows may arrive during the full scan, so any total between the lowest and the highest reported one is correct. */
-function judge(name: string, type: StreamName, counted: number, totals: number[]): Finding {
+function judge(name: string, type: TransactionType, counted: number, totals: number[]): Finding {
   const [low, high] = [Math.min(...totals), Math.max(...totals)];
   const told = low === high ? `${low}` : `${low} to ${high}`;
   const seen = `the list of type ${type} has ${counted} rows, totalSize says ${told}`;
   if (counted >= low && counted <= high) return okFinding(name, seen);
   const cure =
-    'run the command again; where they stay apart ask the service whether totalSize is an estimate: it would keep the ledger from being proven complete';
+    'run the command again; if they still differ, ask the operator of the service if totalSize is an estimate: with an estimate the ledger cannot be proven complete';
   return warningFinding(name, seen, cure);
 }

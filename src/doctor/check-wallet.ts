@@ -1,4 +1,5 @@
 import type { ServiceSettings } from '../config/settings.ts';
+import type { Environment } from '../kernel/vocabulary.ts';
 import type { LedgerDb } from '../ledger/connection/connect-ledger.ts';
 import {
   compareIdentities,
@@ -15,12 +16,12 @@ const name = 'wallet';
 export async function checkWallet(
   db: LedgerDb,
   service: ServiceSettings,
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
 ): Promise<Finding[]> {
   const stored = await readWalletIdentity(db);
-  if (!stored) return [okFinding(name, 'the ledger belongs to no wallet yet')];
+  if (!stored) return [okFinding(name, 'the ledger does not belong to a wallet yet')];
   const keyFingerprint = fingerprintOf(await makeSigner(service, env));
   const differing = compareIdentities(stored, { baseUrl: service.baseUrl, keyFingerprint });
   if (differing !== null) return [badFinding(name, differing, otherWalletCure)];
-  return [okFinding(name, 'the ledger is that of the wallet in the settings')];
+  return [okFinding(name, 'the ledger belongs to the configured wallet')];
 }

@@ -15,7 +15,7 @@ export function createClockTickets(
   let lastNonce = 0;
   let nextSlotAt = 0;
   return {
-    async take(signal) {
+    async take(_lane, signal) {
       const waitMs = nextSlotAt - performance.now();
       nextSlotAt = Math.max(nextSlotAt, performance.now()) + spacingMs;
       if (waitMs > 0) await abortableSleep(waitMs, signal);

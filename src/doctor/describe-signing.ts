@@ -1,5 +1,6 @@
 import type { ServiceSettings } from '../config/settings.ts';
 import { LedgerError } from '../kernel/errors.ts';
+import type { Environment } from '../kernel/vocabulary.ts';
 import { buildRequest } from '../service/transport/build-request.ts';
 import { makeSigner } from './signing-variants.ts';
 
@@ -18,7 +19,7 @@ export type SigningReport = {
   publicKey: string | null;
 };
 
-const example = { cure: 'write for example `wallet-ledger doctor --sign GET /v1/wallet/coin`' };
+const example = { cure: 'for example: `wallet-ledger doctor --sign GET /v1/wallet/coin`' };
 
 /**
  * Describes the signature of a request without a body. `target` is its path from `/v1` on, with or without a query.
@@ -27,17 +28,21 @@ const example = { cure: 'write for example `wallet-ledger doctor --sign GET /v1/
 export async function describeSigning(
   service: ServiceSettings,
   request: { method: string; target: string; nonce: string },
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
 ): Promise<SigningReport> {
   const method = request.method.toUpperCase();
   if (method !== 'GET' && method !== 'POST') {
-    throw new LedgerError('usage', `--sign ${request.method}: the method is GET or POST`, example);
+    throw new LedgerError(
+      'usage',
+      `--sign ${request.method}: the method must be GET or POST`,
+      example,
+    );
   }
   const [path = '', ...rest] = request.target.split('?');
   if (!path.startsWith('/')) {
     throw new LedgerError(
       'usage',
-      `--sign ${method} ${path}: the path begins with a slash`,
+      `--sign ${method} ${path}: the path must begin with a slash`,
       example,
     );
   }
@@ -45,8 +50,8 @@ export async function describeSigning(
   const built = buildRequest(service.baseUrl, { method, path, query }, request.nonce);
   const described = (await makeSigner(service, env)).describe?.(built);
   if (!described) {
-    throw new LedgerError('settings', 'a signer module of your own does not say how it signs', {
-      cure: 'let the module itself log what it signs',
+    throw new LedgerError('settings', 'the string to sign is not known for a signer module', {
+      cure: 'log it in the module itself',
     });
   }
   return { method, url: built.url.href, nonce: request.nonce, ...described };

@@ -1,10 +1,19 @@
-import { LedgerError, toError } from '../kernel/errors.ts';
+import { type ErrorCode, LedgerError, toError } from '../kernel/errors.ts';
 import { databaseError } from '../ledger/connection/connect-ledger.ts';
 
 export type Verdict = 'good' | 'warning' | 'bad';
 
-/** Result of one check and its cure, one line each. `cure` is '' if no action is needed. */
-export type Finding = { name: string; verdict: Verdict; seen: string; cure: string };
+/**
+ * Result of one check and its cure, one line each. `cure` is '' if no action is needed. `error` is the code of the
+ * error that ended the check.
+ */
+export type Finding = {
+  name: string;
+  verdict: Verdict;
+  seen: string;
+  cure: string;
+  error?: ErrorCode;
+};
 
 export function okFinding(name: string, seen: string): Finding {
   return { name, verdict: 'good', seen: oneLine(seen), cure: '' };
@@ -20,7 +29,11 @@ export function badFinding(name: string, seen: string, cure: string): Finding {
 
 /** Returns the finding for a skipped check; another finding has the reason. */
 export function skippedFinding(name: string, reason: string): Finding {
-  return warningFinding(name, `skipped: ${reason}`, 'cure that first, then run the command again');
+  return warningFinding(
+    name,
+    `skipped: ${reason}`,
+    'correct that first, then run the command again',
+  );
 }
 
 /** Returns the findings of a check. A thrown error becomes a finding, so that the other checks still run. */
@@ -39,7 +52,8 @@ export async function guardedFindings(
 export function failedFinding(name: string, thrown: unknown): Finding {
   const error = databaseError(toError(thrown));
   const cure = error instanceof LedgerError ? error.cure : 'set LOG_LEVEL=debug and try again';
-  return badFinding(name, error.message, cure);
+  const finding = badFinding(name, error.message, cure);
+  return error instanceof LedgerError ? { ...finding, error: error.code } : finding;
 }
 
 /** Removes control characters: text from the service must not move a terminal's cursor. */

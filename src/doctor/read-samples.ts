@@ -1,13 +1,13 @@
 import { LedgerError } from '../kernel/errors.ts';
+import type { TransactionType } from '../kernel/vocabulary.ts';
 import type { Page, TransactionRecord } from '../kernel/wallet-records.ts';
 import type { WalletClient } from '../service/wallet-client.ts';
 
-export type StreamName = 'deposit' | 'withdraw';
 export type TransactionPage = Page<TransactionRecord>;
 
 /** First samples of one list: two small pages and one larger page. */
 export type ListSample = {
-  type: StreamName;
+  type: TransactionType;
   first: TransactionPage;
   second: TransactionPage;
   /** Page 1 with `larger` rows. */
@@ -18,7 +18,7 @@ export const sampleSizes = { small: 5, larger: 20 } as const;
 
 export async function readSample(
   client: WalletClient,
-  type: StreamName,
+  type: TransactionType,
   signal: AbortSignal,
 ): Promise<ListSample> {
   const read = (pageNo: number, pageSize: number) =>
@@ -34,7 +34,7 @@ export type SizeProbe = { asked: number; got: number } | { asked: number; refuse
 /** Requests larger and larger first pages, up to the first that is refused or cut. */
 export async function probePageSizes(
   client: WalletClient,
-  type: StreamName,
+  type: TransactionType,
   signal: AbortSignal,
 ): Promise<{ probes: SizeProbe[]; largest: TransactionPage | null }> {
   const probes: SizeProbe[] = [];

@@ -1,6 +1,7 @@
 import type { Settings } from '../config/settings.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
+import type { Environment } from '../kernel/vocabulary.ts';
 import type { Ledger } from '../ledger/connection/connect-ledger.ts';
 import { createTicketSource } from '../ledger/ticket-source.ts';
 import { checkDatabase } from './check-database.ts';
@@ -25,7 +26,7 @@ export type DoctorOptions = {
   problems: readonly string[];
   /** Files that the settings come from or name as code. */
   files: readonly string[];
-  env: Readonly<Record<string, string | undefined>>;
+  env: Environment;
   /** Connects to the ledger, which the caller closes; null if the embedded database does not exist yet. */
   openLedger(): Promise<Ledger | null>;
   isTryingVariants: boolean;
@@ -33,10 +34,10 @@ export type DoctorOptions = {
   clock: Clock;
   signal: AbortSignal;
   /** Receives findings as soon as they are known. */
-  tell(findings: Finding[]): void;
+  onFindings(findings: Finding[]): void;
 };
 
-/** Settings without which no request to the service can be sent. */
+/** Settings that every request to the service needs. */
 const serviceSetting = /^WALLET_(BASE_URL|API_|SIGN|NONCE_UNIT|PARAM_NAMES)/;
 
 /**
@@ -44,34 +45,35 @@ const serviceSetting = /^WALLET_(BASE_URL|API_|SIGN|NONCE_UNIT|PARAM_NAMES)/;
  * the tickets of its requests, which come from the database if that is usable.
  */
 export async function runDoctor(options: DoctorOptions): Promise<void> {
-  const { settings, problems, files, tell } = options;
-  tell(checkSettings(problems, settings.warnings, files));
+  const { settings, problems, files, onFindings } = options;
+  onFindings(checkSettings(problems, settings.warnings, files));
   const ledger = await openAndCheckDatabase(options);
   const { redisUrl } = settings.queue;
-  if (redisUrl !== null) tell(await guardedFindings('redis', () => checkRedis(redisUrl)));
+  if (redisUrl !== null) onFindings(await guardedFindings('redis', () => checkRedis(redisUrl)));
 
   const { service } = settings;
   if (service === null || problems.some((problem) => serviceSetting.test(problem))) {
-    return tell([skippedFinding('service', "the service's settings are missing or mistaken")]);
+    return onFindings([skippedFinding('service', "the service's settings are missing or wrong")]);
   }
   const { env, isTryingVariants, log, clock, signal } = options;
   const tickets = ledger ? createTicketSource(ledger, service) : createClockTickets(clock, service);
-  if (ledger) tell(await guardedFindings('wallet', () => checkWallet(ledger.db, service, env)));
+  if (ledger)
+    onFindings(await guardedFindings('wallet', () => checkWallet(ledger.db, service, env)));
   const shared = { service, settings, env, isTryingVariants, log, clock, signal };
   try {
-    await checkService({ ...shared, tickets, db: ledger?.db ?? null }, tell);
+    await checkService({ ...shared, tickets, db: ledger?.db ?? null }, onFindings);
   } catch (thrown) {
     signal.throwIfAborted();
-    tell([failedFinding('service', thrown)]);
+    onFindings([failedFinding('service', thrown)]);
   }
 }
 
 /** Returns the ledger if it is usable, otherwise null. */
 async function openAndCheckDatabase(options: DoctorOptions): Promise<Ledger | null> {
-  const { settings, problems, clock, tell } = options;
+  const { settings, problems, clock, onFindings } = options;
   const mistaken = problems.find((problem) => /^(DATABASE_URL|LEDGER_DATA_DIR)/.test(problem));
   if (mistaken !== undefined) {
-    tell([skippedFinding('database', 'its address is mistaken')]);
+    onFindings([skippedFinding('database', 'its address is not valid')]);
     return null;
   }
   try {
@@ -79,25 +81,27 @@ async function openAndCheckDatabase(options: DoctorOptions): Promise<Ledger | nu
     const { url, dataDir, poolSize } = settings.database;
     if (ledger === null) {
       const seen = `there is no database in ${dataDir} yet, and DATABASE_URL is not set`;
-      tell([warningFinding('database', seen, 'run `wallet-ledger start`: it makes one there')]);
+      onFindings([
+        warningFinding('database', seen, 'run `wallet-ledger start`: it creates one there'),
+      ]);
       return null;
     }
     const what =
       url === null ? `the embedded database in ${dataDir}` : 'the database of DATABASE_URL';
-    tell([okFinding('database', `${what} answers`)]);
+    onFindings([okFinding('database', `${what} answers`)]);
     const { findings, isUsable } = await checkDatabase(ledger, {
       clock,
       poolSize,
       hasQueue: settings.queue.redisUrl === null,
     });
-    tell(findings);
+    onFindings(findings);
     if (!isUsable) return null;
     if (findings.every(({ name, verdict }) => name !== 'migrations' || verdict === 'good'))
-      tell(await guardedFindings('home', () => checkHome(ledger.db, settings.pools.onMove)));
+      onFindings(await guardedFindings('home', () => checkHome(ledger.db, settings.pools.onMove)));
     return ledger;
   } catch (thrown) {
     options.signal.throwIfAborted();
-    tell([failedFinding('database', thrown)]);
+    onFindings([failedFinding('database', thrown)]);
     return null;
   }
 }

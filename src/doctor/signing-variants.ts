@@ -1,4 +1,5 @@
 import type { ServiceSettings } from '../config/settings.ts';
+import type { Environment } from '../kernel/vocabulary.ts';
 import { createSigner } from '../service/signing/create-signer.ts';
 import type { Signer } from '../service/signing/signer.ts';
 import {
@@ -6,15 +7,17 @@ import {
   type SignatureEncoding,
   type SigningHash,
   type SigningRecipe,
+  type SigningRecipeName,
   signingRecipes,
 } from '../service/signing/signing-recipes.ts';
 import type { Failure } from '../service/transport/judge-answer.ts';
 import { askCoinsOnce, type Contact } from './ask-coins.ts';
 import { badFinding, type Finding, skippedFinding, warningFinding } from './finding.ts';
 
-export type SigningVariant = { hash: SigningHash; encoding: SignatureEncoding };
-
-type Environment = Readonly<Record<string, string | undefined>>;
+/** Another way to sign. `signer` is a recipe other than that of the settings, with its own hash and encoding. */
+export type SigningVariant =
+  | { hash: SigningHash; encoding: SignatureEncoding }
+  | { signer: SigningRecipeName };
 
 const variantsTriedMax = 4;
 
@@ -23,12 +26,13 @@ export function makeSigner(
   env: Environment,
   variant?: SigningVariant,
 ): Promise<Signer> {
+  const { signer, signHash: hash, signEncoding: encoding } = service;
+  const way = variant ?? { hash: hash ?? undefined, encoding: encoding ?? undefined };
   return createSigner({
-    signer: service.signer,
+    signer,
     apiSecret: service.apiSecret,
     apiKey: service.apiKey ?? undefined,
-    hash: variant?.hash ?? service.signHash ?? undefined,
-    encoding: variant?.encoding ?? service.signEncoding ?? undefined,
+    ...way,
     env,
   });
 }
@@ -39,7 +43,7 @@ export function makeSigner(
  */
 export function signingVariants(
   service: Pick<ServiceSettings, 'signer' | 'signHash' | 'signEncoding'>,
-): SigningVariant[] {
+): { hash: SigningHash; encoding: SignatureEncoding }[] {
   const { signer } = service;
   if (!isSigningRecipeName(signer)) return [];
   const recipe: SigningRecipe = signingRecipes[signer];
@@ -50,6 +54,26 @@ export function signingVariants(
   return encodings
     .flatMap((each) => [{ hash, encoding: each }, { hash: otherHash, encoding: each } as const])
     .filter((variant) => variant.hash !== hash || variant.encoding !== encoding);
+}
+
+/** Lists the other recipes that the secret and the key fit. Empty for a custom signer. */
+export async function fittingRecipes(
+  service: ServiceSettings,
+  env: Environment,
+): Promise<SigningVariant[]> {
+  if (!isSigningRecipeName(service.signer)) return [];
+  const others = Object.keys(signingRecipes)
+    .filter(isSigningRecipeName)
+    .filter((name) => name !== service.signer);
+  const fitting: SigningVariant[] = [];
+  for (const signer of others) {
+    const isFitting = await makeSigner(service, env, { signer }).then(
+      () => true,
+      () => false,
+    );
+    if (isFitting) fitting.push({ signer });
+  }
+  return fitting;
 }
 
 /**
@@ -70,11 +94,12 @@ function nearestEncodings(encoding: SignatureEncoding, recipe: SigningRecipe): S
 }
 
 /**
- * Sends one request per variant, at most 4, until one is accepted. Stops at an answer that is not about the signature.
+ * Sends one request per other recipe and per variant, of these at most 4, until one is accepted. Stops at an answer
+ * that is not about the signature.
  */
 export async function tryVariants(
   contact: Contact,
-  variants: SigningVariant[],
+  { recipes, variants }: { recipes: SigningVariant[]; variants: SigningVariant[] },
   env: Environment,
   isRefusal: (failure: Failure) => boolean,
 ): Promise<{ finding: Finding; signer: Signer | null }> {
@@ -85,13 +110,13 @@ export async function tryVariants(
       signer: null,
     };
   }
-  const tried = variants.slice(0, variantsTriedMax);
+  const tried = [...recipes, ...variants.slice(0, variantsTriedMax)];
   for (const variant of tried) {
     const signer = await makeSigner(contact.service, env, variant);
     const { failure } = await askCoinsOnce(contact, signer);
     if (failure === null) {
-      const works = `WALLET_SIGN_HASH=${variant.hash} and WALLET_SIGN_ENCODING=${variant.encoding}`;
-      const seen = `the service accepts ${works}; the checks below use them`;
+      const works = settingsOf(variant);
+      const seen = `the service accepts ${works}; the checks below use it`;
       return { finding: warningFinding(name, seen, `set ${works}`), signer };
     }
     if (!isRefusal(failure)) {
@@ -102,10 +127,15 @@ export async function tryVariants(
   const others = variants.slice(variantsTriedMax);
   const untried = others.length === 0 ? '' : `; not tried: ${others.map(textOf).join(', ')}`;
   const seen = `refused, too: ${tried.map(textOf).join(', ')}${untried}`;
-  const cure = `the secret, the key or WALLET_SIGNER is another than the service's: there are ${Object.keys(signingRecipes).join(', ')}`;
+  const cure = `the secret, the key or WALLET_SIGNER does not match the service; recipes: ${Object.keys(signingRecipes).join(', ')}`;
   return { finding: badFinding(name, seen, cure), signer: null };
 }
 
-function textOf({ hash, encoding }: SigningVariant): string {
-  return `${hash} with ${encoding}`;
+function settingsOf(variant: SigningVariant): string {
+  if ('signer' in variant) return `WALLET_SIGNER=${variant.signer}, without hash and encoding`;
+  return `WALLET_SIGN_HASH=${variant.hash} and WALLET_SIGN_ENCODING=${variant.encoding}`;
+}
+
+function textOf(variant: SigningVariant): string {
+  return 'signer' in variant ? variant.signer : `${variant.hash} with ${variant.encoding}`;
 }

@@ -78,7 +78,7 @@ async function bringOver(
   signal: AbortSignal,
 ): Promise<void> {
   const { log, files, account } = server;
-  log.warn({ dataDir: files.home }, 'bringing the embedded database over from an earlier version');
+  log.warn({ dataDir: files.home }, 'upgrading the embedded database from an earlier version');
   await stopServer(postmaster, account);
   if (postmaster.socketDirectory === null) return;
   await handOverData(server, signal).catch(async (error) => {

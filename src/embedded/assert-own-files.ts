@@ -33,7 +33,7 @@ export function assertOwnFiles(files: ServerFiles, owner: Owner | null): void {
 }
 
 function noLink(path: string): Distrust {
-  return { what: `${path} is a link or the like`, cure: `remove ${path}` };
+  return { what: `${path} is not a regular file or directory`, cure: `remove ${path}` };
 }
 
 function openness(path: string, { mode }: Stats, forbidden: number): Distrust | null {

@@ -49,7 +49,7 @@ export async function preparePlace(
   if (await exists(given.data)) await moveFiles(given, files, account, signal);
   log.warn(
     { dataDir: given.home, place: files.home },
-    `the embedded database is kept in ${files.home}: PostgreSQL does not run as root, and its user cannot work in LEDGER_DATA_DIR`,
+    `the embedded database is in ${files.home}: PostgreSQL cannot run as root, and its user has no access to LEDGER_DATA_DIR`,
   );
   return { files, account };
 }
@@ -69,7 +69,7 @@ async function moveFiles(
       throw new LedgerError(
         'database-unreachable',
         `${from[name]} must move to ${to[name]}, and cannot: ${error.message}`,
-        { cause: error, cure: `move it with mv, or run the command as an ordinary user` },
+        { cause: error, cure: `move it with mv, or run the command as a user other than root` },
       );
     });
   }

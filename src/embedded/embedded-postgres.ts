@@ -69,7 +69,7 @@ function keepSeat(server: Server, first: ServerHandle): () => Promise<void> {
     while (!closing.signal.aborted) {
       await seat.presence.ended;
       if (closing.signal.aborted) return;
-      server.log.warn({}, 'lost the embedded database; joining it again');
+      server.log.warn({}, 'connection to the embedded database lost; reconnecting');
       seat = await rejoin(server, first.socketDirectory, closing.signal);
     }
     await leave(server, seat.presence);
@@ -99,12 +99,17 @@ async function rejoin(
   for (;;) {
     try {
       const seat = await acquireServer(server, signal);
-      if (seat.socketDirectory === expected) server.log.info({}, 'the embedded database is back');
-      else server.log.error({}, 'the embedded database moved; start this process again');
+      if (seat.socketDirectory === expected)
+        server.log.info({}, 'connected to the embedded database again');
+      else
+        server.log.error({}, 'the embedded database now has another address; restart this process');
       return seat;
     } catch (error) {
       signal.throwIfAborted();
-      server.log.error({ error }, 'the embedded database is lost');
+      server.log.error(
+        { error: toError(error) },
+        'the embedded database does not answer; restart this process',
+      );
       await abortableSleep(rejoinPauseMs, signal);
     }
   }

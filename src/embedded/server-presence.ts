@@ -91,6 +91,9 @@ function wrongPassword(cause: unknown): LedgerError {
   return new LedgerError(
     'database-unreachable',
     'the embedded PostgreSQL refuses the password in postgres.password of LEDGER_DATA_DIR',
-    { cause, cure: 'put the file back that was made with the data, or set LEDGER_DATA_DIR' },
+    {
+      cause,
+      cure: 'restore the file postgres.password that belongs to these data, or set LEDGER_DATA_DIR to another directory',
+    },
   );
 }

@@ -41,7 +41,7 @@ export function shortNameOf(path: string): string {
 function tooLong(home: string, why: string): LedgerError {
   return new LedgerError(
     'settings',
-    `LEDGER_DATA_DIR: ${home} is too long a path for a socket, and the other place is none either: ${why}`,
-    { cure: 'set LEDGER_DATA_DIR to a directory with a shorter path' },
+    `LEDGER_DATA_DIR: ${home} is too long a path for a socket, and no other directory can be used: ${why}`,
+    { cure: 'set LEDGER_DATA_DIR to a shorter path' },
   );
 }

@@ -20,7 +20,7 @@ export async function stopServer({ pid }: Postmaster, account: ServerAccount): P
   throw new LedgerError(
     'database-unreachable',
     `the embedded PostgreSQL (process ${pid}) does not stop`,
-    { cure: `end process ${pid}` },
+    { cure: `run kill ${pid}` },
   );
 }
 

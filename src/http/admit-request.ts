@@ -82,16 +82,19 @@ async function refuseByToken(
   onRefused(reason);
   // A browser sends its first request without credentials, so a missing token is not logged.
   if (verdict !== 'missing') note(address);
-  if (status === 429) {
-    const headers = { 'Retry-After': String(retryAfterSeconds) };
-    return c.text('too many wrong tokens from this address\n', status, headers);
-  }
+  if (status === 429) return tooManyTokens(c);
   const challenge = { 'WWW-Authenticate': 'Basic realm="wallet-ledger", charset="UTF-8"' };
   return c.text(
     'the token is required: as Bearer, or as the password of Basic\n',
     status,
     challenge,
   );
+}
+
+/** Answers a request whose token was not checked. */
+export function tooManyTokens(c: Context): Response {
+  const headers = { 'Retry-After': String(retryAfterSeconds) };
+  return c.text('too many wrong tokens from this address\n', 429, headers);
 }
 
 /**

@@ -47,11 +47,11 @@ export function createBoardRoute(options: {
   let opening: Promise<QueueBoard> | null = null;
   return async (c) => {
     opening ??= options.openBoard(boardPath);
-    if (opening === null) return c.text('the queue is not there yet\n', 503);
+    if (opening === null) return c.text('the queue is not open yet\n', 503);
     try {
       return await answerWithin((await opening)(c.req.raw), answerMs);
     } catch (thrown) {
-      // A board that could not be opened is opened anew with the next request.
+      // A board that could not be opened is opened again with the next request.
       opening.catch(() => {
         opening = null;
       });

@@ -56,7 +56,7 @@ export function boundConnections(
     if (!connection.isSpare || isOpenPath(request.url ?? '')) return listener(request, response);
     onRefused();
     response.writeHead(503, { 'Retry-After': String(retryAfterSeconds) });
-    response.end('too many connections are at work\n');
+    response.end('too many connections\n');
   });
 }
 

@@ -40,7 +40,7 @@ ${olderWords(one)}
 function summaryWords(one: CoverageStatus, verified: string | null, readAt: string): string {
   const days = countNever(one.days) + one.olderNeverVerified;
   const missing = `${countWords(days)} ${days === 1 ? 'day' : 'days'} never verified`;
-  if (verified === null) return days === 0 ? 'not verified through yet' : missing;
+  if (verified === null) return days === 0 ? 'not all days verified yet' : missing;
   const ago = agoWords(secondsBetween(verified, readAt));
   return `verified through ${dateWords(verified)}, ${ago} · ${missing}`;
 }

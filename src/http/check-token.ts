@@ -6,8 +6,13 @@ import { createHash, timingSafeEqual } from 'node:crypto';
  */
 export function carriesToken(authorization: string | undefined, token: string): boolean {
   const given = tokenOf(authorization ?? '');
+  return given !== undefined && isToken(given, token);
+}
+
+/** Returns true if the text is the token. Compares in constant time. */
+export function isToken(given: string, token: string): boolean {
   // timingSafeEqual requires inputs of equal length, so digests are compared.
-  return given !== undefined && timingSafeEqual(digest(given), digest(token));
+  return timingSafeEqual(digest(given), digest(token));
 }
 
 function tokenOf(authorization: string): string | undefined {

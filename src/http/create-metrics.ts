@@ -12,6 +12,8 @@ export type Metrics = {
   onRun(job: string, run: { rowsInserted: number; rowsUpdated: number }): void;
   /** Callback for the status pages' option `onRefused`. */
   onRefused(reason: Refusal): void;
+  /** Callback for each hint. `accepted`: it is passed on; `coalesced`: it joined one that waits for that. */
+  onHint(outcome: 'accepted' | 'coalesced'): void;
 };
 
 const keepMs = 1_000;
@@ -53,9 +55,16 @@ export function createMetrics(readStatus: () => Promise<StatusReport>): Metrics 
     labelNames: ['reason'],
     registers,
   });
+  const hints = new Counter({
+    name: 'wallet_ledger_hints_total',
+    help: 'Hints received over HTTP: passed on to the daemons (accepted), or joined to one that waits for that (coalesced)',
+    labelNames: ['outcome'],
+    registers,
+  });
   return {
     registry,
     onRefused: (reason) => refused.inc({ reason }),
+    onHint: (outcome) => hints.inc({ outcome }),
     onAttempt(attempt) {
       requests.inc({ endpoint: attempt.endpoint, outcome: attempt.outcome });
       seconds.observe({ endpoint: attempt.endpoint }, attempt.seconds);
@@ -73,7 +82,7 @@ function registerStatusGauges(registry: Registry, readStatus: () => Promise<Stat
   const statusOrNull = () => shared().catch(() => null);
   new Gauge({
     name: 'wallet_ledger_up',
-    help: 'Whether the status could be read from database and queue',
+    help: '1 if the status could be read from database and queue, else 0',
     registers,
     async collect() {
       this.set((await statusOrNull())?.queue ? 1 : 0);

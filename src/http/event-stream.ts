@@ -14,18 +14,18 @@ const retryAfterSeconds = 30;
 export function answerWithEvents(c: Context, live: LiveStatus): Response {
   // The answer to HEAD has no body, so no reader would ever end its stream.
   if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': 'text/event-stream' });
-  let tell = (_page: Page): void => undefined;
+  let send = (_page: Page): void => undefined;
   let end = (): void => undefined;
   const isOver = new Promise<void>((resolve) => {
     end = resolve;
   });
-  const leave = live.listen({ tell: (page) => tell(page), end });
+  const leave = live.listen({ onPage: (page) => send(page), end });
   if (leave === null) {
     const headers = { 'Retry-After': String(retryAfterSeconds) };
-    return c.text('too many listen already; the page itself is still served\n', 503, headers);
+    return c.text('too many open event streams; the page itself is still served\n', 503, headers);
   }
   return streamSSE(c, async (stream) => {
-    tell = createTeller(stream);
+    send = createTeller(stream);
     stream.onAbort(end);
     await isOver;
     leave();

@@ -5,35 +5,46 @@ import type { Log } from '../kernel/log.ts';
 import type { DailyFlows } from '../ledger/reports/read-flows.ts';
 import type { QueueBoard } from '../queue/queue-board.ts';
 import { listProblems } from '../status/list-problems.ts';
-import type { StatusReport } from '../status/status-report.ts';
+import { type StatusReport, toStatusJson } from '../status/status-report.ts';
 import { createAdmission, type Refusal } from './admit-request.ts';
 import { boardPath, createBoardRoute, headersOfBoard, isOfBoard } from './board-route.ts';
 import { answerWithin, cacheFor } from './cache-for.ts';
 import { answerWithEvents } from './event-stream.ts';
+import type { ReadLedger } from './explorer/answer-page.ts';
+import { addExplorer, isOfExplorer, searchPath } from './explorer/explorer-routes.ts';
+import { explorerHeaders } from './explorer/explorer-style.ts';
+import { createFeedRoute, type FeedOptions } from './feed-route.ts';
+import { createHintRoute, type HintOptions, loggedPath } from './hint-route.ts';
 import { createLiveStatus } from './live-status.ts';
 import { renderDocument } from './page-frame.ts';
 import { createPageSource } from './page-source.ts';
 import { securityHeaders } from './page-style.ts';
+import { type Place, placeWords } from './place.ts';
 import { statusScript } from './status-script.ts';
 
 type Readiness = { database: boolean; queue: boolean; migrated: boolean };
 
-export type HttpAppOptions = {
-  /** Name or address on which the pages are served. */
-  host: string;
-  /** Null: the private pages are served on a loopback `host` only, to requests of this machine. */
-  token: string | null;
-  readStatus(): Promise<StatusReport>;
-  /** Called at most twice a minute. */
-  readFlows(): Promise<DailyFlows>;
-  /** Opens the queue's own pages under the path; returns null while there is no queue. */
-  openBoard(basePath: string): Promise<QueueBoard> | null;
-  isReady(): Promise<Readiness>;
-  metrics: Registry;
-  /** Called for each refused request or connection. */
-  onRefused(reason: Refusal): void;
-  log: Log;
-};
+export type HttpAppOptions = HintOptions &
+  FeedOptions & {
+    /** Name or address on which the pages are served. */
+    host: string;
+    /** Null: the private pages are served on a loopback `host` only, to requests of this machine. */
+    token: string | null;
+    readStatus(): Promise<StatusReport>;
+    /** Called at most twice a minute. */
+    readFlows(): Promise<DailyFlows>;
+    /** Runs reads of the pages to look things up: in one snapshot, read-only, 2 s for each statement. */
+    read: ReadLedger;
+    /** Which installation this is, shown on every page. */
+    place: Place;
+    /** Opens the queue's own pages under the path; returns null while there is no queue. */
+    openBoard(basePath: string): Promise<QueueBoard> | null;
+    isReady(): Promise<Readiness>;
+    metrics: Registry;
+    /** Called for each refused request or connection. */
+    onRefused(reason: Refusal): void;
+    log: Log;
+  };
 
 export type HttpApp = {
   fetch: Hono['fetch'];
@@ -52,13 +63,8 @@ const problemsAnswerMs = 2_000;
 /** Creates all routes of the HTTP server. Requests within one second share their readings. */
 export function createHttpApp(options: HttpAppOptions): HttpApp {
   const { metrics, log } = options;
-  const isReady = cacheFor(options.isReady, keepMs);
   const readMetrics = cacheFor(() => metrics.metrics(), keepMs);
   const readPage = createPageSource(options);
-  const readProblems = cacheFor(
-    async () => listProblems(await options.readStatus()),
-    problemsKeepMs,
-  );
   const live = createLiveStatus({
     render: async () => (await readPage()).page,
     everyMs: liveEveryMs,
@@ -66,8 +72,48 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   });
   const app = new Hono();
   const admission = createAdmission(options);
-  app.use(addSecurityHeaders, onlyReading, admission.admit);
+  const hints = createHintRoute(options);
+  const feed = createFeedRoute(options);
+  app.use(addSecurityHeaders, hints.handle, onlyReading, feed.handle, admission.admit);
   app.get('/healthz', (c) => c.text('ok\n'));
+  addReadiness(app, options);
+  app.get('/metrics', async (c) => {
+    const text = await answerWithin(readMetrics(), answerMs);
+    return c.body(text, 200, { 'Content-Type': metrics.contentType });
+  });
+  app.get('/', async (c) => {
+    const { page, isFailure } = await readPage();
+    return c.html(renderDocument(page, placeWords(options.place)), isFailure ? 503 : 200);
+  });
+  addStatusJson(app, options);
+  app.get('/status.js', (c) =>
+    c.body(statusScript, 200, { 'Content-Type': 'text/javascript; charset=utf-8' }),
+  );
+  app.get('/events', (c) => answerWithEvents(c, live));
+  addExplorer(app, options);
+  app.get(`${boardPath}/*`, createBoardRoute(options));
+  app.notFound((c) => c.text('not found\n', 404));
+  app.onError((error, c) => {
+    log.error({ error, path: loggedPath(c.req.path) }, 'a page could not be rendered');
+    return c.text('this page could not be rendered; the log says why\n', 503);
+  });
+  return {
+    fetch: app.fetch,
+    close() {
+      live.close();
+      admission.close();
+      hints.close();
+      feed.close();
+    },
+  };
+}
+
+function addReadiness(app: Hono, options: HttpAppOptions): void {
+  const isReady = cacheFor(options.isReady, keepMs);
+  const readProblems = cacheFor(
+    async () => listProblems(await options.readStatus()),
+    problemsKeepMs,
+  );
   app.get('/readyz', async (c) => {
     const [notReady, problems] = await Promise.all([
       answerWithin(isReady(), answerMs).then(
@@ -83,41 +129,32 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
     const ready = notReady.length === 0;
     return c.json({ ready, notReady, problems }, ready ? 200 : 503);
   });
-  app.get('/metrics', async (c) => {
-    const text = await answerWithin(readMetrics(), answerMs);
-    return c.body(text, 200, { 'Content-Type': metrics.contentType });
+}
+
+function addStatusJson(app: Hono, { readStatus, log }: HttpAppOptions): void {
+  const read = cacheFor(async () => toStatusJson(await readStatus()), keepMs);
+  app.get('/status.json', async (c) => {
+    try {
+      const json = await answerWithin(read(), answerMs);
+      return c.body(json, 200, { 'Content-Type': 'application/json' });
+    } catch (error) {
+      log.warn({ error: toError(error) }, 'the status cannot be read');
+      return c.json({ error: 'the status cannot be read; the log says why' }, 503);
+    }
   });
-  app.get('/', async (c) => {
-    const { page, isFailure } = await readPage();
-    return c.html(renderDocument(page), isFailure ? 503 : 200);
-  });
-  app.get('/status.js', (c) =>
-    c.body(statusScript, 200, { 'Content-Type': 'text/javascript; charset=utf-8' }),
-  );
-  app.get('/events', (c) => answerWithEvents(c, live));
-  app.get(`${boardPath}/*`, createBoardRoute(options));
-  app.notFound((c) => c.text('not found\n', 404));
-  app.onError((error, c) => {
-    log.error({ error, path: c.req.path }, 'a page could not be made');
-    return c.text('this page could not be made; the log says why\n', 503);
-  });
-  return {
-    fetch: app.fetch,
-    close() {
-      live.close();
-      admission.close();
-    },
-  };
 }
 
 const addSecurityHeaders: MiddlewareHandler = async (c, next) => {
   await next();
   const { path } = c.req;
-  const headers = isOfBoard(path) && c.res.ok ? headersOfBoard(path) : securityHeaders;
+  const isBoard = isOfBoard(path) && c.res.ok;
+  const ofOthers = isOfExplorer(path) ? explorerHeaders : securityHeaders;
+  const headers = isBoard ? headersOfBoard(path) : ofOthers;
   for (const [name, value] of Object.entries(headers)) c.res.headers.set(name, value);
 };
 
 const onlyReading: MiddlewareHandler = async (c, next) => {
   if (c.req.method === 'GET' || c.req.method === 'HEAD') return await next();
+  if (c.req.method === 'POST' && c.req.path === searchPath) return await next();
   return c.text('only GET and HEAD are served\n', 405, { Allow: 'GET, HEAD' });
 };

@@ -1,7 +1,7 @@
 import type { Page } from './page-frame.ts';
 
 /** Receiver of each new page; `end` is called when no more pages will follow. */
-type Listener = { tell(page: Page): void; end(): void };
+type Listener = { onPage(page: Page): void; end(): void };
 
 export type LiveStatus = {
   /**
@@ -33,7 +33,7 @@ export function createLiveStatus(options: {
     isRendering = true;
     const page = await render();
     isRendering = false;
-    for (const listener of listeners) listener.tell(page);
+    for (const listener of listeners) listener.onPage(page);
     startTimer();
   }
 
@@ -54,7 +54,7 @@ export function createLiveStatus(options: {
       if (isClosed || listeners.size >= listenersMax) return null;
       listeners.add(listener);
       startTimer();
-      void render().then((page) => listeners.has(listener) && listener.tell(page));
+      void render().then((page) => listeners.has(listener) && listener.onPage(page));
       return () => leave(listener);
     },
     close() {

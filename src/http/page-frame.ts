@@ -5,6 +5,15 @@ import { pageStyle } from './page-style.ts';
 /** Result of the html helper; a promise only if one of its values was a promise. */
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
 
+/** Pages to look things up, which the navigation of every page leads to, by their paths. */
+export const pageNames = {
+  transactions: 'Transactions',
+  coins: 'Coins',
+  rejects: 'Rejects',
+  runs: 'Runs',
+  problems: 'Problems',
+} as const;
+
 /** Parts of the page that are updated separately, in the order of the page. */
 const partNames = [
   'verdict',
@@ -57,12 +66,15 @@ export function dateWords(iso: string): string {
 }
 
 /**
- * Renders the whole document. Without script the browser reloads it every 5 s; with script the parts are updated in
- * place.
+ * Renders the whole document. `place` says which installation it belongs to. Without script the browser reloads it
+ * every 5 s; with script the parts are updated in place.
  */
-export function renderDocument({ title, parts }: Page): Html {
+export function renderDocument({ title, parts }: Page, place: Html | string): Html {
   const [verdict, ...rest] = partNames.map((name) =>
     raw(`<div data-part="${name}">${parts[name] ?? ''}</div>`),
+  );
+  const links = Object.entries(pageNames).map(
+    ([path, name]) => html` <a href="${path}">${name}</a>`,
   );
   return html`<!doctype html>
 <html lang="en">
@@ -82,8 +94,9 @@ export function renderDocument({ title, parts }: Page): Html {
 <p class="cut-off" role="alert" data-cut-off></p>
 <div class="bar">
 <h1>wallet-ledger</h1>
-<nav aria-label="More"><a href="queues">Queues</a> <a href="metrics">Metrics</a></nav>
+<nav aria-label="Pages">${links} <a href="queues">Queues</a> <a href="metrics">Metrics</a></nav>
 </div>
+${place}
 ${verdict}
 </header>
 <main id="main" tabindex="-1">

@@ -64,6 +64,6 @@ function describeFailure(error: Error): { message: string; cure: string } {
   if (error instanceof LedgerError) return { message: error.message, cure: error.cure };
   return {
     message: 'The database or the queue does not answer.',
-    cure: 'see that PostgreSQL and, where REDIS_URL is set, Redis run; the log has the details',
+    cure: 'check that PostgreSQL runs, and Redis if REDIS_URL is set; the log has the details',
   };
 }

@@ -26,6 +26,9 @@ main:focus { outline: none; }
 .bar { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: baseline; gap: .25rem 1rem; }
 nav a { margin-left: .75rem; }
 nav a:first-child { margin-left: 0; }
+dl.place { display: flex; flex-wrap: wrap; gap: 0 1.25rem; margin-top: .3rem; }
+.place > div { display: flex; gap: .4rem; }
+.place dd { font-size: .875rem; line-height: inherit; }
 .verdict { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: baseline; gap: .1rem 1rem;
   margin-top: .75rem; padding: .7rem 1rem; border-radius: .75rem; background: var(--good-ground); }
 .verdict.wrong { background: var(--bad-ground); }

@@ -11,9 +11,9 @@ const addressesMax = 1_000;
 
 /**
  * Logs the first refusal at once and further ones as one counted line per minute, so that guessing tokens cannot fill
- * the disk.
+ * the disk. `what` is what the token guards.
  */
-export function createRefusalLog(log: Log): RefusalLog {
+export function createRefusalLog(log: Log, what = 'the status pages'): RefusalLog {
   let count = 0;
   let addresses = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
@@ -23,7 +23,7 @@ export function createRefusalLog(log: Log): RefusalLog {
       const [address] = addresses;
       log.warn(
         { count, addresses: addresses.size, address },
-        'wrong tokens for the status pages were refused in the last minute',
+        `wrong tokens for ${what} were refused in the last minute`,
       );
     }
     count = 0;
@@ -42,7 +42,7 @@ export function createRefusalLog(log: Log): RefusalLog {
   return {
     note(address) {
       if (timer === undefined) {
-        log.warn({ address }, 'a wrong token for the status pages was refused');
+        log.warn({ address }, `a wrong token for ${what} was refused`);
         timer = startTimer();
         return;
       }

@@ -70,10 +70,15 @@ async function listen(server: Server, host: string, port: number): Promise<void>
 }
 
 function cannotListen(cause: Error): LedgerError {
-  return new LedgerError('settings', `the status pages cannot be served: ${cause.message}`, {
-    cause,
-    cure: 'set HTTP_HOST and HTTP_PORT to a free address, HTTP_PORT=0 for any port, or HTTP_PORT=off',
-  });
+  const isTaken = 'code' in cause && cause.code === 'EADDRINUSE';
+  return new LedgerError(
+    isTaken ? 'port-in-use' : 'settings',
+    `the status pages cannot be served: ${cause.message}`,
+    {
+      cause,
+      cure: 'set HTTP_HOST and HTTP_PORT to a free address, HTTP_PORT=0 for any port, or HTTP_PORT=off',
+    },
+  );
 }
 
 async function closeServer(server: Server): Promise<void> {

@@ -19,7 +19,7 @@ export type StatusGauge = {
 export const statusGauges: StatusGauge[] = [
   {
     name: 'wallet_ledger_problem',
-    help: 'Kinds of problems that stand now, as the status page names them; absent when there is none',
+    help: '1 for each kind of problem that the status page shows; absent when there is none',
     labelNames: ['name', 'severity'],
     samples: (status) =>
       listProblems(status).map(({ name, severity }) => ({ labels: { name, severity }, value: 1 })),
@@ -32,7 +32,7 @@ export const statusGauges: StatusGauge[] = [
   },
   {
     name: 'wallet_ledger_stream_complete',
-    help: 'Whether the stream is proven complete',
+    help: '1 if the stream is proven complete, else 0',
     labelNames: ['stream'],
     samples: perStream((stream) => Number(stream.isComplete)),
   },
@@ -54,7 +54,7 @@ export const statusGauges: StatusGauge[] = [
   },
   {
     name: 'wallet_ledger_stream_service_rows',
-    help: 'Items in the stream as the service counts them',
+    help: 'Items in the stream according to the service (totalSize)',
     labelNames: ['stream'],
     samples: perStream((stream) => stream.serviceTotal),
   },
@@ -66,7 +66,7 @@ export const statusGauges: StatusGauge[] = [
   },
   {
     name: 'wallet_ledger_final_changes',
-    help: 'How often a transaction of the stream left a state that the settings take as final',
+    help: 'How often a transaction of the stream left a state of WALLET_FINAL_STATES',
     labelNames: ['stream'],
     samples: perStream((stream) => stream.finalChanges),
   },
@@ -77,12 +77,17 @@ export const statusGauges: StatusGauge[] = [
   },
   {
     name: 'wallet_ledger_incomplete_transactions',
-    help: 'Transactions whose detail is still to be fetched, or fetched again',
+    help: 'Transactions whose detail is to be fetched, for the first time or again',
     samples: ({ transactions }) => [{ labels: {}, value: transactions.incomplete }],
   },
   {
+    name: 'wallet_ledger_refused_details',
+    help: 'Transactions whose detail the service has refused for days',
+    samples: ({ transactions }) => [{ labels: {}, value: transactions.detailsRefused }],
+  },
+  {
     name: 'wallet_ledger_rejects_open',
-    help: 'Values that could not be decoded and that nothing has settled yet',
+    help: 'Values that could not be decoded: rejects that are still open',
     samples: ({ rejects }) => [{ labels: {}, value: rejects }],
   },
   {
@@ -94,7 +99,7 @@ export const statusGauges: StatusGauge[] = [
   },
   {
     name: 'wallet_ledger_pool_threshold',
-    help: 'Below so many available addresses the pool is filled',
+    help: 'Number of available addresses below which the pool is filled',
     labelNames: ['slip44'],
     samples: ({ pools }) =>
       pools.map(({ slip44, threshold }) => ({
@@ -104,7 +109,7 @@ export const statusGauges: StatusGauge[] = [
   },
   {
     name: 'wallet_ledger_pool_days_left',
-    help: 'Days the available addresses last at the pace of the last 7 days; absent when none was handed out',
+    help: 'Days that the available addresses last at the pace of the last 7 days; absent when none was handed out',
     labelNames: ['slip44'],
     samples: ({ pools }) =>
       pools.flatMap(({ slip44, daysLeft }) =>
@@ -113,14 +118,14 @@ export const statusGauges: StatusGauge[] = [
   },
   {
     name: 'wallet_ledger_unexpected_deposits',
-    help: 'Recent deposits (7 days, the latest 2,000 at the most) to addresses that were neither generated nor handed out here',
+    help: 'Deposits of the last 7 days (at most the latest 2,000) to addresses that this ledger neither generated nor handed out',
     labelNames: ['kind'],
     samples: ({ unexpectedDeposits }) =>
       Object.entries(unexpectedDeposits).map(([kind, value]) => ({ labels: { kind }, value })),
   },
   {
     name: 'wallet_ledger_unexplained_difference',
-    help: 'Balances less what the transactions add up to, in units of the coin; absent when explained',
+    help: 'Balance minus the sum of the transactions, in units of the coin; absent when the difference is explained',
     labelNames: ['symbol'],
     samples: ({ unexplainedDifferences }) =>
       cappedSeries(
@@ -132,7 +137,7 @@ export const statusGauges: StatusGauge[] = [
   },
   {
     name: 'wallet_ledger_queue_jobs',
-    help: 'Job runs in the queue: due, at work, and failed within the hour',
+    help: 'Job runs in the queue: due, running, and failed within the last hour',
     labelNames: ['state'],
     samples: ({ queue }) =>
       (['waiting', 'active', 'failed'] as const).flatMap((state) =>

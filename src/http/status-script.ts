@@ -33,7 +33,7 @@ export const statusScript = `'use strict';
 
   function renewElement(old, node) {
     for (const { name } of [...old.attributes]) {
-      // Whether a table is folded out is the reader's own.
+      // Keeps a table open that the reader opened.
       if (!node.hasAttribute(name) && name !== 'open') old.removeAttribute(name);
     }
     for (const { name, value } of node.attributes) {
@@ -65,11 +65,11 @@ export const statusScript = `'use strict';
 
   function cutOff() {
     const since = heardAt.toISOString().slice(11, 19) + ' UTC';
-    const words = 'This page is cut off since ' + since + ': what it shows is old.';
+    const words = 'No update since ' + since + ': this page shows old data.';
     if (banner.textContent !== words) banner.textContent = words;
     document.documentElement.classList.add('is-cut-off');
-    document.title = 'Cut off since ' + since + ' · wallet-ledger';
-    say('Not up to date: the connection is lost, and tried again.');
+    document.title = 'No update since ' + since + ' · wallet-ledger';
+    say('Not up to date: the connection is lost; reconnecting.');
   }
 
   function hear() {
@@ -79,7 +79,7 @@ export const statusScript = `'use strict';
     banner.textContent = '';
     document.documentElement.classList.remove('is-cut-off');
     document.title = title;
-    say('Live: this page renews itself every 5 seconds.');
+    say('Live: this page updates itself every 5 seconds.');
   }
 
   function connect() {
@@ -95,7 +95,7 @@ export const statusScript = `'use strict';
     };
     source.onerror = () => {
       cutOff();
-      // A refusal is final to the browser.
+      // The browser does not retry after the server refused the connection.
       if (source.readyState === EventSource.CLOSED) retry = setTimeout(connect, retryMs);
     };
   }

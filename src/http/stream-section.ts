@@ -40,11 +40,12 @@ export function factSection({ transactions, rejects, queue, streams }: StatusRep
     ['final', transactions.final],
     ['not final yet', transactions.total - transactions.final],
     ['details to fetch', transactions.detailsToFetch],
+    ['details refused for days', transactions.detailsRefused],
     ['values not decoded', rejects],
   ];
   if (queue) {
     const { waiting, active, failed } = queue;
-    facts.push(['jobs due', waiting], ['jobs at work', active], ['jobs failed, 1 h', failed]);
+    facts.push(['jobs due', waiting], ['jobs running', active], ['jobs failed, 1 h', failed]);
   }
   const items = facts.map(
     ([name, count]) => html`<div><dt>${name}</dt><dd>${countWords(count)}</dd></div>`,

@@ -6,8 +6,8 @@ import { carriesToken } from './check-token.ts';
 export type TokenVerdict = 'admitted' | 'missing' | 'wrong' | 'busy';
 
 export type TokenGuard = {
-  /** Judges a request's Authorization header; delays the answer to a wrong token. */
-  judge(address: string, authorization: string | undefined): Promise<TokenVerdict>;
+  /** Judges what a request gives, by default its Authorization header; delays the answer to a wrong token. */
+  judge(address: string, given: string | undefined): Promise<TokenVerdict>;
   /** Answers all delayed requests at once. */
   close(): void;
 };
@@ -36,9 +36,13 @@ export function delayAfter(wrong: number): number {
 /**
  * Delays answers to wrong tokens, per address. A correct token is answered without delay, because all clients behind a
  * proxy share one address. While 10 answers of an address are delayed, its further tokens are refused unchecked, unless
- * a correct token came from it recently.
+ * a correct token came from it recently. `carries` decides whether what a request gives is the token.
  */
-export function createTokenGuard(token: string, now: () => number): TokenGuard {
+export function createTokenGuard(
+  token: string,
+  now: () => number,
+  carries: (given: string, token: string) => boolean = carriesToken,
+): TokenGuard {
   const guessers = new Map<string, Guesser>();
   const closing = new AbortController();
   // Every delayed answer adds a listener.
@@ -62,12 +66,12 @@ export function createTokenGuard(token: string, now: () => number): TokenGuard {
   }
 
   return {
-    async judge(address, authorization) {
-      if (authorization === undefined) return 'missing';
+    async judge(address, given) {
+      if (given === undefined) return 'missing';
       const guesser = guesserAt(address);
       const isVouchedFor = now() - guesser.lastRightAt <= memoryMs;
       if (guesser.waiting >= waitingMax && !isVouchedFor) return 'busy';
-      if (carriesToken(authorization, token)) {
+      if (carries(given, token)) {
         guesser.lastRightAt = now();
         return 'admitted';
       }

@@ -27,12 +27,12 @@ export const errorTable = {
   'service-refused': {
     exitCode: 4,
     isRetryable: false,
-    cure: 'ask those who run the service about this answer: settings and rights on its side decide',
+    cure: 'ask the operator of the service about this answer: its settings and rights decide',
   },
   'service-unsettled': {
     exitCode: 4,
     isRetryable: true,
-    cure: 'wait until the service is well again, then run the command again: it resumes',
+    cure: 'wait until the service works again, then run the command again: it resumes',
   },
   'service-malformed': {
     exitCode: 4,
@@ -57,7 +57,7 @@ export const errorTable = {
   'database-moved': {
     exitCode: 3,
     isRetryable: false,
-    cure: 'run `wallet-ledger recover`: it says what was found and what to do',
+    cure: 'run `wallet-ledger recover`: it shows what was found and what to do',
   },
   'schema-older': {
     exitCode: 5,
@@ -69,11 +69,21 @@ export const errorTable = {
     isRetryable: false,
     cure: 'install the version of wallet-ledger that migrated this database, or a later one',
   },
-  interrupted: { exitCode: 1, isRetryable: true, cure: 'run the command again: it resumes' },
+  rights: {
+    exitCode: 2,
+    isRetryable: false,
+    cure: 'run `wallet-ledger migrate` as the owner of the schema ledger, and grant this role its rights',
+  },
+  'port-in-use': {
+    exitCode: 1,
+    isRetryable: true,
+    cure: 'set another port, or end the program that uses it',
+  },
+  interrupted: { exitCode: 130, isRetryable: true, cure: 'run the command again: it resumes' },
   unexpected: {
     exitCode: 1,
     isRetryable: false,
-    cure: 'run it with LOG_LEVEL=debug and report the stack trace, most likely of a mistake in this program',
+    cure: 'run the command with LOG_LEVEL=debug and report the stack trace; it is probably a bug in this program',
   },
 } as const satisfies Record<string, { exitCode: number; isRetryable: boolean; cure: string }>;
 
@@ -89,12 +99,16 @@ export class LedgerError extends Error {
   readonly isRetryable: boolean;
   readonly cure: string;
 
-  constructor(code: ErrorCode, message: string, options: { cause?: unknown; cure?: string } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { cause?: unknown; cure?: string; exitCode?: number } = {},
+  ) {
     super(message, { cause: options.cause });
     this.name = 'LedgerError';
     this.code = code;
     const entry = errorTable[code];
-    this.exitCode = entry.exitCode;
+    this.exitCode = options.exitCode ?? entry.exitCode;
     this.isRetryable = entry.isRetryable;
     this.cure = options.cure ?? entry.cure;
   }

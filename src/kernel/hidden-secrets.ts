@@ -1,7 +1,7 @@
 import { base64Forms } from './base64-forms.ts';
 
 /** A transformed text. `from` and `to` map each of its characters to the original text. */
-type View = { text: string; from: number[]; to: number[] };
+type View = { text: string; from: Uint32Array; to: Uint32Array };
 
 /** Parts of secrets of one length. `beginnings` marks the hashes of their first three characters, a fast filter. */
 type Parts = { length: number; texts: Set<string>; beginnings: Uint8Array };
@@ -112,25 +112,31 @@ function beginningOf(text: string, at: number): number {
 }
 
 function viewOf(text: string): View {
-  const from = Array.from({ length: text.length }, (_, at) => at);
-  return { text, from, to: from.map((at) => at + 1) };
+  const from = new Uint32Array(text.length);
+  const to = new Uint32Array(text.length);
+  for (let at = 0; at < text.length; at += 1) {
+    from[at] = at;
+    to[at] = at + 1;
+  }
+  return { text, from, to };
 }
 
-/** Replaces each match in the view; the replacement maps to the range of the match. */
+/** Replaces each match in the view; the replacement, at most as long as the match, maps to its range. */
 function rewrite(
   view: View,
   pattern: RegExp,
   replacement: (match: RegExpExecArray) => string,
 ): View {
   const pieces: string[] = [];
-  const from: number[] = [];
-  const to: number[] = [];
+  // Typed arrays: lists of numbers leave so much garbage that collecting it blocks the event loop.
+  const from = new Uint32Array(view.text.length);
+  const to = new Uint32Array(view.text.length);
+  let length = 0;
   const keep = (start: number, end: number) => {
     pieces.push(view.text.slice(start, end));
-    for (let at = start; at < end; at += 1) {
-      from.push(view.from[at] ?? 0);
-      to.push(view.to[at] ?? 0);
-    }
+    from.set(view.from.subarray(start, end), length);
+    to.set(view.to.subarray(start, end), length);
+    length += end - start;
   };
   let kept = 0;
   for (const match of view.text.matchAll(pattern)) {
@@ -138,14 +144,14 @@ function rewrite(
     keep(kept, match.index);
     const text = replacement(match);
     pieces.push(text);
-    for (let at = 0; at < text.length; at += 1) {
-      from.push(view.from[match.index] ?? 0);
-      to.push(view.to[end - 1] ?? 0);
-    }
+    from.fill(view.from[match.index] ?? 0, length, length + text.length);
+    to.fill(view.to[end - 1] ?? 0, length, length + text.length);
+    length += text.length;
     kept = end;
   }
+  if (kept === 0) return view;
   keep(kept, view.text.length);
-  return { text: pieces.join(''), from, to };
+  return { text: pieces.join(''), from: from.subarray(0, length), to: to.subarray(0, length) };
 }
 
 function decoded([whole, ...codes]: RegExpExecArray): string {

@@ -1,7 +1,20 @@
-import { setImmediate } from 'node:timers/promises';
+const waiting: (() => void)[] = [];
 
-/** Yields to the event loop once. */
-export const breathe = (): Promise<void> => setImmediate();
+/**
+ * Yields to the event loop, at least once. Resumes one caller per turn of the loop, so that the slices of several large
+ * answers do not add up.
+ */
+export function breathe(): Promise<void> {
+  return new Promise((resume) => {
+    waiting.push(resume);
+    if (waiting.length === 1) setImmediate(resumeNext);
+  });
+}
+
+function resumeNext(): void {
+  waiting.shift()?.();
+  if (waiting.length > 0) setImmediate(resumeNext);
+}
 
 /**
  * Maps the items in slices of at most `sliceMax` total weight, and of at least one item. Yields to the event loop

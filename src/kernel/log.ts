@@ -1,4 +1,6 @@
-type Write = (fields: Record<string, unknown>, message: string) => void;
+/** Fields of a line. An `error` is always an object, so that a log system sees one type. */
+type Fields = Record<string, unknown> & { error?: Error };
+type Write = (fields: Fields, message: string) => void;
 
 /** Logger interface of all folders; pino implements it, and only `cli` imports pino. */
 export type Log = { debug: Write; info: Write; warn: Write; error: Write };

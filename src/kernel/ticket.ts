@@ -1,4 +1,13 @@
 /**
+ * Lanes in which requests share the budget; the first one goes first. `head`: looks at the growing end of a list.
+ * `pools`: addresses. `current`: balances, coins, details of open, new and changed rows. `backlog`: details of the
+ * history, full scans, audit and verify. Each lower lane has a floor, so that none starves.
+ */
+export const lanes = ['head', 'pools', 'current', 'backlog'] as const;
+
+export type Lane = (typeof lanes)[number];
+
+/**
  * Permission for one request to the wallet service. All processes take tickets from one place, so the ticket order is
  * the request order, independent of clocks.
  */
@@ -9,9 +18,15 @@ export type Ticket = {
   nonce: string;
 };
 
+/** A higher lane goes first: the caller may ask again after this many milliseconds. */
+export type Deferral = { backInMs: number };
+
 export type TicketSource = {
-  /** Waits for the request budget and any pause, then returns the ticket. Rejects when the signal aborts. */
-  take(signal?: AbortSignal): Promise<Ticket>;
+  /**
+   * Waits for the request budget and any pause, then returns the ticket. Returns a deferral instead while a higher lane
+   * needs the budget; the lane `head` is never deferred. Rejects when the signal aborts.
+   */
+  take(lane: Lane, signal?: AbortSignal): Promise<Ticket | Deferral>;
   /** Delays the requests of all processes by `ms` milliseconds, as the service requested. */
   pause(ms: number): Promise<void>;
 };

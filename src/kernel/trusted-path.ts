@@ -33,7 +33,11 @@ export function findDistrust(path: string): Distrust | null {
       continue;
     }
     links += 1;
-    if (links > linksMax) return { what: `${path} is a circle of links`, cure: 'remove them' };
+    if (links > linksMax)
+      return {
+        what: `${path} is a symbolic link that leads back to itself`,
+        cure: 'remove the link',
+      };
     const target = readlinkSync(next);
     names.unshift(...target.split('/'));
     at = target.startsWith('/') ? '/' : dirname(next);
@@ -52,12 +56,12 @@ function distrustOf(
   if (!trustedOwners().includes(stats.uid)) {
     return {
       what: `${path} belongs to user ${stats.uid}`,
-      cure: `run the command as that user, or make it your own with chown`,
+      cure: `run the command as that user, or take ownership with chown`,
     };
   }
   // The mode of a link has no effect.
   if (stats.isSymbolicLink() || (isSharedAllowed && (stats.mode & sticky) !== 0)) return null;
-  const cure = `take that right away: chmod go-w ${path}`;
+  const cure = `run chmod go-w ${path}`;
   if ((stats.mode & writableByAll) !== 0) return { what: `every user may write ${path}`, cure };
   if ((stats.mode & writableByGroup) !== 0 && !isPrivateGroup(stats)) {
     return { what: `every user of group ${stats.gid} may write ${path}`, cure };

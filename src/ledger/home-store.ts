@@ -1,6 +1,10 @@
-import { sql } from 'drizzle-orm';
+import { eq, isNull, sql } from 'drizzle-orm';
 import { LedgerError } from '../kernel/errors.ts';
 import type { Ledger, LedgerDb } from './connection/connect-ledger.ts';
+import { orNull, out, pick, query, text, truth } from './connection/query-rows.ts';
+import { mendTotals } from './reports/totals-store.ts';
+import { moves } from './schema/home.ts';
+import { rescheduleDetails } from './transactions/detail-checks.ts';
 
 /** A move of the database away from its home that no operator has acknowledged yet. */
 export type Move = {
@@ -14,8 +18,8 @@ export type Move = {
 
 /** Returns null while the database is at home, otherwise the difference in words. */
 export async function readAway(db: LedgerDb): Promise<string | null> {
-  const found = await db.execute<{ away: string | null }>(sql`select engine.home_state() as away`);
-  return found.rows[0]?.away ?? null;
+  const [home] = await query(db)`select engine.home_state() as ${out('away', orNull(text))}`;
+  return home?.away ?? null;
 }
 
 /**
@@ -35,9 +39,9 @@ export async function requireHomeOfRequest(db: LedgerDb, id: number): Promise<vo
     select from ledger.pools
      where slip44 = (select slip44 from ledger.address_requests where id = ${id}) for update`);
   await requireHome(db);
-  const found = await db.execute<{ same: boolean }>(sql`
-    select epoch = engine.current_epoch() as same from ledger.address_requests where id = ${id}`);
-  if (found.rows[0]?.same) return;
+  const [request] = await query(db)`
+    select epoch = engine.current_epoch() as ${out('same', truth)} from ledger.address_requests where id = ${id}`;
+  if (request?.same) return;
   throw new LedgerError('database-moved', 'the database has moved since the request was sent');
 }
 
@@ -51,6 +55,12 @@ export async function disturbHome(db: LedgerDb, reason: string): Promise<void> {
   await db.execute(sql`select engine.disturb_home(${reason})`);
 }
 
+/** Rebuilds what the schema `engine` derives from the transactions: a restore may have brought back those alone. */
+async function rebuildDerived(db: LedgerDb): Promise<void> {
+  await rescheduleDetails(db);
+  await mendTotals(db);
+}
+
 /** Records that the database has moved. Returns true if this was not recorded yet. */
 export async function noteMove(ledger: Ledger, away: string): Promise<boolean> {
   return await ledger.transaction(async (db) => {
@@ -60,6 +70,7 @@ export async function noteMove(ledger: Ledger, away: string): Promise<boolean> {
       select ${endedEpoch}, ${away}, now()
        where not exists (select from engine.moves where healed_at is null)
       returning epoch`);
+    if (noted.rows.length > 0) await rebuildDerived(db);
     return noted.rows.length > 0;
   });
 }
@@ -74,13 +85,14 @@ export async function healHome(db: LedgerDb): Promise<Move | null> {
   await lockHome(db);
   const away = await readAway(db);
   if (away === null) return null;
+  await rebuildDerived(db);
   const epoch = await openMove(db, away);
   const aside = await db.execute(sql`
     update ledger.addresses set status = 'foreign', set_aside_epoch = ${epoch} where status = 'available'`);
   const closed = await db.execute(sql`
     update ledger.address_requests
        set state = 'done', finished_at = now(), answer = null,
-           error = 'closed because the database has moved: what it brought stays foreign'
+           error = 'closed because the database has moved: its addresses stay foreign'
      where state in ('sent', 'unknown')`);
   await beginEpoch(db, epoch, { setAside: aside.rowCount ?? 0, closed: closed.rowCount ?? 0 });
   return await readMove(db, epoch);
@@ -94,7 +106,10 @@ export async function healHome(db: LedgerDb): Promise<Move | null> {
 export async function acceptMove(db: LedgerDb): Promise<number> {
   await lockHome(db);
   const away = await readAway(db);
-  if (away !== null) await beginEpoch(db, await openMove(db, away), { setAside: 0, closed: 0 });
+  if (away !== null) {
+    await rebuildDerived(db);
+    await beginEpoch(db, await openMove(db, away), { setAside: 0, closed: 0 });
+  }
   const back = await db.execute(sql`
     update ledger.addresses
        set status = 'available', set_aside_epoch = null
@@ -111,27 +126,33 @@ export async function acknowledgeMoves(db: LedgerDb): Promise<void> {
 
 /** Returns the unacknowledged moves, oldest first. */
 export async function readMoves(db: LedgerDb): Promise<Move[]> {
-  const found = await db.execute<Move & Record<string, unknown>>(
-    sql`select ${moveColumns} from engine.moves where acknowledged_at is null order by epoch`,
-  );
-  return found.rows;
+  return await db
+    .select(moveColumns)
+    .from(moves)
+    .where(isNull(moves.acknowledgedAt))
+    .orderBy(moves.epoch);
 }
 
 /** Returns the facts besides those of the catalogue that identify this home, and those that the server hides. */
 export async function readHiddenFacts(
   db: LedgerDb,
 ): Promise<{ known: string[]; missing: string[] }> {
-  const found = await db.execute<{ fact: string; isKnown: boolean }>(sql`
-    select f.fact, f.is_known as "isKnown" from engine.home h,
+  const found = await query(db)`
+    select f.fact as ${out('fact', text)}, f.is_known as ${out('isKnown', truth)} from engine.home h,
            lateral (values ('the identifier of the cluster', h.system_identifier is not null),
-                           ('the timeline of the log', h.timeline is not null)) as f (fact, is_known)`);
+                           ('the timeline of the log', h.timeline is not null)) as f (fact, is_known)`;
   const those = (isKnown: boolean) =>
-    found.rows.filter((row) => row.isKnown === isKnown).map(({ fact }) => fact);
+    found.filter((row) => row.isKnown === isKnown).map(({ fact }) => fact);
   return { known: those(true), missing: those(false) };
 }
 
-const moveColumns = sql`what, to_json(noticed_at) #>> '{}' as "noticedAt", to_json(healed_at) #>> '{}' as "healedAt",
-  coalesce(set_aside, 0) as "setAside", coalesce(closed_requests, 0) as "closedRequests"`;
+const moveColumns = {
+  what: moves.what,
+  noticedAt: sql`to_json(${moves.noticedAt}) #>> '{}'`.mapWith(String),
+  healedAt: sql`to_json(${moves.healedAt}) #>> '{}'`.mapWith(moves.healedAt),
+  setAside: sql`coalesce(${moves.setAside}, 0)`.mapWith(Number),
+  closedRequests: sql`coalesce(${moves.closedRequests}, 0)`.mapWith(Number),
+};
 
 /** Number of the epoch that ends. A restored database may hold old moves; the number is above theirs. */
 const endedEpoch = sql`greatest((select max(epoch) from engine.home),
@@ -147,12 +168,12 @@ async function lockHome(db: LedgerDb): Promise<void> {
 const homeLock = 7_246_004;
 
 async function openMove(db: LedgerDb, away: string): Promise<number> {
-  const opened = await db.execute<{ epoch: number }>(sql`
+  const [opened] = await query(db)`
     insert into engine.moves (epoch, what, noticed_at)
     values (coalesce((select epoch from engine.moves where healed_at is null), ${endedEpoch}), ${away}, now())
     on conflict (epoch) do update set what = excluded.what
-    returning epoch`);
-  return opened.rows[0]?.epoch ?? 1;
+    returning ${pick({ epoch: moves.epoch })}`;
+  return opened?.epoch ?? 1;
 }
 
 async function beginEpoch(
@@ -178,8 +199,6 @@ async function beginEpoch(
 }
 
 async function readMove(db: LedgerDb, epoch: number): Promise<Move | null> {
-  const found = await db.execute<Move & Record<string, unknown>>(
-    sql`select ${moveColumns} from engine.moves where epoch = ${epoch}`,
-  );
-  return found.rows[0] ?? null;
+  const [found] = await db.select(moveColumns).from(moves).where(eq(moves.epoch, epoch));
+  return found ?? null;
 }

@@ -1,19 +1,30 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
-import type { Ticket, TicketSource } from '../kernel/ticket.ts';
+import {
+  type Deferral,
+  type Lane,
+  lanes,
+  type Ticket,
+  type TicketSource,
+} from '../kernel/ticket.ts';
 import type { Ledger } from './connection/connect-ledger.ts';
 import { disturbHome } from './home-store.ts';
+import { type TicketMoments, type WatchedClock, watchClock } from './watch-clock.ts';
 
-type Grant = Ticket & { goAt: number };
-type GrantRow = { observation: string; nonce: string; wait_ms: number; asked_ms: number };
-type Waiter = { resolve(grant: Grant): void; reject(error: unknown): void };
+type Grant = Ticket & TicketMoments;
+type TicketRow = { observation: string; nonce: string; wait_ms: number; asked_ms: number };
+/** Of a row without numbers, `wait_ms` says when to ask again. */
+type AnswerRow = TicketRow | { observation: null; nonce: null; wait_ms: number; asked_ms: number };
+type Waiter = { resolve(answer: Grant | Deferral): void; reject(error: unknown): void };
 
 /** Tickets of all processes; each method is one statement. */
 export type TicketPort = {
-  /** Returns at least `count` grants, in the order of their slots. */
-  take(count: number): Promise<GrantRow[]>;
+  /** Returns up to `count` tickets, in the order of their slots; a row without numbers follows if they are fewer. */
+  take(count: number, lane: Lane): Promise<AnswerRow[]>;
   pause(ms: number): Promise<void>;
+  /** Returns the database's clock in milliseconds. */
+  clock(): Promise<number>;
   /** Marks the database as moved. */
   disturbHome(reason: string): Promise<void>;
 };
@@ -24,18 +35,6 @@ export type TicketPort = {
  */
 const tripsMax = 2;
 /**
- * Lateness within which a ticket is still valid. Slots are 1 % wider than the budget requires, which leaves 100 ms in
- * 10 s. With slots longer than 10 s, a ticket may be late by the slot's length minus 10 s. Two requests then never
- * share one window.
- */
-const lateMsMin = 90;
-const windowMs = 10_000;
-/** Milliseconds between slots at one request a second, as in `ledger.take_tickets`. */
-const slotSpacing = 1_010;
-/** Milliseconds per round trip for clock drift: an old measurement of the clock offset loses its weight. */
-const driftMsPerTrip = 1;
-
-/**
  * Returns tickets from `ledger.take_tickets`. Requests of the same event loop turn share one round trip, as do those
  * that wait while `tripsMax` trips are under way. So the database sees few statements for any number of requests in
  * flight. A ticket that cannot be used in time is discarded.
@@ -45,14 +44,23 @@ export function createTicketSource(
   { maxRps, nonceUnit }: { maxRps: number | null; nonceUnit: 'ms' | 'us' },
 ): TicketSource {
   const port: TicketPort = {
-    async take(count) {
-      const { rows } = await db.execute<GrantRow>(
-        sql`select * from ledger.take_tickets(${count}::integer, ${maxRps}::double precision, ${nonceUnit}::text)`,
+    async take(count, lane) {
+      const { rows } = await db.execute<AnswerRow>(
+        sql`select * from ledger.take_tickets(${count}::integer, ${maxRps}::double precision, ${nonceUnit}::text,
+                                              ${lanes.indexOf(lane) + 1}::integer)`,
       );
       return rows;
     },
     async pause(ms) {
       await db.execute(sql`select ledger.pause_requests(${ms}::double precision)`);
+    },
+    async clock() {
+      const { rows } = await db.execute<{ ms: number }>(
+        sql`select (extract(epoch from clock_timestamp()) * 1000)::double precision as ms`,
+      );
+      const [row] = rows;
+      if (!row) throw new Error('the database did not say its time');
+      return row.ms;
     },
     disturbHome: (reason) => disturbHome(db, reason),
   };
@@ -61,24 +69,21 @@ export function createTicketSource(
 
 /** Returns the tickets of a port, as `createTicketSource`. */
 export function shareTickets(port: TicketPort, maxRps: number | null): TicketSource {
-  let waiters: Waiter[] = [];
+  const waiters = createWaiters();
   let isGathering = false;
   let trips = 0;
   /** Counts pauses. A ticket from before a pause is discarded, because its slot lies inside the pause. */
   let pauses = 0;
-  const arrivals = watchArrivals(maxRps);
+  const clock = watchClock(maxRps);
   /** Highest observation that this process has received. */
   let highest = 0;
 
-  const fetchGrants = async (served: Waiter[]): Promise<void> => {
+  const fetchGrants = async (lane: Lane, served: Waiter[]): Promise<void> => {
     const highestBefore = highest;
     try {
-      const rows = await port.take(served.length);
-      if (rows.length < served.length)
-        throw new Error('ledger.take_tickets returned too few tickets');
-      const grants = arrivals.toGrants(rows);
+      const { grants, deferral } = await takeGrants(port, clock, lane, served.length);
       await noticeReturn(grants, highestBefore);
-      for (const [index, grant] of grants.entries()) served[index]?.resolve(grant);
+      for (const [index, waiter] of served.entries()) waiter.resolve(grants[index] ?? deferral);
     } catch (error) {
       for (const waiter of served) waiter.reject(error);
     }
@@ -89,39 +94,41 @@ export function shareTickets(port: TicketPort, maxRps: number | null): TicketSou
     const numbers = grants.map(({ observation }) => observation);
     const isFallen = Math.min(...numbers) <= highestBefore;
     highest = isFallen ? Math.max(...numbers) : Math.max(highest, ...numbers);
-    if (isFallen) await port.disturbHome('the numbers of its requests went back');
+    if (isFallen) await port.disturbHome('the numbers of its requests decreased');
   };
 
   const pump = async (): Promise<void> => {
-    if (isGathering || trips >= tripsMax) return;
+    if (isGathering || trips >= tripsMax || waiters.isEmpty()) return;
     isGathering = true;
     // Gathers requests that follow answers of the same moment: they ask in the same turn.
     await nextTurn();
     isGathering = false;
-    const served = waiters;
-    waiters = [];
+    const next = waiters.takeHighest();
+    if (!next) return;
     trips += 1;
-    await fetchGrants(served);
+    void pump();
+    await fetchGrants(next.lane, next.served);
     trips -= 1;
-    if (waiters.length > 0) void pump();
+    void pump();
   };
 
-  const grant = (): Promise<Grant> =>
+  const ask = (lane: Lane): Promise<Grant | Deferral> =>
     new Promise((resolve, reject) => {
-      waiters.push({ resolve, reject });
+      waiters.add(lane, { resolve, reject });
       void pump();
     });
 
   return {
-    async take(signal) {
+    async take(lane, signal) {
       for (;;) {
         signal?.throwIfAborted();
         const pausesBefore = pauses;
-        const { goAt, ...ticket } = await grant();
+        const answer = await ask(lane);
+        if ('backInMs' in answer) return answer;
+        const { goAt, lateAt, ...ticket } = answer;
         const waitMs = goAt - performance.now();
         if (waitMs > 0) await abortableSleep(waitMs, signal);
-        const isLate = arrivals.isLate(goAt);
-        if (pauses === pausesBefore && !isLate) return ticket;
+        if (performance.now() <= lateAt && pauses === pausesBefore) return ticket;
       }
     },
     async pause(ms) {
@@ -131,29 +138,39 @@ export function shareTickets(port: TicketPort, maxRps: number | null): TicketSou
   };
 }
 
-/** Converts the moment of a ticket to this process's clock, and detects tickets that are too late. */
-function watchArrivals(maxRps: number | null) {
-  /** This process's clock minus the database's, with the least network delay seen. */
-  let offsetMs = Number.POSITIVE_INFINITY;
-  const lateMsMax =
-    maxRps === null
-      ? Number.POSITIVE_INFINITY
-      : Math.max(lateMsMin, slotSpacing / maxRps - windowMs);
+async function takeGrants(
+  port: TicketPort,
+  clock: WatchedClock,
+  lane: Lane,
+  count: number,
+): Promise<{ grants: Grant[]; deferral: Deferral }> {
+  const sentAt = performance.now();
+  const rows = await port.take(count, lane);
+  clock.compare(sentAt, rows[0]?.asked_ms ?? 0);
+  while (clock.isVague()) clock.compare(performance.now(), await port.clock());
+  const grants = rows.flatMap(({ observation, nonce, asked_ms, wait_ms }) =>
+    nonce === null
+      ? []
+      : { observation: Number(observation), nonce, ...clock.toMoments(asked_ms + wait_ms) },
+  );
+  if (grants.length > 0) clock.noteArrival(grants);
+  const last = rows.at(-1);
+  if (last?.nonce !== null && grants.length < count)
+    throw new Error('ledger.take_tickets returned too few tickets');
+  return { grants, deferral: { backInMs: last?.wait_ms ?? 0 } };
+}
+
+/** Callers that wait for a trip, by lane. One trip serves one lane. */
+function createWaiters() {
+  const queues = new Map(lanes.map((lane): [Lane, Waiter[]] => [lane, []]));
   return {
-    toGrants(rows: GrantRow[]): Grant[] {
-      const askedMs = rows[0]?.asked_ms ?? 0;
-      offsetMs = Math.min(offsetMs + driftMsPerTrip, performance.now() - askedMs);
-      return rows.map((row) => ({
-        observation: Number(row.observation),
-        nonce: row.nonce,
-        goAt: row.asked_ms + row.wait_ms + offsetMs,
-      }));
-    },
-    isLate(goAt: number): boolean {
-      if (performance.now() - goAt <= lateMsMax) return false;
-      // Measures the offset again: either the process stalled, or a clock was set.
-      offsetMs = Number.POSITIVE_INFINITY;
-      return true;
+    add: (lane: Lane, waiter: Waiter) => void queues.get(lane)?.push(waiter),
+    isEmpty: () => [...queues.values()].every(({ length }) => length === 0),
+    /** Takes all callers of the highest lane that has any. */
+    takeHighest(): { lane: Lane; served: Waiter[] } | undefined {
+      for (const [lane, queue] of queues)
+        if (queue.length > 0) return { lane, served: queue.splice(0) };
+      return undefined;
     },
   };
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { LedgerError } from '../kernel/errors.ts';
 import type { LedgerDb } from './connection/connect-ledger.ts';
+import { wallets } from './schema/wallets.ts';
 
 /** Identity of the wallet that a ledger belongs to; `baseUrl` has no trailing slash. */
 export type WalletIdentity = { baseUrl: string; keyFingerprint: string };
@@ -17,9 +18,10 @@ export function fingerprintOf(signer: { apiKey: string; publicKey?: string }): s
 
 /** Returns null if nothing was stored yet. */
 export async function readWalletIdentity(db: LedgerDb): Promise<WalletIdentity | null> {
-  const found = await db.execute<WalletIdentity>(sql`
-    select base_url as "baseUrl", key_fingerprint as "keyFingerprint" from ledger.wallets where wallet = 'main'`);
-  return found.rows[0] ?? null;
+  const { wallet, baseUrl, keyFingerprint } = wallets;
+  const isMain = eq(wallet, 'main');
+  const [found] = await db.select({ baseUrl, keyFingerprint }).from(wallets).where(isMain);
+  return found ?? null;
 }
 
 /** Throws LedgerError `settings` if the ledger belongs to another wallet. Returns false if it belongs to none yet. */
@@ -32,9 +34,8 @@ export async function requireWallet(db: LedgerDb, own: WalletIdentity): Promise<
 
 /** Makes a ledger without a wallet this wallet's. Throws as `requireWallet` if another wallet was faster. */
 export async function claimWallet(db: LedgerDb, own: WalletIdentity): Promise<void> {
-  await db.execute(sql`
-    insert into ledger.wallets (wallet, base_url, key_fingerprint, first_seen_at)
-    values ('main', ${own.baseUrl}, ${own.keyFingerprint}, now()) on conflict do nothing`);
+  const row = { wallet: 'main', ...own, firstSeenAt: sql`now()` };
+  await db.insert(wallets).values(row).onConflictDoNothing();
   await requireWallet(db, own);
 }
 
@@ -46,14 +47,14 @@ export function compareIdentities(stored: WalletIdentity, own: WalletIdentity): 
       : [`WALLET_BASE_URL is ${own.baseUrl} and not ${stored.baseUrl}`]),
     ...(stored.keyFingerprint === own.keyFingerprint
       ? []
-      : ['WALLET_API_SECRET or WALLET_API_KEY is another key']),
+      : ['WALLET_API_SECRET or WALLET_API_KEY contains another key']),
   ];
   if (differing.length === 0) return null;
-  return `this ledger is another wallet's: ${differing.join(', and ')}`;
+  return `this ledger belongs to another wallet: ${differing.join(', and ')}`;
 }
 
 export const otherWalletCure =
-  'for another wallet set DATABASE_URL to another database; if the service moved or the key was rotated, run `wallet-ledger migrate --wallet-key` once';
+  'for another wallet, set DATABASE_URL to another database; after a key rotation or a new service address, run `wallet-ledger migrate --wallet-key` once';
 
 /** Makes the ledger this wallet's, also if it was another's: the key was rotated, or the service has moved. */
 export async function acceptWallet(db: LedgerDb, own: WalletIdentity): Promise<void> {

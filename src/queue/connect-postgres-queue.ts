@@ -1,23 +1,15 @@
 import { type PgPool, PostgresConnection, PostgresQueueBackend } from 'bullmq';
 import { toError } from '../kernel/errors.ts';
+import { limitWaits, repairStalledCheck, useListenClient } from './bullmq-workarounds.ts';
 import { settlesWithin } from './deadline.ts';
 import type { FaultLog } from './fault-log.ts';
-import { listenClientOf } from './listen-client.ts';
+import { findLockHolder } from './find-lock-holder.ts';
 import { postgresQueueError } from './postgres-queue-error.ts';
 import { postgresQueueOptions } from './postgres-queue-options.ts';
 import type { QueueBackend } from './queue-backend.ts';
 
 const skewMaxMs = 5_000;
-/** A `stalled-check` stamp further in the future than this was written with a wrong clock. */
-const stalledCheckAheadMaxMs = 60_000;
-/**
- * Longest wait for a job, in seconds. With BullMQ's default of an hour, a worker could sleep that long after a fault
- * during its wait.
- */
-const blockMax = 10;
 const closeMs = 5_000;
-
-type PostgresOptions = ConstructorParameters<typeof PostgresQueueBackend>[2];
 
 /** See `connectQueueBackend`. */
 export async function connectPostgresQueue(
@@ -47,10 +39,12 @@ export async function connectPostgresQueue(
           false,
         );
       const own = open(4);
-      return workerBackend(own, name, { ...options, connection: own.pool });
+      const workerOptions = { ...options, connection: own.pool };
+      return limitWaits(new PostgresQueueBackend(own, name, workerOptions, true, name));
     },
     exclusively: (work) => underLock(connection.pool, queueName, closing.signal, work),
     checkClocks: (now) => checkClocks(connection.pool, queueName, now, onFault),
+    findLockHolder: () => findLockHolder(connection.pool, queueName),
     close() {
       closing.abort(new Error('the queue is being closed'));
       return connection.close();
@@ -69,18 +63,8 @@ function openConnection(
   connection.on('error', report);
   // The pool does not listen on a client that is checked out, and an unhandled 'error' event ends the process.
   connection.pool.on('connect', (client) => client.on('error', report));
-  Object.defineProperty(connection, 'pgModule', { value: { Client: listenClientOf(queueName) } });
+  useListenClient(connection, queueName);
   return connection;
-}
-
-function workerBackend(
-  connection: PostgresConnection,
-  name: string,
-  options: PostgresOptions,
-): PostgresQueueBackend {
-  const backend = new PostgresQueueBackend(connection, name, options, true, name);
-  Object.defineProperty(backend, 'maximumBlockTimeout', { value: blockMax });
-  return backend;
 }
 
 /**
@@ -132,9 +116,8 @@ async function untilClosing<T>(closing: AbortSignal, work: () => Promise<T>): Pr
 }
 
 /**
- * Reports clock skew and removes a stamp from the future. BullMQ judges locks by the clock of the calling process. A
- * process with a fast clock would stop the recovery of stalled jobs in all processes until its stamp has passed. Extra
- * runs are the only other effect of a wrong clock, and jobs are idempotent.
+ * Reports clock skew, and repairs the stamp of a wrong clock (`repairStalledCheck`). Extra runs are the only other
+ * effect of one, and jobs are idempotent.
  */
 async function checkClocks(
   pool: PgPool,
@@ -142,22 +125,11 @@ async function checkClocks(
   now: number,
   onFault: FaultLog,
 ): Promise<void> {
-  const { rows } = await pool.query<{ now: string; stamp: string | null }>(
-    `select (extract(epoch from clock_timestamp()) * 1000)::bigint as now,
-            (select value from meta where queue = $1 and field = 'stalled-check') as stamp`,
-    [queueName],
-  );
-  const [row] = rows;
-  if (!row) return;
-  const serverNow = Number(row.now);
-  const skewMs = now - serverNow;
+  const skewMs = now - ((await repairStalledCheck(pool, queueName)) ?? now);
   if (Math.abs(skewMs) > skewMaxMs) {
-    onFault('clock', toError(`this machine's clock is ${skewMs} ms off that of the database`));
-  }
-  if (Number(row.stamp ?? 0) > serverNow + stalledCheckAheadMaxMs) {
-    await pool.query(
-      `delete from meta where queue = $1 and field = 'stalled-check' and value = $2`,
-      [queueName, row.stamp],
+    onFault(
+      'clock',
+      toError(`this machine's clock is ${skewMs} ms away from the clock of the database`),
     );
   }
 }

@@ -63,6 +63,8 @@ export async function connectRedisQueue(
     exclusively: (work) => work(),
     // Redis judges locks and stalled checks by its own clock.
     checkClocks: async () => undefined,
+    // Redis has no locks that another client could hold.
+    findLockHolder: async () => null,
     close,
   };
 }

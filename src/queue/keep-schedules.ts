@@ -2,6 +2,7 @@ import type { JobsOptions } from 'bullmq';
 import type { Clock } from '../kernel/clock.ts';
 import { toError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
+import { nextRunId } from './bullmq-workarounds.ts';
 import {
   decideScheduleRepair,
   type ScheduleRepair,
@@ -46,9 +47,9 @@ export async function keepSchedules(tools: Tools): Promise<void> {
 async function findRepairs({ queue, jobs, clock }: Tools): Promise<ScheduleRepair[]> {
   const schedulers = await queue.getJobSchedulers(0, -1, true);
   const stored = await Promise.all(
-    schedulers.map(async ({ key, every, next }): Promise<StoredSchedule> => {
-      // BullMQ gives this id to the job of a schedule's next run.
-      const state = await queue.getJobState(`repeat:${key}:${next}`);
+    schedulers.map(async (scheduler): Promise<StoredSchedule> => {
+      const { key, every, next } = scheduler;
+      const state = await queue.getJobState(nextRunId(scheduler));
       return { name: key, everyMs: every ?? null, nextRunAt: next ?? null, nextJob: place(state) };
     }),
   );

@@ -32,6 +32,6 @@ export async function openQueue(
     backend.createBackend,
   );
   queue.on('error', (error) => onFault('queue', error));
-  await withDeadline(queue.waitUntilReady(), readyMs, 'the queue got no connection');
+  await withDeadline(queue.waitUntilReady(), readyMs, 'the queue could not connect in time');
   return queue;
 }

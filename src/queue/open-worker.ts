@@ -1,5 +1,5 @@
-import { type IQueueBackend, type Telemetry, Worker } from 'bullmq';
-import { abortableSleep } from '../kernel/abortable-sleep.ts';
+import { type Telemetry, Worker } from 'bullmq';
+import { watchFetches } from './bullmq-workarounds.ts';
 import { settlesWithin, withDeadline } from './deadline.ts';
 import type { FaultLog } from './fault-log.ts';
 import type { QueueBackend } from './queue-backend.ts';
@@ -9,8 +9,6 @@ const concurrencyMin = 4;
 const readyMs = 15_000;
 /** Silence after which a worker counts as dead; one with free slots requests a job at least every ten seconds. */
 const silenceMaxMs = 60_000;
-/** Delay after a failed request: BullMQ retries most faults at once, a busy loop while the database restarts. */
-const pauseAfterFaultMs = 1_000;
 const disconnectMs = 1_000;
 
 export type RunningWorker = {
@@ -67,7 +65,7 @@ export async function openWorker(tools: {
     return { isDrained };
   };
   try {
-    await withDeadline(worker.waitUntilReady(), readyMs, 'the worker got no connection');
+    await withDeadline(worker.waitUntilReady(), readyMs, 'the worker could not connect in time');
   } catch (error) {
     await close(disconnectMs);
     throw error;
@@ -79,22 +77,4 @@ export async function openWorker(tools: {
       (runner.runningCount() >= concurrency || performance.now() - pulse.at < silenceMaxMs),
     close,
   };
-}
-
-/** Records the time of each request for a job, and delays the result of failed requests. */
-function watchFetches(backend: IQueueBackend, pulse: { at: number }, closing: AbortSignal) {
-  const watch =
-    <Args extends unknown[], Result>(fetch: (...args: Args) => Promise<Result>) =>
-    async (...args: Args): Promise<Result> => {
-      pulse.at = performance.now();
-      try {
-        return await fetch.apply(backend, args);
-      } catch (error) {
-        await abortableSleep(pauseAfterFaultMs, closing).catch(() => undefined);
-        throw error;
-      }
-    };
-  backend.moveToActive = watch(backend.moveToActive);
-  backend.waitForJob = watch(backend.waitForJob);
-  return backend;
 }

@@ -1,7 +1,16 @@
 import type { PostgresPoolConfig } from 'bullmq';
 
+/** Name of the queue's connections in `pg_stat_activity`. */
+export const queueAppName = 'wallet-ledger-queue';
+
 /** PostgreSQL schema of the queue's tables; the ledger's tables are in another one. */
 export const queueSchema = 'queue';
+
+/**
+ * Upper bound of a wait for a lock. BullMQ holds its own for milliseconds. Any role that may connect can hold one for
+ * as long as it likes: a run then costs this wait twice.
+ */
+const lockWaitMs = 2_000;
 
 /**
  * Returns the connection settings of the queue, with a timeout for everything on both sides. BullMQ renews all locks of
@@ -13,7 +22,7 @@ export function postgresQueueOptions(connectionString: string, max: number): Pos
     connectionString: url,
     ...(options && { options }),
     schema: queueSchema,
-    application_name: 'wallet-ledger-queue',
+    application_name: queueAppName,
     max,
     // Exceeds the intervals of the watchdog and of most jobs: pg's default of 10 s would reopen a dozen connections a
     // minute.
@@ -22,6 +31,7 @@ export function postgresQueueOptions(connectionString: string, max: number): Pos
     keepAliveInitialDelayMillis: 10_000,
     connectionTimeoutMillis: 5_000,
     statement_timeout: 10_000,
+    lock_timeout: lockWaitMs,
     query_timeout: 15_000,
   };
 }

@@ -1,7 +1,4 @@
 import type { BackendFactory, IQueueBackend } from 'bullmq';
-import { connectPostgresQueue } from './connect-postgres-queue.ts';
-import { connectRedisQueue } from './connect-redis-queue.ts';
-import type { FaultLog } from './fault-log.ts';
 
 export type QueueAddress =
   | { kind: 'postgres'; connectionString: string }
@@ -20,20 +17,8 @@ export type QueueBackend = {
    * milliseconds.
    */
   checkClocks(now: number): Promise<void>;
+  /** Names the sessions of others that hold locks which the queue needs; null if there are none. */
+  findLockHolder(): Promise<string | null>;
   /** Closes the connections opened here; a worker closes its own. */
   close(): Promise<void>;
 };
-
-/**
- * Connects, and returns once the backend has answered: BullMQ never recovers if the database is unreachable at first.
- * Throws LedgerError `database-unreachable`, `queue-unreachable` or `schema-newer`.
- */
-export async function connectQueueBackend(
-  address: QueueAddress,
-  prefix: string,
-  onFault: FaultLog,
-): Promise<QueueBackend> {
-  return address.kind === 'postgres'
-    ? connectPostgresQueue(address.connectionString, prefix, onFault)
-    : connectRedisQueue(address.url, prefix, onFault);
-}

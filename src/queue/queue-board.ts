@@ -28,7 +28,7 @@ export function createQueueBoard(queue: JobQueue, basePath: string): QueueBoard 
   const board = new Hono().route(basePath, adapter.registerPlugin());
   return async (request) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      return new Response('the board only shows\n', {
+      return new Response('the board is read-only\n', {
         status: 405,
         headers: { Allow: 'GET, HEAD' },
       });
@@ -42,7 +42,7 @@ export function createQueueBoard(queue: JobQueue, basePath: string): QueueBoard 
 /** Uses the format of errors that the board's page displays. */
 function cannotTell(): Response {
   const key = 'ERRORS.INTERNAL_SERVER_ERROR';
-  const message = 'The queue did not answer this question.';
+  const message = 'The queue did not answer.';
   return Response.json({ error: { key }, message }, { status: 503 });
 }
 

@@ -2,37 +2,40 @@ import { SchemaMigrationRequiredError } from 'bullmq';
 import type { Clock } from '../kernel/clock.ts';
 import { LedgerError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
+import { connectQueueBackend } from './connect-queue-backend.ts';
 import { settlesWithin, withDeadline } from './deadline.ts';
 import { createFaultLog } from './fault-log.ts';
 import { type JobQueue, openQueue } from './open-queue.ts';
-import { connectQueueBackend, type QueueAddress } from './queue-backend.ts';
+import type { QueueAddress, QueueBackend } from './queue-backend.ts';
 
 const answerMs = 10_000;
 const closeMs = 2_000;
 
-/** Queue part of `status --json`. `waiting` counts runs that are due; `failed` counts those of the last hour. */
+/**
+ * Queue part of `status --json`. `waiting` counts runs that are due; `failed` counts those of the last hour. `heldBy`
+ * names the sessions that hold locks which the queue needs.
+ */
 export type QueueSnapshot = {
   backend: QueueAddress['kind'];
   waiting: number;
   active: number;
   failed: number;
+  heldBy: string | null;
 };
 
-export async function countJobs(
-  queue: JobQueue,
-  backend: QueueAddress['kind'],
-): Promise<QueueSnapshot> {
-  const counts = await withDeadline(
-    queue.getJobCounts('waiting', 'active', 'failed'),
+export async function takeSnapshot(queue: JobQueue, backend: QueueBackend): Promise<QueueSnapshot> {
+  const [counts, heldBy] = await withDeadline(
+    Promise.all([queue.getJobCounts('waiting', 'active', 'failed'), backend.findLockHolder()]),
     answerMs,
     'the queue did not answer',
   );
   const count = (state: string) => counts[state] ?? 0;
   return {
-    backend,
+    backend: backend.kind,
     waiting: count('waiting') + count('paused'),
     active: count('active'),
     failed: count('failed'),
+    heldBy,
   };
 }
 
@@ -48,13 +51,13 @@ export async function readQueueSnapshot(options: {
   try {
     const backend = await connectQueueBackend(options.backend, options.prefix, onFault);
     try {
-      return await countJobs(await openQueue(backend, onFault, { isOnlyRead: true }), kind);
+      return await takeSnapshot(await openQueue(backend, onFault, { isOnlyRead: true }), backend);
     } finally {
       await settlesWithin(backend.close(), closeMs);
     }
   } catch (error) {
     if (error instanceof LedgerError && error.cause instanceof SchemaMigrationRequiredError) {
-      return { backend: kind, waiting: 0, active: 0, failed: 0 };
+      return { backend: kind, waiting: 0, active: 0, failed: 0, heldBy: null };
     }
     throw error;
   }

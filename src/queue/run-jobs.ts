@@ -1,7 +1,8 @@
 import type { Clock } from '../kernel/clock.ts';
 import { LedgerError, toError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
-import type { ScheduledJob } from './define-job.ts';
+import type { RepeatableJob } from './define-job.ts';
+import { createJobFailureLog } from './job-failure-log.ts';
 import { safeErrorMessage } from './safe-error-message.ts';
 
 /** Maximum of simultaneous runs of one job in a process, so that a hanging job cannot take the slots of the others. */
@@ -21,34 +22,37 @@ export type JobRunner = {
 
 /** Creates the runner of the jobs. It runs them by name and throws only errors that the queue can store. */
 export function createJobRunner(tools: {
-  jobs: ScheduledJob[];
+  jobs: RepeatableJob[];
   log: Log;
   clock: Clock;
   onJobError: (jobName: string, error: Error) => void;
 }): JobRunner {
   const { log, clock, onJobError } = tools;
   const jobs = new Map(tools.jobs.map((job) => [job.name, job]));
+  const failures = createJobFailureLog(log, clock);
   const running = new Map<AbortController, string>();
   let isStopped = false;
 
   const runningCount = (name: string) =>
     [...running.values()].filter((other) => other === name).length;
 
-  async function runJob(job: ScheduledJob, signal: AbortSignal | undefined): Promise<void> {
+  async function runJob(job: RepeatableJob, signal: AbortSignal | undefined): Promise<void> {
     const controller = new AbortController();
-    const abort = () => controller.abort(interruption('the queue took the run away'));
+    const abort = () => controller.abort(interruption('the queue gave the run to another worker'));
     if (signal?.aborted) abort();
     signal?.addEventListener('abort', abort, { once: true });
     running.set(controller, job.name);
     const startedAt = clock();
     try {
       await job.run(controller.signal);
+      failures.onSuccess(job.name);
       log.debug({ job: job.name, ms: clock() - startedAt }, 'job done');
     } catch (thrown) {
       if (controller.signal.aborted) return;
       const error = toError(thrown);
       onJobError(job.name, error);
-      throw storableError(error, job.name, log);
+      failures.onFailure(job.name, error);
+      throw storableError(error);
     } finally {
       running.delete(controller);
     }
@@ -61,7 +65,7 @@ export function createJobRunner(tools: {
         // Comes from another version of the program, or from a job that has since been disabled.
         log.debug({ job: name }, 'job skipped: not scheduled here');
       } else if (runningCount(name) >= runsPerJobMax) {
-        log.warn({ job: name }, 'job skipped: its earlier runs have not ended');
+        log.warn({ job: name }, 'job skipped: an earlier run has not ended');
       } else if (!isStopped) {
         await runJob(job, signal);
       }
@@ -78,13 +82,9 @@ function interruption(why: string): LedgerError {
   return new LedgerError('interrupted', `job interrupted: ${why}`);
 }
 
-/**
- * Logs the failure and returns the error for the queue: without parameters, without a stack, and with storable text.
- */
-function storableError(error: Error, jobName: string, log: Log): Error {
+/** Returns the error for the queue: without parameters, without a stack, and with storable text. */
+function storableError(error: Error): Error {
   const message = safeErrorMessage(error);
-  const verdict = error instanceof LedgerError ? { code: error.code, cure: error.cure } : {};
-  log.warn({ job: jobName, ...verdict }, `job failed: ${message}`);
   const storable = new Error(message);
   storable.stack = message;
   return storable;

@@ -3,16 +3,17 @@ import type { Telemetry } from 'bullmq';
 import type { Clock } from '../kernel/clock.ts';
 import { LedgerError, toError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
+import { traceRunsApart } from './bullmq-workarounds.ts';
+import { connectQueueBackend } from './connect-queue-backend.ts';
 import { settlesWithin, withDeadline } from './deadline.ts';
-import { isScheduled, type RepeatableJob } from './define-job.ts';
+import { isScheduled, type RepeatableJob, type ScheduledJob } from './define-job.ts';
 import { createFaultLog, type FaultLog } from './fault-log.ts';
 import { keepSchedules } from './keep-schedules.ts';
 import { type JobQueue, openQueue } from './open-queue.ts';
 import { openWorker } from './open-worker.ts';
-import { connectQueueBackend, type QueueAddress, type QueueBackend } from './queue-backend.ts';
+import type { QueueAddress, QueueBackend } from './queue-backend.ts';
 import type { QueueBoard } from './queue-board.ts';
-import { countJobs, type QueueSnapshot } from './queue-snapshot.ts';
-import { loadQueueTelemetry } from './queue-telemetry.ts';
+import { type QueueSnapshot, takeSnapshot } from './queue-snapshot.ts';
 import { createJobRunner } from './run-jobs.ts';
 import { startWatchdog } from './watchdog.ts';
 
@@ -28,6 +29,8 @@ export type QueueOptions = {
   /** QUEUE_PREFIX: separates several installations on one Redis or database. */
   prefix: string;
   jobs: RepeatableJob[];
+  /** Reads the intervals (ms; null: off) that hold for all processes; absent: those of the jobs. */
+  readIntervals?: () => Promise<Record<string, number | null>>;
   log: Log;
   clock: Clock;
   /** Enables tracing of the queue's steps. */
@@ -56,15 +59,15 @@ export type RunningQueue = {
  * runs. Throws LedgerError `database-unreachable`, `queue-unreachable` or `schema-newer`.
  */
 export async function startQueue(options: QueueOptions): Promise<RunningQueue> {
-  const { log, clock } = options;
+  const { log, clock, jobs } = options;
   const onFault = createFaultLog(log, clock);
-  const jobs = options.jobs.filter(isScheduled);
   const runner = createJobRunner({ jobs, log, clock, onJobError: options.onJobError ?? ignore });
   const telemetry = options.isTraced ? await loadQueueTelemetry() : undefined;
   const { backend, queue } = await connectWithRetries(options, onFault, telemetry);
   const startWorker = () =>
     openWorker({ backend, runner, jobsCount: jobs.length, onFault, telemetry });
-  const checkSchedules = () => keepSchedules({ queue, backend, jobs, log, onFault, clock });
+  const checkSchedules = async () =>
+    keepSchedules({ queue, backend, jobs: await scheduledJobs(options), log, onFault, clock });
 
   await checkSchedules().catch((error) => onFault('watchdog', toError(error)));
   let worker = await startWorker().catch(async (error) => {
@@ -75,7 +78,7 @@ export async function startQueue(options: QueueOptions): Promise<RunningQueue> {
 
   async function replaceDeadWorker(): Promise<void> {
     if (closing !== undefined || worker.isAlive()) return;
-    log.error({}, 'queue: the worker no longer takes jobs; a new one takes its place');
+    log.error({}, 'queue: the worker no longer takes jobs; starting a new worker');
     const dead = worker;
     worker = await startWorker();
     void dead.close(watchdogMs);
@@ -85,6 +88,7 @@ export async function startQueue(options: QueueOptions): Promise<RunningQueue> {
   const watchdog = startWatchdog(
     options.watchdogEveryMs ?? watchdogMs,
     async () => {
+      await reportHolder(backend, onFault);
       await checkSchedules();
       // The backend has just answered, so a silent worker is not waiting for it.
       await replaceDeadWorker();
@@ -96,7 +100,8 @@ export async function startQueue(options: QueueOptions): Promise<RunningQueue> {
     watchdog.stop();
     runner.stop();
     const { isDrained } = await worker.close(Math.max(deadlineMs - disconnectMs, deadlineMs / 2));
-    if (!isDrained) log.warn({ running: runner.runningCount() }, 'queue: closed over running jobs');
+    if (!isDrained)
+      log.warn({ running: runner.runningCount() }, 'queue: closed before running jobs had ended');
     await settlesWithin(backend.close(), disconnectMs / 2);
   }
 
@@ -106,7 +111,7 @@ export async function startQueue(options: QueueOptions): Promise<RunningQueue> {
         () => worker.isAlive(),
         () => false,
       ),
-    snapshot: () => countJobs(queue, backend.kind),
+    snapshot: () => takeSnapshot(queue, backend),
     async openBoard(basePath) {
       const { createQueueBoard } = await import('./queue-board.ts');
       return createQueueBoard(queue, basePath);
@@ -120,8 +125,29 @@ export async function startQueue(options: QueueOptions): Promise<RunningQueue> {
 
 function ignore(): void {}
 
+/** Returns the jobs that are not switched off, with the intervals that hold for all processes. */
+async function scheduledJobs({ jobs, readIntervals }: QueueOptions): Promise<ScheduledJob[]> {
+  const inForce = (await readIntervals?.()) ?? {};
+  return jobs
+    .map((job) => ({ ...job, everyMs: { [job.name]: job.everyMs, ...inForce }[job.name] ?? null }))
+    .filter(isScheduled);
+}
+
+async function reportHolder(backend: QueueBackend, onFault: FaultLog): Promise<void> {
+  const holder = await backend.findLockHolder();
+  if (holder === null) return;
+  const message = `the queue waits for locks that another session holds: ${holder}`;
+  onFault('locks', new LedgerError('database-unreachable', message));
+}
+
+/** Loads BullMQ's tracing, where it is asked for. */
+async function loadQueueTelemetry(): Promise<Telemetry> {
+  const { BullMQOtel } = await import('bullmq-otel');
+  return traceRunsApart(new BullMQOtel({ tracerName: 'wallet-ledger' }));
+}
+
 /**
- * Connects with retries. BullMQ never retries a failed first contact, so each attempt builds everything anew. An error
+ * Connects with retries. BullMQ never retries a failed first contact, so each attempt starts afresh. An error
  * of `connectQueueBackend` has its own cure and is reported at once.
  */
 async function connectWithRetries(

@@ -1,5 +1,6 @@
+import type { TransactionType } from '../kernel/vocabulary.ts';
 /** Draws properties of a movement from the seed and its ordinal alone, so that they need not be stored. */
-import type { Movement, TransactionType } from './movement.ts';
+import type { Movement } from './movement.ts';
 import { fraction, hash32, purpose } from './seeded-hash.ts';
 import type { Asset, Chain } from './wallet-assets.ts';
 

@@ -1,4 +1,5 @@
-import { type Movement, orderNoOf, requestIdOf, type TransactionType } from './movement.ts';
+import type { TransactionType } from '../kernel/vocabulary.ts';
+import { type Movement, orderNoOf, requestIdOf } from './movement.ts';
 import { createOrderedRows, type OrderedRows } from './ordered-rows.ts';
 import type { RowStore } from './row-store.ts';
 import { hash32, purpose } from './seeded-hash.ts';

@@ -1,5 +1,5 @@
+import type { TransactionType } from '../kernel/vocabulary.ts';
 import { drawFate, drawFee, drawLifeMs, drawUnits } from './draw-movement.ts';
-import type { TransactionType } from './movement.ts';
 import type { NewMovement } from './row-store.ts';
 import { hash32, purpose } from './seeded-hash.ts';
 import type { Treasury } from './treasury.ts';

@@ -6,6 +6,7 @@ import { createRowStore, type RawRow, type Row } from './row-store.ts';
 import type { SandboxOptions } from './sandbox-options.ts';
 import { createTreasury } from './treasury.ts';
 import type { Asset } from './wallet-assets.ts';
+import { watchChanges } from './watch-changes.ts';
 
 export type NewRawRow = Omit<RawRow, 'kind' | 'time'> & { at: number | undefined };
 
@@ -19,6 +20,8 @@ export type LivingHistory = Pick<History, 'listed' | 'movements'> & {
   read(ordinal: number): Row;
   find(key: { orderNo: string } | { requestId: string }): Row | undefined;
   totals(): Map<Asset, AssetTotals>;
+  /** Returns the order numbers of rows that are new or in another state since the last call; none at the first call. */
+  takeChanges(): string[];
 };
 
 export function createLivingHistory(
@@ -64,6 +67,7 @@ export function createLivingHistory(
 
   const nextTime = () => Math.max(clock(), grown().newestTime() + 1);
   append(options.transactions, planHistory(options), {});
+  const changes = watchChanges(store, { ...options, grow: grown });
 
   return {
     add(count, wish) {
@@ -74,7 +78,7 @@ export function createLivingHistory(
       store.appendRaw({ ...row, kind: 'raw', time: at ?? nextTime() });
       history.listNewRows();
     },
-    setState: (orderNo, state) => store.forceState(known(orderNo), state),
+    setState: (orderNo, state) => changes.forceState(known(orderNo), state),
     remove: (orderNo) => history.remove(known(orderNo)),
     listed: (type) => grown().listed(type),
     movements: (type) => grown().movements(type),
@@ -88,5 +92,6 @@ export function createLivingHistory(
       grown();
       return sheet.totals(clock());
     },
+    takeChanges: changes.take,
   };
 }

@@ -1,3 +1,4 @@
+import type { TransactionType } from '../kernel/vocabulary.ts';
 /**
  * Kinds of movements and their states. The state follows from the clock, unless it was set from outside:
  *
@@ -8,8 +9,6 @@
 import { foreignAddress, hotAddress, ownAddress } from './chain-address.ts';
 import { hash32, purpose, seededText } from './seeded-hash.ts';
 import { type Asset, decimalText, feeAssetOf } from './wallet-assets.ts';
-
-export type TransactionType = 'deposit' | 'withdraw';
 
 export type Movement = {
   kind: 'movement';

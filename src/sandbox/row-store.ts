@@ -1,5 +1,6 @@
+import type { TransactionType } from '../kernel/vocabulary.ts';
 import { drawFate, drawFee, drawLifeMs, drawUnits } from './draw-movement.ts';
-import type { Movement, TransactionType } from './movement.ts';
+import type { Movement } from './movement.ts';
 import type { Asset } from './wallet-assets.ts';
 
 /** Row of arbitrary JSON text, listed at its time. */

@@ -1,9 +1,6 @@
 import type { Clock } from '../kernel/clock.ts';
+import type { ListOrder, ParamNames } from '../kernel/vocabulary.ts';
 import type { SignEncoding, SignerName, SignHash } from './signing-recipes.ts';
-
-type ListOrder = 'newest-first' | 'oldest-first' | 'unordered' | 'shuffled';
-
-type ParamNames = { page: string; size: string; chain: string; type: string };
 
 /** Behaviour of the sandbox. Every option has a default. */
 export type SandboxOptions = {
@@ -30,7 +27,7 @@ export type SandboxOptions = {
   /** slip44 codes, of 0, 2, 60 and 195; coins of other chains do not exist. */
   supportedChains: readonly number[];
   /** `unordered`: stable, but not by time. `shuffled`: another order on each request. */
-  listOrder: ListOrder;
+  listOrder: ListOrder | 'shuffled';
   paramNames: ParamNames;
   defaultPageSize: number;
   pageSizeMax: number;
@@ -61,6 +58,8 @@ export type SandboxOptions = {
   faultRate: number;
   /** Delay in ms before the fault `hang` resets the connection. */
   hangMs: number;
+  /** URL that gets a POST for each new or changed transaction; null: none. */
+  push: string | null;
 };
 
 /** Returns the options, completed by their defaults. */
@@ -97,6 +96,7 @@ export function withDefaults(given: Partial<SandboxOptions>): SandboxOptions {
     latencyMs: 0,
     faultRate: 0,
     hangMs: 2_000,
+    push: null,
     ...given,
   };
 }

@@ -75,7 +75,7 @@ function everyAddress(world: WalletWorld, { supportedChains }: SandboxOptions): 
   };
 }
 
-// The order number takes precedence; section 4.4 of docs/wallet-service-api.md leaves this open.
+// The order number takes precedence; docs/wallet-service-api.md, section 4.4, leaves this open.
 function detail(world: WalletWorld, query: URLSearchParams): Answer {
   const orderNo = query.get('orderNo');
   const requestId = query.get('requestId');

@@ -26,6 +26,8 @@ export type SandboxStats = {
   /** Answers with 429 for the rate; those of the fault are counted in `faults`. */
   tooManyRequests: number;
   faults: Record<FaultKind, number>;
+  /** Hints that were pushed, by whether they were accepted. */
+  pushes: { sent: number; failed: number };
   /** Highest number of requests within one second of the clock. */
   busiestSecond: number;
   reset(): void;
@@ -47,6 +49,7 @@ function zeroes(): Omit<SandboxStats, 'reset'> {
     signatureFailures: 0,
     tooManyRequests: 0,
     faults: count(faultKinds),
+    pushes: { sent: 0, failed: 0 },
     busiestSecond: 0,
   };
 }

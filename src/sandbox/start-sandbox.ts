@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import { createAuthentication, type ReceivedCall } from './authenticate.ts';
 import { createControlRoutes } from './control-routes.ts';
+import { pushChanges } from './push-changes.ts';
 import { type Answer, refuse } from './sandbox-answer.ts';
 import { createFaultPicker, type Faults } from './sandbox-faults.ts';
 import { type SandboxOptions, withDefaults } from './sandbox-options.ts';
@@ -31,6 +32,8 @@ export type Sandbox = {
   faults: Faults;
   /** Answers that replace an endpoint's own and may be malformed; the endpoint still does its work. */
   answers: Map<EndpointPath, Answer>;
+  /** Pushes a hint to this URL alone for each transaction that is new or changed from now on. */
+  pushTo(url: string): void;
   /** Closes the server and all its connections. */
   close(): Promise<void>;
 };
@@ -67,14 +70,22 @@ export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise
   });
   const { port } = server.address() as AddressInfo;
 
+  let stopPushing = () => {};
+  function pushTo(url: string) {
+    stopPushing();
+    stopPushing = pushChanges(parts.world, parts.stats, url);
+  }
+  if (options.push !== null) pushTo(options.push);
+
   async function close() {
     closing.abort();
+    stopPushing();
     await new Promise((resolve) => {
       server.close(resolve);
       server.closeAllConnections();
     });
   }
-  return { ...parts, baseUrl: `http://127.0.0.1:${port}${basePath}`, port, close };
+  return { ...parts, baseUrl: `http://127.0.0.1:${port}${basePath}`, port, pushTo, close };
 }
 
 function createService(parts: Parts, closing: AbortSignal) {

@@ -1,7 +1,8 @@
+import type { TransactionType } from '../kernel/vocabulary.ts';
 import { type AddressBook, createAddressBook } from './address-book.ts';
 import type { TransactionWish } from './invent-movement.ts';
 import { createLivingHistory, type NewRawRow } from './living-history.ts';
-import { detailAt, orderNoOf, type TransactionDetail, type TransactionType } from './movement.ts';
+import { detailAt, orderNoOf, type TransactionDetail } from './movement.ts';
 import type { SandboxOptions } from './sandbox-options.ts';
 import { type Asset, allAssets, decimalText } from './wallet-assets.ts';
 
@@ -38,8 +39,8 @@ export type WalletWorld = {
    */
   addTransactions(count: number, wish?: TransactionWish & { at?: number }): string[];
   /**
-   * Sets a transaction's state for good. Only `success` counts in `balance`; a withdrawal in a state that is not final
-   * counts in `frozen`.
+   * Sets a transaction's state, which then changes only by another call. Only `success` counts in `balance`; a
+   * withdrawal in a state that is not final counts in `frozen`.
    */
   setState(orderNo: string, state: string): void;
   /** Removes a transaction from its lists and from the balances. */
@@ -49,6 +50,8 @@ export type WalletWorld = {
    * endpoint; default: the row's own, if it has one. `at`: Unix ms, its place in the list.
    */
   addRawListRow(type: TransactionType, row: object | string, options?: RawRowOptions): void;
+  /** Returns the orderNos of transactions that are new or in another state since the last call; at first none. */
+  takeChanges(): string[];
   /** Returns the true transactions in detail form, oldest first, without raw rows. */
   transactions(type?: TransactionType): TransactionDetail[];
   coins(): Coin[];
@@ -79,6 +82,7 @@ export function createWalletWorld(options: SandboxOptions): WalletWorld {
     addTransactions: (count, wish = {}) =>
       history.add(count, wish).map((ordinal) => orderNoOf(seed, ordinal)),
     setState: history.setState,
+    takeChanges: history.takeChanges,
     removeTransaction: history.remove,
     addRawListRow: (type, row, rawOptions = {}) => history.addRaw(rawRow(type, row, rawOptions)),
     transactions(type) {

@@ -21,7 +21,7 @@ export const limits = {
   answerBytes: {
     max: 8 * 1024 * 1024,
     unit: 'bytes',
-    of: 'one answer, packed and unpacked',
+    of: 'one answer, compressed and decompressed',
     beyond: refused,
   },
   /** Parsing blocks the event loop: 120,000 different names take a fifth of a second. */

@@ -23,15 +23,16 @@ export function redactClient(client: WalletClient, redact: Redactor): WalletClie
     metered: () => redactClient(client.metered(), redact),
     listTransactions: (query, signal) => clean(client.listTransactions(query, signal)),
     listAddresses: (query, signal) => clean(client.listAddresses(query, signal)),
-    getTransaction: (orderNo, signal) => clean(client.getTransaction(orderNo, signal)),
+    getTransaction: (orderNo, signal, query) =>
+      clean(client.getTransaction(orderNo, signal, query)),
     listBalances: (signal) => clean(client.listBalances(signal)),
     listCoins: (signal) => clean(client.listCoins(signal)),
     generateAddresses: (request, signal) => clean(client.generateAddresses(request, signal)),
   };
 }
 
-/** Characters redacted before yielding to the event loop; 64 KiB take up to 20 ms. */
-const sliceLength = 128 * 1024;
+/** Characters redacted before yielding to the event loop; 64 KiB, the longest payload, take up to 20 ms. */
+const sliceLength = 64 * 1024;
 
 async function redactRejects(rejects: Reject[], redact: Redactor): Promise<Reject[]> {
   // Redacts a text once for all rejects of its row.

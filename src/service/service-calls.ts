@@ -1,5 +1,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import { LedgerError } from '../kernel/errors.ts';
+import type { Lane } from '../kernel/ticket.ts';
+import type { ParamNames } from '../kernel/vocabulary.ts';
 import type {
   AddressRecord,
   Decoded,
@@ -14,9 +16,6 @@ import { openList, openListPage, openObject } from './decoding/open-page.ts';
 import { openSnapshotPart, type SnapshotPart } from './decoding/read-snapshot.ts';
 import type { Call } from './transport/attempt-call.ts';
 
-/** Names of the query parameters, which docs/wallet-service-api.md does not show (sections 4.2 and 4.3). */
-export type ParamNames = { page: string; size: string; chain: string; type: string };
-
 export type PageQuery = {
   pageNo: number;
   pageSize: number;
@@ -26,6 +25,15 @@ export type PageQuery = {
    */
   failuresMax?: number | undefined;
 };
+
+/** A page of transactions; the lane is `head` unless it is named. */
+export type TransactionQuery = PageQuery & { type: 'deposit' | 'withdraw'; lane?: Lane };
+
+/**
+ * How to ask for a detail. `failuresMax`: maximum of unreadable answers, and of answers with a code other than 0;
+ * without it the request is retried as often as any other.
+ */
+export type DetailQuery = { lane?: Lane; failuresMax?: number };
 
 export type CallSettings = { paramNames: ParamNames; clock: Clock };
 
@@ -38,11 +46,12 @@ const unreadableAttempts = 3;
 
 /** Builds the call of the transaction list (docs/wallet-service-api.md, section 4.3). */
 export function transactionListCall(
-  query: PageQuery & { type: string },
+  { lane = 'head', ...query }: TransactionQuery,
   settings: CallSettings,
 ): Call<Page<TransactionRecord>> {
   const filter: [string, string] = [settings.paramNames.type, query.type];
-  return pageCall('/v1/transaction/list', filter, query, settings, decodeTransactions);
+  const page = pageCall('/v1/transaction/list', filter, query, settings, decodeTransactions);
+  return { ...page, lane };
 }
 
 /** Builds the call of the address list (docs/wallet-service-api.md, section 4.2). */
@@ -51,22 +60,26 @@ export function addressListCall(
   settings: CallSettings,
 ): Call<Page<AddressRecord>> {
   const filter: [string, string] = [settings.paramNames.chain, String(query.slip44)];
-  return pageCall('/v1/wallet/address/list', filter, query, settings, decodeAddresses);
+  const page = pageCall('/v1/wallet/address/list', filter, query, settings, decodeAddresses);
+  return { ...page, lane: 'pools' };
 }
 
 /** Builds the call of a transaction's detail by orderNo (docs/wallet-service-api.md, section 4.4). */
 export function transactionInfoCall(
   orderNo: string,
+  { lane = 'current', failuresMax }: DetailQuery,
   { clock }: CallSettings,
 ): Call<Snapshot<TransactionDetailRecord>> {
   return {
+    lane,
+    ...(failuresMax !== undefined && { unsettledMax: failuresMax, malformedMax: failuresMax }),
     method: 'GET',
     path: '/v1/transaction/info',
     query: [['orderNo', orderNo]],
     decode(data, observation) {
       const decoded = decodeTransactionDetails([openObject(data)], clock());
       if (decoded.records.some((record) => record.orderNo !== orderNo)) {
-        throw new LedgerError('service-malformed', 'an answer that tells of another order');
+        throw new LedgerError('service-malformed', 'an answer about another order');
       }
       return { observation, ...decoded };
     },
@@ -79,6 +92,7 @@ export function generateAddressesCall(
   { clock }: CallSettings,
 ): Call<Snapshot<AddressRecord>> {
   return {
+    lane: 'pools',
     method: 'POST',
     path: '/v1/wallet/address',
     json: { slip44, num },
@@ -98,7 +112,7 @@ export function snapshotCall(
   const query = page ? pageParams(page, paramNames) : [];
   const decode: Call<SnapshotPart>['decode'] = (data, observation, _, length) =>
     openSnapshotPart(data, observation, length);
-  return { method: 'GET', path, query, decode };
+  return { lane: 'current', method: 'GET', path, query, decode };
 }
 
 function pageCall<T>(
@@ -107,7 +121,7 @@ function pageCall<T>(
   query: PageQuery,
   { paramNames, clock }: CallSettings,
   decodeRows: DecodeRows<T>,
-): Call<Page<T>> {
+): Omit<Call<Page<T>>, 'lane'> {
   // The code may mean that the page is too large, so the caller gets the error early.
   const sizeMax = query.pageSize > documentedPageSize ? refusedSizeAttempts : undefined;
   const unsettledMax = query.failuresMax ?? sizeMax;

@@ -1,3 +1,4 @@
+import type { ParamNames } from '../kernel/vocabulary.ts';
 import type {
   AddressRecord,
   BalanceRecord,
@@ -12,10 +13,11 @@ import { decodeCoins } from './decoding/decode-coin.ts';
 import { readSnapshot } from './decoding/read-snapshot.ts';
 import {
   addressListCall,
+  type DetailQuery,
   generateAddressesCall,
   type PageQuery,
-  type ParamNames,
   snapshotCall,
+  type TransactionQuery,
   transactionInfoCall,
   transactionListCall,
 } from './service-calls.ts';
@@ -34,19 +36,20 @@ export type WalletClientOptions = TransportOptions & { paramNames: ParamNames };
  * than 10 rows are requested.
  */
 export type WalletClient = {
-  listTransactions(
-    query: PageQuery & { type: 'deposit' | 'withdraw' },
-    signal?: AbortSignal,
-  ): Promise<Page<TransactionRecord>>;
+  listTransactions(query: TransactionQuery, signal?: AbortSignal): Promise<Page<TransactionRecord>>;
   listAddresses(
     query: PageQuery & { slip44: number },
     signal?: AbortSignal,
   ): Promise<Page<AddressRecord>>;
   /**
    * Returns one record, or none and a reject if the answer names no order. Throws service-malformed if it names another
-   * order.
+   * order. The lane is `current` unless it is named.
    */
-  getTransaction(orderNo: string, signal?: AbortSignal): Promise<Snapshot<TransactionDetailRecord>>;
+  getTransaction(
+    orderNo: string,
+    signal?: AbortSignal,
+    query?: DetailQuery,
+  ): Promise<Snapshot<TransactionDetailRecord>>;
   listBalances(signal?: AbortSignal): Promise<Snapshot<BalanceRecord>>;
   listCoins(signal?: AbortSignal): Promise<Snapshot<CoinRecord>>;
   /**
@@ -83,7 +86,8 @@ function clientOf(caller: ServiceTransport, options: WalletClientOptions): Walle
     metered: () => clientOf(caller.metered(), options),
     listTransactions: (query, signal) => call(transactionListCall(query, options), signal),
     listAddresses: (query, signal) => call(addressListCall(query, options), signal),
-    getTransaction: (orderNo, signal) => call(transactionInfoCall(orderNo, options), signal),
+    getTransaction: (orderNo, signal, query = {}) =>
+      call(transactionInfoCall(orderNo, query, options), signal),
     generateAddresses: (request, signal) => call(generateAddressesCall(request, options), signal),
     async listBalances(signal) {
       const { observation, rows } = await snapshotRows('/v1/wallet/balance', signal);

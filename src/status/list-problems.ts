@@ -1,6 +1,15 @@
-import type { Problem } from '../ledger/reports/read-status.ts';
-import type { StatusReport } from './status-report.ts';
+import type { LedgerStatus, Problem } from '../ledger/reports/read-status.ts';
+import type { QueueSnapshot } from '../queue/queue-snapshot.ts';
 import { countWords } from './status-words.ts';
+
+/**
+ * Facts that problems are derived from. `queue` is null when it does not answer. With `isQueueHidden` it is null
+ * because the database role may not see it.
+ */
+export type ProblemFacts = Pick<LedgerStatus, 'problems'> & {
+  queue: QueueSnapshot | null;
+  isQueueHidden?: boolean;
+};
 
 /** `attention`: there are only warnings. */
 export type Verdict = 'ok' | 'attention' | 'critical';
@@ -11,7 +20,7 @@ const waitingMax = 20;
 const failedMax = 5;
 
 /** Lists everything that needs a person, from the database and from the queue; critical problems first. */
-export function listProblems(report: StatusReport): Problem[] {
+export function listProblems(report: ProblemFacts): Problem[] {
   const all = [...report.problems, ...queueProblems(report)];
   return [...all.filter(isCritical), ...all.filter((problem) => !isCritical(problem))];
 }
@@ -27,15 +36,16 @@ function isCritical({ severity }: Problem): boolean {
 }
 
 /** Lists the queue's problems, without a start time: the queue has counts only. */
-function queueProblems({ queue, isQueueHidden, problems }: StatusReport): Problem[] {
+function queueProblems({ queue, isQueueHidden, problems }: ProblemFacts): Problem[] {
   if (queue === null) return isQueueHidden ? [] : [unreachable];
-  const { waiting, active, failed } = queue;
+  const { waiting, active, failed, heldBy } = queue;
   // A job may be due and none active between two runs. This is a problem only if the daemon is silent as well.
   const isIdle =
     waiting > 0 && active === 0 && problems.some(({ name }) => name === 'daemon_silent');
   return [
     ...(waiting > waitingMax || isIdle ? [stuck(waiting)] : []),
     ...(failed > failedMax ? [failing(failed)] : []),
+    ...(heldBy === null ? [] : [held(heldBy)]),
   ];
 }
 
@@ -52,8 +62,18 @@ function stuck(waiting: number): Problem {
     name: 'queue_stuck',
     severity: 'critical',
     since: null,
-    what: `${countWords(waiting)} job ${waiting === 1 ? 'run is' : 'runs are'} due and not worked`,
-    cure: 'see that `wallet-ledger start` runs and that nobody paused the queue (page /queues)',
+    what: `${countWords(waiting)} job ${waiting === 1 ? 'run is' : 'runs are'} due and not started`,
+    cure: 'check that `wallet-ledger start` runs, and on the page /queues that the queue is not paused',
+  };
+}
+
+function held(holder: string): Problem {
+  return {
+    name: 'queue_held',
+    severity: 'warning',
+    since: null,
+    what: `the queue waits for locks that another session holds, and job runs come late: ${holder}`,
+    cure: 'end that session (`select pg_terminate_backend(PROCESS)`), and keep its role from connecting',
   };
 }
 
@@ -62,7 +82,7 @@ function failing(failed: number): Problem {
     name: 'queue_failing',
     severity: 'warning',
     since: null,
-    what: `${countWords(failed)} job runs failed within the hour`,
-    cure: 'see the last errors; each job runs again on schedule',
+    what: `${countWords(failed)} job runs failed within the last hour`,
+    cure: 'read the last errors; each job runs again on schedule',
   };
 }

@@ -1,17 +1,12 @@
 import type { LedgerStatus } from '../ledger/reports/read-status.ts';
-import type { QueueSnapshot } from '../queue/queue-snapshot.ts';
-import { listProblems, verdictOn } from './list-problems.ts';
+import { listProblems, type ProblemFacts, verdictOn } from './list-problems.ts';
 
-/**
- * Content of the status pages, the metrics and the command `status`. `queue` is null when it does not answer. With
- * `isQueueHidden` it is null because the database role may not see it.
- */
-export type StatusReport = LedgerStatus & {
-  queue: QueueSnapshot | null;
-  isQueueHidden?: boolean;
-  /** Number of items that are not shown, for each list that is too long. */
-  leftOut?: { balances: number; unexplainedDifferences: number; problems: number };
-};
+/** Content of the status pages, the metrics and the command `status`. */
+export type StatusReport = LedgerStatus &
+  ProblemFacts & {
+    /** Number of items that are not shown, for each list that is too long. */
+    leftOut?: { balances: number; unexplainedDifferences: number; problems: number };
+  };
 
 /** Name of the only wallet. */
 const wallet = 'main';

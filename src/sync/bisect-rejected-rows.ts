@@ -1,7 +1,7 @@
 import { isDataError } from '../ledger/connection/postgres-codes.ts';
 
 /** Reason that is stored with a reject. */
-export const rejectedByPostgres = 'PostgreSQL does not take the row';
+export const rejectedByPostgres = 'PostgreSQL refuses the row';
 
 /**
  * Finds the rows that PostgreSQL refuses by bisection, so that one bad row costs few statements. `store` writes a batch

@@ -1,10 +1,8 @@
 import { LedgerError } from '../kernel/errors.ts';
+import type { TransactionType } from '../kernel/vocabulary.ts';
 import { restartStreams } from '../ledger/lists/stream-store.ts';
-import {
-  analyzeTransactions,
-  type TransactionStream,
-} from '../ledger/transactions/store-listed-transactions.ts';
-import { releaseAbandonedDetails } from '../ledger/transactions/store-transaction-details.ts';
+import { releaseAbandonedDetails } from '../ledger/transactions/detail-checks.ts';
+import { analyzeTransactions } from '../ledger/transactions/store-listed-transactions.ts';
 import { syncAllDetails } from './details/sync-details.ts';
 import { syncAddresses } from './pools/sync-addresses.ts';
 import { runSyncTask } from './run-sync-task.ts';
@@ -15,7 +13,7 @@ import { syncTransactions } from './streams/sync-transactions.ts';
 import type { Progress, SyncContext, SyncReport } from './sync-context.ts';
 
 export type Backfill = {
-  types: TransactionStream[];
+  types: TransactionType[];
   withDetails: boolean;
   /** Starts again from the first page, even if an earlier backfill got further. */
   isRestart: boolean;
@@ -78,7 +76,7 @@ async function runPersistently(
       const mayRepeat =
         error instanceof LedgerError && error.isRetryable && error.code !== 'interrupted';
       if (!mayRepeat || tries === triesMax) throw error;
-      context.log.warn({ part: name, error }, 'failed, going on from the checkpoint');
+      context.log.warn({ part: name, error }, 'failed; continuing from the checkpoint');
     }
   }
 }

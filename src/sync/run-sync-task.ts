@@ -6,32 +6,38 @@ import { settleHome } from './settle-home.ts';
 import type { SyncContext, SyncReport } from './sync-context.ts';
 
 /**
- * Runs one task and writes its outcome to `sync_runs`. A successful pass without a request leaves no row. Rethrows the
- * error of the task; an error of the database becomes a LedgerError.
+ * Runs one task and writes its outcome to `sync_runs`. A successful pass without a request leaves no row, nor does an
+ * `isQuiet` one that changed nothing. Rethrows the error of the task; an error of the database becomes a LedgerError.
  */
 export async function runSyncTask(
   context: SyncContext,
   part: string,
   work: (context: SyncContext) => Promise<SyncReport>,
+  { isQuiet = false }: { isQuiet?: boolean } = {},
 ): Promise<SyncReport> {
   // Tasks share one client and run concurrently; each counts its own requests.
   const client = context.client.metered();
   const startedAt = performance.now();
   const record = (outcome: SyncRun['outcome'], report: Partial<SyncReport>, error: string | null) =>
-    recordRun(context.ledger.db, {
-      job: part,
-      durationMs: performance.now() - startedAt,
-      outcome,
-      requests: client.requests(),
-      rowsSeen: report.rowsSeen ?? 0,
-      rowsInserted: report.rowsInserted ?? 0,
-      rowsUpdated: report.rowsUpdated ?? 0,
-      error,
-    });
+    recordRun(
+      context.ledger.db,
+      {
+        job: part,
+        durationMs: performance.now() - startedAt,
+        outcome,
+        requests: client.requests(),
+        rowsSeen: report.rowsSeen ?? 0,
+        rowsInserted: report.rowsInserted ?? 0,
+        rowsUpdated: report.rowsUpdated ?? 0,
+        error,
+      },
+      context.settings.retention,
+    );
   try {
     await settleHome(context);
     const report = await tracedWork(part, { ...context, client }, work);
-    if (client.requests() > 0)
+    const hasChanged = report.rowsInserted + report.rowsUpdated > 0;
+    if (client.requests() > 0 && (hasChanged || !isQuiet))
       await record(report.isComplete ? 'done' : 'incomplete', report, null);
     context.onRun?.(part, report);
     return report;
@@ -39,7 +45,10 @@ export async function runSyncTask(
     const error = databaseError(toError(thrown));
     const isInterrupted = error instanceof LedgerError && error.code === 'interrupted';
     await record(isInterrupted ? 'interrupted' : 'failed', {}, error.message).catch((failure) =>
-      context.log.debug({ error: toError(failure) }, 'the failed pass could not be written down'),
+      context.log.debug(
+        { error: toError(failure) },
+        'the failed pass could not be recorded in sync_runs',
+      ),
     );
     throw error;
   }

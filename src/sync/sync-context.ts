@@ -1,7 +1,8 @@
 import type { Clock } from '../kernel/clock.ts';
-import type { ListOrder } from '../kernel/list-order.ts';
 import type { Log } from '../kernel/log.ts';
+import type { ListOrder } from '../kernel/vocabulary.ts';
 import type { Ledger } from '../ledger/connection/connect-ledger.ts';
+import type { Retention } from '../ledger/reports/sync-run-store.ts';
 import type { WalletClient } from '../service/wallet-client.ts';
 
 /** Dependencies that every file in `src/sync` shares. */
@@ -26,8 +27,11 @@ export type SyncSettings = {
   auditShare: number;
   /** Time (ms) within which the audit reads the whole history again. */
   auditCycleMs: number;
+  /** Length (ms) of a slice of a daemon's full scan. Each pass reads the list's start before it goes on. */
+  scanSliceMs: number;
   /** Pauses (ms) before a mismatch is checked again, for tests; absent: the pauses of the effort. */
   looksMs?: readonly number[];
+  retention: Retention;
   /** slip44 codes of the chains whose addresses the ledger keeps. */
   chains: number[];
   /**

@@ -3,6 +3,7 @@ import { analystQueries } from './parts/analyst-queries.ts';
 import { backfillDetails } from './parts/backfill-details.ts';
 import { backfillList } from './parts/backfill-list.ts';
 import { freshnessPart } from './parts/freshness.ts';
+import { hintsPart } from './parts/hints.ts';
 import { idleDaemonPart } from './parts/idle-daemon.ts';
 import { lateRow } from './parts/late-row.ts';
 import { lyingService } from './parts/lying-service.ts';
@@ -25,4 +26,5 @@ export const benchParts: BenchPart[] = [
   lyingService,
   takeAddressPart,
   newAddressesPart,
+  hintsPart,
 ];

@@ -29,9 +29,11 @@ function statements(rows: number): string[] {
   const runs = rows / 2;
   return [
     `update ledger.transactions
-        set state = 'confirming', is_final = false, next_check_at = now() + interval '10 minutes'
+        set state = 'confirming', is_final = false
       where order_no in (select order_no from ledger.transactions
                           where stream = 'deposit' order by occurred_at desc limit ${openRows})`,
+    `insert into engine.detail_checks (order_no, is_final, turn, due_at)
+     select order_no, false, 1, now() + interval '10 minutes' from ledger.transactions where not is_final`,
     `insert into ledger.transaction_changes (order_no, observed_at, field, old_value, new_value)
      select t.order_no, t.first_seen_at + step.number * interval '5 minutes', 'state', step.old_state,
             coalesce(step.new_state, t.state)

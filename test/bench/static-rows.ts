@@ -5,7 +5,7 @@ export const staticTypes = ['deposit', 'withdraw'] as const;
 
 export type StaticType = (typeof staticTypes)[number];
 
-/** Section 2.4 of the service's document. */
+/** List form of a transaction (docs/wallet-service-api.md, section 2.4). */
 export type StaticRow = {
   orderNo: string;
   requestId: string;
@@ -52,7 +52,7 @@ export function staticRow(ordinal: number): StaticRow {
   };
 }
 
-/** The same row as the detail endpoint tells it (section 2.3). */
+/** The same row as the detail endpoint tells it (docs/wallet-service-api.md, section 2.3). */
 export function staticDetail(orderNo: string): object {
   const row = staticRow(Number(orderNo.slice(-ordinalDigits)));
   return { ...row, confirmNum: '64', fee: '0.00021', feeSymbol: 'ETH' };

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { TransactionStream } from '../../src/ledger/transactions/store-listed-transactions.ts';
+import type { TransactionType } from '../../src/kernel/vocabulary.ts';
 
 /**
  * A history of any length that nobody keeps: row number n of a list (0: the oldest) is a function of n, here in
@@ -7,13 +7,13 @@ import type { TransactionStream } from '../../src/ledger/transactions/store-list
  */
 export type VirtualHistory = {
   /** Rows of each list. */
-  counts: Record<TransactionStream, number>;
+  counts: Record<TransactionType, number>;
   /** Unix ms of row 0, and from one row to the next. */
   startMs: number;
   stepMs: number;
 };
 
-/** List form of a transaction (section 2.4 of the service's document). */
+/** List form of a transaction (docs/wallet-service-api.md, section 2.4). */
 export type VirtualRow = {
   orderNo: string;
   requestId: string | null;
@@ -22,7 +22,7 @@ export type VirtualRow = {
   fromAddress: string;
   toAddress: string;
   amount: string;
-  type: TransactionStream;
+  type: TransactionType;
   state: string;
   time: number;
 };
@@ -39,18 +39,10 @@ const spareRows = 5_000;
 export function virtualHistory(counts: VirtualHistory['counts']): VirtualHistory {
   const spanMs = 3 * 365 * 86_400_000;
   const rows = Math.max(counts.deposit, counts.withdraw);
-  return {
-    counts,
-    startMs: Date.now() - spanMs,
-    stepMs: Math.floor(spanMs / (rows + spareRows)),
-  };
+  return { counts, startMs: Date.now() - spanMs, stepMs: Math.floor(spanMs / (rows + spareRows)) };
 }
 
-export function virtualRow(
-  history: VirtualHistory,
-  type: TransactionStream,
-  n: number,
-): VirtualRow {
+export function virtualRow(history: VirtualHistory, type: TransactionType, n: number): VirtualRow {
   const isDeposit = type === 'deposit';
   const orderNo = `${isDeposit ? 'D' : 'W'}${String(n).padStart(12, '0')}`;
   const digest = md5(orderNo);

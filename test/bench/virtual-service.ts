@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import type { TransactionStream } from '../../src/ledger/transactions/store-listed-transactions.ts';
+import type { TransactionType } from '../../src/kernel/vocabulary.ts';
 import { closeServer, listen } from '../support/listen.ts';
 import { type VirtualHistory, type VirtualRow, virtualRow } from './virtual-history.ts';
 
@@ -10,24 +10,20 @@ export type VirtualService = {
   /** List requests so far. */
   requests(): number;
   /** Adds rows at the growing end. */
-  append(type: TransactionStream, rows: number): void;
+  append(type: TransactionType, rows: number): void;
   /** Adds a row whose time lies behind that of row n; returns its order number. */
-  insertLate(type: TransactionStream, n: number): string;
+  insertLate(type: TransactionType, n: number): string;
   /** Takes row n away for good; returns its order number. */
-  remove(type: TransactionStream, n: number): string;
+  remove(type: TransactionType, n: number): string;
   close(): Promise<void>;
 };
 
 /** What differs from the plain row numbers: few entries, whatever the length. */
-type List = {
-  rows: number;
-  late: { behind: number; orderNo: string }[];
-  removed: Set<number>;
-};
+type List = { rows: number; late: { behind: number; orderNo: string }[]; removed: Set<number> };
 
 export async function startVirtualService(history: VirtualHistory): Promise<VirtualService> {
   const newList = (rows: number): List => ({ rows, late: [], removed: new Set() });
-  const lists: Record<TransactionStream, List> = {
+  const lists: Record<TransactionType, List> = {
     deposit: newList(history.counts.deposit),
     withdraw: newList(history.counts.withdraw),
   };
@@ -71,7 +67,7 @@ export async function startVirtualService(history: VirtualHistory): Promise<Virt
 
 function pageText(
   history: VirtualHistory,
-  type: TransactionStream,
+  type: TransactionType,
   list: List,
   query: URLSearchParams,
 ): string {
@@ -99,7 +95,7 @@ function pageText(
 /** The row with so many older ones. Row n stands before the late ones behind it. */
 function rowOfRank(
   history: VirtualHistory,
-  type: TransactionStream,
+  type: TransactionType,
   list: List,
   rank: number,
 ): VirtualRow {

@@ -63,7 +63,7 @@ export async function runChaos(
       stopped,
       await verify(world),
       ...(await check()),
-      await loseSum(world, options.seed),
+      await loseSum(world, settings, options.seed),
       invariant(
         'proofs.true',
         `No list called complete but as the service has shown it, in ${proofs.compared} comparisons`,
@@ -195,9 +195,14 @@ async function verify({ fleet }: OpenWorld): Promise<Invariant> {
 }
 
 /** The daemons have ended by then: their audits would repair the row before the sums are compared twice. */
-async function loseSum({ fleet, oracle, database }: OpenWorld, seed: number): Promise<Invariant> {
+async function loseSum(
+  { fleet, oracle, database }: OpenWorld,
+  { pageSizeMax: pageSize }: RunSettings,
+  seed: number,
+): Promise<Invariant> {
   const run = (args: string[]) => fleet.run('sync', args);
-  const found = await findMissingSum({ oracle, database, run, random: seededRandom(seed) });
+  const random = seededRandom(seed);
+  const found = await findMissingSum({ oracle, database, run, random, pageSize });
   return invariant(
     'sums.missed',
     'A sum taken from a row by hand is unexplained within two readings while others are open, and explained again once put back',

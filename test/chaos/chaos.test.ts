@@ -17,9 +17,7 @@ async function runChaos(args: string[]): Promise<{ code: number | null; report: 
   const child = spawn(
     process.execPath,
     [tsx, resolve('test/chaos/run-chaos.ts'), '--out', out, ...args],
-    {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
+    { stdio: ['ignore', 'pipe', 'pipe'] },
   );
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {

@@ -77,24 +77,9 @@ export const faultKinds = {
     lengthMs: [1_000, 3_000],
   },
   'database slow': { focus: 'database', everyS: 90, focusedEveryS: 60, lengthMs: [3_000, 8_000] },
-  'flush Redis': {
-    focus: 'redis',
-    everyS: 45,
-    focusedEveryS: 10,
-    lengthMs: [0, 0],
-  },
-  'kill Redis': {
-    focus: 'redis',
-    everyS: 60,
-    focusedEveryS: 45,
-    lengthMs: [200, 4_000],
-  },
-  'Redis goes silent': {
-    focus: 'redis',
-    everyS: 90,
-    focusedEveryS: 60,
-    lengthMs: [3_000, 12_000],
-  },
+  'flush Redis': { focus: 'redis', everyS: 45, focusedEveryS: 10, lengthMs: [0, 0] },
+  'kill Redis': { focus: 'redis', everyS: 60, focusedEveryS: 45, lengthMs: [200, 4_000] },
+  'Redis goes silent': { focus: 'redis', everyS: 90, focusedEveryS: 60, lengthMs: [3_000, 12_000] },
   'Redis connections reset': {
     focus: 'redis',
     everyS: 60,

@@ -77,12 +77,7 @@ export function startFleet(options: {
     mkdirSync(home, { recursive: true });
     const child = spawn(process.execPath, [program, ...args], {
       cwd: home,
-      env: {
-        PATH: process.env['PATH'] ?? '',
-        HOME: home,
-        ...options.env,
-        ...options.envOf(name),
-      },
+      env: { PATH: process.env['PATH'] ?? '', HOME: home, ...options.env, ...options.envOf(name) },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     running.add(child);

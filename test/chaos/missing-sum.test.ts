@@ -24,7 +24,7 @@ test('a sum taken away is found missing and found again, and a ledger that does 
   onTestFinished(close);
   const run = (args: string[]) => runProgram(args, { ...env, WALLET_PAGE_SIZE: '50' });
   const random = seededRandom(11);
-  const find = () => findMissingSum({ oracle, database: client, run, random });
+  const find = () => findMissingSum({ oracle, database: client, run, random, pageSize: 50 });
   expect((await run(['backfill'])).code).toBe(0);
 
   expect(await find()).toEqual([]);

@@ -9,6 +9,8 @@ export type MissingSumTools = {
   /** Runs `wallet-ledger` with these arguments to its end. No other process reads meanwhile. */
   run(args: string[]): Promise<unknown>;
   random: SeededRandom;
+  /** WALLET_PAGE_SIZE of those runs. */
+  pageSize: number;
 };
 
 /** What the ledger says of the plain coin. */
@@ -25,13 +27,13 @@ type Judgement = {
 type Row = { order_no: string; amount: string };
 
 const arrivals = 40;
-const arrivalsMax = 400;
+const arrivalsMax = 1_000;
 const openMin = 3;
 const readingsMax = 2;
 /** A late row, far from the end of its list, takes a second pass; rows read while a fault ended may take another. */
 const catchUpReadingsMax = 5;
-/** The newest rows of a list are read again with every pass, which puts them right. */
-const newestLeftAlone = 100;
+/** The newest pages of a list are read again with every pass, which puts their rows right. */
+const pagesLeftAlone = 2;
 
 /**
  * Takes a sum away from a random settled row of the ledger by hand while others are open, and puts it back. Returns a
@@ -42,7 +44,8 @@ export async function findMissingSum(tools: MissingSumTools): Promise<string[]> 
   const { database, random, run } = tools;
   const before = await openRows(tools);
   if (typeof before === 'string') return [before];
-  const row = await pickRow(database, random);
+  const rows = await settledRows(tools);
+  const row = rows[random.below(rows.length)];
   if (!row) return [`no settled row of ${plainSymbol} to take a sum from`];
   const sum = drawSum(random, Math.min(Number(row.amount), before.openAmount));
   const read = () => run(['sync', 'transactions', 'balances']);
@@ -60,17 +63,22 @@ export async function findMissingSum(tools: MissingSumTools): Promise<string[]> 
   ];
 }
 
-/** Lets transactions come in until some of the coin are open, and the ledger knows and explains all of them. */
-async function openRows({ oracle, database, run }: MissingSumTools): Promise<Judgement | string> {
-  const read = () => run(['sync', 'transactions', 'details', 'balances']);
+/**
+ * Lets transactions come in until some of the coin are open, and the ledger knows and explains all of them, and others
+ * are so old that no pass reads them again.
+ */
+async function openRows(tools: MissingSumTools): Promise<Judgement | string> {
+  const { oracle, database, run } = tools;
+  // A pass pauses the search for a late row when it has searched in vain before; a backfill always searches.
+  const read = () => run(['backfill']);
   for (let count = 0; count < arrivalsMax; count += arrivals) {
     oracle.arrive(arrivals);
     const unexplained = await readUntil(read, database, isQuiet, catchUpReadingsMax);
     if (unexplained) return `not explained to begin with: ${unexplained}`;
     const now = await judgement(database);
-    if (now.open >= openMin) return now;
+    if (now.open >= openMin && (await settledRows(tools)).length > 0) return now;
   }
-  return `fewer than ${openMin} open rows of ${plainSymbol} in ${arrivalsMax}`;
+  return `fewer than ${openMin} open rows of ${plainSymbol}, or no old one, in ${arrivalsMax}`;
 }
 
 /** Null: it came true after at most so many readings; else what the ledger said last. */
@@ -111,10 +119,8 @@ async function judgement(database: MissingSumTools['database']): Promise<Judgeme
   return row;
 }
 
-async function pickRow(
-  database: MissingSumTools['database'],
-  random: SeededRandom,
-): Promise<Row | undefined> {
+/** Returns the rows of the coin that are final and that no pass reads again. */
+async function settledRows({ database, pageSize }: MissingSumTools): Promise<Row[]> {
   const { rows } = await database.query<Row>(
     `select order_no, amount::text
        from (select t.*, row_number() over (partition by stream order by occurred_at desc) as place
@@ -122,9 +128,9 @@ async function pickRow(
       where symbol = $1 and is_final and place > $2
         and lower(btrim(state)) in (select f.state from ledger.final_states f where f.is_success)
       order by order_no`,
-    [plainSymbol, newestLeftAlone],
+    [plainSymbol, pagesLeftAlone * pageSize],
   );
-  return rows[random.below(rows.length)];
+  return rows;
 }
 
 /** Between a fifth and four fifths, with digits that no sum of others has. */

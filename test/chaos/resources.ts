@@ -11,10 +11,7 @@ export type ProcessFigures = {
   socketsMax: number;
 };
 
-export type ResourceWatch = {
-  figures(): ProcessFigures[];
-  stop(): void;
-};
+export type ResourceWatch = { figures(): ProcessFigures[]; stop(): void };
 
 type Sample = { second: number; rssMiB: number };
 type Series = { member: string; samples: Sample[]; filesMax: number; socketsMax: number };

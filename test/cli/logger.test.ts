@@ -113,3 +113,16 @@ describe('createLogger', () => {
     log.info({}, 'nobody reads this');
   });
 });
+
+test('readable lines are coloured where the terminal has it, unless told otherwise', () => {
+  const lines = [
+    { isTTY: true },
+    { isTTY: true, useColor: false },
+    { isTTY: false, useColor: true },
+  ].map((options) => {
+    const terminal = capture({ format: 'pretty', ...options });
+    terminal.log.info({}, 'hello');
+    return terminal.text().includes('\u001b[');
+  });
+  expect(lines).toEqual([true, false, true]);
+});

@@ -35,7 +35,13 @@ const broken: Partial<StatusReport> = {
       }),
     ),
   ],
-  transactions: { total: 10_024, incomplete: 1_003, final: 10_021, detailsToFetch: 1_000 },
+  transactions: {
+    total: 10_024,
+    incomplete: 1_003,
+    final: 10_021,
+    detailsToFetch: 1_000,
+    detailsRefused: 7,
+  },
   rejects: 1,
   pools: [samplePool({ available: 0 })],
   lastRuns: sampleReport().lastRuns.map((run) => ({ ...run, outcome: 'failed', error: 'broke' })),
@@ -43,7 +49,7 @@ const broken: Partial<StatusReport> = {
   queue: null,
 };
 
-test('the picture tells the verdict, the proof, the pools and the queue', () => {
+test('the output shows the verdict, the proof, the pools and the queue', () => {
   const text = draw();
   const full = '█'.repeat(20);
   expect(text).toMatch(/^✓ all is well · 2026-03-01 12:00:00 UTC\n/);
@@ -51,7 +57,7 @@ test('the picture tells the verdict, the proof, the pools and the queue', () => 
   expect(text).toContain(`✓ details   ${full}  10,021 of 10,021  all fetched · 3 not final yet\n`);
   expect(text).toContain('10,024 transactions · 10,021 final · 0 values not decoded');
   expect(text).toContain(`✓ chain 60  ${'█'.repeat(10)}┃${'█'.repeat(5)}░░░░  80 of 100`);
-  expect(text).toContain('postgres · 1 due · 2 at work · 0 failed');
+  expect(text).toContain('postgres · 1 due · 2 running · 0 failed');
 });
 
 test('a bar is full only where nothing is missing, and empty only where nothing is there', () => {
@@ -67,7 +73,7 @@ test('a bar is full only where nothing is missing, and empty only where nothing 
   expect(text).toContain(`none     ${'█'.repeat(20)} `);
 });
 
-test('a pool tells how long it lasts and why it is not filled, and deposits nobody expected are counted', () => {
+test('a pool shows how long it lasts and why it is not filled, and unexpected deposits are counted', () => {
   const text = draw({
     pools: [
       samplePool({ daysLeft: 16.25, lastError: 'code 1003: \u001b[31mlimit reached' }),
@@ -102,10 +108,11 @@ test('every problem is named before all else, critical ones first, and what to d
   expect(attention.match(/→ see the list/g)).toHaveLength(1);
   expect(attention).toContain('list 3 has not been read yet');
   expect(attention).not.toContain('list 5 has not been read yet');
-  expect(attention).toContain('and 2 more of the kind');
+  expect(attention).toContain('and 2 more of this kind');
   expect(attention.indexOf('queue')).toBeLessThan(attention.indexOf('decoded'));
   expect(rest).toContain('… details');
   expect(rest).toContain('1,000 still to fetch');
+  expect(rest).toContain('7 refused by the service for days');
   expect(rest).toContain('transactions, 60 min ago: broke');
 });
 

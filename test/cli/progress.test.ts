@@ -40,12 +40,12 @@ describe('lines', () => {
     for (const [index, atMs] of times.entries())
       expect(atMs - (times[index - 1] ?? 0)).toBeLessThanOrEqual(10_000);
     expect(times.at(-1)).toBe(61_000);
-    expect(written[0]?.text).toBe('progress after 5 s: nothing from the service yet\n');
+    expect(written[0]?.text).toBe('progress after 5 s: no answer from the service yet\n');
     expect(written.at(-2)?.text).toMatch(/^progress after 1 min 0 s: deposit: 1,000 of 5,000 rows/);
-    expect(written.at(-2)?.text).toContain('nothing from the service for 39 s');
+    expect(written.at(-2)?.text).toContain('no answer from the service for 39 s');
   });
 
-  test('tell pages, rows of the total, the pace and the time left', async () => {
+  test('show pages, rows of the total, the rate and the time left', async () => {
     const { screen, written } = fakeScreen(false);
     const progress = createProgress(screen);
     for (let second = 1; second <= 10; second += 1) {
@@ -59,7 +59,7 @@ describe('lines', () => {
     progress.stop();
   });
 
-  test('a pause that the service asked for is told with its end', async () => {
+  test('a pause that the service asked for is shown with its end', async () => {
     const { screen, written } = fakeScreen(false);
     const progress = createProgress(screen);
     progress.observers.onAttempt({ ...answer, outcome: 'rate-limited' });
@@ -67,11 +67,11 @@ describe('lines', () => {
     await vi.advanceTimersByTimeAsync(10_000);
     expect(written.at(-1)?.text).toContain('paused: the service asked to wait (429), 20 s to go');
     await vi.advanceTimersByTimeAsync(25_000);
-    expect(written.at(-1)?.text).toContain('for 35 s (last failure: rate-limited), trying again');
+    expect(written.at(-1)?.text).toContain('for 35 s (last failure: rate-limited), retrying');
     progress.stop();
   });
 
-  test('what is through is told no more, until all is', async () => {
+  test('a finished task is not shown any more, until all are finished', async () => {
     const { screen, written } = fakeScreen(false);
     const progress = createProgress(screen);
     await vi.advanceTimersByTimeAsync(1_000);

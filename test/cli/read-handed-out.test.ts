@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readHandedOut } from '../../src/cli/read-handed-out.ts';
+import { forAllSync } from '../support/for-all.ts';
 
 const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
 const oneLine = fc.string().map((text) => text.replaceAll(/[\r\n]/g, ' '));
@@ -11,25 +12,19 @@ test('whatever stands in its fields, a quoted file is read as it was written', (
     address: oneLine.filter((text) => text !== ''),
     reference: fc.option(oneLine.filter((text) => text !== '')),
   });
-  fc.assert(
-    fc.property(
-      fc.array(row),
-      fc.boolean(),
-      fc.constantFrom('\n', '\r\n'),
-      (rows, hasHead, end) => {
-        const lines = rows.map(
-          ({ slip44, address, reference }) =>
-            `${slip44},${quoted(address)},${reference === null ? '' : quoted(reference)}`,
-        );
-        const text = [...(hasHead ? ['slip44,address,reference'] : []), ...lines, ''].join(end);
-        const first = hasHead ? 2 : 1;
-        expect(readHandedOut(text)).toEqual({
-          list: rows.map((each, index) => ({ line: first + index, ...each })),
-          bad: [],
-        });
-      },
-    ),
-  );
+  const drawn = forAllSync(fc.array(row), fc.boolean(), fc.constantFrom('\n', '\r\n'));
+  drawn(100, (rows, hasHead, end) => {
+    const lines = rows.map(
+      ({ slip44, address, reference }) =>
+        `${slip44},${quoted(address)},${reference === null ? '' : quoted(reference)}`,
+    );
+    const text = [...(hasHead ? ['slip44,address,reference'] : []), ...lines, ''].join(end);
+    const first = hasHead ? 2 : 1;
+    expect(readHandedOut(text)).toEqual({
+      list: rows.map((each, index) => ({ line: first + index, ...each })),
+      bad: [],
+    });
+  });
 });
 
 test('every bad line is named, by its place in the file', () => {

@@ -56,7 +56,7 @@ test('[Q15] a second signal exits at once', () => {
   host.emit('SIGINT', 'SIGINT');
   expect(host.exit).not.toHaveBeenCalled();
   host.emit('SIGINT', 'SIGINT');
-  expect(host.exit).toHaveBeenCalledWith(1);
+  expect(host.exit).toHaveBeenCalledWith(130);
 });
 
 test('the grace ends a shutdown that hangs, and the log says what hung', async () => {

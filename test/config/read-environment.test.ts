@@ -51,3 +51,20 @@ test.runIf(process.getuid?.() === 0)('root does not read the file of another use
   chownSync(path, 4242, 4242);
   expect(() => readEnvironment(directory)).toThrow(`${path} belongs to user 4242`);
 });
+
+test('a line that sets nothing is named by its number, not by its text', () => {
+  const text =
+    'A=1\r\n\nexport B = "two\nlines" # both\nWALLET_API_SECRET hunter2\n# C\nD=\n  E=\'x\' \n: nothing\n  # indented\n';
+  writeFileSync(join(directory, '.env'), text);
+  const read = () => readEnvironment(directory);
+  expect(read).toThrow(expect.objectContaining({ code: 'settings', exitCode: 2 }));
+  expect(read).toThrow(/ in lines 5, 9, 10$/);
+});
+
+test('every line that sets something is accepted', () => {
+  const pem = '-----BEGIN PRIVATE KEY-----\nMC4CAQ+/=\n-----END PRIVATE KEY-----';
+  const text = `A=it's\nKEY='${pem}'\nB="a # b" # c\nC=\`x\ny\`\n\n# D\nexport E=1`;
+  writeFileSync(join(directory, '.env'), text);
+  const set = { A: "it's", KEY: pem, B: 'a # b', C: 'x\ny', E: '1' };
+  expect(readEnvironment(directory)).toMatchObject(set);
+});

@@ -39,7 +39,7 @@ test('resource attributes are decoded, and broken ones left out', () => {
   });
 });
 
-test("OpenTelemetry's variables of a .env file reach the process, where its SDK looks for them", () => {
+test("OpenTelemetry's variables of a .env file reach the process, from which its SDK reads them", () => {
   const target: Record<string, string> = {};
   readTracing({ ...endpoint, OTEL_BSP_SCHEDULE_DELAY: '100', LOG_LEVEL: 'info' }, target);
   expect(target).toEqual({ ...endpoint, OTEL_BSP_SCHEDULE_DELAY: '100' });

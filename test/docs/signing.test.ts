@@ -62,7 +62,7 @@ test('the table of recipes is that of the program', () => {
   }
 });
 
-test("the example of a signer of one's own loads, signs, and tells good answers from bad ones", async () => {
+test("the example of a signer of one's own loads, signs, and distinguishes valid answers from invalid ones", async () => {
   const [, example = ''] = /```js\n([\s\S]*?)```/.exec(page) ?? [];
   const directory = mkdtempSync(join(tmpdir(), 'wallet-ledger-signer-'));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));

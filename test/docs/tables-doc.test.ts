@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { readCatalogue } from '../../scripts/read-catalogue.ts';
 import { renderTablesDoc } from '../../scripts/render-tables-doc.ts';
-import { withLedger } from '../ledger/with-ledger.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger } = await withLedger();
 const catalogue = await readCatalogue(ledger.pool);

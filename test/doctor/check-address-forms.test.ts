@@ -25,7 +25,7 @@ test('a chain whose addresses never have the known form is named: a wrong letter
 
 test('so is a chain whose form is not known', () => {
   expect(verdictsOf([[424_242, ['account-1']]])).toEqual([
-    ['warning', expect.stringMatching(/chain 424242 is not known here.*wrong letter/)],
+    ['warning', expect.stringMatching(/chain 424242 is not known to this program.*wrong letter/)],
   ]);
 });
 
@@ -42,7 +42,7 @@ test('what would be refused is bad, and not shown', () => {
   }
 });
 
-test('the doctor looks at the addresses of the chains that have pools', async () => {
+test('the doctor checks the addresses of the chains that have pools', async () => {
   const sandbox = await withSandboxOf({ addressesPerChain: 3 });
   const { find } = await examine(sandbox, { ADDRESS_POOLS: '60:1:2,195:1:2' });
   expect(find('address-form')).toMatchObject({ verdict: 'good' });

@@ -39,7 +39,7 @@ export async function examine(
     log: silentLog,
     clock: Date.now,
     signal: new AbortController().signal,
-    tell: (some) => findings.push(...some),
+    onFindings: (some) => findings.push(...some),
     ...options,
   });
   return {

@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../../src/kernel/log.ts';
 import { connectLedger } from '../../src/ledger/connection/connect-ledger.ts';
-import { withLedger } from '../ledger/with-ledger.ts';
 import { startPostgres } from '../support/start-postgres.ts';
+import { withLedger } from '../support/with-ledger.ts';
 import { examine, withSandboxOf } from './examine.ts';
 
 const { ledger, connectionString } = await withLedger();
@@ -75,6 +75,17 @@ describe('what is wrong is named', () => {
     expect(find('signature').cure).toContain('WALLET_API_SECRET');
     expect(find('lists').seen).toContain('skipped');
     expect(JSON.stringify(findings)).not.toContain('quite-another-secret');
+  });
+
+  test('an address that ends in the /v1 that the program adds', async () => {
+    const sandbox = await withSandboxOf();
+    const { find } = await examine(sandbox, { WALLET_BASE_URL: `${sandbox.baseUrl}/v1` });
+    expect(find('wallet-address')).toMatchObject({
+      verdict: 'bad',
+      cure: `set WALLET_BASE_URL=${sandbox.baseUrl}`,
+    });
+    const right = await examine(sandbox);
+    expect(right.findings.map(({ name }) => name)).not.toContain('wallet-address');
   });
 
   test('a key that is not the secret’s own', async () => {
@@ -267,11 +278,25 @@ describe('--try-variants', () => {
     expect(find('signing-variants').cure).toBe(
       `set WALLET_SIGN_HASH=${signHash} and WALLET_SIGN_ENCODING=${signEncoding}`,
     );
-    expect(sandbox.stats.signatureFailures).toBeLessThanOrEqual(4);
+    expect(sandbox.stats.signatureFailures).toBeLessThanOrEqual(9);
     expect(find('param-page').verdict).toBe('good');
   });
 
-  test('gives up after four more requests, and names what it tried', async () => {
+  test.each([
+    ['body-secp256k1', 'params-secp256k1'],
+    ['params-hmac', 'body-hmac'],
+  ] as const)('finds that a service wants %s where the settings say %s', async (signer, told) => {
+    const sandbox = await withSandboxOf({ signer });
+    const isHmac = signer === 'params-hmac';
+    const env = { WALLET_SIGNER: told, ...(isHmac ? {} : { WALLET_API_KEY: '' }) };
+    const { find } = await examine(sandbox, env, { isTryingVariants: true });
+    expect(find('signing-variants').cure).toBe(
+      `set WALLET_SIGNER=${signer}, without hash and encoding`,
+    );
+    expect(find('param-page').verdict).toBe('good');
+  });
+
+  test('gives up after the other recipes and four variants, and names what it tried', async () => {
     const sandbox = await withSandboxOf({ signer: 'params-secp256k1', apiSecret: 'cd'.repeat(32) });
     const { find } = await examine(
       sandbox,
@@ -280,6 +305,7 @@ describe('--try-variants', () => {
     );
     expect(find('signing-variants').verdict).toBe('bad');
     expect(find('signing-variants').seen).toContain('not tried: ');
-    expect(sandbox.stats.signatureFailures).toBe(5);
+    expect(find('signing-variants').seen).toContain('body-secp256k1, body-ed25519, concat-ecdsa');
+    expect(sandbox.stats.signatureFailures).toBe(8);
   });
 });

@@ -134,7 +134,7 @@ describe('openEmbeddedPostgres', () => {
     await second.close();
   });
 
-  test('the server stays as long as somebody uses it', async () => {
+  test('the server runs as long as a process uses it', async () => {
     const first = await open();
     const pid = serverPid() ?? 0;
     const second = await startUser();
@@ -381,10 +381,7 @@ describe('data of an earlier version', () => {
 /** Where the database of a directory goes that root's PostgreSQL cannot enter. */
 function rootHomeOf(directory: string) {
   const home = join(rootHome, shortNameOf(directory));
-  return {
-    home,
-    remove: () => rm(home, { recursive: true, force: true, maxRetries: 5 }),
-  };
+  return { home, remove: () => rm(home, { recursive: true, force: true, maxRetries: 5 }) };
 }
 
 describe.runIf(process.getuid?.() === 0 && process.platform === 'linux')('as root on Linux', () => {

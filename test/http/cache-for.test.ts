@@ -26,7 +26,7 @@ test('a failure is shared as well, and also when it is thrown at once', async ()
   expect(reads).toBe(1);
 });
 
-test('a promise that does not settle in time is given up', async () => {
+test('a promise that does not settle in time is rejected', async () => {
   await expect(answerWithin(new Promise(() => undefined), 10)).rejects.toThrow('no answer within');
   expect(await answerWithin(Promise.resolve(1), 1_000)).toBe(1);
 });

@@ -9,8 +9,10 @@ function namesOf(changes: Partial<StatusReport>): string[] {
   return listProblems(sampleReport(changes)).map(({ name }) => name);
 }
 
-function queueOf(counts: { waiting?: number; active?: number; failed?: number }) {
-  return { queue: { backend: 'redis' as const, waiting: 0, active: 0, failed: 0, ...counts } };
+function queueOf(counts: { waiting?: number; active?: number; failed?: number; heldBy?: string }) {
+  return {
+    queue: { backend: 'redis' as const, waiting: 0, active: 0, failed: 0, heldBy: null, ...counts },
+  };
 }
 
 test('a report without problems is ok, warnings ask for attention, one critical problem is critical', () => {
@@ -36,7 +38,16 @@ test('runs that are due for a moment, or failed now and then, are no problem', (
   expect(namesOf(queueOf({ failed: 6 }))).toEqual(['queue_failing']);
 });
 
-test('runs that are due while nothing is read and nobody works say that the queue stands still', () => {
+test('a session that holds the locks of the queue is named', () => {
+  const [problem] = listProblems(sampleReport(queueOf({ heldBy: 'process 12, role reader' })));
+  expect(problem).toMatchObject({
+    name: 'queue_held',
+    severity: 'warning',
+    what: expect.stringContaining('process 12, role reader'),
+  });
+});
+
+test('runs that are due while no worker runs are the problem queue_stuck', () => {
   const problems = [silent];
   expect(namesOf({ ...queueOf({ waiting: 1 }), problems })).toEqual([
     'daemon_silent',

@@ -17,15 +17,15 @@ function liveOf(render: () => Promise<Page>, listenersMax = 50) {
 }
 
 const page = (title: string): Page => ({ title, parts: {} });
-const deaf = { tell: () => undefined, end: () => undefined };
+const deaf = { onPage: () => undefined, end: () => undefined };
 
-test('listeners are told at once, then together with each tick, from one reading', async () => {
+test('listeners get the page at once, then with each tick, from one reading', async () => {
   vi.useFakeTimers();
   let reads = 0;
   const live = liveOf(async () => page(`page ${++reads}`));
   const told: string[][] = [[], []];
   for (const titles of told) {
-    live.listen({ tell: ({ title }) => titles.push(title), end: () => undefined });
+    live.listen({ onPage: ({ title }) => titles.push(title), end: () => undefined });
   }
   await vi.advanceTimersByTimeAsync(10_000);
   expect(told).toEqual([
@@ -51,7 +51,7 @@ test('nothing is read and no timer runs once nobody listens', async () => {
   expect(reads).toBe(5);
 });
 
-test('one that leaves during a reading is not told, and the next tick comes once', async () => {
+test('one that leaves during a reading gets nothing, and the next tick comes once', async () => {
   vi.useFakeTimers();
   let release = (_: Page): void => undefined;
   const live = liveOf(
@@ -60,14 +60,14 @@ test('one that leaves during a reading is not told, and the next tick comes once
         release = resolve;
       }),
   );
-  const tell = vi.fn();
-  const leave = live.listen({ tell, end: () => undefined });
+  const onPage = vi.fn();
+  const leave = live.listen({ onPage, end: () => undefined });
   await vi.advanceTimersByTimeAsync(5_000);
   leave?.();
   live.listen(deaf);
   release(page('late'));
   await vi.advanceTimersByTimeAsync(0);
-  expect(tell).not.toHaveBeenCalled();
+  expect(onPage).not.toHaveBeenCalled();
   expect(vi.getTimerCount()).toBeLessThanOrEqual(1);
 });
 
@@ -149,7 +149,7 @@ test('an event comes with each tick although nothing changes, so that silence me
   expect(await next()).toEqual({ title: 'wallet-ledger: all is well', parts: {} });
 }, 30_000);
 
-test('while the status cannot be read, listeners are told so', async () => {
+test('while the status cannot be read, listeners get a message that says so', async () => {
   const { url } = await open({ readStatus: () => Promise.reject(new Error('gone')) });
   const { parts } = await (await listen(url)).next();
   expect(parts.verdict).toContain('The status cannot be read');
@@ -191,16 +191,16 @@ test('closing ends the events', async () => {
   expect(performance.now() - startedAt).toBeLessThan(1_500);
 });
 
-test('one who does not read is cut off, and the others are told on', async () => {
+test('one who does not read is disconnected, and the others still get pages', async () => {
   vi.useFakeTimers();
   let reads = 0;
   const live = liveOf(async () => page(`page ${++reads}`));
   const app = new Hono().get('/events', (c) => answerWithEvents(c, live));
   const unread = await app.request('/events');
-  const tell = vi.fn();
-  live.listen({ ...deaf, tell });
+  const onPage = vi.fn();
+  live.listen({ ...deaf, onPage });
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(tell).toHaveBeenCalledTimes(13);
+  expect(onPage).toHaveBeenCalledTimes(13);
   // It has ended, and what was on its way is gone with it.
   expect(await unread.text()).not.toContain('page 3');
 });

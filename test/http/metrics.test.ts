@@ -28,7 +28,7 @@ async function scrape(url: string): Promise<Scrape> {
   return { samples, types };
 }
 
-test('requests, rows and the status are told by their names', async () => {
+test('requests, rows and the status are exported under their names', async () => {
   http = await openHttp({
     readStatus: async () =>
       sampleReport({
@@ -74,6 +74,7 @@ test('requests, rows and the status are told by their names', async () => {
     'wallet_ledger_stream_verified_age_seconds{stream="deposit"}': 216_000,
     wallet_ledger_transactions: 10_024,
     wallet_ledger_incomplete_transactions: 3,
+    wallet_ledger_refused_details: 0,
     wallet_ledger_rejects_open: 4,
     'wallet_ledger_pool_available{slip44="60"}': 80,
     'wallet_ledger_pool_days_left{slip44="60"}': 2.5,
@@ -96,7 +97,7 @@ test('requests, rows and the status are told by their names', async () => {
   expect(types.has('process_cpu_seconds_total')).toBe(true);
 });
 
-test('a stream that is gone, or a status that cannot be read, leaves no old gauges behind', async () => {
+test('a removed stream, or a status that cannot be read, leaves no old gauges', async () => {
   let answer: () => Promise<ReturnType<typeof sampleReport>> = async () => sampleReport();
   http = await openHttp({ readStatus: () => answer() });
   const { url } = http;
@@ -110,7 +111,7 @@ test('a stream that is gone, or a status that cannot be read, leaves no old gaug
   expect(left).toEqual(['wallet_ledger_up']);
 });
 
-test('a queue that does not answer is told by wallet_ledger_up, beside what the database says', async () => {
+test('a queue that does not answer sets wallet_ledger_up, and the gauges of the database stay', async () => {
   http = await openHttp({ readStatus: () => Promise.resolve(sampleReport({ queue: null })) });
   const { samples } = await scrape(http.url);
   expect(samples.get('wallet_ledger_up')).toBe(0);

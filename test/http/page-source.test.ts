@@ -15,7 +15,7 @@ function sourceOf(readFlows: () => Promise<DailyFlows>) {
   };
 }
 
-test('the status is read each second, the flows every 30 s, however many look', async () => {
+test('the status is read each second, the flows every 30 s, independent of the number of readers', async () => {
   const readStatus = vi.fn(async () => sampleReport());
   const readFlows = vi.fn(async () => sampleFlows());
   const read = createPageSource({ readStatus, readFlows, log: recordLog().log });

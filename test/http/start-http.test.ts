@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import type { HttpOptions } from '../../src/http/start-http.ts';
 import { LedgerError } from '../../src/kernel/errors.ts';
-import type { StatusReport } from '../../src/status/status-report.ts';
+import { type StatusReport, toStatusJson } from '../../src/status/status-report.ts';
 import { sampleProblem, sampleReport, sampleStream } from '../support/sample-report.ts';
 import { type HttpHarness, openHttp } from '../support/with-http.ts';
 
@@ -43,7 +43,7 @@ test('a port that is taken is named together with the setting', async () => {
   expect(failure).toBeInstanceOf(LedgerError);
   expect(failure.message).toContain('EADDRINUSE');
   expect(failure.cure).toContain('HTTP_PORT');
-  expect(failure.exitCode).toBe(2);
+  expect(failure.exitCode).toBe(1);
 });
 
 test('the process is healthy whatever the database does', async () => {
@@ -229,4 +229,20 @@ test('requests sent ahead of their answers are few on a connection, so that one 
   expect(await answersTo(4)).toBe(4);
   expect(await answersTo(300)).toBeLessThanOrEqual(4);
   expect((await fetch(url)).status).toBe(200);
+});
+
+test('/status.json is the document of `status --json`; it needs the token, and fails as JSON', async () => {
+  const { url } = await open({ token: 'right-token-of-16' });
+  const ask = (from: string, token: string) =>
+    fetch(`${from}/status.json`, { headers: { Authorization: `Bearer ${token}` } });
+  expect((await ask(url, 'wrong')).status).toBe(401);
+  const answer = await ask(url, 'right-token-of-16');
+  expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
+  expect(await answer.text()).toBe(toStatusJson(sampleReport()));
+  const failing = await open({ readStatus: () => Promise.reject(new Error('hidden')) });
+  const failed = await ask(failing.url, '');
+  expect([failed.status, await failed.json()]).toEqual([
+    503,
+    { error: 'the status cannot be read; the log says why' },
+  ]);
 });

@@ -19,7 +19,7 @@ async function pageOf(
   report: StatusReport,
   flows: DailyFlows | null = sampleFlows(),
 ): Promise<string> {
-  return String(await renderDocument(await renderStatus(report, flows)));
+  return String(await renderDocument(await renderStatus(report, flows), ''));
 }
 
 test('the proof stands there in words', async () => {
@@ -105,6 +105,11 @@ test('the page loads its own script and nothing else, and its style is the one t
     'data:,',
     'status.js',
     '#main',
+    'transactions',
+    'coins',
+    'rejects',
+    'runs',
+    'problems',
     'queues',
     'metrics',
   ]);
@@ -207,7 +212,7 @@ test('an empty ledger has a page too', async () => {
       pools: [],
       balances: [],
       lastRuns: [],
-      transactions: { total: 0, incomplete: 0, final: 0, detailsToFetch: 0 },
+      transactions: { total: 0, incomplete: 0, final: 0, detailsToFetch: 0, detailsRefused: 0 },
       queue: null,
     }),
   );

@@ -67,8 +67,8 @@ test('a page that hears nothing for 10 s says since when, at its top and in its 
   await vi.advanceTimersByTimeAsync(9_000);
   expect([banner.textContent, document.title]).toEqual(['', 'wallet-ledger: all is well']);
   await vi.advanceTimersByTimeAsync(1_000);
-  expect(banner.textContent).toBe('This page is cut off since 12:00:00 UTC: what it shows is old.');
-  expect(document.title).toBe('Cut off since 12:00:00 UTC · wallet-ledger');
+  expect(banner.textContent).toBe('No update since 12:00:00 UTC: this page shows old data.');
+  expect(document.title).toBe('No update since 12:00:00 UTC · wallet-ledger');
   expect([...classes]).toEqual(['is-cut-off']);
 });
 
@@ -96,7 +96,7 @@ test('a connection that fails is said at once, and a refused one is tried again'
   await vi.advanceTimersByTimeAsync(2_000);
   first.readyState = Source.CLOSED;
   first.onerror();
-  expect(banner.textContent).toContain('cut off since 12:00:00 UTC');
+  expect(banner.textContent).toContain('No update since 12:00:00 UTC');
   await vi.advanceTimersByTimeAsync(10_000);
   expect(Source.latest).not.toBe(first);
   Source.latest.tell('wallet-ledger: all is well');
@@ -106,10 +106,10 @@ test('a connection that fails is said at once, and a refused one is tried again'
 test('a page that never hears anything says so too', async () => {
   const { banner } = open();
   await vi.advanceTimersByTimeAsync(10_000);
-  expect(banner.textContent).toContain('cut off since 12:00:00 UTC');
+  expect(banner.textContent).toContain('No update since 12:00:00 UTC');
 });
 
-test('a page that nobody looks at asks for nothing and claims nothing in its title', async () => {
+test('a hidden page sends no request and claims nothing in its title', async () => {
   const { document, listeners } = open();
   Source.latest.tell('wallet-ledger: all is well');
   document.hidden = true;

@@ -23,3 +23,20 @@ test('the event loop turns between slices, and an item beyond the bound is a sli
   expect(mapped).toEqual(weights.map((_, place) => place));
   expect([...turns.values()]).toEqual([6, 3, 9, 7]);
 });
+
+test('the slices of several answers at once do not add up: one of them for each turn of the loop', async () => {
+  const progress = { turn: 0, isDone: false };
+  const turning = (async () => {
+    for (; !progress.isDone; progress.turn += 1) await nextTurn();
+  })();
+  const turns = new Map<number, number>();
+  const items = Array.from({ length: 5 }, (_, nth) => nth);
+  const note = () => turns.set(progress.turn, (turns.get(progress.turn) ?? 0) + 1);
+  await Promise.all(Array.from({ length: 4 }, () => mapInSlices(items, 1, () => 1, note)));
+  progress.isDone = true;
+  await turning;
+  const [first, ...later] = turns.values();
+  // The first slices are begun by the callers.
+  expect(first).toBe(4);
+  expect(later).toEqual(Array.from({ length: 16 }, () => 1));
+});

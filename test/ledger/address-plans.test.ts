@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { storeListedAddresses } from '../../src/ledger/addresses/address-store.ts';
-import { withLedger } from './with-ledger.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, query, clear } = await withLedger();
 beforeEach(clear);

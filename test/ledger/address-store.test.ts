@@ -4,9 +4,9 @@ import {
   storeListedAddresses,
 } from '../../src/ledger/addresses/address-store.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
+import { listed } from '../support/transaction-rows.ts';
 import { until } from '../support/until.ts';
-import { listed } from './transaction-rows.ts';
-import { withLedger } from './with-ledger.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, connect, query, clear, logged } = await withLedger();
 beforeEach(clear);

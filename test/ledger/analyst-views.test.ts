@@ -3,9 +3,9 @@ import { unlistRows } from '../../src/ledger/lists/stream-store.ts';
 import { storeBalances } from '../../src/ledger/snapshots/balance-store.ts';
 import { reclassifyByStates } from '../../src/ledger/transactions/final-states.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
+import { listed } from '../support/transaction-rows.ts';
+import { withLedger } from '../support/with-ledger.ts';
 import { balance, day, fillLittleWallet } from './little-wallet.ts';
-import { listed } from './transaction-rows.ts';
-import { withLedger } from './with-ledger.ts';
 
 const testLedger = await withLedger();
 const { ledger, query, clear } = testLedger;
@@ -42,7 +42,7 @@ function flow(
   return { day: date, symbol, type, state, transactions: 1, amount, fees };
 }
 
-test('pending transactions, state transitions, balance history and sync health tell what happened', async () => {
+test('pending transactions, state transitions, balance history and sync health show what happened', async () => {
   await storeListedTransactions(db, 'deposit', [
     listed({ orderNo: 'a', state: 'pending', occurredAt: day }),
     listed({ orderNo: 'b', state: 'pending', occurredAt: day }),

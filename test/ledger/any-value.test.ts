@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { readAmount, Unreadable } from '../../src/service/decoding/field-readers.ts';
 import { extraText } from '../../src/service/decoding/json-text.ts';
 import { isStorableText, toStorableText } from '../../src/service/decoding/storable-text.ts';
-import { withLedger } from './with-ledger.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger } = await withLedger({ isMigrated: false });
 const seed = 20_260_101;

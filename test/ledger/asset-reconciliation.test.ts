@@ -4,9 +4,9 @@ import { recordReconciliation } from '../../src/ledger/snapshots/reconciliation-
 import { reclassifyByStates } from '../../src/ledger/transactions/final-states.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
+import { detailed, listed } from '../support/transaction-rows.ts';
+import { withLedger } from '../support/with-ledger.ts';
 import { balance, day } from './little-wallet.ts';
-import { detailed, listed } from './transaction-rows.ts';
-import { withLedger } from './with-ledger.ts';
 
 const { ledger, query, clear } = await withLedger();
 const { db } = ledger;

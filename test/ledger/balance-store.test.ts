@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { BalanceRecord } from '../../src/kernel/wallet-records.ts';
 import { storeBalances } from '../../src/ledger/snapshots/balance-store.ts';
-import { decimals, hostileText } from './transaction-rows.ts';
-import { withLedger } from './with-ledger.ts';
+import { forAll } from '../support/for-all.ts';
+import { decimals, hostileText } from '../support/transaction-rows.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, connect, query, clear, logged } = await withLedger();
 beforeEach(clear);
@@ -187,17 +188,14 @@ test('[V3 V4 V5] amounts are kept digit for digit, however long', async () => {
 
 test('hostile text is stored as it came', async () => {
   const texts = fc.tuple(hostileText, hostileText, hostileText);
-  await fc.assert(
-    fc.asyncProperty(texts, async ([symbol, contractAddress, name]) => {
-      await clear();
-      await store([balance({ symbol, contractAddress, name })], 1);
-      await store([balance({ symbol, contractAddress, name })], 2);
-      expect(await query('select symbol, contract_address, name from ledger.balances')).toEqual([
-        { symbol, contract_address: contractAddress, name },
-      ]);
-    }),
-    { numRuns: 60 },
-  );
+  await forAll(texts)(60, async ([symbol, contractAddress, name]) => {
+    await clear();
+    await store([balance({ symbol, contractAddress, name })], 1);
+    await store([balance({ symbol, contractAddress, name })], 2);
+    expect(await query('select symbol, contract_address, name from ledger.balances')).toEqual([
+      { symbol, contract_address: contractAddress, name },
+    ]);
+  });
 });
 
 describe('whatever the order of arrival', () => {
@@ -216,27 +214,23 @@ describe('whatever the order of arrival', () => {
     const shuffled = answers.chain((all) =>
       fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length })),
     );
-    await fc.assert(
-      fc.asyncProperty(shuffled, async ([all, arriving]) => {
-        await clear();
-        for (const { records, observation } of arriving) await store(records, observation);
-        const latest = all.at(-1);
-        const rows = await readRows();
-        for (const record of latest?.records ?? []) {
-          expect(rows).toContainEqual(
-            expect.objectContaining({
-              symbol: record.symbol,
-              balance: record.balance,
-              is_listed: true,
-            }),
-          );
-        }
-        const ends = new Map((await readChanges()).map((row) => [row.symbol, row.balance]));
-        for (const row of rows)
-          expect(ends.get(row.symbol)).toBe(row.is_listed ? row.balance : null);
-      }),
-      { numRuns: 80 },
-    );
+    await forAll(shuffled)(80, async ([all, arriving]) => {
+      await clear();
+      for (const { records, observation } of arriving) await store(records, observation);
+      const latest = all.at(-1);
+      const rows = await readRows();
+      for (const record of latest?.records ?? []) {
+        expect(rows).toContainEqual(
+          expect.objectContaining({
+            symbol: record.symbol,
+            balance: record.balance,
+            is_listed: true,
+          }),
+        );
+      }
+      const ends = new Map((await readChanges()).map((row) => [row.symbol, row.balance]));
+      for (const row of rows) expect(ends.get(row.symbol)).toBe(row.is_listed ? row.balance : null);
+    });
   });
 
   test('several processes at once insert each balance once, never deadlock, and end with the latest answer', async () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { storeBalances } from '../../src/ledger/snapshots/balance-store.ts';
-import { withLedger } from './with-ledger.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, query, clear } = await withLedger();
 const { db } = ledger;

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { CoinRecord } from '../../src/kernel/wallet-records.ts';
 import { storeCoins } from '../../src/ledger/snapshots/coin-store.ts';
-import { withLedger } from './with-ledger.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, connect, query, clear, logged } = await withLedger();
 beforeEach(clear);

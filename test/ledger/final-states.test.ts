@@ -1,12 +1,14 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { fillTransactions } from '../../src/ledger/transactions/fill-transactions.ts';
 import { reclassifyByStates } from '../../src/ledger/transactions/final-states.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
+import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
 import { syncAllDetails } from '../../src/sync/details/sync-details.ts';
 import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
+import { detailed, listed } from '../support/transaction-rows.ts';
 import { until } from '../support/until.ts';
+import { withLedger } from '../support/with-ledger.ts';
 import { onePass, withWallet } from '../support/with-wallet.ts';
-import { listed } from './transaction-rows.ts';
-import { withLedger } from './with-ledger.ts';
 
 const signal = new AbortController().signal;
 
@@ -17,7 +19,7 @@ test('other final states judge the stored rows again, and the same ones write no
   const counts = async () =>
     (
       await ledger.pool.query(`
-      select count(*) filter (where is_final)::int as final, count(*) filter (where next_check_at is not null)::int as due,
+      select count(*) filter (where is_final)::int as final, (select count(*) from ledger.waiting_details)::int as due,
              count(*) filter (where state <> 'success')::int as others
         from ledger.transactions`)
     ).rows[0];
@@ -35,6 +37,58 @@ test('other final states judge the stored rows again, and the same ones write no
     }),
   ).toBe(others);
   expect(await counts()).toMatchObject({ final: 300, due: 0 });
+});
+
+test('a row says whether it moved money: from the list, from its detail, from filled fields, and after other states', async () => {
+  const { ledger, query } = await withLedger();
+  const success = new Set(['done']);
+  await reclassifyByStates(ledger, { final: new Set(['done', 'failed']), success });
+  const store = (rows: Parameters<typeof listed>[0][]) =>
+    storeListedTransactions(ledger.db, 'deposit', rows.map(listed));
+  await store([
+    { orderNo: 'a', state: ' Done ' },
+    { orderNo: 'b', state: 'failed' },
+    { orderNo: 'c', state: 'pending' },
+    { orderNo: 'd' },
+  ]);
+  const standing = async () =>
+    (
+      await query<{ seen: string }>(
+        `select order_no || ' ' || is_final || ' ' || is_success as seen from ledger.transactions order by order_no`,
+      )
+    ).map(({ seen }) => seen);
+  expect(await standing()).toEqual([
+    'a true true',
+    'b true false',
+    'c false false',
+    'd false false',
+  ]);
+  await store([{ orderNo: 'a', state: 'failed', observation: 2 }]);
+  await storeTransactionDetails(ledger.db, [detailed({ orderNo: 'c', state: 'done' })]);
+  await fillTransactions(ledger.db, [detailed({ orderNo: 'd', state: 'done' })]);
+  expect(await standing()).toEqual(['a true false', 'b true false', 'c true true', 'd true true']);
+  await reclassifyByStates(ledger, { final: new Set(['failed']), success: new Set(['failed']) });
+  expect(await standing()).toEqual([
+    'a true true',
+    'b true true',
+    'c false false',
+    'd false false',
+  ]);
+});
+
+test('a classification that was interrupted goes on where it stopped, with the same settings too', async () => {
+  const { ledger, query } = await withLedger();
+  const success = new Set(['success']);
+  await reclassifyByStates(ledger, { final: success, success });
+  const rows = ['a', 'b', 'c'].map((orderNo) => listed({ orderNo, state: 'success' }));
+  await storeListedTransactions(ledger.db, 'deposit', rows);
+  await query(`update ledger.transactions set is_final = false, is_success = false;
+               insert into engine.classification values (1, 'a')`);
+  expect(await reclassifyByStates(ledger, { final: success, success })).toBe(2);
+  expect(
+    await query('select order_no from ledger.transactions where is_success order by 1'),
+  ).toEqual([{ order_no: 'b' }, { order_no: 'c' }]);
+  expect(await query('select from engine.classification')).toEqual([]);
 });
 
 test('rows are judged again in the order in which batches lock them, whatever their order on disk', async () => {

@@ -3,7 +3,7 @@ import { afterAll, expect, test } from 'vitest';
 import { LedgerError } from '../../src/kernel/errors.ts';
 import { grantIssuer, grantReader } from '../../src/ledger/connection/grant-roles.ts';
 import { migrateQueue } from '../../src/queue/migrate-queue.ts';
-import { withLedger } from './with-ledger.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, connect, query, connectionString } = await withLedger();
 await migrateQueue(connectionString);
@@ -47,6 +47,7 @@ const functions = [
   `select ledger.take_address(60, null)`,
   `select * from ledger.take_tickets(1, null, 'ms')`,
   `select ledger.pause_requests(1)`,
+  `select engine.add_hints('{}')`,
 ];
 
 test('[D10 S10] a reader reads every table and view, later ones included, and writes none', async () => {
@@ -91,7 +92,7 @@ test('[D10 S10] a reader has no part in the queue, the migrations, the functions
   ]);
 });
 
-test('[S10] an issuer takes addresses and can do nothing else', async () => {
+test('[S10] an issuer takes addresses and gives hints, and can do nothing else', async () => {
   await grantIssuer(ledger, issuer);
   await grantIssuer(ledger, issuer);
   await query('insert into ledger.pools (slip44, threshold, target) values (60, 1, 2)');
@@ -101,11 +102,13 @@ test('[S10] an issuer takes addresses and can do nothing else', async () => {
     `ledger.take_address('main', 60, 'customer')`,
     `ledger.take_further_address(60, 'customer')`,
     `ledger.take_further_address('main', 60, 'customer')`,
+    `ledger.hint()`,
+    `ledger.hint('{"1","2"}')`,
   ]) {
     expect(await asRole(issuer, `select ${call}`)).toBe('ok');
     expect(await asRole(reader, `select ${call}`)).toMatch(/permission denied/);
   }
-  for (const { name } of await relations('ledger,queue,drizzle')) {
+  for (const { name } of await relations('ledger,engine,queue,drizzle')) {
     expect(await asRole(issuer, `select * from ${name} limit 1`)).toMatch(/permission denied/);
   }
   for (const statement of [...others, 'delete from ledger.addresses']) {
@@ -143,7 +146,7 @@ test('names that PostgreSQL keeps for itself, empty and endless ones are refused
   expect(row).toEqual({ may: false });
 });
 
-test('a database role that may not grant is told what it lacks', async () => {
+test('a database role that may not grant gets an error that names the missing right', async () => {
   await query(`create role ${owner} login password 'owner'; grant usage on schema ledger to ${owner};
     grant select on all tables in schema ledger to ${owner};
     grant execute on all functions in schema ledger to ${owner}`);
@@ -254,7 +257,7 @@ test('a role that the program makes has few connections; limits that it may not 
     for (const each of await query<{
       name: string;
     }>(`select oid::regprocedure::text as name from pg_proc
-        where pronamespace = 'ledger'::regnamespace and proname like 'take%address'`))
+        where pronamespace = 'ledger'::regnamespace and (proname like 'take%address' or proname = 'hint')`))
       await query(`grant execute on function ${each.name} to ${keeper} with grant option`);
     const url = new URL(connectionString);
     url.username = keeper;

@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { migrateBefore } from '../support/migrate-before.ts';
-import { listed, readVersions } from './transaction-rows.ts';
-import { withLedger } from './with-ledger.ts';
+import { listed, readVersions } from '../support/transaction-rows.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const fixture = await withLedger({ isMigrated: false });
 const { ledger, query } = fixture;
 
-test('rows of an earlier version are neither written nor due after the upgrade, and tell whether they came late', async () => {
+test('rows of an earlier version are neither written nor due after the upgrade, and show if they came late', async () => {
   await migrateBefore(ledger, 'last_words_and_history');
   await query(`
     insert into ledger.final_states values ('success', true);
@@ -22,12 +22,12 @@ test('rows of an earlier version are neither written nor due after the upgrade, 
   await migrateLedger(ledger);
   expect(
     await query(
-      'select order_no, is_backfilled, first_detail_at from ledger.transactions order by 1',
+      'select order_no, is_backfilled, is_success, first_detail_at from ledger.transactions order by 1',
     ),
   ).toEqual([
-    { order_no: 'live', is_backfilled: false, first_detail_at: null },
-    { order_no: 'old', is_backfilled: true, first_detail_at: null },
-    { order_no: 'undated', is_backfilled: false, first_detail_at: null },
+    { order_no: 'live', is_backfilled: false, is_success: true, first_detail_at: null },
+    { order_no: 'old', is_backfilled: true, is_success: true, first_detail_at: null },
+    { order_no: 'undated', is_backfilled: false, is_success: true, first_detail_at: null },
   ]);
   const before = await readVersions(fixture);
   const occurred = { old: Date.UTC(2026, 0, 1), live: Date.UTC(2026, 1, 2), undated: null };

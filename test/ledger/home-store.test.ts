@@ -11,7 +11,7 @@ import {
   requireHomeOfRequest,
 } from '../../src/ledger/home-store.ts';
 import { settleHome } from '../../src/sync/settle-home.ts';
-import { withLedger } from './with-ledger.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, connect, query, clear } = await withLedger();
 beforeEach(async () => {
@@ -38,7 +38,7 @@ const problems = () =>
 const settle = (onMove: 'heal' | 'stop', of = ledger) =>
   settleHome({ ledger: of, log: silentLog, settings: { onMove } });
 
-test('a healed move sets aside what was available, closes what is open, and has the address lists read anew', async () => {
+test('a healed move sets available addresses aside, closes open requests, and has the address lists read again', async () => {
   await query(`insert into ledger.address_requests (slip44, num, state, requested_at) values (60, 5, 'sent', now()),
     (195, 5, 'unknown', now()), (61, 5, 'done', now())`);
   await move();
@@ -108,7 +108,7 @@ test.each([
   }
 });
 
-test('told to stop, nothing changes until the operator speaks; a clean move gives all back', async () => {
+test('with ON_MOVE=stop nothing changes until `recover`; after a clean move all addresses return', async () => {
   await move();
   await settle('stop');
   await settle('stop');

@@ -14,14 +14,15 @@ import {
   type DetailedTransaction,
   storeTransactionDetails,
 } from '../../src/ledger/transactions/store-transaction-details.ts';
+import { forAll } from '../support/for-all.ts';
 import {
   detailed,
   listed,
   readChanges,
   readTransactions,
   readVersions,
-} from './transaction-rows.ts';
-import { withLedger } from './with-ledger.ts';
+} from '../support/transaction-rows.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const fixture = await withLedger();
 const { ledger, query, clear } = fixture;
@@ -43,10 +44,8 @@ const detail = (given: Partial<DetailedTransaction>) => {
   return storeTransactionDetails(db, [detailed({ ...given, observation })]);
 };
 const isDue = async () => {
-  const rows = await query<{ due: boolean }>(
-    'select next_check_at is not null as due from ledger.transactions',
-  );
-  return rows[0]?.due;
+  const rows = await query('select from ledger.waiting_details');
+  return rows.length > 0;
 };
 const changes = async () =>
   (await readChanges(fixture)).map(({ field, old_value, new_value }) => [
@@ -148,36 +147,29 @@ test('whatever list and detail say, once both have spoken again neither brings a
     occurredAt: fc.option(fc.constantFrom(1_700_000_000_000, 1_700_000_000_001)),
     unreadable: fc.subarray(['amount', 'time', 'txHash']),
   });
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(fc.tuple(fc.boolean(), answer), { maxLength: 8 }),
-      answer,
-      answer,
-      async (earlier, listWord, detailWord) => {
-        await clear();
-        for (const [isList, given] of earlier) await (isList ? list(given) : detail(given));
-        await list(listWord);
-        await detail(detailWord);
-        await list(listWord);
-        const before = await readVersions(fixture);
-        expect(await list(listWord)).toEqual({ inserted: 0, updated: 0 });
-        expect(await readVersions(fixture)).toEqual(before);
-        const logged = await changes();
-        expect(await detail(detailWord)).toBe(0);
-        expect(await changes()).toEqual(logged);
-        for (const [name, column] of [
-          ['txHash', 'tx_hash'],
-          ['toAddress', 'to_address'],
-          ['amount', 'amount'],
-          ['state', 'state'],
-        ] as const) {
-          const [row] = await readTransactions(fixture);
-          if (detailWord[name] !== null) expect(row?.[column]).toBe(detailWord[name]);
-        }
-      },
-    ),
-    { numRuns: 150 },
-  );
+  const drawn = forAll(fc.array(fc.tuple(fc.boolean(), answer), { maxLength: 8 }), answer, answer);
+  await drawn(150, async (earlier, listWord, detailWord) => {
+    await clear();
+    for (const [isList, given] of earlier) await (isList ? list(given) : detail(given));
+    await list(listWord);
+    await detail(detailWord);
+    await list(listWord);
+    const before = await readVersions(fixture);
+    expect(await list(listWord)).toEqual({ inserted: 0, updated: 0 });
+    expect(await readVersions(fixture)).toEqual(before);
+    const logged = await changes();
+    expect(await detail(detailWord)).toBe(0);
+    expect(await changes()).toEqual(logged);
+    for (const [name, column] of [
+      ['txHash', 'tx_hash'],
+      ['toAddress', 'to_address'],
+      ['amount', 'amount'],
+      ['state', 'state'],
+    ] as const) {
+      const [row] = await readTransactions(fixture);
+      if (detailWord[name] !== null) expect(row?.[column]).toBe(detailWord[name]);
+    }
+  });
 }, 60_000);
 
 describe('a field that the same kind of answer once filled and now leaves empty', () => {
@@ -241,8 +233,8 @@ test('an undocumented field that changes with every detail is no change, and let
   for (const nth of [2, 3]) {
     expect(await detail({ state: 'pending', extra: `{"asked": ${nth}}` })).toBe(0);
     expect(
-      await query(`select round(extract(epoch from next_check_at - now()))::int as due
-                     from ledger.transactions`),
+      await query(`select round(extract(epoch from due_at - now()))::int as due
+                     from ledger.waiting_details`),
     ).toEqual([{ due: 300 }]);
   }
   expect(await changes()).toEqual([]);

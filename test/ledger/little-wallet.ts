@@ -1,8 +1,8 @@
 import type { BalanceRecord } from '../../src/kernel/wallet-records.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
-import { detailed, listed } from './transaction-rows.ts';
-import type { TestLedger } from './with-ledger.ts';
+import { detailed, listed } from '../support/transaction-rows.ts';
+import type { TestLedger } from '../support/with-ledger.ts';
 
 export const day = Date.UTC(2026, 0, 2);
 

@@ -5,7 +5,7 @@ import { type Log, silentLog } from '../../src/kernel/log.ts';
 import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
 import { migrateBefore } from '../support/migrate-before.ts';
 import { until } from '../support/until.ts';
-import { withLedger } from './with-ledger.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, connect, connectionString, query } = await withLedger({ isMigrated: false });
 const earlier = await withLedger({ isMigrated: false });

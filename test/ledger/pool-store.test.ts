@@ -5,9 +5,9 @@ import { openPoolRequests } from '../../src/ledger/addresses/pool-requests.ts';
 import { mirrorPools, readPoolLevels } from '../../src/ledger/addresses/pool-store.ts';
 import { readStatus } from '../../src/ledger/reports/read-status.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
+import { listed } from '../support/transaction-rows.ts';
 import { until } from '../support/until.ts';
-import { listed } from './transaction-rows.ts';
-import { withLedger } from './with-ledger.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, connect, query, clear, logged } = await withLedger();
 beforeEach(clear);
@@ -213,7 +213,7 @@ test('an address that is adopted while its deposit is being stored ends used', a
   expect(await query(`select address from ledger.addresses where status <> 'used'`)).toEqual([]);
 });
 
-test('the status tells the days left, why a pool is not filled, and deposits that nobody expected', async () => {
+test('the status shows the days left, why a pool is not filled, and unexpected deposits', async () => {
   await mirrorPools(ledger, [eth]);
   await query(`update ledger.pools set last_error = 'code 1003: limit reached'`);
   await addAddresses(`(60, 'available', null, 1, 4), (60, 'assigned', '1 day', 1, 7), (60, 'foreign', null, null, 2),

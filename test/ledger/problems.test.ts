@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { withLedger } from './with-ledger.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const { query, clear } = await withLedger();
 
@@ -60,7 +60,7 @@ describe('a ledger that is well', () => {
     expect(await problems()).toEqual([]);
   });
 
-  it('has none either while one pass fails and the next one mends it', async () => {
+  it('has none either while one pass fails and the next one succeeds', async () => {
     await query(`update ledger.streams set last_error = 'HTTP 500', last_error_at = now(),
                         last_success_at = now() - interval '20 seconds'`);
     await query(
@@ -77,7 +77,7 @@ describe('a ledger that is well', () => {
   });
 });
 
-describe('a daemon that has gone', () => {
+describe('a daemon that has ended', () => {
   it('is one problem, and not one of each list', async () => {
     await bePast('1 hour');
     expect(await problems()).toMatchObject([
@@ -168,7 +168,7 @@ describe('a list', () => {
       {
         name: 'backfill_running',
         severity: 'warning',
-        what: 'deposit is not complete yet: its first reading is under way, 3,000 of 5,000 rows are in',
+        what: 'deposit is not complete yet: its first reading has not ended, 3,000 of 5,000 rows are stored',
       },
     ]);
     await query(`update ledger.sync_runs set rows_inserted = 0`);
@@ -177,7 +177,7 @@ describe('a list', () => {
     expect(await problems()).toMatchObject([{ name: 'stream_incomplete', severity: 'critical' }]);
   });
 
-  it('that is in its first reading is told of before any pass has ended', async () => {
+  it('that is in its first reading is shown before any pass has ended', async () => {
     await clear();
     await query('delete from ledger.stream_proofs');
     await query(`insert into ledger.streams (name, ledger_count, lease_owner, lease_until)
@@ -186,7 +186,7 @@ describe('a list', () => {
       {
         name: 'backfill_running',
         since: null,
-        what: 'deposit is not complete yet: its first reading is under way, 100 rows are in',
+        what: 'deposit is not complete yet: its first reading has not ended, 100 rows are stored',
       },
       { name: 'stream_unread' },
     ]);
@@ -306,7 +306,7 @@ describe('rows and sums', () => {
       {
         name: 'unexpected_deposits',
         severity: 'warning',
-        what: '2 recent deposits went to addresses that were not generated here',
+        what: '2 recent deposits went to addresses that this ledger did not generate',
       },
     ]);
     expect(
@@ -368,7 +368,7 @@ describe('a pool', () => {
 });
 
 describe('a job', () => {
-  it('that keeps failing is a warning, and the lists tell of their own', async () => {
+  it('that keeps failing is a warning, and failing lists have problems of their own', async () => {
     await query(`update ledger.sync_runs set started_at = started_at - interval '6 minutes',
                         finished_at = finished_at - interval '6 minutes' where job in ('balances', 'addresses')`);
     await query(runs('balances', 30, 0, 'failed'));

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { readFlows } from '../../src/ledger/reports/read-flows.ts';
-import { withLedger } from './with-ledger.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, query, clear } = await withLedger();
 afterEach(clear);
@@ -12,7 +12,7 @@ async function add(
   for (const [index, { symbol, type, state, daysAgo, amount }] of rows.entries()) {
     await ledger.pool.query(
       `insert into ledger.transactions (order_no, stream, symbol, type, state, amount, occurred_at)
-       values ($1, 'deposit', $2, $3, $4, $5,
+       values ($1, $3, $2, $3, $4, $5,
                ((now() at time zone 'UTC')::date - $6::int + time '12:00') at time zone 'UTC')`,
       [`order-${index}`, symbol, type, state, amount, daysAgo],
     );
@@ -58,7 +58,7 @@ test('all transactions are counted, and the amounts of what succeeded added up e
   });
 });
 
-test('the coins with the most transactions are told, and how many more there are', async () => {
+test('the coins with the most transactions are listed, with the number of the others', async () => {
   const coins = Array.from({ length: 15 }, (_, index) => ({ ...done, symbol: `COIN${index}` }));
   await add([...coins, { ...done, symbol: 'COIN14' }]);
   const flows = await readFlows(ledger.db);

@@ -48,7 +48,7 @@ test('an empty ledger has a status', async () => {
     })),
     streams: [],
     coverage: [],
-    transactions: { total: 0, incomplete: 0, final: 0, detailsToFetch: 0 },
+    transactions: { total: 0, incomplete: 0, final: 0, detailsToFetch: 0, detailsRefused: 0 },
     rejects: 0,
     pools: pools.map((pool) => ({ ...pool, available: 0, daysLeft: null, lastError: null })),
     unexpectedDeposits: { foreign: 0, unknown: 0 },
@@ -68,6 +68,7 @@ test('counts, streams, pools, balances, runs and errors are those of the tables'
     incomplete: 5,
     final: 5_999_999_997,
     detailsToFetch: 2,
+    detailsRefused: 1,
   });
   expect(status.rejects).toBe(1);
   expect(status.pools.map(({ available }) => available)).toEqual([3, 0]);
@@ -123,7 +124,13 @@ test('counts, streams, pools, balances, runs and errors are those of the tables'
 });
 
 test('status --json has the keys of the contract, and the digits of the service', async () => {
-  const queue: StatusReport['queue'] = { backend: 'postgres', waiting: 0, active: 0, failed: 0 };
+  const queue: StatusReport['queue'] = {
+    backend: 'postgres',
+    waiting: 0,
+    active: 0,
+    failed: 0,
+    heldBy: null,
+  };
   const json = JSON.parse(toStatusJson({ ...(await readStatus(ledger.db, pools)), queue }));
   const first = ['verdict', 'problems', 'wallets', 'streams', 'transactions', 'rejects', 'pools'];
   const keys = [...first, 'queue', 'lastErrors'];
@@ -153,7 +160,7 @@ test('the status page shows what the tables hold, and a lost database in words',
   const own = connectLedger({ connectionString, poolSize: 1, log: recordLog().log });
   const read = async (): Promise<StatusReport> => ({
     ...(await readStatus(own.db, pools)),
-    queue: { backend: 'postgres', waiting: 0, active: 0, failed: 0 },
+    queue: { backend: 'postgres', waiting: 0, active: 0, failed: 0, heldBy: null },
   });
   const http = await openHttp({ readStatus: read });
   try {
@@ -162,7 +169,7 @@ test('the status page shows what the tables hold, and a lost database in words',
     expect(page).toContain('12345678901234567890.10');
     await own.close();
     await expect
-      .poll(async () => await (await fetch(http.url)).text(), { timeout: 5_000 })
+      .poll(async () => await (await fetch(http.url)).text(), { timeout: 30_000 })
       .toContain('The status cannot be read');
   } finally {
     await http.close();
@@ -181,10 +188,12 @@ async function fill(): Promise<void> {
   await migrateLedger(ledger);
   const { db } = ledger;
   await db.execute(sql`
-    insert into ledger.transactions (order_no, stream, is_final, is_listed, next_check_at, first_seen_at, changed_at,
+    insert into ledger.transactions (order_no, stream, is_final, is_listed, first_seen_at, changed_at,
                                      observed_at, observation)
-    select 'o' || n, 'deposit', n > 3 and n <> 9, n <> 9, case when n <= 5 then now() end, now(), now(), now(), n
+    select 'o' || n, 'deposit', n > 3 and n <> 9, n <> 9, now(), now(), now(), n
       from generate_series(1, 10) as n`);
+  await db.execute(sql`
+    insert into engine.detail_checks (order_no, is_final, turn, refusals) select 'o' || n, n > 3, 0, (n > 4)::int * 14 from generate_series(1, 5) as n`);
   await db.execute(sql`
     insert into ledger.streams (name, list_order, page_size, service_total, ledger_count, is_backed, last_success_at,
                                 last_error, last_error_at) values

@@ -7,7 +7,7 @@ import { resumePool } from '../../src/ledger/addresses/refused-addresses.ts';
 import { resolveRequest } from '../../src/ledger/addresses/resolve-request.ts';
 import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
 import { migrateBefore } from '../support/migrate-before.ts';
-import { withLedger } from './with-ledger.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, query, clear } = await withLedger();
 const old = await withLedger({ isMigrated: false });
@@ -49,7 +49,7 @@ test('a generated text that is no address joins no pool and stops the chain', as
   ]);
   await expect(
     query(`update ledger.addresses set status = 'available' where refused is not null`),
-  ).rejects.toThrow('addresses_refused');
+  ).rejects.toThrow('addresses_sound');
 });
 
 test('a listed one is kept and refused once; the operator lets the chain go on', async () => {
@@ -63,7 +63,7 @@ test('a listed one is kept and refused once; the operator lets the chain go on',
   ]);
 });
 
-test('what a list shows before it was shown to heed the chain is judged when it may become available', async () => {
+test('an address listed before the list was shown to honour the chain parameter is checked when it may become available', async () => {
   await list([...good, wrongLetter, ...invented], false);
   expect([await stopped(), await query('select from ledger.rejects')]).toEqual([false, []]);
   expect(await ledger.transaction((db) => adoptForeign(db, 0, null))).toBe(2);
@@ -81,7 +81,7 @@ test('a lost answer whose addresses the list shows brings no text that is none',
   expect(await query('select received from ledger.address_requests')).toEqual([{ received: 2 }]);
 });
 
-test('a service that writes addresses in a way of its own is believed until one of them fits the chain', async () => {
+test('addresses in a service’s own format are accepted until one of them has the chain’s format', async () => {
   expect(await generate(invented)).toBe(3);
   expect(await stopped()).toBe(false);
   const handedOut = await take('anna');

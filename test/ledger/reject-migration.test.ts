@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
 import { storeRejects } from '../../src/ledger/transactions/reject-store.ts';
 import { migrateBefore } from '../support/migrate-before.ts';
-import { withLedger } from './with-ledger.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, query } = await withLedger({ isMigrated: false });
 

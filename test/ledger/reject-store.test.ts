@@ -7,8 +7,8 @@ import {
 } from '../../src/ledger/transactions/reject-store.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
-import { detailed, listed } from './transaction-rows.ts';
-import { withLedger } from './with-ledger.ts';
+import { detailed, listed } from '../support/transaction-rows.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, query, clear } = await withLedger();
 const { db } = ledger;
@@ -86,7 +86,7 @@ test('rows without anything that lasts are kept up to a bound', async () => {
   expect(await open()).toBe(10_001);
 });
 
-test('thousands of rejects, which nothing but their payload tells apart, are stored in seconds', async () => {
+test('thousands of rejects that differ only in their payload are stored in seconds', async () => {
   const rejects = Array.from({ length: 5_000 }, (_, nth) =>
     reject({ orderNo: null, field: nth % 2 ? 'amount' : 'time' }, { x: nth }),
   );
@@ -115,7 +115,7 @@ test('the answer that brings the value closes the reject, and the list does not 
 test('a text with replaced characters is settled by one without', async () => {
   const odd = reject({
     field: 'txHash',
-    reason: 'txHash is with characters that cannot be stored (replaced)',
+    reason: 'txHash is text with characters that cannot be stored (replaced)',
   });
   await storeListedTransactions(db, 'deposit', [listed({ orderNo: 'a', txHash: 'x\uFFFD' })]);
   await storeRejects(db, [odd]);

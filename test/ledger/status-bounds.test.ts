@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readStatus } from '../../src/ledger/reports/read-status.ts';
-import { withLedger } from './with-ledger.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, query } = await withLedger();
 

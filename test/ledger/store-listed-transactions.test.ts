@@ -8,6 +8,7 @@ import {
   storeListedTransactions,
 } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
+import { forAll } from '../support/for-all.ts';
 import {
   cutIntoBatches,
   decimals,
@@ -19,8 +20,8 @@ import {
   readTransactions,
   readVersions,
   type StoredRow,
-} from './transaction-rows.ts';
-import { withLedger } from './with-ledger.ts';
+} from '../support/transaction-rows.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const fixture = await withLedger();
 const { ledger, connect, query, clear, logged } = fixture;
@@ -148,30 +149,27 @@ describe('any permutation, repetition and batching of answers', () => {
           .map(([shuffled, again, cuts]) => cutIntoBatches([...shuffled, ...again], cuts)),
       ),
     );
-    await fc.assert(
-      fc.asyncProperty(batched, async ([all, batches]) => {
-        await clear();
-        const counts = { inserted: 0, updated: 0 };
-        for (const batch of batches) {
-          const stored = await store(batch.map(({ row }) => row));
-          counts.inserted += stored.inserted;
-          counts.updated += stored.updated;
-        }
-        const latest = new Map(all.map(({ row, stored }) => [row.orderNo, stored]));
-        const byOrder = [...latest.values()].sort((a, b) =>
-          String(a['order_no']) < String(b['order_no']) ? -1 : 1,
-        );
-        const found = await readTransactions(fixture);
-        expect(found.map((row) => ({ ...row, observation: '' }))).toEqual(
-          byOrder.map((row) => ({ ...row, observation: '' })),
-        );
-        const { inserted, updated, changes } = model(batches);
-        expect(counts).toEqual({ inserted, updated });
-        expect(await readChanges(fixture)).toHaveLength(changes);
-        expect(await readMiscounts(fixture)).toEqual([]);
-      }),
-      { numRuns: 100 },
-    );
+    await forAll(batched)(100, async ([all, batches]) => {
+      await clear();
+      const counts = { inserted: 0, updated: 0 };
+      for (const batch of batches) {
+        const stored = await store(batch.map(({ row }) => row));
+        counts.inserted += stored.inserted;
+        counts.updated += stored.updated;
+      }
+      const latest = new Map(all.map(({ row, stored }) => [row.orderNo, stored]));
+      const byOrder = [...latest.values()].sort((a, b) =>
+        String(a['order_no']) < String(b['order_no']) ? -1 : 1,
+      );
+      const found = await readTransactions(fixture);
+      expect(found.map((row) => ({ ...row, observation: '' }))).toEqual(
+        byOrder.map((row) => ({ ...row, observation: '' })),
+      );
+      const { inserted, updated, changes } = model(batches);
+      expect(counts).toEqual({ inserted, updated });
+      expect(await readChanges(fixture)).toHaveLength(changes);
+      expect(await readMiscounts(fixture)).toEqual([]);
+    });
   });
 
   test('[P16 V12] an empty field keeps its value where it could not be read, and loses it where it is empty', async () => {
@@ -188,27 +186,24 @@ describe('any permutation, repetition and batching of answers', () => {
       }),
       { minLength: 1, maxLength: 8 },
     );
-    await fc.assert(
-      fc.asyncProperty(answers, async (given) => {
-        await clear();
-        const last: Record<string, string | null> = {};
-        for (const [index, { unreadable, ...answer }] of given.entries()) {
-          await store([listed({ ...answer, unreadable, observation: index + 1 })]);
-          for (const [name, value] of Object.entries(answer))
-            if (value || !unreadable.includes(name)) last[name] = value;
-        }
-        const [row] = await readTransactions(fixture);
-        expect(row).toMatchObject({
-          request_id: last['requestId'] ?? null,
-          symbol: last['symbol'] ?? null,
-          from_address: last['fromAddress'] ?? null,
-          to_address: last['toAddress'] ?? null,
-          amount: last['amount'] ?? null,
-          state: last['state'] ?? null,
-        });
-      }),
-      { numRuns: 60 },
-    );
+    await forAll(answers)(60, async (given) => {
+      await clear();
+      const last: Record<string, string | null> = {};
+      for (const [index, { unreadable, ...answer }] of given.entries()) {
+        await store([listed({ ...answer, unreadable, observation: index + 1 })]);
+        for (const [name, value] of Object.entries(answer))
+          if (value || !unreadable.includes(name)) last[name] = value;
+      }
+      const [row] = await readTransactions(fixture);
+      expect(row).toMatchObject({
+        request_id: last['requestId'] ?? null,
+        symbol: last['symbol'] ?? null,
+        from_address: last['fromAddress'] ?? null,
+        to_address: last['toAddress'] ?? null,
+        amount: last['amount'] ?? null,
+        state: last['state'] ?? null,
+      });
+    });
   });
 
   test('[V15] stores hostile text as it came', async () => {
@@ -225,28 +220,25 @@ describe('any permutation, repetition and batching of answers', () => {
       }),
       { minLength: 1, maxLength: 6 },
     );
-    await fc.assert(
-      fc.asyncProperty(rows, async (given) => {
-        await clear();
-        await store(given.map((row, index) => listed({ ...row, observation: index + 1 })));
-        const latest = new Map(given.map((row) => [row.orderNo, row]));
-        const found = await readTransactions(fixture);
-        expect(found).toHaveLength(latest.size);
-        for (const row of found) {
-          const one = latest.get(String(row['order_no']));
-          expect(row).toMatchObject({
-            request_id: one?.requestId,
-            symbol: one?.symbol,
-            tx_hash: one?.txHash,
-            to_address: one?.toAddress,
-            type: one?.type,
-            state: one?.state,
-          });
-          expect(JSON.parse(row['extra'] ?? 'null')).toEqual(JSON.parse(one?.extra ?? 'null'));
-        }
-      }),
-      { numRuns: 80 },
-    );
+    await forAll(rows)(80, async (given) => {
+      await clear();
+      await store(given.map((row, index) => listed({ ...row, observation: index + 1 })));
+      const latest = new Map(given.map((row) => [row.orderNo, row]));
+      const found = await readTransactions(fixture);
+      expect(found).toHaveLength(latest.size);
+      for (const row of found) {
+        const one = latest.get(String(row['order_no']));
+        expect(row).toMatchObject({
+          request_id: one?.requestId,
+          symbol: one?.symbol,
+          tx_hash: one?.txHash,
+          to_address: one?.toAddress,
+          type: one?.type,
+          state: one?.state,
+        });
+        expect(JSON.parse(row['extra'] ?? 'null')).toEqual(JSON.parse(one?.extra ?? 'null'));
+      }
+    });
   });
 });
 
@@ -315,7 +307,7 @@ test('[P15] a value that an older answer disputes after an equal later one is du
   await storeTransactionDetails(db, [detailed({ state: 'success', observation: 2 })]);
   await store([listed({ state: 'success', observation: 5 })]);
   await store([listed({ state: 'pending', observation: 4 })]);
-  expect(await query('select next_check_at <= now() as is_due from ledger.transactions')).toEqual([
+  expect(await query('select due_at <= now() as is_due from ledger.waiting_details')).toEqual([
     { is_due: true },
   ]);
 });
@@ -325,7 +317,8 @@ test('[V11] a late change re-opens a completed row and judges its state again', 
   await store([listed({ state: ' Success ' })]);
   await storeTransactionDetails(db, [detailed({ state: 'success', fee: '0.1', confirmNum: 3 })]);
   const read = () =>
-    query(`select state, is_final, next_check_at is null as is_complete, fee, confirm_num
+    query(`select state, is_final, fee, confirm_num
+                  , not exists (select from ledger.waiting_details) as is_complete
              from ledger.transactions`);
   const kept = { fee: '0.1', confirm_num: 3 };
   expect(await read()).toEqual([{ state: 'success', is_final: true, is_complete: true, ...kept }]);
@@ -501,7 +494,7 @@ test('[D4] writers at work on the same orders at once never lock each other out,
   );
   expect(inserted).toBe(orders.length);
   // Who meets the first insert of another one is run again.
-  expect(logged.filter((line) => !line.includes('to others that stored'))).toEqual([]);
+  expect(logged.filter((line) => !line.includes('another one stored the same rows'))).toEqual([]);
   expect(await readMiscounts(fixture)).toEqual([]);
   const found = await readTransactions(fixture);
   expect(found).toHaveLength(orders.length);

@@ -1,18 +1,24 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { storeListedAddresses } from '../../src/ledger/addresses/address-store.ts';
+import type { LedgerDb } from '../../src/ledger/connection/connect-ledger.ts';
+import {
+  type ClaimedDetail,
+  claimDueDetails,
+  countIncomplete,
+  postponeDetails,
+  releaseDetails,
+  rescheduleDetails,
+} from '../../src/ledger/transactions/detail-checks.ts';
 import {
   type ListedTransaction,
   storeListedTransactions,
 } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import {
-  claimDueDetails,
-  countIncomplete,
   type DetailedTransaction,
-  postponeDetails,
-  releaseDetails,
   storeTransactionDetails,
 } from '../../src/ledger/transactions/store-transaction-details.ts';
+import { forAll } from '../support/for-all.ts';
 import {
   cutIntoBatches,
   decimals,
@@ -22,8 +28,8 @@ import {
   readChanges,
   readMiscounts,
   readTransactions,
-} from './transaction-rows.ts';
-import { withLedger } from './with-ledger.ts';
+} from '../support/transaction-rows.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const fixture = await withLedger();
 const { ledger, connect, query, clear, logged } = fixture;
@@ -44,8 +50,8 @@ async function setFinal(...states: string[]): Promise<void> {
 /** When the rows are due: seconds from now, rounded; null when nothing is left to fetch. */
 function readDue() {
   return query<{ order_no: string; due: number | null; is_final: boolean }>(`
-    select order_no, round(extract(epoch from next_check_at - now()))::int as due, is_final
-      from ledger.transactions order by order_no`);
+    select t.order_no, round(extract(epoch from c.due_at - now()))::int as due, t.is_final
+      from ledger.transactions t left join ledger.waiting_details c using (order_no) order by 1`);
 }
 
 describe('any permutation, repetition and batching of details', () => {
@@ -86,71 +92,63 @@ describe('any permutation, repetition and batching of details', () => {
   );
 
   test('[P14] ends with what the latest one said of each order, due again unless that is final', async () => {
-    await fc.assert(
-      fc.asyncProperty(batched, async ([all, batches]) => {
-        await clear();
-        await setFinal('success');
-        const orderNos = ['order-0', 'order-1', 'order-2', 'order-3'].filter((orderNo) =>
-          all.some((row) => row.orderNo === orderNo),
-        );
-        await list(orderNos.map((orderNo) => listed({ orderNo, symbol: 'ETH', toAddress: '0x1' })));
-        const newest = new Map<string, number>();
-        let expected = 0;
-        let changed = 0;
-        for (const batch of batches) {
-          const before = new Map(newest);
-          for (const { orderNo, observation } of batch) {
-            newest.set(orderNo, Math.max(observation, newest.get(orderNo) ?? 0));
-          }
-          expected += [...newest].filter(([orderNo, at]) => before.get(orderNo) !== at).length;
-          changed += await detail(batch);
+    await forAll(batched)(100, async ([all, batches]) => {
+      await clear();
+      await setFinal('success');
+      const orderNos = ['order-0', 'order-1', 'order-2', 'order-3'].filter((orderNo) =>
+        all.some((row) => row.orderNo === orderNo),
+      );
+      await list(orderNos.map((orderNo) => listed({ orderNo, symbol: 'ETH', toAddress: '0x1' })));
+      const newest = new Map<string, number>();
+      let expected = 0;
+      let changed = 0;
+      for (const batch of batches) {
+        const before = new Map(newest);
+        for (const { orderNo, observation } of batch) {
+          newest.set(orderNo, Math.max(observation, newest.get(orderNo) ?? 0));
         }
-        expect(changed).toBe(expected);
-        const latest = new Map(all.map((row) => [row.orderNo, row]));
-        expect(await readTransactions(fixture)).toMatchObject(
-          orderNos.map((orderNo) => {
-            const row = latest.get(orderNo);
-            return {
-              order_no: orderNo,
-              symbol: 'ETH',
-              to_address: '0x1',
-              tx_hash: row?.txHash,
-              state: row?.state,
-              confirm_num: String(row?.confirmNum),
-              fee: decimals.find(([given]) => given === row?.fee)?.[1],
-              fee_symbol: 'ETH',
-              observation: String(row?.observation),
-            };
-          }),
-        );
-        expect(await readDue()).toEqual(
-          orderNos.map((orderNo) => {
-            const isFinal = latest.get(orderNo)?.state === 'success';
-            return { order_no: orderNo, due: isFinal ? null : 15, is_final: isFinal };
-          }),
-        );
-      }),
-      { numRuns: 100 },
-    );
+        expected += [...newest].filter(([orderNo, at]) => before.get(orderNo) !== at).length;
+        changed += await detail(batch);
+      }
+      expect(changed).toBe(expected);
+      const latest = new Map(all.map((row) => [row.orderNo, row]));
+      expect(await readTransactions(fixture)).toMatchObject(
+        orderNos.map((orderNo) => {
+          const row = latest.get(orderNo);
+          return {
+            order_no: orderNo,
+            symbol: 'ETH',
+            to_address: '0x1',
+            tx_hash: row?.txHash,
+            state: row?.state,
+            confirm_num: String(row?.confirmNum),
+            fee: decimals.find(([given]) => given === row?.fee)?.[1],
+            fee_symbol: 'ETH',
+            observation: String(row?.observation),
+          };
+        }),
+      );
+      expect(await readDue()).toEqual(
+        orderNos.map((orderNo) => {
+          const isFinal = latest.get(orderNo)?.state === 'success';
+          return { order_no: orderNo, due: isFinal ? null : 15, is_final: isFinal };
+        }),
+      );
+    });
   });
 
   test('stores hostile text as it came', async () => {
     const texts = fc.tuple(hostileText, hostileText, hostileText, hostileText);
-    await fc.assert(
-      fc.asyncProperty(texts, async ([orderNo, feeSymbol, state, key]) => {
-        await clear();
-        await list([listed({ orderNo })]);
-        await detail([
-          detailed({ orderNo, feeSymbol, state, extra: JSON.stringify({ [key]: key }) }),
-        ]);
-        const [row] = await readTransactions(fixture);
-        expect(row).toMatchObject({ order_no: orderNo, fee_symbol: feeSymbol, state });
-        expect(JSON.parse(row?.['extra'] ?? '')).toEqual(
-          JSON.parse(JSON.stringify({ [key]: key })),
-        );
-      }),
-      { numRuns: 60 },
-    );
+    await forAll(texts)(60, async ([orderNo, feeSymbol, state, key]) => {
+      await clear();
+      await list([listed({ orderNo })]);
+      await detail([
+        detailed({ orderNo, feeSymbol, state, extra: JSON.stringify({ [key]: key }) }),
+      ]);
+      const [row] = await readTransactions(fixture);
+      expect(row).toMatchObject({ order_no: orderNo, fee_symbol: feeSymbol, state });
+      expect(JSON.parse(row?.['extra'] ?? '')).toEqual(JSON.parse(JSON.stringify({ [key]: key })));
+    });
   });
 });
 
@@ -248,7 +246,7 @@ test.each([
   expect(await readDue()).toMatchObject([{ due: 15 }]);
 });
 
-test('an address that only the detail tells of becomes used', async () => {
+test('an address that only the detail names becomes used', async () => {
   await setFinal('success');
   await ledger.transaction((tx) => storeListedAddresses(tx, 60, ['0xAB']));
   await list([listed({ toAddress: null })]);
@@ -258,7 +256,50 @@ test('an address that only the detail tells of becomes used', async () => {
   ).toEqual([{ status: 'used', first: 'order-1' }]);
 });
 
+test('a detail that brings nothing new writes the next check alone, and an older answer does not undo it', async () => {
+  await list([listed({ state: 'pending' })]);
+  await detail([detailed({ state: 'pending', observation: 2 })]);
+  const version = () => query('select xmin::text, ctid::text, * from ledger.transactions');
+  const before = await version();
+  expect(await detail([detailed({ state: 'pending', observation: 9 })])).toBe(0);
+  expect(await readDue()).toMatchObject([{ due: 15 }]);
+  await detail([detailed({ state: 'older', observation: 8 })]);
+  await list([listed({ state: 'older', observation: 7 })]);
+  expect(await version()).toEqual(before);
+  await list([listed({ state: 'newer', observation: 10 })]);
+  expect(await version()).toMatchObject([{ state: 'newer' }]);
+});
+
+const ordersOf = (claimed: ClaimedDetail[], wanted: ClaimedDetail['lane']) =>
+  claimed.filter(({ lane }) => lane === wanted).map(({ orderNo }) => orderNo);
+
+test('a schedule that belongs to other rows is brought in step with the transactions', async () => {
+  await setFinal('success');
+  await query(`insert into ledger.streams (name, last_walk_at) values ('deposit', now())
+    on conflict (name) do update set last_walk_at = now()`);
+  await list([
+    listed({ orderNo: 'open', state: 'pending' }),
+    listed({ orderNo: 'final', state: 'success' }),
+    listed({ orderNo: 'done', state: 'success' }),
+  ]);
+  await detail([detailed({ orderNo: 'done', state: 'success' })]);
+  const waiting = async () =>
+    (await query('select order_no from ledger.waiting_details order by 1')).map(
+      (row) => row['order_no'],
+    );
+  const before = await waiting();
+  expect(before).toEqual(['final', 'open']);
+  await query(`delete from engine.detail_checks;
+    insert into engine.detail_checks (order_no, is_final, turn) values ('of another time', true, 0)`);
+  await rescheduleDetails(db);
+  expect(await waiting()).toEqual(before);
+});
+
 describe('claims', () => {
+  const claim = async (of: LedgerDb, limit: number, leaseMs: number) => {
+    const claimed = await claimDueDetails(of, limit, leaseMs);
+    return claimed.map(({ orderNo }) => orderNo);
+  };
   const orders = Array.from({ length: 60 }, (_, nth) => `order-${nth + 100}`);
   const listAll = () => list(orders.map((orderNo) => listed({ orderNo })));
 
@@ -269,34 +310,53 @@ describe('claims', () => {
       workers.map(async (worker) => {
         const own: string[] = [];
         for (;;) {
-          const more = await claimDueDetails(worker.db, 7, 60_000);
+          const more = await claim(worker.db, 7, 60_000);
           if (more.length === 0) return own;
           own.push(...more);
         }
       }),
     );
     expect(claimed.flat().sort()).toEqual(orders);
-    expect(await claimDueDetails(db, 7, 60_000)).toEqual([]);
+    expect(await claim(db, 7, 60_000)).toEqual([]);
   });
 
   test('come back after the lease, and at once when given back', async () => {
     await list([listed({})]);
-    expect(await claimDueDetails(db, 10, 100)).toEqual(['order-1']);
-    expect(await claimDueDetails(db, 10, 100)).toEqual([]);
+    expect(await claim(db, 10, 100)).toEqual(['order-1']);
+    expect(await claim(db, 10, 100)).toEqual([]);
     await vi.waitFor(async () => {
-      expect(await claimDueDetails(db, 10, 60_000)).toEqual(['order-1']);
+      expect(await claim(db, 10, 60_000)).toEqual(['order-1']);
     });
     await releaseDetails(db, ['order-1']);
-    expect(await claimDueDetails(db, 10, 60_000)).toEqual(['order-1']);
+    expect(await claim(db, 10, 60_000)).toEqual(['order-1']);
+  });
+
+  test('take open, new and changed rows before the history, which keeps a share of an eighth', async () => {
+    await setFinal('success');
+    const rows = Array.from({ length: 50 }, (_, nth) => `order-${nth + 100}`);
+    const fresh = Array.from({ length: 10 }, (_, nth) => `order-${nth + 300}`);
+    await list(rows.map((orderNo) => listed({ orderNo, state: 'success' })));
+    await list([listed({ orderNo: 'order-200', state: 'pending' })]);
+    await query(`update ledger.streams set last_walk_at = now() where name = 'deposit'`);
+    await list(fresh.map((orderNo) => listed({ orderNo, state: 'success' })));
+    await list([listed({ orderNo: 'order-130', state: 'Success', observation: 2 })]);
+    const counts = (claimed: ClaimedDetail[]) =>
+      (['current', 'backlog'] as const).map((lane) => ordersOf(claimed, lane).length);
+    const claims = [await claimDueDetails(db, 8, 60_000), await claimDueDetails(db, 8, 60_000)];
+    expect(claims.map(counts)).toEqual([
+      [7, 1],
+      [5, 3],
+    ]);
+    const current = ['order-130', 'order-200', ...fresh].sort();
+    expect(claims.flatMap((one) => ordersOf(one, 'current')).sort()).toEqual(current);
+    expect(counts(await claimDueDetails(db, 100, 60_000))).toEqual([0, 45]);
   });
 
   test('take the oldest due first', async () => {
     await listAll();
-    await query(`update ledger.transactions set next_check_at = now() - interval '1 hour'
+    await query(`update engine.detail_checks set due_at = now() - interval '1 hour'
                   where order_no in ('order-131', 'order-142')`);
-    expect(new Set(await claimDueDetails(db, 2, 60_000))).toEqual(
-      new Set(['order-131', 'order-142']),
-    );
+    expect(new Set(await claim(db, 2, 60_000))).toEqual(new Set(['order-131', 'order-142']));
   });
 
   test('leave out completed rows, and a release does not open them again', async () => {
@@ -304,17 +364,32 @@ describe('claims', () => {
     await list([listed({})]);
     await detail([detailed({ state: 'success' })]);
     await releaseDetails(db, ['order-1']);
-    expect(await claimDueDetails(db, 10, 60_000)).toEqual([]);
+    expect(await claim(db, 10, 60_000)).toEqual([]);
     expect(await countIncomplete(db)).toEqual({ due: 0, incomplete: 0, finalIncomplete: 0 });
   });
 
-  test('of rows without a detail are put off as if unchanged', async () => {
-    await list([listed({})]);
-    await postponeDetails(db, ['order-1']);
+  test('of rows without a detail are put off, longer each time, and go behind the history', async () => {
+    await list([listed({}), listed({ orderNo: 'order-2' })]);
     await postponeDetails(db, []);
     await releaseDetails(db, []);
-    expect(await readDue()).toMatchObject([{ due: 15 }]);
-    expect(await countIncomplete(db)).toEqual({ due: 0, incomplete: 1, finalIncomplete: 0 });
+    for (const due of [15, 30, 60, 120]) {
+      await postponeDetails(db, ['order-1']);
+      expect(await readDue()).toMatchObject([{ due }, { due: 0 }]);
+    }
+    expect(await countIncomplete(db)).toEqual({ due: 1, incomplete: 2, finalIncomplete: 0 });
+    for (let nth = 0; nth < 30; nth += 1) await postponeDetails(db, ['order-1']);
+    expect(await readDue()).toMatchObject([{ due: 2 * 86_400 }, { due: 0 }]);
+    await query(
+      `update engine.detail_checks set due_at = now() - interval '1 hour' where order_no = 'order-1'`,
+    );
+    expect(await claimDueDetails(db, 10, 60_000)).toEqual([
+      { orderNo: 'order-2', lane: 'current', isRefused: false },
+      { orderNo: 'order-1', lane: 'backlog', isRefused: true },
+    ]);
+    await list([listed({ state: 'other', observation: 2 })]);
+    expect(await claimDueDetails(db, 10, 60_000)).toEqual([
+      { orderNo: 'order-1', lane: 'current', isRefused: false },
+    ]);
   });
 });
 

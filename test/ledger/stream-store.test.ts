@@ -5,7 +5,7 @@ import {
   restartStreams,
   saveStream,
 } from '../../src/ledger/lists/stream-store.ts';
-import { withLedger } from './with-ledger.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, connect, query, clear } = await withLedger();
 const { db } = ledger;
@@ -103,7 +103,7 @@ test.each([
   ).toEqual([{ is_complete: false, reason: expect.any(String) }]);
 });
 
-test('an owner whose connections are gone loses the stream at once, and writes nothing more', async () => {
+test('an owner whose connections have ended loses the stream at once, and writes nothing more', async () => {
   const dead = connect();
   await leaseStream(dead.db, 'deposit', dead.instance);
   expect(await leaseStream(db, 'deposit', ledger.instance)).toBeUndefined();

@@ -2,8 +2,8 @@ import { beforeEach, expect, test } from 'vitest';
 import { takeAddress } from '../../src/ledger/addresses/pool-store.ts';
 import type { Ledger } from '../../src/ledger/connection/connect-ledger.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
-import { listed } from './transaction-rows.ts';
-import { withLedger } from './with-ledger.ts';
+import { listed } from '../support/transaction-rows.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, connect, query, clear } = await withLedger();
 beforeEach(clear);

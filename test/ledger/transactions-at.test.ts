@@ -5,8 +5,9 @@ import { fillTransactions } from '../../src/ledger/transactions/fill-transaction
 import { reclassifyByStates } from '../../src/ledger/transactions/final-states.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
-import { detailed, listed } from './transaction-rows.ts';
-import { withLedger } from './with-ledger.ts';
+import { forAll } from '../support/for-all.ts';
+import { detailed, listed } from '../support/transaction-rows.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, query, clear } = await withLedger();
 const { db } = ledger;
@@ -67,25 +68,22 @@ const read = (from: string) =>
            from ${from} order by order_no`);
 
 test('transactions_at gives what the table held at each moment, whatever has happened since', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 14 }), async (steps) => {
-      await clear();
-      await reclassifyByStates(ledger, {
-        final: new Set(['success']),
-        success: new Set(['success']),
-      });
-      const held: unknown[] = [];
-      for (const [index, one] of steps.entries()) {
-        await play(one, index + 1);
-        await date(timeOf(index));
-        held.push(await read('ledger.transactions'));
-      }
-      for (const [index, rows] of held.entries())
-        expect(await read(`ledger.transactions_at('${timeOf(index + 0.5)}')`)).toEqual(rows);
-      expect(await read(`ledger.transactions_at('${timeOf(-1)}')`)).toEqual([]);
-    }),
-    { numRuns: 60 },
-  );
+  await forAll(fc.array(step, { minLength: 1, maxLength: 14 }))(60, async (steps) => {
+    await clear();
+    await reclassifyByStates(ledger, {
+      final: new Set(['success']),
+      success: new Set(['success']),
+    });
+    const held: unknown[] = [];
+    for (const [index, one] of steps.entries()) {
+      await play(one, index + 1);
+      await date(timeOf(index));
+      held.push(await read('ledger.transactions'));
+    }
+    for (const [index, rows] of held.entries())
+      expect(await read(`ledger.transactions_at('${timeOf(index + 0.5)}')`)).toEqual(rows);
+    expect(await read(`ledger.transactions_at('${timeOf(-1)}')`)).toEqual([]);
+  });
 }, 60_000);
 
 test('confirmations are unknown before the first detail', async () => {

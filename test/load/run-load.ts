@@ -13,10 +13,7 @@ import { until } from '../support/until.ts';
 import { type BurdenFigures, burdenStatusPages, wantedOutcomes } from './burden-status-pages.ts';
 
 const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '60' },
-    rps: { type: 'string', default: '1000' },
-  },
+  options: { seconds: { type: 'string', default: '60' }, rps: { type: 'string', default: '1000' } },
 });
 const seconds = bounded(values.seconds, 600);
 const rps = bounded(values.rps, 5_000);
@@ -59,7 +56,7 @@ async function run(opened: Bench): Promise<string[]> {
     Number(
       (
         await pool.query(
-          'select count(*) as n from ledger.transactions where next_check_at is null',
+          'select count(*) as n from ledger.transactions t where not exists (select from ledger.waiting_details w where w.order_no = t.order_no)',
         )
       ).rows[0]?.n,
     );

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { listProblems } from '../../src/status/list-problems.ts';
-import { withLedger } from '../ledger/with-ledger.ts';
 import { samplePool, sampleProblem, sampleReport } from '../support/sample-report.ts';
 import { type HttpHarness, openHttp } from '../support/with-http.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 type Rule = {
   alert: string;
@@ -124,7 +124,7 @@ describe('ops/alerts.yml', () => {
       for (const one of value.split('|')) expect(one).toMatch(known[label] ?? /^$/);
   });
 
-  it('has a runbook for every alert, which says what it means, how to look and what to do', () => {
+  it('has a runbook for every alert, which says what it means, what to check and what to do', () => {
     const page = readFileSync('docs/operations.md', 'utf8');
     const sections = page.split(/^#{1,6} /m).map((section) => section.split('\n'));
     const anchors = new Map(sections.map(([heading = '', ...lines]) => [anchorOf(heading), lines]));
@@ -133,7 +133,7 @@ describe('ops/alerts.yml', () => {
       const page = '{{ $externalLabels.runbooks }}docs/operations.md';
       expect([alert, file, anchor]).toEqual([alert, page, alert.toLowerCase()]);
       const lines = anchors.get(anchor)?.join('\n') ?? '';
-      for (const part of ['**Means:**', '**Look:**', '**Do:**'])
+      for (const part of ['**Means:**', '**Check:**', '**Do:**'])
         expect(lines, alert).toContain(part);
     }
     const told = new Set(rules.map(({ alert }) => alert));
@@ -144,12 +144,18 @@ describe('ops/alerts.yml', () => {
 
   it('has one alert for every kind of problem, of its severity, and none for another', async () => {
     const [view] = await query<{ text: string }>(
-      `select pg_get_viewdef('ledger.problems') as text`,
+      `select pg_get_viewdef('ledger.problems') || pg_get_viewdef('ledger.feed_problems') as text`,
     );
     const kinds = [
       ...(view?.text ?? '').matchAll(/'(\w+)'(?:::text)?(?: AS \S+)?,\s*'(critical|warning)'/g),
     ].map(([, name = '', severity]) => ({ name, severity }));
-    const failing = { backend: 'redis' as const, waiting: 21, active: 0, failed: 6 };
+    const failing = {
+      backend: 'redis' as const,
+      waiting: 21,
+      active: 0,
+      failed: 6,
+      heldBy: 'process 12',
+    };
     const ofQueue = [null, failing].flatMap((queue) => listProblems(sampleReport({ queue })));
     const all = [...kinds, ...ofQueue.map(({ name, severity }) => ({ name, severity }))];
     expect(kinds.length).toBeGreaterThan(15);
@@ -188,7 +194,7 @@ describe('ops/grafana-dashboard.json', () => {
     }
   });
 
-  it('shows every gauge that tells the status', () => {
+  it('shows every gauge of the status', () => {
     const shown = new Set([...queries, ...rules].flatMap(({ expr }) => metricsOf(expr)));
     const ours = [...names].filter((name) => /^wallet_ledger_(?!.*_(sum|count)$)/.test(name));
     // How many transactions there are is no answer to any question of an operator.

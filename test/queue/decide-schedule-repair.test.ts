@@ -6,6 +6,7 @@ import {
   type StoredSchedule,
   type WantedSchedule,
 } from '../../src/queue/decide-schedule-repair.ts';
+import { forAllSync } from '../support/for-all.ts';
 
 const now = 1_700_000_000_000;
 const healthy: StoredSchedule = {
@@ -94,41 +95,38 @@ const step = fc.oneof(
 
 describe('the watchdog', () => {
   it('[Q4 Q10 Q16] has exactly the wanted schedules, each with a run ahead, two passes after any disturbance', () => {
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-        const queue = new ModelQueue();
-        let at = now;
-        let wanted: WantedSchedule[] = [{ name: 'a', everyMs: 15_000 }];
-        const pass = () => {
-          at += watchdogMs;
-          const repairs = decideScheduleRepair(at, wanted, [...queue.schedules.values()]);
-          for (const repair of repairs) queue.apply(repair, wanted, at);
-        };
-        for (const event of steps) {
-          if (event.kind === 'flush') queue.schedules.clear();
-          if (event.kind === 'drain') queue.drain();
-          if (event.kind === 'jump') at += event.ms;
-          if (event.kind === 'work') queue.work(at, event.dies);
-          if (event.kind === 'watch') pass();
-          if (event.kind === 'configure') {
-            wanted = Object.entries(event.wanted).map(([name, everyMs]) => ({ name, everyMs }));
-          }
+    forAllSync(fc.array(step, { maxLength: 40 }))(500, (steps) => {
+      const queue = new ModelQueue();
+      let at = now;
+      let wanted: WantedSchedule[] = [{ name: 'a', everyMs: 15_000 }];
+      const pass = () => {
+        at += watchdogMs;
+        const repairs = decideScheduleRepair(at, wanted, [...queue.schedules.values()]);
+        for (const repair of repairs) queue.apply(repair, wanted, at);
+      };
+      for (const event of steps) {
+        if (event.kind === 'flush') queue.schedules.clear();
+        if (event.kind === 'drain') queue.drain();
+        if (event.kind === 'jump') at += event.ms;
+        if (event.kind === 'work') queue.work(at, event.dies);
+        if (event.kind === 'watch') pass();
+        if (event.kind === 'configure') {
+          wanted = Object.entries(event.wanted).map(([name, everyMs]) => ({ name, everyMs }));
         }
-        pass();
-        pass();
-        expect(new Set(queue.schedules.keys())).toEqual(
-          new Set(wanted.map((schedule) => schedule.name)),
-        );
-        for (const { name, everyMs } of wanted) {
-          const stored = queue.schedules.get(name);
-          expect(stored).toMatchObject({ everyMs });
-          expect(stored?.nextRunAt).toBeLessThanOrEqual(at + 2 * everyMs);
-          const isDying = stored?.nextJob === 'active' && stored.nextRunAt > at - 180_000;
-          expect(stored?.nextJob === 'waiting' || isDying).toBe(true);
-        }
-      }),
-      { numRuns: 500 },
-    );
+      }
+      pass();
+      pass();
+      expect(new Set(queue.schedules.keys())).toEqual(
+        new Set(wanted.map((schedule) => schedule.name)),
+      );
+      for (const { name, everyMs } of wanted) {
+        const stored = queue.schedules.get(name);
+        expect(stored).toMatchObject({ everyMs });
+        expect(stored?.nextRunAt).toBeLessThanOrEqual(at + 2 * everyMs);
+        const isDying = stored?.nextJob === 'active' && stored.nextRunAt > at - 180_000;
+        expect(stored?.nextJob === 'waiting' || isDying).toBe(true);
+      }
+    });
   });
 
   it('does nothing twice', () => {

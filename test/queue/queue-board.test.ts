@@ -139,7 +139,7 @@ it('is not there before the queue is', async () => {
   const http = await openHttp();
   opened.push(http);
   const response = await fetch(`${http.url}/queues`);
-  expect([response.status, await response.text()]).toEqual([503, 'the queue is not there yet\n']);
+  expect([response.status, await response.text()]).toEqual([503, 'the queue is not open yet\n']);
 });
 
 /** What the board refuses: details of the server, and what nothing here has. */

@@ -112,7 +112,7 @@ describe.each([
     const { lines, goesOn } = await startTicking(backend.address);
     vi.spyOn(Worker.prototype, 'isRunning').mockReturnValueOnce(false);
     await vi.waitFor(
-      () => expect(lines.some(({ message }) => message.includes('new one'))).toBe(true),
+      () => expect(lines.some(({ message }) => message.includes('new worker'))).toBe(true),
       eventually,
     );
     await goesOn();
@@ -184,6 +184,7 @@ describe('the queue on PostgreSQL', () => {
       waiting: 0,
       active: 0,
       failed: 0,
+      heldBy: null,
     });
   });
 });

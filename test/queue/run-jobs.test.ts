@@ -37,7 +37,7 @@ describe('the job runner', () => {
     expect(error.message).toBe('no\ufffd \ufffd way');
     expect(error.stack).toBe(error.message);
     expect(errors).toEqual([thrown]);
-    expect(lines).toMatchObject([{ level: 'warn', fields: { job: 'a', code: 'service-refused' } }]);
+    expect(lines).toMatchObject([{ level: 'warn', fields: { job: 'a', error: thrown } }]);
   });
 
   it('[Q1] ends a run whose lock is lost, without a failure', async () => {

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/kernel/clock.ts';
+import { connectQueueBackend } from '../../src/queue/connect-queue-backend.ts';
 import type { RepeatableJob } from '../../src/queue/define-job.ts';
 import { createFaultLog } from '../../src/queue/fault-log.ts';
 import { openQueue } from '../../src/queue/open-queue.ts';
-import { connectQueueBackend } from '../../src/queue/queue-backend.ts';
 import { readQueueSnapshot } from '../../src/queue/queue-snapshot.ts';
 import { type QueueOptions, type RunningQueue, startQueue } from '../../src/queue/start-queue.ts';
 import { recordLog } from '../support/record-log.ts';
@@ -98,7 +98,7 @@ describe.each(['PostgreSQL', 'Redis'] as const)('the queue on %s', (kind) => {
 
     it('staggers first runs by their offsets', async () => {
       const early = counted('early', 60_000, 0);
-      const late = counted('late', 60_000, 1_500);
+      const late = counted('late', 60_000, 5_000);
       await start(freshPrefix(), [late.job, early.job]);
       await vi.waitFor(() => expect(late.runs).toHaveLength(1), eventually);
       expect(early.runs).toHaveLength(1);
@@ -130,6 +130,28 @@ describe.each(['PostgreSQL', 'Redis'] as const)('the queue on %s', (kind) => {
       const due = (Date.now() - startedAt) / 500;
       expect(runs.length).toBeLessThanOrEqual(due + 1);
       expect(await schedules(prefix)).toEqual([{ key: 'shared', every: 500 }]);
+    });
+
+    it('keeps the intervals in force, whatever the jobs of its own settings say', async () => {
+      const prefix = freshPrefix();
+      const inForce = { shared: 3_600_000, late: 300 as number | null };
+      const { log, lines } = recordLog();
+      const late = counted('late', null);
+      for (const everyMs of [1_000, null]) {
+        await start(prefix, [counted('shared', everyMs, 3_600_000).job, late.job], {
+          log,
+          readIntervals: async () => inForce,
+          watchdogEveryMs: 100,
+        });
+      }
+      await vi.waitFor(() => expect(late.runs.length).toBeGreaterThanOrEqual(3), eventually);
+      const changes = () => lines.filter(({ message }) => message === 'schedule changed');
+      expect(changes()).toHaveLength(2);
+      inForce.late = null;
+      await vi.waitFor(
+        async () => expect(await schedules(prefix)).toEqual([{ key: 'shared', every: 3_600_000 }]),
+        eventually,
+      );
     });
 
     it('[Q17] goes on after an error that the database could not store', async () => {
@@ -186,7 +208,7 @@ describe.each(['PostgreSQL', 'Redis'] as const)('the queue on %s', (kind) => {
       expect(counts).toMatchObject({ active: 0, failed: 0 });
     });
 
-    it('closes by the deadline over a job that does not heed its signal', async () => {
+    it('closes by the deadline although a job ignores its abort signal', async () => {
       const { job, runs } = counted('deaf', 60_000);
       const deaf = { ...job, run: () => job.run(new AbortController().signal).then(never) };
       const queue = await start(freshPrefix(), [deaf]);

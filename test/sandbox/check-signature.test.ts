@@ -99,7 +99,7 @@ describe('a nonce', () => {
     expect(sandbox.stats).toMatchObject({ nonces: 1, noncesReused: 2 });
   });
 
-  test('is not looked at where told so', async () => {
+  test('is not checked if configured so', async () => {
     const sandbox = await withSandbox({ nonceChecking: false });
     const nonce = '1750000000000';
     await call(sandbox, '/v1/wallet/coin', { nonce });

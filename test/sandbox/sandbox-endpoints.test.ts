@@ -15,7 +15,7 @@ describe('the endpoints', () => {
     expect((await info('')).code).toBe(20001);
   });
 
-  test('give coins and balances, the balances in a page object where told so', async () => {
+  test('give coins and balances, the balances in a page object if configured so', async () => {
     const sandbox = await withSandbox();
     const { data } = await callJson(sandbox, '/v1/wallet/coin');
     expect(data).toEqual(sandbox.world.coins());
@@ -52,7 +52,7 @@ describe('the endpoints', () => {
     if (code === 0) expect(answer.data).toHaveLength(generated);
   });
 
-  test('answer with what they are told in place of their own', async () => {
+  test('answer with a configured response instead of their own', async () => {
     const sandbox = await withSandbox();
     const text = '{"code":"0","data":[{"balance":1e400}]}';
     sandbox.answers.set('/v1/wallet/balance', { status: 203, text });
@@ -99,7 +99,7 @@ describe('a sandbox', () => {
     expect(sandbox.stats.requests['/v1/transaction/list']).toBe(0);
   });
 
-  test('takes its time where told so, many requests at once', async () => {
+  test('delays many concurrent requests if configured so', async () => {
     const sandbox = await withSandbox({ latencyMs: 50 });
     const began = performance.now();
     await Promise.all(Array.from({ length: 20 }, () => call(sandbox, '/v1/wallet/coin')));

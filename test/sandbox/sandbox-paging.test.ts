@@ -79,7 +79,7 @@ describe('the transaction list', () => {
     expect((await callJson(refusing, listPath, { query })).code).not.toBe(0);
   });
 
-  test('answers a page beyond the end as told', async () => {
+  test('answers a page beyond the end as configured', async () => {
     const query = 'pageNo=99&pageSize=100';
     const lastPage = await withSandbox({ beyondEnd: 'last-page', transactions: 150 });
     expect((await callJson(lastPage, listPath, { query })).data).toMatchObject({ pageNo: 2 });

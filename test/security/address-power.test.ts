@@ -31,7 +31,7 @@ test('[S16] nothing is generated where no pool is set, or the day’s budget is 
   ]);
 }, 60_000);
 
-test('[S17] an address that somebody put in the place of another is named by verify, every time', async () => {
+test('[S17] an address that was replaced by hand is named by verify, every time', async () => {
   const { env, query } = await withService({ transactions: 30, addressesPerChain: 3 });
   const settings = { ...env, ADDRESS_POOLS: '60:5:20' };
   expect((await runProgram(['sync'], settings)).code).toBe(0);

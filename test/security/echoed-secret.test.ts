@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { withListingService } from '../hostile/with-listing-service.ts';
 import { runProgram } from '../support/run-cli.ts';
+import { withListingService } from '../support/with-listing-service.ts';
 
 test('[S2] a secret that the service echoes is stored nowhere, and none that was stored before is shown', async () => {
   const { service, env, query } = await withListingService();

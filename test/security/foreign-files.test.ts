@@ -53,3 +53,19 @@ test('a secret from a file that other users may write is refused', async () => {
   expect(read.code).toBe(0);
   expect(read.stderr).toContain(JSON.stringify({ files: [path] }).slice(1, -1));
 }, 60_000);
+
+test('a list of handed-out addresses that other users may write is not read: it says whose an address is', async () => {
+  const { env } = await withService({ transactions: 10 });
+  expect((await runProgram(['sync', 'coins'], env)).code).toBe(0);
+  const path = join(folder(), 'handed-out.csv');
+  writeFileSync(path, '60,0x52908400098527886E0F7030069857D2E4169EE7,customer-1\n');
+  chmodSync(path, 0o666);
+  const refused = await runProgram(['recover', '--handed-out', path], env);
+  expect([refused.code, refused.stderr]).toEqual([
+    2,
+    expect.stringContaining(`chmod go-w ${path}`),
+  ]);
+  chmodSync(path, 0o644);
+  const { stderr } = await runProgram(['recover', '--handed-out', path], env);
+  expect(stderr).not.toContain('chmod');
+}, 90_000);

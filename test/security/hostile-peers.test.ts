@@ -82,7 +82,7 @@ test('[S5] hostile answers end the command with its code, within little memory, 
   expect(await query('select 1 from ledger.coins')).toEqual([]);
 }, 90_000);
 
-test('[S6] a service, a database and a Redis that take connections and say nothing are given up, each with its code', async () => {
+test('[S6] a service, a database and a Redis that accept connections and send nothing time out, each with its code', async () => {
   const { env } = await withService({ transactions: 10 });
   const port = await listenMutely();
   const [service, database, redis] = await Promise.all([

@@ -53,7 +53,7 @@ async function listenWithTls(identity: Certificate, greeting: 'postgres' | 'redi
   return { port: await listen(server), told };
 }
 
-test('[S4] neither PostgreSQL nor Redis is told anything under a certificate that nobody vouches for', async () => {
+test('[S4] neither PostgreSQL nor Redis gets any data under a certificate that no trusted authority signed', async () => {
   const { env } = await withService({ transactions: 10 });
   const identity = makeCertificate({
     issuer: makeAuthority('stranger'),

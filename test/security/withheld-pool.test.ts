@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { mirrorPools, takeAddress } from '../../src/ledger/addresses/pool-store.ts';
 import { grantIssuer } from '../../src/ledger/connection/grant-roles.ts';
-import { withLedger } from '../ledger/with-ledger.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, query, clear, connectionString } = await withLedger();
 const issuer = `issuer_${process.pid}_${Date.now()}`;

@@ -5,8 +5,9 @@ import { retryDelayMs } from '../../src/kernel/retry-delay.ts';
 import { readTime, Unreadable } from '../../src/service/decoding/field-readers.ts';
 import { openEnvelope } from '../../src/service/decoding/open-envelope.ts';
 import { parseRetryAfterMs } from '../../src/service/transport/retry-after.ts';
-import { makeClient } from './support/make-client.ts';
-import { pageOf, send, startScriptedService } from './support/scripted-service.ts';
+import { forAll, forAllSync } from '../support/for-all.ts';
+import { makeClient } from '../support/make-client.ts';
+import { pageOf, send, startScriptedService } from '../support/scripted-service.ts';
 
 const service = await startScriptedService();
 afterAll(() => service.close());
@@ -32,30 +33,22 @@ const bodies = fc.oneof(
 
 describe('any answer', () => {
   it('[H2 H3 H4 H7 V13] of any bytes is a page or a described error', async () => {
-    await fc.assert(
-      fc.asyncProperty(bodies, fc.constantFrom(200, 204, 400, 500), async (body, status) => {
-        service.answer((_seen, response) => send(response, status, body));
-        const { client } = await makeClient(service.baseUrl, {
-          retry: { ...quick, attemptsMax: 1 },
-        });
-        const end = await client.listTransactions(query).catch((thrown: unknown) => thrown);
-        if (end instanceof LedgerError) expect(end.code).toMatch(/^service-/);
-        else expect(end).toMatchObject({ records: expect.any(Array), listed: expect.any(Number) });
-      }),
-      { numRuns: 400 },
-    );
+    await forAll(bodies, fc.constantFrom(200, 204, 400, 500))(400, async (body, status) => {
+      service.answer((_seen, response) => send(response, status, body));
+      const { client } = await makeClient(service.baseUrl, { retry: { ...quick, attemptsMax: 1 } });
+      const end = await client.listTransactions(query).catch((thrown: unknown) => thrown);
+      if (end instanceof LedgerError) expect(end.code).toMatch(/^service-/);
+      else expect(end).toMatchObject({ records: expect.any(Array), listed: expect.any(Number) });
+    });
   }, 60_000);
 
   it('[H7] of any text is an envelope or said to be none', () => {
     const texts = fc.oneof(fc.string({ unit: 'binary' }), fc.json(), fc.string());
-    fc.assert(
-      fc.property(texts, (text) => {
-        const envelope = openEnvelope(text);
-        const said = 'problem' in envelope ? envelope.problem : envelope.code;
-        expect(said.trim()).not.toBe('');
-      }),
-      { numRuns: 2_000 },
-    );
+    forAllSync(texts)(2_000, (text) => {
+      const envelope = openEnvelope(text);
+      const said = 'problem' in envelope ? envelope.problem : envelope.code;
+      expect(said.trim()).not.toBe('');
+    });
   });
 });
 
@@ -82,65 +75,53 @@ describe('any sequence of answers', () => {
     );
 
   it('[H8 H9 H10] costs a read as many attempts as allowed at the most, each with its own nonce, and pauses of two minutes at the most', async () => {
-    await fc.assert(
-      fc.asyncProperty(answers, async (sequence) => {
-        play(sequence);
-        const { client, tickets, pauses } = await makeClient(service.baseUrl, { retry: quick });
-        await client.listTransactions(query).catch(() => undefined);
-        expect(service.seen.length).toBeLessThanOrEqual(quick.attemptsMax);
-        expect(service.seen.map(({ headers }) => headers['biz-api-nonce'])).toEqual(tickets);
-        for (const ms of pauses) expect(ms).toBeLessThanOrEqual(120_000);
-        const refused = sequence.findIndex(({ status }) => [401, 403].includes(status));
-        if (refused >= 0) expect(service.seen.length).toBeLessThanOrEqual(refused + 1);
-      }),
-      { numRuns: 200 },
-    );
+    await forAll(answers)(200, async (sequence) => {
+      play(sequence);
+      const { client, tickets, pauses } = await makeClient(service.baseUrl, { retry: quick });
+      await client.listTransactions(query).catch(() => undefined);
+      expect(service.seen.length).toBeLessThanOrEqual(quick.attemptsMax);
+      expect(service.seen.map(({ headers }) => headers['biz-api-nonce'])).toEqual(tickets);
+      for (const ms of pauses) expect(ms).toBeLessThanOrEqual(120_000);
+      const refused = sequence.findIndex(({ status }) => [401, 403].includes(status));
+      if (refused >= 0) expect(service.seen.length).toBeLessThanOrEqual(refused + 1);
+    });
   }, 60_000);
 
   it('[A1 A6 H12] costs an address request one attempt', async () => {
-    await fc.assert(
-      fc.asyncProperty(answers, async (sequence) => {
-        play(sequence);
-        const { client } = await makeClient(service.baseUrl, { retry: quick });
-        await client.generateAddresses({ slip44: 60, num: 1 }).catch(() => undefined);
-        expect(service.seen).toHaveLength(1);
-      }),
-      { numRuns: 100 },
-    );
+    await forAll(answers)(100, async (sequence) => {
+      play(sequence);
+      const { client } = await makeClient(service.baseUrl, { retry: quick });
+      await client.generateAddresses({ slip44: 60, num: 1 }).catch(() => undefined);
+      expect(service.seen).toHaveLength(1);
+    });
   }, 60_000);
 
   it('[H9] waits as long as Retry-After says, between nothing and two minutes', () => {
     const now = Date.UTC(2026, 0, 1);
-    fc.assert(
-      fc.property(fc.nat(1_000_000), (seconds) => {
-        const expected = Math.min(seconds * 1_000, 120_000);
-        const told = parseRetryAfterMs(String(seconds), now);
-        expect(told ?? 0).toBe(seconds === 0 ? (told ?? 0) : expected);
-      }),
-    );
-    fc.assert(
-      fc.property(fc.string(), (header) => {
-        const ms = parseRetryAfterMs(header, now);
-        if (ms !== null) expect(ms).toBeGreaterThanOrEqual(0);
-        expect(ms ?? 0).toBeLessThanOrEqual(120_000);
-      }),
-    );
+    forAllSync(fc.nat(1_000_000))(100, (seconds) => {
+      const expected = Math.min(seconds * 1_000, 120_000);
+      const told = parseRetryAfterMs(String(seconds), now);
+      expect(told ?? 0).toBe(seconds === 0 ? (told ?? 0) : expected);
+    });
+    forAllSync(fc.string())(100, (header) => {
+      const ms = parseRetryAfterMs(header, now);
+      if (ms !== null) expect(ms).toBeGreaterThanOrEqual(0);
+      expect(ms ?? 0).toBeLessThanOrEqual(120_000);
+    });
   });
 
   it('[H10] backs off with jitter, never beyond the longest delay', () => {
     const policy = { attemptsMax: 8, baseDelayMs: 150, delayMaxMs: 5_000 };
-    fc.assert(
-      fc.property(
-        fc.integer({ min: 1, max: 2_000 }),
-        fc.double({ min: 0, max: 0.999, noNaN: true }),
-        (attempt, random) => {
-          const ms = retryDelayMs(attempt, policy, random);
-          const ceiling = Math.min(policy.delayMaxMs, policy.baseDelayMs * 2 ** (attempt - 1));
-          expect(ms).toBeGreaterThanOrEqual(Math.floor(ceiling / 2));
-          expect(ms).toBeLessThanOrEqual(ceiling);
-        },
-      ),
+    const drawn = forAllSync(
+      fc.integer({ min: 1, max: 2_000 }),
+      fc.double({ min: 0, max: 0.999, noNaN: true }),
     );
+    drawn(100, (attempt, random) => {
+      const ms = retryDelayMs(attempt, policy, random);
+      const ceiling = Math.min(policy.delayMaxMs, policy.baseDelayMs * 2 ** (attempt - 1));
+      expect(ms).toBeGreaterThanOrEqual(Math.floor(ceiling / 2));
+      expect(ms).toBeLessThanOrEqual(ceiling);
+    });
   });
 });
 
@@ -156,19 +137,16 @@ describe('any time', () => {
       fc.string(),
       fc.anything(),
     );
-    fc.assert(
-      fc.property(values, (value) => {
-        const read = readTime(value, now);
-        if (read instanceof Unreadable) {
-          expect(read.stored).toBeNull();
-          expect(read.reason).not.toBe('');
-        } else {
-          expect(read).toBe(Number(value));
-          expect(read).toBeGreaterThanOrEqual(Date.UTC(2009, 0, 1));
-          expect(read).toBeLessThanOrEqual(now + 86_400_000);
-        }
-      }),
-      { numRuns: 5_000 },
-    );
+    forAllSync(values)(5_000, (value) => {
+      const read = readTime(value, now);
+      if (read instanceof Unreadable) {
+        expect(read.stored).toBeNull();
+        expect(read.reason).not.toBe('');
+      } else {
+        expect(read).toBe(Number(value));
+        expect(read).toBeGreaterThanOrEqual(Date.UTC(2009, 0, 1));
+        expect(read).toBeLessThanOrEqual(now + 86_400_000);
+      }
+    });
   });
 });

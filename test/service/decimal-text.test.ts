@@ -6,15 +6,14 @@ import {
   readOptionalDecimal,
   Unreadable,
 } from '../../src/service/decoding/field-readers.ts';
+import { forAllSync } from '../support/for-all.ts';
 
 describe('a decimal', () => {
   it('[V3 V4] is kept digit for digit, whatever its length', () => {
     const decimals = fc.stringMatching(/^-?\d{1,60}(\.\d{1,60})?([eE][+-]?[1-3]?\d)?$/);
-    fc.assert(
-      fc.property(decimals, (text) => {
-        expect(readAmount(text, 0)).toBe(text);
-      }),
-    );
+    forAllSync(decimals)(100, (text) => {
+      expect(readAmount(text, 0)).toBe(text);
+    });
   });
 
   it.each([

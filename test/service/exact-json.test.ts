@@ -6,6 +6,7 @@ import {
   parseExactJson,
   parseKeepingDigits,
 } from '../../src/service/decoding/exact-json.ts';
+import { forAllSync } from '../support/for-all.ts';
 
 const safeInteger = fc.integer({ min: -999_999_999_999_999, max: 999_999_999_999_999 });
 
@@ -24,47 +25,41 @@ function anyJson(number: fc.Arbitrary<unknown>) {
 
 describe('exact JSON', () => {
   it('reads safe integers the same on the fast and the slow path, and as JSON.parse does', () => {
-    fc.assert(
-      fc.property(anyJson(safeInteger), (value) => {
-        const text = JSON.stringify(value);
-        const parsed: unknown = JSON.parse(text);
-        expect(isDeepStrictEqual(parseExactJson(text), parsed)).toBe(true);
-        expect(isDeepStrictEqual(parseKeepingDigits(text), parsed)).toBe(true);
-      }),
-    );
+    forAllSync(anyJson(safeInteger))(100, (value) => {
+      const text = JSON.stringify(value);
+      const parsed: unknown = JSON.parse(text);
+      expect(isDeepStrictEqual(parseExactJson(text), parsed)).toBe(true);
+      expect(isDeepStrictEqual(parseKeepingDigits(text), parsed)).toBe(true);
+    });
   });
 
   it('reads numbers of every kind the same on both paths', () => {
-    fc.assert(
-      fc.property(
-        anyJson(fc.oneof(safeInteger, fc.double({ noDefaultInfinity: true, noNaN: true }))),
-        (value) => {
-          const text = JSON.stringify(value);
-          expect(isDeepStrictEqual(parseExactJson(text), parseKeepingDigits(text))).toBe(true);
-        },
-      ),
+    const drawn = forAllSync(
+      anyJson(fc.oneof(safeInteger, fc.double({ noDefaultInfinity: true, noNaN: true }))),
     );
+    drawn(100, (value) => {
+      const text = JSON.stringify(value);
+      expect(isDeepStrictEqual(parseExactJson(text), parseKeepingDigits(text))).toBe(true);
+    });
   });
 
   it('[V6] keeps every digit of a number', () => {
     const digits = fc.stringMatching(/^-?(0|[1-9]\d{0,40})(\.\d{1,40})?([eE][+-]?\d{1,5})?$/);
-    fc.assert(
-      fc.property(digits, fc.constantFrom('', ' ', '\n'), (number, space) => {
-        for (const text of [
-          `${space}${number}`,
-          `[1,${space}${number}]`,
-          `{"a":${space}${number}${space}}`,
-        ]) {
-          const found = [parseExactJson(text)].flatMap((value) =>
-            typeof value === 'object' && !(value instanceof ExactNumber)
-              ? Object.values(value ?? {})
-              : [value],
-          );
-          const last: unknown = found.at(-1);
-          expect(last instanceof ExactNumber ? last.text : String(last)).toBe(number);
-        }
-      }),
-    );
+    forAllSync(digits, fc.constantFrom('', ' ', '\n'))(100, (number, space) => {
+      for (const text of [
+        `${space}${number}`,
+        `[1,${space}${number}]`,
+        `{"a":${space}${number}${space}}`,
+      ]) {
+        const found = [parseExactJson(text)].flatMap((value) =>
+          typeof value === 'object' && !(value instanceof ExactNumber)
+            ? Object.values(value ?? {})
+            : [value],
+        );
+        const last: unknown = found.at(-1);
+        expect(last instanceof ExactNumber ? last.text : String(last)).toBe(number);
+      }
+    });
   });
 
   it.each(['9007199254740993', '-9007199254740993', '9999999999999999', '1000000000000000'])(

@@ -21,9 +21,7 @@ test('the most rejects of an answer are redacted in slices, the row that several
   const perTurn = new Map<number, number>();
   const progress = { turn: 0, texts: 0, isDone: false };
   const client = redactClient(
-    {
-      listTransactions: async () => ({ records: [], rejects }),
-    } as unknown as WalletClient,
+    { listTransactions: async () => ({ records: [], rejects }) } as unknown as WalletClient,
     (text) => {
       progress.texts += 1;
       perTurn.set(progress.turn, (perTurn.get(progress.turn) ?? 0) + text.length);

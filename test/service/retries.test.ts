@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { parseRetryAfterMs } from '../../src/service/transport/retry-after.ts';
-import { makeClient } from './support/make-client.ts';
-import { pageOf, reply, startScriptedService, succeed } from './support/scripted-service.ts';
+import { makeClient } from '../support/make-client.ts';
+import { pageOf, reply, startScriptedService, succeed } from '../support/scripted-service.ts';
 
 const service = await startScriptedService();
 afterAll(() => service.close());
@@ -87,7 +87,7 @@ describe('a read', () => {
     expect(service.seen).toHaveLength(6);
   });
 
-  it('[V16] tells what the service said, made harmless', async () => {
+  it('[V16] quotes the service, made harmless', async () => {
     const msg = `bad\u001b[31m \u202e\n${'x'.repeat(1000)}`;
     service.answer(reply(400, JSON.stringify({ code: 12, msg })));
     const { client } = await makeClient(service.baseUrl);
@@ -96,7 +96,7 @@ describe('a read', () => {
     expect(String(error).length).toBeLessThan(450);
   });
 
-  it('[H3] answered with a web page tells a short, harmless piece of it', async () => {
+  it('[H3] answered with a web page quotes a short, harmless part of it', async () => {
     const page = `<html>\u001b[31m\u202e\n<h1>Please log in</h1>${'<p>'.repeat(10_000)}</html>`;
     service.answer(reply(200, page, { 'content-type': 'text/html' }));
     const { client } = await makeClient(service.baseUrl);
@@ -105,7 +105,7 @@ describe('a read', () => {
     expect(String(error).length).toBeLessThan(300);
   });
 
-  it('[H16] that is refused for its signature tells of a wrong clock', async () => {
+  it('[H16] that is refused for its signature reports a wrong clock', async () => {
     const { client } = await makeClient(service.baseUrl);
     for (const [skewMs, told] of [
       [90_000, "clock is 90 s behind the service's"],
@@ -122,12 +122,12 @@ describe('a read', () => {
     }
   });
 
-  it('is told louder the longer its fault lasts', async () => {
+  it('is logged at a higher level the longer its fault lasts', async () => {
     service.answer(reply(500));
     const { client, log } = await makeClient(service.baseUrl);
     await client.listTransactions(query).catch(() => undefined);
     expect(log.map(({ level }) => level)).toEqual([
-      ...['debug', 'debug', 'info', 'info'],
+      ...Array(4).fill('debug'),
       ...['warn', 'warn', 'warn'],
     ]);
   });

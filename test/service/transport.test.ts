@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LedgerError } from '../../src/kernel/errors.ts';
 import { createSemaphore } from '../../src/service/transport/semaphore.ts';
-import { makeClient, testSecret } from './support/make-client.ts';
+import { makeClient, testSecret } from '../support/make-client.ts';
 import {
   pageOf,
   reply,
@@ -13,7 +13,7 @@ import {
   send,
   startScriptedService,
   succeed,
-} from './support/scripted-service.ts';
+} from '../support/scripted-service.ts';
 
 let service: ScriptedService;
 beforeEach(async () => {
@@ -203,10 +203,10 @@ describe('requests at once', () => {
   it('give up their place in the queue when they are aborted', async () => {
     const slots = createSemaphore(1);
     const first = new EventTarget();
-    const running = slots.run(() => once(first, 'go'));
+    const running = slots.run('head', () => once(first, 'go'));
     const controller = new AbortController();
-    const waiting = slots.run(async () => 'ran', controller.signal);
-    const last = slots.run(async () => 'last');
+    const waiting = slots.run('head', async () => 'ran', controller.signal);
+    const last = slots.run('head', async () => 'last');
     controller.abort(new Error('stop'));
     await expect(waiting).rejects.toThrow('stop');
     first.dispatchEvent(new Event('go'));
@@ -276,7 +276,7 @@ describe('a signer of the user', () => {
     });
   });
 
-  it('that hangs ends with the attempt, and one that gives no header value is told', async () => {
+  it('that hangs ends with the attempt, and one that gives no header value is an error', async () => {
     const hanging = await makeClient(service.baseUrl, {
       signer: { apiKey: 'k', sign: () => new Promise(() => undefined) },
       timeoutMs: 30,

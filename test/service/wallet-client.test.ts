@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { makeClient } from './support/make-client.ts';
-import { pageOf, startScriptedService, succeed } from './support/scripted-service.ts';
+import { makeClient } from '../support/make-client.ts';
+import { pageOf, startScriptedService, succeed } from '../support/scripted-service.ts';
 
 const service = await startScriptedService();
 afterAll(() => service.close());
@@ -86,7 +86,7 @@ describe('the wallet client', () => {
     await expect(client.getTransaction('o-1')).rejects.toMatchObject({ code: 'service-malformed' });
   });
 
-  it('tells of a detail without order number by a reject', async () => {
+  it('reports a detail without order number as a reject', async () => {
     service.answer(succeed({ amount: '1' }));
     const { client } = await makeClient(service.baseUrl);
     expect(await client.getTransaction('o-1')).toMatchObject({

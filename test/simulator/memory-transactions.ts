@@ -55,7 +55,7 @@ export class MemoryTransactions {
           const due = [...this.rows].filter(([, row]) => dueAt(row) <= now());
           const claimed = due.sort(([, a], [, b]) => dueAt(a) - dueAt(b)).slice(0, limit);
           for (const [, row] of claimed) row.nextCheckAt = now() + leaseMs;
-          return claimed.map(([orderNo]) => orderNo);
+          return claimed.map(([orderNo]) => ({ orderNo, lane: 'current', isRefused: false }));
         }),
       release: (orderNos) =>
         run(() => {

@@ -1,16 +1,16 @@
-/** A process of `npm run simulate`: argument 1 is its `Share`; tells the report of each part when it has been played. */
-import { allParts } from './all-parts.ts';
-import type { PartName } from './part.ts';
-import { runDays } from './run-part.ts';
+/** A process of `npm run simulate`: argument 1 is its `Share`; tells the report of each scenario when it has been played. */
+import { allScenarios } from './all-scenarios.ts';
+import { runDays } from './run-scenario.ts';
+import type { ScenarioName } from './scenario.ts';
 
 /** Seeds from `seed` upward, as many as interleavings; `days` 0: no simulated days. */
-export type Share = { names: PartName[]; seed: number; interleavings: number; days: number };
+export type Share = { names: ScenarioName[]; seed: number; interleavings: number; days: number };
 
 // Stacks of errors that are part of the play would cost more than the play.
 Error.stackTraceLimit = 0;
 
 const { names, seed, interleavings, days }: Share = JSON.parse(process.argv[2] ?? '');
 for (const name of names) {
-  process.send?.(await allParts[name]({ seed, interleavings }));
+  process.send?.(await allScenarios[name]({ seed, interleavings }));
   if (name === 'watchdog' && days > 0) process.send?.(await runDays(seed, days));
 }

@@ -1,15 +1,15 @@
 /**
- * `npm run simulate -- [--seed N] [--interleavings N] [--days N] [--only part]`: plays the seeds on all cores; exits
+ * `npm run simulate -- [--seed N] [--interleavings N] [--days N] [--only scenario]`: plays the seeds on all cores; exits
  * with 1 on a violation.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { allParts } from './all-parts.ts';
-import type { PartName } from './part.ts';
+import { allScenarios } from './all-scenarios.ts';
 import type { Share } from './play-share.ts';
-import type { PartReport } from './run-part.ts';
+import type { ScenarioReport } from './run-scenario.ts';
+import type { ScenarioName } from './scenario.ts';
 
 const { values } = parseArgs({
   options: {
@@ -19,7 +19,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
   },
 });
-const known = Object.keys(allParts) as PartName[];
+const known = Object.keys(allScenarios) as ScenarioName[];
 const names = known.filter((name) => values.only === undefined || values.only === name);
 if (names.length === 0) {
   process.stderr.write(`--only is one of ${known.join(', ')}\n`);
@@ -32,7 +32,7 @@ const seed = Number(values.seed);
 const interleavings = Number(values.interleavings);
 const days = Number(values.days);
 const shares = Math.max(1, Math.min(availableParallelism(), interleavings));
-const reports = new Map<string, PartReport[]>();
+const reports = new Map<string, ScenarioReport[]>();
 
 await Promise.all(Array.from({ length: shares }, (_, index) => play(index)));
 
@@ -46,22 +46,23 @@ async function play(index: number): Promise<void> {
     days: index === 0 ? days : 0,
   };
   const child = fork(playShare, [JSON.stringify(share)]);
-  child.on('message', (report: PartReport) => {
-    const parts = [...(reports.get(report.part) ?? []), report];
-    reports.set(report.part, parts);
-    if (report.part === 'days' || parts.length === shares) tell(merge(parts));
+  child.on('message', (report: ScenarioReport) => {
+    const parts = [...(reports.get(report.scenario) ?? []), report];
+    reports.set(report.scenario, parts);
+    if (report.scenario === 'days' || parts.length === shares) tell(merge(parts));
   });
   const [code] = await once(child, 'exit');
   if (code !== 0) throw new Error(`a share of the simulation ended with ${code}`);
 }
 
-function merge(parts: PartReport[]): PartReport {
+function merge(parts: ScenarioReport[]): ScenarioReport {
   const [first] = parts.toSorted(
     (a, b) => (a.failure?.seed ?? Infinity) - (b.failure?.seed ?? Infinity),
   );
-  const sum = (of: (report: PartReport) => number) => parts.reduce((all, one) => all + of(one), 0);
+  const sum = (of: (report: ScenarioReport) => number) =>
+    parts.reduce((all, one) => all + of(one), 0);
   return {
-    part: first?.part ?? 'days',
+    scenario: first?.scenario ?? 'days',
     interleavings: sum((one) => one.interleavings),
     simulatedMs: sum((one) => one.simulatedMs),
     steps: sum((one) => one.steps),
@@ -71,10 +72,10 @@ function merge(parts: PartReport[]): PartReport {
   };
 }
 
-function tell(report: PartReport): void {
-  const { part, simulatedMs, steps, tookMs, processorMs, failure } = report;
+function tell(report: ScenarioReport): void {
+  const { scenario, simulatedMs, steps, tookMs, processorMs, failure } = report;
   const words = [
-    part.padEnd(8),
+    scenario.padEnd(8),
     `${report.interleavings} interleavings`,
     `${(simulatedMs / 86_400_000).toFixed(1)} days simulated`,
     `${steps} steps`,
@@ -87,8 +88,8 @@ function tell(report: PartReport): void {
   process.exitCode = 1;
   for (const violation of failure.violations) process.stdout.write(`  violated: ${violation}\n`);
   const replay =
-    part === 'days'
+    scenario === 'days'
       ? `--seed ${failure.seed} --only watchdog --interleavings 0 --days ${days}`
-      : `--seed ${failure.seed} --only ${part} --interleavings 1 --days 0`;
+      : `--seed ${failure.seed} --only ${scenario} --interleavings 1 --days 0`;
   process.stdout.write(`  replay: npm run simulate -- ${replay}\n`);
 }

@@ -6,14 +6,14 @@
  *     └── sleep(ms) ──▶ timers ── nobody waits ─────────▶ the earliest fires
  *     └── killed ─────▶ never goes on: no catch, no finally, as after a power cut
  */
-import { createRandom, type Random } from './random.ts';
+import { type SeededRandom, scrambledRandom } from '../support/seeded-random.ts';
 
 /** Something that can be killed: a daemon, or one pass of it. */
 export type Task = { readonly name: string; isAlive: boolean; isEnded: boolean };
 
 export type Simulation = {
   readonly seed: number;
-  readonly random: Random;
+  readonly random: SeededRandom;
   /** Virtual milliseconds since the run began; no clock jump moves it. */
   now(): number;
   /** A port call begins: goes on when the scheduler picks it. Never, once the task is dead. */
@@ -46,7 +46,7 @@ const afterMicrotasks = () => new Promise<void>((resolve) => process.nextTick(re
 
 export function createSimulation(seed: number, options: SimulationOptions = {}): Simulation {
   const { drain = afterMicrotasks, stepsMax = 200_000 } = options;
-  const random = createRandom(seed);
+  const random = scrambledRandom(seed);
   const timers: Timer[] = [];
   const waiting: { task: Task; go: () => void }[] = [];
   const checks: (() => void)[] = [];
@@ -66,7 +66,7 @@ export function createSimulation(seed: number, options: SimulationOptions = {}):
   };
 
   function step(): 'woken' | 'quiet' | 'over' {
-    const index = random.int(waiting.length);
+    const index = random.below(waiting.length);
     const [next] = waiting.splice(index, 1);
     if (next) {
       next.go();

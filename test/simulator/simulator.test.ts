@@ -2,56 +2,56 @@ import { describe, expect, test } from 'vitest';
 import { LedgerError } from '../../src/kernel/errors.ts';
 import { createListSession } from '../../src/sync/list/list-session.ts';
 import { pollList } from '../../src/sync/list/poll-list.ts';
-import { allParts } from './all-parts.ts';
-import { backoffPart } from './backoff-part.ts';
-import { fencePart } from './fence-part.ts';
-import type { PartName } from './part.ts';
-import { poolPart, scarcePoolPart } from './pool-part.ts';
-import { type PartReport, runDays, runPart } from './run-part.ts';
-import { walkPart } from './walk-part.ts';
-import { watchdogPart } from './watchdog-part.ts';
+import { allScenarios } from './all-scenarios.ts';
+import { backoffScenario } from './backoff-scenario.ts';
+import { fenceScenario } from './fence-scenario.ts';
+import { poolScenario, scarcePoolScenario } from './pool-scenario.ts';
+import { runDays, runScenario, type ScenarioReport } from './run-scenario.ts';
+import type { ScenarioName } from './scenario.ts';
+import { walkScenario } from './walk-scenario.ts';
+import { watchdogScenario } from './watchdog-scenario.ts';
 
 /** As many as take a second or two each. */
-const interleavings: Record<PartName, number> = {
+const interleavings: Record<ScenarioName, number> = {
   walk: 3_000,
   fence: 1_000,
   pool: 1_000,
   watchdog: 1_500,
   backoff: 400,
 };
-const names = Object.keys(interleavings) as PartName[];
+const names = Object.keys(interleavings) as ScenarioName[];
 const timeoutMs = 120_000;
 
 describe('no interleaving breaks a promise', () => {
   test.each(names.filter((name) => name !== 'pool'))(
     '%s',
     async (name) => {
-      const report = await allParts[name]({ seed: 1, interleavings: interleavings[name] });
+      const report = await allScenarios[name]({ seed: 1, interleavings: interleavings[name] });
       expect(report).toMatchObject({ interleavings: interleavings[name], failure: null });
     },
     timeoutMs,
   );
 
-  const playPool = async (part: typeof poolPart) => {
-    const report = await runPart(part, { seed: 1, interleavings: interleavings.pool });
+  const playPool = async (scenario: typeof poolScenario) => {
+    const report = await runScenario(scenario, { seed: 1, interleavings: interleavings.pool });
     expect(report).toMatchObject({ interleavings: interleavings.pool, failure: null });
   };
 
   test(
     '[A1 A2 A3 A5 A6 A7] lost answers, refusals, crashes at every step, two processes, a lagging list: nothing is lost, nothing asked twice',
-    () => playPool(poolPart),
+    () => playPool(poolScenario),
     timeoutMs,
   );
 
   test(
     '[A8] the daily ceiling is never crossed, whatever is lost and however late the list shows it',
-    () => playPool(scarcePoolPart),
+    () => playPool(scarcePoolScenario),
     timeoutMs,
   );
 
   /** Pages answered out of order, taken for a proof; and a gap accepted for rows that came after the walk. */
   test.each([4_962, 104_307, 11_221])('walk, seed %i, which broke one once', async (seed) => {
-    expect((await allParts.walk({ seed, interleavings: 1 })).failure).toBeNull();
+    expect((await allScenarios.walk({ seed, interleavings: 1 })).failure).toBeNull();
   });
 
   test(
@@ -67,7 +67,7 @@ describe('no interleaving breaks a promise', () => {
 
 test('the same seed is the same run', async () => {
   const play = async () => {
-    const { steps, simulatedMs } = await runPart(poolPart, { seed: 77, interleavings: 50 });
+    const { steps, simulatedMs } = await runScenario(poolScenario, { seed: 77, interleavings: 50 });
     return { steps, simulatedMs };
   };
   expect(await play()).toEqual(await play());
@@ -75,11 +75,12 @@ test('the same seed is the same run', async () => {
 
 /** What a wrong decision leads to is told within as many interleavings as the right ones stand. */
 describe('a wrong decision is found', () => {
-  const options = (name: PartName) => ({ seed: 1, interleavings: interleavings[name] });
-  const words = (report: PartReport) => report.failure?.violations.join() ?? 'nothing was found';
+  const options = (name: ScenarioName) => ({ seed: 1, interleavings: interleavings[name] });
+  const words = (report: ScenarioReport) =>
+    report.failure?.violations.join() ?? 'nothing was found';
 
   test('a walk that takes equal counts for a proof', async () => {
-    const report = await runPart(walkPart, options('walk'), {
+    const report = await runScenario(walkScenario, options('walk'), {
       async readList(port, state) {
         const { isSettled: isComplete } = await pollList(
           createListSession(port, { ...state, isBacked: true }),
@@ -91,33 +92,33 @@ describe('a wrong decision is found', () => {
   });
 
   test('a fence that lets the earlier answer win', async () => {
-    const report = await runPart(fencePart, options('fence'), {
+    const report = await runScenario(fenceScenario, options('fence'), {
       mayOverwrite: (incoming, stored) => incoming < stored,
     });
     expect(words(report)).toMatch(/overwrote/);
   });
 
   test('a fence that lets the last writer win', async () => {
-    const report = await runPart(fencePart, options('fence'), { mayOverwrite: () => true });
+    const report = await runScenario(fenceScenario, options('fence'), { mayOverwrite: () => true });
     expect(words(report)).toMatch(/overwrote/);
   });
 
-  test('a worker that never looks at details', async () => {
-    const report = await runPart(fencePart, options('fence'), {
+  test('a worker that never fetches details', async () => {
+    const report = await runScenario(fenceScenario, options('fence'), {
       syncDetails: async () => ({ rowsSeen: 0, rowsInserted: 0, rowsUpdated: 0, isComplete: true }),
     });
     expect(words(report)).toMatch(/not complete/);
   });
 
   test('a pool that asks again before it has read the list', async () => {
-    const report = await runPart(poolPart, options('pool'), {
+    const report = await runScenario(poolScenario, options('pool'), {
       fillPools(context, fill) {
         const { client } = context;
         const generateAddresses: typeof client.generateAddresses = (request, signal) =>
           client.generateAddresses(request, signal).catch((error) => {
             throw new LedgerError('service-refused', String(error));
           });
-        return poolPart.decisions.fillPools(
+        return poolScenario.decisions.fillPools(
           { ...context, client: { ...client, generateAddresses } },
           fill,
         );
@@ -127,10 +128,10 @@ describe('a wrong decision is found', () => {
   });
 
   test('a pool without a ceiling', async () => {
-    const report = await runPart(poolPart, options('pool'), {
+    const report = await runScenario(poolScenario, options('pool'), {
       fillPools(context, fill) {
         const pools = { ...context.settings.pools, maxPerDay: 10_000 };
-        return poolPart.decisions.fillPools(
+        return poolScenario.decisions.fillPools(
           { ...context, settings: { ...context.settings, pools } },
           fill,
         );
@@ -141,7 +142,9 @@ describe('a wrong decision is found', () => {
 
   test('a watchdog that never repairs', async () => {
     const wrong = { keepSchedules: async () => undefined };
-    expect(words(await runPart(watchdogPart, options('watchdog'), wrong))).toMatch(/schedule/);
+    expect(words(await runScenario(watchdogScenario, options('watchdog'), wrong))).toMatch(
+      /schedule/,
+    );
     expect(words(await runDays(1, 30, wrong))).toMatch(/schedule/);
   });
 
@@ -154,6 +157,8 @@ describe('a wrong decision is found', () => {
     ['a back-off that tries once more', { attemptsMax: 9, delayMaxMs: 5_000 }, /9 attempts/],
   ])('%s', async (_, policy, expected) => {
     const retry = { baseDelayMs: 150, ...policy };
-    expect(words(await runPart(backoffPart, options('backoff'), { retry }))).toMatch(expected);
+    expect(words(await runScenario(backoffScenario, options('backoff'), { retry }))).toMatch(
+      expected,
+    );
   });
 });

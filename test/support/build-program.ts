@@ -5,8 +5,6 @@ export function setup(): void {
   execFileSync(
     process.execPath,
     ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck'],
-    {
-      stdio: 'inherit',
-    },
+    { stdio: 'inherit' },
   );
 }

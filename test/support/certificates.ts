@@ -27,7 +27,7 @@ export function daysFromNow(days: number): Date {
   return new Date(Date.now() + days * 86_400_000);
 }
 
-/** RFC 5280, section 4.1. */
+/** RFC 5280, 4.1. */
 function certificateOf(wish: Wish, publicKey: KeyObject, signingKey: KeyObject): string {
   const isAuthority = wish.issuer === null && wish.host === undefined;
   const body = sequence(

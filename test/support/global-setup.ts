@@ -1,4 +1,5 @@
 import { createServer } from 'node:http';
+import { describeBookTools } from './book-tools.ts';
 import { postgresImage, redisImage } from './container-images.ts';
 import {
   hasImage,
@@ -28,7 +29,7 @@ export async function setup(): Promise<() => Promise<void>> {
     !given.redis && hasImage(redisImage),
   ]);
   process.stdout.write(
-    `Tests use ${describePostgres(postgresInDocker)}, ${describeRedis(redisInDocker)}, ${describeTools()}, ${describeChromium()}\n`,
+    `Tests use ${describePostgres(postgresInDocker)}, ${describeRedis(redisInDocker)}, ${describeTools()}, ${describeBookTools()}, ${describeChromium()}\n`,
   );
   const offers: Record<string, () => Promise<TestServer | null>> = {
     '/postgres': createPostgresOffer(postgresInDocker),

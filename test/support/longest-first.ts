@@ -3,10 +3,10 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Files that take minutes, mostly of waiting. */
 const longest = [
   'chaos/chaos.test.ts',
-  'whole/database-troubles.test.ts',
+  'e2e/database-troubles.test.ts',
   'queue/queue-troubles.test.ts',
-  'whole/backfill.test.ts',
-  'whole/process-troubles.test.ts',
+  'e2e/backfill.test.ts',
+  'e2e/process-troubles.test.ts',
 ];
 
 /** A fresh checkout knows no durations: what takes longest must not begin last. */

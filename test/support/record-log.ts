@@ -1,10 +1,6 @@
 import type { Log } from '../../src/kernel/log.ts';
 
-export type LogLine = {
-  level: keyof Log;
-  fields: Record<string, unknown>;
-  message: string;
-};
+export type LogLine = { level: keyof Log; fields: Record<string, unknown>; message: string };
 
 /** A log that keeps its lines. */
 export function recordLog(): { log: Log; lines: LogLine[] } {

@@ -14,8 +14,8 @@ export type Ended = {
 export type RunningProgram = {
   process: ChildProcess;
   ended: Promise<Ended>;
-  /** Resolves to the first line of stdout or stderr that holds the text; rejects when the program ends before. */
-  line(text: string): Promise<string>;
+  /** Resolves to the first line of stdout or stderr that holds the text or fits it; rejects when the program ends before. */
+  line(text: string | RegExp): Promise<string>;
   /** Peak resident memory so far, in MiB (Linux). */
   peakMemoryMiB(): number;
 };
@@ -55,7 +55,7 @@ export function startProgram(args: string[], env: Record<string, string> = {}): 
         const watch = () => {
           const hit = `${output.stdout}\n${output.stderr}`
             .split('\n')
-            .find((line) => line.includes(text));
+            .find((line) => (typeof text === 'string' ? line.includes(text) : text.test(line)));
           if (hit !== undefined) found(hit);
         };
         watchers.add(watch);

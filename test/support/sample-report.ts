@@ -64,7 +64,13 @@ export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport 
     streams: [sampleStream(), sampleStream({ name: 'withdraw' })],
     problems: [],
     coverage: [],
-    transactions: { total: 10_024, incomplete: 3, final: 10_021, detailsToFetch: 0 },
+    transactions: {
+      total: 10_024,
+      incomplete: 3,
+      final: 10_021,
+      detailsToFetch: 0,
+      detailsRefused: 0,
+    },
     rejects: 0,
     pools: [samplePool()],
     unexpectedDeposits: { foreign: 0, unknown: 0 },
@@ -96,7 +102,7 @@ export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport 
       },
     ],
     lastErrors: [],
-    queue: { backend: 'postgres', waiting: 1, active: 2, failed: 0 },
+    queue: { backend: 'postgres', waiting: 1, active: 2, failed: 0, heldBy: null },
     ...changes,
   };
 }

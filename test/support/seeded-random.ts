@@ -5,7 +5,7 @@ export type SeededRandom = {
   /** 0 to below `limit`. */
   below(limit: number): number;
   chance(rate: number): boolean;
-  pick<T>(items: readonly T[]): T;
+  pick<const T>(items: readonly T[]): T;
   /** So many characters of the alphabet. */
   text(alphabet: string, length: number): string;
 };
@@ -33,6 +33,13 @@ export function seededRandom(seed: number): SeededRandom {
     text: (alphabet, length) =>
       Array.from({ length }, () => alphabet[below(alphabet.length)]).join(''),
   };
+}
+
+/** As `seededRandom`, for seeds that lie next to each other. */
+export function scrambledRandom(seed: number): SeededRandom {
+  const random = seededRandom(seed ^ 0x9e3779b9);
+  random.next();
+  return random;
 }
 
 export function hexText(random: SeededRandom, length: number): string {

@@ -12,6 +12,13 @@ export type HttpHarness = {
   close(): Promise<void>;
 };
 
+const noFeed: HttpOptions['feed'] = {
+  read: async () => ({ kind: 'events', events: [] }),
+  head: async () => 0,
+  nextWake: () => new Promise(() => undefined),
+  wake: () => undefined,
+};
+
 /** Status pages on a free port of the loopback. */
 export async function openHttp(options: Partial<HttpOptions> = {}): Promise<HttpHarness> {
   const { log, lines } = recordLog();
@@ -26,9 +33,20 @@ export async function openHttp(options: Partial<HttpOptions> = {}): Promise<Http
     host: '127.0.0.1',
     port: 0,
     token: null,
+    hintToken: null,
+    feedToken: null,
+    feed: noFeed,
+    onHint: () => undefined,
     readFlows: async () => {
       reads.flows += 1;
       return sampleFlows();
+    },
+    read: () => Promise.reject(new Error('no database')),
+    place: {
+      wallet: 'main',
+      service: 'wallet.example',
+      database: 'db:5432/ledger',
+      version: '1.2.3',
     },
     openBoard: () => null,
     isReady: async () => ({ database: true, queue: true, migrated: true }),

@@ -1,3 +1,4 @@
+import type { QueryResult } from 'pg';
 import { onTestFinished } from 'vitest';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { silentLog } from '../../src/kernel/log.ts';
@@ -21,7 +22,11 @@ export type Wallet = {
   ledger: Ledger;
   context: SyncContext;
   connectionString: string;
+  query: LedgerQuery;
 };
+
+/** Runs one statement in the ledger; resolves to its rows. */
+type LedgerQuery = (text: string, values?: unknown[]) => Promise<QueryResult['rows']>;
 
 /** A sandbox service, a fresh migrated database, and the context between them; all closed with the test. */
 export async function withWallet(
@@ -33,14 +38,10 @@ export async function withWallet(
   onTestFinished(() => sandbox.close());
   const database = await startPostgres();
   onTestFinished(() => database.close());
-  const { ledger, context } = await openWallet(
-    sandbox,
-    database.connectionString,
-    settings,
-    paramNames,
-  );
-  onTestFinished(() => ledger.close());
-  return { sandbox, ledger, context, connectionString: database.connectionString };
+  const { connectionString } = database;
+  const opened = await openWallet(sandbox, connectionString, settings, paramNames);
+  onTestFinished(() => opened.ledger.close());
+  return { sandbox, connectionString, ...opened };
 }
 
 /** Another process's view of the same wallet; the caller closes the ledger. */
@@ -49,7 +50,7 @@ export async function openWallet(
   connectionString: string,
   settings: Partial<SyncSettings> = {},
   paramNames = sandbox.options.paramNames,
-): Promise<{ ledger: Ledger; context: SyncContext }> {
+): Promise<Omit<Wallet, 'sandbox' | 'connectionString'>> {
   const ledger = connectLedger({ connectionString, poolSize: 6, log: silentLog });
   await migrateLedger(ledger);
   await reclassifyByStates(ledger, { final: finalStates, success: new Set(['success']) });
@@ -67,7 +68,8 @@ export async function openWallet(
     clock: systemClock,
     random: Math.random,
   });
-  return { ledger, context: toolsOver({ ledger, client }, settings) };
+  const query: LedgerQuery = async (text, values) => (await ledger.pool.query(text, values)).rows;
+  return { ledger, query, context: toolsOver({ ledger, client }, settings) };
 }
 
 /** A pass as `sync` makes it. */

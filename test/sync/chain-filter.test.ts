@@ -14,8 +14,7 @@ async function withPools(options: Parameters<typeof withWallet>[0]) {
     wallet.ledger,
     settings.chains.map((slip44) => ({ slip44, threshold: 5, target: 10 })),
   );
-  const query = async (text: string) => (await wallet.ledger.pool.query(text)).rows;
-  return { ...wallet, query };
+  return wallet;
 }
 
 const available = `select count(*)::int as n from ledger.addresses where status = 'available'`;
@@ -42,7 +41,7 @@ test('a list that shows its addresses for a chain that does not exist stops the 
   expect(await query(`select from ledger.problems where name = 'chain_filter_broken'`)).toEqual([]);
 });
 
-test('where all lists are empty the first addresses wait until the list has shown that it heeds the chain', async () => {
+test('if all lists are empty, the first addresses wait until the list has shown that it honours the chain parameter', async () => {
   const { sandbox, context, query } = await withPools({
     addressesPerChain: 0,
     addressLagMs: 1_500,

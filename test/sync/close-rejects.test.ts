@@ -3,7 +3,7 @@ import { runParts } from '../../src/sync/sync-tasks.ts';
 import { onePass, withWallet } from '../support/with-wallet.ts';
 
 test('the detail that brings an unreadable amount closes its reject, and no poll opens it again', async () => {
-  const { sandbox, ledger, context } = await withWallet({ transactions: 20 });
+  const { sandbox, context, query } = await withWallet({ transactions: 20 });
   const row = {
     orderNo: 'odd-1',
     symbol: 'ETH',
@@ -22,11 +22,9 @@ test('the detail that brings an unreadable amount closes its reject, and no poll
     { detail: { ...row, ...known } },
   );
   const rejects = async () =>
-    (
-      await ledger.pool.query(
-        'select field, resolved_at is null as is_open, times, xmin::text from ledger.rejects',
-      )
-    ).rows;
+    await query(
+      'select field, resolved_at is null as is_open, times, xmin::text from ledger.rejects',
+    );
   await runParts(context, ['transactions'], onePass());
   expect(await rejects()).toMatchObject([{ field: 'amount', is_open: true }]);
   await runParts(context, ['details'], onePass());

@@ -8,6 +8,7 @@ import {
   type PoolFacts,
   refusalDelayMs,
 } from '../../src/sync/pools/decide-pool.ts';
+import { forAllSync } from '../support/for-all.ts';
 
 const settleMs = 10_000;
 const chainParam = 'slip44';
@@ -73,7 +74,7 @@ describe('the address request protocol', () => {
     });
   });
 
-  test('an answer is put off until the list shows something, and with it that it heeds the chain', () => {
+  test('an answer is postponed until the list shows addresses, and with them that it honours the chain parameter', () => {
     const held = { ...open, state: 'unknown' as const, hasAnswer: true, listReadAgeMs: settleMs };
     const facts = { ...full, filter: 'unknown' as const, isListEmpty: true, open: held };
     expect(decidePool(facts, limits)).toEqual({ kind: 'read-list', lostId: 7 });
@@ -190,39 +191,32 @@ describe('the address request protocol', () => {
   });
 
   test('however it was lowered, the number is 200 again after a few granted requests', () => {
-    fc.assert(
-      fc.property(fc.array(fc.nat(12), { maxLength: 20 }), (storms) => {
-        const chain = new NumberModel();
-        for (const refusals of storms) {
-          chain.limit = 0;
-          for (let each = 0; each < refusals; each += 1) chain.ask();
-          chain.limit = 200;
-          for (let each = 0; each < 8; each += 1) chain.ask();
-          expect(chain.numMax).toBe(200);
-          // Another storm on the same day would look like a limit until the next one.
-          chain.asked = [];
-        }
-      }),
-    );
+    forAllSync(fc.array(fc.nat(12), { maxLength: 20 }))(100, (storms) => {
+      const chain = new NumberModel();
+      for (const refusals of storms) {
+        chain.limit = 0;
+        for (let each = 0; each < refusals; each += 1) chain.ask();
+        chain.limit = 200;
+        for (let each = 0; each < 8; each += 1) chain.ask();
+        expect(chain.numMax).toBe(200);
+        // Another storm on the same day would look like a limit until the next one.
+        chain.asked = [];
+      }
+    });
   });
 
   test('a limit of the service is found, used to at least a half, and doubted once a day', () => {
-    fc.assert(
-      fc.property(
-        fc.integer({ min: 1, max: 199 }),
-        fc.integer({ min: 1, max: 3 }),
-        (limit, days) => {
-          const chain = new NumberModel();
-          chain.limit = limit;
-          for (let day = 1; day <= days; day += 1) {
-            for (let each = 0; each < 20; each += 1) chain.ask();
-            expect(2 * chain.numMax).toBeGreaterThan(limit);
-            expect(chain.numMax).toBeLessThanOrEqual(limit);
-            expect(chain.refusals).toBeLessThanOrEqual(day === 1 ? 9 : 1);
-            Object.assign(chain, { asked: [], refusals: 0 });
-          }
-        },
-      ),
-    );
+    const drawn = forAllSync(fc.integer({ min: 1, max: 199 }), fc.integer({ min: 1, max: 3 }));
+    drawn(100, (limit, days) => {
+      const chain = new NumberModel();
+      chain.limit = limit;
+      for (let day = 1; day <= days; day += 1) {
+        for (let each = 0; each < 20; each += 1) chain.ask();
+        expect(2 * chain.numMax).toBeGreaterThan(limit);
+        expect(chain.numMax).toBeLessThanOrEqual(limit);
+        expect(chain.refusals).toBeLessThanOrEqual(day === 1 ? 9 : 1);
+        Object.assign(chain, { asked: [], refusals: 0 });
+      }
+    });
   });
 });

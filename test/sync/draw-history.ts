@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { ListOrder } from '../../src/kernel/list-order.ts';
+import type { ListOrder } from '../../src/kernel/vocabulary.ts';
 import type { efforts } from '../../src/sync/list/doubt.ts';
 import type { Happening, ListModel } from './list-model.ts';
 import type { Lies, TotalLie } from './service-lies.ts';

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { mirrorPools } from '../../src/ledger/addresses/pool-store.ts';
 import type { Ledger } from '../../src/ledger/connection/connect-ledger.ts';
+import type { SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
 import { fillPools } from '../../src/sync/pools/fill-pools.ts';
 import { syncAddresses } from '../../src/sync/pools/sync-addresses.ts';
 import { until } from '../support/until.ts';
@@ -16,6 +17,15 @@ async function statuses(ledger: Ledger, slip44 = 60): Promise<Record<string, num
     [slip44],
   );
   return Object.fromEntries(rows.map((row) => [row.status, row.n]));
+}
+
+/** A wallet without transactions, and its pool for Ethereum. */
+async function withPool(threshold = 0, target = 0, options: Partial<SandboxOptions> = {}) {
+  const settings = { chains: [60], pools: limits };
+  const none = { transactions: 0, addressesPerChain: 0 };
+  const wallet = await withWallet({ ...none, ...options }, settings);
+  if (target > 0) await mirrorPools(wallet.ledger, [{ slip44: 60, threshold, target }]);
+  return wallet;
 }
 
 test('[A7] three at once fill a pool from 0 to exactly its target, in as few requests as the service allows', async () => {
@@ -67,18 +77,14 @@ test('a pass over many chains takes one connection more than the pool has, not o
 });
 
 test('a request whose commit was made and not learnt of is settled by the list, not waited for', async () => {
-  const { sandbox, ledger, context } = await withWallet(
-    { transactions: 0, addressesPerChain: 0 },
-    { chains: [60], pools: limits },
-  );
-  await mirrorPools(ledger, [{ slip44: 60, threshold: 10, target: 20 }]);
+  const { sandbox, ledger, context, query } = await withPool(10, 20);
   const open = `select count(*)::int as n from ledger.address_requests where state = 'sent'`;
   let isLost = false;
   const losing: Ledger = {
     ...ledger,
     async transaction(work) {
       const result = await ledger.transaction(work);
-      if (isLost || (await ledger.pool.query(open)).rows[0].n === 0) return result;
+      if (isLost || (await query(open))[0].n === 0) return result;
       isLost = true;
       return await ledger.transaction(work);
     },
@@ -90,32 +96,26 @@ test('a request whose commit was made and not learnt of is settled by the list, 
 });
 
 test('[A1 A5] addresses that were there before are foreign and not counted; lost answers are found in the list, none is lost', async () => {
-  const { sandbox, ledger, context } = await withWallet(
-    { transactions: 0, addressesPerChain: 300, addressLagMs: 100 },
-    { chains: [60], pools: limits },
-  );
-  await mirrorPools(ledger, [{ slip44: 60, threshold: 500, target: 1_000 }]);
+  const { sandbox, ledger, context, query } = await withPool(500, 1_000, {
+    addressesPerChain: 300,
+    addressLagMs: 100,
+  });
   sandbox.faults.next.push('lost-answer', 'lost-answer');
   expect((await fillPools(context, patiently)).isComplete).toBe(true);
   expect(await statuses(ledger)).toEqual({ available: 1_000, foreign: 300 });
   expect(sandbox.world.generated(60)).toBe(1_000);
-  const { rows } = await ledger.pool.query(
-    'select state, num, received from ledger.address_requests order by id',
-  );
+  const rows = await query('select state, num, received from ledger.address_requests order by id');
   // After each lost answer half as many are asked for; each that comes doubles the number again.
   expect(rows).toEqual(
     [200, 100, 50, 100, 200, 200, 150].map((num) => ({ state: 'done', num, received: num })),
   );
-  const pool = await ledger.pool.query('select losses, num_max from ledger.pools');
-  expect(pool.rows).toEqual([{ losses: 0, num_max: 200 }]);
+  expect(await query('select losses, num_max from ledger.pools')).toEqual([
+    { losses: 0, num_max: 200 },
+  ]);
 });
 
 test('when a lost answer leaves more new addresses than were asked for, none of them is handed out', async () => {
-  const { sandbox, ledger, context } = await withWallet(
-    { transactions: 0, addressesPerChain: 0 },
-    { chains: [60], pools: limits },
-  );
-  await mirrorPools(ledger, [{ slip44: 60, threshold: 10, target: 20 }]);
+  const { sandbox, ledger, context } = await withPool(10, 20);
   sandbox.faults.next.push('lost-answer');
   expect((await fillPools(context, { signal, whenBusy: 'skip' })).isComplete).toBe(false);
   // Another program with the same key: nobody can tell whose these are.
@@ -125,7 +125,7 @@ test('when a lost answer leaves more new addresses than were asked for, none of 
 });
 
 test('[A6] a chain that the service refuses holds up no other, keeps its words, waits, and then asks for less', async () => {
-  const { sandbox, ledger, context } = await withWallet(
+  const { sandbox, ledger, context, query } = await withWallet(
     { transactions: 0, addressesPerChain: 0, supportedChains: [60] },
     { chains: [195, 60], pools: limits },
   );
@@ -137,10 +137,10 @@ test('[A6] a chain that the service refuses holds up no other, keeps its words, 
   expect(await statuses(ledger, 60)).toEqual({ available: 40 });
   const refused = async () =>
     (
-      await ledger.pool.query(
+      await query(
         'select num_max, refusals, last_error, next_try_at > now() as waits from ledger.pools where slip44 = 195',
       )
-    ).rows[0];
+    )[0];
   const first = await refused();
   expect(first.last_error).toMatch(/chain/);
   const asked = sandbox.stats.requests['/v1/wallet/address'];
@@ -149,70 +149,54 @@ test('[A6] a chain that the service refuses holds up no other, keeps its words, 
 });
 
 test('[A6] a refused number is halved, and the pool fills all the same once the service grants', async () => {
-  const { sandbox, ledger, context } = await withWallet(
-    { transactions: 0, addressesPerChain: 0 },
-    { chains: [60], pools: limits },
-  );
-  await mirrorPools(ledger, [{ slip44: 60, threshold: 10, target: 150 }]);
+  const { sandbox, context, query } = await withPool(10, 150);
   sandbox.answers.set('/v1/wallet/address', {
     status: 200,
     text: '{"code":30002,"msg":"num exceeds the limit","data":null}',
   });
   expect((await fillPools(context, patiently)).isComplete).toBe(false);
   sandbox.answers.clear();
-  const { rows } = await ledger.pool.query(
-    'select num_max, refusals, last_error from ledger.pools',
-  );
+  const rows = await query('select num_max, refusals, last_error from ledger.pools');
   expect(rows).toMatchObject([
     { num_max: 75, refusals: 1, last_error: expect.stringContaining('num exceeds the limit') },
   ]);
-  await ledger.pool.query(`update ledger.pools set next_try_at = now()`);
+  await query(`update ledger.pools set next_try_at = now()`);
   expect((await fillPools(context, patiently)).isComplete).toBe(true);
-  const requests = await ledger.pool.query(
-    'select num, state from ledger.address_requests order by id',
-  );
-  expect(requests.rows).toEqual([
+  expect(await query('select num, state from ledger.address_requests order by id')).toEqual([
     { num: 150, state: 'failed' },
     { num: 75, state: 'done' },
     { num: 75, state: 'done' },
   ]);
-  const after = await ledger.pool.query('select refusals, last_error from ledger.pools');
-  expect(after.rows).toEqual([{ refusals: 0, last_error: null }]);
+  expect(await query('select refusals, last_error from ledger.pools')).toEqual([
+    { refusals: 0, last_error: null },
+  ]);
 });
 
 test('[A8] the daily ceiling stops it and says so', async () => {
-  const { sandbox, ledger, context } = await withWallet(
+  const { sandbox, ledger, context, query } = await withWallet(
     { transactions: 0, addressesPerChain: 0 },
     { chains: [60], pools: { ...limits, maxPerDay: 250 } },
   );
   await mirrorPools(ledger, [{ slip44: 60, threshold: 500, target: 1_000 }]);
   expect((await fillPools(context, patiently)).isComplete).toBe(false);
   expect(sandbox.world.generated(60)).toBe(250);
-  const { rows } = await ledger.pool.query('select last_error from ledger.pools');
+  const rows = await query('select last_error from ledger.pools');
   expect(rows[0].last_error).toContain('POOL_MAX_PER_DAY');
 });
 
 test('[A5] a list that has not shown the first addresses yet is asked again before the next request, not taken for a fault', async () => {
-  const { sandbox, ledger, context } = await withWallet(
-    { transactions: 0, addressesPerChain: 0, addressLagMs: 700 },
-    { chains: [60], pools: limits },
-  );
-  await mirrorPools(ledger, [{ slip44: 60, threshold: 10, target: 20 }]);
+  const { sandbox, ledger, context, query } = await withPool(10, 20, { addressLagMs: 700 });
   await fillPools(context, patiently);
-  await ledger.pool.query(`update ledger.addresses set status = 'assigned'`);
+  await query(`update ledger.addresses set status = 'assigned'`);
   await until(async () => (await fillPools(context, patiently)).isComplete);
   expect(await statuses(ledger)).toEqual({ assigned: 20, available: 20 });
   expect(sandbox.world.generated(60)).toBe(40);
 });
 
 test('[A8] an address list that is suddenly empty is a fault, not a need', async () => {
-  const { sandbox, ledger, context } = await withWallet(
-    { transactions: 0, addressesPerChain: 0 },
-    { chains: [60], pools: limits },
-  );
-  await mirrorPools(ledger, [{ slip44: 60, threshold: 10, target: 20 }]);
+  const { sandbox, context, query } = await withPool(10, 20);
   await fillPools(context, patiently);
-  await ledger.pool.query(`update ledger.addresses set status = 'assigned'`);
+  await query(`update ledger.addresses set status = 'assigned'`);
   sandbox.answers.set('/v1/wallet/address/list', {
     status: 200,
     text: '{"code":0,"msg":"","data":{"pageNo":1,"pageSize":100,"totalSize":0,"totalPages":0,"list":[],"prevPage":1,"nextPage":1}}',
@@ -223,11 +207,7 @@ test('[A8] an address list that is suddenly empty is a fault, not a need', async
 });
 
 test('a number that passing refusals lowered to 1 is 200 again after the service grants, and a limit of it is asked for twice a day at the most', async () => {
-  const { sandbox, ledger, context } = await withWallet(
-    { transactions: 0, addressesPerChain: 0 },
-    { chains: [60], pools: limits },
-  );
-  const query = async (text: string) => (await ledger.pool.query(text)).rows;
+  const { sandbox, ledger, context, query } = await withPool();
   const fill = async (target: number) => {
     await mirrorPools(ledger, [{ slip44: 60, threshold: target, target }]);
     await query('update ledger.pools set next_try_at = now()');
@@ -255,11 +235,7 @@ test('a number that passing refusals lowered to 1 is 200 again after the service
 });
 
 test('a number whose answer was lost once is asked for again, one that is lost each time is a limit', async () => {
-  const { ledger, context } = await withWallet(
-    { transactions: 0, addressesPerChain: 0 },
-    { chains: [60], pools: limits },
-  );
-  const query = async (text: string) => (await ledger.pool.query(text)).rows;
+  const { ledger, context, query } = await withPool();
   const lose = `(60, 50, 'done', now(), now(), null, 50), (60, 100, 'done', now(), now(), now(), 0)`;
   const fillAfter = async (earlier: string, target: number) => {
     await query(`insert into ledger.address_requests
@@ -276,21 +252,17 @@ test('a number whose answer was lost once is asked for again, one that is lost e
 });
 
 test('of a lost answer only exactly as many as were asked for are ours, and none that another chain has', async () => {
-  const { sandbox, ledger, context } = await withWallet(
-    { transactions: 0, addressesPerChain: 1 },
-    { chains: [60], pools: limits },
-  );
-  await mirrorPools(ledger, [{ slip44: 60, threshold: 10, target: 20 }]);
+  const { sandbox, ledger, context, query } = await withPool(10, 20, { addressesPerChain: 1 });
   const impatiently = { signal, whenBusy: 'skip' as const };
   // Nothing was generated, and somebody else made two.
   sandbox.faults.next.push('hang');
   await fillPools(context, impatiently);
-  await ledger.pool.query(
+  await query(
     `update ledger.address_requests set state = 'unknown', list_read_at = now() - interval '1 hour'`,
   );
   sandbox.world.generateAddresses(60, 2);
   await fillPools(context, patiently);
-  const { rows } = await ledger.pool.query(
+  const rows = await query(
     'select num, received, error from ledger.address_requests order by id limit 1',
   );
   expect(rows[0]).toMatchObject({
@@ -299,13 +271,11 @@ test('of a lost answer only exactly as many as were asked for are ours, and none
     error: expect.stringContaining('2 new addresses of 20'),
   });
   // As many as were asked for are new, but one of them is another chain's, too.
-  await ledger.pool.query(
-    `update ledger.addresses set status = 'assigned' where status = 'available'`,
-  );
+  await query(`update ledger.addresses set status = 'assigned' where status = 'available'`);
   sandbox.faults.next.push('lost-answer');
   await fillPools(context, impatiently);
   const [last] = sandbox.world.addresses(60).slice(-1);
-  await ledger.pool.query(
+  await query(
     `insert into ledger.addresses (slip44, address, status, first_seen_at) values (56, $1, 'foreign', now())`,
     [last],
   );
@@ -317,17 +287,14 @@ test('of a lost answer only exactly as many as were asked for are ours, and none
 });
 
 test('a chain that is taken out of the setting while its answer is lost is resolved all the same, and not filled on', async () => {
-  const { sandbox, ledger, context } = await withWallet(
-    { transactions: 0, addressesPerChain: 0 },
-    { chains: [60], pools: limits },
-  );
+  const { sandbox, ledger, context, query } = await withPool();
   const pool = { slip44: 60, threshold: 10, target: 20 };
   const other = { slip44: 195, threshold: 1, target: 1 };
   await mirrorPools(ledger, [pool]);
   sandbox.faults.next.push('lost-answer');
   expect((await fillPools(context, { signal, whenBusy: 'skip' })).isComplete).toBe(false);
   await mirrorPools(ledger, [other]);
-  const { rows } = await ledger.pool.query('select slip44, target from ledger.pools order by 1');
+  const rows = await query('select slip44, target from ledger.pools order by 1');
   expect(rows).toEqual([
     { slip44: 60, target: 0 },
     { slip44: 195, target: 1 },
@@ -337,17 +304,11 @@ test('a chain that is taken out of the setting while its answer is lost is resol
   expect(await statuses(ledger)).toEqual({ available: 20 });
   expect(await statuses(ledger, 195)).toEqual({ available: 1 });
   await mirrorPools(ledger, [other]);
-  expect((await ledger.pool.query('select slip44 from ledger.pools')).rows).toEqual([
-    { slip44: 195 },
-  ]);
+  expect(await query('select slip44 from ledger.pools')).toEqual([{ slip44: 195 }]);
 });
 
 test('a process without any pools resolves what an earlier setting left open, and fills nothing', async () => {
-  const { sandbox, ledger, context } = await withWallet(
-    { transactions: 0, addressesPerChain: 0 },
-    { chains: [60], pools: limits },
-  );
-  await mirrorPools(ledger, [{ slip44: 60, threshold: 500, target: 500 }]);
+  const { sandbox, ledger, context } = await withPool(500, 500);
   sandbox.faults.next.push('lost-answer');
   expect((await fillPools(context, { signal, whenBusy: 'skip' })).isComplete).toBe(false);
   await mirrorPools(ledger, []);

@@ -59,8 +59,8 @@ export class LedgerModel {
   compareDays(
     list: number,
     { low, high, rows, head, isHeadNew }: ReadDays,
-  ): { verified: Map<number, string[]>; differing: number[] } {
-    if (this.guests(list).size > 0) return { verified: new Map(), differing: [] };
+  ): { verified: Map<number, string[]>; differing: number[] | null } {
+    if (this.guests(list).size > 0) return { verified: new Map(), differing: null };
     const read = new Map(rows);
     const held = new Map<number, string[]>();
     const differing = new Set<number>();

@@ -1,4 +1,4 @@
-import type { ListOrder } from '../../src/kernel/list-order.ts';
+import type { ListOrder } from '../../src/kernel/vocabulary.ts';
 import { newCheckpoint, parseCheckpoint } from '../../src/sync/list/list-checkpoint.ts';
 import type {
   AfterFinding,
@@ -10,7 +10,7 @@ import type {
 } from '../../src/sync/list/list-port.ts';
 import type { ListState, PageFacts } from '../../src/sync/list/list-state.ts';
 import { dayOf } from '../../src/sync/list/read-days.ts';
-import { createRandom, type Random } from '../simulator/random.ts';
+import { type SeededRandom, scrambledRandom } from '../support/seeded-random.ts';
 import { LedgerModel } from './ledger-model.ts';
 import { type Lies, noLies, sightOf, spoil, toldTotal } from './service-lies.ts';
 import { type Row, ServiceList, type Version } from './service-list.ts';
@@ -54,7 +54,7 @@ export class World {
   time = 1_700_000_000_000;
   /** Time that a request takes, at the longest. */
   requestMs = 0;
-  readonly luck: Random;
+  readonly luck: SeededRandom;
   readonly ledger = new LedgerModel();
   readonly lists: ListModel[] = [];
   /** Told after each write of a list, and before rows of it are marked as gone. */
@@ -63,7 +63,7 @@ export class World {
   #serial = 0;
 
   constructor(seed = 1) {
-    this.luck = createRandom(seed);
+    this.luck = scrambledRandom(seed);
   }
 
   nextSerial(): number {
@@ -72,7 +72,7 @@ export class World {
   }
 
   passRequestTime(): void {
-    if (this.requestMs > 0) this.time += 1 + this.luck.int(this.requestMs);
+    if (this.requestMs > 0) this.time += 1 + this.luck.below(this.requestMs);
   }
 }
 
@@ -301,7 +301,7 @@ export class ListModel {
     const compared = days === null ? null : ledger.compareDays(this.index, days);
     for (const [day, keys] of compared?.verified ?? []) this.verified.set(day, keys);
     this.remembered = remembered;
-    const found = { inserted, differingDays: compared?.differing ?? [] };
+    const found = { inserted, differingDays: compared === null ? [] : compared.differing };
     return { ...this.#save(afterFinding(found)), ...found };
   }
 

@@ -434,6 +434,49 @@ const histories: [name: string, History][] = [
       { requestMs: 3_000, luck: 26122571 },
     ),
   ],
+  [
+    'pages that repeat because as many rows as they hold arrive are no end before the known rows end',
+    history(
+      [list({ rows: 8, hasTimes: false, lies: { total: { kind: 'page' } } })],
+      [
+        round([]),
+        round(
+          [],
+          [
+            ...[nothing, nothing, arrive(2), arrive(2)],
+            ...[nothing, nothing, nothing, nothing, arrive(2), arrive(2)],
+          ],
+          { effort: 'backfill' },
+        ),
+      ],
+    ),
+  ],
+  [
+    'days that were read while a row was in both lists were not compared, whatever is so at the end of the scan',
+    history(
+      [
+        list({
+          order: 'oldest-first',
+          rows: 5,
+          stepMs: 86_400_000,
+          batchRows: 4,
+          pauseShare: 0.5,
+        }),
+        list({
+          order: 'oldest-first',
+          rows: 2,
+          stepMs: 86_400_000,
+          lies: { total: { kind: 'cached', ms: 60_000 } },
+        }),
+      ],
+      [
+        round([]),
+        round([], [move, nothing, remove]),
+        round([share], [kill], { effort: 'backfill' }),
+      ],
+      { isTogether: true, luck: 3, calmEffort: 'backfill' },
+    ),
+  ],
 ];
 
 describe('histories that once led to a false claim', () => {
@@ -441,7 +484,7 @@ describe('histories that once led to a false claim', () => {
     expect(await playHistory(played, newFigures())).toEqual([]);
   });
 
-  test('equal counts say that no row has gone, whatever two scans have not met', async () => {
+  test('equal counts show that no row has disappeared, whatever two scans have not found', async () => {
     const lies: Lies = {
       ...noLies,
       total: { kind: 'constant', rows: 19 },

@@ -1,10 +1,10 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { syncAllDetails, syncDetails } from '../../src/sync/details/sync-details.ts';
 import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
-import { type PageAnswer, startListingService } from '../hostile/listing-service.ts';
-import { withLedger } from '../ledger/with-ledger.ts';
-import { makeClient } from '../service/support/make-client.ts';
+import { type PageAnswer, startListingService } from '../support/listing-service.ts';
+import { makeClient } from '../support/make-client.ts';
 import { toolsOver } from '../support/tools-over.ts';
+import { withLedger } from '../support/with-ledger.ts';
 import { onePass } from '../support/with-wallet.ts';
 
 const { ledger, query, clear } = await withLedger();
@@ -131,9 +131,8 @@ test('[P14] a list page that was asked for before a detail and comes after it do
   put([row(1, { state: 'pending' })]);
   await pass();
   service.details.set('order-1', JSON.stringify(row(1, { state: 'success', fee: '0.1' })));
-  await query(`update ledger.transactions set next_check_at = now() + interval '1 hour'`);
-  await query(`update ledger.streams set checkpoint = null`);
-  put([row(1, { state: 'confirming' })]);
+  await query(`update engine.detail_checks set due_at = now() + interval '1 hour'`);
+  put([row(0), row(1, { state: 'confirming' })]);
   let isHeld = false;
   let letGo = (): void => undefined;
   const held = new Promise<void>((resolve) => {
@@ -146,13 +145,13 @@ test('[P14] a list page that was asked for before a detail and comes after it do
   };
   const late = pass();
   await expect.poll(() => isHeld).toBe(true);
-  await query('update ledger.transactions set next_check_at = now()');
+  await query('update engine.detail_checks set due_at = now()');
   expect(await syncAllDetails(context, signal)).toMatchObject({ rowsSeen: 1, isComplete: true });
   letGo();
   await late;
-  expect(await query('select state, fee from ledger.transactions')).toEqual([
-    { state: 'success', fee: '0.1' },
-  ]);
+  expect(
+    await query(`select state, fee from ledger.transactions where order_no = 'order-1'`),
+  ).toEqual([{ state: 'success', fee: '0.1' }]);
 });
 
 test('[P6] a row that changes without moving is seen by its detail while it is open, without reading the list', async () => {
@@ -162,11 +161,10 @@ test('[P6] a row that changes without moving is seen by its detail while it is o
   await pass();
   await syncAllDetails(context, signal);
   expect(
-    await query(`select order_no, next_check_at > now() as is_due from ledger.transactions
-      where next_check_at is not null`),
+    await query('select order_no, due_at > now() as is_due from ledger.waiting_details'),
   ).toEqual([{ order_no: 'order-1', is_due: true }]);
   service.details.set('order-1', JSON.stringify(row(1, { fee: '0.1' })));
-  await query('update ledger.transactions set next_check_at = now() where next_check_at > now()');
+  await query('update engine.detail_checks set due_at = now() where due_at > now()');
   service.asked.length = 0;
   await syncAllDetails(context, signal);
   expect(service.asked).toEqual(['/api/v1/transaction/info?orderNo=order-1']);
@@ -186,7 +184,7 @@ test('[P16] reading the list again leaves what details brought, and asks for non
   await syncAllDetails(context, signal);
   await query('update ledger.streams set checkpoint = null');
   service.asked.length = 0;
-  expect(await pass()).toMatchObject({ rowsSeen: 2, rowsUpdated: 0 });
+  expect(await pass()).toMatchObject({ rowsUpdated: 0 });
   await syncAllDetails(context, signal);
   expect(service.asked.filter((path) => path.includes('/info'))).toEqual([]);
   expect(
@@ -226,7 +224,7 @@ test('[P17] a row that the service takes away stays, marked, and is unmarked whe
   expect(await orders()).toHaveLength(60);
 });
 
-test('[V13] a page without a list is a failure, not an empty page, and no row counts as gone for it', async () => {
+test('[V13] a page without a list is a failure, not an empty page, and no row is marked as unlisted because of it', async () => {
   expect((await pass()).isComplete).toBe(true);
   for (const rows of [['null],"list":null,"x":[null'], ['],"list":{},"x":[']]) {
     service.twist = (page) => ({ ...page, rows });

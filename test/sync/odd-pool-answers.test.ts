@@ -22,34 +22,26 @@ function say({ sandbox }: Wallet, addresses: unknown[]): void {
 /** The chain's address of this number. */
 const address = (number: number) => `0x${number.toString(16).padStart(40, '0')}`;
 
-const requests = async ({ ledger }: Wallet) =>
-  (
-    await ledger.pool.query(
-      'select num, state, received, error from ledger.address_requests order by id',
-    )
-  ).rows;
+const requests = async ({ query }: Wallet) =>
+  await query('select num, state, received, error from ledger.address_requests order by id');
 
-test('[A4] of an answer with fewer, doubled, known and empty addresses the valid ones are taken once, and the difference is told', async () => {
+test('[A4] of an answer with fewer, doubled, known and empty addresses the valid ones are taken once, and the difference is reported', async () => {
   const wallet = await withPool();
-  const { ledger, sandbox, context } = wallet;
+  const { sandbox, context, query } = wallet;
   const [known] = sandbox.world.addresses(60);
   const good = Array.from({ length: 10 }, (_, index) => address(index + 10));
   const [first = '', second = ''] = good;
   const again = [first, first.toUpperCase().replace('X', 'x'), second.slice(2)];
   say(wallet, [...good, ...again, '', ' ', null, 'a\0', 'a'.repeat(1_025), known]);
   expect((await fillPools(context, patiently)).isComplete).toBe(true);
-  const { rows } = await ledger.pool.query(
-    `select address from ledger.addresses where generated_by is not null`,
-  );
+  const rows = await query(`select address from ledger.addresses where generated_by is not null`);
   expect(new Set(rows.map(({ address }) => address))).toEqual(new Set(good));
   // The list had shown it before: nothing says that this request has generated it.
-  const kept = await ledger.pool.query('select status from ledger.addresses where address = $1', [
-    known,
-  ]);
-  expect(kept.rows).toEqual([{ status: 'foreign' }]);
+  const kept = await query('select status from ledger.addresses where address = $1', [known]);
+  expect(kept).toEqual([{ status: 'foreign' }]);
   expect(await requests(wallet)).toEqual([{ num: 10, state: 'done', received: 10, error: null }]);
-  const rejects = await ledger.pool.query('select count(*)::int as n from ledger.rejects');
-  expect(rejects.rows).toEqual([{ n: 5 }]);
+  const rejects = await query('select count(*)::int as n from ledger.rejects');
+  expect(rejects).toEqual([{ n: 5 }]);
 });
 
 test('[A4] of an answer with more new addresses than were asked for none is handed out', async () => {
@@ -124,29 +116,29 @@ test('[A8] the daily ceiling counts what an answer without addresses may have ge
     { transactions: 0, addressesPerChain: 0 },
     { chains: [60], pools: { settleMs: 100, maxPerDay: 25 } },
   );
-  const { ledger, sandbox, context } = wallet;
+  const { ledger, sandbox, context, query } = wallet;
   await mirrorPools(ledger, [{ slip44: 60, threshold: 10, target: 10 }]);
   say(wallet, []);
   for (let turn = 0; turn < 6; turn += 1) {
     expect((await fillPools(context, patiently)).isComplete).toBe(false);
-    await ledger.pool.query('update ledger.pools set next_try_at = now()');
+    await query('update ledger.pools set next_try_at = now()');
   }
   expect(sandbox.world.generated(60)).toBe(25);
-  const { rows } = await ledger.pool.query('select last_error from ledger.pools');
+  const rows = await query('select last_error from ledger.pools');
   expect(rows[0].last_error).toContain('POOL_MAX_PER_DAY');
 });
 
-test('an address of the answer that somebody has paid to already is not handed out', async () => {
+test('an address of the answer that already has a deposit is not handed out', async () => {
   const wallet = await withPool(2);
-  const { ledger, context } = wallet;
-  await ledger.pool.query(
+  const { context, query } = wallet;
+  await query(
     `insert into ledger.transactions (order_no, stream, type, state, to_address, observation)
     values ('early', 'deposit', 'deposit', 'pending', $1, 1)`,
     [address(10).replace('a', 'A')],
   );
   say(wallet, [address(10), address(11)]);
   await fillPools(context, patiently);
-  const { rows } = await ledger.pool.query(
+  const rows = await query(
     `select address, status from ledger.addresses where generated_by is not null or status = 'available' or address = $1 order by 1`,
     [address(10)],
   );

@@ -3,10 +3,11 @@ import { afterAll, beforeEach, expect, test } from 'vitest';
 import { createPageReader } from '../../src/sync/list/list-pages.ts';
 import { probeSize, rememberedSize } from '../../src/sync/list/probe-size.ts';
 import { syncTransactions, transactionStream } from '../../src/sync/streams/sync-transactions.ts';
-import { type PageAnswer, startListingService } from '../hostile/listing-service.ts';
-import { withLedger } from '../ledger/with-ledger.ts';
-import { makeClient } from '../service/support/make-client.ts';
+import { forAllSync } from '../support/for-all.ts';
+import { type PageAnswer, startListingService } from '../support/listing-service.ts';
+import { makeClient } from '../support/make-client.ts';
 import { toolsOver } from '../support/tools-over.ts';
+import { withLedger } from '../support/with-ledger.ts';
 import { onePass } from '../support/with-wallet.ts';
 
 const { ledger, query, clear } = await withLedger();
@@ -139,38 +140,32 @@ const hourMs = 3_600_000;
 
 test('a size that was lowered is probed once a day, and the configured one never', () => {
   const sizes = fc.constantFrom(10, 25, 50, 100);
-  fc.assert(
-    fc.property(
-      fc.array(sizes, { minLength: 1 }),
-      fc.nat(30),
-      sizes,
-      (granted, hours, configured) => {
-        let remembered: Parameters<typeof probeSize>[0] = {
-          requestedPageSize: 100,
-          sizeReducedAt: null,
-        };
-        let probedAt = Number.NEGATIVE_INFINITY;
-        let at = 0;
-        for (const limit of granted) {
-          at += hours * hourMs;
-          const probe = probeSize(remembered, configured, at);
-          if (probe !== undefined) {
-            expect(probe).toBe(configured);
-            expect(at - probedAt).toBeGreaterThanOrEqual(24 * hourMs);
-            probedAt = at;
-          }
-          const asked = probe ?? remembered.requestedPageSize;
-          const used = Math.min(limit, asked);
-          remembered = rememberedSize(
-            remembered,
-            { used, isProbed: probe !== undefined },
-            configured,
-            at,
-          );
-          if (remembered.sizeReducedAt === null) expect(used).toBeGreaterThanOrEqual(configured);
-          else if (remembered.sizeReducedAt === at) probedAt = at;
-        }
-      },
-    ),
-  );
+  const drawn = forAllSync(fc.array(sizes, { minLength: 1 }), fc.nat(30), sizes);
+  drawn(100, (granted, hours, configured) => {
+    let remembered: Parameters<typeof probeSize>[0] = {
+      requestedPageSize: 100,
+      sizeReducedAt: null,
+    };
+    let probedAt = Number.NEGATIVE_INFINITY;
+    let at = 0;
+    for (const limit of granted) {
+      at += hours * hourMs;
+      const probe = probeSize(remembered, configured, at);
+      if (probe !== undefined) {
+        expect(probe).toBe(configured);
+        expect(at - probedAt).toBeGreaterThanOrEqual(24 * hourMs);
+        probedAt = at;
+      }
+      const asked = probe ?? remembered.requestedPageSize;
+      const used = Math.min(limit, asked);
+      remembered = rememberedSize(
+        remembered,
+        { used, isProbed: probe !== undefined },
+        configured,
+        at,
+      );
+      if (remembered.sizeReducedAt === null) expect(used).toBeGreaterThanOrEqual(configured);
+      else if (remembered.sizeReducedAt === at) probedAt = at;
+    }
+  });
 });

@@ -9,6 +9,8 @@ import { playHistory } from './play-history.ts';
 import { newFigures } from './proof-judge.ts';
 
 const chunkRuns = 2_000;
+/** Chunks after which the figures so far are printed: a run of a million takes hours beside other work. */
+const reportedChunks = 10;
 
 const { values } = parseArgs({
   options: { seed: { type: 'string', default: '1' }, runs: { type: 'string', default: '20000' } },
@@ -24,8 +26,12 @@ for (let chunk = 0; chunk < chunks; chunk += 1) {
       broken.set(violation, (broken.get(violation) ?? 0) + 1);
     if (violations.length > 0) say(`seed ${seed}, run ${index + 1}: ${violations[0]}`);
   }
+  if ((chunk + 1) % reportedChunks === 0 || chunk + 1 === chunks) sayFigures();
 }
-say(JSON.stringify({ ...figures, broken: Object.fromEntries(broken) }));
+
+function sayFigures(): void {
+  say(JSON.stringify({ ...figures, broken: Object.fromEntries(broken) }));
+}
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`);

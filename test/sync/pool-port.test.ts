@@ -8,9 +8,9 @@ import { leaseStream, saveStream } from '../../src/ledger/lists/stream-store.ts'
 import { numAfterGrant } from '../../src/sync/pools/decide-pool.ts';
 import { openPoolPort, type PoolPort } from '../../src/sync/pools/pool-port.ts';
 import type { SyncContext } from '../../src/sync/sync-context.ts';
-import { withLedger } from '../ledger/with-ledger.ts';
 import { toolsOver } from '../support/tools-over.ts';
 import { until } from '../support/until.ts';
+import { withLedger } from '../support/with-ledger.ts';
 import { MemoryPools, type PoolTransactions } from './memory-pools.ts';
 
 const { ledger, query, clear } = await withLedger();

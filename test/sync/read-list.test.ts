@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ListOrder } from '../../src/kernel/list-order.ts';
+import type { ListOrder } from '../../src/kernel/vocabulary.ts';
 import { type Effort, efforts } from '../../src/sync/list/doubt.ts';
 import { unlistVanished } from '../../src/sync/list/find-vanished.ts';
 import type { ListPort } from '../../src/sync/list/list-port.ts';
@@ -8,46 +8,43 @@ import { createListSession } from '../../src/sync/list/list-session.ts';
 import { isProven, withCheckpoint } from '../../src/sync/list/list-state.ts';
 import { type ListVerdict, readList } from '../../src/sync/list/read-list.ts';
 import { scanList } from '../../src/sync/list/scan-list.ts';
+import { forAll } from '../support/for-all.ts';
 import { type Happening, Killed, ListModel, type ShownPage } from './list-model.ts';
 import { noLies } from './service-lies.ts';
 
 const orders = fc.constantFrom<ListOrder[]>('newest-first', 'oldest-first', 'unordered');
+const ordered = fc.constantFrom<ListOrder[]>('newest-first', 'oldest-first');
+const int = (min: number, max: number) => fc.integer({ min, max });
+const anywhere = fc.double({ min: 0, max: 1, noNaN: true });
+const place = fc.double({ min: 0, max: 0.999, noNaN: true });
+const nothing: Happening = { kind: 'nothing' };
 const insertions: fc.Arbitrary<Happening> = fc.oneof(
-  { weight: 4, arbitrary: fc.constant<Happening>({ kind: 'nothing' }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('arrive' as const),
-      count: fc.integer({ min: 1, max: 12 }),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('late' as const),
-      at: fc.double({ min: 0, max: 1, noNaN: true }),
-    }),
-  },
+  { weight: 4, arbitrary: fc.constant(nothing) },
+  { weight: 2, arbitrary: int(1, 12).map((count) => ({ kind: 'arrive' as const, count })) },
+  { weight: 2, arbitrary: anywhere.map((at) => ({ kind: 'late' as const, at })) },
 );
+const removal = place.map((at): Happening => ({ kind: 'remove', at }));
 const trouble: fc.Arbitrary<Happening> = fc.oneof(
   { weight: 6, arbitrary: insertions },
   { weight: 1, arbitrary: fc.constant<Happening>({ kind: 'kill' }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      kind: fc.constant('resize' as const),
-      size: fc.integer({ min: 2, max: 15 }),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      kind: fc.constant('lag' as const),
-      rows: fc.integer({ min: 0, max: 7 }),
-    }),
-  },
+  { weight: 1, arbitrary: int(2, 15).map((size) => ({ kind: 'resize' as const, size })) },
+  { weight: 1, arbitrary: int(0, 7).map((rows) => ({ kind: 'lag' as const, rows })) },
 );
-const network = fc.array(fc.double({ min: 0, max: 0.999, noNaN: true }), { maxLength: 60 });
+const network = fc.array(place, { maxLength: 60 });
+
+/** A list of these rows; they arrive 10 ms apart, and share a time by their step. */
+function listOf(order: ListOrder | 'shuffled', size: number, rows: number, timeStep = 0) {
+  const model = new ListModel(order, size);
+  if (timeStep > 0) model.timeStep = (timeStep * model.stepMs) / 10;
+  model.arrive(rows);
+  return model;
+}
+
+/** A port whose pages are changed on their way. */
+function changing(model: ListModel, change: (facts: ShownPage) => ShownPage): ListPort<ShownPage> {
+  const port = model.port();
+  return { ...port, read: async (page) => change(await port.read(page, page, true)) };
+}
 
 /** Passes 15 s apart until one ends without a kill; at most as many as the script has kills, and one. */
 async function passes(
@@ -83,74 +80,63 @@ async function calm(model: ListModel): Promise<number> {
 
 describe('reading a moving list', () => {
   test('[P1 P4] a row listed during the whole of a pass is in the ledger after it, whatever was inserted, wherever', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        orders,
-        fc.integer({ min: 2, max: 15 }),
-        fc.integer({ min: 0, max: 150 }),
-        fc.array(insertions, { maxLength: 40 }),
-        network,
-        async (order, size, count, script, ahead) => {
-          const model = new ListModel(order, size);
-          const throughout = model.arrive(count);
-          model.script(script);
-          const verdict = await passes(model, ahead);
-          expect(throughout.filter((key) => !model.ledger.has(key))).toEqual([]);
-          if (verdict.isComplete) expect(missingOf(model)).toEqual([]);
-        },
-      ),
-      { numRuns: 2_000 },
+    const drawn = forAll(
+      orders,
+      int(2, 15),
+      int(0, 150),
+      fc.array(insertions, { maxLength: 40 }),
+      network,
     );
+    await drawn(2_000, async (order, size, count, script, ahead) => {
+      const model = new ListModel(order, size);
+      const throughout = model.arrive(count);
+      model.script(script);
+      const verdict = await passes(model, ahead);
+      expect(throughout.filter((key) => !model.ledger.has(key))).toEqual([]);
+      if (verdict.isComplete) expect(missingOf(model)).toEqual([]);
+    });
   });
 
   test('a walk alone meets every row that stood there throughout, in whatever order pages fetched ahead are answered', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        orders,
-        fc.integer({ min: 2, max: 8 }),
-        fc.integer({ min: 20, max: 150 }),
-        fc.array(insertions, { minLength: 10, maxLength: 60 }),
-        network,
-        async (order, size, count, script, ahead) => {
-          const model = new ListModel(order, size);
-          const throughout = model.arrive(count);
-          model.script(script);
-          const session = createListSession(model.port(ahead), model.stored);
-          await scanList(session, { isSequential: false, hadMismatch: false });
-          expect(throughout.filter((key) => !model.ledger.has(key))).toEqual([]);
-        },
-      ),
-      { numRuns: 500 },
+    const drawn = forAll(
+      orders,
+      int(2, 8),
+      int(20, 150),
+      fc.array(insertions, { minLength: 10, maxLength: 60 }),
+      network,
     );
+    await drawn(500, async (order, size, count, script, ahead) => {
+      const model = new ListModel(order, size);
+      const throughout = model.arrive(count);
+      model.script(script);
+      const session = createListSession(model.port(ahead), model.stored);
+      await scanList(session, { isSequential: false, hadMismatch: false });
+      expect(throughout.filter((key) => !model.ledger.has(key))).toEqual([]);
+    });
   });
 
   test('[P8] kills, changing page sizes and lagging totals at any step: it ends complete and proven', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        orders,
-        fc.integer({ min: 2, max: 15 }),
-        fc.integer({ min: 0, max: 150 }),
-        fc.array(trouble, { maxLength: 60 }),
-        network,
-        fc.constantFrom('empty' as const, 'last-page' as const),
-        async (order, size, count, script, ahead, beyondEnd) => {
-          const model = new ListModel(order, size);
-          model.beyondEnd = beyondEnd;
-          model.arrive(count);
-          model.script(script);
-          await passes(model, ahead, 100);
-          await passes(model, ahead, 100);
-          expect(await calm(model)).toBeLessThanOrEqual(4);
-          expect(new Set(model.ledger.keys())).toEqual(new Set(model.rows.map((row) => row.key)));
-        },
-      ),
-      { numRuns: 2_000 },
+    const drawn = forAll(
+      orders,
+      int(2, 15),
+      int(0, 150),
+      fc.array(trouble, { maxLength: 60 }),
+      network,
+      fc.constantFrom('empty' as const, 'last-page' as const),
     );
+    await drawn(2_000, async (order, size, count, script, ahead, beyondEnd) => {
+      const model = listOf(order, size, count);
+      model.beyondEnd = beyondEnd;
+      model.script(script);
+      await passes(model, ahead, 100);
+      await passes(model, ahead, 100);
+      expect(await calm(model)).toBeLessThanOrEqual(4);
+      expect(new Set(model.ledger.keys())).toEqual(new Set(model.rows.map((row) => row.key)));
+    });
   });
 
   test('a page fetched ahead and answered before the page in front of it proves nothing', async () => {
-    const model = new ListModel('newest-first', 3);
-    model.arrive(1);
+    const model = listOf('newest-first', 3, 1);
     await passes(model, []);
     const throughout = model.arrive(7);
     const port = model.port();
@@ -179,12 +165,11 @@ describe('reading a moving list', () => {
   });
 
   test('a page fetched ahead and answered too early is read again, not taken for a total that fell', async () => {
-    const model = new ListModel('newest-first', 10);
-    model.arrive(1_000);
+    const model = listOf('newest-first', 10, 1_000);
     await passes(model, []);
     model.arrive(40);
     // Page 3 is answered before three more rows arrive, page 2 after that.
-    model.script([{ kind: 'nothing' }, { kind: 'nothing' }, { kind: 'arrive', count: 3 }]);
+    model.script([nothing, nothing, { kind: 'arrive', count: 3 }]);
     model.requests = 0;
     const verdict = await passes(model, [0, 0.5, 0], 1, efforts.daemon);
     expect(verdict).toMatchObject({ isComplete: true });
@@ -193,12 +178,11 @@ describe('reading a moving list', () => {
   });
 
   test('what a killed pass has left of the new rows is read by the next one, at their place', async () => {
-    const model = new ListModel('newest-first', 10);
-    model.arrive(1_000);
+    const model = listOf('newest-first', 10, 1_000);
     await passes(model, []);
     model.arrive(50);
     // The rows of page 1 are stored, those of page 2 are not.
-    model.script([{ kind: 'nothing' }, { kind: 'nothing' }, { kind: 'kill' }]);
+    model.script([nothing, nothing, { kind: 'kill' }]);
     await expect(readList(model.port(), model.beginPass(), efforts.daemon)).rejects.toThrow(Killed);
     expect(model.ledger.size).toBe(1_010);
     model.script([]);
@@ -209,8 +193,7 @@ describe('reading a moving list', () => {
   });
 
   test('a checkpoint covers what its own batch covers, however far the scan has come when it is written', async () => {
-    const model = new ListModel('newest-first', 10);
-    model.arrive(400);
+    const model = listOf('newest-first', 10, 400);
     const port = model.port();
     let writes = 0;
     let isThirdBatchRead = () => {};
@@ -240,85 +223,52 @@ describe('reading a moving list', () => {
   });
 
   test('[P5] an order that changes with every request still converges', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.integer({ min: 3, max: 15 }),
-        fc.integer({ min: 0, max: 100 }),
-        fc.array(insertions, { maxLength: 20 }),
-        async (size, count, script) => {
-          const model = new ListModel('shuffled', size);
-          model.arrive(count);
-          model.script(script);
-          await passes(model, []);
-          expect(await calm(model)).toBeLessThanOrEqual(12);
-        },
-      ),
-      { numRuns: 400 },
-    );
+    const drawn = forAll(int(3, 15), int(0, 100), fc.array(insertions, { maxLength: 20 }));
+    await drawn(400, async (size, count, script) => {
+      const model = listOf('shuffled', size, count);
+      model.script(script);
+      await passes(model, []);
+      expect(await calm(model)).toBeLessThanOrEqual(12);
+    });
   });
 
   test('[P2] never claims completeness while a row is missing, even when rows are removed', async () => {
     const removing = fc.oneof(
       { weight: 4, arbitrary: insertions },
-      {
-        weight: 1,
-        arbitrary: fc.record({
-          kind: fc.constant('remove' as const),
-          at: fc.double({ min: 0, max: 0.999, noNaN: true }),
-        }),
-      },
+      { weight: 1, arbitrary: removal },
     );
-    await fc.assert(
-      fc.asyncProperty(
-        orders,
-        fc.integer({ min: 2, max: 10 }),
-        fc.integer({ min: 0, max: 80 }),
-        fc.array(removing, { maxLength: 30 }),
-        async (order, size, count, script) => {
-          const model = new ListModel(order, size);
-          model.arrive(count);
-          model.script(script);
-          await passes(model, []);
-          model.script([]);
-          await passes(model, []);
-          const verdict = await passes(model, []);
-          const vanished = [...model.ledger.keys()].filter(
-            (key) => !model.rows.some((row) => row.key === key),
-          );
-          if (verdict.isComplete) {
-            const missing = model.rows.filter((row) => !model.ledger.has(row.key));
-            expect({ missing: missing.map((row) => row.key), vanished }).toEqual({
-              missing: [],
-              vanished: [],
-            });
-          }
-        },
-      ),
-      { numRuns: 1_000 },
-    );
+    const drawn = forAll(orders, int(2, 10), int(0, 80), fc.array(removing, { maxLength: 30 }));
+    await drawn(1_000, async (order, size, count, script) => {
+      const model = listOf(order, size, count);
+      model.script(script);
+      await passes(model, []);
+      model.script([]);
+      await passes(model, []);
+      const verdict = await passes(model, []);
+      const vanished = [...model.ledger.keys()].filter(
+        (key) => !model.rows.some((row) => row.key === key),
+      );
+      if (verdict.isComplete) {
+        const missing = model.rows.filter((row) => !model.ledger.has(row.key));
+        expect([missing.map((row) => row.key), vanished]).toEqual([[], []]);
+      }
+    });
   });
 
   test('[P2] rows removed while the list is walked: those that stay are all read, in this pass or the next', async () => {
     const removals: fc.Arbitrary<Happening> = fc.oneof(
-      { weight: 3, arbitrary: fc.constant<Happening>({ kind: 'nothing' }) },
-      {
-        weight: 1,
-        arbitrary: fc.record({
-          kind: fc.constant('remove' as const),
-          at: fc.double({ min: 0, max: 0.999, noNaN: true }),
-        }),
-      },
+      { weight: 3, arbitrary: fc.constant(nothing) },
+      { weight: 1, arbitrary: removal },
     );
     await fc.assert(
       fc.asyncProperty(
         orders,
-        fc.integer({ min: 5, max: 15 }),
-        fc.integer({ min: 0, max: 150 }),
+        int(5, 15),
+        int(0, 150),
         fc.array(removals, { maxLength: 30 }),
         network,
         async (order, size, count, script, ahead) => {
-          const model = new ListModel(order, size);
-          model.arrive(count);
+          const model = listOf(order, size, count);
           model.script(script);
           await passes(model, ahead);
           model.script([]);
@@ -335,10 +285,7 @@ describe('reading a moving list', () => {
             'unordered',
             12,
             49,
-            [
-              ...Array.from({ length: 4 }, (): Happening => ({ kind: 'nothing' })),
-              { kind: 'remove', at: 0 },
-            ],
+            [...Array.from({ length: 4 }, () => nothing), { kind: 'remove', at: 0 }],
             [],
           ],
         ],
@@ -369,176 +316,126 @@ describe('reading a moving list', () => {
   });
 
   test('[P3] a walk asks for no page below the one before it', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        orders,
-        fc.integer({ min: 2, max: 15 }),
-        fc.integer({ min: 1, max: 150 }),
-        async (order, size, count) => {
-          const model = new ListModel(order, size);
-          model.arrive(count);
-          const port = model.port();
-          const asked: number[] = [];
-          const watched = {
-            ...port,
-            read: (page: number, upTo: number, isFresh?: boolean) => {
-              asked.push(page);
-              return port.read(page, upTo, isFresh);
-            },
-          };
-          await scanList(createListSession(watched, model.beginPass()), {
-            isSequential: false,
-            hadMismatch: false,
-          });
-          expect(asked).toEqual([...asked].sort((a, b) => a - b));
+    const drawn = forAll(orders, int(2, 15), int(1, 150));
+    await drawn(300, async (order, size, count) => {
+      const model = listOf(order, size, count);
+      const port = model.port();
+      const asked: number[] = [];
+      const watched = {
+        ...port,
+        read: (page: number, upTo: number, isFresh?: boolean) => {
+          asked.push(page);
+          return port.read(page, upTo, isFresh);
         },
-      ),
-      { numRuns: 300 },
-    );
+      };
+      await scanList(createListSession(watched, model.beginPass()), {
+        isSequential: false,
+        hadMismatch: false,
+      });
+      expect(asked).toEqual([...asked].sort((a, b) => a - b));
+    });
   });
 
   test('when nothing has changed a pass makes one request', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        orders,
-        fc.integer({ min: 2, max: 15 }),
-        fc.integer({ min: 0, max: 120 }),
-        async (order, size, count) => {
-          const model = new ListModel(order, size);
-          model.arrive(count);
-          await passes(model, []);
-          const before = model.stored;
-          model.requests = 0;
-          await passes(model, []);
-          expect(model.requests).toBe(1);
-          expect({ ...model.stored, passes: 0 }).toEqual({ ...before, passes: 0 });
-        },
-      ),
-      { numRuns: 1_000 },
-    );
+    const drawn = forAll(orders, int(2, 15), int(0, 120));
+    await drawn(1_000, async (order, size, count) => {
+      const model = listOf(order, size, count);
+      await passes(model, []);
+      const before = model.stored;
+      model.requests = 0;
+      await passes(model, []);
+      expect(model.requests).toBe(1);
+      expect({ ...model.stored, passes: 0 }).toEqual({ ...before, passes: 0 });
+    });
   });
 
   test('k new rows at the growing end cost at most ⌈k / page size⌉ + 1 requests, whatever the length of the history', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.constantFrom<ListOrder[]>('newest-first', 'oldest-first'),
-        fc.integer({ min: 2, max: 15 }),
-        fc.integer({ min: 20, max: 400 }),
-        fc.integer({ min: 1, max: 90 }),
-        network,
-        async (order, size, count, arrivals, ahead) => {
-          const model = new ListModel(order, size);
-          model.arrive(count);
-          await passes(model, []);
-          model.arrive(arrivals);
-          model.requests = 0;
-          const verdict = await passes(model, ahead);
-          expect(verdict.isComplete).toBe(true);
-          expect(model.requests).toBeLessThanOrEqual(Math.ceil(arrivals / size) + 1);
-        },
-      ),
-      { numRuns: 1_000 },
-    );
+    const drawn = forAll(ordered, int(2, 15), int(20, 400), int(1, 90), network);
+    await drawn(1_000, async (order, size, count, arrivals, ahead) => {
+      const model = listOf(order, size, count);
+      await passes(model, []);
+      model.arrive(arrivals);
+      model.requests = 0;
+      const verdict = await passes(model, ahead);
+      expect(verdict.isComplete).toBe(true);
+      expect(model.requests).toBeLessThanOrEqual(Math.ceil(arrivals / size) + 1);
+    });
   });
 
   /** Rows arrive 10 ms apart: with the last step, a page of five holds two or three times. */
   const timeSteps = fc.constantFrom(1, 20, 30);
 
   test('a late row anywhere on an ordered list costs a search, not a walk', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.constantFrom<ListOrder[]>('newest-first', 'oldest-first'),
-        timeSteps,
-        fc.integer({ min: 300, max: 900 }),
-        fc.double({ min: 0, max: 1, noNaN: true }),
-        async (order, timeStep, count, at) => {
-          const model = new ListModel(order, 5);
-          model.timeStep = (timeStep * model.stepMs) / 10;
-          model.arrive(count);
-          await passes(model, []);
-          model.late(at);
-          model.requests = 0;
-          const verdict = await passes(model, []);
-          expect(verdict.isComplete).toBe(true);
-          const looks = efforts.backfill.looksMs.length;
-          expect(model.requests).toBeLessThanOrEqual(Math.ceil(Math.log2(count / 5)) + 6 + looks);
-        },
-      ),
-      { numRuns: 400 },
+    const drawn = forAll(
+      ordered,
+      timeSteps,
+      int(300, 900),
+      fc.double({ min: 0, max: 1, noNaN: true }),
     );
+    await drawn(400, async (order, timeStep, count, at) => {
+      const model = listOf(order, 5, count, timeStep);
+      await passes(model, []);
+      model.late(at);
+      model.requests = 0;
+      const verdict = await passes(model, []);
+      expect(verdict.isComplete).toBe(true);
+      const looks = efforts.backfill.looksMs.length;
+      expect(model.requests).toBeLessThanOrEqual(Math.ceil(Math.log2(count / 5)) + 6 + looks);
+    });
   });
 
   test('[P17] rows that vanished from an ordered list are found by a search each, and are no longer taken as listed', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.constantFrom<ListOrder[]>('newest-first', 'oldest-first'),
-        timeSteps,
-        fc.integer({ min: 20, max: 900 }),
-        fc.array(fc.double({ min: 0, max: 0.999, noNaN: true }), { minLength: 1, maxLength: 3 }),
-        async (order, timeStep, count, places) => {
-          const model = new ListModel(order, 5);
-          model.timeStep = (timeStep * model.stepMs) / 10;
-          model.arrive(count);
-          await passes(model, []);
-          for (const at of places) model.remove(at);
-          model.requests = 0;
-          // The first passes only watch: a total may lag.
-          await passes(model, [], 30, efforts.daemon);
-          await passes(model, [], 30, efforts.daemon);
-          expect(model.requests).toBeLessThanOrEqual(6);
-          const verdict = await passes(model, [], 30, efforts.daemon);
-          expect(verdict.isComplete).toBe(true);
-          expect(new Set(model.ledger.keys())).toEqual(new Set(model.rows.map((row) => row.key)));
-          // Two pages between which a row has vanished are read four times more.
-          const searchMax = Math.ceil(Math.log2(Math.max(2, count / 5))) + 9 + 8;
-          // Where several searches would cost more than a scan, that is made, and their days are read twice.
-          const scanMax = count / 5 + (12 + 8) * places.length;
-          expect(model.requests).toBeLessThanOrEqual(
-            9 + Math.max(places.length * searchMax, scanMax),
-          );
-        },
-      ),
-      { numRuns: 400 },
+    const drawn = forAll(
+      ordered,
+      timeSteps,
+      int(20, 900),
+      fc.array(place, { minLength: 1, maxLength: 3 }),
     );
+    await drawn(400, async (order, timeStep, count, places) => {
+      const model = listOf(order, 5, count, timeStep);
+      await passes(model, []);
+      for (const at of places) model.remove(at);
+      model.requests = 0;
+      // The first passes only watch: a total may lag.
+      await passes(model, [], 30, efforts.daemon);
+      await passes(model, [], 30, efforts.daemon);
+      expect(model.requests).toBeLessThanOrEqual(6);
+      const verdict = await passes(model, [], 30, efforts.daemon);
+      expect(verdict.isComplete).toBe(true);
+      expect(new Set(model.ledger.keys())).toEqual(new Set(model.rows.map((row) => row.key)));
+      // Two pages between which a row has vanished are read four times more.
+      const searchMax = Math.ceil(Math.log2(Math.max(2, count / 5))) + 9 + 8;
+      // Where several searches would cost more than a scan, that is made, and their days are read twice.
+      const scanMax = count / 5 + (12 + 8) * places.length;
+      expect(model.requests).toBeLessThanOrEqual(9 + Math.max(places.length * searchMax, scanMax));
+    });
   });
 
-  test('whatever happens meanwhile, no row that the service lists is marked as gone', async () => {
+  test('whatever happens meanwhile, no row that the service lists is marked as unlisted', async () => {
     const happenings = fc.oneof(
       { weight: 6, arbitrary: trouble },
-      {
-        weight: 2,
-        arbitrary: fc.record({
-          kind: fc.constant('remove' as const),
-          at: fc.double({ min: 0, max: 0.999, noNaN: true }),
-        }),
-      },
+      { weight: 2, arbitrary: removal },
     );
-    await fc.assert(
-      fc.asyncProperty(
-        fc.constantFrom<ListOrder[]>('newest-first', 'oldest-first'),
-        timeSteps,
-        fc.integer({ min: 5, max: 12 }),
-        fc.integer({ min: 20, max: 150 }),
-        fc.array(happenings, { maxLength: 60 }),
-        network,
-        async (order, timeStep, size, count, script, ahead) => {
-          const model = new ListModel(order, size);
-          model.timeStep = (timeStep * model.stepMs) / 10;
-          model.arrive(count);
-          await passes(model, []);
-          model.remove(0.5);
-          model.script(script);
-          for (let pass = 0; pass < 8; pass += 1) await passes(model, ahead, 100);
-          expect(model.wronglyUnlisted).toEqual([]);
-        },
-      ),
-      { numRuns: 1_000 },
+    const drawn = forAll(
+      ordered,
+      timeSteps,
+      int(5, 12),
+      int(20, 150),
+      fc.array(happenings, { maxLength: 60 }),
+      network,
     );
+    await drawn(1_000, async (order, timeStep, size, count, script, ahead) => {
+      const model = listOf(order, size, count, timeStep);
+      await passes(model, []);
+      model.remove(0.5);
+      model.script(script);
+      for (let pass = 0; pass < 8; pass += 1) await passes(model, ahead, 100);
+      expect(model.wronglyUnlisted).toEqual([]);
+    });
   });
 
-  test('pages that moved between two readings mark no row as gone', async () => {
-    const model = new ListModel('newest-first', 5);
-    model.arrive(40);
+  test('pages that moved between two readings mark no row as unlisted', async () => {
+    const model = listOf('newest-first', 5, 40);
     await passes(model, []);
     // One row too many in the ledger, on an old page: without it nothing would be looked for.
     model.remove(0.1);
@@ -554,8 +451,7 @@ describe('reading a moving list', () => {
   });
 
   test('a row that one scan over a list without an order has not met stays listed', async () => {
-    const model = new ListModel('unordered', 5);
-    model.arrive(40);
+    const model = listOf('unordered', 5, 40);
     await passes(model, []);
     model.world.time += 3_600_000;
     model.arrive(1);
@@ -570,9 +466,8 @@ describe('reading a moving list', () => {
     expect(model.wronglyUnlisted).toEqual([]);
   });
 
-  test('[P9] a total that stays wrong is not believed, and costs little once it is known', async () => {
-    const model = new ListModel('newest-first', 10);
-    model.arrive(205);
+  test('[P9] a total that stays wrong is not trusted, and costs little once it is known', async () => {
+    const model = listOf('newest-first', 10, 205);
     model.lag = 5;
     const verdict = await passes(model, []);
     expect(verdict).toMatchObject({ isComplete: false, missing: -5 });
@@ -583,26 +478,23 @@ describe('reading a moving list', () => {
   });
 
   test('a scan over a list that repeats its last page in another order each time comes to an end', async () => {
-    const model = new ListModel('shuffled', 5);
+    const model = listOf('shuffled', 5, 40);
     model.beyondEnd = 'last-page';
-    model.arrive(40);
     for (let pass = 1; pass <= 40 && !isProven(model.current()); pass += 1) await passes(model, []);
     expect(isProven(model.current())).toBe(true);
     expect(missingOf(model)).toEqual([]);
   });
 
   test('a long list without a total whose answers claim a larger size than they serve is read to its end', async () => {
-    const model = new ListModel('newest-first', 2);
+    const model = listOf('newest-first', 2, 200);
     model.claimedSize = 10;
     model.lies = { ...noLies, total: { kind: 'absent' } };
-    model.arrive(200);
     await passes(model, [], 1);
     expect(missingOf(model)).toEqual([]);
   });
 
   test('scans that explained nothing hold up the next one for as long as the patience lasts, no longer', async () => {
-    const model = new ListModel('newest-first', 5);
-    model.arrive(500);
+    const model = listOf('newest-first', 5, 500);
     await passes(model, []);
     const doubt = { isScanUnclean: true, fruitlessScans: 10 };
     model.stored = withCheckpoint(model.stored, doubt);
@@ -616,8 +508,7 @@ describe('reading a moving list', () => {
 
   test('a total that is wrong in another way each time costs at most as much again as one that is right', async () => {
     const cost = async (lagOf: (pass: number) => number, arrivals: number): Promise<number> => {
-      const model = new ListModel('newest-first', 5);
-      model.arrive(200);
+      const model = listOf('newest-first', 5, 200);
       for (let pass = 0; pass < 200; pass += 1) {
         model.lag = lagOf(pass);
         model.arrive(arrivals);
@@ -647,8 +538,7 @@ describe('reading a moving list', () => {
 
   test('a scan that has gone back as often as it may, and goes on, is not clean', async () => {
     const scan = async (happenings: Happening[]) => {
-      const model = new ListModel('newest-first', 10);
-      model.arrive(400);
+      const model = listOf('newest-first', 10, 400);
       model.script(happenings);
       const session = createListSession(model.port(), model.beginPass());
       const { walk } = await scanList(session, { isSequential: true, hadMismatch: false });
@@ -666,19 +556,13 @@ describe('reading a moving list', () => {
   });
 
   test('each scan that explains nothing makes the next one wait about twice as long', async () => {
-    const model = new ListModel('newest-first', 5);
-    model.arrive(100);
-    const port = model.port();
+    const model = listOf('newest-first', 5, 100);
     // One row is counted and never shown, and its page is short: no scan is clean.
-    const hiding: ListPort<ShownPage> = {
-      ...port,
-      async read(page) {
-        const facts = await port.read(page, page, true);
-        const drop = <T>(values: T[]) => (page === 7 ? values.slice(1) : values);
-        const keys = drop(facts.keys);
-        return { ...facts, keys, times: drop(facts.times), listed: keys.length };
-      },
-    };
+    const hiding = changing(model, (facts) => {
+      const drop = <T>(values: T[]) => (facts.page === 7 ? values.slice(1) : values);
+      const keys = drop(facts.keys);
+      return { ...facts, keys, times: drop(facts.times), listed: keys.length };
+    });
     const scannedAt: number[] = [];
     for (let pass = 1; pass <= 1_500; pass += 1) {
       const { walks } = model.stored.checkpoint;
@@ -693,28 +577,21 @@ describe('reading a moving list', () => {
   });
 
   test('[P2] rows that went while a walk read its last page do not hide the row that moved up', async () => {
-    const model = new ListModel('newest-first', 2);
-    model.arrive(5);
+    const model = listOf('newest-first', 2, 5);
     const oldest = model.rows[0]?.key ?? '';
-    model.script([{ kind: 'nothing' }, { kind: 'nothing' }, { kind: 'remove', at: 0.99 }]);
+    model.script([nothing, nothing, { kind: 'remove', at: 0.99 }]);
     await readList(model.port(), model.beginPass(), efforts.backfill);
     expect(model.rows.map((row) => row.key)).toContain(oldest);
     expect([...model.ledger.keys()]).toContain(oldest);
   });
 
   test('a page that is short in the middle of the list does not end it', async () => {
-    const model = new ListModel('unordered', 10);
-    model.arrive(50);
-    const port = model.port();
-    const hiding: ListPort<ShownPage> = {
-      ...port,
-      async read(page) {
-        const facts = await port.read(page, page, true);
-        const [, ...keys] = facts.keys;
-        const [, ...times] = facts.times;
-        return page === 2 ? { ...facts, keys, times, listed: keys.length } : facts;
-      },
-    };
+    const model = listOf('unordered', 10, 50);
+    const hiding = changing(model, (facts) => {
+      const [, ...keys] = facts.keys;
+      const [, ...times] = facts.times;
+      return facts.page === 2 ? { ...facts, keys, times, listed: keys.length } : facts;
+    });
     expect(await readList(hiding, model.beginPass(), efforts.backfill)).toMatchObject({
       isComplete: false,
       missing: 1,
@@ -722,26 +599,18 @@ describe('reading a moving list', () => {
   });
 
   test('an empty page in the middle of the list does not end it', async () => {
-    const model = new ListModel('newest-first', 10);
-    model.arrive(400);
-    const port = model.port();
-    const hiding: ListPort<ShownPage> = {
-      ...port,
-      async read(page) {
-        const facts = await port.read(page, page, true);
-        if (page !== 5) return facts;
-        const none = { keys: [], times: [], datedKeys: [], firstTime: null, lastTime: null };
-        return { ...facts, ...none, listed: 0, fingerprint: '' };
-      },
-    };
+    const model = listOf('newest-first', 10, 400);
+    const hiding = changing(model, (facts) => {
+      const none = { keys: [], times: [], datedKeys: [], firstTime: null, lastTime: null };
+      return facts.page === 5 ? { ...facts, ...none, listed: 0, fingerprint: '' } : facts;
+    });
     const verdict = await readList(hiding, model.beginPass(), efforts.backfill);
     expect(verdict).toMatchObject({ isComplete: false, missing: 10 });
     expect(model.ledger.size).toBe(390);
   });
 
   test('[P10] a service that ignores the page parameter is named, not read for ever', async () => {
-    const model = new ListModel('newest-first', 10);
-    model.arrive(50);
+    const model = listOf('newest-first', 10, 50);
     const port = model.port();
     const stuck = {
       ...port,
@@ -776,8 +645,7 @@ describe('a list that shows no times', () => {
   test.each(['newest-first', 'oldest-first'] as const)(
     'is read where it grows: %s',
     async (order) => {
-      const model = new ListModel(order, 10);
-      model.arrive(300);
+      const model = listOf(order, 10, 300);
       await requestsOfPass(model);
       for (let round = 0; round < 3; round += 1) {
         model.arrive(5);
@@ -787,25 +655,18 @@ describe('a list that shows no times', () => {
   );
 
   test('is not taken for one that grows at its end because its total lagged for a while', async () => {
-    const model = new ListModel('newest-first', 10);
-    model.arrive(300);
+    const model = listOf('newest-first', 10, 300);
     await requestsOfPass(model);
     model.lag = 3;
     await readList(withoutTimes(model), model.beginPass(), efforts.backfill);
-    model.script([
-      { kind: 'lag', rows: 5 },
-      { kind: 'nothing' },
-      { kind: 'nothing' },
-      { kind: 'lag', rows: 0 },
-    ]);
+    model.script([{ kind: 'lag', rows: 5 }, nothing, nothing, { kind: 'lag', rows: 0 }]);
     await requestsOfPass(model);
     model.arrive(5);
     expect(await requestsOfPass(model)).toBeLessThanOrEqual(3);
   });
 
   test('is read at both ends again when it no longer grows where it did', async () => {
-    const model = new ListModel('oldest-first', 10);
-    model.arrive(300);
+    const model = listOf('oldest-first', 10, 300);
     await requestsOfPass(model);
     model.arrive(5);
     await requestsOfPass(model);

@@ -17,12 +17,10 @@ async function compared({ ledger }: Wallet): Promise<Compared[]> {
   return rows;
 }
 
-const writtenRuns = async ({ ledger }: Wallet) =>
-  (
-    await ledger.pool.query(
-      'select symbol, difference::float8 as difference, is_explained, xmin::text from ledger.reconciliation_runs where slip44 is null order by id',
-    )
-  ).rows;
+const writtenRuns = async ({ query }: Wallet) =>
+  await query(
+    'select symbol, difference::float8 as difference, is_explained, xmin::text from ledger.reconciliation_runs where slip44 is null order by id',
+  );
 
 test('the whole history adds up to the balances of every coin, and a quiet poll writes nothing', async () => {
   const wallet = await withWallet({ transactions: 1_500 });
@@ -48,7 +46,7 @@ test('while transactions are on their way each difference is explained', async (
   expect((await readStatus(wallet.ledger.db, [])).unexplainedDifferences).toEqual([]);
 });
 
-test('an amount that somebody changed in the ledger shows as an unexplained difference until it is gone', async () => {
+test('an amount that was changed by hand is an unexplained difference until it is corrected', async () => {
   const wallet = await withWallet({ transactions: 1_000 });
   const { pool, db } = wallet.ledger;
   await syncAll(wallet);
@@ -82,9 +80,8 @@ async function withLivingWallet(): Promise<Wallet> {
   return wallet;
 }
 
-const alarms = async ({ ledger }: Wallet) =>
-  (await ledger.pool.query('select symbol, amount::float8 from ledger.unexplained_differences'))
-    .rows;
+const alarms = async ({ query }: Wallet) =>
+  await query('select symbol, amount::float8 from ledger.unexplained_differences');
 
 test('a healthy wallet that is never idle never raises the alarm, however stale the lists are', async () => {
   const wallet = await withLivingWallet();

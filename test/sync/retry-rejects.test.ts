@@ -3,8 +3,8 @@ import type { Reject } from '../../src/kernel/wallet-records.ts';
 import { storeRejects } from '../../src/ledger/transactions/reject-store.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { retryRejects } from '../../src/sync/checks/retry-rejects.ts';
-import { listed } from '../ledger/transaction-rows.ts';
-import { withLedger } from '../ledger/with-ledger.ts';
+import { listed } from '../support/transaction-rows.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, query, clear } = await withLedger();
 const { db } = ledger;
@@ -72,7 +72,7 @@ test('what still does not fit stays open, and so does what was not asked for', a
   await storeRejects(db, [
     reject({}, { ...row, amount: 'NaN' }),
     reject({ field: 'time', payload: '{"orderNo":"a","ti' }),
-    reject({ field: null, reason: 'PostgreSQL does not take the row' }),
+    reject({ field: null, reason: 'PostgreSQL refuses the row' }),
     reject({ orderNo: 'b', field: 'state' }, { ...row, orderNo: 'b' }),
     reject({
       source: 'address-list',

@@ -1,4 +1,4 @@
-import type { Random } from '../simulator/random.ts';
+import type { SeededRandom } from '../support/seeded-random.ts';
 import type { Row, ServiceList, Version } from './service-list.ts';
 
 /** How the service counts its rows. */
@@ -40,7 +40,7 @@ export const noLies: Lies = {
 export type Sight = { shown: Version; counted: Version };
 
 /** What one answer sees of the list, `now` being the moment at which it is made. */
-export function sightOf(list: ServiceList, lies: Lies, now: number, luck: Random): Sight {
+export function sightOf(list: ServiceList, lies: Lies, now: number, luck: SeededRandom): Sight {
   const { replica, total } = lies;
   const time = replica && luck.chance(replica.share) ? now - replica.ms : now;
   if (total.kind === 'lags') return { shown: list.asOf(time), counted: list.asOf(time - total.ms) };
@@ -56,7 +56,7 @@ export function toldTotal(
   total: TotalLie,
   counted: Version,
   pageRows: number,
-  luck: Random,
+  luck: SeededRandom,
 ): number | null {
   const { length } = counted.rows;
   if (total.kind === 'absent') return null;
@@ -71,14 +71,14 @@ export function toldTotal(
 export function spoil(
   rows: readonly Row[],
   { shortShare, spoiltShare }: Lies,
-  luck: Random,
+  luck: SeededRandom,
 ): { rows: readonly Row[]; unstorable: number; hidden: string[] } {
   if (rows.length === 0 || (shortShare === 0 && spoiltShare === 0))
     return { rows, unstorable: 0, hidden: [] };
   const isShort = luck.chance(shortShare);
   const isSpoilt = !isShort && luck.chance(spoiltShare);
   if (!isShort && !isSpoilt) return { rows, unstorable: 0, hidden: [] };
-  const hidden = luck.int(rows.length);
+  const hidden = luck.below(rows.length);
   return {
     rows: rows.toSpliced(hidden, 1),
     unstorable: isSpoilt ? 1 : 0,

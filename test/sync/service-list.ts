@@ -1,4 +1,4 @@
-import type { ListOrder } from '../../src/kernel/list-order.ts';
+import type { ListOrder } from '../../src/kernel/vocabulary.ts';
 
 /** `isUndated`: the list shows the row with a time that nobody can read; its place follows the real one. */
 export type Row = { readonly key: string; readonly time: number; readonly isUndated: boolean };
@@ -148,11 +148,7 @@ export class ServiceList {
   #newRow(time: number): Row {
     this.#arrivals += 1;
     const isUndated = this.undatedEach > 0 && this.#arrivals % this.undatedEach === 0;
-    return {
-      key: `order-${this.#nextSerial()}`,
-      time: time - (time % this.timeStep),
-      isUndated,
-    };
+    return { key: `order-${this.#nextSerial()}`, time: time - (time % this.timeStep), isUndated };
   }
 
   #insert(rows: readonly Row[]): void {

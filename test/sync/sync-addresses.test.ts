@@ -4,7 +4,7 @@ import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
 import { onePass, withWallet } from '../support/with-wallet.ts';
 
 test('addresses that were there before are foreign, or used where a deposit went to them, and a quiet list costs one request', async () => {
-  const { sandbox, ledger, context } = await withWallet(
+  const { sandbox, context, query } = await withWallet(
     { transactions: 300, addressesPerChain: 1_500 },
     { chains: [60, 195] },
   );
@@ -13,7 +13,7 @@ test('addresses that were there before are foreign, or used where a deposit went
     isComplete: true,
     rowsInserted: 3_000,
   });
-  const { rows } = await ledger.pool.query(`
+  const rows = await query(`
     select a.status, count(*)::int as n,
            bool_and(exists (select from ledger.transactions t where t.stream = 'deposit' and t.state = 'success' and t.to_address = a.address)) as has_deposit,
            bool_or(exists (select from ledger.transactions t where t.stream = 'deposit' and t.state = 'success' and t.to_address = a.address)) as any_deposit
@@ -24,11 +24,9 @@ test('addresses that were there before are foreign, or used where a deposit went
   sandbox.stats.reset();
   expect((await syncAddresses(context, onePass())).isComplete).toBe(true);
   expect(sandbox.stats.requests['/v1/wallet/address/list']).toBe(2);
-  const [streams] = (
-    await ledger.pool.query(
-      `select array_agg(name order by name) as names from ledger.streams where name like 'addresses:%'`,
-    )
-  ).rows;
+  const [streams] = await query(
+    `select array_agg(name order by name) as names from ledger.streams where name like 'addresses:%'`,
+  );
   expect(streams.names).toEqual(['addresses:195', 'addresses:60']);
 });
 

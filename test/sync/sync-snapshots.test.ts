@@ -1,10 +1,10 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { syncBalances } from '../../src/sync/snapshots/sync-balances.ts';
 import { syncCoins } from '../../src/sync/snapshots/sync-coins.ts';
-import { withLedger } from '../ledger/with-ledger.ts';
-import { makeClient } from '../service/support/make-client.ts';
-import { reply, startScriptedService, succeed } from '../service/support/scripted-service.ts';
+import { makeClient } from '../support/make-client.ts';
+import { reply, startScriptedService, succeed } from '../support/scripted-service.ts';
 import { toolsOver } from '../support/tools-over.ts';
+import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, query, clear } = await withLedger();
 const service = await startScriptedService();

@@ -1,23 +1,21 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { auditHistory } from '../../src/sync/checks/audit-history.ts';
 import { syncAllDetails } from '../../src/sync/details/sync-details.ts';
 import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
 import { rowsOfLedger, rowsOfService } from '../support/compare-rows.ts';
-import { onePass, openWallet, type Wallet, withWallet } from '../support/with-wallet.ts';
+import { onePass, openWallet, withWallet } from '../support/with-wallet.ts';
 
 const signal = new AbortController().signal;
-const ledgerRows = (ledger: Wallet['ledger']) =>
-  rowsOfLedger(async (text) => (await ledger.pool.query(text)).rows);
 
 describe('transactions and their details', () => {
   test('the ledger equals the service field for field, digit for digit, and knows that it is complete', async () => {
-    const { sandbox, ledger, context } = await withWallet({ transactions: 1_500 });
+    const { sandbox, context, query } = await withWallet({ transactions: 1_500 });
     const listed = await syncTransactions(context, onePass());
     expect(listed).toMatchObject({ isComplete: true, rowsInserted: 1_500 });
     const detailed = await syncAllDetails(context, signal);
     expect(detailed.isComplete).toBe(true);
-    expect(await ledgerRows(ledger)).toEqual(rowsOfService(sandbox));
-    const { rows } = await ledger.pool.query('select * from ledger.streams order by name');
+    expect(await rowsOfLedger(query)).toEqual(rowsOfService(sandbox));
+    const rows = await query('select * from ledger.streams order by name');
     expect(rows.map((row) => [row.name, row.list_order, row.is_complete])).toEqual([
       ['deposit', 'newest-first', true],
       ['withdraw', 'newest-first', true],
@@ -27,7 +25,7 @@ describe('transactions and their details', () => {
   test.each(['newest-first', 'oldest-first', 'unordered', 'shuffled'] as const)(
     '[P5 P7] a list that is %s is read whole',
     async (listOrder) => {
-      const { sandbox, ledger, context } = await withWallet({
+      const { sandbox, context, query } = await withWallet({
         transactions: 800,
         listOrder,
         pageSizeMax: 50,
@@ -35,29 +33,62 @@ describe('transactions and their details', () => {
       for (let pass = 0; pass < 8; pass += 1) {
         if ((await syncTransactions(context, onePass({ effort: 'backfill' }))).isComplete) break;
       }
-      expect((await ledgerRows(ledger)).length).toBe(sandbox.world.transactions().length);
+      expect((await rowsOfLedger(query)).length).toBe(sandbox.world.transactions().length);
     },
   );
 
   test('a pass whose lease another one has taken over takes it again and goes on', async () => {
-    const { ledger, context } = await withWallet({ transactions: 600 });
+    const { context, query } = await withWallet({ transactions: 600 });
     let robbed = 0;
     const client: typeof context.client = {
       ...context.client,
-      async listTransactions(query, inFlight) {
-        if (query.type === 'deposit' && query.pageNo === 2 && robbed++ === 0) {
-          await ledger.pool.query(`update ledger.streams set lease_owner = 'wallet-ledger of another process',
+      async listTransactions(page, inFlight) {
+        if (page.type === 'deposit' && page.pageNo === 2 && robbed++ === 0) {
+          await query(`update ledger.streams set lease_owner = 'wallet-ledger of another process',
                                    lease_until = now() + interval '1 hour' where name = 'deposit'`);
         }
-        return context.client.listTransactions(query, inFlight);
+        return context.client.listTransactions(page, inFlight);
       },
     };
     const report = await syncTransactions({ ...context, client }, onePass({ ifLeased: 'wait' }));
     expect(robbed).toBeGreaterThan(0);
     expect(report.isComplete).toBe(true);
-    const { rows } = await ledger.pool.query('select last_error from ledger.streams');
+    const rows = await query('select last_error from ledger.streams');
     expect(rows).toEqual([{ last_error: null }, { last_error: null }]);
   });
+
+  test('a long scan gives the list back to a poll that asks for it, and reads on afterwards', async () => {
+    const { context, query } = await withWallet({
+      transactions: 3_000,
+      latencyMs: 60,
+      pageSizeMax: 10,
+    });
+    const scan = syncTransactions(
+      context,
+      onePass({ ifLeased: 'wait', sliceMs: 600_000, effort: 'backfill' }),
+      ['deposit'],
+    );
+    const scanned = vi.fn();
+    void scan.then(scanned);
+    const rows = async () =>
+      Number((await query('select count(*) as n from ledger.transactions'))[0]?.['n']);
+    await vi.waitFor(
+      async () => {
+        const [row] = await query(`select lease_owner from ledger.streams where name = 'deposit'`);
+        expect(row?.['lease_owner']).toBeTruthy();
+      },
+      { timeout: 30_000 },
+    );
+    await syncTransactions(context, onePass({ ifLeased: 'ask', sliceMs: 0, effort: 'daemon' }), [
+      'deposit',
+    ]);
+    expect(scanned).not.toHaveBeenCalled();
+    const atPoll = await query(`select passes from ledger.streams where name = 'deposit'`);
+    expect(Number(atPoll[0]?.['passes'])).toBeGreaterThanOrEqual(2);
+    expect(await scan).toMatchObject({ isComplete: true });
+    expect(await rows()).toBeGreaterThan(1_000);
+    expect(await query('select from engine.lease_wishes')).toEqual([]);
+  }, 120_000);
 
   test('on an unchanged service a pass costs one request per list and writes no data row', async () => {
     const { sandbox, ledger, context } = await withWallet({ transactions: 1_000 });
@@ -109,7 +140,7 @@ describe('transactions and their details', () => {
   test.each(['newest-first', 'oldest-first'] as const)(
     '[P17] a row that vanishes from a list that is %s is found by a search',
     async (listOrder) => {
-      const { sandbox, ledger, context } = await withWallet({
+      const { sandbox, ledger, context, query } = await withWallet({
         transactions: 6_000,
         pageSizeMax: 20,
         listOrder,
@@ -123,15 +154,35 @@ describe('transactions and their details', () => {
       sandbox.stats.reset();
       expect((await syncTransactions(context, onePass())).isComplete).toBe(true);
       expect(sandbox.stats.listRequests.deposit).toBeLessThanOrEqual(3 * Math.log2(6_000 / 20));
-      const { rows } = await ledger.pool.query(
-        'select order_no from ledger.transactions where not is_listed',
-      );
+      const rows = await query('select order_no from ledger.transactions where not is_listed');
       expect(rows).toEqual([{ order_no: orderNo }]);
       // It may come back.
-      await ledger.pool.query(`update ledger.streams set checkpoint = null`);
+      await query(`update ledger.streams set checkpoint = null`);
       expect((await syncTransactions(context, onePass())).isComplete).toBe(true);
     },
   );
+
+  test('a checkpoint that cannot be read backs nothing: the list is read from end to end', async () => {
+    const { sandbox, ledger, context } = await withWallet({ transactions: 600, pageSizeMax: 20 });
+    await syncTransactions(context, onePass());
+    const found = await ledger.pool.query<{ order_no: string }>(
+      `select order_no from ledger.transactions where stream = 'deposit' order by occurred_at offset 100 limit 1`,
+    );
+    const orderNo = found.rows[0]?.order_no ?? '';
+    sandbox.world.removeTransaction(orderNo);
+    sandbox.world.addTransactions(1, { type: 'deposit', at: Date.now() - 300 * 86_400_000 });
+    await ledger.pool.query(
+      `update ledger.streams set checkpoint = jsonb_set(checkpoint, '{version}', '0')`,
+    );
+    expect(await syncTransactions(context, onePass())).toMatchObject({
+      isComplete: true,
+      rowsInserted: 1,
+    });
+    const { rows } = await ledger.pool.query(
+      'select order_no from ledger.transactions where not is_listed',
+    );
+    expect(rows).toEqual([{ order_no: orderNo }]);
+  });
 
   test('a late row in the middle of the history is found by a search', async () => {
     const { sandbox, context } = await withWallet({ transactions: 6_000, pageSizeMax: 20 });
@@ -146,15 +197,13 @@ describe('transactions and their details', () => {
   });
 
   test('a page size that the service refuses is halved until it fits', async () => {
-    const { ledger, context } = await withWallet({
+    const { context, query } = await withWallet({
       transactions: 300,
       pageSizeMax: 30,
       pageSizeRule: 'refuse',
     });
     expect((await syncTransactions(context, onePass())).isComplete).toBe(true);
-    const { rows } = await ledger.pool.query(
-      `select page_size from ledger.streams where name = 'deposit'`,
-    );
+    const rows = await query(`select page_size from ledger.streams where name = 'deposit'`);
     expect(rows[0].page_size).toBe(25);
   });
 
@@ -171,7 +220,7 @@ describe('transactions and their details', () => {
   });
 
   test('another page than the one that was asked for is not taken for it', async () => {
-    const { sandbox, ledger, context } = await withWallet({ transactions: 300 });
+    const { sandbox, context, query } = await withWallet({ transactions: 300 });
     const deposits = sandbox.world.transactions('deposit').length;
     sandbox.world.addTransactions(390 - deposits, { type: 'deposit' });
     // A cache on the way that mixes up two answers, once.
@@ -190,69 +239,67 @@ describe('transactions and their details', () => {
     const report = await syncTransactions({ ...context, client }, onePass(), ['deposit']);
     expect(report).toMatchObject({ isComplete: true, rowsSeen: 490 });
     expect(sandbox.stats.listRequests.deposit).toBe(6);
-    const { rows } = await ledger.pool.query(
-      'select count(*)::int as rows from ledger.transactions',
-    );
+    const rows = await query('select count(*)::int as rows from ledger.transactions');
     expect(rows).toEqual([{ rows: 390 }]);
   });
 
   test('[H2 H3 H7 H9 H10 H12] with a fifth of the answers faulty the ledger still ends complete', async () => {
-    const { sandbox, ledger, context } = await withWallet({
+    const { sandbox, context, query } = await withWallet({
       transactions: 120,
       faultRate: 0.2,
       hangMs: 100,
     });
     await syncTransactions(context, onePass());
     expect((await syncAllDetails(context, signal)).isComplete).toBe(true);
-    expect(await ledgerRows(ledger)).toEqual(rowsOfService(sandbox));
+    expect(await rowsOfLedger(query)).toEqual(rowsOfService(sandbox));
   });
 
   test('rows and checkpoint are written together or not at all', async () => {
-    const { ledger, context } = await withWallet({ transactions: 300 });
-    await ledger.pool.query(`
+    const { context, query } = await withWallet({ transactions: 300 });
+    await query(`
       create function public.refuse() returns trigger language plpgsql
         as $$ begin raise exception 'no checkpoint today'; end $$;
       create trigger refuse before update of checkpoint on ledger.streams
         for each row execute function public.refuse()`);
     await expect(syncTransactions(context, onePass())).rejects.toThrow();
-    expect((await ledger.pool.query('select order_no from ledger.transactions')).rows).toEqual([]);
-    await ledger.pool.query('drop trigger refuse on ledger.streams');
+    expect(await query('select order_no from ledger.transactions')).toEqual([]);
+    await query('drop trigger refuse on ledger.streams');
     const report = await syncTransactions(context, onePass());
     expect(report).toMatchObject({ isComplete: true, rowsInserted: 300 });
   });
 
   test('the checkpoint of a walk never runs ahead of the rows that are stored', async () => {
-    const { sandbox, ledger, context } = await withWallet({ transactions: 7_000 });
+    const { sandbox, context, query } = await withWallet({ transactions: 7_000 });
     const deposits = sandbox.world.transactions('deposit');
     // Newest first, 2,000 rows to a checkpoint: within the second one.
     const refused = deposits.at(-2_500)?.orderNo;
-    await ledger.pool.query(`
+    await query(`
       create function public.refuse() returns trigger language plpgsql
         as $$ begin raise exception 'not this row today'; end $$;
       create trigger refuse before insert on ledger.transactions
         for each row when (new.order_no = '${refused}') execute function public.refuse()`);
     await expect(syncTransactions(context, onePass(), ['deposit'])).rejects.toThrow();
-    const { rows } = await ledger.pool.query(`
+    const rows = await query(`
       select ledger_count::int as rows, checkpoint -> 'walk' -> 'nextPage' as page from ledger.streams`);
     expect(rows).toEqual([{ rows: 2_000, page: 21 }]);
-    await ledger.pool.query('drop trigger refuse on ledger.transactions');
+    await query('drop trigger refuse on ledger.transactions');
     const report = await syncTransactions(context, onePass(), ['deposit']);
     expect(report).toMatchObject({ isComplete: true, rowsInserted: deposits.length - 2_000 });
   });
 
   test('counts that are equal prove nothing before the first walk has ended', async () => {
-    const { sandbox, ledger, context } = await withWallet({ transactions: 400, totalLag: 300 });
+    const { sandbox, context, query } = await withWallet({ transactions: 400, totalLag: 300 });
     const deposits = sandbox.world.transactions('deposit').length;
     sandbox.world.addTransactions(400 - deposits, { type: 'deposit' });
     await syncTransactions(context, onePass({ sliceMs: 0, ifLeased: 'skip' }), ['deposit']);
-    const { rows } = await ledger.pool.query(
+    const rows = await query(
       'select ledger_count::int, service_total::int, is_complete from ledger.streams',
     );
     expect(rows).toEqual([{ ledger_count: 100, service_total: 100, is_complete: false }]);
   });
 
   test('two readers at once end with the same ledger', async () => {
-    const { sandbox, ledger, context, connectionString } = await withWallet({ transactions: 900 });
+    const { sandbox, context, connectionString, query } = await withWallet({ transactions: 900 });
     const other = await openWallet(sandbox, connectionString);
     try {
       await Promise.all([
@@ -263,11 +310,11 @@ describe('transactions and their details', () => {
     } finally {
       await other.ledger.close();
     }
-    expect(await ledgerRows(ledger)).toEqual(rowsOfService(sandbox));
+    expect(await rowsOfLedger(query)).toEqual(rowsOfService(sandbox));
   });
 
   test('[V10] a row without an order number is kept as a reject and counts as missing, without being read for again and again', async () => {
-    const { sandbox, ledger, context } = await withWallet({ transactions: 400 });
+    const { sandbox, context, query } = await withWallet({ transactions: 400 });
     sandbox.world.addRawListRow('deposit', {
       symbol: 'BTC',
       amount: '1',
@@ -276,7 +323,7 @@ describe('transactions and their details', () => {
       time: Date.now(),
     });
     expect((await syncTransactions(context, onePass())).isComplete).toBe(false);
-    const { rows } = await ledger.pool.query('select source, order_no, field from ledger.rejects');
+    const rows = await query('select source, order_no, field from ledger.rejects');
     expect(rows).toEqual([{ source: 'transaction-list', order_no: null, field: 'orderNo' }]);
     sandbox.stats.reset();
     expect((await syncTransactions(context, onePass())).isComplete).toBe(false);
@@ -286,7 +333,7 @@ describe('transactions and their details', () => {
   test.each(['empty', 'last-page', 'refuse'] as const)(
     '[P12] a list that ends with a full page and answers the page behind it with %s is read whole',
     async (beyondEnd) => {
-      const { sandbox, ledger, context } = await withWallet({
+      const { sandbox, context, query } = await withWallet({
         transactions: 200,
         pageSizeMax: 50,
         beyondEnd,
@@ -295,26 +342,26 @@ describe('transactions and their details', () => {
       sandbox.world.addTransactions(200 - deposits, { type: 'deposit' });
       const report = await syncTransactions(context, onePass());
       expect(report.isComplete).toBe(true);
-      expect((await ledgerRows(ledger)).length).toBe(sandbox.world.transactions().length);
+      expect((await rowsOfLedger(query)).length).toBe(sandbox.world.transactions().length);
     },
   );
 
   test('a walk that waits for its list between slices is one pass, and new rows do not wait for its end', async () => {
-    const { sandbox, ledger, context } = await withWallet({ transactions: 4_000, latencyMs: 30 });
+    const { sandbox, context, query } = await withWallet({ transactions: 4_000, latencyMs: 30 });
     const shown: number[] = [];
     const rowsBehind: number[] = [];
     let late = '';
     const client: typeof context.client = {
       ...context.client,
-      async listTransactions(query, inFlight) {
-        if (query.pageNo === 3 && late === '')
+      async listTransactions(page, inFlight) {
+        if (page.pageNo === 3 && late === '')
           [late = ''] = sandbox.world.addTransactions(1, { type: 'deposit' });
-        const { rows } = await ledger.pool.query(
+        const rows = await query(
           'select count(*)::int as n from ledger.transactions where order_no = $1',
           [late],
         );
-        if (rows[0].n > 0) rowsBehind.push(query.pageNo);
-        return await context.client.listTransactions(query, inFlight);
+        if (rows[0].n > 0) rowsBehind.push(page.pageNo);
+        return await context.client.listTransactions(page, inFlight);
       },
     };
     const report = await syncTransactions(
@@ -335,16 +382,13 @@ describe('transactions and their details', () => {
   });
 
   test('a walk that is sliced goes on where it paused, and new rows do not wait for its end', async () => {
-    const { sandbox, ledger, context } = await withWallet({ transactions: 4_000, latencyMs: 30 });
+    const { sandbox, context, query } = await withWallet({ transactions: 4_000, latencyMs: 30 });
     const sliced = () =>
       syncTransactions(context, onePass({ sliceMs: 40, ifLeased: 'skip' }), ['deposit']);
     expect((await sliced()).isComplete).toBe(false);
     const [arrived] = sandbox.world.addTransactions(1, { type: 'deposit' });
     await sliced();
-    const { rows } = await ledger.pool.query(
-      'select 1 from ledger.transactions where order_no = $1',
-      [arrived],
-    );
+    const rows = await query('select 1 from ledger.transactions where order_no = $1', [arrived]);
     expect(rows).toHaveLength(1);
     let passes = 2;
     while (!(await sliced()).isComplete) passes += 1;

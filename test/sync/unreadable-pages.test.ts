@@ -3,10 +3,11 @@ import { afterAll, beforeEach, expect, test } from 'vitest';
 import { createPageReader } from '../../src/sync/list/list-pages.ts';
 import { syncAddresses } from '../../src/sync/pools/sync-addresses.ts';
 import { syncTransactions, transactionStream } from '../../src/sync/streams/sync-transactions.ts';
-import { startListingService } from '../hostile/listing-service.ts';
-import { withLedger } from '../ledger/with-ledger.ts';
-import { makeClient } from '../service/support/make-client.ts';
+import { forAll } from '../support/for-all.ts';
+import { startListingService } from '../support/listing-service.ts';
+import { makeClient } from '../support/make-client.ts';
 import { toolsOver } from '../support/tools-over.ts';
+import { withLedger } from '../support/with-ledger.ts';
 import { onePass } from '../support/with-wallet.ts';
 
 const { ledger, query, clear } = await withLedger();
@@ -77,21 +78,18 @@ test.each([
 });
 
 test('bad rows anywhere: each is one reject, every neighbour is stored', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.uniqueArray(fc.nat(149), { minLength: 1, maxLength: 8 }),
-      fc.constantFrom(10, 30, 50, 100),
-      async (places, pageSize) => {
-        await clear();
-        context = toolsOver({ ledger: { ...ledger }, client }, { pageSize });
-        put(brokenRow, places, 150);
-        await pass();
-        expect(await orders()).toEqual(allBut(places, 150));
-        expect(await rejects()).toHaveLength(places.length);
-      },
-    ),
-    { numRuns: 12 },
+  const drawn = forAll(
+    fc.uniqueArray(fc.nat(149), { minLength: 1, maxLength: 8 }),
+    fc.constantFrom(10, 30, 50, 100),
   );
+  await drawn(12, async (places, pageSize) => {
+    await clear();
+    context = toolsOver({ ledger: { ...ledger }, client }, { pageSize });
+    put(brokenRow, places, 150);
+    await pass();
+    expect(await orders()).toEqual(allBut(places, 150));
+    expect(await rejects()).toHaveLength(places.length);
+  });
 }, 120_000);
 
 test('the list that brings an unreadable amount closes its reject', async () => {
@@ -237,17 +235,14 @@ test('a page read in parts is as old as its oldest part, and counts as the lowes
 
 test('faults on the way that pass cost no row, however a page is divided for them', async () => {
   put(goodRow, []);
-  await fc.assert(
-    fc.asyncProperty(fc.infiniteStream(fc.nat(99)), async (dice) => {
-      await clear();
-      context = toolsOver({ ledger: { ...ledger }, client });
-      service.twist = (page) => (dice.next().value < 30 ? { ...page, rows: ['{"cut'] } : page);
-      await pass();
-      expect(await orders()).toEqual(allBut([]));
-      expect(await rejects()).toEqual([]);
-    }),
-    { numRuns: 8 },
-  );
+  await forAll(fc.infiniteStream(fc.nat(99)))(8, async (dice) => {
+    await clear();
+    context = toolsOver({ ledger: { ...ledger }, client });
+    service.twist = (page) => (dice.next().value < 30 ? { ...page, rows: ['{"cut'] } : page);
+    await pass();
+    expect(await orders()).toEqual(allBut([]));
+    expect(await rejects()).toEqual([]);
+  });
 }, 120_000);
 
 test('an address that cannot be read is a reject of its list', async () => {

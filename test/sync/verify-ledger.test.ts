@@ -26,7 +26,7 @@ const count = (drifts: Awaited<ReturnType<typeof verifyLedger>>) =>
 test.each(['newest-first', 'oldest-first'] as const)(
   'altered, deleted and invented rows of a list that is %s are named exactly, mended, and then gone; arrivals are no drift',
   async (listOrder) => {
-    const { sandbox, ledger, context } = await filledWallet({
+    const { sandbox, context, query } = await filledWallet({
       transactions: 3_000,
       arrivalsPerSecond: 40,
       settleMs: 500,
@@ -34,24 +34,24 @@ test.each(['newest-first', 'oldest-first'] as const)(
     });
     const pick = async (limit: number, offset: number) =>
       (
-        await ledger.pool.query(
+        await query(
           'select order_no from ledger.transactions where is_final order by md5(order_no) limit $1 offset $2',
           [limit, offset],
         )
-      ).rows.map((row) => row.order_no);
+      ).map((row) => row.order_no);
     const altered = await pick(60, 0);
     const deleted = await pick(40, 60);
-    await ledger.pool.query(
+    await query(
       `update ledger.transactions set amount = amount + 1, state = 'odd' where order_no = any($1)`,
       [altered],
     );
-    await ledger.pool.query('delete from ledger.transactions where order_no = any($1)', [deleted]);
+    await query('delete from ledger.transactions where order_no = any($1)', [deleted]);
     const invented = (
-      await ledger.pool.query(`
+      await query(`
         insert into ledger.transactions (order_no, stream, symbol, amount, type, state, occurred_at, is_final, first_seen_at, changed_at, observed_at, observation)
         select 'invented-' || order_no, stream, symbol, amount, type, state, occurred_at, true, now(), now(), now(), observation
           from ledger.transactions order by md5(order_no) limit 7 returning order_no`)
-    ).rows.map((row) => row.order_no);
+    ).map((row) => row.order_no);
     const found = await verifyLedger(context, { signal, isRepair: false });
     const all = (what: 'missing' | 'extra') => new Set(found.flatMap((drift) => drift[what]));
     expect(all('missing')).toEqual(new Set(deleted));
@@ -63,40 +63,38 @@ test.each(['newest-first', 'oldest-first'] as const)(
     const repaired = await verifyLedger(context, { signal, isRepair: true });
     expect(repaired.reduce((sum, drift) => sum + drift.repaired, 0)).toBe(107);
     expect(count(await verifyLedger(context, { signal, isRepair: false }))).toBe(0);
-    const { rows } = await ledger.pool.query(
+    const rows = await query(
       'select count(*)::int as n from ledger.transactions where not is_listed',
     );
     expect(rows[0].n).toBe(7);
-    const log = await ledger.pool.query(
+    const log = await query(
       `select count(distinct order_no)::int as n from ledger.transaction_changes where field = 'amount'`,
     );
-    expect(log.rows[0].n).toBe(60);
+    expect(log[0].n).toBe(60);
     expect(sandbox.stats.signatureFailures).toBe(0);
   },
   60_000,
 );
 
 test('after a repair the ledger equals the service digit for digit, and its proof holds', async () => {
-  const { sandbox, ledger, context } = await filledWallet({ transactions: 500 });
-  await ledger.pool.query(
+  const { sandbox, context, query } = await filledWallet({ transactions: 500 });
+  await query(
     `delete from ledger.transactions where order_no in (select order_no from ledger.transactions order by md5(order_no) limit 50)`,
   );
-  await ledger.pool.query(
+  await query(
     `update ledger.transactions set to_address = 'elsewhere' where order_no in (select order_no from ledger.transactions order by md5(order_no) limit 20)`,
   );
   await verifyLedger(context, { signal, isRepair: true });
-  expect(await rowsOfLedger(async (text) => (await ledger.pool.query(text)).rows)).toEqual(
-    rowsOfService(sandbox),
-  );
+  expect(await rowsOfLedger(async (text) => await query(text))).toEqual(rowsOfService(sandbox));
   expect((await syncTransactions(context, onePass())).isComplete).toBe(true);
 });
 
-test('balances, coins and addresses that are not as the service says are named and mended', async () => {
-  const { ledger, context } = await filledWallet({ transactions: 100 });
+test('balances, coins and addresses that differ from the service are named and corrected', async () => {
+  const { context, query } = await filledWallet({ transactions: 100 });
   expect(count(await verifyLedger(context, { signal, isRepair: false }))).toBe(0);
-  await ledger.pool.query(`update ledger.balances set balance = balance + 1 where symbol = 'BTC'`);
-  await ledger.pool.query(`update ledger.coins set decimals = 3 where symbol = 'LTC'`);
-  await ledger.pool.query(
+  await query(`update ledger.balances set balance = balance + 1 where symbol = 'BTC'`);
+  await query(`update ledger.coins set decimals = 3 where symbol = 'LTC'`);
+  await query(
     `delete from ledger.addresses where address = (select min(address) from ledger.addresses)`,
   );
   const found = await verifyLedger(context, { signal, isRepair: false });
@@ -106,17 +104,17 @@ test('balances, coins and addresses that are not as the service says are named a
     ['balances', 1],
     ['coins', 1],
     ['addresses:60', 1],
+    ['totals', 0],
   ]);
   await verifyLedger(context, { signal, isRepair: true });
   expect(count(await verifyLedger(context, { signal, isRepair: false }))).toBe(0);
 });
 
-test('what somebody wrote into fields that only a detail shows, or into an open row, is named and mended', async () => {
-  const { sandbox, ledger, context } = await filledWallet({
+test('a manual change of fields that only a detail shows, or of an open row, is named and corrected', async () => {
+  const { sandbox, context, query } = await filledWallet({
     transactions: 400,
     settleMs: 60 * 86_400_000,
   });
-  const query = async (text: string) => (await ledger.pool.query(text)).rows;
   const pick = (condition: string) => `(select order_no from ledger.transactions
     where detail_synced_at is not null and ${condition} order by md5(order_no) limit 5)`;
   await query(
@@ -144,8 +142,7 @@ test('what somebody wrote into fields that only a detail shows, or into an open 
 });
 
 test('a fee where the service has none is taken out again', async () => {
-  const { ledger, context } = await filledWallet({ transactions: 200 });
-  const query = async (text: string) => (await ledger.pool.query(text)).rows;
+  const { context, query } = await filledWallet({ transactions: 200 });
   const free = await query(`select order_no from ledger.transactions where fee is null limit 3`);
   await query(`update ledger.transactions set fee = 7 where fee is null`);
   const found = await verifyLedger(context, { signal, isRepair: true });
@@ -154,13 +151,13 @@ test('a fee where the service has none is taken out again', async () => {
 });
 
 test('a verification that finds the list equal marks its days, also where marks and counts were lost', async () => {
-  const { ledger, context } = await withWallet({ transactions: 400 });
+  const { context, query } = await withWallet({ transactions: 400 });
   await syncTransactions(context, onePass());
   await syncAllDetails(context, signal);
-  await ledger.pool.query(`
+  await query(`
     update ledger.coverage set verified_at = null, transactions = transactions + 1 where stream = 'deposit'`);
   await verifyLedger(context, { signal, isRepair: true });
-  const { rows } = await ledger.pool.query(`
+  const rows = await query(`
     select s.name, s.is_complete, s.verified_through is not null as is_verified,
            s.ledger_count = (select sum(transactions) from ledger.coverage c where c.stream = s.name) as adds_up
       from ledger.streams s where s.name in ('deposit', 'withdraw') order by 1`);
@@ -173,3 +170,21 @@ test('a verification that finds the list equal marks its days, also where marks 
     })),
   );
 });
+
+test('running totals that were changed behind the back of the triggers are named and corrected', async () => {
+  const { context, query } = await filledWallet({ transactions: 200 });
+  await query(`
+    alter table ledger.transactions disable trigger user;
+    update ledger.transactions set fee = 1000 where order_no in (select order_no from ledger.transactions where stream = 'withdraw' limit 1);
+    alter table ledger.transactions enable trigger user;
+    select engine.fold_totals();
+    update engine.daily_sums set amount = amount + 1 where key = (select key from engine.daily_sums where stream = 'deposit' limit 1)`);
+  const totals = async (isRepair: boolean) =>
+    (await verifyLedger(context, { signal, isRepair })).find(({ name }) => name === 'totals');
+  const found = await totals(false);
+  expect(found?.different.map(({ fields }) => fields).sort()).toEqual([['amount'], ['fee']]);
+  expect(found?.different[0]?.orderNo).toMatch(/^\d{4}-\d\d-\d\d\/(deposit|withdraw)\//);
+  // The repair corrects the fee first, and the totals with it.
+  expect((await totals(true))?.repaired).toBe(2);
+  expect(await totals(false)).toMatchObject({ different: [], repaired: 0 });
+}, 60_000);

@@ -12,7 +12,30 @@ export function chainCode(text: string): number {
   return code;
 }
 
+/** Parses the address of a page: http or https. */
+export function webAddress(text: string): string {
+  const isPage = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+  if (!isPage) throw new InvalidArgumentError('An address is expected: http://… or https://…');
+  return text;
+}
+
 export function decimal(text: string): number {
   if (!/^\d{1,9}(\.\d{1,9})?$/.test(text)) throw new InvalidArgumentError('A number is expected.');
   return Number(text);
+}
+
+/** Parses a UTC day: `2026-03-31`. */
+export function utcDay(text: string): string {
+  const ms = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  const isDay = !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
+  if (!isDay)
+    throw new InvalidArgumentError('A day of the calendar is expected, such as 2026-03-31.');
+  return text;
+}
+
+/** Parses a share: a decimal from 0 to 1. */
+export function share(text: string): number {
+  const value = decimal(text);
+  if (value > 1) throw new InvalidArgumentError('A number from 0 to 1 is expected.');
+  return value;
 }

@@ -5,10 +5,17 @@ export const addDatabaseCommand: CommandGroup = (program, run) => {
     .command('migrate')
     .description('bring the schema up to date, and give roles their rights')
     .option('--reader <role>', 'let this role read all tables and views of the schema ledger')
-    .option('--issuer <role>', 'let this role call ledger.take_address, and nothing else')
+    .option(
+      '--issuer <role>',
+      'let this role call ledger.take_address and ledger.hint, and nothing else',
+    )
+    .option(
+      '--consumer <role>',
+      'let this role read the change feed and acknowledge its events, and nothing else',
+    )
     .option(
       '--wallet-key',
-      'after the key was rotated or the service has moved: the ledger belongs to the wallet of the settings',
+      'after a key rotation or a new service address: record the configured wallet as the owner of the ledger',
     )
     .action(async (options) => {
       const { migrateCommand } = await import('../commands/migrate.ts');

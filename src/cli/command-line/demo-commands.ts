@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
-import { decimal, integer } from './argument-parsers.ts';
+import { listOrders } from '../../kernel/vocabulary.ts';
+import { decimal, integer, share, webAddress } from './argument-parsers.ts';
 import type { CommandGroup, CommandRunner } from './command-group.ts';
 
 /** Commands that need neither a service nor a database. */
@@ -21,19 +22,29 @@ function addSandboxCommand(program: Command, run: CommandRunner): void {
   program
     .command('sandbox')
     .description(
-      'emulate the wallet service, always the same for one seed; prints the settings that reach it',
+      'run an emulator of the wallet service, deterministic for a seed, and print the settings that connect to it',
     )
     .option('--port <n>', 'port to listen on; 0: a free one', integer, 8090)
-    .option('--transactions <n>', 'transactions of the history', integer, 5_000)
-    .option('--seed <n>', 'what the wallet is drawn from', integer, 1)
-    .option('--fault <rate>', 'share of faulty answers, 0 to 1', decimal, 0)
-    .option('--rate <n>', 'requests a second above which it answers 429; 0: no limit', decimal, 0)
-    .option('--arrivals <n>', 'new transactions a second', decimal, 1)
+    .option('--transactions <n>', 'number of transactions in the history', integer, 5_000)
+    .option(
+      '--seed <n>',
+      'seed of the generated wallet; the same seed gives the same wallet',
+      integer,
+      1,
+    )
+    .option('--fault <rate>', 'share of faulty answers, 0 to 1', share, 0)
+    .option('--rate <n>', 'requests per second above which it answers 429; 0: no limit', decimal, 0)
+    .option('--arrivals <n>', 'new transactions per second', decimal, 1)
     .option('--latency <ms>', 'milliseconds before each answer', integer, 0)
-    .option('--page-size-max <n>', 'rows of the largest page it serves', integer, 100)
+    .option('--page-size-max <n>', 'largest page size that it serves', integer, 100)
+    .option(
+      '--push <url>',
+      'POST a hint there for each new or changed transaction, such as http://localhost:8080/hint/TOKEN',
+      webAddress,
+    )
     .addOption(
       new Option('--order <order>', 'order of the transaction lists')
-        .choices(['newest-first', 'oldest-first', 'unordered', 'shuffled'])
+        .choices([...listOrders, 'shuffled'])
         .default('newest-first'),
     )
     .addOption(

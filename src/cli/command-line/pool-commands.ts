@@ -4,11 +4,11 @@ import { type CommandGroup, jsonOption } from './command-group.ts';
 export const addPoolCommands: CommandGroup = (program, run) => {
   const pool = program
     .command('pool')
-    .description('look at the address pools, fill them, take an address, adopt foreign ones');
+    .description('show and fill the address pools, take an address, adopt foreign addresses');
   const commands = () => import('../commands/pool.ts');
   pool
     .command('list')
-    .description('show the level of every pool, and how long it will last')
+    .description('show how many addresses each pool has, and how long they will last')
     .option(...jsonOption)
     .action(async (options) => {
       const { poolList } = await commands();
@@ -18,7 +18,10 @@ export const addPoolCommands: CommandGroup = (program, run) => {
     .command('refill')
     .argument('[slip44]', 'code of the chain (default: every configured pool)', chainCode)
     .description('fill the pools to their targets now')
-    .option('--resume', 'after a text that is no address stopped a chain: you have looked into it')
+    .option(
+      '--resume',
+      'generate again on a chain that was stopped because the service sent an invalid address',
+    )
     .option(...jsonOption)
     .action(async (slip44: number | undefined, options) => {
       const { poolRefill } = await commands();
@@ -28,7 +31,10 @@ export const addPoolCommands: CommandGroup = (program, run) => {
     .command('take')
     .argument('<slip44>', 'code of the chain', chainCode)
     .description('hand out one address and print it')
-    .option('--reference <text>', 'whom it is for: the same reference gets the same address again')
+    .option(
+      '--reference <text>',
+      'your name for the customer or order; the same reference gets the same address again',
+    )
     .action(async (slip44: number, options) => {
       const { poolTake } = await commands();
       await run.inContext((context) => poolTake(context, slip44, options));
@@ -36,11 +42,11 @@ export const addPoolCommands: CommandGroup = (program, run) => {
   pool
     .command('adopt')
     .argument('<slip44>', 'code of the chain', chainCode)
-    .argument('[address...]', 'only these')
+    .argument('[address...]', 'only these addresses (default: all foreign addresses of the chain)')
     .description(
-      'show what the service listed although nobody here asked for it; take it with --yes',
+      'show the foreign addresses of a chain: the service lists them, this ledger did not generate them',
     )
-    .option('--yes', 'make it available: you know that nobody else hands it out')
+    .option('--yes', 'make them available; do this only if no other program hands them out')
     .action(async (slip44: number, addresses: string[], options) => {
       const { poolAdopt } = await commands();
       await run.inContext((context) => poolAdopt(context, slip44, addresses, options));

@@ -3,12 +3,14 @@ import { type CommandGroup, jsonOption } from './command-group.ts';
 export const addRecoverCommand: CommandGroup = (program, run) => {
   program
     .command('recover')
-    .description('after a restore or a failover: show what was found, and say what became of it')
+    .description(
+      'after a restore or a failover: show what was found, and record which addresses were handed out',
+    )
     .option(
       '--handed-out <file>',
-      'CSV of chain (slip44), address, reference: these addresses were handed out',
+      'CSV of slip44, address, reference: mark these addresses as handed out',
     )
-    .option('--same', 'it was a clean move: what was set aside becomes available again')
+    .option('--same', 'nothing was lost: make the addresses that were set aside available again')
     .option(...jsonOption)
     .action(async (options) => {
       const { recover } = await import('../commands/recover.ts');

@@ -6,7 +6,9 @@ export const addRejectsCommands: CommandGroup = (program, run) => {
   const commands = () => import('../commands/rejects.ts');
   program
     .command('rejects')
-    .description('list what could not be decoded, and why; `rejects retry` decodes it again')
+    .description(
+      'list the values that could not be decoded, and why; `rejects retry` decodes them again',
+    )
     .option(...jsonOption)
     .action(async (options) => {
       const { rejects } = await commands();
@@ -15,10 +17,10 @@ export const addRejectsCommands: CommandGroup = (program, run) => {
     .command('retry')
     .argument(
       '[ids...]',
-      'ids of rejects (default: all that are open)',
+      'ids of rejects (default: all open rejects)',
       (id: string, ids: number[] = []) => [...ids, integer(id)],
     )
-    .description('decode the payloads again, and store what fits now')
+    .description('decode the payloads again, and store the values that can be decoded now')
     .option(...jsonOption)
     .action(async (ids: number[] = [], _options: object, retry: Command) => {
       const { rejectsRetry } = await commands();

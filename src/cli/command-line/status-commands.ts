@@ -1,3 +1,4 @@
+import { Option } from 'commander';
 import { type CommandGroup, jsonOption } from './command-group.ts';
 
 /** Commands that only inspect: none writes transactions, addresses or settings. */
@@ -6,7 +7,13 @@ export const addCheckCommands: CommandGroup = (program, run) => {
     .command('status')
     .description('show what needs attention, whether the ledger is proven complete, and the pools')
     .option(...jsonOption)
-    .option('--check', 'end with exit code 3 while a problem stands')
+    .option('--check', 'exit with code 3 while there is a problem')
+    .addOption(
+      new Option('--watch', 'show it again every 5 seconds, until Ctrl-C').conflicts([
+        'json',
+        'check',
+      ]),
+    )
     .action(async (options) => {
       const { status } = await import('../commands/status.ts');
       await run.inContext((context) => status(context, options));
@@ -15,7 +22,7 @@ export const addCheckCommands: CommandGroup = (program, run) => {
     .command('show')
     .argument('<text>', 'an order number, a request id, a transaction hash or an address')
     .description(
-      'show all that the ledger knows of it: the row, its history, its address, its doubts',
+      'show everything the ledger has about it: the row, its history, its address, and what is uncertain',
     )
     .option(...jsonOption)
     .action(async (text: string, options) => {
@@ -23,13 +30,24 @@ export const addCheckCommands: CommandGroup = (program, run) => {
       await run.inContext((context) => show(context, text, options));
     });
   program
+    .command('tail')
+    .description('follow the change feed: one line for each event from now on, until Ctrl-C')
+    .option('--json', 'print each event as one line of JSON')
+    .action(async (options) => {
+      const { tail } = await import('../commands/tail.ts');
+      await run.inContext((context) => tail(context, options));
+    });
+  program
     .command('doctor')
-    .description('check settings, service, database and Redis, and say for each what to do')
+    .description('check settings, service, database and Redis, and say how to correct each problem')
     .option(...jsonOption)
-    .option('--try-variants', 'where the signature is refused, try other hashes and encodings')
+    .option(
+      '--try-variants',
+      'if the signature is refused, try other recipes, hashes and encodings',
+    )
     .option(
       '--sign <method path...>',
-      'only print what is signed of a request, such as GET /v1/wallet/coin; sends nothing',
+      'print the string to sign of a request, such as GET /v1/wallet/coin, without sending it',
     )
     .action(async (options) => {
       const { doctor } = await import('../commands/doctor.ts');

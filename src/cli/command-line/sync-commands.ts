@@ -14,8 +14,8 @@ export const addLedgerCommands: CommandGroup = (program, run) => {
         'withdraw',
       ]),
     )
-    .option('--no-details', 'leave out the details, which cost a request per transaction')
-    .option('--restart', 'read the lists from their first pages again')
+    .option('--no-details', 'do not fetch details, which cost one request per transaction')
+    .option('--restart', 'start again at the first page of each list')
     .action(async (options) => {
       const { backfill } = await import('../commands/backfill.ts');
       await run.inContext((context) => backfill(context, options));
@@ -26,7 +26,7 @@ export const addLedgerCommands: CommandGroup = (program, run) => {
       '[parts...]',
       'transactions, details, balances, coins, addresses, pools (default: all)',
     )
-    .description('read what is new once, and end')
+    .description('run one incremental pass of each named task, then exit')
     .action(async (parts: string[]) => {
       const { sync } = await import('../commands/sync.ts');
       await run.inContext((context) => sync(context, parts));
@@ -34,9 +34,12 @@ export const addLedgerCommands: CommandGroup = (program, run) => {
   program
     .command('verify')
     .description(
-      "read everything again and compare it with the ledger, row by row; fields that only details have (fees), where the row no longer fits its seal. A seal shows careless changes, not a forger's: docs/guarantees.md says how to read all details again",
+      'read the whole history again and compare it with the ledger row by row. Fields that only details have, such as fees, are compared for rows that no longer match their seal; docs/guarantees.md says how to compare them for all rows',
     )
-    .option('--repair', 'write what is missing or different, unlist what is no longer there')
+    .option(
+      '--repair',
+      'write missing and different rows, and mark rows that the service no longer lists',
+    )
     .option(...jsonOption)
     .action(async (options) => {
       const { verify } = await import('../commands/verify.ts');

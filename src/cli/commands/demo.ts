@@ -1,22 +1,22 @@
+import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { readEnvironment } from '../../config/read-environment.ts';
-import type { Environment } from '../../config/read-setting-texts.ts';
 import { settingsTable } from '../../config/settings-table.ts';
 import { untilAborted } from '../../kernel/abortable-sleep.ts';
 import { LedgerError } from '../../kernel/errors.ts';
+import { type Environment, transactionTypes } from '../../kernel/vocabulary.ts';
 import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
 import { readStatus } from '../../ledger/reports/read-status.ts';
 import { sandboxSettings } from '../../sandbox/sandbox-settings.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/start-sandbox.ts';
 import { fillPools } from '../../sync/pools/fill-pools.ts';
 import { runBackfill } from '../../sync/run-backfill.ts';
-import { transactionStreams } from '../../sync/streams/sync-transactions.ts';
 import type { SyncReport } from '../../sync/sync-context.ts';
 import { type CommandContext, runCommand } from '../command-context.ts';
 import { composeSync } from '../compose-sync.ts';
 import { demoSummary } from '../demo-summary.ts';
-import { openLedger, setPools } from '../open-ledger.ts';
+import { openLedger, setPools, setStates } from '../open-ledger.ts';
 import { createProgress } from '../progress/create-progress.ts';
 import { startDaemon } from './start.ts';
 
@@ -38,7 +38,10 @@ export async function demo(options: { once?: boolean }): Promise<number> {
   });
   try {
     const settings = await demoSettings(sandbox);
-    return await runCommand((context) => runDemo(context, options.once ?? false), settings);
+    return await runCommand(
+      (context) => runDemo(context, sandbox, options.once ?? false),
+      settings,
+    );
   } finally {
     await sandbox.close();
   }
@@ -60,12 +63,17 @@ async function demoSettings(sandbox: Sandbox): Promise<Environment> {
     SYNC_TRANSACTIONS_EVERY: '1s',
     SYNC_DETAILS_EVERY: '2s',
     SYNC_BALANCES_EVERY: '10s',
+    HINT_TOKEN: randomBytes(16).toString('hex'),
     HTTP_PORT: env['HTTP_PORT'] ?? ((await isPortFree(8080)) ? '8080' : '0'),
     LOG_LEVEL: env['LOG_LEVEL'] ?? 'warn',
   };
 }
 
-async function runDemo(context: CommandContext, isOnce: boolean): Promise<number> {
+async function runDemo(
+  context: CommandContext,
+  sandbox: Sandbox,
+  isOnce: boolean,
+): Promise<number> {
   const { shutdown } = context;
   process.stdout.write('Starting an embedded PostgreSQL and a sandbox wallet service …\n');
   const { ledger, connectionString } = await openLedger(context);
@@ -78,8 +86,10 @@ async function runDemo(context: CommandContext, isOnce: boolean): Promise<number
     return incomplete.length === 0 ? 0 : 3;
   }
   const daemon = await startDaemon(context, showArrival);
+  const { http } = context.settings;
+  if (daemon.url && http) sandbox.pushTo(`${daemon.url}hint/${http.hintToken}`);
   process.stdout.write(
-    `\nStatus page: ${daemon.url ?? 'off'}\nThe wallet lives on; what arrives shows here. Ctrl-C ends it.\n\n`,
+    `\nStatus page: ${daemon.url ?? 'off'}\nNew transactions keep arriving and appear there. Ctrl-C ends the demo.\n\n`,
   );
   await untilAborted(shutdown.signal);
   return 0;
@@ -93,10 +103,11 @@ async function fillFromNothing(
   const progress = createProgress(context.screen);
   try {
     const { sync } = await composeSync(context, progress.observers);
+    await setStates(sync.ledger, context);
     await setPools(sync.ledger, context);
     const startedAt = performance.now();
     const incomplete = await runBackfill(sync, {
-      types: transactionStreams,
+      types: transactionTypes,
       withDetails: true,
       isRestart: false,
       signal,

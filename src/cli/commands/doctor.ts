@@ -16,6 +16,7 @@ import { createLogger } from '../logger.ts';
 import { isDatabaseMissing } from '../open-existing-ledger.ts';
 import { createScreen } from '../screen.ts';
 import { createShutdown } from '../shutdown.ts';
+import { wantsColor } from '../wants-color.ts';
 
 export type DoctorCommandOptions = { json?: boolean; tryVariants?: boolean; sign?: string[] };
 
@@ -35,7 +36,8 @@ export async function doctor(options: DoctorCommandOptions): Promise<number> {
     });
     redact = createRedactor(settings.secrets);
     const screen = createScreen(process.stderr);
-    const log = createLogger({ ...settings.log, redact, stream: screen.log });
+    const useColor = wantsColor(process.stderr);
+    const log = createLogger({ ...settings.log, redact, stream: screen.log, useColor });
     const shutdown = createShutdown({ log, host: process });
     const context = { env, settings, log, screen, shutdown, redact, isTraced: false };
     try {
@@ -60,6 +62,7 @@ async function examine(
   const { settings, env, log, shutdown } = context;
   const redact = createRedactor(settings.secrets);
   const checks: Finding[] = [];
+  const bad: Finding[] = [];
   await runDoctor({
     settings,
     problems,
@@ -70,7 +73,7 @@ async function examine(
     log,
     clock: systemClock,
     signal: shutdown.signal,
-    tell(findings) {
+    onFindings(findings) {
       // Redacts field by field: a password that equals a key or a verdict must not break the JSON document.
       const shown = findings.map(({ name, verdict, seen, cure }) => ({
         name,
@@ -79,11 +82,22 @@ async function examine(
         cure: redact(cure),
       }));
       checks.push(...shown);
+      bad.push(...findings.filter(({ verdict }) => verdict === 'bad'));
       if (!json) process.stdout.write(shown.map(lineOf).join(''));
     },
   });
   if (json) process.stdout.write(`${JSON.stringify({ checks }, null, 2)}\n`);
-  return checks.some(({ verdict }) => verdict === 'bad') ? 2 : 0;
+  return exitCodeOf(bad);
+}
+
+const ofSettings = /^(settings|wallet|pools)/;
+const ofDatabase = /^(database|migrations|home|redis|queue)/;
+
+/** Returns 2 for mistaken settings, 5 for the database or the queue, 4 for the service, 0 without a bad finding. */
+function exitCodeOf(bad: Finding[]): number {
+  if (bad.length === 0) return 0;
+  if (bad.some(({ name, error }) => error === 'settings' || ofSettings.test(name))) return 2;
+  return bad.some(({ name }) => ofDatabase.test(name)) ? 5 : 4;
 }
 
 const marks: Record<Verdict, string> = { good: 'good   ', warning: 'warning', bad: 'BAD    ' };
@@ -97,7 +111,7 @@ async function openLedger({ settings, log, shutdown }: CommandContext): Promise<
   const connectionString = url ?? (await openEmbedded());
   const ledger = connectLedger({ connectionString, poolSize: 2, log });
   shutdown.add('database connections', () => ledger.close());
-  await reachLedger(ledger, reachMs, shutdown.signal);
+  await reachLedger(ledger, reachMs, { log, signal: shutdown.signal });
   return ledger;
 
   async function openEmbedded(): Promise<string> {
@@ -114,8 +128,8 @@ async function sign(
   isJson: boolean,
 ): Promise<number> {
   if (target === '' || rest.length > 0) {
-    throw new LedgerError('usage', '--sign takes a method and a path', {
-      cure: 'write for example `wallet-ledger doctor --sign GET /v1/wallet/coin`',
+    throw new LedgerError('usage', '--sign needs a method and a path', {
+      cure: 'for example: `wallet-ledger doctor --sign GET /v1/wallet/coin`',
     });
   }
   const mistaken = problems.filter((problem) => problem.startsWith('WALLET_'));

@@ -1,4 +1,9 @@
-import { type GrantReport, grantIssuer, grantReader } from '../../ledger/connection/grant-roles.ts';
+import {
+  type GrantReport,
+  grantConsumer,
+  grantIssuer,
+  grantReader,
+} from '../../ledger/connection/grant-roles.ts';
 import { acceptWallet } from '../../ledger/wallet-identity.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import type { CommandContext } from '../command-context.ts';
@@ -11,8 +16,9 @@ import { openWallet } from '../open-wallet.ts';
  */
 export async function migrateCommand(
   context: CommandContext,
-  { reader, issuer, walletKey }: { reader?: string; issuer?: string; walletKey?: boolean },
+  roles: { reader?: string; issuer?: string; consumer?: string; walletKey?: boolean },
 ): Promise<number> {
+  const { reader, issuer, consumer, walletKey } = roles;
   // Opens the wallet first, so that mistaken settings are refused before any change.
   const wallet = walletKey ? await openWallet(context) : null;
   const opened = await openLedger(context);
@@ -24,12 +30,16 @@ export async function migrateCommand(
   }
   if (issuer !== undefined) {
     const report = await grantIssuer(opened.ledger, issuer);
-    sayGranted(issuer, 'may call ledger.take_address', report);
+    sayGranted(issuer, 'may call ledger.take_address and ledger.hint', report);
+  }
+  if (consumer !== undefined) {
+    const report = await grantConsumer(opened.ledger, consumer);
+    sayGranted(consumer, 'may read and acknowledge the events of the change feed', report);
   }
   if (wallet) {
     await acceptWallet(opened.ledger.db, wallet.identity);
     process.stderr.write(
-      `the ledger is that of the key in the settings, at ${wallet.identity.baseUrl}\n`,
+      `the ledger now belongs to the configured key, at ${wallet.identity.baseUrl}\n`,
     );
   }
   return 0;
@@ -40,14 +50,14 @@ function sayGranted(role: string, may: string, { isNew, limits, forbidden }: Gra
   const lines = [`${name} ${may}`];
   if (isNew) {
     lines.push(
-      `${name} did not exist and was made; it cannot log in: grant it to a role that can, or drop it if its name was mistyped`,
+      `${name} did not exist and was created; it cannot log in: grant it to a role that can, or drop it if the name was mistyped`,
     );
   }
   const bounds = Object.entries(limits).map(([setting, value]) => `${setting} ${value}`);
   lines.push(
     forbidden.length === 0
-      ? `sessions that log in as ${name} are bounded where nothing else was set: ${bounds.join(', ')}; those of its members are not`
-      : `sessions of ${name} are not bounded; let a role that may alter it run: ${forbidden.map((each) => `${printableText(each)};`).join(' ')}`,
+      ? `sessions that log in as ${name} got these limits, except where others were set: ${bounds.join(', ')}; the limits do not apply to its members`
+      : `sessions of ${name} have no limits, because this role may not set them; let a role that may alter ${name} run: ${forbidden.map((each) => `${printableText(each)};`).join(' ')}`,
   );
   process.stderr.write(`${lines.join('\n')}\n`);
 }

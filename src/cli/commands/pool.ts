@@ -24,7 +24,9 @@ export async function poolList(
   const levels = await readPoolLevels(ledger.db);
   printLevels(levels, options);
   if (levels.length === 0)
-    say('the ledger has no pool; `wallet-ledger start` makes those of ADDRESS_POOLS (60:50:100)');
+    say(
+      'the ledger has no pool: set ADDRESS_POOLS, such as 60:50:100, and run `wallet-ledger start`',
+    );
   const empty = levels.filter((level) => level.threshold !== null && level.available === 0);
   for (const { slip44 } of empty) sayEmpty(slip44);
   return empty.length === 0 ? 0 : 3;
@@ -39,7 +41,7 @@ export async function poolTake(
   // An empty reference is most likely an unset variable of a script: all its customers would get one address.
   if (reference?.trim() === '') {
     throw new LedgerError('usage', 'the reference is empty', {
-      cure: 'name whom the address is for, or leave --reference out',
+      cure: 'give your name for the customer or order, or leave --reference out',
     });
   }
   const { ledger } = await openExistingLedger(context);
@@ -74,7 +76,7 @@ export async function poolAdopt(
   const free = foreign.filter(({ hasDeposit, refused }) => !hasDeposit && refused === null).length;
   if (!yes) {
     say(
-      `chain ${slip44}: ${countWords(free)} of ${countWords(foreign.length)} foreign addresses can be adopted; somebody else may have handed them out: name those that are yours, and add --yes`,
+      `chain ${slip44}: ${countWords(free)} of ${countWords(foreign.length)} foreign addresses can be adopted; another program may have handed them out: name those that are yours, and add --yes`,
     );
     return 0;
   }
@@ -96,7 +98,7 @@ function foreignLine({
     `first seen ${firstSeenAt}`,
     ...(refused === null ? [] : [`refused, ${refused}: stays foreign`]),
     ...(hasDeposit ? ['has a deposit: stays foreign'] : []),
-    ...(isHandedOut ? ['handed out on another chain: stays with whom it was handed to'] : []),
+    ...(isHandedOut ? ['handed out on another chain: stays assigned to that reference'] : []),
   ];
   return `${printableText(address)}  ${notes.join(' · ')}`;
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readTrustedFile } from '../../config/read-trusted-file.ts';
 import { LedgerError, toError } from '../../kernel/errors.ts';
 import {
   type BadLine,
@@ -66,14 +66,15 @@ function readList(path: string): HandedOut[] {
 
 function readText(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readTrustedFile(path);
   } catch (thrown) {
+    if (thrown instanceof LedgerError) throw thrown;
     throw unreadable(path, toError(thrown));
   }
 }
 
 function unreadable(path: string, cause: Error): LedgerError {
-  const cure = 'name a CSV file of chain (slip44), address, reference';
+  const cure = 'name a CSV file of slip44, address, reference';
   return new LedgerError('usage', `${path} cannot be read: ${cause.message}`, { cause, cure });
 }
 
@@ -84,8 +85,8 @@ function refuse(bad: BadLine[]): void {
     process.stderr.write(`line ${line}: ${printableText(reason)}\n`);
   throw new LedgerError(
     'usage',
-    `${countWords(bad.length)} lines do not fit, and nothing was written`,
-    { cure: 'correct the lines named above, and run it again' },
+    `${countWords(bad.length)} lines of the CSV file cannot be used; nothing was written`,
+    { cure: 'correct the lines named above, then run the command again' },
   );
 }
 
@@ -94,18 +95,18 @@ function pageOf({ away, moves }: { away: string | null; moves: Move[] }): string
     ({ what, noticedAt, healedAt, setAside, closedRequests }) =>
       `${noticedAt}: ${what}; ${
         healedAt === null
-          ? 'not set right yet'
+          ? 'not recovered yet'
           : `${countWords(setAside)} available addresses were set aside, ${countWords(closedRequests)} open requests closed`
       }`,
   );
   if (away !== null)
     lines.push(`the database has moved (${away}): no address is handed out or generated`);
-  if (lines.length === 0) return 'the database is where it was; nothing waits for an answer\n';
+  if (lines.length === 0) return 'the database has not moved; there is nothing to do\n';
   return `${[...lines, ...advice].join('\n')}\n`;
 }
 
 const advice = [
-  'Addresses that were handed out after the backup are not known here. Then run one of:',
-  '  wallet-ledger recover --handed-out FILE   FILE: chain (slip44), address, reference of every address handed out, as CSV',
-  '  wallet-ledger recover --same              it was a clean move, nothing was lost: what was set aside comes back',
+  'The ledger does not know which addresses were handed out after the backup. Run one of:',
+  '  wallet-ledger recover --handed-out FILE   FILE: CSV of slip44, address, reference of every address handed out',
+  '  wallet-ledger recover --same              nothing was lost: the addresses that were set aside become available again',
 ];

@@ -63,13 +63,13 @@ async function readAll(db: LedgerDb): Promise<OpenReject[]> {
 }
 
 function printRetry(resolved: number, open: OpenReject[]): string {
-  const words = `${countWords(resolved)} settled, ${countWords(open.length)} still open`;
+  const words = `${countWords(resolved)} resolved, ${countWords(open.length)} still open`;
   return `${words}\n${open.length > 0 ? printRejects(open) : ''}`;
 }
 
 /** Formats a table for the terminal, without the payloads, which `--json` has. */
 function printRejects(open: OpenReject[]): string {
-  if (open.length === 0) return 'nothing is rejected\n';
+  if (open.length === 0) return 'there are no open rejects\n';
   const head = ['id', 'source', 'order', 'field', 'reason', 'times', 'last seen'];
   const rows = open.map((reject) => [
     String(reject.id),

@@ -23,8 +23,13 @@ export async function sandbox(
 
 function cannotStart(thrown: unknown): never {
   const cause = toError(thrown);
-  throw new LedgerError('usage', `the sandbox cannot listen: ${cause.message}`, {
-    cause,
-    cure: 'choose another --port, or --port 0 for any free one',
-  });
+  const isTaken = 'code' in cause && cause.code === 'EADDRINUSE';
+  throw new LedgerError(
+    isTaken ? 'port-in-use' : 'usage',
+    `the sandbox cannot listen: ${cause.message}`,
+    {
+      cause,
+      cure: 'choose another --port, or --port 0 for any free one',
+    },
+  );
 }

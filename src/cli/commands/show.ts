@@ -7,8 +7,8 @@ import {
   findIndexed,
 } from '../../ledger/transactions/find-records.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
+import { addressDoubts, transactionDoubts } from '../../status/describe-record.ts';
 import type { CommandContext } from '../command-context.ts';
-import { addressDoubts, transactionDoubts } from '../describe-record.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
 
 /**
@@ -22,7 +22,7 @@ export async function show(
 ): Promise<number> {
   const text = given.trim();
   if (text === '') {
-    throw new LedgerError('usage', 'there is nothing to look for', {
+    throw new LedgerError('usage', 'the text to search for is empty', {
       cure: 'name an order number, a request id, a transaction hash or an address',
     });
   }
@@ -68,7 +68,7 @@ function toText({ transactions, addresses, rejects, isCut }: FoundRecords): stri
     ...rejects.map(({ id, field, reason }) => [
       `reject ${id}: ${field ?? 'the row'} could not be decoded: ${reason}`,
     ]),
-    ...(isCut ? [['there are more transactions; ledger.transactions has all']] : []),
+    ...(isCut ? [['more transactions match; ledger.transactions has all of them']] : []),
   ];
   return parts.map((lines) => `${lines.map(printableLine).join('\n')}\n`).join('\n');
 }

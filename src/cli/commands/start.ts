@@ -4,16 +4,22 @@ import { startHttp } from '../../http/start-http.ts';
 import { untilAborted } from '../../kernel/abortable-sleep.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { redactValues } from '../../kernel/redact.ts';
+import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
 import { readFlows } from '../../ledger/reports/read-flows.ts';
 import { readStatus } from '../../ledger/reports/read-status.ts';
-import { releaseAbandonedDetails } from '../../ledger/transactions/store-transaction-details.ts';
+import { releaseAbandonedDetails } from '../../ledger/transactions/detail-checks.ts';
 import type { RepeatableJob } from '../../queue/define-job.ts';
 import { type RunningQueue, startQueue } from '../../queue/start-queue.ts';
 import { boundReport } from '../../status/bound-report.ts';
 import type { SyncContext } from '../../sync/sync-context.ts';
 import type { CommandContext } from '../command-context.ts';
 import { composeSync } from '../compose-sync.ts';
-import { setPools } from '../open-ledger.ts';
+import { createPageReader } from '../create-page-reader.ts';
+import { describePlace } from '../describe-place.ts';
+import { openFeed } from '../open-feed.ts';
+import { openHints } from '../open-hints.ts';
+import { openIntervals } from '../open-intervals.ts';
+import { setPools, setStates } from '../open-ledger.ts';
 
 /** Grace period for running jobs, within the 25 s that a shutdown may take. */
 const queueCloseMs = 15_000;
@@ -51,26 +57,34 @@ export async function startDaemon(
       onRun?.(part, pass);
     },
   });
+  await setStates(opened.ledger, context);
   await setPools(opened.ledger, context);
   await releaseAbandonedDetails(opened.ledger.db, opened.ledger.instance);
+  const hints = openHints(context, opened.sync);
+  const feed = openFeed(context, opened.ledger, { onHint: hints.wake });
   const { http } = settings;
   const listening =
     http &&
     (await startHttp({
       ...http,
       readStatus: report,
-      readFlows: () => readFlows(opened.ledger.db),
+      ...contentOfPages(context, opened.ledger),
       openBoard: (basePath) => queue?.openBoard(basePath) ?? null,
       isReady,
       metrics: metrics.registry,
       onRefused: metrics.onRefused,
+      feed,
+      onHint: (orderNos) => metrics.onHint(hints.inbox.hint(orderNos)),
       log,
     }));
   if (listening) shutdown.add('status pages', () => listening.close());
+  const jobs = repeatableJobs(context, opened.sync);
+  const queueName = `${opened.queueAddress.kind} ${settings.queue.prefix}`;
   const running = await startQueue({
     backend: opened.queueAddress,
     prefix: settings.queue.prefix,
-    jobs: repeatableJobs(context, opened.sync),
+    jobs,
+    readIntervals: await openIntervals(opened.ledger, queueName, jobs, log),
     log,
     clock: systemClock,
     isTraced: context.isTraced,
@@ -86,6 +100,15 @@ export async function startDaemon(
     );
     return { database, queue: (await queue?.isReady()) ?? false, migrated: true };
   }
+}
+
+/** What the pages show of the ledger, and which installation they name. */
+function contentOfPages(context: CommandContext, ledger: Ledger) {
+  return {
+    readFlows: () => readFlows(ledger.db),
+    read: createPageReader(ledger, context.redact),
+    place: describePlace(context),
+  };
 }
 
 function repeatableJobs(

@@ -1,6 +1,8 @@
-import { styleText } from 'node:util';
+import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import { systemClock } from '../../kernel/clock.ts';
+import { toError } from '../../kernel/errors.ts';
 import { redactValues } from '../../kernel/redact.ts';
+import { databaseError } from '../../ledger/connection/connect-ledger.ts';
 import { isForbidden } from '../../ledger/connection/postgres-codes.ts';
 import { readStatus } from '../../ledger/reports/read-status.ts';
 import type { QueueAddress } from '../../queue/queue-backend.ts';
@@ -8,28 +10,59 @@ import { readQueueSnapshot } from '../../queue/queue-snapshot.ts';
 import { boundReport } from '../../status/bound-report.ts';
 import { listProblems } from '../../status/list-problems.ts';
 import { type StatusReport, toStatusJson } from '../../status/status-report.ts';
-import type { CommandContext } from '../command-context.ts';
+import { type CommandContext, failureLine } from '../command-context.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
+import type { OpenedLedger } from '../open-ledger.ts';
 import { printStatus } from '../status-view/print-status.ts';
+import { wantsColor } from '../wants-color.ts';
 
 const problemExitCode = 3;
+const watchMs = 5_000;
 
 /**
  * Runs `wallet-ledger status`: prints a text view or one JSON document. With `check`, resolves to 3 while a problem
- * exists.
+ * exists. With `watch`, prints the view again every 5 s until the command is stopped.
  */
 export async function status(
   context: CommandContext,
-  options: { json?: boolean; check?: boolean },
+  options: { json?: boolean; check?: boolean; watch?: boolean },
 ): Promise<number> {
-  const { ledger, queueAddress } = await openExistingLedger(context);
+  const opened = await openExistingLedger(context);
+  if (options.watch) return await watch(context, opened);
+  const report = await readReport(context, opened);
+  process.stdout.write(options.json ? toStatusJson(report) : printStatus(report, terminal()));
+  return options.check && listProblems(report).length > 0 ? problemExitCode : 0;
+}
+
+async function readReport(
+  context: CommandContext,
+  { ledger, queueAddress }: OpenedLedger,
+): Promise<StatusReport> {
   const read = {
     ...(await readStatus(ledger.db, context.settings.pools.chains)),
     ...(await readQueue(context, queueAddress)),
   };
-  const report = redactValues(boundReport(read), context.redact);
-  process.stdout.write(options.json ? toStatusJson(report) : printStatus(report, terminal()));
-  return options.check && listProblems(report).length > 0 ? problemExitCode : 0;
+  return redactValues(boundReport(read), context.redact);
+}
+
+/** Moves the cursor to the first line, and clears what is below it. */
+const clearScreen = '\x1b[H\x1b[J';
+
+/** A failed reading is shown in place of the view, and tried again. */
+async function watch(context: CommandContext, opened: OpenedLedger): Promise<number> {
+  const { signal } = context.shutdown;
+  const { redact } = context;
+  while (!signal.aborted) {
+    const view = await readReport(context, opened).then(
+      (report) =>
+        `${report.readAt.slice(0, 19).replace('T', ' ')} UTC\n\n${printStatus(report, terminal())}`,
+      (error) => `${redact(failureLine(databaseError(toError(error)), false))}\n`,
+    );
+    if (signal.aborted) break;
+    process.stdout.write(process.stdout.isTTY ? `${clearScreen}${view}` : `${view}\n`);
+    await abortableSleep(watchMs, signal).catch(() => undefined);
+  }
+  return 0;
 }
 
 async function readQueue(
@@ -41,13 +74,11 @@ async function readQueue(
     return { queue: await readQueueSnapshot({ backend, prefix, log, clock: systemClock }) };
   } catch (error) {
     if (isForbidden(error)) return { queue: null, isQueueHidden: true };
-    log.warn({ error }, 'the queue does not answer');
+    log.warn({ error: toError(error) }, 'the queue does not answer');
     return { queue: null };
   }
 }
 
-/** Follows Node's rules for colour: support by the terminal, NO_COLOR, FORCE_COLOR. */
 function terminal(): { useColor: boolean; columns: number | undefined } {
-  const useColor = styleText('bold', ' ', { stream: process.stdout }) !== ' ';
-  return { useColor, columns: process.stdout.columns };
+  return { useColor: wantsColor(process.stdout), columns: process.stdout.columns };
 }

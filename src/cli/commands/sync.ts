@@ -2,7 +2,7 @@ import { LedgerError } from '../../kernel/errors.ts';
 import { isPartName, type PartName, runParts, syncTasks } from '../../sync/sync-tasks.ts';
 import type { CommandContext } from '../command-context.ts';
 import { composeSync } from '../compose-sync.ts';
-import { addMissingPools } from '../open-ledger.ts';
+import { addMissingPools, keepStates } from '../open-ledger.ts';
 import { createProgress } from '../progress/create-progress.ts';
 import { reportIncomplete } from '../report-incomplete.ts';
 
@@ -12,6 +12,7 @@ export async function sync(context: CommandContext, names: string[]): Promise<nu
   const progress = createProgress(context.screen);
   try {
     const { sync } = await composeSync(context, progress.observers);
+    await keepStates(sync.ledger, context);
     if (parts.includes('pools')) await addMissingPools(sync.ledger, context);
     const incomplete = await runParts(sync, parts, {
       signal: context.shutdown.signal,
@@ -29,7 +30,7 @@ export async function sync(context: CommandContext, names: string[]): Promise<nu
 
 function partOf(name: string): PartName {
   if (isPartName(name)) return name;
-  throw new LedgerError('usage', `there is no part ${name} to sync`, {
-    cure: `name some of ${Object.keys(syncTasks).join(', ')}, or none for all`,
+  throw new LedgerError('usage', `there is no sync task ${name}`, {
+    cure: `choose from ${Object.keys(syncTasks).join(', ')}, or name none to run all`,
   });
 }

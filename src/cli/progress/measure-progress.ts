@@ -57,9 +57,9 @@ export function createProgressMeter(now: () => number): ProgressMeter {
     const silentMs = nowMs - answeredMs;
     if (silentMs < silenceMs) return null;
     // The database may still be starting if there was neither an answer nor a failure.
-    if (answers === 0 && failure === null) return 'nothing from the service yet';
-    const last = failure === null ? '' : ` (last failure: ${failure}), trying again`;
-    return `nothing from the service for ${Math.floor(silentMs / 1_000)} s${last}`;
+    if (answers === 0 && failure === null) return 'no answer from the service yet';
+    const last = failure === null ? '' : ` (last failure: ${failure}), retrying`;
+    return `no answer from the service for ${Math.floor(silentMs / 1_000)} s${last}`;
   };
 
   return {

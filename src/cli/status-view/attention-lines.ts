@@ -40,7 +40,7 @@ export function attentionLines(report: StatusReport, { paint, width }: TextStyle
   function problemLines(alike: Problem[]): string[] {
     const told = alike.length > problemsMax ? alike.slice(0, problemsMax - 1) : alike;
     const left = alike.length - told.length;
-    const more = left === 0 ? [] : [`    and ${countWords(left)} more of the kind`];
+    const more = left === 0 ? [] : [`    and ${countWords(left)} more of this kind`];
     return [...told.flatMap(problemText), ...more];
   }
 

@@ -23,7 +23,10 @@ export function printStatus(
     lines.length === 0 ? [] : ['', canvas.paint('bold', title), ...lines];
   const parts = [
     attentionLines(report, canvas),
-    titled('Proof: what the ledger holds of what the service counts', proofLines(report, canvas)),
+    titled(
+      'Proof: rows in the ledger, of those that the service counts',
+      proofLines(report, canvas),
+    ),
     titled('Address pools: refilled below ┃', poolLines(report, canvas)),
     titled('Balances', balanceLines(report, canvas)),
     titled('Queue', [queueLine(report)]),

@@ -55,7 +55,7 @@ function proofVerdict({ isComplete, notCompleteBecause }: StreamStatus): string 
 
 /** Counts final rows only: they must have their details, while other rows are fetched again anyway. */
 function detailsRow({ transactions }: StatusReport): BarRow[] {
-  const { total, final, detailsToFetch: toFetch } = transactions;
+  const { total, final, detailsToFetch: toFetch, detailsRefused: refused } = transactions;
   if (total === 0) return [];
   const notFinal = total - final;
   return [
@@ -67,6 +67,7 @@ function detailsRow({ transactions }: StatusReport): BarRow[] {
       counts: `${countWords(final - toFetch)} of ${countWords(final)}`,
       notes: [
         toFetch === 0 ? 'all fetched' : `${countWords(toFetch)} still to fetch`,
+        ...(refused === 0 ? [] : [`${countWords(refused)} refused by the service for days`]),
         ...(notFinal === 0 ? [] : [`${countWords(notFinal)} not final yet`]),
       ],
     },

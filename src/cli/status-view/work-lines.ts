@@ -41,7 +41,7 @@ export function runLines(
 export function queueLine({ queue, isQueueHidden }: StatusReport): string {
   if (queue === null) return isQueueHidden ? '  not visible to this role' : '  does not answer';
   const { backend, waiting, active, failed } = queue;
-  const counts = `${countWords(waiting)} due · ${countWords(active)} at work · ${countWords(failed)} failed`;
+  const counts = `${countWords(waiting)} due · ${countWords(active)} running · ${countWords(failed)} failed`;
   return `  ${backend} · ${counts} within the hour`;
 }
 

@@ -11,10 +11,10 @@ const missingValues = new Set(['null', 'undefined', 'none', 'nan', 'nil', 'true'
  * characters, safe in HTML, a shell and a spreadsheet.
  */
 export function plainProblem(text: string): string | null {
-  if (/[^\x21-\x7e]/.test(text)) return 'with characters that no address has';
+  if (/[^\x21-\x7e]/.test(text)) return 'text with characters that no address has';
   if (text.length < lengthMin || text.length > lengthMax)
     return `not between ${lengthMin} and ${lengthMax} characters long`;
-  if (/["'`<>\\]/.test(text)) return 'with characters that no address has';
+  if (/["'`<>\\]/.test(text)) return 'text with characters that no address has';
   if (/^[=+\-@]/.test(text)) return 'the beginning of a formula, not an address';
   if (missingValues.has(text.toLowerCase())) return 'the word for a missing value';
   if (/^\d+$/.test(text) && text.length <= bareNumberMax) return 'a bare number';

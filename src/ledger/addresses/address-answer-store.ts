@@ -1,8 +1,12 @@
-import { sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/pg-core';
 import type { Judgement } from '../../kernel/address-form/judge-addresses.ts';
 import type { Reject } from '../../kernel/wallet-records.ts';
 import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
+import { number, orNull, out, pick, query } from '../connection/query-rows.ts';
 import { requireHomeOfRequest } from '../home-store.ts';
+import { addressRequests, addresses as addressTable } from '../schema/addresses.ts';
+import { pools } from '../schema/pools.ts';
 import { storeRejects } from '../transactions/reject-store.ts';
 import { recountUse } from './address-store.ts';
 import { lockPoolOf } from './pool-requests.ts';
@@ -58,10 +62,8 @@ export async function isFilterProven(
   slip44: number,
   chainParam: string,
 ): Promise<boolean> {
-  const found = await db.execute<{ proven: boolean }>(sql`
-    select chain_filter = 'works' and chain_param = ${chainParam} as proven from ledger.pools
-     where slip44 = ${slip44}`);
-  return found.rows[0]?.proven ?? false;
+  const [pool] = await db.select().from(pools).where(eq(pools.slip44, slip44));
+  return pool?.chainFilter === 'works' && pool.chainParam === chainParam;
 }
 
 /**
@@ -100,7 +102,7 @@ given as (
 )`;
   // Inserts every unknown address as foreign first. The next statement then sees the rows that other transactions
   // insert meanwhile.
-  const inserted = await db.execute<{ key: string }>(sql`
+  const inserted = await query(db)`
 with ${given},
 inserted as (
   insert into ledger.addresses (slip44, address, status, first_seen_at, form, refused)
@@ -113,10 +115,10 @@ counted as (
     from (select slip44, count(*) as inserted from inserted group by slip44) n
    where s.name = 'addresses:' || n.slip44
 )
-select address_key as key from inserted`);
+select ${pick({ key: alias(addressTable, 'inserted').addressKey })} from inserted`;
   // Judges misfits again: the list may have shown some of these addresses before its chain filter was shown to work.
   await storeJudgements(db, slip44, judged, { misfitsOnly: true });
-  const joined = await db.execute<{ key: string }>(sql`
+  const joined = await query(db)`
 with ${given},
 ours as (
   select g.* from given g join ledger.addresses a on a.slip44 = g.slip44 and a.address_key = g.key
@@ -129,25 +131,25 @@ update ledger.addresses a
   from ours o
  where a.slip44 = o.slip44 and a.address_key = o.key and (select count(*) from ours) <= o.num
    and a.refused is null
-returning a.address_key as key`);
+returning ${pick({ key: alias(addressTable, 'a').addressKey })}`;
   await noteRefusals(db, slip44, judged);
   // Counts deposits: a customer may have paid to one of the addresses already.
-  const keys = [...inserted.rows, ...joined.rows].map(({ key }) => key);
+  const keys = [...inserted, ...joined].map(({ key }) => key);
   await recountUse(db, [...new Set(keys)]);
   await db.execute(sql`
     update ledger.pools p
        set refusals = 0, losses = 0, next_try_at = null, last_error = null, last_error_at = null
       from ledger.address_requests r
      where r.id = ${id} and p.slip44 = r.slip44 and (p.refusals > 0 or p.losses > 0 or p.last_error is not null)`);
-  const closed = await db.execute<{ received: number }>(sql`
+  const [closed] = await query(db)`
     update ledger.address_requests r
        set state = 'done', finished_at = now(), received = n.received, answer = null,
            error = case when n.received <> r.num
                         then format('%s addresses were asked for, %s new ones came', r.num, n.received) end
       from (select count(*)::int as received from ledger.addresses where generated_by = ${id}) n
      where r.id = ${id}
-    returning r.received`);
-  return closed.rows[0]?.received ?? 0;
+    returning ${pick({ received: alias(addressRequests, 'r').received })}`;
+  return closed?.received ?? 0;
 }
 
 /**
@@ -159,10 +161,8 @@ async function judgeAnswer(
   id: number,
   addresses: string[] | null,
 ): Promise<{ slip44: number; judged: Judgement[] }> {
-  const found = await db.execute<{ slip44: number; answer: string[] | null }>(
-    sql`select slip44, answer from ledger.address_requests where id = ${id}`,
-  );
-  const { slip44 = -1, answer = null } = found.rows[0] ?? {};
+  const [request] = await db.select().from(addressRequests).where(eq(addressRequests.id, id));
+  const { slip44 = -1, answer = null } = request ?? {};
   const given = [...new Set(addresses ?? answer ?? [])];
   return { slip44, judged: await judgeShown(db, slip44, given) };
 }
@@ -194,7 +194,7 @@ async function raiseNumber(
   { slip44, num }: Answer,
   numAfterGrant: NumAfterGrant,
 ): Promise<void> {
-  const found = await db.execute<{ numMax: number; refusedAfterGrant: number | null }>(sql`
+  const [limits] = await query(db)`
     with asked as materialized (
       select id, num, state = 'failed' as is_refused, lost_at is not null as is_lost,
              state = 'done' and lost_at is null and received = num as is_granted
@@ -206,7 +206,7 @@ async function raiseNumber(
                          from asked a window w as (order by id)) d
        where (d.is_refused or d.is_lost) and d.is_granted_before and d.num_before < d.num
     )
-    select p.num_max as "numMax", (
+    select ${pick({ numMax: alias(pools, 'p').numMax })}, (
              select min(d.num) from doubted d
               where d.num > p.num_max
                 and (d.is_refused
@@ -214,11 +214,10 @@ async function raiseNumber(
                                  where e.id < d.id and e.num <= d.num and e.num > p.num_max
                                    and not exists (select from asked g
                                                     where g.is_granted and g.num >= e.num and g.id > e.id)))
-           ) as "refusedAfterGrant"
-      from ledger.pools p where p.slip44 = ${slip44}`);
-  const [limits] = found.rows;
+           ) as ${out('refusedAfterGrant', orNull(number))}
+      from ledger.pools p where p.slip44 = ${slip44}`;
   if (!limits) return;
   const numMax = numAfterGrant(num, limits.numMax, limits.refusedAfterGrant);
   if (numMax === limits.numMax) return;
-  await db.execute(sql`update ledger.pools set num_max = ${numMax} where slip44 = ${slip44}`);
+  await db.update(pools).set({ numMax }).where(eq(pools.slip44, slip44));
 }

@@ -1,5 +1,8 @@
 import { sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/pg-core';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
+import { listOf, number, out, pick, query, text } from '../connection/query-rows.ts';
+import { addresses as addressTable } from '../schema/addresses.ts';
 import { judgements, judgeShown, noteRefused, refuseStrange } from './refused-addresses.ts';
 
 /**
@@ -16,24 +19,20 @@ export async function storeListedAddresses(
   addresses: string[],
   isChainShown = true,
 ): Promise<{ inserted: number }> {
-  const news = await db.execute<{ address: string }>(sql`
-    select i.address from unnest(${sql.param(addresses)}::text[]) with ordinality as i (address, place)
+  const found = await query(db)`
+    select ${pick({ address: alias(addressTable, 'i').address })} from unnest(${sql.param(addresses)}::text[]) with ordinality as i (address, place)
      where not exists (select from ledger.addresses a
                         where a.slip44 = ${slip44} and a.address_key = ledger.address_key(i.address)
                           and i.address = any(a.listed_as))
-     group by i.address order by min(i.place)`);
-  if (news.rows.length === 0) return { inserted: 0 };
-  const judged = await judgeShown(
-    db,
-    slip44,
-    news.rows.map((row) => row.address),
-    { isLenient: !isChainShown },
-  );
-  const stored = await db.execute<{ inserted: number; keys: string[]; refused: string[] }>(sql`
+     group by i.address order by min(i.place)`;
+  const news = found.map(({ address }) => address);
+  if (news.length === 0) return { inserted: 0 };
+  const judged = await judgeShown(db, slip44, news, { isLenient: !isChainShown });
+  const [stored] = await query(db)`
 with ${judgements(judged)},
 listed as (
   select ledger.address_key(i.address) as key, array_agg(i.address order by i.place) as spellings
-    from unnest(${sql.param(news.rows.map((row) => row.address))}::text[]) with ordinality as i (address, place)
+    from unnest(${sql.param(news)}::text[]) with ordinality as i (address, place)
    group by 1
 ),
 known as (
@@ -64,10 +63,10 @@ counted as (
     from (select items from inserted union all select items from respelled) as i having sum(items) <> 0
   on conflict (name) do update set ledger_count = streams.ledger_count + excluded.ledger_count
 )
-select count(*)::int as inserted, coalesce(array_agg(address_key), '{}') as keys,
-       coalesce(array_agg(address) filter (where refused is not null), '{}') as refused
-  from inserted`);
-  const { inserted, keys, refused } = stored.rows[0] ?? { inserted: 0, keys: [], refused: [] };
+select count(*) as ${out('inserted', number)}, coalesce(array_agg(address_key), '{}') as ${out('keys', listOf(text))},
+       coalesce(array_agg(address) filter (where refused is not null), '{}') as ${out('refused', listOf(text))}
+  from inserted`;
+  const { inserted, keys, refused } = stored ?? { inserted: 0, keys: [], refused: [] };
   const isNew = new Set(refused);
   await noteRefused(
     db,
@@ -93,9 +92,7 @@ const checkedAtOnce = 2_000;
  */
 export async function checkNewAddresses(db: LedgerDb): Promise<void> {
   for (let checked = checkedAtOnce; checked === checkedAtOnce; ) {
-    const { rows } = await db.execute<{ checked: number }>(
-      sql`select engine.check_new_addresses()::float8 as checked`,
-    );
-    checked = rows[0]?.checked ?? 0;
+    const [row] = await query(db)`select engine.check_new_addresses() as ${out('checked', number)}`;
+    checked = row?.checked ?? 0;
   }
 }

@@ -1,5 +1,8 @@
 import { sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/pg-core';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
+import { out, pick, query, text, truth } from '../connection/query-rows.ts';
+import { addresses } from '../schema/addresses.ts';
 import { recountUse } from './address-store.ts';
 import { judgeMisfits } from './refused-addresses.ts';
 
@@ -17,23 +20,24 @@ export type ForeignAddress = {
   refused: string | null;
 };
 
+const a = alias(addresses, 'a');
+
 /** Returns the chain's foreign addresses, oldest first; `named` restricts them to these addresses in any spelling. */
 export async function listForeign(
   db: LedgerDb,
   slip44: number,
   named: string[] | null,
 ): Promise<ForeignAddress[]> {
-  const found = await db.execute<ForeignAddress>(sql`
+  return await query(db)`
 with asked as materialized (
   select a.address, a.address_key, a.first_seen_at, a.refused from ledger.addresses a
    where a.slip44 = ${slip44} and a.status = 'foreign' and ${isNamed(named)}
 )
-select a.address, to_char(a.first_seen_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "firstSeenAt",
-       a.address_key not in (select engine.without_deposit(array(select address_key from asked))) as "hasDeposit",
-       exists (select from ledger.addresses o where o.address_key = a.address_key and o.assigned_at is not null) as "isHandedOut",
-       a.refused
-  from asked a order by a.first_seen_at, a.address`);
-  return found.rows;
+select ${pick({ address: a.address, refused: a.refused })},
+       to_char(a.first_seen_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as ${out('firstSeenAt', text)},
+       a.address_key not in (select engine.without_deposit(array(select address_key from asked))) as ${out('hasDeposit', truth)},
+       exists (select from ledger.addresses o where o.address_key = a.address_key and o.assigned_at is not null) as ${out('isHandedOut', truth)}
+  from asked a order by a.first_seen_at, a.address`;
 }
 
 /**
@@ -46,15 +50,15 @@ export async function adoptForeign(
   slip44: number,
   named: string[] | null,
 ): Promise<number> {
-  const chosen = await db.execute<{ key: string }>(sql`
-    select a.address_key as key from ledger.addresses a
-     where a.slip44 = ${slip44} and a.status = 'foreign' and ${isNamed(named)}`);
+  const chosen = await query(db)`
+    select ${pick({ key: a.addressKey })} from ledger.addresses a
+     where a.slip44 = ${slip44} and a.status = 'foreign' and ${isNamed(named)}`;
   await judgeMisfits(
     db,
     slip44,
-    chosen.rows.map(({ key }) => key),
+    chosen.map(({ key }) => key),
   );
-  const adopted = await db.execute<{ key: string }>(sql`
+  const adopted = await query(db)`
 with chosen as (
   select a.address_key from ledger.addresses a
    where a.slip44 = ${slip44} and a.status = 'foreign' and a.refused is null and ${isNamed(named)}
@@ -69,14 +73,14 @@ update ledger.addresses a
        assigned_to = h.assigned_to, assigned_at = h.assigned_at, unchecked_until = '0'
   from held h
  where a.slip44 = ${slip44} and a.address_key = h.key and a.status = 'foreign' and coalesce(h.holders, 1) = 1
-returning a.address_key as key`);
-  const keys = adopted.rows.map(({ key }) => key);
+returning ${pick({ key: a.addressKey })}`;
+  const keys = adopted.map(({ key }) => key);
   if (keys.length === 0) return 0;
   await recountUse(db, keys);
-  const counted = await db.execute<{ available: number }>(sql`
-    select count(*)::int as available from ledger.addresses
-     where slip44 = ${slip44} and status = 'available' and address_key = any(${sql.param(keys)}::text[])`);
-  return counted.rows[0]?.available ?? 0;
+  return await db.$count(
+    addresses,
+    sql`slip44 = ${slip44} and status = 'available' and address_key = any(${sql.param(keys)}::text[])`,
+  );
 }
 
 const isNamed = (

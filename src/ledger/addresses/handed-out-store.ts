@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
+import { number, out, query, text } from '../connection/query-rows.ts';
 
 /** A line of the operator's list: an address that was handed out. `reference` is null if no recipient is named. */
 export type HandedOut = { line: number; slip44: number; address: string; reference: string | null };
@@ -16,9 +17,9 @@ export async function findContradictions(db: LedgerDb, list: HandedOut[]): Promi
     select from ledger.addresses
      where address_key = any(array(select ledger.address_key(l) from unnest(${sql.param(list.map(({ address }) => address))}::text[]) as l))
      order by address_key, slip44 for update`);
-  const found = await db.execute<BadLine>(sql`
+  return await query(db)`
 with ${matched(list)}
-select m.line, format('chain %s has no address %s; run \`wallet-ledger sync addresses\` first, it may have been generated after the backup', m.slip44, m.given) as reason
+select m.line as ${out('line', number)}, format('chain %s has no address %s; run \`wallet-ledger sync addresses\` first, it may have been generated after the backup', m.slip44, m.given) as ${out('reason', text)}
   from matched m where m.address is null
 union all
 select m.line, format('%s is assigned to %s%s, and the file says %s', m.address, a.assigned_to,
@@ -27,8 +28,7 @@ select m.line, format('%s is assigned to %s%s, and the file says %s', m.address,
 union all
 select m.line, format('%s is given to %s here, and to %s on line %s', m.address, m.reference, o.reference, o.line)
   from matched m join matched o on o.address_key = m.address_key and o.reference <> m.reference and o.line < m.line
- order by line`);
-  return found.rows;
+ order by line`;
 }
 
 /**

@@ -1,8 +1,21 @@
-import { randomUUID } from 'node:crypto';
-import { sql } from 'drizzle-orm';
-import type { Ledger, LedgerDb, Liveness } from '../connection/connect-ledger.ts';
+import { type SQL, sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/pg-core';
+import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
+import {
+  number,
+  object,
+  oneOf,
+  orNull,
+  out,
+  pick,
+  query,
+  truth,
+} from '../connection/query-rows.ts';
 import { requireHome } from '../home-store.ts';
+import { addressRequests } from '../schema/addresses.ts';
+import { pools } from '../schema/pools.ts';
 import { notePoolError } from './pool-store.ts';
+import { type SharedLiveness, shareLiveness } from './share-liveness.ts';
 
 /** A chain's pool and its open request, read under the lock of the pool's row. Ages use the database's clock. */
 export type PoolRow = {
@@ -114,37 +127,7 @@ async function writeDown(
   return null;
 }
 
-type SharedLiveness = ReturnType<typeof shareLiveness>;
-
-/** Shares one liveness connection among all requests of a pass. */
-function shareLiveness(ledger: Ledger) {
-  let newest: Liveness | null = null;
-  let opening: Promise<Liveness> | null = null;
-  const held = () => (newest?.isHeld() ? newest : null);
-  const open = async (): Promise<Liveness> => {
-    newest = await ledger.openLiveness(`${ledger.instance} ${randomUUID().slice(0, 8)}`);
-    return newest;
-  };
-  return {
-    held,
-    /** Opens the connection on the first need, and again under another name after it was lost. */
-    async hold(): Promise<Liveness> {
-      const known = held();
-      if (known) return known;
-      opening ??= open().finally(() => {
-        opening = null;
-      });
-      return await opening;
-    },
-    async end(): Promise<void> {
-      await opening?.catch(() => undefined);
-      await held()?.end();
-    },
-  };
-}
-
-const ms = (interval: ReturnType<typeof sql>) =>
-  sql`(extract(epoch from ${interval}) * 1000)::float8`;
+const ms = (interval: SQL) => sql`(extract(epoch from ${interval}) * 1000)::float8`;
 
 /**
  * Locks the chain's pool until the transaction ends, and reads it; undefined if the chain has none. Filling starts
@@ -158,7 +141,20 @@ async function lockPool(
   { self, chainParam }: { self: string | null; chainParam: string },
 ): Promise<PoolRow | undefined> {
   await db.execute(sql`select 1 from ledger.pools where slip44 = ${slip44} for update`);
-  const found = await db.execute<PoolRow & Record<string, unknown>>(sql`
+  const { threshold, target, numMax, refusals, losses } = alias(pools, 'p');
+  const r = alias(addressRequests, 'r');
+  const isOwnerAlive = sql`r.owner is distinct from ${self}::text
+    and exists (select from pg_stat_activity a where a.application_name = r.owner)`;
+  const [request, asRequest] = object({
+    id: r.id,
+    num: r.num,
+    state: [sql`r.state`, oneOf('sent', 'unknown')],
+    ageMs: [ms(sql`now() - r.requested_at`), number],
+    isOwnerAlive: [isOwnerAlive, truth],
+    hasAnswer: [sql`r.answer is not null`, truth],
+    listReadAgeMs: [ms(sql`now() - r.list_read_at`), orNull(number)],
+  });
+  const [pool] = await query(db)`
 with counted as (
   select count(*)::int as available from ledger.addresses where slip44 = ${slip44} and status = 'available'
 ),
@@ -169,30 +165,26 @@ filling as (
    where p.slip44 = ${slip44}
      and p.is_filling <> ((p.is_filling or c.available < p.threshold) and c.available < p.target)
 )
-select c.available, p.threshold, p.target, p.num_max as "numMax", p.refusals, p.losses,
-       (p.is_filling or c.available < p.threshold) and c.available < p.target as "isFilling",
-       coalesce(${ms(sql`p.next_try_at - now()`)}, 0) as "nextTryInMs",
-       l.generated_24h::float8 as "generated24h",
-       p.refused_at is not null as "isStopped",
-       coalesce(s.is_backed, false) as "isListRead",
+select c.available as ${out('available', number)}, ${pick({ threshold, target, numMax, refusals, losses })},
+       (p.is_filling or c.available < p.threshold) and c.available < p.target as ${out('isFilling', truth)},
+       coalesce(${ms(sql`p.next_try_at - now()`)}, 0) as ${out('nextTryInMs', number)},
+       l.generated_24h as ${out('generated24h', number)},
+       p.refused_at is not null as ${out('isStopped', truth)},
+       coalesce(s.is_backed, false) as ${out('isListRead', truth)},
        -- As the last reading of the list found it: what has been generated since does not count against it.
-       coalesce(s.service_total = 0 and s.count_at_last_pass > 0, false) as "isListGone",
-       not exists (select from ledger.addresses a where a.slip44 = p.slip44 and a.listed_as <> '{}') as "isListEmpty",
+       coalesce(s.service_total = 0 and s.count_at_last_pass > 0, false) as ${out('isListGone', truth)},
+       not exists (select from ledger.addresses a where a.slip44 = p.slip44 and a.listed_as <> '{}') as ${out('isListEmpty', truth)},
        case when p.chain_filter is null or p.chain_param <> ${chainParam} then 'unknown'
             when p.chain_filter = 'works' and p.chain_filter_at < now() - interval '1 day' then 'unknown'
-            else p.chain_filter end as filter,
-       (select json_build_object('id', r.id, 'num', r.num, 'state', r.state, 'ageMs', ${ms(sql`now() - r.requested_at`)},
-                 'isOwnerAlive', r.owner is distinct from ${self}::text
-                   and exists (select from pg_stat_activity a where a.application_name = r.owner),
-                 'hasAnswer', r.answer is not null,
-                 'listReadAgeMs', ${ms(sql`now() - r.list_read_at`)})
-          from ledger.address_requests r where r.slip44 = p.slip44 and r.state in ('sent', 'unknown')) as open
+            else p.chain_filter end as ${out('filter', oneOf('works', 'broken', 'unknown'))},
+       (select ${request} from ledger.address_requests r
+         where r.slip44 = p.slip44 and r.state in ('sent', 'unknown')) as ${out('open', orNull(asRequest))}
   from ledger.pools p
   join ledger.pool_levels l on l.slip44 = p.slip44
  cross join counted c
   left join ledger.streams s on s.name = 'addresses:' || p.slip44
- where p.slip44 = ${slip44}`);
-  return found.rows[0];
+ where p.slip44 = ${slip44}`;
+  return pool;
 }
 
 /** Inserts a request before it is sent, and returns its id. The index on open requests rejects a second one. */
@@ -202,10 +194,9 @@ async function insertAddressRequest(
   num: number,
   owner: string,
 ): Promise<number> {
-  const opened = await db.execute<{ id: string }>(sql`
-    insert into ledger.address_requests (slip44, num, state, requested_at, owner)
-    values (${slip44}, ${num}, 'sent', now(), ${owner}) returning id`);
-  return Number(opened.rows[0]?.id);
+  const row = { slip44, num, state: 'sent', requestedAt: sql`now()`, owner };
+  const [opened] = await db.insert(addressRequests).values(row).returning();
+  return opened?.id ?? Number.NaN;
 }
 
 /**

@@ -1,6 +1,10 @@
-import { sql } from 'drizzle-orm';
+import { inArray, sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/pg-core';
 import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
+import { number, orNull, out, pick, query, text, truth } from '../connection/query-rows.ts';
 import type { PoolTarget } from '../reports/read-status.ts';
+import { addressRequests } from '../schema/addresses.ts';
+import { pools as poolTable } from '../schema/pools.ts';
 
 /** A chain's row of `pool_levels`. `threshold` and `target` are null if no pool is configured for the chain. */
 export type PoolLevel = {
@@ -43,9 +47,9 @@ export async function mirrorPools(
   const stored = sql`select slip44, threshold, target from ledger.pools p
     where not (target = 0 and ${isUnwanted} and ${isInDoubt})`;
   const isSame = async (db: LedgerDb) => {
-    const same = await db.execute<{ same: boolean }>(sql`
-      select not exists ((${wanted}) except ${stored}) and not exists (${stored} except (${wanted})) as same`);
-    return same.rows[0]?.same;
+    const [row] = await query(db)`
+      select not exists ((${wanted}) except ${stored}) and not exists (${stored} except (${wanted})) as ${out('same', truth)}`;
+    return row?.same;
   };
   if (await isSame(ledger.db)) return [];
   return await ledger.transaction(async (db) => {
@@ -78,9 +82,8 @@ export async function addPools(
   const kept = new Set(stored.map(({ slip44 }) => slip44));
   const missing = pools.filter(({ slip44 }) => !kept.has(slip44));
   for (const { slip44, threshold, target } of missing) {
-    await ledger.db.execute(sql`
-      insert into ledger.pools (slip44, threshold, target) values (${slip44}, ${threshold}, ${target})
-      on conflict do nothing`);
+    const row = { slip44, threshold, target };
+    await ledger.db.insert(poolTable).values(row).onConflictDoNothing();
   }
   const named = new Set(pools.map(({ slip44 }) => slip44));
   const known = stored.filter(({ slip44 }) => named.has(slip44));
@@ -89,10 +92,8 @@ export async function addPools(
 }
 
 async function readPools(db: LedgerDb): Promise<PoolTarget[]> {
-  const found = await db.execute<PoolTarget>(
-    sql`select slip44, threshold, target from ledger.pools order by slip44`,
-  );
-  return found.rows;
+  const { slip44, threshold, target } = poolTable;
+  return await db.select({ slip44, threshold, target }).from(poolTable).orderBy(slip44);
 }
 
 /** Returns the chains whose pools differ. */
@@ -147,11 +148,11 @@ export async function isAnyListed(
   slip44: number,
   addresses: string[],
 ): Promise<boolean> {
-  const found = await db.execute<{ any: boolean }>(sql`
+  const [found] = await query(db)`
     select exists (select from unnest(${sql.param(addresses)}::text[]) as i (address)
                      join ledger.addresses a on a.slip44 = ${slip44} and a.address_key = ledger.address_key(i.address)
-                    where a.listed_as <> '{}') as any`);
-  return found.rows[0]?.any ?? false;
+                    where a.listed_as <> '{}') as ${out('any', truth)}`;
+  return found?.any ?? false;
 }
 
 /** Notes the first complete read of the list after the answer was lost or put off. */
@@ -162,20 +163,23 @@ export async function noteListRead(db: LedgerDb, id: number): Promise<void> {
 
 /** Returns the chains with an open request. */
 export async function chainsInDoubt(db: LedgerDb): Promise<number[]> {
-  const found = await db.execute<{ slip44: number }>(sql`
-    select slip44 from ledger.address_requests where state in ('sent', 'unknown') order by slip44`);
-  return found.rows.map(({ slip44 }) => slip44);
+  const { slip44, state } = addressRequests;
+  const isOpen = inArray(state, ['sent', 'unknown']);
+  const open = await db.select({ slip44 }).from(addressRequests).where(isOpen).orderBy(slip44);
+  return open.map((request) => request.slip44);
 }
 
 /** Returns the levels of every chain that has addresses or a pool, ordered by slip44. */
 export async function readPoolLevels(db: LedgerDb): Promise<PoolLevel[]> {
-  const found = await db.execute<PoolLevel & Record<string, unknown>>(sql`
-    select l.slip44, l.available::float8 as available, l.assigned::float8 as assigned, l.used::float8 as used, l.foreign_addresses::float8 as foreign,
-           l.threshold, l.target, l.generated_24h::float8 as "generated24h", l.days_left::float8 as "daysLeft",
-           p.last_error as "lastError"
+  const { lastError } = alias(poolTable, 'p');
+  return await query(db)`
+    select l.slip44 as ${out('slip44', number)}, l.available as ${out('available', number)},
+           l.assigned as ${out('assigned', number)}, l.used as ${out('used', number)},
+           l.foreign_addresses as ${out('foreign', number)}, l.threshold as ${out('threshold', orNull(number))},
+           l.target as ${out('target', orNull(number))}, l.generated_24h as ${out('generated24h', number)},
+           l.days_left as ${out('daysLeft', orNull(number))}, ${pick({ lastError })}
       from ledger.pool_levels l left join ledger.pools p on p.slip44 = l.slip44
-     order by l.slip44`);
-  return found.rows;
+     order by l.slip44`;
 }
 
 /**
@@ -188,10 +192,9 @@ export async function takeAddress(
   slip44: number,
   reference: string | null,
 ): Promise<string | null> {
-  const taken = await db.execute<{ address: string | null }>(
-    sql`select ledger.take_address(${slip44}::integer, ${reference}::text) as address`,
-  );
-  return taken.rows[0]?.address ?? null;
+  const [taken] = await query(db)`
+    select ledger.take_address(${slip44}::integer, ${reference}::text) as ${out('address', orNull(text))}`;
+  return taken?.address ?? null;
 }
 
 /** Hands out another address of the chain for the reference with each call. Returns null and fails as `takeAddress`. */
@@ -200,8 +203,7 @@ export async function takeFurtherAddress(
   slip44: number,
   reference: string,
 ): Promise<string | null> {
-  const taken = await db.execute<{ address: string | null }>(
-    sql`select ledger.take_further_address(${slip44}::integer, ${reference}::text) as address`,
-  );
-  return taken.rows[0]?.address ?? null;
+  const [taken] = await query(db)`
+    select ledger.take_further_address(${slip44}::integer, ${reference}::text) as ${out('address', orNull(text))}`;
+  return taken?.address ?? null;
 }

@@ -10,6 +10,8 @@ import {
 import { mapInSlices } from '../../kernel/in-slices.ts';
 import type { Reject } from '../../kernel/wallet-records.ts';
 import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
+import { out, pick, query, truth } from '../connection/query-rows.ts';
+import { addresses as addressTable } from '../schema/addresses.ts';
 import { fingerprintOf } from '../transactions/reject-identity.ts';
 import { storeRejects } from '../transactions/reject-store.ts';
 
@@ -48,19 +50,19 @@ export async function judgeShown(
  * chain filter was shown to work. Call it inside a transaction.
  */
 export async function judgeMisfits(db: LedgerDb, slip44: number, keys: string[]): Promise<void> {
-  const found = await db.execute<{ address: string }>(sql`
-    select address from ledger.addresses
+  const misfits = await query(db)`
+    select ${pick({ address })} from ledger.addresses
      where slip44 = ${slip44} and form = 'misfit' and address_key = any(${sql.param(keys)}::text[])
-     order by address_key`);
-  if (found.rows.length === 0) return;
-  const judged = await judgeShown(
-    db,
-    slip44,
-    found.rows.map(({ address }) => address),
-  );
+     order by address_key`;
+  if (misfits.length === 0) return;
+  const judged = await judgeShown(db, slip44, textsOf(misfits));
   await storeJudgements(db, slip44, judged);
   await noteRefused(db, slip44, judged);
 }
+
+const { slip44: chain, address, refused, status } = addressTable;
+
+const textsOf = (rows: { address: string }[]) => rows.map((row) => row.address);
 
 function isFitting({ form }: Judgement): boolean {
   return form === 'proven' || form === 'plain';
@@ -68,9 +70,9 @@ function isFitting({ form }: Judgement): boolean {
 
 async function isFormSeen(db: LedgerDb, slip44: number): Promise<boolean> {
   if (!chainForms.has(slip44)) return false;
-  const found = await db.execute<{ seen: boolean }>(sql`
-    select exists (select from ledger.addresses where slip44 = ${slip44} and form in ('proven', 'plain')) as seen`);
-  return found.rows[0]?.seen ?? false;
+  const [found] = await query(db)`
+    select exists (select from ledger.addresses where slip44 = ${slip44} and form in ('proven', 'plain')) as ${out('seen', truth)}`;
+  return found?.seen ?? false;
 }
 
 /**
@@ -93,13 +95,13 @@ async function lockPoolRow(db: LedgerDb, slip44: number): Promise<void> {
   await db.execute(sql`select from ledger.pools where slip44 = ${slip44} for update`);
 }
 
-function rejectOf(slip44: number, { address, refused }: Judgement): Reject {
+function rejectOf(slip44: number, row: Pick<Judgement, 'address' | 'refused'>): Reject {
   return {
     source: 'address-list',
     orderNo: null,
     field: 'address',
-    reason: `address is ${refused} (chain ${slip44})`,
-    payload: JSON.stringify({ address, slip44 }),
+    reason: `address is ${row.refused} (chain ${slip44})`,
+    payload: JSON.stringify({ address: row.address, slip44 }),
   };
 }
 
@@ -120,23 +122,18 @@ export async function judgeStored(ledger: Pick<Ledger, 'transaction'>): Promise<
  * judge.
  */
 async function judgeBatch(db: LedgerDb): Promise<number | null> {
-  const first = await db.execute<{ slip44: number; isForeign: boolean }>(sql`
-    select slip44, status = 'foreign' as "isForeign" from ledger.addresses
-     where form is null and refused is null order by slip44, address limit 1`);
-  const [next] = first.rows;
+  const [next] = await query(db)`
+    select ${pick({ slip44: chain, status })} from ledger.addresses
+     where form is null and refused is null order by slip44, address limit 1`;
   if (next === undefined) return null;
-  const { slip44, isForeign } = next;
-  const found = await db.execute<{ address: string }>(sql`
-    select address from ledger.addresses
+  const { slip44 } = next;
+  const isForeign = next.status === 'foreign';
+  const unjudged = await query(db)`
+    select ${pick({ address })} from ledger.addresses
      where form is null and refused is null and slip44 = ${slip44} and (status = 'foreign') = ${isForeign}
-     order by address limit ${batchRows}`);
+     order by address limit ${batchRows}`;
   // Judges foreign addresses leniently: they may come from a list that did not filter by chain.
-  const judged = await judgeShown(
-    db,
-    slip44,
-    found.rows.map(({ address }) => address),
-    { isLenient: isForeign },
-  );
+  const judged = await judgeShown(db, slip44, textsOf(unjudged), { isLenient: isForeign });
   await storeJudgements(db, slip44, judged);
   await noteRefusals(db, slip44, judged);
   return judged.filter(({ refused }) => refused !== null).length;
@@ -196,12 +193,12 @@ export async function refuseStrange(
   judged: readonly Judgement[],
 ): Promise<void> {
   if (!judged.some(isFitting)) return;
-  const found = await db.execute<{ address: string }>(sql`
-    select address from ledger.addresses where slip44 = ${slip44} and form = 'strange' order by address_key`);
-  if (found.rows.length === 0) return;
-  const chain = chainForms.get(slip44)?.chain;
-  const strange = found.rows.map(({ address }): Judgement => {
-    const refused = `not an address of ${chain}, of whose form the service shows others`;
+  const found = await query(db)`
+    select ${pick({ address })} from ledger.addresses where slip44 = ${slip44} and form = 'strange' order by address_key`;
+  if (found.length === 0) return;
+  const chainName = chainForms.get(slip44)?.chain;
+  const strange = found.map(({ address }): Judgement => {
+    const refused = `not an address of ${chainName}, although other addresses of the chain have its form`;
     return { address, form: null, refused };
   });
   await storeJudgements(db, slip44, strange);
@@ -213,11 +210,11 @@ export async function refuseStrange(
  * address. If the chain has no refused address left, generating resumes. Call it inside a transaction.
  */
 export async function judgeRefusedAgain(db: LedgerDb, addresses: string[]): Promise<void> {
-  const found = await db.execute<{ slip44: number; address: string }>(sql`
-    select slip44, address from ledger.addresses
+  const found = await query(db)`
+    select ${pick({ slip44: chain, address })} from ledger.addresses
      where address_key in (select ledger.address_key(i) from unnest(${sql.param(addresses)}::text[]) as i)
-       and refused is not null order by slip44, address_key`);
-  for (const { slip44, address } of found.rows) {
+       and refused is not null order by slip44, address_key`;
+  for (const { slip44, address } of found) {
     const [judged] = judgeAddresses(slip44, [address], true);
     if (!judged || judged.refused !== null) continue;
     await lockPoolRow(db, slip44);
@@ -235,11 +232,9 @@ export async function judgeRefusedAgain(db: LedgerDb, addresses: string[]): Prom
 export async function resumePool(db: LedgerDb, slip44: number): Promise<void> {
   await lockPoolRow(db, slip44);
   await db.execute(sql`update ledger.pools set refused_at = null where slip44 = ${slip44}`);
-  const refused = await db.execute<{ address: string; refused: string }>(sql`
-    select address, refused from ledger.addresses where slip44 = ${slip44} and refused is not null`);
-  const fingerprints = refused.rows.map((row) =>
-    fingerprintOf(rejectOf(slip44, { ...row, form: null })),
-  );
+  const all = await query(db)`
+    select ${pick({ address, refused })} from ledger.addresses where slip44 = ${slip44} and refused is not null`;
+  const fingerprints = all.map((row) => fingerprintOf(rejectOf(slip44, row)));
   await db.execute(sql`
     update ledger.rejects set resolved_at = now()
      where resolved_at is null and fingerprint = any(${sql.param(fingerprints)}::text[])`);

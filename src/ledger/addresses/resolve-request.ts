@@ -1,5 +1,7 @@
-import { sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/pg-core';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
+import { out, pick, query, truth } from '../connection/query-rows.ts';
+import { addresses, addressRequests } from '../schema/addresses.ts';
 import { storeGenerated } from './address-answer-store.ts';
 import { recountUse } from './address-store.ts';
 import { lockPoolOf } from './pool-requests.ts';
@@ -13,20 +15,21 @@ import { judgeMisfits } from './refused-addresses.ts';
  */
 export async function resolveRequest(db: LedgerDb, id: number): Promise<number> {
   await lockPoolOf(db, id);
-  const open = await db.execute<{ slip44: number; hasAnswer: boolean }>(sql`
-    select slip44, answer is not null as "hasAnswer" from ledger.address_requests where id = ${id} and state = 'unknown' for update`);
-  const [request] = open.rows;
+  const { slip44 } = addressRequests;
+  const [request] = await query(db)`
+    select ${pick({ slip44 })}, answer is not null as ${out('hasAnswer', truth)}
+      from ledger.address_requests where id = ${id} and state = 'unknown' for update`;
   if (!request) return 0;
   if (request.hasAnswer) return await storeGenerated(db, id, null);
-  const shown = await db.execute<{ key: string }>(sql`
-    select a.address_key as key from ledger.addresses a join ledger.address_requests r on r.slip44 = a.slip44
-     where r.id = ${id} and a.generated_by is null and a.first_seen_at > r.requested_at`);
+  const shown = await query(db)`
+    select ${pick({ key: alias(addresses, 'a').addressKey })} from ledger.addresses a join ledger.address_requests r on r.slip44 = a.slip44
+     where r.id = ${id} and a.generated_by is null and a.first_seen_at > r.requested_at`;
   await judgeMisfits(
     db,
     request.slip44,
-    shown.rows.map(({ key }) => key),
+    shown.map(({ key }) => key),
   );
-  const resolved = await db.execute<{ key: string }>(sql`
+  const resolved = await query(db)`
 with request as (
   select id, slip44, num, requested_at from ledger.address_requests where id = ${id}
 ),
@@ -53,8 +56,8 @@ closed as (
                         case when v.is_ours or v.found = 0 then '' else ', which nobody can prove to be ours: they stay foreign' end)
     from verdict v where r.id = ${id}
 )
-select address_key as key from adopted`);
-  const keys = resolved.rows.map(({ key }) => key);
+select ${pick({ key: alias(addresses, 'adopted').addressKey })} from adopted`;
+  const keys = resolved.map(({ key }) => key);
   if (keys.length > 0) await recountUse(db, keys);
   return keys.length;
 }

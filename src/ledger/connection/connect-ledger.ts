@@ -31,9 +31,12 @@ export type Ledger = {
    * itself may have succeeded before the connection broke, so `work` must be idempotent.
    */
   transaction<T>(work: (db: LedgerDb) => Promise<T>): Promise<T>;
-  /** Reserves one connection for state that outlives a statement, such as a temporary table; `release` closes it. */
+  /**
+   * Opens a connection outside the pool for state that outlives a statement, such as a temporary table. `release`
+   * closes it. A pool of one connection would wait for itself.
+   */
   session(): Promise<{ db: LedgerDb; release(): void }>;
-  /** Opens a separate connection without a statement timeout. */
+  /** Opens a connection outside the pool without a statement timeout, whatever timeouts the role has. */
   patient(): Promise<pg.Client>;
   /** Opens a connection that carries this name. While it is held, other processes see that this process is alive. */
   openLiveness(name: string): Promise<Liveness>;
@@ -58,6 +61,9 @@ const answerWithinMs = 75_000;
 /** Session options that override settings of roles and databases, which could change text forms and isolation. */
 const sessionOptions =
   '-c TimeZone=UTC -c DateStyle=ISO -c default_transaction_isolation=read\\ committed';
+
+const withoutTimeouts =
+  '-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0';
 
 /** Opens the pool, without sending anything before the first statement; `reachLedger` waits for the server. */
 export function connectLedger(options: {
@@ -86,30 +92,11 @@ export function connectLedger(options: {
     options: sessionOptions,
   });
   // Handles errors of idle and busy connections; without a listener they would end the process.
-  pool.on('error', (error) => log.warn({ error: error.message }, 'database connection lost'));
+  pool.on('error', (error) => log.warn({ error }, 'database connection lost'));
   pool.on('connect', (client) => {
     client.on('error', () => undefined);
     prepareStatements(client);
   });
-
-  const attempt = async <T>(work: (db: LedgerDb) => Promise<T>): Promise<T> => {
-    const client = await pool.connect();
-    let broken: Error | undefined;
-    try {
-      await client.query('BEGIN');
-      const result = await work(drizzle(client));
-      await client.query('COMMIT');
-      return result;
-    } catch (error) {
-      // Keeps the first failure as the one to report. A connection that cannot roll back is closed.
-      await client.query('ROLLBACK').catch((failure: Error) => {
-        broken = failure;
-      });
-      throw error;
-    } finally {
-      client.release(broken);
-    }
-  };
 
   return {
     instance,
@@ -118,31 +105,51 @@ export function connectLedger(options: {
     async transaction(work) {
       for (let run = 1; ; run += 1) {
         try {
-          return await attempt(work);
+          return await runOnce(pool, work);
         } catch (error) {
           const how = howLost(error);
           if (how === null || run === runsMax) throw error;
-          log.info({ run }, `transaction lost ${how}, running it again`);
+          log.info({ run }, `transaction failed: ${how}; running it again`);
           // Waits a random time, because two transactions that retry at once conflict again.
           await abortableSleep(Math.random() * 100 * run);
         }
       }
     },
     async session() {
-      const client = await pool.connect();
-      return { db: drizzle(client), release: () => client.release(true) };
+      const client = await openClient(options.connectionString, instance);
+      return { db: drizzle(client), release: () => void client.end().catch(() => undefined) };
     },
-    patient: () => openClient(options.connectionString, instance),
+    patient: () => openClient(options.connectionString, instance, withoutTimeouts),
     openLiveness: (name) => openLiveness(options.connectionString, name),
     close: () => pool.end(),
   };
 }
 
+/** Runs `work` in one transaction. */
+async function runOnce<T>(pool: pg.Pool, work: (db: LedgerDb) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    await client.query('BEGIN');
+    const result = await work(drizzle(client));
+    await client.query('COMMIT');
+    return result;
+  } catch (error) {
+    // Keeps the first failure as the one to report. A connection that cannot roll back is closed.
+    await client.query('ROLLBACK').catch((failure: Error) => {
+      broken = failure;
+    });
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
 /** Returns the reason for a retry; null if a retry would not help. */
 function howLost(error: unknown): string | null {
-  if (error instanceof StoredMeanwhile) return 'to others that stored the same rows';
-  if (isConflict(error)) return 'against another one';
-  return isConnectionLost(error) ? 'with its connection' : null;
+  if (error instanceof StoredMeanwhile) return 'another one stored the same rows first';
+  if (isConflict(error)) return 'conflict with another one';
+  return isConnectionLost(error) ? 'connection lost' : null;
 }
 
 async function openLiveness(connectionString: string, name: string): Promise<Liveness> {
@@ -154,13 +161,17 @@ async function openLiveness(connectionString: string, name: string): Promise<Liv
   return { name, isHeld: () => isHeld, end: () => client.end() };
 }
 
-async function openClient(connectionString: string, name: string): Promise<pg.Client> {
+async function openClient(
+  connectionString: string,
+  name: string,
+  timeouts = '',
+): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString,
     application_name: name,
     keepAlive: true,
     connectionTimeoutMillis,
-    options: sessionOptions,
+    options: `${sessionOptions} ${timeouts}`,
   });
   client.on('error', () => undefined);
   await client.connect();
@@ -168,22 +179,28 @@ async function openClient(connectionString: string, name: string): Promise<pg.Cl
 }
 
 /**
- * Waits until the database answers. Throws the error of `databaseError` after about `withinMs`, or at once if waiting
- * cannot help.
+ * Waits until the database answers, and logs once that it waits. Throws the error of `databaseError` after about
+ * `withinMs`, or at once if waiting cannot help.
  */
 export async function reachLedger(
   ledger: Ledger,
   withinMs: number,
-  signal?: AbortSignal,
+  { log, signal }: { log: Log; signal?: AbortSignal },
 ): Promise<void> {
   const deadline = performance.now() + withinMs;
-  for (;;) {
+  for (let attempt = 1; ; attempt += 1) {
     try {
       await ledger.pool.query('select 1');
       return;
     } catch (error) {
       signal?.throwIfAborted();
       if (performance.now() >= deadline || !isUnreachable(error)) throw databaseError(error);
+      if (attempt === 1) {
+        log.warn(
+          { error: databaseError(error), seconds: withinMs / 1_000 },
+          'waiting for the database',
+        );
+      }
       await abortableSleep(250, signal);
     }
   }

@@ -38,7 +38,8 @@ const reader: Grant = {
   },
 };
 
-const takeFunctions = [
+const issuerFunctions = [
+  'ledger.hint(text[])',
   'ledger.take_address(integer, text)',
   'ledger.take_address(text, integer, text)',
   'ledger.take_further_address(integer, text)',
@@ -46,20 +47,45 @@ const takeFunctions = [
 ] as const;
 
 const issuer: Grant = {
-  statements: [
-    'grant usage on schema ledger to %I',
-    ...takeFunctions.map((each) => `grant execute on function ${each} to %I`),
-  ],
-  isGranted: (role) => sql`
-    select has_schema_privilege(${role}::name, 'ledger', 'usage')
-       and (select bool_and(has_function_privilege(${role}::name, f, 'execute'))
-              from unnest(${sql.param([...takeFunctions])}::text[]) as f) as granted`,
+  statements: callsOf(issuerFunctions),
+  isGranted: (role) => sql`select ${mayCall(role, issuerFunctions)} as granted`,
   limits: {
     statement_timeout: '30s',
     idle_in_transaction_session_timeout: '10s',
     lock_timeout: '5s',
   },
 };
+
+const consumerFunctions = [
+  'ledger.next_events(text, integer)',
+  'ledger.ack_events(text, bigint)',
+  'ledger.events_head()',
+] as const;
+
+const consumer: Grant = {
+  statements: [...callsOf(consumerFunctions), 'grant select on table ledger.events to %I'],
+  isGranted: (role) => sql`
+    select ${mayCall(role, consumerFunctions)}
+       and has_table_privilege(${role}::name, 'ledger.events', 'select') as granted`,
+  limits: {
+    statement_timeout: '1min',
+    idle_in_transaction_session_timeout: '1min',
+    lock_timeout: '30s',
+  },
+};
+
+function callsOf(functions: readonly string[]): string[] {
+  return [
+    'grant usage on schema ledger to %I',
+    ...functions.map((each) => `grant execute on function ${each} to %I`),
+  ];
+}
+
+function mayCall(role: string, functions: readonly string[]): SQL {
+  return sql`has_schema_privilege(${role}::name, 'ledger', 'usage')
+    and (select bool_and(has_function_privilege(${role}::name, f, 'execute'))
+           from unnest(${sql.param([...functions])}::text[]) as f)`;
+}
 
 /**
  * Lets a role read all tables and views of `ledger`, later ones included. Creates it, without login, if it does not
@@ -71,10 +97,16 @@ export async function grantReader(ledger: Ledger, role: string): Promise<GrantRe
 }
 
 /**
- * Lets a role call `ledger.take_address` and `ledger.take_further_address`, and nothing else. Throws as `grantReader`.
+ * Lets a role call `ledger.take_address`, `ledger.take_further_address` and `ledger.hint`, and nothing else. Throws as
+ * `grantReader`.
  */
 export async function grantIssuer(ledger: Ledger, role: string): Promise<GrantReport> {
   return await grant(ledger, role, issuer);
+}
+
+/** Lets a role read the change feed and acknowledge its events, and nothing else. Throws as `grantReader`. */
+export async function grantConsumer(ledger: Ledger, role: string): Promise<GrantReport> {
+  return await grant(ledger, role, consumer);
 }
 
 async function grant(
@@ -105,9 +137,8 @@ function requireOwnName(role: string): void {
   if (bytes === 0 || bytes > nameBytesMax || role.includes('\0')) {
     throw refused(`a role's name has 1 to ${nameBytesMax} bytes`);
   }
-  if (/^public$/i.test(role)) throw refused(`${role} is every role of the server`);
-  if (/^(none|pg_.*)$/i.test(role))
-    throw refused(`${role} is a name that PostgreSQL keeps for itself`);
+  if (/^public$/i.test(role)) throw refused(`${role} means every role of the server`);
+  if (/^(none|pg_.*)$/i.test(role)) throw refused(`${role} is a name that PostgreSQL reserves`);
 }
 
 /** Returns whether the role exists. Throws for a role that has every right here already. */
@@ -118,7 +149,7 @@ async function isKnown(db: LedgerDb, role: string): Promise<boolean> {
              or exists (select from pg_class c where c.relnamespace = 'ledger'::regnamespace and c.relowner = r.oid)
              or exists (select from pg_database d where d.datname = current_database() and d.datdba = r.oid) as "isOwner"
       from pg_roles r where r.rolname = ${role}`);
-  if (rows[0]?.isSuper) throw refused(`${role} is a superuser, who may do everything already`);
+  if (rows[0]?.isSuper) throw refused(`${role} is a superuser and has all rights already`);
   if (rows[0]?.isOwner) throw refused(`${role} owns the ledger or its database already`);
   return rows.length > 0;
 }
@@ -153,6 +184,6 @@ function refused(message: string, cause?: unknown): LedgerError {
 function forbidden(role: string, words: string, cause?: unknown): LedgerError {
   return new LedgerError('settings', `${role} could not be granted its rights: ${words}`, {
     cause,
-    cure: 'run it with a DATABASE_URL whose role owns the schema ledger, and may create roles where this one is new',
+    cure: 'run the command with a DATABASE_URL whose role owns the schema ledger, and may create roles if this role is new',
   });
 }

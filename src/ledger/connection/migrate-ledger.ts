@@ -6,8 +6,8 @@ import { migrate } from 'drizzle-orm/node-postgres/migrator';
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import { LedgerError } from '../../kernel/errors.ts';
 import { type Log, silentLog } from '../../kernel/log.ts';
+import { type Ask, namingHolders } from '../../kernel/name-lock-holders.ts';
 import { packageRoot } from '../../kernel/package-root.ts';
-import { namingHolders } from '../addresses/name-holders.ts';
 import { judgeStored } from '../addresses/refused-addresses.ts';
 import type { Ledger, LedgerDb } from './connect-ledger.ts';
 import { isLockTimeout } from './postgres-codes.ts';
@@ -38,7 +38,8 @@ export async function migrateLedger(
   const client = await ledger.patient();
   try {
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-    return await namingHolders(ledger, rows[0]?.pid ?? 0, log, async () => {
+    const ask: Ask = (statement, values) => ledger.pool.query(statement, values);
+    return await namingHolders(ask, rows[0]?.pid ?? 0, log, async () => {
       await client.query(`set lock_timeout = ${waitMs}`);
       await client.query('select pg_advisory_lock($1)', [migrationLock]);
       await client.query(`set lock_timeout = ${tableWaitMs}`);
@@ -48,7 +49,11 @@ export async function migrateLedger(
         await givingWay(() => migrate(db, { migrationsFolder }));
         await db.execute(sql`select engine.settle_rights()`);
         const refused = await judgeStored(ledger);
-        if (refused > 0) log.warn({ addresses: refused }, 'stored addresses are no addresses');
+        if (refused > 0)
+          log.warn(
+            { addresses: refused },
+            'stored addresses are not valid addresses of their chains',
+          );
       }
       return { applied };
     });

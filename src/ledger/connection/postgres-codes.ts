@@ -56,7 +56,7 @@ export function isForbidden(error: unknown): boolean {
   return sqlStateOf(error) === sqlState.insufficientPrivilege;
 }
 
-/** Returns whether the error is about a name that PostgreSQL reserves for itself. */
+/** Returns true if the error is about a name that PostgreSQL reserves for itself. */
 export function isReservedName(error: unknown): boolean {
   return sqlStateOf(error) === sqlState.reservedName;
 }

@@ -3,12 +3,17 @@ import type { ErrorCode } from '../../kernel/errors.ts';
 /** Advice for an operator about an error of PostgreSQL. */
 export type PostgresCure = { code: ErrorCode; cure: string };
 
+/** Only a migration creates anything, and only where its own objects are not. */
+const foreign: PostgresCure = {
+  code: 'settings',
+  cure: 'the schemas ledger and engine of this database belong to another program: name another database in DATABASE_URL',
+};
 const outdated: PostgresCure = { code: 'unexpected', cure: 'run `wallet-ledger migrate`' };
 
 /** Advice if the server has no certificate, or one that is not accepted. */
 export const untrusted: PostgresCure = {
   code: 'database-unreachable',
-  cure: 'give PostgreSQL a certificate for its host name, and name its authority: sslrootcert in DATABASE_URL, or NODE_EXTRA_CA_CERTS',
+  cure: "give PostgreSQL a certificate for its host name, and set the authority's certificate file: sslrootcert in DATABASE_URL, or NODE_EXTRA_CA_CERTS",
 };
 
 /** Advice by SQLSTATE, or by its class. */
@@ -22,9 +27,12 @@ const cures: Record<string, PostgresCure> = {
     cure: 'create the database, or correct its name in DATABASE_URL',
   },
   '42501': {
-    code: 'unexpected',
+    code: 'rights',
     cure: 'run `wallet-ledger migrate` as the owner of the schema ledger, and grant this role its rights',
   },
+  '42P06': foreign,
+  '42P07': foreign,
+  '42710': foreign,
   '3F000': outdated,
   '42P01': outdated,
   '42703': outdated,
@@ -35,17 +43,17 @@ const cures: Record<string, PostgresCure> = {
   },
   '40P01': {
     code: 'unexpected',
-    cure: 'somebody else kept locking the same tables in another order, a restore say; run the command again',
+    cure: 'another session, such as a restore, locks the same tables in another order; run the command again',
   },
   '55000': {
     code: 'database-unreachable',
-    cure: 'see whether the database accepts connections (pg_database.datallowconn), and run the command again',
+    cure: 'check that the database accepts connections (pg_database.datallowconn), then run the command again',
   },
   WL001: {
     code: 'database-moved',
-    cure: 'run `wallet-ledger recover`: it says what was found and what to do',
+    cure: 'run `wallet-ledger recover`: it shows what was found and what to do',
   },
-  '53100': { code: 'database-unreachable', cure: 'make room on the disk of PostgreSQL' },
+  '53100': { code: 'database-unreachable', cure: 'free space on the disk of PostgreSQL' },
   '53300': {
     code: 'database-unreachable',
     cure: 'lower DATABASE_POOL_SIZE, or raise max_connections of PostgreSQL',

@@ -40,8 +40,7 @@ guard('_handleAuthSASL', 'scram-sha-256');
 
 function guard(name: string, method: string): void {
   const original = handlers[name];
-  if (!original)
-    throw new Error(`pg has no ${name} any more: requireStrongLogin needs another way`);
+  if (!original) throw new Error(`pg no longer has ${name}: requireStrongLogin must be changed`);
   handlers[name] = function (message) {
     const problem = problemOf(this, method, message.mechanisms ?? []);
     if (problem === null) return original.call(this, message);
@@ -63,7 +62,11 @@ function problemOf(client: LoginClient, method: string, mechanisms: string[]): s
 }
 
 function refused(problem: string): LedgerError {
-  return new LedgerError('settings', `the database asks for the password ${problem}; not given`, {
-    cure: 'let the role log in by scram-sha-256, or allow the method in DATABASE_URL: require_auth=scram-sha-256,md5 or password',
-  });
+  return new LedgerError(
+    'settings',
+    `the database asks for the password ${problem}; the password was not sent`,
+    {
+      cure: 'let the role log in by scram-sha-256, or allow the method in DATABASE_URL: require_auth=scram-sha-256,md5 or password',
+    },
+  );
 }

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
+import { number, orNull, out, query } from '../connection/query-rows.ts';
 
 /** Days that one read of a list covers wholly, as `ReadDays` in src/sync/list/read-days.ts. Days count from 1970. */
 export type DaysRead = {
@@ -16,19 +17,19 @@ const dateOf = (day: number | null, otherwise: '-infinity' | 'infinity') =>
 /**
  * Compares the listed rows of each day with those that were read. Marks equal days as verified, clears the mark of the
  * others, and returns these (days since 1970). Every row that was read is in the ledger, so equal counts mean equal
- * sets. Compares nothing while the ledger counts rows of this list in another list.
+ * sets. Compares nothing and returns null while the ledger counts rows of this list in another list.
  */
 export async function compareDays(
   db: LedgerDb,
   stream: string,
   { low, high, rows, head, isHeadNew }: DaysRead,
-): Promise<number[]> {
+): Promise<number[] | null> {
   const { rows: guests } = await db.execute(
     sql`select from ledger.transactions where also_listed_in = ${stream} limit 1`,
   );
-  if (guests.length > 0) return [];
+  if (guests.length > 0) return null;
   const headAt = sql`(timestamptz 'epoch' + ${head}::bigint * interval '1 millisecond')`;
-  const compared = await db.execute<{ day: number }>(sql`
+  const compared = await query(db)`
 with seen as (
   select date '1970-01-01' + i.day as day, i.rows
     from unnest(${sql.param(rows.map(([day]) => day))}::integer[], ${sql.param(rows.map(([, count]) => count))}::bigint[])
@@ -51,13 +52,13 @@ marked as (
   update ledger.coverage c set verified_at = case when x.is_equal then now() end
     from compared x where c.stream = ${stream} and c.day = x.day
 )
-select day - date '1970-01-01' as day from compared where not is_equal
+select day - date '1970-01-01' as ${out('day', number)} from compared where not is_equal
 union
 select s.day - date '1970-01-01' from seen s
  where s.rows > 0 and not exists (select from compared x where x.day = s.day)
 union
-select day - date '1970-01-01' from late where ${isHeadNew}`);
-  return compared.rows.map(({ day }) => Number(day));
+select day - date '1970-01-01' from late where ${isHeadNew}`;
+  return compared.map(({ day }) => day);
 }
 
 /**
@@ -78,9 +79,8 @@ export async function readCoverage(
   db: LedgerDb,
   stream: string,
 ): Promise<{ day: number; rows: number; verifiedAt: number | null }[]> {
-  const read = await db.execute<{ day: number; rows: number; verifiedAt: number | null }>(sql`
-    select day - date '1970-01-01' as day, transactions::float8 as rows,
-           (extract(epoch from verified_at) * 1000)::float8 as "verifiedAt"
-      from ledger.coverage where stream = ${stream} and transactions > 0 order by day`);
-  return read.rows;
+  return await query(db)`
+    select day - date '1970-01-01' as ${out('day', number)}, transactions as ${out('rows', number)},
+           (extract(epoch from verified_at) * 1000)::float8 as ${out('verifiedAt', orNull(number))}
+      from ledger.coverage where stream = ${stream} and transactions > 0 order by day`;
 }

@@ -1,5 +1,9 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { eq, type SQL, sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/pg-core';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
+import { out, pick, query, text } from '../connection/query-rows.ts';
+import { scanNotes } from '../schema/streams.ts';
+import { transactions } from '../schema/transactions.ts';
 
 /** Stores keys that a scan has met. */
 export async function noteKeys(db: LedgerDb, stream: string, keys: string[]): Promise<void> {
@@ -11,14 +15,11 @@ export async function noteKeys(db: LedgerDb, stream: string, keys: string[]): Pr
 }
 
 export async function forgetKeys(db: LedgerDb, stream: string): Promise<void> {
-  await db.execute(sql`delete from ledger.scan_notes where stream = ${stream}`);
+  await db.delete(scanNotes).where(eq(scanNotes.stream, stream));
 }
 
 export async function countNotedKeys(db: LedgerDb, stream: string): Promise<number> {
-  const counted = await db.execute<{ count: number }>(
-    sql`select count(*)::float8 as count from ledger.scan_notes where stream = ${stream}`,
-  );
-  return counted.rows[0]?.count ?? 0;
+  return await db.$count(scanNotes, eq(scanNotes.stream, stream));
 }
 
 const isNoted = (stream: string, key: SQL) =>
@@ -30,11 +31,11 @@ export async function unseenTransactions(
   stream: string,
   limit: number,
 ): Promise<string[]> {
-  const found = await db.execute<{ key: string }>(sql`
-    select t.order_no as key from ledger.transactions t
+  const found = await query(db)`
+    select ${pick({ key: alias(transactions, 't').orderNo })} from ledger.transactions t
      where t.stream = ${stream} and t.is_listed and not ${isNoted(stream, sql`t.order_no`)}
-     order by t.order_no limit ${limit}`);
-  return found.rows.map(({ key }) => key);
+     order by t.order_no limit ${limit}`;
+  return found.map(({ key }) => key);
 }
 
 /** Returns addresses of the chain that the scan has not met, in each spelling that counts as an item of the list. */
@@ -43,12 +44,12 @@ export async function unseenAddresses(
   slip44: number,
   limit: number,
 ): Promise<string[]> {
-  const found = await db.execute<{ key: string }>(sql`
-    select i.key from ledger.addresses a
+  const found = await query(db)`
+    select i.key as ${out('key', text)} from ledger.addresses a
      cross join unnest(case when a.listed_as = '{}' then array[a.address] else a.listed_as end) as i (key)
      where a.slip44 = ${slip44} and not ${isNoted(`addresses:${slip44}`, sql`i.key`)}
-     order by i.key limit ${limit}`);
-  return found.rows.map(({ key }) => key);
+     order by i.key limit ${limit}`;
+  return found.map(({ key }) => key);
 }
 
 /** Ends the conflict of rows that the ledger counts in another list and the scan has not met in this one. */

@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { type SQL, sql } from 'drizzle-orm';
-import type { ListOrder } from '../../kernel/list-order.ts';
+import type { ListOrder } from '../../kernel/vocabulary.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
+import { number, out, pick, query, truth } from '../connection/query-rows.ts';
+import { streams } from '../schema/streams.ts';
+import { transactions } from '../schema/transactions.ts';
+import { dueAtOnce, turn } from '../transactions/detail-checks.ts';
 
 /** A stream's row as a pass reads and writes it; only the pass interprets `checkpoint`. */
 export type StreamRow = {
@@ -27,28 +31,56 @@ export function newLeaseOwner(instance: string): string {
   return `${instance} ${randomUUID().slice(0, 8)}`;
 }
 
+/** Time (ms) for which a wish stands that is not repeated. */
+const wishMs = 1_000;
+
 /**
  * Leases the stream for one pass, and inserts its row if it is new. Returns undefined while another pass of any process
- * holds the lease. The lease only saves requests: two readers at once are harmless.
+ * holds the lease, or wishes for it. `isWished`: asks the pass that holds it to give it back. The lease only saves
+ * requests: two readers at once are harmless.
  */
 export async function leaseStream(
   db: LedgerDb,
   name: string,
   owner: string,
+  { isWished = false } = {},
 ): Promise<StreamRow | undefined> {
   await db.execute(sql`insert into ledger.streams (name) select ${name}
     where not exists (select from ledger.streams where name = ${name}) on conflict do nothing`);
-  const leased = await db.execute<StreamRow & Record<string, unknown>>(sql`
+  const { listOrder, pageSize, serviceTotal, ledgerCount, isBacked, acceptedDifference } = streams;
+  const { passes, checkpoint } = streams;
+  const kept = { listOrder, pageSize, serviceTotal, ledgerCount, isBacked, acceptedDifference };
+  const [leased] = await query(db)`
     update ledger.streams
        set lease_owner = ${owner}, lease_until = now() + ${leaseMs} * interval '1 millisecond', passes = passes + 1
      where name = ${name} and (lease_owner is null or lease_owner = ${owner} or lease_until < now()
              or not exists (select from pg_stat_activity
                              where application_name like 'wallet-ledger %' and starts_with(lease_owner, application_name)))
-    returning list_order as "listOrder", page_size as "pageSize", service_total::float8 as "serviceTotal",
-              ledger_count::float8 as "ledgerCount", is_backed as "isBacked",
-              accepted_difference::float8 as "acceptedDifference", passes::float8 as passes,
-              ${guestsOf(name)} as guests, checkpoint`);
-  return leased.rows[0];
+       and (${isWished} or not ${isLeaseWished(name)})
+    returning ${pick({ ...kept, passes, checkpoint })}, ${guestsOf(name)} as ${out('guests', number)}`;
+  if (isWished && !leased) await noteWish(db, name);
+  return leased;
+}
+
+/** Returns true if a poll wishes for the lease of the stream. */
+export async function isWishedFor(db: LedgerDb, name: string): Promise<boolean> {
+  const [read] = await query(db)`select ${isLeaseWished(name)} as ${out('isWished', truth)}`;
+  return read?.isWished ?? false;
+}
+
+function isLeaseWished(name: string): SQL {
+  return sql`exists (select from engine.lease_wishes w where w.stream = ${name} and w.until > now())`;
+}
+
+async function noteWish(db: LedgerDb, name: string): Promise<void> {
+  await db.execute(sql`
+    insert into engine.lease_wishes (stream, until) values (${name}, now() + ${wishMs} * interval '1 millisecond')
+    on conflict (stream) do update set until = excluded.until`);
+}
+
+/** Ends the wishes for the lease of the stream. A pass that still waits for it wishes again. */
+export async function endWishes(db: LedgerDb, name: string): Promise<void> {
+  await db.execute(sql`delete from engine.lease_wishes where stream = ${name}`);
 }
 
 /**
@@ -65,7 +97,8 @@ export async function saveStream(
     hasWalked: boolean;
   },
 ): Promise<{ ledgerCount: number; guests: number } | undefined> {
-  const saved = await db.execute<{ ledgerCount: number; guests: number }>(sql`
+  const { ledgerCount } = streams;
+  const [saved] = await query(db)`
     update ledger.streams
        set list_order = ${row.listOrder}, page_size = ${row.pageSize}, service_total = ${row.serviceTotal},
            is_backed = ${row.isBacked}, accepted_difference = ${row.acceptedDifference}, doubt = ${row.doubt},
@@ -74,12 +107,12 @@ export async function saveStream(
            checkpoint = ${JSON.stringify(row.checkpoint)}::jsonb,
            lease_until = now() + ${leaseMs} * interval '1 millisecond'
      where name = ${name} and lease_owner = ${owner}
-    returning ledger_count::float8 as "ledgerCount", ${guestsOf(name)} as guests`);
-  return saved.rows[0];
+    returning ${pick({ ledgerCount })}, ${guestsOf(name)} as ${out('guests', number)}`;
+  return saved;
 }
 
 const guestsOf = (name: string) =>
-  sql`(select count(*)::float8 from ledger.transactions t where t.also_listed_in = ${name})`;
+  sql`(select count(*) from ledger.transactions t where t.also_listed_in = ${name})`;
 
 /** Releases the lease and stores the result of the pass; `error` is null after a success. */
 export async function releaseStream(
@@ -95,6 +128,12 @@ export async function releaseStream(
            last_error = ${error}::text,
            last_error_at = case when ${error}::text is null then last_error_at else now() end
      where name = ${name} and lease_owner = ${owner}`);
+}
+
+/** Releases the lease of a pass that has read nothing, so that the list's last success stays as it is. */
+export async function dropLease(db: LedgerDb, name: string, owner: string): Promise<void> {
+  await db.execute(sql`
+    update ledger.streams set lease_owner = null, lease_until = null where name = ${name} and lease_owner = ${owner}`);
 }
 
 /** Restarts the lists: the next pass reads them from their first page. A pass under way loses its lease and ends. */
@@ -114,12 +153,12 @@ export async function countUntil(db: LedgerDb, stream: string, timeMs: number): 
   const isUntil = sql`occurred_at <= ${until}`;
   const count = (condition: SQL) =>
     sql`(select count(*) from ledger.transactions where stream = ${stream} and ${condition})`;
-  const counted = await db.execute<{ count: number }>(sql`
+  const [counted] = await query(db)`
     select (${count(isUntil)} + ${count(sql`occurred_at is null`)}
           - ${count(sql`not is_listed and (${isUntil} or occurred_at is null)`)}
           + ${count(sql`list_word ? 'occurred_at' and is_listed and ${listedAt} <= ${until}`)}
-          - ${count(sql`list_word ? 'occurred_at' and is_listed and (${isUntil} or occurred_at is null)`)})::float8 as count`);
-  return counted.rows[0]?.count ?? 0;
+          - ${count(sql`list_word ? 'occurred_at' and is_listed and (${isUntil} or occurred_at is null)`)}) as ${out('count', number)}`;
+  return counted?.count ?? 0;
 }
 
 /** Time by which the list orders its rows; `occurred_at` holds the detail's time if the two differ. */
@@ -133,15 +172,16 @@ export async function listedBetween(
 ): Promise<string[]> {
   const isWithin = (time: SQL) => sql`
     ${time} > coalesce(${instantOf(after)}, '-infinity') and ${time} < coalesce(${instantOf(before)}, 'infinity')`;
-  const found = await db.execute<{ order_no: string }>(sql`
-    select order_no from ledger.transactions
+  const { orderNo } = transactions;
+  const found = await query(db)`
+    select ${pick({ orderNo })} from ledger.transactions
      where stream = ${stream} and is_listed and not coalesce(list_word ? 'occurred_at', false)
        and ${isWithin(sql`occurred_at`)}
     union all
     select order_no from ledger.transactions
      where stream = ${stream} and is_listed and list_word ? 'occurred_at' and ${isWithin(listedAt)}
-     order by order_no`);
-  return found.rows.map((row) => row.order_no);
+     order by 1`;
+  return found.map((row) => row.orderNo);
 }
 
 function instantOf(ms: number | null): SQL {
@@ -154,10 +194,11 @@ export async function listedUndated(
   stream: string,
   limit: number,
 ): Promise<string[]> {
-  const found = await db.execute<{ order_no: string }>(sql`
-    select order_no from ledger.transactions
-     where stream = ${stream} and is_listed and occurred_at is null order by order_no limit ${limit}`);
-  return found.rows.map((row) => row.order_no);
+  const { orderNo } = transactions;
+  const found = await query(db)`
+    select ${pick({ orderNo })} from ledger.transactions
+     where stream = ${stream} and is_listed and occurred_at is null order by order_no limit ${limit}`;
+  return found.map((row) => row.orderNo);
 }
 
 /**
@@ -167,16 +208,19 @@ export async function listedUndated(
 export async function unlistRows(db: LedgerDb, orderNos: string[]): Promise<void> {
   await db.execute(sql`
     with gone as (
-      select order_no, stream, also_listed_in, type from ledger.transactions
+      select order_no, stream, also_listed_in, type, is_final from ledger.transactions
        where is_listed and order_no = any(${sql.param(orderNos)}::text[]) order by order_no for update),
     unlisted as (
       update ledger.transactions t
          set stream = coalesce(g.also_listed_in, t.stream), is_listed = g.also_listed_in is not null, also_listed_in = null,
              type = coalesce(g.also_listed_in, t.type),
-             next_check_at = case when g.also_listed_in is not null then now() when t.is_final then null else t.next_check_at end,
              seal = case when g.also_listed_in is null then t.seal end,
              changed_at = now(), observed_at = now()
-        from gone g where g.order_no = t.order_no)
+        from gone g where g.order_no = t.order_no),
+    done as (
+      delete from engine.detail_checks c using gone g
+       where c.order_no = g.order_no and g.is_final and g.also_listed_in is null),
+    ${dueAtOnce('due', sql`select order_no, is_final, ${turn.news}::smallint from gone where also_listed_in is not null`)}
     insert into ledger.transaction_changes (order_no, observed_at, field, old_value, new_value)
     select g.order_no, now(), c.field, c.old_value, c.new_value
       from gone g,
@@ -194,14 +238,9 @@ export async function readStreamCounts(
 ): Promise<
   { name: string; serviceTotal: number | null; ledgerCount: number; isComplete: boolean }[]
 > {
-  const found = await db.execute<{
-    name: string;
-    serviceTotal: number | null;
-    ledgerCount: number;
-    isComplete: boolean;
-  }>(sql`
-    select name, service_total::float8 as "serviceTotal", ledger_count::float8 as "ledgerCount",
-           is_complete as "isComplete"
-      from ledger.streams order by name`);
-  return found.rows;
+  const { name, serviceTotal, ledgerCount, isComplete } = streams;
+  return await db
+    .select({ name, serviceTotal, ledgerCount, isComplete })
+    .from(streams)
+    .orderBy(name);
 }

@@ -1,14 +1,17 @@
 import { sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/pg-core';
 import type { TransactionDetailRecord, TransactionRecord } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
+import { listOf, number, orNull, out, pick, query, text, truth } from '../connection/query-rows.ts';
+import { addresses as addressTable } from '../schema/addresses.ts';
+import { transactions } from '../schema/transactions.ts';
 import {
+  answersOf,
   lastWords,
   namesWhere,
-  unreadableOf,
   valueAfterDetail,
 } from '../transactions/answer-words.ts';
 import { isTampered } from '../transactions/row-seal.ts';
-import { array } from '../transactions/transaction-statement.ts';
 
 export type RowDifference = { orderNo: string; fields: string[] };
 export type Comparison = { missing: string[]; different: RowDifference[] };
@@ -45,36 +48,23 @@ export async function compareListed(
     const differs = `word.${c} is distinct from said.${c} and word.${c} is distinct from t.${c}`;
     return free.has(c) ? `t.is_settled and ${differs}` : differs;
   });
-  const found = await db.execute<{
-    order_no: string;
-    is_known: boolean;
-    is_altered: boolean;
-    fields: string[];
-  }>(sql`
+  const found = await query(db)`
 with incoming as (
-  select distinct on (order_no) *, timestamptz 'epoch' + occurred_ms * interval '1 millisecond' as occurred_at
-    from unnest(
-      ${array(rows, (row) => row.orderNo)}::text[], ${array(rows, (row) => row.requestId)}::text[],
-      ${array(rows, (row) => row.symbol)}::text[], ${array(rows, (row) => row.txHash)}::text[],
-      ${array(rows, (row) => row.fromAddress)}::text[], ${array(rows, (row) => row.toAddress)}::text[],
-      ${array(rows, (row) => row.amount)}::numeric[], ${array(rows, (row) => row.type)}::text[],
-      ${array(rows, (row) => row.state)}::text[], ${array(rows, (row) => row.occurredAt)}::bigint[],
-      ${array(rows, unreadableOf)}::text[]
-    ) as i (order_no, request_id, symbol, tx_hash, from_address, to_address, amount, type, state, occurred_ms,
-            unreadable)
+  select distinct on (order_no) * from ${answersOf('list', rows)}
 ),
 met as (insert into seen_keys select order_no from incoming on conflict do nothing)
-select i.order_no, t.order_no is not null as is_known, coalesce(t.is_altered, false) as is_altered,
-       ${differing} || case when t.is_listed then '{}' else '{isListed}'::text[] end as fields
+select ${pick({ orderNo: alias(transactions, 'i').orderNo })}, t.order_no is not null as ${out('isKnown', truth)},
+       coalesce(t.is_altered, false) as ${out('isAltered', truth)},
+       ${differing} || case when t.is_listed then '{}' else '{isListed}'::text[] end as ${out('fields', listOf(text))}
   from incoming i
   left join (select a.*, a.is_final or a.is_altered as is_settled
                from (select t.*, ${isTampered('t')} as is_altered from ledger.transactions t) a) t on t.order_no = i.order_no
- ${lastWords('list')}`);
+ ${lastWords('list')}`;
   const comparison: ListComparison = { missing: [], different: [], altered: [] };
-  for (const { order_no: orderNo, is_known, is_altered, fields } of found.rows) {
-    if (!is_known) comparison.missing.push(orderNo);
+  for (const { orderNo, isKnown, isAltered, fields } of found) {
+    if (!isKnown) comparison.missing.push(orderNo);
     else if (fields.length > 0) comparison.different.push({ orderNo, fields });
-    else if (is_altered) comparison.altered.push(orderNo);
+    else if (isAltered) comparison.altered.push(orderNo);
   }
   return comparison;
 }
@@ -84,40 +74,27 @@ export async function compareDetails(
   db: LedgerDb,
   rows: TransactionDetailRecord[],
 ): Promise<RowDifference[]> {
-  const found = await db.execute<{ order_no: string; fields: string[] }>(sql`
-select i.order_no,
-       ${namesWhere('detail', (c) => `${valueAfterDetail(c)} is distinct from t.${c}`)} as fields
-  from (select *, timestamptz 'epoch' + occurred_ms * interval '1 millisecond' as occurred_at
-          from unnest(
-            ${array(rows, (row) => row.orderNo)}::text[], ${array(rows, (row) => row.requestId)}::text[],
-            ${array(rows, (row) => row.symbol)}::text[], ${array(rows, (row) => row.txHash)}::text[],
-            ${array(rows, (row) => row.fromAddress)}::text[], ${array(rows, (row) => row.toAddress)}::text[],
-            ${array(rows, (row) => row.amount)}::numeric[], ${array(rows, (row) => row.state)}::text[],
-            ${array(rows, (row) => row.confirmNum)}::integer[], ${array(rows, (row) => row.fee)}::numeric[],
-            ${array(rows, (row) => row.feeSymbol)}::text[], ${array(rows, (row) => row.occurredAt)}::bigint[],
-            ${array(rows, unreadableOf)}::text[]
-          ) as u (order_no, request_id, symbol, tx_hash, from_address, to_address, amount, state, confirm_num, fee,
-                  fee_symbol, occurred_ms, unreadable)) as i
+  const found = await query(db)`
+select ${pick({ orderNo: alias(transactions, 'i').orderNo })},
+       ${namesWhere('detail', (c) => `${valueAfterDetail(c)} is distinct from t.${c}`)} as ${out('fields', listOf(text))}
+  from ${answersOf('detail', rows)}
   join ledger.transactions t on t.order_no = i.order_no
- ${lastWords('detail')}`);
-  return found.rows
-    .filter(({ fields }) => fields.length > 0)
-    .map(({ order_no: orderNo, fields }) => ({ orderNo, fields }));
+ ${lastWords('detail')}`;
+  return found.filter(({ fields }) => fields.length > 0);
 }
 
 /** Returns the number of keys that the full scan has met. */
 export async function countSightings(db: LedgerDb): Promise<number> {
-  const counted = await db.execute<{ count: number }>(
-    sql`select count(*)::float8 as count from seen_keys`,
-  );
-  return counted.rows[0]?.count ?? 0;
+  const [counted] = await query(db)`select count(*) as ${out('count', number)} from seen_keys`;
+  return counted?.count ?? 0;
 }
 
 /** Returns those of the orders that the ledger has now. */
 export async function knownByNow(db: LedgerDb, orderNos: string[]): Promise<Set<string>> {
-  const found = await db.execute<{ order_no: string }>(sql`
-    select order_no from ledger.transactions where order_no = any(${sql.param(orderNos)}::text[])`);
-  return new Set(found.rows.map((row) => row.order_no));
+  const { orderNo } = transactions;
+  const isAsked = sql`${orderNo} = any(${sql.param(orderNos)}::text[])`;
+  const found = await db.select({ orderNo }).from(transactions).where(isAsked);
+  return new Set(found.map((row) => row.orderNo));
 }
 
 /**
@@ -130,11 +107,11 @@ export async function countBroughtMeanwhile(
   startedAt: string,
   butNot: string[],
 ): Promise<number> {
-  const counted = await db.execute<{ count: number }>(sql`
-    select count(*)::float8 as count from ledger.transactions t join seen_keys s using (order_no)
+  const [counted] = await query(db)`
+    select count(*) as ${out('count', number)} from ledger.transactions t join seen_keys s using (order_no)
      where t.stream = ${stream} and t.first_seen_at >= ${startedAt}::timestamptz
-       and t.order_no <> all(${sql.param(butNot)}::text[])`);
-  return counted.rows[0]?.count ?? 0;
+       and t.order_no <> all(${sql.param(butNot)}::text[])`;
+  return counted?.count ?? 0;
 }
 
 /** Returns rows that the ledger lists and knew before `startedAt` (database time), but the full scan has not met. */
@@ -143,12 +120,12 @@ export async function unmetRows(
   stream: string,
   startedAt: string,
 ): Promise<string[]> {
-  const found = await db.execute<{ order_no: string }>(sql`
-    select t.order_no from ledger.transactions t
+  const found = await query(db)`
+    select ${pick({ orderNo: alias(transactions, 't').orderNo })} from ledger.transactions t
      where t.stream = ${stream} and t.is_listed and t.first_seen_at < ${startedAt}::timestamptz
        and not exists (select from seen_keys s where s.order_no = t.order_no)
-     order by t.order_no`);
-  return found.rows.map((row) => row.order_no);
+     order by t.order_no`;
+  return found.map((row) => row.orderNo);
 }
 
 /**
@@ -177,11 +154,10 @@ export async function startOfVerification(
   db: LedgerDb,
   stream: string,
 ): Promise<{ startedAt: string; knownTotal: number | null }> {
-  const found = await db.execute<{ startedAt: string; knownTotal: number | null }>(sql`
-    select clock_timestamp()::text as "startedAt",
-           (select service_total::float8 from ledger.streams where name = ${stream}) as "knownTotal"`);
-  const row = found.rows[0];
-  if (!row) throw new Error('the database did not tell its time');
+  const [row] = await query(db)`
+    select clock_timestamp()::text as ${out('startedAt', text)},
+           (select service_total from ledger.streams where name = ${stream}) as ${out('knownTotal', orNull(number))}`;
+  if (!row) throw new Error("the query for the database's time returned no row");
   return row;
 }
 
@@ -191,16 +167,16 @@ export async function compareAddresses(
   slip44: number,
   addresses: string[],
 ): Promise<string[]> {
-  const found = await db.execute<{ address: string }>(sql`
+  const found = await query(db)`
     with incoming as (
       select distinct on (key) key, address
         from (select ledger.address_key(i.address) as key, i.address
                 from unnest(${sql.param(addresses)}::text[]) as i (address)) as k
        order by key, address),
     met as (insert into seen_keys select key from incoming on conflict do nothing)
-    select address from incoming i
-     where not exists (select from ledger.addresses a where a.slip44 = ${slip44} and a.address_key = i.key)`);
-  return found.rows.map((row) => row.address);
+    select ${pick({ address: alias(addressTable, 'i').address })} from incoming i
+     where not exists (select from ledger.addresses a where a.slip44 = ${slip44} and a.address_key = i.key)`;
+  return found.map((row) => row.address);
 }
 
 /** Returns addresses that the ledger knew before `startedAt` (database time), but the full scan has not met. */
@@ -209,10 +185,10 @@ export async function unmetAddresses(
   slip44: number,
   startedAt: string,
 ): Promise<string[]> {
-  const found = await db.execute<{ address: string }>(sql`
-    select a.address from ledger.addresses a
+  const found = await query(db)`
+    select ${pick({ address: alias(addressTable, 'a').address })} from ledger.addresses a
      where a.slip44 = ${slip44} and a.first_seen_at < ${startedAt}::timestamptz
        and not exists (select from seen_keys s where s.order_no = a.address_key)
-     order by a.address`);
-  return found.rows.map((row) => row.address);
+     order by a.address`;
+  return found.map((row) => row.address);
 }

@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm';
+import type { TransactionType } from '../../kernel/vocabulary.ts';
 import { databaseError, type LedgerDb } from '../connection/connect-ledger.ts';
 
 /** Exact amounts of a coin in its own units; `daily` has one entry per day, null if nothing moved. */
@@ -88,7 +89,7 @@ function rowToFlows({ today, coinsTotal, counts, coins }: FlowRow): DailyFlows {
     deposits: countsOf('deposit'),
     withdrawals: countsOf('withdraw'),
     coins: coins.map(({ symbol, amounts, ...totals }) => {
-      const amountsOf = (type: 'deposit' | 'withdraw'): CoinAmounts => ({
+      const amountsOf = (type: TransactionType): CoinAmounts => ({
         total: totals[type],
         daily: days.map(
           (day) => amounts?.find((a) => a.day === day && a.type === type)?.amount ?? null,

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { databaseError, type LedgerDb } from '../connection/connect-ledger.ts';
+import { isGivenUp } from '../transactions/detail-checks.ts';
 import {
   balanceCount,
   balances,
@@ -113,9 +114,16 @@ export type LedgerStatus = {
   coverage: CoverageStatus[];
   /**
    * Counts of transactions. `incomplete`: the detail is still to be fetched, or is fetched again because the row is not
-   * final. `detailsToFetch`: the part of them that is final.
+   * final. `detailsToFetch`: the part of them that is final. `detailsRefused`: those that the service has refused for
+   * about three days, and that are asked for every two days.
    */
-  transactions: { total: number; incomplete: number; final: number; detailsToFetch: number };
+  transactions: {
+    total: number;
+    incomplete: number;
+    final: number;
+    detailsToFetch: number;
+    detailsRefused: number;
+  };
   /** Number of open rejects. */
   rejects: number;
   /** One entry per configured pool, in the order of the setting. */
@@ -158,6 +166,7 @@ select ${isoText('now()')} as "readAt",
          + (select count(*) from ledger.transactions where not is_listed))::float8 as total,
        unfinished.incomplete,
        unfinished.details_to_fetch as "detailsToFetch",
+       unfinished.details_refused as "detailsRefused",
        -- A row that is no longer listed may be open for good.
        (select count(*)::float8 from ledger.transactions where not is_final) as "notFinal",
        (select count(*)::float8 from ledger.rejects where resolved_at is null) as rejects,
@@ -169,8 +178,9 @@ select ${isoText('now()')} as "readAt",
        (${lastRuns}) as "lastRuns",
        (${lastErrors}) as "lastErrors"
   from (
-    select count(*)::float8 as incomplete, (count(*) filter (where is_final))::float8 as details_to_fetch
-      from ledger.transactions where next_check_at is not null
+    select count(*)::float8 as incomplete, (count(*) filter (where is_final))::float8 as details_to_fetch,
+           (count(*) filter (where ${isGivenUp}))::float8 as details_refused
+      from ledger.waiting_details
   ) as unfinished`)
     .catch((error) => {
       throw databaseError(error);
@@ -184,15 +194,16 @@ type StatusRow = Omit<LedgerStatus, 'transactions' | 'pools'> & {
   total: number;
   incomplete: number;
   detailsToFetch: number;
+  detailsRefused: number;
   notFinal: number;
   levels: Record<string, Pick<PoolStatus, 'available' | 'daysLeft' | 'lastError'>>;
 };
 
 function rowToStatus(row: StatusRow, pools: readonly PoolTarget[]): LedgerStatus {
-  const { total, incomplete, detailsToFetch, notFinal, levels, ...rest } = row;
+  const { total, incomplete, detailsToFetch, detailsRefused, notFinal, levels, ...rest } = row;
   return {
     ...rest,
-    transactions: { total, incomplete, final: total - notFinal, detailsToFetch },
+    transactions: { total, incomplete, final: total - notFinal, detailsToFetch, detailsRefused },
     pools: pools.map(({ slip44, threshold, target }) => ({
       slip44,
       available: levels[slip44]?.available ?? 0,

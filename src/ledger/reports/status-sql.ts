@@ -19,7 +19,7 @@ function bounded(column: string) {
  * Returns an amount with the service's own digits. An old ledger can hold amounts whose digits would fill the memory.
  * Huge ones use scientific notation, and more than 1,000 decimals are rounded.
  */
-function amountText(column: string) {
+export function amountText(column: string) {
   return sql.raw(`case when abs(${column}) >= 1e500 then btrim(to_char(${column}, '9.99999999999EEEE'))
                        when scale(${column}) > 1000 then round(${column}, 1000)::text else ${column}::text end`);
 }

@@ -12,12 +12,38 @@ export type SyncRun = {
   error: string | null;
 };
 
-const keptFor = sql`interval '30 days'`;
+/** Milliseconds after which rows are deleted; null keeps them for ever. */
+export type Retention = { runsMs: number | null; resolvedMs: number | null };
 
-/** Stores a finished pass, and deletes those older than 30 days. */
-export async function recordRun(db: LedgerDb, run: SyncRun): Promise<void> {
+/** Rows that one pass deletes at most, so that a shorter retention takes effect in small steps. */
+const deletedMax = 1_000;
+
+/**
+ * Stores a finished pass, and deletes what is older than the retention: passes, resolved rejects, and differences that
+ * a later one of the same coin or asset has replaced.
+ */
+export async function recordRun(db: LedgerDb, run: SyncRun, retention: Retention): Promise<void> {
+  const before = (ms: number | null) => sql`now() - ${ms}::float8 * interval '1 millisecond'`;
   await db.execute(sql`
-    with dropped as (delete from ledger.sync_runs where finished_at < now() - ${keptFor})
+    with dropped_runs as (
+      delete from ledger.sync_runs where id in (
+        select id from ledger.sync_runs where finished_at < ${before(retention.runsMs)}
+         order by finished_at limit ${deletedMax})
+    ),
+    dropped_rejects as (
+      delete from ledger.rejects where id in (
+        select id from ledger.rejects where resolved_at < ${before(retention.resolvedMs)}
+         order by resolved_at limit ${deletedMax})
+    ),
+    dropped_differences as (
+      delete from ledger.reconciliation_runs where id in (
+        select r.id from ledger.reconciliation_runs r
+         where r.observed_at < ${before(retention.resolvedMs)}
+           and exists (select from ledger.reconciliation_runs n
+                        where n.symbol = r.symbol and coalesce(n.slip44, -1) = coalesce(r.slip44, -1)
+                          and coalesce(n.contract_address, '') = coalesce(r.contract_address, '') and n.id > r.id)
+         order by r.observed_at limit ${deletedMax})
+    )
     insert into ledger.sync_runs
       (job, started_at, finished_at, outcome, requests, rows_seen, rows_inserted, rows_updated, error)
     values (${run.job}, now() - ${run.durationMs} * interval '1 millisecond', now(), ${run.outcome}, ${run.requests},

@@ -20,6 +20,7 @@ export const reconciliationRuns = ledger.table(
     unexplainedSince: instant('unexplained_since'),
   },
   (table) => [
+    index('reconciliation_runs_observed_at').on(table.observedAt),
     // Sorts the latest row of a key first, so that one index step per key finds them all.
     index('reconciliation_runs_latest').on(
       table.symbol,

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { bigint, check, customType, doublePrecision, smallint } from 'drizzle-orm/pg-core';
+import { bigint, check, customType, doublePrecision, integer, smallint } from 'drizzle-orm/pg-core';
 import { instant, ledger } from './ledger-schema.ts';
 import { engine } from './snapshots.ts';
 
@@ -17,6 +17,7 @@ export const requestTickets = ledger.table(
     askedAt: instant('asked_at').notNull().defaultNow(),
     nonceCeiling: bigint('nonce_ceiling', { mode: 'bigint' }).notNull().default(sql`0`),
     observationCeiling: bigint('observation_ceiling', { mode: 'bigint' }).notNull().default(sql`0`),
+    lanePassed: integer('lane_passed').array().notNull().default([0, 0, 0, 0]),
   },
   (table) => [check('request_tickets_one_row', sql`${table.id} = 1`)],
 );

@@ -9,6 +9,7 @@ import {
   primaryKey,
   text,
 } from 'drizzle-orm/pg-core';
+import type { ListOrder } from '../../kernel/vocabulary.ts';
 import { instant, ledger } from './ledger-schema.ts';
 
 const rowCount = (name: string) => bigint(name, { mode: 'number' });
@@ -35,7 +36,7 @@ end`;
 
 export const streams = ledger.table('streams', {
   name: text('name').primaryKey(),
-  listOrder: text('list_order'),
+  listOrder: text('list_order').$type<ListOrder>(),
   pageSize: integer('page_size'),
   serviceTotal: rowCount('service_total'),
   ledgerCount: rowCount('ledger_count').notNull().default(0),

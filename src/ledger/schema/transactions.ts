@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { bigint, boolean, index, integer, jsonb, numeric, text, uuid } from 'drizzle-orm/pg-core';
 import { instant, ledger } from './ledger-schema.ts';
+import { engine } from './snapshots.ts';
 
 export const transactions = ledger.table(
   'transactions',
@@ -20,12 +21,12 @@ export const transactions = ledger.table(
     feeSymbol: text('fee_symbol'),
     occurredAt: instant('occurred_at'),
     isFinal: boolean('is_final').notNull().default(false),
+    isSuccess: boolean('is_success').notNull().default(false),
     isListed: boolean('is_listed').notNull().default(true),
     alsoListedIn: text('also_listed_in'),
     isBackfilled: boolean('is_backfilled').notNull().default(false),
     firstDetailAt: instant('first_detail_at'),
     detailSyncedAt: instant('detail_synced_at'),
-    nextCheckAt: instant('next_check_at'),
     firstSeenAt: instant('first_seen_at').notNull().defaultNow(),
     changedAt: instant('changed_at').notNull().defaultNow(),
     observedAt: instant('observed_at').notNull().defaultNow(),
@@ -37,6 +38,18 @@ export const transactions = ledger.table(
     firstDetailFilled: text('first_detail_filled').array(),
   },
   (table) => [
+    // Hash indexes cost a new row half of what a sorted one does; nobody sorts by these. There is none for
+    // `from_address`: senders are looked up too seldom for its cost.
+    index('transactions_tx_hash').using('hash', table.txHash),
+    index('transactions_request_id').using('hash', table.requestId),
+    index('transactions_withdrawal_address')
+      .using('hash', sql`ledger.address_key(${table.toAddress})`)
+      .where(sql`${table.stream} <> 'deposit'`),
+    // Ranges of pages find what came or changed lately, and cost a row nothing.
+    index('transactions_first_seen_at')
+      .using('brin', table.firstSeenAt)
+      .with({ autosummarize: true }),
+    index('transactions_changed_at').using('brin', table.changedAt).with({ autosummarize: true }),
     index('transactions_stream_occurred_at').on(table.stream, table.occurredAt),
     // Serves windows of days. The index is a few kilobytes for any history, because rows lie roughly in the order of
     // time.
@@ -50,9 +63,12 @@ export const transactions = ledger.table(
     index('transactions_in_two_lists')
       .on(table.alsoListedIn)
       .where(sql`${table.alsoListedIn} is not null`),
-    index('transactions_next_check_at')
-      .on(table.nextCheckAt)
-      .where(sql`${table.nextCheckAt} is not null`),
+    // Rows of the history that wait for their first detail (`isOfHistory`).
+    index('transactions_without_detail')
+      .on(table.occurredAt)
+      .where(
+        sql`${table.isFinal} and ${table.isBackfilled} and ${table.isListed} and ${table.detailSyncedAt} is null`,
+      ),
     index('transactions_deposit_address')
       .on(sql`ledger.address_key(${table.toAddress})`)
       .where(sql`${table.stream} = 'deposit'`),
@@ -79,4 +95,11 @@ export const transactionChanges = ledger.table(
 export const finalStates = ledger.table('final_states', {
   state: text('state').primaryKey(),
   isSuccess: boolean('is_success').notNull(),
+});
+
+/** A classification of all rows that is under way; no row when there is none. `id` is always 1. */
+export const classification = engine.table('classification', {
+  id: integer('id').primaryKey(),
+  /** Rows up to this order number are classified. */
+  afterOrderNo: text('after_order_no').notNull(),
 });

@@ -1,7 +1,9 @@
 import { sql } from 'drizzle-orm';
+import type { AssetKey } from '../../kernel/vocabulary.ts';
 import type { BalanceRecord } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { type AssetKey, type SnapshotTable, storeSnapshot } from './store-snapshot.ts';
+import { balances } from '../schema/balances.ts';
+import { type SnapshotTable, storeSnapshot } from './store-snapshot.ts';
 
 /**
  * Logs one row per change of balance, frozen or listing, and one for a new row. A row without amounts: no longer
@@ -20,16 +22,9 @@ changes as (
    order by slip44, symbol, contract_address
 )`;
 
-const balances: SnapshotTable<BalanceRecord> = {
-  name: 'balances',
-  columns: [
-    { name: 'name', type: 'text', value: (record) => record.name },
-    { name: 'chain_name', type: 'text', value: (record) => record.chainName },
-    { name: 'chain_symbol', type: 'text', value: (record) => record.chainSymbol },
-    { name: 'balance', type: 'numeric', value: (record) => record.balance },
-    { name: 'frozen', type: 'numeric', value: (record) => record.frozen },
-    { name: 'decimals', type: 'integer', value: (record) => record.decimals },
-  ],
+const snapshot: SnapshotTable<BalanceRecord, typeof balances> = {
+  table: balances,
+  fields: ['name', 'chainName', 'chainSymbol', 'balance', 'frozen', 'decimals'],
   history,
 };
 
@@ -45,5 +40,5 @@ export function storeBalances(
   isWhole: boolean,
   kept: AssetKey[] = [],
 ): Promise<{ inserted: number; updated: number }> {
-  return storeSnapshot(db, balances, records, observation, isWhole, kept);
+  return storeSnapshot(db, snapshot, records, observation, isWhole, kept);
 }

@@ -1,7 +1,9 @@
 import { sql } from 'drizzle-orm';
+import type { AssetKey } from '../../kernel/vocabulary.ts';
 import type { CoinRecord } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { type AssetKey, type SnapshotTable, storeSnapshot } from './store-snapshot.ts';
+import { coins } from '../schema/coins.ts';
+import { type SnapshotTable, storeSnapshot } from './store-snapshot.ts';
 
 /** Logs one row per change of a coin, and one for a new coin. */
 const history = sql`,
@@ -17,14 +19,9 @@ changes as (
    order by slip44, symbol, contract_address
 )`;
 
-const coins: SnapshotTable<CoinRecord> = {
-  name: 'coins',
-  columns: [
-    { name: 'name', type: 'text', value: (record) => record.name },
-    { name: 'decimals', type: 'integer', value: (record) => record.decimals },
-    { name: 'deposit_state', type: 'integer', value: (record) => record.depositState },
-    { name: 'withdraw_state', type: 'integer', value: (record) => record.withdrawState },
-  ],
+const snapshot: SnapshotTable<CoinRecord, typeof coins> = {
+  table: coins,
+  fields: ['name', 'decimals', 'depositState', 'withdrawState'],
   history,
 };
 
@@ -39,5 +36,5 @@ export function storeCoins(
   isWhole: boolean,
   kept: AssetKey[] = [],
 ): Promise<{ inserted: number; updated: number }> {
-  return storeSnapshot(db, coins, records, observation, isWhole, kept);
+  return storeSnapshot(db, snapshot, records, observation, isWhole, kept);
 }

@@ -1,7 +1,10 @@
-import { sql } from 'drizzle-orm';
 import type { BalanceRecord, CoinRecord } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { array } from '../transactions/transaction-statement.ts';
+import { listOf, out, query, text, truth } from '../connection/query-rows.ts';
+import { unnestRows } from '../connection/unnest-rows.ts';
+import { balances } from '../schema/balances.ts';
+import { coins } from '../schema/coins.ts';
+import { assetKey } from './store-snapshot.ts';
 
 /** Result of a comparison. Keys have the form slip44/symbol/contract. */
 export type SnapshotComparison = {
@@ -20,28 +23,24 @@ export async function compareBalances(
   records: BalanceRecord[],
   isWalletMoving: boolean,
 ): Promise<SnapshotComparison> {
-  const found = await db.execute<Row>(sql`
+  const found = await query(db)`
 with incoming as (
-  select * from unnest(
-    ${array(records, (row) => row.slip44)}::integer[], ${array(records, (row) => row.symbol)}::text[],
-    ${array(records, (row) => row.contractAddress)}::text[], ${array(records, (row) => row.balance)}::numeric[],
-    ${array(records, (row) => row.frozen)}::numeric[], ${array(records, (row) => row.decimals)}::integer[]
-  ) as i (slip44, symbol, contract_address, balance, frozen, decimals)
+  select * from ${unnestRows(records, balances, [...assetKey, 'balance', 'frozen', 'decimals'])}
 )
-select concat_ws('/', slip44, symbol, nullif(contract_address, '')) as key,
-       b.observation is not null as is_known, i.is_named is not null as is_named,
+select concat_ws('/', slip44, symbol, nullif(contract_address, '')) as ${out('key', text)},
+       b.observation is not null as ${out('isKnown', truth)}, i.is_named is not null as ${out('isNamed', truth)},
        array_remove(array[
          case when i.decimals is distinct from b.decimals and i.decimals is not null then 'decimals' end,
          case when i.balance is distinct from b.balance and i.balance is not null and not is_moving then 'balance' end,
          case when i.frozen is distinct from b.frozen and i.frozen is not null and not is_moving then 'frozen' end
-       ], null) as fields
+       ], null) as ${out('fields', listOf(text))}
   from (select *, true as is_named from incoming) i
   full join (select *, ${isWalletMoving} or exists (
                       select from ledger.transactions t
                        where o.symbol in (t.symbol, t.fee_symbol) and (not t.is_final or t.changed_at > o.changed_at)
                     ) as is_moving
-               from ledger.balances o where is_listed) b using (slip44, symbol, contract_address)`);
-  return comparisonOf(found.rows);
+               from ledger.balances o where is_listed) b using (slip44, symbol, contract_address)`;
+  return comparisonOf(found);
 }
 
 /** Compares the service's coins with the ledger's. A null of the service is no difference. */
@@ -49,36 +48,31 @@ export async function compareCoins(
   db: LedgerDb,
   records: CoinRecord[],
 ): Promise<SnapshotComparison> {
-  const found = await db.execute<Row>(sql`
+  const found = await query(db)`
 with incoming as (
-  select * from unnest(
-    ${array(records, (row) => row.slip44)}::integer[], ${array(records, (row) => row.symbol)}::text[],
-    ${array(records, (row) => row.contractAddress)}::text[], ${array(records, (row) => row.name)}::text[],
-    ${array(records, (row) => row.decimals)}::integer[], ${array(records, (row) => row.depositState)}::integer[],
-    ${array(records, (row) => row.withdrawState)}::integer[]
-  ) as i (slip44, symbol, contract_address, name, decimals, deposit_state, withdraw_state)
+  select * from ${unnestRows(records, coins, [...assetKey, 'name', 'decimals', 'depositState', 'withdrawState'])}
 )
-select concat_ws('/', slip44, symbol, nullif(contract_address, '')) as key,
-       c.observation is not null as is_known, i.is_named is not null as is_named,
+select concat_ws('/', slip44, symbol, nullif(contract_address, '')) as ${out('key', text)},
+       c.observation is not null as ${out('isKnown', truth)}, i.is_named is not null as ${out('isNamed', truth)},
        array_remove(array[
          case when i.name is distinct from c.name and i.name is not null then 'name' end,
          case when i.decimals is distinct from c.decimals and i.decimals is not null then 'decimals' end,
          case when i.deposit_state is distinct from c.deposit_state and i.deposit_state is not null then 'depositState' end,
          case when i.withdraw_state is distinct from c.withdraw_state and i.withdraw_state is not null then 'withdrawState' end
-       ], null) as fields
+       ], null) as ${out('fields', listOf(text))}
   from (select *, true as is_named from incoming) i
-  full join (select * from ledger.coins where is_listed) c using (slip44, symbol, contract_address)`);
-  return comparisonOf(found.rows);
+  full join (select * from ledger.coins where is_listed) c using (slip44, symbol, contract_address)`;
+  return comparisonOf(found);
 }
 
-type Row = { key: string; is_known: boolean; is_named: boolean; fields: string[] };
+type Row = { key: string; isKnown: boolean; isNamed: boolean; fields: string[] };
 
 function comparisonOf(rows: Row[]): SnapshotComparison {
   return {
-    missing: rows.filter((row) => !row.is_known).map(({ key }) => key),
-    extra: rows.filter((row) => !row.is_named).map(({ key }) => key),
+    missing: rows.filter((row) => !row.isKnown).map(({ key }) => key),
+    extra: rows.filter((row) => !row.isNamed).map(({ key }) => key),
     different: rows
-      .filter((row) => row.is_known && row.is_named && row.fields.length > 0)
+      .filter((row) => row.isKnown && row.isNamed && row.fields.length > 0)
       .map(({ key, fields }) => ({ orderNo: key, fields })),
   };
 }

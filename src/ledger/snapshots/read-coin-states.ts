@@ -1,6 +1,7 @@
-import { sql } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import type { CoinRecord } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
+import { coins } from '../schema/coins.ts';
 
 export type CoinStates = Pick<
   CoinRecord,
@@ -9,9 +10,10 @@ export type CoinStates = Pick<
 
 /** Reads the last stored states of the coins that the service lists. */
 export async function readCoinStates(db: LedgerDb): Promise<CoinStates[]> {
-  const { rows } = await db.execute<CoinStates>(sql`
-    select slip44, symbol, contract_address as "contractAddress",
-           deposit_state as "depositState", withdraw_state as "withdrawState"
-      from ledger.coins where is_listed order by slip44, symbol, contract_address`);
-  return rows;
+  const { slip44, symbol, contractAddress, depositState, withdrawState } = coins;
+  return await db
+    .select({ slip44, symbol, contractAddress, depositState, withdrawState })
+    .from(coins)
+    .where(eq(coins.isListed, true))
+    .orderBy(slip44, symbol, contractAddress);
 }

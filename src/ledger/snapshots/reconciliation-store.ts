@@ -1,6 +1,9 @@
 import { type SQL, sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/pg-core';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { array } from '../transactions/transaction-statement.ts';
+import { orNull, out, pick, query, text, truth } from '../connection/query-rows.ts';
+import { arrayParam } from '../connection/unnest-rows.ts';
+import { reconciliationRuns } from '../schema/reconciliation-runs.ts';
 
 /**
  * Scope of a comparison. `coins`: each symbol over all chains. `assets`: each asset of the symbols that name several.
@@ -19,7 +22,7 @@ export async function recordReconciliation(
 ): Promise<number> {
   const readAt = sql`now() - ${balancesAgeMs} * interval '1 millisecond'`;
   // Reads in a separate statement: PostgreSQL uses parallel workers for the long sum only if nothing is written.
-  const { rows } = await db.execute<Compared>(sql`
+  const rows: Compared[] = await query(db)`
     with compared as materialized (${comparisons[scope](readAt)}),
     known as (
       select * from compared
@@ -31,19 +34,22 @@ export async function recordReconciliation(
                           where (c.symbol, c.slip44, c.contract_address)
                                 is not distinct from (u.symbol, u.slip44, u.contract_address))
     )
-    select k.*, last.id as last_id, last.unexplained_since as last_unexplained_since,
-           k.difference is distinct from last.difference as has_moved,
-           (k.is_explained, k.explanation) is distinct from (last.is_explained, last.explanation) as is_rejudged
+    select ${pick({ symbol, slip44, contractAddress, expected, reported, difference, isExplained, explanation })},
+           last.id::text as ${out('lastId', orNull(text))},
+           last.unexplained_since as ${out('lastUnexplainedSince', orNull(text))},
+           k.difference is distinct from last.difference as ${out('hasMoved', truth)},
+           (k.is_explained, k.explanation) is distinct from (last.is_explained, last.explanation)
+             as ${out('isRejudged', truth)}
       from known k
       left join lateral (
         select r.id, r.difference, r.is_explained, r.explanation, r.unexplained_since::text
           from ledger.reconciliation_runs r
          where r.symbol = k.symbol and coalesce(r.slip44, -1) = coalesce(k.slip44, -1)
            and coalesce(r.contract_address, '') = coalesce(k.contract_address, '')
-         order by r.id desc limit 1) as last on true`);
-  const rejudged = rows.filter((row) => !row.has_moved && row.is_rejudged);
+         order by r.id desc limit 1) as last on true`;
+  const rejudged = rows.filter((row) => !row.hasMoved && row.isRejudged);
   if (rejudged.length > 0) await updateJudgement(db, rejudged);
-  const moved = rows.filter((row) => row.has_moved);
+  const moved = rows.filter((row) => row.hasMoved);
   if (moved.length > 0) await insertRuns(db, moved);
   return rejudged.length + moved.length;
 }
@@ -60,20 +66,26 @@ const comparisons: Record<ReconciliationScope, (readAt: SQL) => SQL> = {
      where r.assets > 1`,
 };
 
-type Compared = {
-  symbol: string;
-  slip44: number | null;
-  contract_address: string | null;
-  expected: string;
-  reported: string;
-  difference: string;
-  is_explained: boolean;
-  explanation: string | null;
+const {
+  symbol,
+  slip44,
+  contractAddress,
+  expected,
+  reported,
+  difference,
+  isExplained,
+  explanation,
+} = alias(reconciliationRuns, 'k');
+
+type Compared = Omit<
+  typeof reconciliationRuns.$inferSelect,
+  'id' | 'observedAt' | 'lastOrderNo' | 'unexplainedSince'
+> & {
   /** Id of the latest row of the coin or asset; null if it has none. */
-  last_id: string | null;
-  last_unexplained_since: string | null;
-  has_moved: boolean;
-  is_rejudged: boolean;
+  lastId: string | null;
+  lastUnexplainedSince: string | null;
+  hasMoved: boolean;
+  isRejudged: boolean;
 };
 
 async function updateJudgement(db: LedgerDb, rows: Compared[]): Promise<void> {
@@ -82,8 +94,8 @@ async function updateJudgement(db: LedgerDb, rows: Compared[]): Promise<void> {
        set is_explained = i.is_explained, explanation = i.explanation,
            unexplained_since = case when not i.is_explained then coalesce(t.unexplained_since, t.observed_at) end
       from unnest(
-        ${array(rows, (row) => row.last_id)}::bigint[], ${array(rows, (row) => row.is_explained)}::boolean[],
-        ${array(rows, (row) => row.explanation)}::text[]
+        ${arrayParam(rows, (row) => row.lastId)}::bigint[], ${arrayParam(rows, (row) => row.isExplained)}::boolean[],
+        ${arrayParam(rows, (row) => row.explanation)}::text[]
       ) as i (id, is_explained, explanation)
      where t.id = i.id`);
 }
@@ -98,34 +110,32 @@ async function insertRuns(db: LedgerDb, rows: Compared[]): Promise<void> {
            i.explanation, i.last_order_no,
            case when not i.is_explained then coalesce(i.last_unexplained_since, now()) end
       from unnest(
-        ${array(rows, (row) => row.symbol)}::text[], ${array(rows, (row) => row.slip44)}::integer[],
-        ${array(rows, (row) => row.contract_address)}::text[],
-        ${array(rows, (row) => row.expected)}::numeric[], ${array(rows, (row) => row.reported)}::numeric[],
-        ${array(rows, (row) => row.difference)}::numeric[],
-        ${array(rows, (row) => row.is_explained)}::boolean[], ${array(rows, (row) => row.explanation)}::text[],
-        ${array(rows, (row) => newest.get(row.symbol) ?? null)}::text[],
-        ${array(rows, (row) => row.last_unexplained_since)}::timestamptz[]
+        ${arrayParam(rows, (row) => row.symbol)}::text[], ${arrayParam(rows, (row) => row.slip44)}::integer[],
+        ${arrayParam(rows, (row) => row.contractAddress)}::text[],
+        ${arrayParam(rows, (row) => row.expected)}::numeric[], ${arrayParam(rows, (row) => row.reported)}::numeric[],
+        ${arrayParam(rows, (row) => row.difference)}::numeric[],
+        ${arrayParam(rows, (row) => row.isExplained)}::boolean[], ${arrayParam(rows, (row) => row.explanation)}::text[],
+        ${arrayParam(rows, (row) => newest.get(row.symbol) ?? null)}::text[],
+        ${arrayParam(rows, (row) => row.lastUnexplainedSince)}::timestamptz[]
       ) as i (symbol, slip44, contract_address, expected, reported, difference, is_explained, explanation,
               last_order_no, last_unexplained_since)
      order by i.symbol, i.slip44, i.contract_address`);
 }
 
-/**
- * Returns the newest transaction of each coin. One parallel scan of the history serves all coins. A search by index
- * would read the whole history of a list for a coin that the list never had.
- */
+/** Returns the newest transaction of each coin. The running totals name its day, so that only that day is read. */
 async function newestOrders(db: LedgerDb, symbols: string[]): Promise<Map<string, string>> {
-  const { rows } = await db.execute<{ symbol: string; order_no: string }>(sql`
-    select n.symbol, (
-      select max(t.order_no) from ledger.transactions t
-       where t.stream in ('deposit', 'withdraw') and t.occurred_at = n.occurred_at and t.symbol = n.symbol
-    ) as order_no
-      from (
-        select symbol, max(occurred_at) as occurred_at
-          from ledger.transactions where symbol = any(${array(symbols, (symbol) => symbol)}::text[]) group by symbol
-      ) as n
-     where n.occurred_at is not null`);
-  return new Map(rows.map((row) => [row.symbol, row.order_no]));
+  const rows = await query(db)`
+    select n.symbol as ${out('symbol', text)}, last.order_no as ${out('orderNo', text)}
+      from (select symbol, max(day) as day from ledger.daily_totals
+             where symbol = any(${arrayParam(symbols, (symbol) => symbol)}::text[]) and day < 'infinity'
+             group by symbol) as n
+     cross join lateral (
+        select t.order_no from ledger.transactions t
+         where t.stream in ('deposit', 'withdraw') and t.symbol = n.symbol and t.is_listed
+           and t.occurred_at >= n.day::timestamp at time zone 'UTC'
+           and t.occurred_at < (n.day + 1)::timestamp at time zone 'UTC'
+         order by t.occurred_at desc, t.order_no desc limit 1) as last`;
+  return new Map(rows.map((row) => [row.symbol, row.orderNo]));
 }
 
 /** Upper bound of the counted details. A backlog changes all the time, so the count matters only near its end. */
@@ -136,11 +146,11 @@ const dueCountedMax = 10_000;
  * history.
  */
 export async function readMovement(db: LedgerDb): Promise<string> {
-  const read = await db.execute<{ movement: string }>(sql`
+  const [read] = await query(db)`
     select concat_ws('/', (select max(id) from ledger.transaction_changes), (select max(id) from ledger.balance_changes),
                      (select sum(ledger_count) from ledger.streams), (select bool_and(is_complete) from ledger.streams),
-                     (select count(*) from (select from ledger.transactions where next_check_at is not null
+                     (select count(*) from (select from ledger.waiting_details
                                              limit ${dueCountedMax}) as due),
-                     (select count(*) from ledger.rejects where resolved_at is null)) as movement`);
-  return read.rows[0]?.movement ?? '';
+                     (select count(*) from ledger.rejects where resolved_at is null)) as ${out('movement', text)}`;
+  return read?.movement ?? '';
 }

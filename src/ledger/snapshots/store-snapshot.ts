@@ -1,18 +1,27 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { getTableColumns, getTableName, type SQL, sql } from 'drizzle-orm';
+import type { AssetKey } from '../../kernel/vocabulary.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { array } from '../transactions/transaction-statement.ts';
+import {
+  number,
+  out,
+  query,
+  runStatement,
+  type Statement,
+  statement,
+  truth,
+} from '../connection/query-rows.ts';
+import { type FieldOf, unnestRows } from '../connection/unnest-rows.ts';
+import type { balances } from '../schema/balances.ts';
+import { coins } from '../schema/coins.ts';
 
-/** Key of an asset; `contractAddress` is '' for a main-chain coin. */
-export type AssetKey = { slip44: number; symbol: string; contractAddress: string };
+/** Fields of the key in the order of the tables' primary keys. */
+export const assetKey = ['slip44', 'symbol', 'contractAddress'] as const;
 
 /** A table with one row per asset; one answer of the service lists all of them. */
-export type SnapshotTable<R> = {
-  name: 'balances' | 'coins';
-  columns: {
-    name: string;
-    type: 'text' | 'numeric' | 'integer';
-    value(record: R): string | number | null;
-  }[];
+export type SnapshotTable<R, T extends typeof balances | typeof coins> = {
+  table: T;
+  /** Fields of the record besides its key. */
+  fields: FieldOf<R, T>[];
   /** Further CTEs, each beginning with a comma. They read `inserted` and `stored` (columns x and new_x, is_named). */
   history?: SQL;
 };
@@ -25,22 +34,22 @@ const lostRaceRunsMax = 5;
  * `isWhole` (the answer lacks no row), rows that it does not name are no longer listed, except `kept`. Equal rows are
  * not locked. The first of several records with one key counts. Call it inside a transaction.
  */
-export async function storeSnapshot<R extends AssetKey>(
+export async function storeSnapshot<R extends AssetKey, T extends typeof balances | typeof coins>(
   db: LedgerDb,
-  table: SnapshotTable<R>,
+  snapshot: SnapshotTable<R, T>,
   records: R[],
   observation: number,
   isWhole: boolean,
   kept: AssetKey[] = [],
 ): Promise<{ inserted: number; updated: number }> {
   const counts = { inserted: 0, updated: 0 };
-  if (await isOvertaken(db, table.name, observation)) return counts;
-  const statement = snapshotStatement(table, uniqueFirst(records), observation, { isWhole, kept });
+  if (await isOvertaken(db, getTableName(snapshot.table), observation)) return counts;
+  const store = snapshotStatement(snapshot, uniqueFirst(records), observation, {
+    isWhole,
+    kept,
+  });
   for (let run = 1; run <= lostRaceRunsMax; run += 1) {
-    const result = await db.execute<{ inserted: number; updated: number; unknown: number }>(
-      statement,
-    );
-    const row = result.rows[0];
+    const [row] = await runStatement(db, store);
     if (!row) break;
     counts.inserted += row.inserted;
     counts.updated += row.updated;
@@ -68,20 +77,18 @@ async function isOvertaken(db: LedgerDb, name: string, observation: number): Pro
 /** Returns whether the ledger lists rows that an answer with these keys does not name. */
 export async function hasUnnamed(
   db: LedgerDb,
-  name: SnapshotTable<AssetKey>['name'],
+  name: 'balances' | 'coins',
   keys: AssetKey[],
 ): Promise<boolean> {
-  const found = await db.execute<{ found: boolean }>(sql`
+  const [row] = await query(db)`
     select exists (
       select from ledger.${sql.identifier(name)} t
-       where t.is_listed and (t.slip44, t.symbol, t.contract_address) not in (${keysOf(keys)})) as found`);
-  return found.rows[0]?.found ?? false;
+       where t.is_listed and (t.slip44, t.symbol, t.contract_address) not in (${keysOf(keys)})) as ${out('found', truth)}`;
+  return row?.found ?? false;
 }
 
 function keysOf(keys: AssetKey[]): SQL {
-  return sql`select * from unnest(
-    ${array(keys, (key) => key.slip44)}::integer[], ${array(keys, (key) => key.symbol)}::text[],
-    ${array(keys, (key) => key.contractAddress)}::text[])`;
+  return sql`select * from ${unnestRows(keys, coins, assetKey)}`;
 }
 
 function uniqueFirst<R extends AssetKey>(records: R[]): R[] {
@@ -93,33 +100,30 @@ function uniqueFirst<R extends AssetKey>(records: R[]): R[] {
   return [...first.values()];
 }
 
-function snapshotStatement<R extends AssetKey>(
-  { name, columns, history }: SnapshotTable<R>,
+function snapshotStatement<R extends AssetKey, T extends typeof balances | typeof coins>(
+  { table, fields, history }: SnapshotTable<R, T>,
   batch: R[],
   observation: number,
   { isWhole, kept }: { isWhole: boolean; kept: AssetKey[] },
-): SQL {
-  const table = sql`ledger.${sql.identifier(name)}`;
+): Statement<{ inserted: number; updated: number; unknown: number }> {
+  const stored = sql`${table}`;
+  const known: Record<string, { name: string }> = getTableColumns(table);
+  const columns = fields.map((field) => known[field]?.name ?? field);
   const each = (part: (column: SQL, renewed: SQL) => SQL) =>
     sql.join(
-      columns.map((column) =>
-        part(sql`${sql.identifier(column.name)}`, sql`${sql.identifier(`new_${column.name}`)}`),
+      columns.map((name) =>
+        part(sql`${sql.identifier(name)}`, sql`${sql.identifier(`new_${name}`)}`),
       ),
       sql`, `,
     );
-  const values = columns.map(({ value, type }) => sql`${array(batch, value)}::${sql.raw(type)}[]`);
   const names = each((column) => column);
-  return sql`
+  return statement`
 with incoming as (
-  select *
-    from unnest(
-      ${array(batch, (record) => record.slip44)}::integer[], ${array(batch, (record) => record.symbol)}::text[],
-      ${array(batch, (record) => record.contractAddress)}::text[], ${sql.join(values, sql`, `)}
-    ) as i (slip44, symbol, contract_address, ${names})
+  select * from ${unnestRows(batch, table, [...assetKey, ...fields])}
 ),
 stored as (
   select t.*, i.slip44 is not null as is_named, ${each((c, renewed) => sql`coalesce(i.${c}, t.${c}) as ${renewed}`)}
-    from ${table} t left join incoming i
+    from ${stored} t left join incoming i
       on i.slip44 = t.slip44 and i.symbol = t.symbol and i.contract_address = t.contract_address
    where t.observation < ${observation}
      and case when i.slip44 is null
@@ -132,7 +136,7 @@ stored as (
      for update of t
 ),
 updated as (
-  update ${table} t
+  update ${stored} t
      set ${each((c, renewed) => sql`${c} = s.${renewed}`)},
          is_listed = s.is_named, observed_at = now(), changed_at = now(), observation = ${observation}
     from stored s
@@ -140,19 +144,19 @@ updated as (
   returning t.slip44
 ),
 inserted as (
-  insert into ${table} (slip44, symbol, contract_address, ${names}, observed_at, changed_at, observation)
+  insert into ${stored} (slip44, symbol, contract_address, ${names}, observed_at, changed_at, observation)
   select i.*, now(), now(), ${observation}
     from incoming i
-   where not exists (select from ${table} t
+   where not exists (select from ${stored} t
                       where t.slip44 = i.slip44 and t.symbol = i.symbol and t.contract_address = i.contract_address)
    order by i.slip44, i.symbol, i.contract_address
   on conflict do nothing
   returning *
 )${history ?? sql``}
-select (select count(*)::int from inserted) as inserted,
-       (select count(*)::int from updated) as updated,
-       (select count(*)::int from incoming i
-         where not exists (select from ${table} t
+select (select count(*) from inserted) as ${out('inserted', number)},
+       (select count(*) from updated) as ${out('updated', number)},
+       (select count(*) from incoming i
+         where not exists (select from ${stored} t
                             where t.slip44 = i.slip44 and t.symbol = i.symbol
-                              and t.contract_address = i.contract_address)) as unknown`;
+                              and t.contract_address = i.contract_address)) as ${out('unknown', number)}`;
 }

@@ -1,5 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
-import type { TransactionRecord } from '../../kernel/wallet-records.ts';
+import type { TransactionDetailRecord, TransactionRecord } from '../../kernel/wallet-records.ts';
+import { type FieldOf, unnestRows } from '../connection/unnest-rows.ts';
+import { transactions } from '../schema/transactions.ts';
 
 /**
  * Tracks the last value of each field from the list and from the detail. A row holds one value per field. If the last
@@ -9,31 +11,41 @@ import type { TransactionRecord } from '../../kernel/wallet-records.ts';
  * The SQL fragments below read the stored row as `t` and the answer as `i`, with its column `unreadable`.
  */
 type Field = {
+  /** Name of the field in the records, whose column holds it. */
+  key: FieldKey;
   column: string;
+  type: string;
   /** Name of the field in the service's answers (docs/wallet-service-api.md, sections 2.3 and 2.4). */
   name: string;
-  type: 'text' | 'numeric' | 'integer' | 'timestamptz';
   /** Kind of answer that alone sets this field. */
   only?: Kind;
 };
 type Kind = 'list' | 'detail';
+type FieldKey = Exclude<keyof TransactionDetailRecord, 'orderNo' | 'extra' | 'unreadable'>;
 
-const fields: Field[] = [
-  { column: 'request_id', name: 'requestId', type: 'text' },
-  { column: 'symbol', name: 'symbol', type: 'text' },
-  { column: 'tx_hash', name: 'txHash', type: 'text' },
-  { column: 'from_address', name: 'fromAddress', type: 'text' },
-  { column: 'to_address', name: 'toAddress', type: 'text' },
-  { column: 'amount', name: 'amount', type: 'numeric' },
-  { column: 'type', name: 'type', type: 'text', only: 'list' },
-  { column: 'state', name: 'state', type: 'text' },
-  { column: 'confirm_num', name: 'confirmNum', type: 'integer', only: 'detail' },
-  { column: 'fee', name: 'fee', type: 'numeric', only: 'detail' },
-  { column: 'fee_symbol', name: 'feeSymbol', type: 'text', only: 'detail' },
-  { column: 'occurred_at', name: 'time', type: 'timestamptz' },
-];
+const answered: Record<FieldKey, Pick<Field, 'only'>> = {
+  requestId: {},
+  symbol: {},
+  txHash: {},
+  fromAddress: {},
+  toAddress: {},
+  amount: {},
+  type: { only: 'list' },
+  state: {},
+  confirmNum: { only: 'detail' },
+  fee: { only: 'detail' },
+  feeSymbol: { only: 'detail' },
+  occurredAt: {},
+};
 
-const spokenBy: Record<Kind, Field[]> = {
+const fields = (Object.keys(answered) as FieldKey[]).map((key): Field => {
+  const column = transactions[key];
+  const name = key === 'occurredAt' ? 'time' : key;
+  return { key, column: column.name, type: column.getSQLType(), name, ...answered[key] };
+});
+
+const spokenBy: Record<Kind | 'any', Field[]> = {
+  any: fields,
   list: fields.filter(({ only }) => only !== 'detail'),
   detail: fields.filter(({ only }) => only !== 'list'),
 };
@@ -41,10 +53,33 @@ const spokenBy: Record<Kind, Field[]> = {
 /** Marks a row of an earlier version, for which the source of each value is unknown. */
 const unknown = `'"unknown"'::jsonb`;
 
+/** Returns the columns of the fields that answers of the kind have. */
+export function columnsOf(kind: Kind | 'any'): string[] {
+  return spokenBy[kind].map(({ column }) => column);
+}
+
 /** Returns one SQL expression for each field that answers of the kind have, joined by commas. */
 export function each(kind: Kind | 'any', part: (column: string) => string): SQL {
-  const spoken = kind === 'any' ? fields : spokenBy[kind];
-  return sql.raw(spoken.map(({ column }) => part(column)).join(', '));
+  return sql.raw(columnsOf(kind).map(part).join(', '));
+}
+
+/**
+ * Returns a batch of answers as a relation `i`, with the columns `order_no` and `unreadable`, those of the kind's
+ * fields and those of the `further` fields.
+ */
+export function answersOf<R extends TransactionRecord>(
+  kind: Kind | 'any',
+  rows: readonly R[],
+  ...further: FieldOf<R, typeof transactions>[]
+): SQL {
+  const keys = spokenBy[kind].map(({ key }) => key).filter((key) => key !== 'occurredAt');
+  const given = ['orderNo', ...keys, ...further] as FieldOf<R, typeof transactions>[];
+  const unnested = unnestRows(rows, transactions, given, {
+    occurred_ms: { type: 'bigint', value: (row) => row.occurredAt },
+    unreadable: { type: 'text', value: unreadableOf },
+  });
+  return sql`(select i.*, timestamptz 'epoch' + i.occurred_ms * interval '1 millisecond' as occurred_at
+          from ${unnested}) as i`;
 }
 
 /** Returns conditions on the fields that answers of the kind have, joined by `or`. */
@@ -61,7 +96,7 @@ export function namesWhere(kind: Kind, condition: (column: string) => string): S
 }
 
 /** Returns the array literal for the column `unreadable`; null as a rule. */
-export function unreadableOf({ unreadable }: Pick<TransactionRecord, 'unreadable'>): string | null {
+function unreadableOf({ unreadable }: Pick<TransactionRecord, 'unreadable'>): string | null {
   return unreadable ? `{${unreadable.join()}}` : null;
 }
 
@@ -150,10 +185,7 @@ function differing(kind: Kind, said: (field: Field) => string, row: string): SQL
 
 /** Returns the fields that the first detail fills although lists have them too; null if there are none. */
 export function filledByFirstDetail(row: string): SQL {
-  const filled = [
-    ...fields.filter(({ only }) => only !== 'detail').map(({ column }) => column),
-    'extra',
-  ].map(
+  const filled = [...columnsOf('list'), 'extra'].map(
     (column) =>
       `case when ${row}.${column} is null and ${row}.new_${column} is not null then '${column}' end`,
   );

@@ -1,26 +1,12 @@
 import { sql } from 'drizzle-orm';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { each, filledByFirstDetail, keptWords } from './answer-words.ts';
+import { out, query, text } from '../connection/query-rows.ts';
+import { answersOf, columnsOf, each, filledByFirstDetail, keptWords } from './answer-words.ts';
+import { dueAtOnce, turn } from './detail-checks.ts';
 import type { DetailedTransaction } from './store-transaction-details.ts';
-import { array, changedFields, uniqueNewest } from './transaction-statement.ts';
+import { changedFields, uniqueNewest } from './transaction-statement.ts';
 
-const logged = changedFields(
-  [
-    'request_id',
-    'symbol',
-    'tx_hash',
-    'from_address',
-    'to_address',
-    'amount',
-    'type',
-    'state',
-    'confirm_num',
-    'fee',
-    'fee_symbol',
-    'occurred_at',
-  ],
-  { hasFirstDetail: true },
-);
+const logged = changedFields(columnsOf('any'), { hasFirstDetail: true });
 
 /** Leaves a field empty if a later answer has emptied it. */
 const valueAfterFilling = (column: string) =>
@@ -36,20 +22,8 @@ export async function fillTransactions(
   rows: DetailedTransaction[],
 ): Promise<Set<string>> {
   const batch = uniqueNewest(rows);
-  const found = await db.execute<{ order_no: string }>(sql`
-with incoming as (
-  select i.*, timestamptz 'epoch' + i.occurred_ms * interval '1 millisecond' as occurred_at
-    from unnest(
-      ${array(batch, (row) => row.orderNo)}::text[], ${array(batch, (row) => row.requestId)}::text[],
-      ${array(batch, (row) => row.symbol)}::text[], ${array(batch, (row) => row.txHash)}::text[],
-      ${array(batch, (row) => row.fromAddress)}::text[], ${array(batch, (row) => row.toAddress)}::text[],
-      ${array(batch, (row) => row.amount)}::numeric[], ${array(batch, (row) => row.type)}::text[],
-      ${array(batch, (row) => row.state)}::text[], ${array(batch, (row) => row.confirmNum)}::integer[],
-      ${array(batch, (row) => row.fee)}::numeric[], ${array(batch, (row) => row.feeSymbol)}::text[],
-      ${array(batch, (row) => row.occurredAt)}::bigint[]
-    ) as i (order_no, request_id, symbol, tx_hash, from_address, to_address, amount, type, state, confirm_num, fee,
-            fee_symbol, occurred_ms)
-),
+  const found = await query(db)`
+with incoming as (select * from ${answersOf('any', batch)}),
 heard as (
   select t.order_no, t.list_word, t.detail_word, t.detail_synced_at, t.extra, t.extra as new_extra,
          ${each('any', (c) => `t.${c}`)}, ${each('any', valueAfterFilling)},
@@ -73,13 +47,15 @@ filled as (
          list_word = s.new_list_word, detail_word = s.new_detail_word,
          first_detail_at = case when s.is_first_detail then now() else t.first_detail_at end,
          first_detail_filled = case when s.is_first_detail then s.filled else t.first_detail_filled end,
-         is_final = case when t.state is not null then t.is_final
-                         else exists (select from ledger.final_states f where f.state = lower(btrim(s.new_state))) end,
-         seal = null, next_check_at = now(), changed_at = now(), observed_at = now()
-    from stored s
+         is_final = case when t.state is null then f.state is not null else t.is_final end,
+         is_success = case when t.state is null then coalesce(f.is_success, false) else t.is_success end,
+         seal = null, changed_at = now(), observed_at = now()
+    from stored s left join ledger.final_states f on f.state = lower(btrim(s.new_state))
    where t.order_no = s.order_no
+  returning t.order_no, t.is_final
 ),
+${dueAtOnce('due', sql`select order_no, is_final, ${turn.news}::smallint from filled`)},
 ${logged}
-select order_no from heard`);
-  return new Set(found.rows.map((row) => row.order_no));
+select order_no as ${out('orderNo', text)} from heard`;
+  return new Set(found.map((row) => row.orderNo));
 }

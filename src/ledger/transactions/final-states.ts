@@ -1,44 +1,108 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
+import { number, orNull, out, query, text, truth } from '../connection/query-rows.ts';
+import { dueAtOnce, turn } from './detail-checks.ts';
+
+/** States in lower case, after which a row is final, and those of them that moved money. */
+export type ConfiguredStates = { final: ReadonlySet<string>; success: ReadonlySet<string> };
+
+/** Rows that one transaction reads; a batch of this size takes about a second and fits any statement timeout. */
+const batchMax = 20_000;
 
 /**
- * Classifies rows by the configured final states (lower case; `success` is a subset of `final`). If the states differ
- * from the last ones, it classifies the stored rows again. A row that is no longer final is due at once. A row that
- * became final is due only if its detail is missing or older than its last change. Returns the number of changed rows.
+ * Classifies the stored rows by the configured final states if they differ from the last ones, and finishes a
+ * classification that was interrupted. A row that is no longer final is due at once. A row that became final is due
+ * only if its detail is missing or older than its last change. Each batch is a transaction of its own. Returns the
+ * number of changed rows.
  */
 export async function reclassifyByStates(
   ledger: Ledger,
-  states: { final: ReadonlySet<string>; success: ReadonlySet<string> },
+  states: ConfiguredStates,
 ): Promise<number> {
-  const final = [...states.final];
-  const wanted = sql`select state, state = any(${sql.param([...states.success])}::text[]) as is_success
-    from unnest(${sql.param(final)}::text[]) as s (state)`;
-  const isSame = async (db: LedgerDb) => {
-    const same = await db.execute<{ same: boolean }>(sql`
-      select not exists ((${wanted}) except select state, is_success from ledger.final_states)
-         and not exists (select state, is_success from ledger.final_states except (${wanted})) as same`);
-    return same.rows[0]?.same ?? false;
-  };
-  if (await isSame(ledger.db)) return 0;
-  return await ledger.transaction(async (db) => {
+  await beginClassification(ledger, states);
+  let changed = 0;
+  for (;;) {
+    const batch = await ledger.transaction(classifyBatch);
+    if (batch === null) return changed;
+    changed += batch;
+  }
+}
+
+/** Compares the states by which the rows are classified, or being classified, with these; `none`: a new ledger. */
+export async function compareStates(
+  db: LedgerDb,
+  states: ConfiguredStates,
+): Promise<'none' | 'same' | 'others'> {
+  const wanted = wantedStates(states);
+  const [compared] = await query(db)`
+    select exists (select from ledger.final_states) as ${out('known', truth)},
+           not exists ((${wanted}) except select state, is_success from ledger.final_states)
+             and not exists (select state, is_success from ledger.final_states except (${wanted})) as ${out('same', truth)}`;
+  if (!compared?.known) return 'none';
+  return compared.same ? 'same' : 'others';
+}
+
+function wantedStates({ final, success }: ConfiguredStates): SQL {
+  return sql`select state, state = any(${sql.param([...success])}::text[]) as is_success
+    from unnest(${sql.param([...final])}::text[]) as s (state)`;
+}
+
+// Read the row's own state, so that they also hold for a row that changes before it is locked.
+const isFinal = sql`coalesce(lower(btrim(t.state)) in (select f.state from ledger.final_states f), false)`;
+const isSuccess = sql`coalesce(lower(btrim(t.state)) in (select f.state from ledger.final_states f where f.is_success), false)`;
+
+/** Stores other states together with the task to classify all rows from the first one. */
+async function beginClassification(ledger: Ledger, states: ConfiguredStates): Promise<void> {
+  if ((await compareStates(ledger.db, states)) === 'same') return;
+  await ledger.transaction(async (db) => {
     await db.execute(sql`lock table ledger.final_states in share row exclusive mode`);
     // Checks again: another process that started at the same time may have made the change meanwhile.
-    if (await isSame(db)) return 0;
+    if ((await compareStates(db, states)) === 'same') return;
     await db.execute(sql`delete from ledger.final_states`);
-    await db.execute(sql`insert into ledger.final_states (state, is_success) ${wanted}`);
+    await db.execute(
+      sql`insert into ledger.final_states (state, is_success) ${wantedStates(states)}`,
+    );
     // Recounts the use of addresses, because the states decide which deposits count.
     await db.execute(sql`select engine.recount_all_use()`);
-    // Locks rows in key order, as every batch does.
-    const turned = await db.execute(sql`
-      with turned as (
-        select order_no from ledger.transactions t
-         where is_final <> exists (select from ledger.final_states f where f.state = lower(btrim(t.state)))
-         order by order_no for update)
-      update ledger.transactions t
-         set is_final = not t.is_final,
-             next_check_at = case when not t.is_final and t.detail_synced_at >= t.changed_at then null else now() end
-        from turned
-       where t.order_no = turned.order_no`);
-    return turned.rowCount ?? 0;
+    await db.execute(sql`
+      insert into engine.classification (id, after_order_no) values (1, '')
+      on conflict (id) do update set after_order_no = ''`);
   });
+}
+
+/** Classifies the next rows in key order, as every batch locks them. Returns null when no row is left. */
+async function classifyBatch(db: LedgerDb): Promise<number | null> {
+  const [pending] = await query(db)`
+    select after_order_no as ${out('after', text)} from engine.classification where id = 1 for update`;
+  const after = pending?.after;
+  if (after === undefined) return null;
+  const [batch] = await query(db)`
+    with page as materialized (
+      select order_no from ledger.transactions where order_no > ${after} order by order_no limit ${batchMax}
+    ),
+    locked as materialized (
+      select t.order_no, t.is_final as was_final from page p join ledger.transactions t on t.order_no = p.order_no
+       where (t.is_final, t.is_success) <> (${isFinal}, ${isSuccess})
+       order by t.order_no for update of t
+    ),
+    changed as (
+      update ledger.transactions t
+         set is_final = ${isFinal}, is_success = ${isSuccess}
+        from locked l where t.order_no = l.order_no
+      returning t.order_no, t.is_final, l.was_final,
+                t.is_final and coalesce(t.detail_synced_at >= t.changed_at, false) as is_complete
+    ),
+    done as (
+      delete from engine.detail_checks c using changed x where c.order_no = x.order_no and x.is_complete
+    ),
+    ${dueAtOnce('due', sql`select order_no, is_final, ${turn.open}::smallint from changed where is_final <> was_final and not is_complete`)}
+    select (select max(order_no) from page) as ${out('last', orNull(text))},
+           (select count(*) from changed) as ${out('changed', number)}`;
+  const { last = null, changed = 0 } = batch ?? {};
+  await db.execute(
+    last === null
+      ? sql`delete from engine.classification where id = 1`
+      : sql`update engine.classification set after_order_no = ${last} where id = 1`,
+  );
+  return changed;
 }

@@ -1,6 +1,9 @@
 import { sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/pg-core';
 import type { Reject } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
+import { out, pick, query, text } from '../connection/query-rows.ts';
+import { rejects as rejectTable } from '../schema/rejects.ts';
 import { fingerprintOf, payloadPrefix } from './reject-identity.ts';
 
 /**
@@ -124,15 +127,15 @@ export async function readOpenRejects(
   db: LedgerDb,
   { after, limit, ids }: { after: number; limit: number; ids: number[] | null },
 ): Promise<OpenReject[]> {
-  const found = await db.execute<OpenReject>(sql`
-    select id::float8 as id, source, order_no as "orderNo", field, reason, payload, times,
-           to_char(first_seen_at at time zone 'UTC', ${iso}) as "firstSeenAt",
-           to_char(last_seen_at at time zone 'UTC', ${iso}) as "lastSeenAt"
+  const { id, source, orderNo, field, reason, payload, times } = rejectTable;
+  return await query(db)`
+    select ${pick({ id, source, orderNo, field, reason, payload, times })},
+           to_char(first_seen_at at time zone 'UTC', ${iso}) as ${out('firstSeenAt', text)},
+           to_char(last_seen_at at time zone 'UTC', ${iso}) as ${out('lastSeenAt', text)}
       from ledger.rejects
      where resolved_at is null and id > ${after}
        and (${sql.param(ids)}::bigint[] is null or id = any(${sql.param(ids)}::bigint[]))
-     order by id limit ${limit}`);
-  return found.rows;
+     order by rejects.id limit ${limit}`;
 }
 
 /** Marks rejects as resolved. A reject that occurs again opens again. */
@@ -144,18 +147,18 @@ export async function resolveRejects(db: LedgerDb, ids: number[]): Promise<void>
 
 /** Returns those of the addresses that the ledger has and did not refuse, on any chain and in any spelling. */
 export async function knownAddresses(db: LedgerDb, addresses: string[]): Promise<Set<string>> {
-  const found = await db.execute<{ address: string }>(sql`
-    select i.address from unnest(${sql.param(addresses)}::text[]) as i (address)
-     where exists (select from ledger.addresses a where a.address_key = ledger.address_key(i.address) and a.refused is null)`);
-  return new Set(found.rows.map(({ address }) => address));
+  const found = await query(db)`
+    select i.address as ${out('address', text)} from unnest(${sql.param(addresses)}::text[]) as i (address)
+     where exists (select from ledger.addresses a where a.address_key = ledger.address_key(i.address) and a.refused is null)`;
+  return new Set(found.map(({ address }) => address));
 }
 
 /** Returns those of the rejects whose field a later answer of the service has filled with a readable value. */
 export async function outlivedRejects(db: LedgerDb, ids: number[]): Promise<number[]> {
-  const found = await db.execute<{ id: number }>(sql`
-    select r.id::float8 as id
+  const found = await query(db)`
+    select ${pick({ id: alias(rejectTable, 'r').id })}
       from ledger.rejects r
       join ledger.transactions t on t.order_no = r.order_no and t.observed_at > r.last_seen_at
-     where r.id = any(${sql.param(ids)}::bigint[]) and ${isFilled}`);
-  return found.rows.map(({ id }) => id);
+     where r.id = any(${sql.param(ids)}::bigint[]) and ${isFilled}`;
+  return found.map(({ id }) => id);
 }

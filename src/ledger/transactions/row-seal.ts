@@ -1,21 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm';
+import { columnsOf } from './answer-words.ts';
 
-const sealed = [
-  'order_no',
-  'request_id',
-  'symbol',
-  'tx_hash',
-  'from_address',
-  'to_address',
-  'amount',
-  'type',
-  'state',
-  'confirm_num',
-  'fee',
-  'fee_symbol',
-  'occurred_at',
-  'extra',
-];
+/** Columns in the order of the arguments of `ledger.seal`. */
+const sealed = ['order_no', ...columnsOf('any'), 'extra'];
 
 /**
  * Returns the seal of a row; `column` gives its values. Storing a detail seals the row. A list row that makes the

@@ -1,19 +1,22 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
+import type { TransactionType } from '../../kernel/vocabulary.ts';
 import type { TransactionRecord } from '../../kernel/wallet-records.ts';
 import { type LedgerDb, StoredMeanwhile } from '../connection/connect-ledger.ts';
+import { number, out, runStatement, statement } from '../connection/query-rows.ts';
 import {
+  answersOf,
   anyOf,
+  columnsOf,
   each,
   isListNews,
   keptWords,
   lastWords,
-  unreadableOf,
   wordsAndValues,
   wordsBeside,
 } from './answer-words.ts';
-import { array, changedFields, mergedExtra, uniqueNewest } from './transaction-statement.ts';
+import { dueAtOnce, turn } from './detail-checks.ts';
+import { changedFields, mergedExtra, uniqueNewest } from './transaction-statement.ts';
 
-export type TransactionStream = 'deposit' | 'withdraw';
 export type ListedTransaction = TransactionRecord & { observation: number };
 export type StoredCounts = { inserted: number; updated: number };
 
@@ -27,7 +30,7 @@ export type StoredCounts = { inserted: number; updated: number };
  */
 export function storeListedTransactions(
   db: LedgerDb,
-  stream: TransactionStream,
+  stream: TransactionType,
   rows: ListedTransaction[],
 ): Promise<StoredCounts> {
   return prepareListedTransactions(stream, rows)(db);
@@ -38,47 +41,41 @@ export function storeListedTransactions(
  * it.
  */
 export function prepareListedTransactions(
-  stream: TransactionStream,
+  stream: TransactionType,
   rows: ListedTransaction[],
 ): (db: LedgerDb) => Promise<StoredCounts> {
   const batch = uniqueNewest(rows);
   if (batch.length === 0) return async () => ({ inserted: 0, updated: 0 });
-  const statement = listStatement(stream, batch);
-  return (db) => runStatement(db, statement);
+  const store = listStatement(stream, batch);
+  return (db) => runListStatement(db, store);
 }
 
-async function runStatement(db: LedgerDb, statement: SQL): Promise<StoredCounts> {
-  const result = await db.execute<{ inserted: number; updated: number; unknown: number }>(
-    statement,
-  );
-  const { inserted = 0, updated = 0, unknown = 0 } = result.rows[0] ?? {};
+async function runListStatement(
+  db: LedgerDb,
+  store: ReturnType<typeof listStatement>,
+): Promise<StoredCounts> {
+  const [counts] = await runStatement(db, store);
+  const { inserted, updated, unknown } = counts ?? { inserted: 0, updated: 0, unknown: 0 };
   // Throws, because a second statement would lock rows out of order: two such transactions would deadlock.
   if (unknown !== inserted) throw new StoredMeanwhile();
   return { inserted, updated };
 }
 
-function listStatement(stream: TransactionStream, batch: ListedTransaction[]): SQL {
-  return sql`
+function listStatement(stream: TransactionType, batch: ListedTransaction[]) {
+  return statement`
 with incoming as (
-  select i.*, timestamptz 'epoch' + i.occurred_ms * interval '1 millisecond' as occurred_at,
+  select i.*,
          ${stream}::text as stream,
-         exists (select from ledger.final_states f where f.state = lower(btrim(i.state))) as is_final,
+         f.state is not null as is_final, coalesce(f.is_success, false) as is_success,
          (select t.stream from ledger.transactions t where t.order_no = i.order_no) as known_in
-    from unnest(
-      ${array(batch, (row) => row.orderNo)}::text[], ${array(batch, (row) => row.requestId)}::text[],
-      ${array(batch, (row) => row.symbol)}::text[], ${array(batch, (row) => row.txHash)}::text[],
-      ${array(batch, (row) => row.fromAddress)}::text[], ${array(batch, (row) => row.toAddress)}::text[],
-      ${array(batch, (row) => row.amount)}::numeric[], ${array(batch, (row) => row.type)}::text[],
-      ${array(batch, (row) => row.state)}::text[], ${array(batch, (row) => row.occurredAt)}::bigint[],
-      ${array(batch, (row) => row.extra)}::jsonb[], ${array(batch, (row) => row.observation)}::bigint[],
-      ${array(batch, unreadableOf)}::text[]
-    ) as i (order_no, request_id, symbol, tx_hash, from_address, to_address, amount, type, state, occurred_ms,
-            extra, observation, unreadable)
+    from ${answersOf('list', batch, 'extra', 'observation')}
+    left join ledger.final_states f on f.state = lower(btrim(i.state))
 ),
 ${stored},
 ${updated},
 ${shared},
 ${inserted},
+${due},
 ${logged},
 counted as (
   update ledger.streams s set final_changes = s.final_changes + l.count
@@ -86,18 +83,18 @@ counted as (
            group by new_stream order by new_stream) l
    where s.name = l.name
 )
-select (select count(*)::int from inserted) as inserted,
-       (select count(*) filter (where differs)::int from updated) as updated,
-       (select count(*)::int from incoming where known_in is null) as unknown`;
+select (select count(*) from inserted) as ${out('inserted', number)},
+       (select count(*) filter (where differs) from updated) as ${out('updated', number)},
+       (select count(*) from incoming where known_in is null) as ${out('unknown', number)}`;
 }
 
 // The statements below are the same for every batch, so they are built once.
 /** Rows for which the list brings a new value: locked, with their values before and after. */
 const stored = sql`heard as (
-  select t.order_no, t.stream, t.is_final, t.is_listed, t.extra, t.list_word, t.detail_word, t.detail_synced_at,
+  select t.order_no, t.stream, t.is_final, t.is_success, t.is_listed, t.extra, t.list_word, t.detail_word, t.detail_synced_at,
          ${wordsAndValues('list')},
          ${mergedExtra} as merged_extra, i.observation as new_observation, i.is_final as is_word_final,
-         i.stream as new_stream,
+         i.is_success as is_word_success, i.stream as new_stream,
          not t.is_listed
            or ${anyOf('list', (c) => `word.${c} is distinct from said.${c} and word.${c} is distinct from t.${c}`)}
            as is_due
@@ -112,10 +109,13 @@ const stored = sql`heard as (
 judged as (
   select h.*, true as new_is_listed,
          case when h.new_state is not distinct from h.state then h.is_final else h.is_word_final end as new_is_final,
+         case when h.new_state is not distinct from h.state then h.is_success else h.is_word_success end as new_is_success,
          not h.is_listed
            or (${each('list', (c) => `h.new_${c}`)}) is distinct from (${each('list', (c) => `h.${c}`)}) as differs,
          ${wordsBeside('list', 'h')} as new_list_word, ${keptWords('detail', 'h')} as new_detail_word
     from heard h
+   -- A later detail may have found the row as it is.
+   where h.new_observation > coalesce((select c.observation from engine.detail_checks c where c.order_no = h.order_no), 0)
 ),
 stored as (
   select j.*, case when j.differs then coalesce(j.merged_extra, j.extra) else j.extra end as new_extra from judged j
@@ -127,11 +127,11 @@ const updated = sql`updated as (
          stream = s.new_stream,
          extra = s.new_extra,
          is_final = s.new_is_final,
+         is_success = s.new_is_success,
          is_listed = true,
          list_word = s.new_list_word,
          detail_word = s.new_detail_word,
          seal = case when not s.is_due then t.seal end,
-         next_check_at = case when s.is_due then now() else t.next_check_at end,
          changed_at = case when s.differs then now() else t.changed_at end,
          observed_at = case when s.differs then now() else t.observed_at end,
          observation = s.new_observation
@@ -152,35 +152,26 @@ const shared = sql`shared as (
 )`;
 const inserted = sql`inserted as (
   insert into ledger.transactions (order_no, stream, request_id, symbol, tx_hash, from_address, to_address, amount,
-    type, state, occurred_at, extra, is_final, is_backfilled, next_check_at, first_seen_at, changed_at, observed_at,
+    type, state, occurred_at, extra, is_final, is_success, is_backfilled, first_seen_at, changed_at, observed_at,
     observation)
   select i.order_no, i.stream, i.request_id, i.symbol, i.tx_hash, i.from_address, i.to_address, i.amount,
-         i.type, i.state, i.occurred_at, i.extra, i.is_final,
+         i.type, i.state, i.occurred_at, i.extra, i.is_final, i.is_success,
          i.stream not in (select s.name from ledger.streams s where s.last_walk_at is not null),
-         now(), now(), now(), now(), i.observation
+         now(), now(), now(), i.observation
     from incoming i
    where i.known_in is null
    order by i.order_no
   on conflict (order_no) do nothing
-  returning order_no
+  returning order_no, is_final, is_backfilled
 )`;
-const logged = changedFields(
-  [
-    'stream',
-    'request_id',
-    'symbol',
-    'tx_hash',
-    'from_address',
-    'to_address',
-    'amount',
-    'type',
-    'state',
-    'occurred_at',
-    'extra',
-    'is_listed',
-  ],
-  { hasFirstDetail: false },
+const due = dueAtOnce(
+  'due',
+  sql`select order_no, is_final, ${turn.news}::smallint from inserted where not (is_final and is_backfilled)
+   union all select order_no, new_is_final, ${turn.news}::smallint from stored where is_due`,
 );
+const logged = changedFields(['stream', ...columnsOf('list'), 'extra', 'is_listed'], {
+  hasFirstDetail: false,
+});
 
 /**
  * Updates the planner's statistics after a backfill, for the columns of sums and searches. Autovacuum analyzes all
@@ -189,5 +180,5 @@ const logged = changedFields(
 export async function analyzeTransactions(db: LedgerDb): Promise<void> {
   await db.execute(sql`
     analyze (skip_locked) ledger.transactions
-      (stream, symbol, fee_symbol, state, is_final, is_listed, occurred_at, next_check_at, detail_synced_at)`);
+      (stream, symbol, fee_symbol, state, is_final, is_listed, occurred_at, detail_synced_at)`);
 }

@@ -1,18 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
 
-type Value = string | number | boolean | null;
-
-/** Converts one column of a batch to one array parameter; the statement unnests it. */
-export function array<T>(rows: T[], value: (row: T) => Value): SQL {
-  // Builds the text here: pg would convert an array only when it sends the statement, inside the transaction.
-  return sql`${sql.param(`{${rows.map((row) => arrayElement(value(row))).join()}}`)}`;
-}
-
-function arrayElement(value: Value): string {
-  if (typeof value !== 'string') return value === null ? 'NULL' : String(value);
-  return `"${/["\\]/.test(value) ? value.replace(/["\\]/g, '\\$&') : value}"`;
-}
-
 /**
  * Returns a batch without repeated orders, with the latest answer of each, in key order. Writers then lock rows in the
  * same order, so they cannot deadlock, and no statement meets a row twice.

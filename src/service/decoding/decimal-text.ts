@@ -20,7 +20,7 @@ export function decimalProblem(text: string): string | null {
   if (!match) return 'not a decimal number';
   const [, whole = '', fraction = '', exponentText = '0'] = match;
   const exponent = Number(exponentText);
-  if (Math.abs(exponent) > exponentMax) return 'beyond the range of exponents';
+  if (Math.abs(exponent) > exponentMax) return 'exponent out of range';
   if (fraction.length - exponent > digitsAfterPointMax) {
     return `one of more than ${digitsAfterPointMax} digits after the point`;
   }

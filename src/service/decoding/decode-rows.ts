@@ -91,7 +91,7 @@ export function decodeRows<R>(rows: readonly unknown[], decode: RowDecoder<R>, n
 function assertWithin(name: 'answerRejects' | 'rejectsLength', amount: number): void {
   const { max, unit } = limits[name];
   if (amount <= max) return;
-  const message = `an answer whose unreadable fields leave more than ${max} ${unit}`;
+  const message = `an answer with unreadable fields of more than ${max} ${unit}`;
   throw new LedgerError('service-malformed', message);
 }
 

@@ -3,6 +3,7 @@ import type {
   TransactionDetailRecord,
   TransactionRecord,
 } from '../../kernel/wallet-records.ts';
+import { limits } from '../limits.ts';
 import {
   decodeRows,
   type FieldTable,
@@ -85,9 +86,10 @@ function withRest<R extends object>(decode: RowDecoder<R>): RowDecoder<R & Rest>
 }
 
 function undocumentedFields(row: RawRow): RawRow | null {
-  const names = Object.keys(row);
-  if (names.every((name) => documentedNames.has(name))) return null;
-  const others = names.filter((name) => !documentedNames.has(name));
+  const others = Object.keys(row).filter((name) => !documentedNames.has(name));
+  if (others.length === 0) return null;
+  // More names do not fit into the stored text; building an object of 120,000 blocks the event loop.
+  const fitting = others.slice(0, limits.extraBytes.max);
   // Avoids assignment, because a field may be named __proto__.
-  return Object.fromEntries(others.map((name) => [name, row[name]]));
+  return Object.fromEntries(fitting.map((name) => [name, row[name]]));
 }

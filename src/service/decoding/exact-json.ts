@@ -42,7 +42,7 @@ export function parseTolerantJson(text: string): unknown {
 /** Parses on the slow path only, for all numbers; returns the same result as `parseExactJson`. */
 export function parseKeepingDigits(text: string): unknown {
   const { max } = limits.exactLength;
-  if (text.length > max) throw new TooMuchToParse(max, 'characters beside numbers of many digits');
+  if (text.length > max) throw new TooMuchToParse(max, 'characters outside of long numbers');
   assertFewValues(text, limits.exactValues.max);
   return parse(text, undefined, {
     parseNumber: (digits) => {

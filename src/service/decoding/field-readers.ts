@@ -35,7 +35,10 @@ export const readText: FieldReader<string | null> = (value) => {
     return new Unreadable(null, `longer than ${limits.textBytes.max} bytes`);
   }
   if (isStorableText(text)) return text;
-  return new Unreadable(toStorableText(text), 'with characters that cannot be stored (replaced)');
+  return new Unreadable(
+    toStorableText(text),
+    'text with characters that cannot be stored (replaced)',
+  );
 };
 
 /** Reads a required decimal, with the service's own digits. */
@@ -111,7 +114,8 @@ function keyReader(bytesMax: number): FieldReader<string | null> {
       return new Unreadable(null, `${kindOf(value)}, not text`);
     }
     if (isLongerThan(text, bytesMax)) return new Unreadable(null, `longer than ${bytesMax} bytes`);
-    if (!isStorableText(text)) return new Unreadable(null, 'with characters that cannot be stored');
+    if (!isStorableText(text))
+      return new Unreadable(null, 'text with characters that cannot be stored');
     return text;
   };
 }

@@ -45,7 +45,7 @@ export function openListPage(data: unknown, asked: AskedPlace, isLenient: boolea
   const isBare = data === null || (Array.isArray(data) && data.length === 0);
   if (!isBare) return openPage(data, asked);
   if (!isLenient) {
-    const message = 'an answer whose data is no object';
+    const message = 'an answer whose data is not an object';
     throw new LedgerError('service-malformed', message, { cause: new OddAnswer(message) });
   }
   return { rows: [], pageNo: null, pageSize: null, totalSize: asked.pageNo === 1 ? 0 : null };
@@ -56,7 +56,7 @@ export function openObject(data: unknown): Record<string, unknown> {
   if (typeof data === 'object' && data !== null && !Array.isArray(data)) {
     return data as Record<string, unknown>;
   }
-  throw new LedgerError('service-malformed', 'an answer whose data is no object');
+  throw new LedgerError('service-malformed', 'an answer whose data is not an object');
 }
 
 /** Reads data that is a list; throws service-malformed for anything else, and for too many rows. */
@@ -68,5 +68,5 @@ export function openList(data: unknown): unknown[] {
       `an answer of more than ${limits.answerRows.max} rows`,
     );
   }
-  throw new LedgerError('service-malformed', 'an answer whose data is no list');
+  throw new LedgerError('service-malformed', 'an answer whose data is not a list');
 }

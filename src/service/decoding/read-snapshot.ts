@@ -64,7 +64,7 @@ function assertProgress(
   if (next.isWhole || isOtherPage || isSamePage) {
     throw new LedgerError(
       'service-parameters',
-      `GET ${path}: asked for page ${pageNo}, got another page again`,
+      `GET ${path}: page ${pageNo} was requested, another page came repeatedly`,
     );
   }
 }

@@ -1,5 +1,5 @@
 import { LedgerError } from '../../kernel/errors.ts';
-import { loadSignerModule } from './load-signer-module.ts';
+import { loadSignerModule, type SignerSource } from './load-signer-module.ts';
 import type { RequestToSign, Signer } from './signer.ts';
 import { type Curve, parseSigningKey, type SigningKey } from './signing-key.ts';
 import {
@@ -13,17 +13,12 @@ import {
   signWithSecret,
 } from './signing-recipes.ts';
 
-export type SignerOptions = {
-  /** WALLET_SIGNER: the name of a recipe, or the path of a module that default-exports a signer factory. */
-  signer: string;
-  apiSecret: string;
+export type SignerOptions = SignerSource & {
   /** Required by the hmac recipes; derived from the private key if absent. */
   apiKey?: string | undefined;
   /** Default: the hash of the recipe. */
   hash?: SigningHash | undefined;
   encoding?: SignatureEncoding | undefined;
-  /** Environment passed to a signer module of the user. */
-  env?: Readonly<Record<string, string | undefined>>;
 };
 
 /**
@@ -36,7 +31,7 @@ export async function createSigner(options: SignerOptions): Promise<Signer> {
   if (/[/\\.]/.test(signer)) return await loadSignerModule(options);
   throw new LedgerError(
     'settings',
-    `WALLET_SIGNER is none of ${Object.keys(signingRecipes).join(', ')}, nor the path of a module`,
+    `WALLET_SIGNER is none of ${Object.keys(signingRecipes).join(', ')}, and not the path of a module`,
   );
 }
 

@@ -2,20 +2,28 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { LedgerError, toError } from '../../kernel/errors.ts';
 import { findDistrust } from '../../kernel/trusted-path.ts';
+import type { Environment } from '../../kernel/vocabulary.ts';
 import { printableText } from '../decoding/printable-text.ts';
-import type { SignerOptions } from './create-signer.ts';
 import type { Signer } from './signer.ts';
+
+export type SignerSource = {
+  /** WALLET_SIGNER: the name of a recipe, or the path of a module that default-exports a signer factory. */
+  signer: string;
+  apiSecret: string;
+  /** Environment passed to a signer module of the user. */
+  env?: Environment;
+};
 
 /**
  * Loads a signer of the user: `export default async ({ env, options }) => ({ apiKey, sign, verifyResponse? })`.
  * Resolves the path against the working directory, and refuses a module that another user may have written. Reports
  * errors of the module without their stack and with the secret redacted, because the module has the secret.
  */
-export async function loadSignerModule(options: SignerOptions): Promise<Signer> {
+export async function loadSignerModule(options: SignerSource): Promise<Signer> {
   const { signer: path, env = {}, ...rest } = options;
   const distrust = findDistrust(resolve(path));
   if (distrust) {
-    const message = `WALLET_SIGNER: the module ${path} is not run, for it may be another user's doing: ${distrust.what}`;
+    const message = `WALLET_SIGNER: the module ${path} is not run, because another user could have changed it: ${distrust.what}`;
     throw new LedgerError('settings', message, { cure: distrust.cure });
   }
   let made: unknown;
@@ -75,7 +83,7 @@ function signerError(
   code: 'settings' | 'service-authentication' | 'service-malformed',
   what: string,
   thrown: unknown,
-  { apiSecret }: SignerOptions,
+  { apiSecret }: SignerSource,
 ): LedgerError {
   const message = toError(thrown).message.replaceAll(apiSecret || '\0', '***');
   return new LedgerError(code, `${what}: ${printableText(message)}`);

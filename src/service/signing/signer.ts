@@ -35,7 +35,7 @@ export type Signer = {
   apiKey: string;
   /** Public key in one form for all recipes of a private key. If it is absent, only `apiKey` distinguishes the keys. */
   publicKey?: string;
-  /** Signs one attempt; every attempt is signed anew. */
+  /** Signs one attempt; every attempt is signed again. */
   sign(request: RequestToSign): Promise<Signature> | Signature;
   /** Throws if the answer does not come from the service. Absent if answers are not signed. */
   verifyResponse?(answer: AnswerToVerify): Promise<void> | void;

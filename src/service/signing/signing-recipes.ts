@@ -6,7 +6,7 @@ import { type StringToSign, signBody, signConcatenation, signParams } from './st
 export type SigningHash = 'sha256' | 'sha256d';
 export type SignatureEncoding = 'der-hex' | 'raw-hex' | 'der-base64' | 'raw-base64';
 
-/** Parameters of one way to sign. docs/wallet-service-api.md shows none (section 5). */
+/** Parameters of one way to sign; docs/wallet-service-api.md, section 5, shows none. */
 export type SigningRecipe = {
   stringToSign: StringToSign;
   /** Accepted curves, first the one assumed for a bare 32-byte secret; empty for a shared secret. */

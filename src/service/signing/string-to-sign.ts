@@ -2,7 +2,7 @@ import { LedgerError } from '../../kernel/errors.ts';
 import type { RequestToSign } from './signer.ts';
 
 /**
- * Builds the text that a recipe signs. docs/wallet-service-api.md does not show it (section 5); these are the forms of
+ * Builds the text that a recipe signs. docs/wallet-service-api.md, section 5, does not show it; these are the forms of
  * services with the same three headers. `apiKey` is the value of BIZ-API-KEY.
  */
 export type StringToSign = (request: RequestToSign, apiKey: string) => string;

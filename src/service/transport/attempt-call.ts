@@ -1,19 +1,21 @@
 import { type Span, SpanKind, type SpanOptions, SpanStatusCode } from '@opentelemetry/api';
+import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { LedgerError } from '../../kernel/errors.ts';
 import { breathe } from '../../kernel/in-slices.ts';
 import { inSpan } from '../../kernel/in-span.ts';
-import type { Ticket, TicketSource } from '../../kernel/ticket.ts';
+import type { Deferral, Lane, Ticket, TicketSource } from '../../kernel/ticket.ts';
 import { UnreadableAnswer } from '../decoding/unreadable-answer.ts';
 import type { Signer } from '../signing/signer.ts';
 import { buildRequest, type RequestParts } from './build-request.ts';
 import { type Failure, isJudgedByBody, type Judgement, judgeAnswer } from './judge-answer.ts';
-import type { Fetch } from './pooled-fetch.ts';
+import { type Fetch, largeLength } from './pooled-fetch.ts';
 import { createSemaphore } from './semaphore.ts';
 import { sendRequest } from './send-request.ts';
 import { withDeadline } from './with-deadline.ts';
 
 export type Call<T> = RequestParts & {
+  lane: Lane;
   /**
    * Decodes the data of a success; throws service-malformed if its shape is wrong. `isLenient` accepts an OddAnswer,
    * which has come several times in a row. `length` is that of the whole answer, in characters.
@@ -42,9 +44,6 @@ export type AttemptOptions = {
   /** Callback after every attempt. `outcome` is success, interrupted, or the error code without `service-`. */
   onAttempt?: (attempt: { endpoint: string; outcome: string; seconds: number }) => void;
 };
-
-/** Length in characters above which the event loop runs before and after decoding. */
-const largeLength = 256 * 1024;
 
 type Outcome<T> = { value: T } | { failure: Failure };
 
@@ -77,8 +76,9 @@ export function createRequestSender(options: AttemptOptions): RequestSender {
     turn: AttemptTurn,
     signal?: AbortSignal,
     onSent?: () => void,
-  ): Promise<Outcome<T>> {
-    const ticket = await tickets.take(signal);
+  ): Promise<Outcome<T> | Deferral> {
+    const ticket = await tickets.take(call.lane, signal);
+    if ('backInMs' in ticket) return ticket;
     signal?.throwIfAborted();
     requests += 1;
     onSent?.();
@@ -107,8 +107,15 @@ export function createRequestSender(options: AttemptOptions): RequestSender {
   }
 
   return {
-    attempt: (call, turn, signal, onSent) =>
-      slots.run(() => attemptInSlot(call, turn, signal, onSent), signal),
+    async attempt(call, turn, signal, onSent) {
+      const work = () => attemptInSlot(call, turn, signal, onSent);
+      for (;;) {
+        const ended = await slots.run(call.lane, work, signal);
+        if (!('backInMs' in ended)) return ended;
+        // Waits without a request slot, so that a higher lane can have it.
+        await abortableSleep(ended.backInMs, signal);
+      }
+    },
     requests: () => requests,
   };
 }
@@ -126,6 +133,7 @@ async function exchange(
       const request = buildRequest(baseUrl, call, ticket.nonce);
       const answer = await sendRequest(request, signer, deadline, fetch, isLenient);
       span.setAttribute('http.response.status_code', answer.status);
+      if (answer.rawBody.length > largeLength) await breathe();
       if (isJudgedByBody(answer.status)) await signer.verifyResponse?.(answer);
       return { judgement: judgeAnswer(answer, call.method, clock()), rawBody: answer.rawBody };
     });

@@ -5,6 +5,7 @@ import type { Log } from '../../kernel/log.ts';
 import { type RetryPolicy, retryDelayMs } from '../../kernel/retry-delay.ts';
 import { OddAnswer } from '../decoding/unreadable-answer.ts';
 import { type AttemptOptions, type Call, createRequestSender } from './attempt-call.ts';
+import type { RequestParts } from './build-request.ts';
 import type { Failure } from './judge-answer.ts';
 import { createOddMemory } from './odd-memory.ts';
 
@@ -56,7 +57,7 @@ export function createServiceTransport(options: TransportOptions): ServiceTransp
       const { failure } = outcome;
       countFailure(failures, failure);
       const isLast = attempt === retry.attemptsMax || !mayRepeat(call, failure, failures);
-      if (!isLast) logRepeat(log, endpoint, attempt, failure);
+      if (!isLast) logRepeat(log, call, attempt, failure);
       await waitAfter(failure, attempt, isLast, signal);
       if (isLast) throw errorOf(failure, endpoint, attempt);
     }
@@ -132,9 +133,17 @@ function errorOf(
   return new LedgerError(code, `${endpoint}: ${message}${tried}`, { cause });
 }
 
-/** Raises the log level with each failed attempt. */
-function logRepeat(log: Log, endpoint: string, attempt: number, failure: Failure): void {
-  const level = attempt <= 2 ? 'debug' : attempt <= 4 ? 'info' : 'warn';
+/** Warns from the fifth failed attempt on: a service that fails now and then must not flood the log. */
+function logRepeat(
+  log: Log,
+  { method, path, query = [] }: RequestParts,
+  attempt: number,
+  failure: Failure,
+): void {
   const { code, message } = failure;
-  log[level]({ endpoint, attempt, code, reason: message }, 'the request failed and is repeated');
+  const endpoint = `${method} ${path}`;
+  log[attempt < 5 ? 'debug' : 'warn'](
+    { endpoint, ...Object.fromEntries(query), attempt, code, reason: message },
+    'the request failed; retrying',
+  );
 }

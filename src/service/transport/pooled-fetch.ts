@@ -3,11 +3,15 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { brotliDecompressSync, constants, gunzipSync, inflateSync } from 'node:zlib';
 import { Agent, type Dispatcher } from 'undici';
 import { LedgerError } from '../../kernel/errors.ts';
+import { breathe } from '../../kernel/in-slices.ts';
 import { OddAnswer, UnreadableAnswer } from '../decoding/unreadable-answer.ts';
 import { limits } from '../limits.ts';
 
 /** About a hundred times a page of 200 rows. */
 const bodyBytesMax = limits.answerBytes.max;
+
+/** Length of an answer, in bytes or characters, above which the event loop runs between the steps of reading it. */
+export const largeLength = 256 * 1024;
 
 const unpackers = new Map([
   ['gzip', gunzipSync],
@@ -129,11 +133,18 @@ export class ReadResponse extends Response {
    * mark the row; the field's reader then replaces those.
    */
   override readonly text = async (): Promise<string> => {
-    const text = this.#bytes.toString().replace(/^\uFEFF/, '');
-    if (isUtf8(this.#bytes)) return text;
+    const isLarge = this.#bytes.length > largeLength;
+    if (isLarge) await breathe();
+    if (isUtf8(this.#bytes)) return textOf(this.#bytes);
     if (!this.#isLenient) throw notText();
+    const text = textOf(this.#bytes);
+    if (isLarge) await breathe();
     return withUnits(text, 0xfffd, 0xdfff);
   };
+}
+
+function textOf(bytes: Buffer): string {
+  return bytes.toString().replace(/^\uFEFF/, '');
 }
 
 /** Replaces code units in a loop: `replaceAll` takes 2 s for 8 MiB of them. */
@@ -149,7 +160,8 @@ function withUnits(text: string, from: number, to: number): string {
 function unpack(body: Buffer, encoding: string): Buffer {
   if (encoding === 'identity' || body.length === 0) return body;
   const unpacker = unpackers.get(encoding);
-  if (!unpacker) throw new LedgerError('service-malformed', 'an answer packed in an unknown way');
+  if (!unpacker)
+    throw new LedgerError('service-malformed', 'an answer with an unknown content encoding');
   try {
     return unpacker(body, { maxOutputLength: bodyBytesMax });
   } catch (error) {
@@ -177,7 +189,7 @@ function beginningOf(body: Buffer, encoding: string): string {
 
 function unpackError(cause: unknown, body: Buffer, encoding: string): LedgerError {
   if (cause instanceof RangeError) return tooLong(beginningOf(body, encoding));
-  return new LedgerError('service-malformed', 'an answer that cannot be unpacked', { cause });
+  return new LedgerError('service-malformed', 'an answer that cannot be decompressed', { cause });
 }
 
 function tooLong(beginning: string): LedgerError {

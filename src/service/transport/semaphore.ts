@@ -1,22 +1,43 @@
-/** Limits the number of tasks that run at once; the others wait in order of arrival. */
+import { type Lane, lanes } from '../../kernel/ticket.ts';
+
+/**
+ * Limits the number of tasks that run at once. Of those that wait, the highest lane goes first, and each lane in order
+ * of arrival.
+ */
 export type Semaphore = {
   /** Runs the work once a slot is free. Rejects with the signal's reason if it aborts before that. */
-  run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
+  run<T>(lane: Lane, work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
 };
+
+/** Number of slots from which one is kept for the first lane, so that it need not wait for a slow answer. */
+const slotsToReserve = 4;
+/** A waiting lane is passed over by higher ones so often, then it goes first. */
+const passesMax = 3;
+
+type Queue = { waiting: Set<() => void>; passes: number; slotsToLeave: number };
 
 export function createSemaphore(count: number): Semaphore {
   let free = count;
-  const waiting = new Set<() => void>();
+  const reserved = count >= slotsToReserve ? 1 : 0;
+  const queues = new Map(
+    lanes.map((lane): [Lane, Queue] => {
+      const slotsToLeave = lane === 'head' ? 0 : reserved;
+      return [lane, { waiting: new Set(), passes: 0, slotsToLeave }];
+    }),
+  );
 
-  function acquire(signal: AbortSignal | undefined): Promise<void> {
-    if (free > 0) {
+  function acquire(lane: Lane, signal: AbortSignal | undefined): Promise<void> {
+    const queue = queues.get(lane);
+    if (!queue || free > queue.slotsToLeave) {
       free -= 1;
       return Promise.resolve();
     }
+    const { waiting } = queue;
     return new Promise((resolve, reject) => {
       const start = () => {
         waiting.delete(start);
         signal?.removeEventListener('abort', leave);
+        free -= 1;
         resolve();
       };
       const leave = () => {
@@ -28,17 +49,23 @@ export function createSemaphore(count: number): Semaphore {
     });
   }
 
-  /** Passes a freed slot directly to the task that has waited longest. */
   function release(): void {
-    const [next] = waiting;
-    if (next) next();
-    else free += 1;
+    free += 1;
+    const ready = [...queues.values()].filter(
+      ({ waiting, slotsToLeave }) => waiting.size > 0 && free > slotsToLeave,
+    );
+    const next = ready.find(({ passes }) => passes >= passesMax) ?? ready[0];
+    if (!next) return;
+    for (const queue of ready) queue.passes += 1;
+    next.passes = 0;
+    const [start] = next.waiting;
+    start?.();
   }
 
   return {
-    async run(work, signal) {
+    async run(lane, work, signal) {
       signal?.throwIfAborted();
-      await acquire(signal);
+      await acquire(lane, signal);
       try {
         return await work();
       } finally {

@@ -33,13 +33,11 @@ export async function sendRequest(
     const response = await ky(request.url, {
       method: request.method,
       ...(request.body !== '' && { body: request.body }),
-      hooks: {
-        // ky copies headers in the options four times. A hook that answers avoids ky's copy of the request for retries,
-        // and its signals.
-        beforeRequest: [(own) => fetch(withHeaders(own as Request, allHeaders), signal, isLenient)],
-      },
+      // Adds the headers last: ky copies those of its options four times.
+      fetch: (own) => fetch(withHeaders(own as Request, allHeaders), signal, isLenient),
       redirect: 'manual',
-      // The caller has the only layer of retries and the only deadline.
+      // The caller has the only layer of retries, because each attempt needs a ticket and a signature of its own, and
+      // the only deadline, which the signer shares.
       retry: 0,
       timeout: false,
       throwHttpErrors: false,

@@ -1,6 +1,6 @@
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
+import { type TransactionType, transactionTypes } from '../../kernel/vocabulary.ts';
 import type { TransactionRecord } from '../../kernel/wallet-records.ts';
-import type { TransactionStream } from '../../ledger/transactions/store-listed-transactions.ts';
 import { recheckAltered } from '../../ledger/transactions/store-transaction-details.ts';
 import { concludeScan } from '../list/conclude-scan.ts';
 import type { ListedPage } from '../list/list-pages.ts';
@@ -18,7 +18,7 @@ import { pagesOfDays, resolveDifferingDays } from '../list/resolve-days.ts';
 import { scanList } from '../list/scan-list.ts';
 import { withLease } from '../streams/lease-list.ts';
 import { openStreamPort, stateOf } from '../streams/stream-port.ts';
-import { transactionStream, transactionStreams } from '../streams/sync-transactions.ts';
+import { transactionStream } from '../streams/sync-transactions.ts';
 import { addCounts, emptyReport, type SyncContext, type SyncReport } from '../sync-context.ts';
 import { type DayRange, type HeldDay, planAudit } from './plan-audit.ts';
 
@@ -29,7 +29,7 @@ const pauseMs = 500;
 type Session = ListSession<ListedPage<TransactionRecord>>;
 type Audit = {
   context: SyncContext;
-  type: TransactionStream;
+  type: TransactionType;
   signal: AbortSignal;
   report: SyncReport;
 };
@@ -44,7 +44,7 @@ type Audit = {
  */
 export async function auditHistory(context: SyncContext, signal: AbortSignal): Promise<SyncReport> {
   const report = emptyReport();
-  for (const type of transactionStreams) await auditStream({ context, type, signal, report });
+  for (const type of transactionTypes) await auditStream({ context, type, signal, report });
   return report;
 }
 
@@ -79,7 +79,7 @@ async function inSlice<T>(
   { context, type, signal, report }: Audit,
   work: (session: Session) => Promise<T>,
 ): Promise<T | undefined> {
-  const stream = transactionStream(context, type);
+  const stream = transactionStream(context, type, 'backlog');
   return await withLease(context, type, { ifLeased: 'briefly', signal }, async ({ owner, row }) => {
     const state = stateOf(row, context);
     const opened = openStreamPort(context, stream, { signal, sliceMs }, { state, owner });
@@ -109,10 +109,9 @@ async function readRange(
 ): Promise<void> {
   let place: Place = { page: pages.low, reading: null, isOver: false };
   while (!place.isOver) {
-    const endsAt = performance.now() + sliceMs;
     const next = await inSlice(audit, async (session) => {
       let at = place;
-      while (!at.isOver && performance.now() < endsAt)
+      while (!at.isOver && !session.port.shouldPause())
         at = await readPage(audit, session, at, { range, ...pages });
       if (session.state.checkpoint.differingDays.length > 0) await resolveDifferingDays(session);
       return at;
@@ -177,9 +176,8 @@ export function pagesInTurn(state: ListState, share: number): number[] {
 async function readInTurn(audit: Audit, pages: number[]): Promise<void> {
   const waiting = [...pages];
   while (waiting.length > 0) {
-    const endsAt = performance.now() + sliceMs;
     const isRead = await inSlice(audit, async (session) => {
-      while (waiting.length > 0 && performance.now() < endsAt) {
+      while (waiting.length > 0 && !session.port.shouldPause()) {
         const page = waiting.shift() ?? 1;
         const facts = await session.read(page);
         session.apply(withCheckpoint(session.state, { auditPage: page + 1 }));

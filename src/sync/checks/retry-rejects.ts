@@ -1,3 +1,4 @@
+import { transactionTypes } from '../../kernel/vocabulary.ts';
 import type { Reject } from '../../kernel/wallet-records.ts';
 import { judgeRefusedAgain } from '../../ledger/addresses/refused-addresses.ts';
 import type { Ledger, LedgerDb } from '../../ledger/connection/connect-ledger.ts';
@@ -76,7 +77,7 @@ async function settleTransactions(db: LedgerDb, rejects: OpenReject[], now: numb
   if (readable.length === 0) return [];
   const rows = readable.map(({ row }) => row);
   // The reject does not record its list, so a row of any other type cannot be assigned to one.
-  for (const stream of ['deposit', 'withdraw'] as const) {
+  for (const stream of transactionTypes) {
     const typed = rows.filter(({ type }) => type?.trim().toLowerCase() === stream);
     await storeListedTransactions(db, stream, typed);
   }

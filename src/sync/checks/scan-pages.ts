@@ -5,7 +5,7 @@ import type { ListPort, ScanNotes } from '../list/list-port.ts';
 import { createListSession } from '../list/list-session.ts';
 import type { ListState } from '../list/list-state.ts';
 import { scanList } from '../list/scan-list.ts';
-import type { WithObservation } from '../streams/stream-port.ts';
+import type { WithObservation } from '../streams/stream.ts';
 import type { Progress, SyncContext } from '../sync-context.ts';
 
 const batchRows = 1_000;

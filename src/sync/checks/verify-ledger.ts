@@ -1,3 +1,5 @@
+import { transactionTypes } from '../../kernel/vocabulary.ts';
+import { compareTotals, mendTotals } from '../../ledger/reports/totals-store.ts';
 import {
   compareBalances,
   compareCoins,
@@ -6,15 +8,17 @@ import {
 import { syncAllDetails } from '../details/sync-details.ts';
 import { syncBalances } from '../snapshots/sync-balances.ts';
 import { syncCoins } from '../snapshots/sync-coins.ts';
-import { transactionStreams } from '../streams/sync-transactions.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { verifyAddresses } from './verify-addresses.ts';
 import { type Drift, type Verification, verifyTransactions } from './verify-transactions.ts';
 
-/** Compares everything that the service lists with the ledger, and repairs it if the options say so. */
+/**
+ * Compares everything that the service lists with the ledger, and the running totals with a recount. Repairs what
+ * differs if the options say so.
+ */
 export async function verifyLedger(context: SyncContext, options: Verification): Promise<Drift[]> {
   const drifts: Drift[] = [];
-  for (const type of transactionStreams)
+  for (const type of transactionTypes)
     drifts.push(await verifyTransactions(context, type, options));
   if (options.isRepair) await syncAllDetails(context, options.signal, options.onProgress);
   const { client, ledger } = context;
@@ -41,6 +45,12 @@ export async function verifyLedger(context: SyncContext, options: Verification):
   );
   for (const slip44 of context.settings.chains)
     drifts.push(await verifyAddresses(context, slip44, options));
+  const { compared, different } = await compareTotals(ledger.db);
+  drifts.push(
+    await mended('totals', compared, { missing: [], different, extra: [] }, options, () =>
+      ledger.transaction(mendTotals),
+    ),
+  );
   return drifts;
 }
 

@@ -1,3 +1,4 @@
+import type { TransactionType } from '../../kernel/vocabulary.ts';
 import type { TransactionRecord } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { verifyDays } from '../../ledger/lists/coverage-store.ts';
@@ -13,11 +14,8 @@ import {
   startOfVerification,
   unmetRows,
 } from '../../ledger/lists/verify-store.ts';
-import {
-  storeListedTransactions,
-  type TransactionStream,
-} from '../../ledger/transactions/store-listed-transactions.ts';
-import type { WithObservation } from '../streams/stream-port.ts';
+import { storeListedTransactions } from '../../ledger/transactions/store-listed-transactions.ts';
+import type { WithObservation } from '../streams/stream.ts';
 import { transactionStream } from '../streams/sync-transactions.ts';
 import type { Progress, SyncContext } from '../sync-context.ts';
 import { compareAltered } from './compare-tampered.ts';
@@ -52,7 +50,7 @@ const scansMax = 4;
  */
 export async function verifyTransactions(
   context: SyncContext,
-  type: TransactionStream,
+  type: TransactionType,
   verification: Verification,
 ): Promise<Drift> {
   const { signal, isRepair } = verification;
@@ -84,7 +82,7 @@ export async function verifyTransactions(
       await beginSightings(db);
       const { expected, unstorable, isClean } = await scanPages(
         context,
-        transactionStream(context, type),
+        transactionStream(context, type, 'backlog'),
         verification,
         (rows) => compareBatch(context, type, rows, comparing),
       );
@@ -128,7 +126,7 @@ function isProof({ isRead, isRepair, drift, unstorable }: Comparing): boolean {
 
 async function compareBatch(
   context: SyncContext,
-  type: TransactionStream,
+  type: TransactionType,
   rows: WithObservation<TransactionRecord>[],
   comparing: Comparing,
 ): Promise<void> {

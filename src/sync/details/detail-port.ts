@@ -2,16 +2,19 @@ import type { Reject } from '../../kernel/wallet-records.ts';
 import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
 import { isDataError } from '../../ledger/connection/postgres-codes.ts';
 import {
+  type ClaimedDetail,
+  claimDueDetails,
+  countIncomplete,
+  postponeDetails,
+  releaseDetails,
+} from '../../ledger/transactions/detail-checks.ts';
+import {
   closeFilledRejects,
   orderNosOf,
   storeRejects,
 } from '../../ledger/transactions/reject-store.ts';
 import {
-  claimDueDetails,
-  countIncomplete,
   type DetailedTransaction,
-  postponeDetails,
-  releaseDetails,
   storeTransactionDetails,
 } from '../../ledger/transactions/store-transaction-details.ts';
 import type { WalletClient } from '../../service/wallet-client.ts';
@@ -22,8 +25,8 @@ import type { SyncContext, SyncSettings } from '../sync-context.ts';
 export type DetailPort = {
   /** Counts the incomplete rows, those that are not final yet included; `finalIncomplete` counts the final ones. */
   countIncomplete(): Promise<{ incomplete: number; finalIncomplete: number }>;
-  /** Claims up to `limit` due rows and keeps them from other workers for `leaseMs`. */
-  claim(limit: number, leaseMs: number): Promise<string[]>;
+  /** Claims up to `limit` due rows, current ones first, and keeps them from other workers for `leaseMs`. */
+  claim(limit: number, leaseMs: number): Promise<ClaimedDetail[]>;
   /** Releases rows that were claimed and not fetched. */
   release(orderNos: string[]): Promise<void>;
   /**

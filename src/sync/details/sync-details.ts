@@ -3,6 +3,8 @@ import { LedgerError } from '../../kernel/errors.ts';
 import { inSpan } from '../../kernel/in-span.ts';
 import { settleAllThenThrow } from '../../kernel/settle-all-then-throw.ts';
 import type { Reject } from '../../kernel/wallet-records.ts';
+import { claimHintedDetails } from '../../ledger/hint-store.ts';
+import type { ClaimedDetail } from '../../ledger/transactions/detail-checks.ts';
 import type { DetailedTransaction } from '../../ledger/transactions/store-transaction-details.ts';
 import {
   addCounts,
@@ -24,14 +26,17 @@ const claimedMax = 500;
 const othersWaitMs = 35_000;
 const othersPollMs = 250;
 
+/** Order numbers that one line of the log names. */
+const namedMax = 10;
+
 type Fetched =
   | { kind: 'detail'; rows: DetailedTransaction[]; rejects: Reject[]; orderNo: string }
   | { kind: 'failed'; orderNo: string; error: LedgerError };
 
 /**
- * Fetches the details of all due rows (section 4.4 of the service's document), oldest due first, shared with any number
- * of other workers. A failure that concerns one row postpones it and does not stop the others. Throws any other error,
- * for example if the service is down.
+ * Fetches the details of all due rows (docs/wallet-service-api.md, section 4.4), oldest due first, shared with any
+ * number of other workers. A failure that concerns one row postpones it and does not stop the others. Throws any other
+ * error, for example if the service is down.
  */
 export async function syncDetails(
   context: SyncContext,
@@ -56,7 +61,9 @@ export async function syncDetailsThrough(
     let limit = 2 * context.settings.concurrency;
     for (;;) {
       const startedAt = performance.now();
-      const claimed = await syncClaim(context, signal, report, limit);
+      const claimed = await syncClaim(context, signal, report, () =>
+        context.details.claim(limit, claimLeaseMs),
+      );
       if (claimed === 0) return;
       limit = nextClaim(context.settings.concurrency, claimed, performance.now() - startedAt);
       onProgress?.('details', report.rowsSeen, Math.max(incomplete, report.rowsSeen));
@@ -86,6 +93,19 @@ export async function syncAllDetails(
   return report;
 }
 
+/** Fetches the details of the rows that hints name, as far as their turn has come. */
+export async function syncHintedDetails(
+  context: SyncContext,
+  signal: AbortSignal,
+): Promise<SyncReport> {
+  const report = emptyReport();
+  const details = openDetailPort(context.ledger);
+  await syncClaim({ ...context, details }, signal, report, () =>
+    claimHintedDetails(context.ledger.db, claimLeaseMs),
+  );
+  return report;
+}
+
 /** Returns the number of rows to claim after `claimed` of them took `tookMs`. */
 function nextClaim(concurrency: number, claimed: number, tookMs: number): number {
   const atThisPace = Math.floor((claimed / Math.max(1, tookMs)) * claimWorkMs);
@@ -100,19 +120,19 @@ async function syncClaim(
   context: DetailTools,
   signal: AbortSignal,
   report: SyncReport,
-  limit: number,
+  claim: () => Promise<ClaimedDetail[]>,
 ): Promise<number> {
   signal.throwIfAborted();
-  const orderNos = await context.details.claim(limit, claimLeaseMs);
-  if (orderNos.length === 0) return 0;
+  const claimed = await claim();
+  if (claimed.length === 0) return 0;
   // A failure that concerns more than one row ends the batch and aborts the requests in flight.
   const stop = new AbortController();
   const inFlight = AbortSignal.any([signal, stop.signal]);
   const fetched: Fetched[] = [];
-  const waiting = orderNos.values();
+  const waiting = claimed.values();
   const fetchWaiting = async () => {
     try {
-      for (const orderNo of waiting) fetched.push(await fetchDetail(context, orderNo, inFlight));
+      for (const one of waiting) fetched.push(await fetchDetail(context, one, inFlight));
     } catch (error) {
       stop.abort();
       throw error;
@@ -123,20 +143,27 @@ async function syncClaim(
   );
   await storeFetched(context, fetched, report);
   const answered = new Set(fetched.map(({ orderNo }) => orderNo));
+  const orderNos = claimed.map(({ orderNo }) => orderNo);
   await context.details.release(orderNos.filter((orderNo) => !answered.has(orderNo)));
   const failure = ended.find((one) => one.status === 'rejected' && !isAbort(one.reason));
   if (failure?.status === 'rejected') throw failure.reason;
   signal.throwIfAborted();
-  return orderNos.length;
+  return claimed.length;
 }
 
+/** Fetches a detail. One that the service refused last time is asked for once, not again and again. */
 async function fetchDetail(
   context: DetailTools,
-  orderNo: string,
+  { orderNo, lane, isRefused }: ClaimedDetail,
   signal: AbortSignal,
 ): Promise<Fetched> {
   try {
-    const { records, rejects, observation } = await context.client.getTransaction(orderNo, signal);
+    const query = { lane, ...(isRefused && { failuresMax: 1 }) };
+    const { records, rejects, observation } = await context.client.getTransaction(
+      orderNo,
+      signal,
+      query,
+    );
     return {
       kind: 'detail',
       orderNo,
@@ -171,12 +198,11 @@ async function storeFetched(
   // Added after the write: the other claim adds to the report while this one waits.
   report.rowsUpdated += updated;
   report.rowsSeen += rows.length;
-  for (const one of fetched) {
-    if (one.kind === 'failed')
-      context.log.warn(
-        { orderNo: one.orderNo, error: one.error.message },
-        'detail not available, put off',
-      );
+  const failed = fetched.filter((one) => one.kind === 'failed');
+  if (failed[0]) {
+    const orderNos = failed.slice(0, namedMax).map(({ orderNo }) => orderNo);
+    const fields = { count: failed.length, orderNos, error: failed[0].error };
+    context.log.warn(fields, 'details not available; postponed');
   }
 }
 

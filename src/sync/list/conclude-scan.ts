@@ -195,14 +195,12 @@ function surplusOf(state: ListState): number {
 
 /**
  * Returns the upper bound of the rows that may be marked as unlisted. Equal counts mean that no row has vanished. Pages
- * with fewer rows than they should have may hide rows, so the bound is then the surplus. A total that rose and fell may
- * come from two replicas in turn; a row may lie between their pages.
+ * with fewer rows than they should have may hide rows, so the bound is then the surplus.
  */
 function rowsMax(state: ListState, walk: WalkProgress): number {
-  const { hasShortPages, unstorable, hasRisen, hasFallen } = walk;
+  const { hasShortPages, unstorable } = walk;
   const surplus = surplusOf(state);
   if (surplus === 0) return 0;
-  if (hasRisen && hasFallen) return 0;
   return hasShortPages || unstorable > 0 ? surplus : Number.POSITIVE_INFINITY;
 }
 

@@ -34,19 +34,22 @@ export type PageBefore = {
   fall: number;
 };
 
-/** Decides on the step after a page. `last` is the page on which the list ends by its total. */
+/** Pages on which the list ends by its total, and on which it would end with the rows that the ledger holds. */
+export type ExpectedEnds = { last: number; lastHeld: number };
+
+/** Decides on the step after a page. */
 export function decideScanStep(
   walk: WalkProgress,
   facts: PageFacts,
-  last: number,
+  { last, lastHeld }: ExpectedEnds,
   before: PageBefore,
 ): ScanStep {
   const { previousFingerprint, repeats } = before;
   const back = mayGoBack(walk, facts) ? stepBack(walk, facts, before) : undefined;
   if (facts.listed === 0) return back ?? afterEmptyPage(facts, last, previousFingerprint);
   if (isRepeat(walk, facts, previousFingerprint)) {
-    // A single repeat may be a page's worth of new rows that the total does not show.
-    const isEnd = facts.page > last && repeats > 0;
+    // A repeat may be a page's worth of new rows that the total does not show, and behind which known rows follow.
+    const isEnd = facts.page > Math.max(last, lastHeld) && repeats > 0;
     return isEnd ? { kind: 'end', isRepeated: true } : { kind: 'repeat' };
   }
   return back ?? (isEndAtTotal(facts) ? { kind: 'end', isRepeated: false } : { kind: 'next' });
@@ -181,7 +184,7 @@ export function afterStep(
     met: walk.met + (isRepeated ? 0 : facts.keys.length),
     unstorable: walk.unstorable + facts.unstorable,
     startTotal: walk.startTotal ?? facts.total,
-    ...totalsAfter(walk, facts, before.fall),
+    lastTotal: totalAfter(walk, facts, before.fall),
     pageSize: facts.listed > 0 || isBack ? facts.size : walk.pageSize,
     rewinds: walk.rewinds + Number(isBack),
     nextPage: isBack ? step.toPage : facts.page + 1,
@@ -214,15 +217,10 @@ function isAnyKnown(keys: string[], recentKeys: PageBefore['recentKeys']): boole
   return keys.some((key) => known.has(key));
 }
 
-function totalsAfter(walk: WalkProgress, facts: PageFacts, fall: number): Partial<WalkProgress> {
+/** Returns the total after a page. `fall` is known from other requests. */
+function totalAfter(walk: WalkProgress, facts: PageFacts, fall: number): number | null {
   const fallenTo = walk.lastTotal === null ? null : Math.max(0, walk.lastTotal - fall);
-  const lastTotal = isTotalTold(facts, true) ? facts.total : fallenTo;
-  const change = lastTotal === null ? 0 : lastTotal - (walk.lastTotal ?? lastTotal);
-  return {
-    lastTotal,
-    hasRisen: walk.hasRisen || change > 0,
-    hasFallen: walk.hasFallen || change < 0 || fall > 0,
-  };
+  return isTotalTold(facts, true) ? facts.total : fallenTo;
 }
 
 /**

@@ -57,7 +57,7 @@ export function isDoubtful(state: ListState): boolean {
 }
 
 /**
- * Returns the state with the mismatch noted: kept while it stands, begun anew if it concerns other rows. `now` is in
+ * Returns the state with the mismatch noted: kept while it stands, started again if it concerns other rows. `now` is in
  * Unix ms. `passes`: 1 once per pass, 0 for further checks within it.
  */
 export function afterMismatch(state: ListState, now: number, passes: 0 | 1): ListState {

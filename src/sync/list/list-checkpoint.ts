@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { readingSchema } from './read-days.ts';
 
 /**
- * Version of the stored form, which changes only together with this number. A checkpoint of another version is begun
- * anew.
+ * Version of the stored form. A new field, or another meaning of one, takes a new number; a field that goes does not,
+ * because unknown fields are ignored. A checkpoint of another version is begun anew.
  */
 const version = 4;
 
@@ -33,9 +33,6 @@ const walkSchema = z.object({
   hasShortPages: z.boolean(),
   /** Every boundary between two pages was consistent so far. */
   isClean: z.boolean(),
-  /** The total has risen, and has fallen, since the scan began. */
-  hasRisen: z.boolean(),
-  hasFallen: z.boolean(),
   /** The scan has gone back: the next page must show a row that was met before. */
   isBack: z.boolean(),
   /**
@@ -44,7 +41,7 @@ const walkSchema = z.object({
   notesKeys: z.boolean(),
   /** A mismatch stood when the scan began: if the scan is clean, the list does not show the rest of the mismatch. */
   hadMismatch: z.boolean(),
-  /** Days differed when the scan began; the scan finds anew which days differ. */
+  /** Days differed when the scan began; the scan determines the differing days again. */
   hadDifferingDays: z.boolean(),
   /** The ledger listed no row when the scan began: all rows that it lists came from the scan. */
   isFromEmpty: z.boolean(),
@@ -154,7 +151,8 @@ export function newCheckpoint(requestedPageSize: number): Checkpoint {
 }
 
 /**
- * Parses a stored checkpoint. Returns null if it is absent, damaged or of another version, which costs only requests.
+ * Parses a stored checkpoint. Returns null if it is absent, damaged or of another version. What was in doubt is then
+ * unknown: a full scan has to back the counts again.
  */
 export function parseCheckpoint(stored: unknown): Checkpoint | null {
   const parsed = checkpointSchema.safeParse(stored);
@@ -181,8 +179,6 @@ export function newWalk(
     isLastFull: true,
     hasShortPages: false,
     isClean: true,
-    hasRisen: false,
-    hasFallen: false,
     isBack: false,
     reading: null,
     undated: [],

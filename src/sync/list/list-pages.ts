@@ -108,7 +108,7 @@ function endsBefore(content: Page<unknown>, page: number): boolean {
 function wrongPage(asked: number, answered: number | null): LedgerError {
   return new LedgerError(
     'service-parameters',
-    `page ${asked} of the list was asked for and page ${answered} came: the service seems to ignore the name of the page parameter`,
+    `page ${asked} of the list was requested and page ${answered} came: the service seems to ignore the page parameter`,
   );
 }
 

@@ -7,7 +7,8 @@ export type Stored = {
   ledgerCount: number;
   /** Rows that this list shows and the ledger counts in another one. */
   guests: number;
-  differingDays: number[];
+  /** Null: the days were not compared, because the ledger counts rows of this list in another one. */
+  differingDays: number[] | null;
 };
 
 /** Findings of a write in the ledger before it commits. */
@@ -48,6 +49,8 @@ export type ListPort<P extends PageFacts> = {
   isBatchFull(rows: number): boolean;
   /** Returns true if a long scan should stop at its next checkpoint and continue in a later pass. */
   shouldPause(): boolean;
+  /** Begins or ends a full scan, whose requests let all others go first; absent: they go as any other. */
+  scanning?(isOn: boolean): void;
   /** Current time, Unix ms. */
   now(): number;
   wait(ms: number): Promise<void>;

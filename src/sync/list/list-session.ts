@@ -35,81 +35,119 @@ export function createListSession<P extends PageFacts>(
   port: ListPort<P>,
   initial: ListState,
 ): ListSession<P> {
-  let state = initial;
-  let latestObservation = 0;
-  let latestAnswer = 0;
-  let requests = 0;
-  let written = initial;
-  const totals = createToldTotals();
-  const settle = (stored: Stored): void => {
-    state = afterStore(state, stored);
-  };
-  const prepare = (batch: Batch<P>) => {
-    const prepared = state;
-    const telling = totals.now();
-    const write = port.prepare(batch, prepared);
+  return new Session(port, initial);
+}
+
+class Session<P extends PageFacts> implements ListSession<P> {
+  readonly port: ListPort<P>;
+  readonly #totals = createToldTotals();
+  #state: ListState;
+  #written: ListState;
+  #requests = 0;
+  #latestObservation = 0;
+  #latestAnswer = 0;
+
+  constructor(port: ListPort<P>, initial: ListState) {
+    this.port = port;
+    this.#state = initial;
+    this.#written = initial;
+  }
+
+  get state() {
+    return this.#state;
+  }
+
+  get requests() {
+    return this.#requests;
+  }
+
+  get isDirty() {
+    return (
+      this.#state !== this.#written && storedFormOf(this.#state) !== storedFormOf(this.#written)
+    );
+  }
+
+  apply(next: ListState) {
+    this.#state = next;
+  }
+
+  async read(page: number, upTo = page, isFresh = false) {
+    this.#requests += 1;
+    const answer = await this.port.read(page, upTo, isFresh);
+    const isStale = isOvertaken(answer, this.#state.serviceTotal, this.#latestObservation);
+    if (isStale) this.#requests += 1;
+    const isLater =
+      answer.observation > this.#latestObservation && answer.answered > this.#latestAnswer;
+    if (isStale && isLater) this.#state = afterFall(this.#state, answer);
+    const taken = isStale ? await this.port.read(page, upTo, true) : answer;
+    const isLatest = taken.observation >= this.#latestObservation;
+    if (isLatest) this.#latestObservation = taken.observation;
+    this.#latestAnswer = Math.max(this.#latestAnswer, taken.answered);
+    this.#state = afterSizes(this.#state, taken);
+    const facts = onActualGrid(this.#state, taken);
+    this.#state = afterPage(this.#state, facts, isLatest);
+    this.#totals.read(this.#state, facts, isLatest);
+    return facts;
+  }
+
+  store(pages: P[], days: ReadDays | null = null) {
+    return this.prepare({ pages, days })();
+  }
+
+  prepare(batch: Batch<P>) {
+    const prepared = this.#state;
+    const telling = this.#totals.now();
+    const write = this.port.prepare(batch, prepared);
     return async () => {
       let committed = prepared;
       const stored = await write((found) => {
-        const isOlder = prepared.checkpoint.isTotalOlder || totals.isOlder(telling, found.inserted);
-        // Writes that ended after this one was prepared have found differing days of their own.
-        const { differingDays } = state.checkpoint;
-        const next = withCheckpoint(prepared, { differingDays, isTotalOlder: isOlder });
-        committed = withDifferingDays(next, accusedDays(batch, found));
+        const isOlder =
+          prepared.checkpoint.isTotalOlder || this.#totals.isOlder(telling, found.inserted);
+        const known = withFindings(prepared, this.#state);
+        const next = withCheckpoint(known, { isTotalOlder: isOlder });
+        committed = afterComparison(next, found, batch.isGlance);
         return committed;
       });
-      totals.end(telling, stored.inserted);
-      if (totals.isOlder(totals.now(), 0)) state = withCheckpoint(state, { isTotalOlder: true });
-      settle({ ...stored, differingDays: accusedDays(batch, stored) });
-      written = committed;
+      this.#totals.end(telling, stored.inserted);
+      if (this.#totals.isOlder(this.#totals.now(), 0))
+        this.#state = withCheckpoint(this.#state, { isTotalOlder: true });
+      this.settle(stored, batch.isGlance);
+      this.#written = committed;
       return stored.inserted;
     };
-  };
-  return {
-    get state() {
-      return state;
-    },
-    get requests() {
-      return requests;
-    },
-    get isDirty() {
-      return state !== written && storedFormOf(state) !== storedFormOf(written);
-    },
-    port,
-    apply(next) {
-      state = next;
-    },
-    async read(page, upTo = page, isFresh = false) {
-      requests += 1;
-      const answer = await port.read(page, upTo, isFresh);
-      const isStale = isOvertaken(answer, state.serviceTotal, latestObservation);
-      if (isStale) requests += 1;
-      const isLater = answer.observation > latestObservation && answer.answered > latestAnswer;
-      if (isStale && isLater) state = afterFall(state, answer);
-      const taken = isStale ? await port.read(page, upTo, true) : answer;
-      const isLatest = taken.observation >= latestObservation;
-      if (isLatest) latestObservation = taken.observation;
-      latestAnswer = Math.max(latestAnswer, taken.answered);
-      state = afterSizes(state, taken);
-      const facts = onActualGrid(state, taken);
-      state = afterPage(state, facts, isLatest);
-      totals.read(state, facts, isLatest);
-      return facts;
-    },
-    store: (pages, days = null) => prepare({ pages, days })(),
-    prepare,
-    settle,
-    async unlist(keys) {
-      if (!port.unlist) return;
-      state = afterVanishing(state, keys.length);
-      settle(await port.unlist(keys, state));
-    },
-  };
+  }
+
+  settle(stored: Stored, isGlance = false) {
+    const { ledgerCount, guests } = stored;
+    this.#state = afterComparison({ ...this.#state, ledgerCount, guests }, stored, isGlance);
+  }
+
+  async unlist(keys: string[]) {
+    if (!this.port.unlist) return;
+    this.#state = afterVanishing(this.#state, keys.length);
+    this.settle(await this.port.unlist(keys, this.#state));
+  }
 }
 
-/** Returns the days that a write found to differ. A glance at the list's start records none. */
-function accusedDays({ isGlance }: Batch<PageFacts>, { differingDays }: Found): number[] {
-  return isGlance ? [] : differingDays;
+/**
+ * Returns the state after a comparison of days. A scan proves nothing if days that it has read were not compared. A
+ * glance at the list's start records nothing.
+ */
+function afterComparison(state: ListState, { differingDays }: Found, isGlance = false): ListState {
+  if (isGlance) return state;
+  return differingDays === null ? withoutReading(state) : withDifferingDays(state, differingDays);
+}
+
+/** Returns the prepared state with the findings of the writes that ended after it was prepared. */
+function withFindings(prepared: ListState, { checkpoint }: ListState): ListState {
+  const { differingDays, walk } = checkpoint;
+  const next = withCheckpoint(prepared, { differingDays });
+  return walk?.reading === null ? withoutReading(next) : next;
+}
+
+function withoutReading(state: ListState): ListState {
+  const { walk } = state.checkpoint;
+  return walk === null ? state : withCheckpoint(state, { walk: { ...walk, reading: null } });
 }
 
 /**
@@ -134,13 +172,6 @@ function afterFall(state: ListState, { total }: PageFacts): ListState {
 /** Returns the part of the state that a store writes. The counts belong to the database. */
 function storedFormOf({ ledgerCount, guests, passes, ...state }: ListState): string {
   return JSON.stringify(state);
-}
-
-/** Returns the state after a write: its counts, and the days that it found to differ. */
-function afterStore(state: ListState, stored: Stored): ListState {
-  const { ledgerCount, guests, differingDays } = stored;
-  const next = { ...state, ledgerCount, guests };
-  return withDifferingDays(next, differingDays);
 }
 
 /**

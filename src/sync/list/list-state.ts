@@ -1,12 +1,12 @@
+import type { ListOrder } from '../../kernel/vocabulary.ts';
 /**
  * State of a list between passes, and the information in one page about it. Pure: deciders take a state and return the
  * next one; `ListSession.apply` is the one place that replaces it.
  *
  * Places count from 1 at the list's first row. `serviceTotal` is the service's count, `ledgerCount` the ledger's.
  */
-import type { ListOrder } from '../../kernel/list-order.ts';
 import type { Checkpoint } from './list-checkpoint.ts';
-import { dayMs } from './read-days.ts';
+import { type DatedRows, dayMs } from './read-days.ts';
 
 export type ListState = {
   readonly listOrder: ListOrder | null;
@@ -27,20 +27,14 @@ export type ListState = {
 };
 
 /** Facts about one page, for the decisions. */
-export type PageFacts = {
-  page: number;
+export type PageFacts = DatedRows & {
   /** Items per page as the answer claims; after `onActualGrid`, those that the service really serves. */
   size: number;
   total: number | null;
-  /** Rows in the answer. */
-  listed: number;
   /** Rows without a usable key. */
   unstorable: number;
   /** Keys of the rows, in the list's order. */
   keys: string[];
-  /** Times (Unix ms) of the rows in the list's order, without unreadable ones, and the keys of these rows. */
-  times: number[];
-  datedKeys: string[];
   firstTime: number | null;
   lastTime: number | null;
   /** Hash of the rows: equal for two pages with the same rows. */
@@ -83,10 +77,10 @@ export function doubtOf({ checkpoint, acceptedDifference }: ListState): string |
   if (walk?.hadDifferingDays)
     return 'the rows of some days differed, and the list is being read from end to end again';
   if (fallen > 0)
-    return `the service's total fell by ${fallen}, and which rows went is not known yet`;
+    return `the service's total fell by ${fallen}, and the rows that are no longer listed are not known yet`;
   if (isScanUnclean)
-    return 'the list changed while it was read from end to end, so that reading proves nothing';
-  if (checkpoint.isTotalOlder) return 'rows were listed with answers that gave no total';
+    return 'the list changed while it was read from end to end, so the full scan proves nothing';
+  if (checkpoint.isTotalOlder) return 'some rows came in answers without a total';
   // Differences in both directions may cancel each other out.
   return unmatched > 0 && acceptedDifference === 0
     ? `${unmatched} rows were found only in the list or only in the ledger`

@@ -9,8 +9,7 @@
  * by mistake makes a day's count too small, so that the day is not verified.
  */
 import { z } from 'zod';
-import type { ListOrder } from '../../kernel/list-order.ts';
-import type { PageFacts } from './list-state.ts';
+import type { ListOrder } from '../../kernel/vocabulary.ts';
 
 export const dayMs = 86_400_000;
 /** Upper bound of the rows of one millisecond that are compared by key; with more the reading ends. */
@@ -32,6 +31,16 @@ export const readingSchema = z.object({
   /** The reading begins at the first row of an oldest-first list, and has not passed its first page yet. */
   isStartOpen: z.boolean(),
 });
+
+/** Facts about one page that a reading needs. */
+export type DatedRows = {
+  page: number;
+  /** Rows in the answer. */
+  listed: number;
+  /** Times (Unix ms) of the rows in the list's order, without unreadable ones, and the keys of these rows. */
+  times: number[];
+  datedKeys: string[];
+};
 
 /** Position of a reading. */
 export type Reading = Readonly<z.infer<typeof readingSchema>>;
@@ -55,7 +64,7 @@ export function dayOf(time: number): number {
  * Begins a reading at a page. Returns null if the page shows no time or the list has no order. An unknown order counts
  * as newest first: all times so far are equal.
  */
-export function beginReading(facts: PageFacts, order: ListOrder | null): Reading | null {
+export function beginReading(facts: DatedRows, order: ListOrder | null): Reading | null {
   const [edge] = facts.times;
   if (edge === undefined || order === 'unordered') return null;
   const isAtStart = facts.page === 1;
@@ -79,7 +88,7 @@ export function isReadingInOrder(reading: Reading, order: ListOrder | null): boo
 /** Returns the reading after a page, null if it can prove nothing any more, and the days that the page completed. */
 export function readOn(
   reading: Reading,
-  facts: PageFacts,
+  facts: DatedRows,
 ): { reading: Reading | null; days: ReadDays | null } {
   const { isNewestFirst, head, isStartOpen } = reading;
   const place: Place = { ...reading, edgeKeys: new Set(reading.edgeKeys), closed: [] };
@@ -150,7 +159,7 @@ export function createDayReader() {
   let reading: Reading | null = null;
   let days: ReadDays | null = null;
   return {
-    read(facts: PageFacts, order: ListOrder | null, { isStart, isEnd = false }: DayPage): void {
+    read(facts: DatedRows, order: ListOrder | null, { isStart, isEnd = false }: DayPage): void {
       if (isStart) reading = beginReading(facts, order);
       if (reading !== null && facts.listed > 0) {
         const read = readOn(reading, facts);

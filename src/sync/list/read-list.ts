@@ -82,7 +82,7 @@ export async function readList<P extends PageFacts>(
 /**
  * Returns true if the list's start should be read first: rows that arrive there must not wait for the end of a scan.
  */
-function isHeadWorthReading(state: ListState): boolean {
+export function isHeadWorthReading(state: ListState): boolean {
   return (state.checkpoint.walk?.nextPage ?? 1) > 1 && state.listOrder === 'newest-first';
 }
 
@@ -179,7 +179,10 @@ async function scanOnce<P extends PageFacts>(
 ): Promise<boolean> {
   const { session } = pass;
   const hadMismatch = isLongStanding(session.state, pass.effort, session.port.now());
-  const scan = await scanList(session, { isSequential, hadMismatch });
+  session.port.scanning?.(true);
+  const scan = await scanList(session, { isSequential, hadMismatch }).finally(() =>
+    session.port.scanning?.(false),
+  );
   if (scan.isPaused) return true;
   const isClean = await concludeScan(session, scan.walk);
   if (missingRows(session.state) !== 0) await poll(pass);
@@ -190,7 +193,9 @@ async function scanOnce<P extends PageFacts>(
 }
 
 /** Stores the state at the end of the pass, and marks the days that it has read again. */
-async function endPass<P extends PageFacts>(pass: Pass<P>): Promise<void> {
+export async function endPass<P extends PageFacts>(
+  pass: Pick<Pass<P>, 'session' | 'days' | 'inserted'>,
+): Promise<void> {
   const { session } = pass;
   session.apply(afterPass(session.state));
   const days = pass.inserted > 0 && missingRows(session.state) === 0 ? pass.days : null;

@@ -35,7 +35,7 @@ export async function resolveDifferingDays<P extends PageFacts>(
     if (session.state.guests > 0) return;
     const isRead = (day: number) => isWithin(read, day);
     const { differingDays: days } = session.state.checkpoint;
-    // The store below finds anew which of them differ.
+    // The store below determines again which of them differ.
     session.apply(
       withCheckpoint(session.state, { differingDays: days.filter((day) => !isRead(day)) }),
     );

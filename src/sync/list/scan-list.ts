@@ -24,6 +24,7 @@ import {
   type ListState,
   lastPage,
   type PageFacts,
+  pagesFor,
   withCheckpoint,
 } from './list-state.ts';
 import {
@@ -47,8 +48,6 @@ function readDaysOn(
   facts: PageFacts,
 ): { walk: WalkProgress; days: ReadDays | null } {
   if (facts.listed === 0) return { walk, days: null };
-  // Guests would make each day differ.
-  if (state.guests > 0) return { walk: { ...walk, reading: null }, days: null };
   const begun = walk.reading ?? (facts.page === 1 ? beginReading(facts, state.listOrder) : null);
   if (begun === null || !isReadingInOrder(begun, state.listOrder))
     return { walk: { ...walk, reading: null }, days: null };
@@ -160,27 +159,34 @@ export function isUncounted({ serviceTotal, checkpoint }: ListState): boolean {
   return serviceTotal !== null && checkpoint.fallenBefore === null;
 }
 
+function walkOf<P extends PageFacts>({ state }: ListSession<P>): WalkProgress {
+  const { walk } = state.checkpoint;
+  if (walk === null) throw new Error('a page of a scan was asked for before it had begun');
+  return walk;
+}
+
 /** Reads the next page and adds it to the batch, the days and the progress. */
 async function takePage<P extends PageFacts>(
   session: ListSession<P>,
   cursor: Cursor<P>,
 ): Promise<WalkProgress> {
-  const { walk: walkBefore } = session.state.checkpoint;
-  if (walkBefore === null) throw new Error('a page of a scan was asked for before it had begun');
-  const last = upTo(session.state, walkBefore);
-  const facts = await session.read(walkBefore.nextPage, last, cursor.isFresh);
+  const last = upTo(session.state, walkOf(session));
+  const facts = await session.read(walkOf(session).nextPage, last, cursor.isFresh);
   const { fallen } = session.state.checkpoint;
-  const fall = fallen - walkBefore.fallenSeen;
-  const walk = { ...walkBefore, fallenSeen: fallen };
+  // Taken after the read, because a write may have ended meanwhile.
+  const fall = fallen - walkOf(session).fallenSeen;
+  const walk = { ...walkOf(session), fallenSeen: fallen };
   const { ledgerCount, guests } = session.state;
-  const different = ledgerCount + guests + walk.unstorable + cursor.uncounted;
-  const isOver = isEndless(walk, facts, { last: lastPage(session.state), different });
+  const held = ledgerCount + guests + walk.unstorable;
+  const ends = { last: lastPage(session.state), lastHeld: pagesFor(held, session.state) };
+  const isOver = isEndless(walk, facts, { ...ends, different: held + cursor.uncounted });
   const before = { ...cursor, fall };
   const step: ScanStep = isOver
     ? { kind: 'end', isRepeated: true }
-    : decideScanStep(walk, facts, lastPage(session.state), before);
+    : decideScanStep(walk, facts, ends, before);
   cursor.repeats = step.kind === 'repeat' ? cursor.repeats + 1 : 0;
-  if (cursor.repeats >= repeatsMax) return giveUp(session, cursor, { walk, page: facts.page });
+  if (cursor.repeats >= repeatsMax && facts.page <= ends.last)
+    return giveUp(session, cursor, { walk, page: facts.page });
   cursor.isFresh = step.kind !== 'next';
   const isNext = step.kind === 'next' || step.kind === 'repeat';
   cursor.batch.push(facts);
@@ -207,7 +213,7 @@ function movePast<P extends PageFacts>(cursor: Cursor<P>, facts: P, isNext: bool
   if (isNext) cursor.recentKeys = [...cursor.recentKeys, facts.keys].slice(-recentPages);
 }
 
-/** Ends the scan so that the next one begins anew: a wrong page size may have misled this one. */
+/** Ends the scan so that the next one starts at page 1: a wrong page size may have misled this one. */
 function giveUp<P extends PageFacts>(
   session: ListSession<P>,
   cursor: Cursor<P>,
@@ -239,6 +245,6 @@ function rowsIn(batch: PageFacts[]): number {
 function pageIgnored(page: number): LedgerError {
   return new LedgerError(
     'service-parameters',
-    `page ${page} of the list holds the same rows as the page before it: the service seems to ignore the name of the page parameter`,
+    `page ${page} of the list has the same rows as the page before it: the service seems to ignore the page parameter`,
   );
 }

@@ -1,3 +1,4 @@
+import type { ListOrder } from '../../kernel/vocabulary.ts';
 /**
  * Finds rows that arrived anywhere but at the end where the list grows. On an ordered list the row at a place must be
  * the ledger's row of that rank. So bisection finds a missing row, with about log2(pages) requests.
@@ -5,7 +6,6 @@
  * Ranks count from the old side, which arrivals at the new side do not move. If whole pages have one time, a rank is
  * only a range. Then the search may end beside the missing row, and the caller runs a full scan.
  */
-import type { ListOrder } from '../../kernel/list-order.ts';
 import type { ListSession } from './list-session.ts';
 import { isOrdered, lastPage, missingRows, type PageFacts, rankProbe } from './list-state.ts';
 

@@ -56,7 +56,7 @@ export type PoolAction =
   | { kind: 'request'; num: number }
   | { kind: 'blocked'; reason: string };
 
-/** Upper bound of addresses per request (section 4.1 of the service's document). */
+/** Upper bound of addresses per request (docs/wallet-service-api.md, section 4.1). */
 const numLimit = 200;
 /** Age (ms) after which a sender counts as dead; a living one abandons its request long before this. */
 const sentMaxMs = 600_000;
@@ -80,7 +80,7 @@ function writeOf(action: PoolAction, { nextTryInMs }: PoolRow): PoolWrite | null
   if (action.kind === 'request') return { kind: 'open', num: action.num };
   if (action.kind === 'lose') {
     const numMax = numAfterLoss(action.num);
-    return { kind: 'lose', id: action.id, error: 'its sender has gone', numMax };
+    return { kind: 'lose', id: action.id, error: 'the process that sent it has ended', numMax };
   }
   // The service's own message about a refusal stays until the wait after it has ended.
   const isNews = action.kind === 'blocked' && nextTryInMs <= 0;
@@ -104,17 +104,17 @@ export function decidePool(facts: PoolFacts, limits: PoolLimits): PoolAction {
 function decideHindrance(facts: PoolFacts, limits: PoolLimits): PoolAction | undefined {
   if (facts.isStopped) {
     return blocked(
-      'the service showed a text that is no address of the chain: see `wallet-ledger rejects`, then refill with --resume',
+      'the service sent a text that is not a valid address of the chain: read `wallet-ledger rejects`, then run `wallet-ledger pool refill <slip44> --resume`',
     );
   }
   if (!facts.isListRead || (facts.isListGone && !facts.isListFresh)) {
     return { kind: 'read-list', lostId: null };
   }
   if (facts.isListGone)
-    return blocked('the service lists no address although it generated some before');
+    return blocked('the service lists no address, although it listed some before');
   if (facts.nextTryInMs > 0) {
     const seconds = Math.ceil(facts.nextTryInMs / 1_000);
-    return blocked(`refused by the service, tried again in ${seconds} s`);
+    return blocked(`refused by the service; retrying in ${seconds} s`);
   }
   if (facts.generated24h >= limits.maxPerDay) {
     return blocked(`POOL_MAX_PER_DAY is reached: ${facts.generated24h} generated in 24 h`);
@@ -140,12 +140,12 @@ function decideFilter(facts: PoolFacts, { chainParam }: PoolLimits): PoolAction 
   if (!facts.isFilterTried) return { kind: 'prove-filter' };
   if (facts.filter === 'broken') {
     return blocked(
-      `the address list shows the same addresses for a chain that does not exist: set WALLET_PARAM_NAMES chain= (now ${chainParam}) to the service's name of the chain parameter`,
+      `the address list shows the same addresses for a chain that does not exist: set WALLET_PARAM_NAMES chain= (now ${chainParam}) to the service's name for the chain parameter`,
     );
   }
   if (facts.isListEmpty) return undefined;
   return blocked(
-    `it could not be shown that the address list heeds the chain (WALLET_PARAM_NAMES chain=${chainParam})`,
+    `nothing shows yet that the address list honours the chain parameter (WALLET_PARAM_NAMES chain=${chainParam})`,
   );
 }
 
@@ -172,7 +172,7 @@ function decideAnswer(facts: PoolFacts, open: OpenRequest, limits: PoolLimits): 
   if (leftMs > 0) return { kind: 'settle', ms: leftMs };
   if (!facts.isListFresh) return { kind: 'read-list', lostId: open.id };
   return blocked(
-    'the address list does not show the first addresses yet: until it does nothing shows that it heeds the chain',
+    'the address list does not show the first addresses yet; they prove that it honours the chain parameter',
   );
 }
 

@@ -27,7 +27,7 @@ type Planned = Exclude<PoolAction, { kind: 'request' }> | ({ kind: 'send' } & Se
 const busyPollMs = 250;
 
 /**
- * Fills the address pools that are below their threshold up to their target (section 4.1 of the service's document).
+ * Fills the address pools that are below their threshold up to their target (docs/wallet-service-api.md, section 4.1).
  * All chains run concurrently: a refusal for one chain delays no other. Several processes may call it at the same time.
  *
  * Resolves the open request of a chain that is no longer configured as well. `isComplete`: every pool is full, or
@@ -114,7 +114,7 @@ function plannedOf(
   const { decision, openedId } = plan;
   const { action, refusals } = decision;
   if (action.kind !== 'request') return action;
-  if (openedId === null) throw new Error('a request was planned and not written down');
+  if (openedId === null) throw new Error('an address request was planned but not inserted');
   return { kind: 'send', id: openedId, num: action.num, refusals, plannedAt: performance.now() };
 }
 

@@ -28,7 +28,7 @@ export async function sendAddressRequest(
   try {
     // Other processes may consider a process that was suspended meanwhile as dead.
     if (performance.now() - request.plannedAt > sendMaxMs)
-      throw new Error('it was planned too long ago to be sent');
+      throw new Error('the address request was planned too long ago to be sent');
     const bounded = AbortSignal.any([signal, AbortSignal.timeout(sendMaxMs)]);
     const answer = await client.generateAddresses({ slip44, num: request.num }, bounded);
     const addresses = answer.records.map((record) => record.address);
@@ -51,7 +51,7 @@ export async function sendAddressRequest(
     signal.throwIfAborted();
     log.warn(
       { slip44, num: request.num, error },
-      'the answer to an address request was lost; the list will tell',
+      'the answer to an address request was lost; reading the address list to find its addresses',
     );
     return 'again';
   }
@@ -65,7 +65,7 @@ const clearRefusals = new Set<string>([
 
 function nothingNew({ num, refusals: before }: Sending): Answer['ifNothingNew'] {
   const refusals = before + 1;
-  const error = `${num} addresses were asked for, and the answer brought no new one`;
+  const error = `${num} addresses were requested, and the answer contained no new one`;
   return { error, refusals, delayMs: refusalDelayMs(refusals) };
 }
 

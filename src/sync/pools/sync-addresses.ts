@@ -5,11 +5,11 @@ import { judgeStored } from '../../ledger/addresses/refused-addresses.ts';
 import { noticeForeign } from '../../ledger/home-store.ts';
 import { unseenAddresses } from '../../ledger/lists/scan-notes-store.ts';
 import type { ListVerdict } from '../list/read-list.ts';
-import type { Stream } from '../streams/stream-port.ts';
+import type { Stream } from '../streams/stream.ts';
 import { type SyncOptions, syncStream } from '../streams/sync-stream.ts';
 import { addCounts, emptyReport, type SyncContext, type SyncReport } from '../sync-context.ts';
 
-/** Runs one pass over the address lists of the configured chains (section 4.2 of the service's document). */
+/** Runs one pass over the address lists of the configured chains (docs/wallet-service-api.md, section 4.2). */
 export async function syncAddresses(context: SyncContext, pass: SyncOptions): Promise<SyncReport> {
   const report = emptyReport();
   for (const slip44 of context.settings.chains) {

@@ -1,5 +1,6 @@
+import type { AssetKey } from '../../kernel/vocabulary.ts';
 import type { Snapshot } from '../../kernel/wallet-records.ts';
-import { type AssetKey, hasUnnamed } from '../../ledger/snapshots/store-snapshot.ts';
+import { hasUnnamed } from '../../ledger/snapshots/store-snapshot.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { unstoredRows } from './unstored-rows.ts';
 

@@ -7,24 +7,24 @@ type Comparison = {
   at: number;
   /** The last comparison wrote rows: its judgement is checked once more, even if nothing moves in between. */
   isFresh: boolean;
-  /** Duration (ms) of the last comparison by asset, and of the comparisons by coin since then. */
+  /** Duration (ms) of the last comparison by asset, and when it began (`performance.now()`). */
   assetsMs: number;
-  coinsMs: number;
+  assetsAt: number;
 };
 
 const comparisons = new WeakMap<Ledger, Comparison>();
 /** Upper bound of the time between two comparisons: changes made by SQL from outside leave no other trace. */
 const compareAnywayMs = 600_000;
 /**
- * Share of the time of the comparisons by coin that a comparison by asset may add. One that takes less than
- * `assetsQuickMs` always runs.
+ * Share of the time that comparisons by asset may take, because they read the deposits of symbols that name several
+ * assets. One that takes less than `assetsQuickMs` always runs.
  */
-const assetsShare = 0.08;
+const assetsShare = 0.01;
 const assetsQuickMs = 100;
 
 /**
  * Compares the transactions with the balances requested at `askedAt` (`performance.now()`), if something moved since
- * the last comparison. Sums over a long history are too slow for every poll.
+ * the last comparison. The sums of the coins come from running totals.
  */
 export async function reconcileBalances(
   ledger: Ledger,
@@ -38,12 +38,14 @@ export async function reconcileBalances(
   const startedAt = performance.now();
   let written = await recordReconciliation(db, startedAt - askedAt, 'coins');
   const comparedAt = performance.now();
-  const coinsMs = (last?.coinsMs ?? 0) + comparedAt - startedAt;
-  const next = { movement, at: askedAt, assetsMs: last?.assetsMs ?? 0, coinsMs };
-  if (next.assetsMs < assetsQuickMs || next.assetsMs <= coinsMs * assetsShare) {
+  const next = { assetsMs: last?.assetsMs ?? 0, assetsAt: last?.assetsAt ?? 0 };
+  if (
+    next.assetsMs < assetsQuickMs ||
+    next.assetsMs <= (comparedAt - next.assetsAt) * assetsShare
+  ) {
     written += await recordReconciliation(db, comparedAt - askedAt, 'assets');
     next.assetsMs = performance.now() - comparedAt;
-    next.coinsMs = 0;
+    next.assetsAt = comparedAt;
   }
-  comparisons.set(ledger, { ...next, isFresh: written > 0 });
+  comparisons.set(ledger, { ...next, movement, at: askedAt, isFresh: written > 0 });
 }

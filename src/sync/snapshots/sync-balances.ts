@@ -6,9 +6,9 @@ import { reconcileBalances } from './reconcile-balances.ts';
 import { unstoredRows } from './unstored-rows.ts';
 
 /**
- * Runs one pass over the wallet's balances (section 4.5 of the service's document); one answer holds them all. Requests
- * them once more if the answer lacks a balance that the ledger lists. Then compares the transactions with the balances.
- * Writes nothing if nothing changed.
+ * Runs one pass over the wallet's balances (docs/wallet-service-api.md, section 4.5); one answer holds them all.
+ * Requests them once more if the answer lacks a balance that the ledger lists. Then compares the transactions with the
+ * balances. Writes nothing if nothing changed.
  */
 export async function syncBalances(context: SyncContext, signal: AbortSignal): Promise<SyncReport> {
   const askedAt = performance.now();

@@ -4,7 +4,7 @@ import type { SyncContext, SyncReport } from '../sync-context.ts';
 import { askWhole } from './ask-whole.ts';
 import { unstoredRows } from './unstored-rows.ts';
 
-/** Runs one pass over the wallet's coins (section 4.6 of the service's document); one answer holds them all. */
+/** Runs one pass over the wallet's coins (docs/wallet-service-api.md, section 4.6); one answer holds them all. */
 export async function syncCoins(context: SyncContext, signal: AbortSignal): Promise<SyncReport> {
   const { records, rejects, observation, kept } = await askWhole(context, 'coins', () =>
     context.client.listCoins(signal),

@@ -1,6 +1,7 @@
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import { toError } from '../../kernel/errors.ts';
 import {
+  endWishes,
   leaseStream,
   newLeaseOwner,
   releaseStream,
@@ -8,12 +9,15 @@ import {
 } from '../../ledger/lists/stream-store.ts';
 import type { SyncContext } from '../sync-context.ts';
 
-/** Behaviour while another pass reads the list. `briefly`: waits no longer than a slice of the audit takes. */
-export type WhenLeased = 'skip' | 'briefly' | 'wait';
+/**
+ * Behaviour while another pass reads the list. `briefly`: waits no longer than a slice of the audit takes. `ask`: waits
+ * as long, and asks a scan to give the list back.
+ */
+export type WhenLeased = 'skip' | 'briefly' | 'ask' | 'wait';
 
 export type Leased = { owner: string; row: StreamRow };
 
-const leasePollMs = 250;
+const leasePollMs = 100;
 const brieflyMs = 5_000;
 
 /**
@@ -27,14 +31,18 @@ export async function withLease<T>(
   work: (leased: Leased) => Promise<T>,
 ): Promise<T | undefined> {
   const owner = newLeaseOwner(ledger.instance);
-  const giveUpAt = performance.now() + { skip: 0, briefly: brieflyMs, wait: Infinity }[ifLeased];
-  let row = await leaseStream(ledger.db, name, owner);
+  const giveUpAt =
+    performance.now() + { skip: 0, briefly: brieflyMs, ask: brieflyMs, wait: Infinity }[ifLeased];
+  const lease = () => leaseStream(ledger.db, name, owner, { isWished: ifLeased === 'ask' });
+  let row = await lease();
   if (!row && ifLeased === 'wait')
     log.info({ stream: name }, 'another pass is reading the stream, waiting for it');
+  const hasWished = !row && ifLeased === 'ask';
   while (!row && performance.now() < giveUpAt) {
     await abortableSleep(leasePollMs, signal);
-    row = await leaseStream(ledger.db, name, owner);
+    row = await lease();
   }
+  if (hasWished) await endWishes(ledger.db, name);
   if (!row) return undefined;
   try {
     const result = await work({ owner, row });

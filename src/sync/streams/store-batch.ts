@@ -13,7 +13,7 @@ import type { ListedPage } from '../list/list-pages.ts';
 import type { AfterFinding, Batch, Stored } from '../list/list-port.ts';
 import type { ListState } from '../list/list-state.ts';
 import type { SyncContext } from '../sync-context.ts';
-import type { Stream, WithObservation } from './stream-port.ts';
+import type { Stream, WithObservation } from './stream.ts';
 
 /** Writes the list's state, as the last statement of each transaction that changes the list's rows. */
 export type SaveCheckpoint = (

@@ -1,7 +1,6 @@
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import { LedgerError } from '../../kernel/errors.ts';
 import { inSpan } from '../../kernel/in-span.ts';
-import type { Reject } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { readCoverage, verifyDays } from '../../ledger/lists/coverage-store.ts';
 import {
@@ -11,6 +10,7 @@ import {
 } from '../../ledger/lists/scan-notes-store.ts';
 import {
   countUntil,
+  isWishedFor,
   listedBetween,
   listedUndated,
   type StreamRow,
@@ -18,8 +18,8 @@ import {
   unlistRows,
 } from '../../ledger/lists/stream-store.ts';
 import { divisionMemoryOf } from '../list/division-memory.ts';
-import { newCheckpoint, parseCheckpoint } from '../list/list-checkpoint.ts';
-import { createPageReader, type ListedPage, type ListSource } from '../list/list-pages.ts';
+import { type Checkpoint, newCheckpoint, parseCheckpoint } from '../list/list-checkpoint.ts';
+import { createPageReader, type ListedPage } from '../list/list-pages.ts';
 import type { ListPort, Ranks, ScanNotes, Stored } from '../list/list-port.ts';
 import { doubtOf, type ListState } from '../list/list-state.ts';
 import { probeSize, rememberedSize } from '../list/probe-size.ts';
@@ -30,26 +30,9 @@ import {
   type SyncContext,
   type SyncReport,
 } from '../sync-context.ts';
+import { createSlice } from './slice.ts';
 import { prepareBatch, type SaveCheckpoint } from './store-batch.ts';
-
-/** A row with the observation of the request that brought it. */
-export type WithObservation<T> = T & { observation: number };
-
-/** One list that the ledger keeps in step: the source of its pages and the target of its rows. */
-export type Stream<T> = ListSource<T> & {
-  /** Key of `ledger.streams`. */
-  name: string;
-  /** The ledger can find the rank of a row by its time, and marks a row that the list no longer shows as unlisted. */
-  hasRanks: boolean;
-  /** Returns the keys of up to `limit` rows that the ledger lists and a scan has not noted. */
-  unseen(db: LedgerDb, limit: number): Promise<string[]>;
-  /** Prepares rows for a transaction, which may start more than once. */
-  prepareRows(
-    rows: WithObservation<T>[],
-  ): (db: LedgerDb) => Promise<{ inserted: number; updated: number }>;
-  /** Builds the reject of a row that PostgreSQL refused: the same however often it is read. */
-  toReject(row: WithObservation<T>, reason: string): Reject;
-};
+import { createLanedSource, type Stream, type WithObservation } from './stream.ts';
 
 export type PortOptions = {
   signal: AbortSignal;
@@ -82,7 +65,8 @@ export function openStreamPort<T>(
   // Read once: a pass without changes must not change the remembered sizes.
   const openedAt = context.clock();
   const sizes = probeOf(state, context.settings.pageSize, openedAt);
-  const pages = createPageReader(stream, {
+  const { source, scanning } = createLanedSource(stream);
+  const pages = createPageReader(source, {
     requestedPageSize,
     probeSize: sizes.probe,
     concurrency,
@@ -90,34 +74,25 @@ export function openStreamPort<T>(
     memory: divisionMemoryOf<T>(context.ledger, stream.name),
   });
   const report = emptyReport();
-  const pauseAt = sliceMs === null ? Number.POSITIVE_INFINITY : performance.now() + sliceMs;
-  let { walks } = state.checkpoint;
+  const slice = createSlice(sliceMs, () => isWishedFor(context.ledger.db, stream.name));
   let storedAt = performance.now();
   let pagesStored = 0;
-  const isSliceOver = () => performance.now() > pauseAt;
-  const isPauseDue = () => isSliceOver() && pages.aheadCount() === 0;
-
-  const checkpointOf = (current: ListState): SaveCheckpoint => {
-    const { isScanUnclean } = current.checkpoint;
-    const hasWalked = current.checkpoint.walks > walks && !isScanUnclean;
-    walks = current.checkpoint.walks;
-    const used = pages.requestedPageSize();
-    return (db, next) => {
-      const checkpoint = { ...next.checkpoint, ...sizes.remembered(used) };
-      const row = { ...next, checkpoint, doubt: doubtOf(next), hasWalked };
-      return saveCheckpoint(db, owner, stream.name, row);
-    };
-  };
-
+  const isPauseDue = () => slice.isOver() && pages.aheadCount() === 0;
+  const checkpointOf = createCheckpointOf(stream.name, owner, state, () =>
+    sizes.remembered(pages.requestedPageSize()),
+  );
   const saveWith = createSaveWith(context, checkpointOf);
   const port: ListPort<ListedPage<T>> = {
     // After the slice no page is fetched ahead, so the pause discards no answer.
-    read: (page, upTo, isFresh = false) =>
-      pages.read(page, isSliceOver() ? Math.min(page, upTo) : upTo, isFresh),
+    async read(page, upTo, isFresh = false) {
+      await slice.listen();
+      return await pages.read(page, slice.isOver() ? Math.min(page, upTo) : upTo, isFresh);
+    },
     ranks: stream.hasRanks ? ranksOf(context, stream) : null,
     isBatchFull: (rows) =>
       rows >= batchRows || performance.now() > storedAt + batchMs || isPauseDue(),
     shouldPause: isPauseDue,
+    scanning,
     notes: notesOf(context, stream, saveWith),
     unlist: stream.hasRanks
       ? (keys, current) => saveWith(current, (db) => unlistRows(db, keys))
@@ -158,14 +133,16 @@ function tracedWrite<T extends { inserted: number; updated: number }>(
   });
 }
 
-/** Returns the state that the last pass left; a checkpoint that cannot be parsed is begun anew. */
+/** Returns the state that the last pass left. Nothing backs the counts if the checkpoint cannot be parsed. */
 export function stateOf(row: StreamRow, { settings }: SyncContext): ListState {
   const { checkpoint, listOrder, ...facts } = row;
+  const parsed = parseCheckpoint(checkpoint);
   return {
     ...facts,
+    isBacked: facts.isBacked && parsed !== null,
     listOrder: settings.listOrder ?? listOrder,
     isOrderFixed: settings.listOrder !== null,
-    checkpoint: parseCheckpoint(checkpoint) ?? newCheckpoint(settings.pageSize),
+    checkpoint: parsed ?? newCheckpoint(settings.pageSize),
   };
 }
 
@@ -176,6 +153,31 @@ function probeOf({ checkpoint }: ListState, configured: number, now: number) {
   return {
     probe,
     remembered: (used: number) => rememberedSize(checkpoint, { used, isProbed }, configured, now),
+  };
+}
+
+/** Returns a function that prepares the save of a state, with the sizes remembered at that time. */
+function createCheckpointOf(
+  name: string,
+  owner: string,
+  opened: ListState,
+  rememberedSizes: () => Partial<Checkpoint>,
+): (current: ListState) => SaveCheckpoint {
+  let { walks } = opened.checkpoint;
+  return (current) => {
+    const { isScanUnclean } = current.checkpoint;
+    const hasWalked = current.checkpoint.walks > walks && !isScanUnclean;
+    walks = current.checkpoint.walks;
+    const sizes = rememberedSizes();
+    return (db, next) => {
+      const checkpoint = { ...next.checkpoint, ...sizes };
+      return saveCheckpoint(db, owner, name, {
+        ...next,
+        checkpoint,
+        doubt: doubtOf(next),
+        hasWalked,
+      });
+    };
   };
 }
 

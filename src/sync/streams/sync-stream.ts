@@ -9,7 +9,8 @@ import {
   type SyncReport,
 } from '../sync-context.ts';
 import { type Leased, type WhenLeased, withLease } from './lease-list.ts';
-import { openStreamPort, type PortOptions, type Stream, stateOf } from './stream-port.ts';
+import type { Stream } from './stream.ts';
+import { openStreamPort, type PortOptions, stateOf } from './stream-port.ts';
 
 export type SyncOptions = PortOptions & {
   /** Behaviour while another process reads the stream, or after a slice: leave it to others, or wait and continue. */

@@ -1,21 +1,19 @@
 import { settleAllThenThrow } from '../../kernel/settle-all-then-throw.ts';
+import type { Lane } from '../../kernel/ticket.ts';
+import { type TransactionType, transactionTypes } from '../../kernel/vocabulary.ts';
 import type { TransactionRecord } from '../../kernel/wallet-records.ts';
 import { unseenTransactions } from '../../ledger/lists/scan-notes-store.ts';
-import {
-  prepareListedTransactions,
-  type TransactionStream,
-} from '../../ledger/transactions/store-listed-transactions.ts';
+import { prepareListedTransactions } from '../../ledger/transactions/store-listed-transactions.ts';
+import type { ListSource } from '../list/list-source.ts';
 import { addCounts, emptyReport, type SyncContext, type SyncReport } from '../sync-context.ts';
-import type { Stream } from './stream-port.ts';
+import type { Stream } from './stream.ts';
 import { type SyncOptions, syncStream } from './sync-stream.ts';
 
-export const transactionStreams: TransactionStream[] = ['deposit', 'withdraw'];
-
-/** Runs one pass over the transaction lists (section 4.3 of the service's document), both concurrently. */
+/** Runs one pass over the transaction lists (docs/wallet-service-api.md, section 4.3), both concurrently. */
 export async function syncTransactions(
   context: SyncContext,
   pass: SyncOptions,
-  types: TransactionStream[] = transactionStreams,
+  types: TransactionType[] = transactionTypes,
 ): Promise<SyncReport> {
   const ended = await settleAllThenThrow(
     types.map((type) => syncStream(context, transactionStream(context, type), pass)),
@@ -31,14 +29,19 @@ export async function syncTransactions(
 
 export function transactionStream(
   context: SyncContext,
-  type: TransactionStream,
+  type: TransactionType,
+  lane: Lane = 'head',
 ): Stream<TransactionRecord> {
+  const readPageIn =
+    (own: Lane): ListSource<TransactionRecord>['readPage'] =>
+    (pageNo, pageSize, signal, failuresMax) =>
+      context.client.listTransactions({ type, pageNo, pageSize, failuresMax, lane: own }, signal);
   return {
     name: type,
     hasRanks: true,
     rejectSource: 'transaction-list',
-    readPage: (pageNo, pageSize, signal, failuresMax) =>
-      context.client.listTransactions({ type, pageNo, pageSize, failuresMax }, signal),
+    readPage: readPageIn(lane),
+    scanPage: readPageIn('backlog'),
     keyOf: (record) => record.orderNo,
     timeOf: (record) => record.occurredAt,
     unseen: (db, limit) => unseenTransactions(db, type, limit),

@@ -71,9 +71,9 @@ async function insert(pool: Pool, rows: StaticRow[]): Promise<void> {
   await pool.query({
     name: 'bare insert',
     text: `insert into ledger.transactions (order_no, stream, request_id, symbol, tx_hash, from_address, to_address,
-        amount, type, state, occurred_at, is_final, next_check_at)
+        amount, type, state, occurred_at, is_final)
       select order_no, type, nullif(request_id, ''), symbol, tx_hash, from_address, to_address, amount, type, state,
-             to_timestamp(ms / 1000.0), true, now()
+             to_timestamp(ms / 1000.0), true
         from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::numeric[],
                $8::text[], $9::text[], $10::bigint[])
           as i (order_no, request_id, symbol, tx_hash, from_address, to_address, amount, type, state, ms)

@@ -119,12 +119,7 @@ function rateFigures(
       floor: of('bare fetch and insert', bare),
       ...atLeast(0.6),
     },
-    {
-      part,
-      what: `${what}, pages of ${largePageSize}`,
-      unit,
-      samples: [rows / large.seconds],
-    },
+    { part, what: `${what}, pages of ${largePageSize}`, unit, samples: [rows / large.seconds] },
   ];
 }
 

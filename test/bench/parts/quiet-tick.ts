@@ -78,10 +78,7 @@ async function compare(
       what: `${newRows} new rows on ${largeText}: list requests`,
       unit: 'requests',
       samples: growing.large.map((cost) => cost.requests),
-      floor: {
-        what: `on ${smallText}`,
-        samples: growing.small.map((cost) => cost.requests),
-      },
+      floor: { what: `on ${smallText}`, samples: growing.small.map((cost) => cost.requests) },
       target: flat,
     },
     ...flatFigures('e', `${newRows} new rows on ${largeText}`, smallText, growing),

@@ -157,10 +157,7 @@ async function runDaemons(
 
 /** Daemons that ran out of work would have been measured as slow ones. */
 async function assertWorkIsLeft(connectionString: string): Promise<void> {
-  const rows = await queryOnce(
-    connectionString,
-    'select from ledger.transactions where next_check_at is not null limit 1',
-  );
+  const rows = await queryOnce(connectionString, 'select from ledger.waiting_details limit 1');
   if (rows.length === 0) throw new Error('the backlog is used up: the figures mean nothing');
 }
 
@@ -176,10 +173,7 @@ async function untilAtWork(daemon: RunningDaemon): Promise<void> {
 function paceOf(arrivals: Arrival[]) {
   const sorted = arrivals.map(({ atMs }) => atMs).sort((a, b) => a - b);
   const seconds = ((sorted.at(-1) ?? 0) - (sorted[0] ?? 0)) / 1_000;
-  return {
-    perSecond: (sorted.length - 1) / seconds,
-    busiest: busiestWindow(sorted, windowMs),
-  };
+  return { perSecond: (sorted.length - 1) / seconds, busiest: busiestWindow(sorted, windowMs) };
 }
 
 function windowBounds(budget: number): Pick<Figure, 'floor' | 'target' | 'note'> {

@@ -216,11 +216,7 @@ export const tampers: readonly Tamper[] = [
     sql: `update oracle.address_posts set is_answer_lost = true where serial = (select min(serial) from oracle.address_posts where slip44 = 60)`,
     expected: ['requests.lost-answer'],
   },
-  {
-    name: 'a crossed ceiling',
-    changed: { poolMaxPerDay: 249 },
-    expected: ['requests.ceiling'],
-  },
+  { name: 'a crossed ceiling', changed: { poolMaxPerDay: 249 }, expected: ['requests.ceiling'] },
   {
     name: 'a request that was not written down',
     sql: 'delete from ledger.address_requests where slip44 = 195',

@@ -45,11 +45,12 @@ export const transactionChecks: readonly Check[] = [
     id: 'transactions.final',
     promise:
       'is_final says what the state says; a final order has had its detail and is not due again',
-    sql: `select order_no, o.is_final as truth, t.is_final, t.detail_synced_at, t.next_check_at
+    sql: `select order_no, o.is_final as truth, t.is_final, t.detail_synced_at, w.due_at
             from oracle.transactions o
             join ledger.transactions t using (order_no)
+            left join ledger.waiting_details w using (order_no)
            where t.is_final <> o.is_final
-              or (o.is_final and (t.detail_synced_at is null or t.next_check_at is not null))`,
+              or (o.is_final and (t.detail_synced_at is null or w.order_no is not null))`,
   },
   {
     id: 'transactions.listed',

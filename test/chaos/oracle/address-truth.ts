@@ -2,12 +2,7 @@ import type { SeededRandom } from '../../support/seeded-random.ts';
 import { inventAddress } from './invent-transaction.ts';
 
 /** `serial`: of the call that generated it; null: there before, somebody else's. */
-type Address = {
-  slip44: number;
-  address: string;
-  serial: number | null;
-  generatedAt: number;
-};
+type Address = { slip44: number; address: string; serial: number | null; generatedAt: number };
 
 /** Order is by `seq`, one counter for all of these; times of one millisecond have no order. */
 type AddressPost = {

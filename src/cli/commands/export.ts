@@ -1,0 +1,94 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createBeancountJournal } from '../../export/beancount-journal.ts';
+import { createPlainJournal } from '../../export/plain-journal.ts';
+import { writeWholeFile } from '../../export/whole-file.ts';
+import { writeCsv } from '../../export/write-csv.ts';
+import { type JournalCounts, writeJournal } from '../../export/write-journal.ts';
+import { writeParquet } from '../../export/write-parquet.ts';
+import { LedgerError } from '../../kernel/errors.ts';
+import { type Books, openBooks } from '../../ledger/reports/read-books.ts';
+import type { CommandContext } from '../command-context.ts';
+import { openExistingLedger } from '../open-existing-ledger.ts';
+
+type ExportFormat = 'hledger' | 'beancount' | 'ledger' | 'csv' | 'parquet';
+
+/** Days are UTC, both included. Without `out` the books go to standard output. */
+export type ExportOptions = { format: ExportFormat; from?: string; to?: string; out?: string };
+
+type Pieces = AsyncIterable<string | Uint8Array>;
+
+/** Runs `wallet-ledger export`: writes the books of the period in the format. Resolves to 0. */
+export async function exportBooks(
+  context: CommandContext,
+  { format, from, to, out }: ExportOptions,
+): Promise<number> {
+  if (from !== undefined && to !== undefined && from > to) {
+    throw new LedgerError('usage', `--from ${from} is later than --to ${to}`);
+  }
+  if (format === 'parquet' && out === undefined && process.stdout.isTTY) {
+    throw new LedgerError('usage', 'Parquet is not for a terminal', {
+      cure: 'name a file with --out, or redirect the output',
+    });
+  }
+  const { ledger } = await openExistingLedger(context);
+  const { signal } = context.shutdown;
+  const { books, end } = await openBooks(ledger, { from: from ?? null, to: to ?? null });
+  // Ends a statement that runs; the pieces then fail, and a partial file is removed.
+  const stop = () => void end().catch(() => undefined);
+  signal.addEventListener('abort', stop);
+  try {
+    const { pieces, summary } = writerOf(books, format);
+    await (out === undefined ? toStandardOutput(pieces) : writeWholeFile(out, pieces));
+    process.stderr.write(`${[...summary(), ...unpostedWords(books)].join('\n')}\n`);
+    return 0;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', stop);
+    await end();
+  }
+}
+
+function writerOf(books: Books, format: ExportFormat): { pieces: Pieces; summary: () => string[] } {
+  if (format === 'csv' || format === 'parquet') {
+    let postings = 0;
+    const count = (more: number) => {
+      postings += more;
+    };
+    const pieces = format === 'csv' ? writeCsv(books, count) : writeParquet(books, count);
+    return { pieces, summary: () => [`exported ${inWords(postings)} postings`] };
+  }
+  const journal =
+    format === 'beancount' ? createBeancountJournal(books.chart) : createPlainJournal(format);
+  const counts: JournalCounts = { transactions: 0, asserted: 0, contradicted: 0 };
+  return { pieces: writeJournal(books, journal, counts), summary: () => journalWords(counts) };
+}
+
+function journalWords({ transactions, asserted, contradicted }: JournalCounts): string[] {
+  const done = `exported ${inWords(transactions)} transactions; ${inWords(asserted)} reported balances are asserted`;
+  const differing = `${inWords(contradicted)} reported balances differ from the transactions and are remarks in the journal; see the view ledger.reconciliation`;
+  return contradicted === 0 ? [done] : [done, differing];
+}
+
+function unpostedWords({ unposted }: Books): string[] {
+  if (unposted === 0) return [];
+  return [
+    `${inWords(unposted)} values are not known yet and are not in the books; the view ledger.unposted_values names them`,
+  ];
+}
+
+function inWords(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
+async function toStandardOutput(pieces: Pieces): Promise<void> {
+  await pipeline(Readable.from(pieces), process.stdout, { end: false }).catch((error) => {
+    if (error.code !== 'EPIPE') throw error;
+    throw new LedgerError('unexpected', 'the reader of the output left before its end', {
+      cause: error,
+      cure: 'read the output to its end, or write a file with --out',
+    });
+  });
+}

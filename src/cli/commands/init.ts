@@ -1,0 +1,199 @@
+import { resolve } from 'node:path';
+import { inspectSettings } from '../../config/parse-settings.ts';
+import { readEnvironment } from '../../config/read-environment.ts';
+import { readTrustedFile } from '../../config/read-trusted-file.ts';
+import {
+  completeNames,
+  type Discovery,
+  discoverService,
+  withoutVersion,
+} from '../../doctor/discover/discover-service.ts';
+import { systemClock } from '../../kernel/clock.ts';
+import { LedgerError, toError } from '../../kernel/errors.ts';
+import { createRedactor, type Redactor } from '../../kernel/redact.ts';
+import type { Environment } from '../../kernel/vocabulary.ts';
+import { printableText } from '../../service/decoding/printable-text.ts';
+import { createPerson, readAllOf } from '../ask-person.ts';
+import { failureLine, isDebugging } from '../command-context.ts';
+import { createPrivateFile, refuseExisting, renderEnvFile } from '../env-file.ts';
+
+export type InitOptions = {
+  baseUrl?: string;
+  apiKey?: string;
+  secretFile?: string;
+  secretStdin?: boolean;
+  out: string;
+};
+
+/** Given by options, environment or a person. `secretPath` is set if the secret stays in its file. */
+type Told = {
+  baseUrl: string;
+  apiKey: string | null;
+  apiSecret: string;
+  secretPath: string | null;
+};
+
+const missing =
+  'give --base-url, and the secret by --secret-file, by --secret-stdin or in WALLET_API_SECRET; --api-key if it cannot be derived';
+
+/**
+ * Runs `wallet-ledger init`: finds out how the service wants to be asked, and writes the settings. Resolves to 0, to 2
+ * for what was told, or to 4 for the service.
+ */
+export async function init(options: InitOptions): Promise<number> {
+  let redact: Redactor = createRedactor([]);
+  const stop = new AbortController();
+  const onInterrupt = () =>
+    stop.abort(new LedgerError('interrupted', 'stopped before anything was written'));
+  process.once('SIGINT', onInterrupt);
+  try {
+    const path = resolve(options.out);
+    await refuseExisting(path);
+    const told = await readTold(options, setOf(readEnvironment()));
+    redact = createRedactor([told.apiSecret, ...(told.apiKey === null ? [] : [told.apiKey])]);
+    const { timeoutMs, paramNames } = checkTold(told);
+    process.stdout.write('asking the service, with at most 40 requests that only read\n');
+    const found = await discoverService(
+      { baseUrl: told.baseUrl, credentials: told, timeoutMs },
+      { clock: systemClock, signal: stop.signal },
+    );
+    const names = completeNames(found.names, paramNames);
+    await createPrivateFile(path, renderEnvFile(settingsOf(told, found, names, paramNames)));
+    process.stdout.write(redact(reportOf(told, found, names, options.out)));
+    return 0;
+  } catch (thrown) {
+    const error = toError(thrown);
+    process.stderr.write(redact(`${failureLine(error, isDebugging())}\n`));
+    return error instanceof LedgerError ? error.exitCode : 1;
+  } finally {
+    process.off('SIGINT', onInterrupt);
+  }
+}
+
+/** Leaves out variables without a value, which stand for "not set". */
+function setOf(env: Environment): Environment {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+}
+
+async function readTold(options: InitOptions, env: Environment): Promise<Told> {
+  const person = createPerson(process.stdin, process.stderr, missing);
+  const baseUrl =
+    options.baseUrl ??
+    env['WALLET_BASE_URL'] ??
+    (await person.ask('Address of the wallet service (https://…): '));
+  const isAsking = options.baseUrl === undefined && env['WALLET_BASE_URL'] === undefined;
+  const given = options.apiKey ?? env['WALLET_API_KEY'];
+  const asked = given === undefined && isAsking;
+  const apiKey = asked
+    ? await person.ask('API key (empty: derived from the private key): ')
+    : (given ?? '');
+  const secretPath = options.secretFile ?? env['WALLET_API_SECRET_FILE'] ?? null;
+  const apiSecret =
+    secretPath === null ? await readSecret(options, env, person) : readSecretFile(secretPath);
+  return {
+    baseUrl: baseUrl.trim(),
+    apiKey: apiKey.trim() === '' ? null : apiKey.trim(),
+    apiSecret: apiSecret.trim(),
+    secretPath: secretPath === null ? null : resolve(secretPath),
+  };
+}
+
+async function readSecret(
+  { secretStdin }: InitOptions,
+  env: Environment,
+  person: ReturnType<typeof createPerson>,
+): Promise<string> {
+  if (secretStdin) return await readAllOf(process.stdin);
+  return (
+    env['WALLET_API_SECRET'] ??
+    (await person.askSecretly('Private key or shared secret (not shown): '))
+  );
+}
+
+function readSecretFile(path: string): string {
+  try {
+    return readTrustedFile(path);
+  } catch (error) {
+    if (error instanceof LedgerError) throw error;
+    throw unreadable(error);
+  }
+}
+
+function unreadable(cause: unknown): LedgerError {
+  const { code = 'unknown reason' } = cause as NodeJS.ErrnoException;
+  const cure = 'check the path and its rights';
+  return new LedgerError('usage', `the file of the secret cannot be read (${code})`, {
+    cause,
+    cure,
+  });
+}
+
+/** Refuses what no service can be asked with; returns the defaults of the settings. */
+function checkTold({ baseUrl, apiSecret }: Told) {
+  const env = { WALLET_BASE_URL: baseUrl, WALLET_API_SECRET: apiSecret };
+  const { settings, problems } = inspectSettings(env, readTrustedFile, { needs: ['service'] });
+  const { service } = settings;
+  if (problems.length > 0 || service === null) {
+    throw new LedgerError('settings', problems.join('; '), {
+      cure: 'run the command again with the right value',
+    });
+  }
+  return service;
+}
+
+type Names = ReturnType<typeof completeNames>;
+
+function settingsOf(
+  { apiKey, apiSecret, secretPath }: Told,
+  { baseUrl, way, pageSize }: Discovery,
+  names: Names,
+  usual: Names,
+): Record<string, string> {
+  const differ = Object.entries(names).some(
+    ([name, value]) => usual[name as keyof Names] !== value,
+  );
+  return {
+    WALLET_BASE_URL: baseUrl,
+    ...(apiKey !== null && { WALLET_API_KEY: apiKey }),
+    ...(secretPath === null
+      ? { WALLET_API_SECRET: apiSecret }
+      : { WALLET_API_SECRET_FILE: secretPath }),
+    WALLET_SIGNER: way.recipe,
+    ...(way.hash && { WALLET_SIGN_HASH: way.hash }),
+    ...(way.encoding && { WALLET_SIGN_ENCODING: way.encoding }),
+    ...(differ && {
+      WALLET_PARAM_NAMES: Object.entries(names)
+        .map((pair) => pair.join('='))
+        .join(),
+    }),
+    ...(pageSize !== null && { WALLET_PAGE_SIZE: String(pageSize) }),
+  };
+}
+
+function reportOf(told: Told, found: Discovery, names: Names, out: string): string {
+  const { way, pageSize, states, chains, requests } = found;
+  const isCut = withoutVersion(told.baseUrl) !== told.baseUrl.replace(/\/+$/, '');
+  const variant = [way.hash, way.encoding].filter((each) => each !== null).join(', ');
+  const nameWords = Object.entries(names).map(
+    ([meaning, name]) =>
+      `${meaning}=${name}${found.names[meaning as keyof Names] === null ? ' (not shown by the answers)' : ''}`,
+  );
+  return [
+    `service     ${found.baseUrl}${isCut ? ', without the /v1 at its end, which the program adds' : ''}`,
+    `signature   ${way.recipe}${variant === '' ? '' : ` with ${variant}`}`,
+    `parameters  ${nameWords.join(', ')}`,
+    `page size   ${pageSize ?? 'not shown by the answers'}`,
+    `chains      ${chains.length === 0 ? 'none listed' : chains.join(', ')}`,
+    `states      ${states.length === 0 ? 'none seen' : printableText(states.join(', '))}`,
+    `requests    ${requests}`,
+    `written     ${out}, readable by you alone`,
+    '',
+    'Next:',
+    '  set DATABASE_URL in it; without, an embedded PostgreSQL is used',
+    '  set ADDRESS_POOLS in it, such as 60:20:50, if deposit addresses are needed',
+    '  wallet-ledger doctor      checks everything, final states too',
+    '  wallet-ledger backfill    copies the history so far',
+    '  wallet-ledger start       keeps it up to date',
+    '',
+  ].join('\n');
+}

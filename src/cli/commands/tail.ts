@@ -1,0 +1,67 @@
+import { abortableSleep } from '../../kernel/abortable-sleep.ts';
+import { toError } from '../../kernel/errors.ts';
+import { keepListening } from '../../ledger/connection/keep-listening.ts';
+import { eventsChannel } from '../../ledger/feed/event-store.ts';
+import { createFeedReader, type FeedReader } from '../../ledger/feed/feed-reader.ts';
+import { toJsonText } from '../../ledger/feed/json-text.ts';
+import type { CommandContext } from '../command-context.ts';
+import { describeEvent } from '../describe-event.ts';
+import { openExistingLedger } from '../open-existing-ledger.ts';
+
+const pageMax = 100;
+const retryMs = 1_000;
+
+/**
+ * Runs `wallet-ledger tail`: prints each event of the change feed from now on, one line each, until Ctrl-C or until the
+ * reader of the output leaves.
+ */
+export async function tail(context: CommandContext, { json }: { json?: boolean }): Promise<number> {
+  const { log, shutdown } = context;
+  const { ledger } = await openExistingLedger(context);
+  const left = new AbortController();
+  process.stdout.on('error', () => left.abort());
+  const signal = AbortSignal.any([shutdown.signal, left.signal]);
+  const reader = createFeedReader(ledger);
+  const listening = keepListening({
+    ledger,
+    channels: { [eventsChannel]: reader.wake },
+    log,
+  });
+  shutdown.add('notifications', () => listening.close());
+  const over = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+  let position = await reader.head();
+  process.stderr.write(`following the change feed behind event ${position}; Ctrl-C ends\n`);
+  while (!signal.aborted) {
+    const wake = reader.nextWake();
+    try {
+      const next = await printNext(reader, position, json ?? false);
+      if (next === position) await Promise.race([wake, over]);
+      position = next;
+    } catch (error) {
+      if (signal.aborted) break;
+      log.warn({ error: toError(error) }, 'the change feed cannot be read; retrying');
+      await abortableSleep(retryMs, signal).catch(() => undefined);
+    }
+  }
+  return 0;
+}
+
+/** Prints the events behind the position. Returns the position behind them. */
+async function printNext(reader: FeedReader, position: number, json: boolean): Promise<number> {
+  const page = await reader.read(position, pageMax);
+  if (page.kind === 'deleted') return page.oldest - 1;
+  if (page.kind === 'ahead') {
+    process.stderr.write(
+      `the feed ends at event ${page.head} again: the database went back to an earlier state\n`,
+    );
+    return page.head;
+  }
+  const lines = page.events.map((event) => `${json ? toJsonText(event) : describeEvent(event)}\n`);
+  if (lines.length > 0) await print(lines.join(''));
+  return page.events.at(-1)?.seq ?? position;
+}
+
+/** Waits until the output has taken the text. A failure to write arrives at the stream's listener. */
+async function print(text: string): Promise<void> {
+  await new Promise<void>((resolve) => process.stdout.write(text, () => resolve()));
+}

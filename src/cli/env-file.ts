@@ -1,0 +1,58 @@
+import { constants } from 'node:fs';
+import { lstat, open } from 'node:fs/promises';
+import { parseEnv } from 'node:util';
+import { LedgerError } from '../kernel/errors.ts';
+
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
+
+/** Values that need no quotes. */
+const plain = /^[\w./:,=@+-]+$/;
+
+/** Formats settings as a `.env` file that is read back as the same values. Throws for a value that no quotes hold. */
+export function renderEnvFile(settings: Readonly<Record<string, string>>): string {
+  return Object.entries(settings)
+    .map(([name, value]) => {
+      const marks = plain.test(value)
+        ? ['']
+        : ["'", '"', '`'].filter((mark) => !value.includes(mark));
+      const line = marks
+        .map((mark) => `${name}=${mark}${value}${mark}\n`)
+        .find((each) => parseEnv(each)[name] === value);
+      if (line === undefined) throw unwritable(name);
+      return line;
+    })
+    .join('');
+}
+
+function unwritable(name: string): LedgerError {
+  const cure = `put it into a file, and give its path as ${name}_FILE`;
+  return new LedgerError('settings', `a file .env cannot hold the value of ${name}`, { cure });
+}
+
+/** Throws LedgerError `usage` if something has this name, a link included. */
+export async function refuseExisting(path: string): Promise<void> {
+  const found = await lstat(path).catch(() => null);
+  if (found !== null) throw existing(path);
+}
+
+/** Creates a file that only this user can read. Replaces nothing, and follows no link. */
+export async function createPrivateFile(path: string, text: string): Promise<void> {
+  const file = await open(path, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY, 0o600).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EEXIST' || error.code === 'ELOOP') throw existing(path);
+      throw new LedgerError('usage', `${path} cannot be written (${error.code})`, { cause: error });
+    },
+  );
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+function existing(path: string): LedgerError {
+  return new LedgerError('usage', `${path} exists, and nothing is overwritten`, {
+    cure: 'move it away, or name another file with --out',
+  });
+}

@@ -1,0 +1,36 @@
+import type { Ledger } from '../ledger/connection/connect-ledger.ts';
+import { keepListening } from '../ledger/connection/keep-listening.ts';
+import { eventsChannel, outboxChannel, sequencerLock } from '../ledger/feed/event-store.ts';
+import { createFeedReader, type FeedReader } from '../ledger/feed/feed-reader.ts';
+import { keepSequencing } from '../ledger/feed/keep-sequencing.ts';
+import { watchProblems } from '../ledger/feed/watch-problems.ts';
+import { hintChannel } from '../ledger/hint-store.ts';
+import type { CommandContext } from './command-context.ts';
+
+/**
+ * Gives the events of the change feed their numbers until the shutdown, and listens for what other processes notify.
+ * `onHint` is called when the database has hints. Returns a reader of the feed.
+ */
+export function openFeed(
+  { log, shutdown }: CommandContext,
+  ledger: Ledger,
+  { onHint }: { onHint: () => void },
+): FeedReader {
+  const reader = createFeedReader(ledger);
+  const sequencer = keepSequencing(ledger, log);
+  shutdown.add('change feed', () => sequencer.close());
+  const problems = watchProblems(ledger, log);
+  shutdown.add('problems', () => problems.close());
+  const listening = keepListening({
+    ledger,
+    channels: {
+      [hintChannel]: onHint,
+      [outboxChannel]: sequencer.wake,
+      [eventsChannel]: reader.wake,
+    },
+    setUp: `select pg_advisory_lock_shared(${sequencerLock})`,
+    log,
+  });
+  shutdown.add('notifications', () => listening.close());
+  return reader;
+}

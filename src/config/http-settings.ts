@@ -1,0 +1,46 @@
+import {
+  headerText,
+  hostName,
+  integer,
+  longToken,
+  orOff,
+  pathToken,
+  type Setting,
+} from './setting-parsers.ts';
+
+/** Settings of what a daemon serves over HTTP, part of `settingsTable`. */
+export const httpSettings = {
+  HTTP_HOST: {
+    field: 'http.host',
+    help: 'Address to serve the status pages on; other than loopback, HTTP_TOKEN is required, with at least 16 characters',
+    default: '127.0.0.1',
+    parser: hostName,
+  },
+  HTTP_PORT: {
+    field: 'http.port',
+    help: 'Port of the status pages; 0: any free port; off: no status pages',
+    default: '8080',
+    parser: orOff(integer(0, 65_535)),
+  },
+  HTTP_TOKEN: {
+    field: 'http.token',
+    help: 'Token for all pages except /healthz and /readyz: as Bearer token, or as the password of Basic authentication',
+    default: null,
+    parser: headerText,
+    isSecret: true,
+  },
+  HINT_TOKEN: {
+    field: 'http.hintToken',
+    help: 'Token of /hint/<token>, which makes a daemon read the start of the lists at once; not set: no hints; at least 16 characters',
+    default: null,
+    parser: pathToken,
+    isSecret: true,
+  },
+  FEED_TOKEN: {
+    field: 'http.feedToken',
+    help: 'Bearer token of /feed and /feed/stream, the change feed over HTTP; not set: no feed over HTTP; at least 16 characters',
+    default: null,
+    parser: longToken,
+    isSecret: true,
+  },
+} as const satisfies Record<string, Setting>;

@@ -1,0 +1,83 @@
+import { abortableSleep } from '../../kernel/abortable-sleep.ts';
+import { LedgerError } from '../../kernel/errors.ts';
+import type { Signer } from '../../service/signing/signer.ts';
+import { buildRequest } from '../../service/transport/build-request.ts';
+import { type Failure, judgeAnswer } from '../../service/transport/judge-answer.ts';
+import { sendRequest } from '../../service/transport/send-request.ts';
+import { withDeadline } from '../../service/transport/with-deadline.ts';
+import type { Contact } from '../ask-coins.ts';
+
+/** Data of an answer, or the refusal. */
+export type Answered = { data: unknown } | { refusal: Failure };
+
+export type ServiceAsker = {
+  /**
+   * Sends one signed GET. A refusal, which other parameters or signatures may change, is an answer; any other failure
+   * rejects with its LedgerError, after two more attempts if they can help.
+   */
+  ask(signer: Signer, path: string, query?: [string, string][]): Promise<Answered>;
+  /** Number of requests that may still be sent. */
+  left(): number;
+};
+
+const attemptsMax = 3;
+const pauseMaxMs = 5_000;
+
+/** Returns true if another signature or another parameter could change the answer. */
+function isRefusal({ code }: Failure): boolean {
+  return ['service-authentication', 'service-refused', 'service-unsettled'].includes(code);
+}
+
+/** Asks the service at most `requestsMax` times; then `ask` rejects. */
+export function createServiceAsker(
+  contact: Pick<Contact, 'tickets' | 'clock' | 'signal'> & { baseUrl: string; timeoutMs: number },
+  requestsMax: number,
+): ServiceAsker {
+  let left = requestsMax;
+
+  async function attempt(signer: Signer, path: string, query: [string, string][]) {
+    const { tickets, clock, signal, baseUrl, timeoutMs } = contact;
+    if (left === 0)
+      throw new LedgerError(
+        'service-refused',
+        `${requestsMax} requests did not show how to ask the service`,
+      );
+    left -= 1;
+    const ticket = await tickets.take('head', signal);
+    if ('backInMs' in ticket) throw new Error('a request of the first lane was deferred');
+    const request = buildRequest(baseUrl, { method: 'GET', path, query }, ticket.nonce);
+    return await withDeadline(timeoutMs, signal, async (deadline) =>
+      judgeAnswer(await sendRequest(request, signer, deadline), 'GET', clock()),
+    );
+  }
+
+  async function attemptSafely(signer: Signer, path: string, query: [string, string][]) {
+    try {
+      return await attempt(signer, path, query);
+    } catch (error) {
+      contact.signal.throwIfAborted();
+      if (!(error instanceof LedgerError) || left === 0) throw error;
+      const { code, message, isRetryable } = error;
+      return { failure: { code, message, isRetryable, pauseMs: null } };
+    }
+  }
+
+  /** Waits before the next attempt; throws if there is none. */
+  async function pauseAfter(failure: Failure, path: string, nth: number): Promise<void> {
+    if (!failure.isRetryable || nth === attemptsMax || left === 0)
+      throw new LedgerError(failure.code, `GET ${path}: ${failure.message}`);
+    await abortableSleep(Math.min(failure.pauseMs ?? 300 * nth, pauseMaxMs), contact.signal);
+  }
+
+  return {
+    left: () => left,
+    async ask(signer, path, query = []) {
+      for (let nth = 1; ; nth += 1) {
+        const judgement = await attemptSafely(signer, path, query);
+        if ('data' in judgement) return judgement;
+        if (isRefusal(judgement.failure)) return { refusal: judgement.failure };
+        await pauseAfter(judgement.failure, path, nth);
+      }
+    },
+  };
+}

@@ -1,0 +1,167 @@
+import { unusedChain } from '../../kernel/chain-filter.ts';
+import type { ParamNames } from '../../kernel/vocabulary.ts';
+import { openListPage, type RawPage } from '../../service/decoding/open-page.ts';
+import type { Signer } from '../../service/signing/signer.ts';
+import type { Answered, ServiceAsker } from './ask-service.ts';
+
+/** Names that services use, the likeliest first. */
+const usualNames: Record<keyof ParamNames, string[]> = {
+  page: ['pageNo', 'page', 'pageNum', 'page_no', 'pageNumber', 'pageIndex', 'current', 'page_num'],
+  size: ['pageSize', 'size', 'limit', 'page_size', 'perPage', 'per_page', 'rows', 'count'],
+  type: [
+    'type',
+    'txType',
+    'transactionType',
+    'direction',
+    'side',
+    'tradeType',
+    'tx_type',
+    'orderType',
+  ],
+  chain: ['slip44', 'chain', 'coinType', 'chainId', 'chain_id', 'coin_type', 'network', 'slip_44'],
+};
+
+/** A name for each parameter; null if the answers do not show it. */
+export type FoundNames = { [Meaning in keyof ParamNames]: string | null };
+
+/** Signed requests with one signer. */
+type Ask = (path: string, query: [string, string][]) => Promise<Answered>;
+type Query = [string, string][];
+
+const transactionList = '/v1/transaction/list';
+const addressList = '/v1/wallet/address/list';
+/** One for each name; none is a default that a service may have. */
+const sizes = [3, 7, 11, 13, 17, 19, 23, 29];
+const pages = [2, 3, 4, 5, 6, 7, 8, 9];
+
+/**
+ * Finds the names of the parameters by what they change. Several names are sent at once, each with a value of its own:
+ * the answer shows which of them the service knows. A service that refuses unknown names is asked with one at a time.
+ * What is not found before the requests are spent is null.
+ */
+export async function findNames(
+  asker: ServiceAsker,
+  signer: Signer,
+  chains: readonly number[],
+): Promise<{ names: FoundNames; rows: unknown[] }> {
+  const rows: unknown[] = [];
+  const ask: Ask = async (path, query) => {
+    const answer = await asker.ask(signer, path, query);
+    if (path === transactionList) rows.push(...(pageOf(answer)?.rows ?? []));
+    return answer;
+  };
+  const unlessSpent = async (find: () => Promise<string | null>) => {
+    try {
+      return await find();
+    } catch (error) {
+      if (asker.left() > 0) throw error;
+      return null;
+    }
+  };
+  const size = await unlessSpent(() => findSize(ask));
+  const page = await unlessSpent(() => findPage(ask, size));
+  const kinds: [string, string] = ['deposit', 'withdraw'];
+  const type = await unlessSpent(() => findFilter(ask, transactionList, usualNames.type, kinds));
+  const [chain = null] = chains;
+  const codes: [string, string] = [String(chain), String(unusedChain)];
+  const named = await unlessSpent(async () =>
+    chain === null ? null : await findFilter(ask, addressList, usualNames.chain, codes),
+  );
+  return { names: { page, size, type, chain: named }, rows };
+}
+
+async function findSize(ask: Ask): Promise<string | null> {
+  const sizeOf = (answer: Answered): number | null => {
+    const page = pageOf(answer);
+    return page && (page.pageSize ?? (page.rows.length > 0 ? page.rows.length : null));
+  };
+  return await findByValue(ask, usualNames.size, sizes, [], sizeOf);
+}
+
+async function findPage(ask: Ask, size: string | null): Promise<string | null> {
+  // Small pages, so that a short history has several.
+  const small: Query = size === null ? [] : [[size, '1']];
+  return await findByValue(
+    ask,
+    usualNames.page,
+    pages,
+    small,
+    (answer) => pageOf(answer)?.pageNo ?? null,
+  );
+}
+
+/** Finds the name whose value the answer repeats. */
+async function findByValue(
+  ask: Ask,
+  names: readonly string[],
+  values: readonly number[],
+  more: Query,
+  read: (answer: Answered) => number | null,
+): Promise<string | null> {
+  const together = names.map((name, index): [string, string] => [name, String(values[index])]);
+  const answer = await ask(transactionList, [...more, ...together]);
+  const told = read(answer);
+  const found = told === null ? undefined : names[values.indexOf(told)];
+  if (found !== undefined || 'data' in answer) return found ?? null;
+  const [value] = values;
+  for (const name of names.slice(0, 4))
+    if (read(await ask(transactionList, [...more, [name, String(value)]])) === value) return name;
+  return null;
+}
+
+/**
+ * Finds the name of a filter: with it, the first value is accepted, and the second one is refused or shows other rows.
+ * Halves the names, each half with one of the values, until one is left.
+ */
+async function findFilter(
+  ask: Ask,
+  path: string,
+  names: readonly string[],
+  [own, other]: [string, string],
+): Promise<string | null> {
+  const filter = (some: readonly string[], value: string): Query =>
+    some.map((name) => [name, value]);
+  const withOwn = await ask(path, filter(names, own));
+  const withOther = await ask(path, filter(names, other));
+  if (!('data' in withOwn)) return await findAlone(ask, path, names, [own, other]);
+  if (isSame(withOwn, withOther)) return null;
+  let left = [...names];
+  while (left.length > 1) {
+    const half = left.slice(0, left.length / 2);
+    const rest = left.slice(half.length);
+    const answer = await ask(path, [...filter(half, own), ...filter(rest, other)]);
+    left = isSame(answer, withOwn) ? half : rest;
+  }
+  return left[0] ?? null;
+}
+
+async function findAlone(
+  ask: Ask,
+  path: string,
+  names: readonly string[],
+  [own, other]: [string, string],
+): Promise<string | null> {
+  for (const name of names.slice(0, 4)) {
+    const withOwn = await ask(path, [[name, own]]);
+    if ('data' in withOwn && !isSame(withOwn, await ask(path, [[name, other]]))) return name;
+  }
+  return null;
+}
+
+/** Two answers with the same total and the same first row. A refusal equals no page. */
+function isSame(one: Answered, other: Answered): boolean {
+  const [first, second] = [pageOf(one), pageOf(other)];
+  if (first === null || second === null) return first === second;
+  const text = ({ totalSize, rows }: RawPage) => JSON.stringify([totalSize, rows[0] ?? null]);
+  return text(first) === text(second);
+}
+
+/** Returns the page of an answer; null for a refusal, and for data that is no page. */
+export function pageOf(answer: Answered): RawPage | null {
+  if (!('data' in answer)) return null;
+  try {
+    return openListPage(answer.data, { pageNo: 1, pageSize: 1 }, true);
+  } catch {
+    return null;
+  }
+}

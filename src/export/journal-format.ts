@@ -1,0 +1,30 @@
+import type { CarriedRow, CoinRow, DayEndRow, PostingRow } from '../ledger/reports/read-books.ts';
+
+/** The account of what was there before the history began; the chart has none for it. */
+export const openingAccount = 'equity:opening';
+
+/** The words of a journal: each function returns whole lines, which end with a newline. */
+export type JournalFormat = {
+  /** What the tool has to know before anything else; `lines` are remarks for the reader. */
+  head(lines: string[]): string;
+  coin(coin: CoinRow): string;
+  account(name: string, since: string): string;
+  /** One transaction of the postings of an order, which all have its number and time. */
+  transaction(postings: readonly PostingRow[]): string;
+  /** First line of a transaction of the program's own; its postings follow. */
+  heading(day: string, remark: string): string;
+  posting(posting: CarriedRow): string;
+  /** Reported balances at the end of a UTC day that the transactions add up to. */
+  dayEnd(day: string, custody: string, balances: readonly DayEndRow[]): string;
+  remark(line: string): string;
+};
+
+/** UTC day of a time as PostgreSQL writes it. */
+export function dayOf(time: string): string {
+  return time.slice(0, time.indexOf(' '));
+}
+
+/** `2026-03-31 22:10:05.123+00` as `2026-03-31T22:10:05.123Z`. */
+export function isoTime(time: string): string {
+  return `${time.replace(' ', 'T').replace(/\+00$/, '')}Z`;
+}

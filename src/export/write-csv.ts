@@ -1,0 +1,51 @@
+import type { Books, PostingRow } from '../ledger/reports/read-books.ts';
+import { dayOf, isoTime } from './journal-format.ts';
+
+const columns = [
+  'date',
+  'time',
+  'order_no',
+  'posting_no',
+  'type',
+  'account',
+  'symbol',
+  'amount',
+  'tx_hash',
+];
+
+/** Writes one line per posting, after RFC 4180: UTF-8, a header, CRLF. `count` is told the number of postings. */
+export async function* writeCsv(
+  books: Books,
+  count: (postings: number) => void,
+): AsyncGenerator<string> {
+  yield `${columns.join(',')}\r\n`;
+  for await (const rows of books.postings()) {
+    count(rows.length);
+    yield rows.map(lineOf).join('');
+  }
+}
+
+function lineOf(row: PostingRow): string {
+  const { orderNo, postingNo, bookedAt, stream, account, symbol, amount, txHash } = row;
+  return `${[
+    dayOf(bookedAt),
+    isoTime(bookedAt),
+    csvText(orderNo),
+    postingNo,
+    csvText(stream),
+    csvText(account),
+    csvText(symbol),
+    // A number that PostgreSQL wrote: its minus sign begins no formula.
+    amount,
+    csvText(txHash ?? ''),
+  ].join(',')}\r\n`;
+}
+
+/**
+ * Writes a text that a spreadsheet does not take for a formula: one that begins like a formula, or with an apostrophe,
+ * gets an apostrophe before it. So the text is what follows one leading apostrophe, where there is one.
+ */
+export function csvText(text: string): string {
+  const harmless = /^['=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+}

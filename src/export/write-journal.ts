@@ -1,0 +1,115 @@
+import type { Books, DayEndRow } from '../ledger/reports/read-books.ts';
+import { groupRows } from './group-rows.ts';
+import { dayOf, type JournalFormat, openingAccount } from './journal-format.ts';
+
+/** What a journal holds: transactions, asserted balances, and reported balances that the transactions contradict. */
+export type JournalCounts = { transactions: number; asserted: number; contradicted: number };
+
+/** Writes the books as a journal, in pieces; `counts` is complete after the last one. */
+export async function* writeJournal(
+  books: Books,
+  format: JournalFormat,
+  counts: JournalCounts,
+): AsyncGenerator<string> {
+  yield format.head(headLines(books));
+  const since = books.period.from ?? books.firstDay;
+  if (since === null) return;
+  for await (const coins of books.coins()) yield coins.map(format.coin).join('');
+  const openings = await books.openings();
+  if (openings.size > 0) yield format.account(openingAccount, since);
+  for await (const names of books.accounts())
+    yield names.map((name) => format.account(name, since)).join('');
+  yield* writeOpenings(books, format, since, openings);
+  const ends = dayEndWriter(books, format, counts);
+  let today = '';
+  for await (const orders of groupRows(books.postings(), ({ orderNo }) => orderNo)) {
+    const parts: string[] = [];
+    for (const order of orders) {
+      const day = dayOf(order[0]?.bookedAt ?? '');
+      if (day !== today) parts.push(await ends(day));
+      today = day;
+      parts.push(format.transaction(order));
+    }
+    counts.transactions += orders.length;
+    yield parts.join('');
+  }
+  yield await ends(null);
+}
+
+function headLines({ period: { from, to }, unposted }: Books): string[] {
+  const days = `${from ?? 'the beginning'} to ${to ?? 'the end'}`;
+  const missing = `NOT WHOLE: ${unposted} values are not known yet; the view ledger.unposted_values names them.`;
+  return [
+    `Books of wallet-ledger from ${days}; days are UTC.`,
+    ...(unposted === 0 ? [] : [missing]),
+  ];
+}
+
+/** What the period starts from: what was there before the history began, and the accounts before the period. */
+async function* writeOpenings(
+  books: Books,
+  format: JournalFormat,
+  day: string,
+  openings: ReadonlyMap<string, string>,
+): AsyncGenerator<string> {
+  for (const [symbol, amount] of openings) {
+    const custody = { symbol, account: custodyOf(books), amount };
+    const other = { symbol, account: openingAccount, amount: negated(amount) };
+    const remark = 'opening, computed back from the first balance that the wallet reported';
+    yield format.heading(day, remark) + format.posting(custody) + format.posting(other);
+  }
+  let isFirst = true;
+  for await (const rows of books.carried()) {
+    const heading = isFirst ? format.heading(day, 'carried forward') : '';
+    isFirst = false;
+    yield heading + rows.map(format.posting).join('');
+  }
+}
+
+/** Returns a function that writes the day ends before a day, or all that are left. */
+function dayEndWriter(
+  books: Books,
+  format: JournalFormat,
+  counts: JournalCounts,
+): (before: string | null) => Promise<string> {
+  const days = daysOf(books);
+  let next = days.next();
+  return async (before) => {
+    const parts: string[] = [];
+    for (;;) {
+      const { done, value } = await next;
+      if (done || (before !== null && (value[0]?.day ?? '') >= before)) return parts.join('');
+      parts.push(writeDayEnd(value, custodyOf(books), format, counts));
+      next = days.next();
+    }
+  };
+}
+
+async function* daysOf(books: Books): AsyncGenerator<DayEndRow[]> {
+  for await (const days of groupRows(books.dayEnds(), ({ day }) => day)) yield* days;
+}
+
+function writeDayEnd(
+  rows: DayEndRow[],
+  custody: string,
+  format: JournalFormat,
+  counts: JournalCounts,
+): string {
+  const agreeing = rows.filter(({ agrees }) => agrees);
+  const others = rows.filter(({ agrees }) => !agrees);
+  counts.asserted += agreeing.length;
+  counts.contradicted += others.length;
+  const remarks = others.map(({ day, symbol, reported, booked }) =>
+    format.remark(`${day} not asserted: ${symbol} reported ${reported}, booked ${booked}`),
+  );
+  const day = rows[0]?.day ?? '';
+  return (agreeing.length > 0 ? format.dayEnd(day, custody, agreeing) : '') + remarks.join('');
+}
+
+function custodyOf({ chart }: Books): string {
+  return chart.get('custody') ?? 'custody';
+}
+
+function negated(amount: string): string {
+  return amount.startsWith('-') ? amount.slice(1) : `-${amount}`;
+}

@@ -1,0 +1,118 @@
+import { html } from 'hono/html';
+import type { BalanceCourse } from '../../ledger/reports/explorer/read-balance-course.ts';
+import type { DayFlow } from '../../ledger/reports/explorer/read-coin-flow.ts';
+import type {
+  AssetRow,
+  CoinPage,
+  CoinReport,
+  CoinRow,
+  DifferenceRow,
+} from '../../ledger/reports/explorer/read-coins.ts';
+import { countWords } from '../../status/status-words.ts';
+import { cut, foreign, type Html, scrollingTable, section } from '../page-frame.ts';
+import { amountCell } from './amount.ts';
+import { courseChart } from './course-chart.ts';
+import { linkTo } from './explorer-frame.ts';
+import { filterQuery } from './query-params.ts';
+import { timeWords } from './times.ts';
+
+const root = '../';
+
+/** Shows the coins, one row for each over all its chains. */
+export function coinList({ rows, next }: CoinPage): Html {
+  if (rows.length === 0) return html`<section aria-label="Coins"><p>None read yet.</p></section>`;
+  const lines = rows.map(
+    (
+      coin,
+    ) => html`<tr><th scope="row">${linkTo('', 'coins', coin.symbol)}</th><td class="number">${coin.chains}</td>
+${amountCell(coin.reported)}${amountCell(coin.expected)}${amountCell(coin.difference)}<td>${judgement(coin)}</td></tr>`,
+  );
+  const table = html`<table><caption>Each coin over all its chains; expected is what the transactions add up to</caption>
+<thead><tr><th scope="col">Coin</th><th scope="col" class="number">Chains</th><th scope="col" class="number">Reported</th>
+<th scope="col" class="number">Expected</th><th scope="col" class="number">Difference</th><th scope="col">Does it add up</th></tr></thead>
+<tbody>${lines}</tbody></table>`;
+  const older =
+    next === null
+      ? ''
+      : html`<p class="pages"><a href="coins?after=${encodeURIComponent(next)}" rel="next">Further coins</a></p>`;
+  return html`<section aria-label="Coins">${scrollingTable('Coins', table)}${older}</section>`;
+}
+
+function judgement({
+  difference,
+  isExplained,
+  explanation,
+}: Pick<CoinRow, 'difference' | 'isExplained' | 'explanation'>): Html {
+  if (difference === null) return html`<span class="soft">not compared yet</span>`;
+  if (/^-?0(\.0*)?$/.test(difference)) return html`<span class="good">✓ to the digit</span>`;
+  const words = html`<span class="soft">${foreign(explanation ?? '')}</span>`;
+  return isExplained
+    ? html`<span class="good">✓ explained</span> ${words}`
+    : html`<span class="bad">✗ not explained</span> ${words}`;
+}
+
+/** Lengths of the charts in days; `all` begins with the first known balance. */
+export const periods = ['7', '30', '90', '365', 'all'] as const;
+export type Period = (typeof periods)[number];
+
+/** Shows a coin: its assets with their balances over time, what moved, and expected against reported. */
+export function coinFacts(
+  { coin, assets, differences }: CoinReport,
+  { courses, flow, period }: { courses: (BalanceCourse | null)[]; flow: DayFlow[]; period: Period },
+): Html {
+  const lengths = periods.map((each) =>
+    each === period
+      ? html`<strong>${periodWords(each)}</strong> `
+      : html`<a href="?days=${each}">${periodWords(each)}</a> `,
+  );
+  const cards = assets.map((asset, index) => assetCard(coin.symbol, asset, courses[index] ?? null));
+  return html`${section(
+    'sums',
+    'Expected against reported',
+    html`<p>${judgement(coin)}</p>${differences.length === 0 ? '' : differenceTable(differences)}`,
+  )}
+${section('balances', 'Balances', html`<p class="pages">${lengths}</p><ul class="stack">${cards}</ul>`)}
+${section('flows', 'Last 30 days', flowTable(flow))}
+<p class="pages"><a href="${root}transactions${filterQuery({ coin: coin.symbol })}">Its transactions</a></p>`;
+}
+
+function periodWords(period: Period): string {
+  return period === 'all' ? 'all' : `${period} days`;
+}
+
+function assetCard(symbol: string, asset: AssetRow, course: BalanceCourse | null): Html {
+  const { slip44, chainName, contractAddress, isListed } = asset;
+  const chain = chainName === null ? `Chain ${slip44}` : `${chainName} (${slip44})`;
+  const table = html`<table><thead><tr><th scope="col" class="number">Balance</th><th scope="col" class="number">Frozen</th>
+<th scope="col">Deposit state</th><th scope="col">Withdrawal state</th><th scope="col">Last read</th><th scope="col">Last changed</th></tr></thead>
+<tbody><tr>${amountCell(asset.balance)}${amountCell(asset.frozen)}<td>${asset.depositState ?? '–'}</td><td>${asset.withdrawState ?? '–'}</td>
+<td class="time">${timeWords(asset.observedAt)}</td><td class="time">${timeWords(asset.changedAt)}</td></tr></tbody></table>`;
+  return html`<li><h3>${foreign(chain)} ${isListed ? '' : html`<span class="bad">no longer listed</span>`}</h3>
+${contractAddress === '' ? '' : html`<p class="soft">contract ${foreign(contractAddress)}</p>`}
+${scrollingTable(`${cut(symbol)} on ${cut(chain)}`, table)}
+${course === null ? html`<p class="soft">No balance is stored.</p>` : courseChart(course, `${cut(symbol)} on ${cut(chain)}`)}</li>`;
+}
+
+function differenceTable(differences: DifferenceRow[]): Html {
+  const rows = differences.map(
+    (
+      each,
+    ) => html`<tr><td class="time">${timeWords(each.observedAt)}</td>${amountCell(each.expected)}${amountCell(each.reported)}
+${amountCell(each.difference)}<td>${judgement(each)}</td></tr>`,
+  );
+  const table = html`<table><caption>Whenever the difference changed, latest first</caption><thead><tr><th scope="col">Since, UTC</th>
+<th scope="col" class="number">Expected</th><th scope="col" class="number">Reported</th><th scope="col" class="number">Difference</th><th scope="col">Judgement</th></tr></thead>
+<tbody>${rows}</tbody></table>`;
+  return html`<details><summary>Differences over time</summary>${scrollingTable('Differences', table)}</details>`;
+}
+
+function flowTable(flow: DayFlow[]): Html {
+  if (flow.length === 0) return html`<p>Nothing moved.</p>`;
+  const rows = flow.map(
+    (day) =>
+      html`<tr><th scope="row" class="time">${day.day}</th>${amountCell(day.deposited)}${amountCell(day.withdrawn)}<td class="number">${countWords(day.transactions)}</td></tr>`,
+  );
+  const table = html`<table><caption>What succeeded, per UTC day</caption><thead><tr><th scope="col">Day</th><th scope="col" class="number">▲ In</th>
+<th scope="col" class="number">▼ Out</th><th scope="col" class="number">Transactions</th></tr></thead><tbody>${rows}</tbody></table>`;
+  return scrollingTable('Flows per day', table);
+}

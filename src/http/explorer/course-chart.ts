@@ -1,0 +1,54 @@
+import { scaleLinear } from 'd3-scale';
+import { curveStepAfter, line } from 'd3-shape';
+import { html } from 'hono/html';
+import type { BalanceCourse } from '../../ledger/reports/explorer/read-balance-course.ts';
+import { drawnNumber } from '../drawn-number.ts';
+import type { Html } from '../page-frame.ts';
+import { shortAmount } from './amount.ts';
+
+const size = { width: 1_000, height: 140 } as const;
+
+type Point = { time: number; value: number | null };
+
+/**
+ * Draws a balance as steps: time runs evenly from left to right, the value from its lowest to its highest, which are
+ * written beside it. The line is broken where the balance was not known.
+ */
+export function courseChart({ times, balances }: BalanceCourse, name: string): Html {
+  const points = times.map((time, index): Point => {
+    const balance = balances[index] ?? null;
+    return { time, value: balance === null ? null : drawnNumber(balance) };
+  });
+  const known = points.flatMap(({ value }, index) => (value === null ? [] : [{ value, index }]));
+  const lowest = known.reduce(
+    (one, other) => (other.value < one.value ? other : one),
+    known[0] ?? none,
+  );
+  const highest = known.reduce(
+    (one, other) => (other.value > one.value ? other : one),
+    known[0] ?? none,
+  );
+  const x = scaleLinear()
+    .domain([times[0] ?? 0, times.at(-1) ?? 1])
+    .range([0, size.width]);
+  const y = scaleLinear()
+    .domain([lowest.value, highest.value])
+    .range([size.height - 2, 2]);
+  const curve = line<Point>()
+    .defined(({ value }) => value !== null)
+    .x(({ time }) => x(time))
+    .y(({ value }) => y(value ?? 0))
+    .curve(curveStepAfter)
+    .digits(1);
+  const [from, to] = [lowest, highest].map(({ index }) => shortAmount(balances[index] ?? '0'));
+  const days = [0, 0.25, 0.5, 0.75, 1].map((share) =>
+    new Date(x.invert(share * size.width)).toISOString().slice(0, 16).replace('T', ' '),
+  );
+  const label = `${name}: between ${from} and ${to} from ${days[0]} to ${days.at(-1)} UTC`;
+  return html`<div class="course"><p class="labels"><span>highest ${to}</span></p>
+<svg role="img" aria-label="${label}" viewBox="0 0 ${size.width} ${size.height}" preserveAspectRatio="none"><path d="${curve(points) ?? ''}"/></svg>
+<p class="labels"><span>lowest ${from}</span></p>
+<p class="labels">${days.map((day, index) => html`<span class="${index % 2 === 1 ? 'wide' : ''}">${day}</span>`)}</p></div>`;
+}
+
+const none = { value: 0, index: 0 };

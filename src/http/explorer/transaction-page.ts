@@ -1,0 +1,109 @@
+import { html } from 'hono/html';
+import type {
+  FoundAddress,
+  FoundRecords,
+  FoundTransaction,
+} from '../../ledger/transactions/find-records.ts';
+import { transactionDoubts } from '../../status/describe-record.ts';
+import { cut, foreign, type Html, scrollingTable, section } from '../page-frame.ts';
+import { amountWords } from './amount.ts';
+import { factList, linkTo } from './explorer-frame.ts';
+import { timeWords } from './times.ts';
+
+const root = '../';
+
+/** Shows one transaction: its facts, its address, what is not certain, and its changes. */
+export function transactionFacts(found: FoundTransaction, slip44: number | null): Html {
+  const { state, isFinal, isSuccess, extra } = found;
+  const standing = isSuccess ? 'final, moved money' : isFinal ? 'final' : 'not final';
+  const key = (value: string | null) => value && html`<span class="key">${foreign(value)}</span>`;
+  return html`${section(
+    'facts',
+    'Facts',
+    factList([
+      ['List', found.stream],
+      ['Type', found.type && foreign(found.type)],
+      [
+        'Amount',
+        html`${amountWords(found.amount, found.symbol)} <span class="soft">${cut(found.amount ?? '')}</span>`,
+      ],
+      ['Coin', found.symbol && linkTo(root, 'coins', found.symbol)],
+      ['Chain', slip44 === null ? 'not known' : String(slip44)],
+      ['State', html`${foreign(state ?? 'none')} (${standing})`],
+      ['Fee', found.fee === null ? null : amountWords(found.fee, found.feeSymbol)],
+      ['Confirmations', found.confirmNum === null ? null : String(found.confirmNum)],
+      ['Time', timeWords(found.occurredAt)],
+      ['Request', key(found.requestId)],
+      ['Hash', key(found.txHash)],
+      ['From', key(found.fromAddress)],
+      [
+        'To',
+        found.toAddress &&
+          html`<span class="key">${linkTo(root, 'addresses', found.toAddress)}</span>`,
+      ],
+      ['Further fields', extra === null ? null : html`<pre>${cut(JSON.stringify(extra))}</pre>`],
+    ]),
+  )}
+${addressSection(found.addresses)}
+${doubtSection(transactionDoubts(found))}
+${timeline(found)}`;
+}
+
+/** Shows what the ledger has about an order that it does not hold: the values that could not be decoded. */
+export function rejectedOrder(rejects: FoundRecords['rejects']): Html {
+  const items = rejects.map(
+    ({ field, reason }) =>
+      html`<li>${foreign(field ?? 'the row')} could not be decoded: ${foreign(reason)}</li>`,
+  );
+  return section(
+    'rejects',
+    'Not stored',
+    html`<p>The service listed this order, and its row could not be stored.</p><ul class="stack">${items}</ul>`,
+  );
+}
+
+/** Lists what is not certain of a record; empty if all is. */
+export function doubtSection(doubts: string[]): Html | string {
+  if (doubts.length === 0) return '';
+  const items = doubts.map((doubt) => html`<li class="warn">${foreign(doubt)}</li>`);
+  return section('doubts', 'Not certain', html`<ul class="stack">${items}</ul>`);
+}
+
+function addressSection(addresses: FoundAddress[]): Html | string {
+  if (addresses.length === 0) return '';
+  const rows = addresses.map(
+    (address) => html`<tr><td>${address.slip44}</td><td>${address.status}</td>
+<td>${address.assignedTo === null ? '–' : foreign(address.assignedTo)}</td><td class="time">${address.assignedAt === null ? '–' : timeWords(address.assignedAt)}</td></tr>`,
+  );
+  const table = html`<table><caption>The recipient's address in this ledger</caption>
+<thead><tr><th scope="col">Chain</th><th scope="col">Status</th><th scope="col">Customer's reference</th><th scope="col">Handed out</th></tr></thead>
+<tbody>${rows}</tbody></table>`;
+  return section('address', 'Address', scrollingTable('Address', table));
+}
+
+function timeline(found: FoundTransaction): Html {
+  type Entry = { at: string; what: Html | string };
+  const changes = found.changes.map(
+    ({ observedAt, field, oldValue, newValue }): Entry => ({
+      at: observedAt,
+      what: html`${foreign(field)}: ${foreign(oldValue ?? 'none')} → ${foreign(newValue ?? 'none')}`,
+    }),
+  );
+  const entries: Entry[] = [
+    {
+      at: found.firstSeenAt,
+      what: found.isBackfilled ? 'first seen, with the history' : 'first seen',
+    },
+    ...changes,
+    ...(found.detailSyncedAt === null
+      ? []
+      : [{ at: found.detailSyncedAt, what: 'detail last fetched' }]),
+    { at: found.observedAt, what: 'last seen in an answer of the service' },
+  ];
+  // Sorting is stable: changes of one moment stay in the order in which they were stored.
+  entries.sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0));
+  const items = entries.map(
+    ({ at, what }) => html`<li><span class="soft">${timeWords(at)}</span> ${what}</li>`,
+  );
+  return section('timeline', 'Timeline', html`<ol class="timeline">${items}</ol>`);
+}

@@ -1,0 +1,63 @@
+import { sql } from 'drizzle-orm';
+import type { LedgerDb } from '../connection/connect-ledger.ts';
+import { number, out, pick, query, truth } from '../connection/query-rows.ts';
+import { events } from '../schema/events.ts';
+
+/** An event of the change feed. `recordedAt`: ISO 8601, UTC. `data`: the row as it was then, money as text. */
+export type FeedEvent = {
+  seq: number;
+  recordedAt: string;
+  kind: string;
+  key: string;
+  data: Record<string, unknown>;
+};
+
+/** Channel that the database notifies when events get their numbers, for everyone. */
+export const eventsChannel = 'ledger_events';
+/** Channel that wakes the daemons, so that they give committed events their numbers. */
+export const outboxChannel = 'ledger_outbox';
+/** Advisory lock that a daemon holds, shared, while it gives numbers; `engine.sequence_if_alone` looks for it. */
+export const sequencerLock = 7_246_006;
+
+/** Events that get a number in one transaction. */
+const batchMax = 5_000;
+
+/**
+ * Result of a run. `isWaiting`: further events wait for a transaction that is open, or another session is giving
+ * numbers. `isMore`: there may be further ones that do not wait.
+ */
+type Sequenced = { numbered: number; isWaiting: boolean; isMore: boolean };
+
+/** Gives numbers to committed events, in one transaction. */
+export async function sequenceEvents(db: LedgerDb): Promise<Sequenced> {
+  const [run] = await query(db)`
+    select coalesce(s.numbered, 0) as ${out('numbered', number)}, coalesce(s.is_waiting, true) as ${out('isWaiting', truth)}
+      from engine.sequence_events(${batchMax}) as s`;
+  const { numbered = 0, isWaiting = true } = run ?? {};
+  return { numbered, isWaiting, isMore: numbered === batchMax };
+}
+
+/** Deletes events that the feed no longer keeps, a slice at a time. */
+export async function pruneEvents(db: LedgerDb): Promise<void> {
+  for (let deleted = 1; deleted > 0; ) {
+    const [slice] = await query(db)`select engine.prune_events() as ${out('deleted', number)}`;
+    deleted = slice?.deleted ?? 0;
+  }
+}
+
+/** Returns the events behind `after`, oldest first, at most `max`. */
+export async function readEvents(db: LedgerDb, after: number, max: number): Promise<FeedEvent[]> {
+  return await query(db)`
+    select ${pick({
+      seq: events.seq,
+      recordedAt: [sql`to_json(${events.recordedAt} at time zone 'UTC') #>> '{}' || 'Z'`, String],
+      kind: events.kind,
+      key: events.key,
+      data: [sql`${events.data}`, facts],
+    })} from ${events} where ${events.seq} > ${after} order by ${events.seq} limit ${max}`;
+}
+
+function facts(value: unknown): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) throw new Error('an event has no data');
+  return { ...value };
+}

@@ -1,0 +1,132 @@
+import { sql } from 'drizzle-orm';
+import type { LedgerDb } from './connection/connect-ledger.ts';
+import {
+  type ClaimedDetail,
+  claimed,
+  dueAtOnce,
+  isOfHistory,
+  turn,
+} from './transactions/detail-checks.ts';
+
+/** What a hint asks for: a look at the start of a list, or details of orders. */
+export type HintSubject = 'deposit' | 'withdraw' | 'details';
+
+/** Channel on which the database wakes the daemons; `engine.add_hints` notifies it. */
+export const hintChannel = 'ledger_hints';
+
+/** Milliseconds between two requests that hints cause for one subject. */
+const turnMs = 1_000;
+/** Pause after a look that failed, and upper bound of the one after a look that cost many requests. */
+const failurePauseMs = 15_000;
+const pauseMaxMs = 60_000;
+/** Upper bound of the orders whose details one turn fetches. */
+const ordersPerTurn = 50;
+
+/** A hint that no daemon serves. The daemon that took it may have failed. */
+const isWaiting = sql.raw(`(h.taken_at is null or h.taken_at < now() - interval '30 seconds')`);
+/** The turn has come. A turn far ahead was set before the clock was turned back. */
+const isTurn = sql.raw(
+  `(t.next_at <= now() or t.next_at > now() + ${2 * pauseMaxMs} * interval '1 millisecond')`,
+);
+
+/** Stores a hint for both lists and for details of the orders, and wakes the daemons of all processes. */
+export async function storeHint(db: LedgerDb, orderNos: readonly string[]): Promise<void> {
+  await db.execute(sql`select engine.add_hints(${sql.param([...orderNos])}::text[])`);
+}
+
+/** Returns the subjects with waiting hints, after deleting old hints: nobody waits for these any more. */
+export async function readHintedSubjects(db: LedgerDb): Promise<HintSubject[]> {
+  await db.execute(sql`
+    delete from engine.hints
+     where hinted_at < now() - case when subject = 'details' then interval '1 minute' else interval '10 minutes' end
+       and (subject = 'details' or taken_at is not null)`);
+  const { rows } = await db.execute<{ subject: HintSubject }>(
+    sql`select distinct h.subject from engine.hints h where ${isWaiting}`,
+  );
+  return rows.map(({ subject }) => subject);
+}
+
+/**
+ * Returns the milliseconds until a hint of the list may be served, 0 for at once; null if no hint waits, or another
+ * process serves it.
+ */
+export async function lookDueIn(db: LedgerDb, list: HintSubject): Promise<number | null> {
+  const { rows } = await db.execute<{ wait_ms: number }>(sql`
+    select case when ${isTurn} then 0 else extract(epoch from t.next_at - now()) * 1000 end::float8 as wait_ms
+      from engine.hint_turns t
+     where t.subject = ${list} and exists (select from engine.hints h where h.subject = t.subject and ${isWaiting})`);
+  return rows[0]?.wait_ms ?? null;
+}
+
+/**
+ * Takes the waiting hints of the list if its turn has come, and returns their ids. A hint that comes later waits for
+ * the next turn: the request of this one may have been sent before it.
+ */
+export async function takeLook(db: LedgerDb, list: HintSubject): Promise<number[]> {
+  const { rows } = await db.execute<{ id: number }>(sql`
+    with turn as (
+      update engine.hint_turns t set next_at = now() + ${turnMs} * interval '1 millisecond'
+       where t.subject = ${list} and ${isTurn} returning t.subject)
+    update engine.hints h set taken_at = now()
+      from turn where h.subject = turn.subject and ${isWaiting}
+    returning h.id::float8 as id`);
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Ends a look. `fruitless`: its requests beyond those that brought rows; each of them counts as a turn. Null: the look
+ * failed, and its hints wait to be taken again.
+ */
+export async function endLook(
+  db: LedgerDb,
+  list: HintSubject,
+  { ids, fruitless }: { ids: number[]; fruitless: number | null },
+): Promise<void> {
+  const pauseMs =
+    fruitless === null ? failurePauseMs : Math.min(pauseMaxMs, turnMs * Math.max(1, fruitless));
+  await db.execute(sql`
+    with done as (
+      delete from engine.hints where id = any(${sql.param(ids)}::bigint[]) and ${fruitless !== null})
+    update engine.hint_turns set next_at = now() + ${pauseMs} * interval '1 millisecond' where subject = ${list}`);
+}
+
+/** Incomplete rows that a waiting hint names. A row is fetched for a hint at most every 5 s. */
+const hintedRows = sql`
+  select distinct h.order_no from engine.hints h
+   where h.subject = 'details' and h.taken_at is null
+     and (exists (select from engine.detail_checks c where c.order_no = h.order_no)
+       or exists (select from ledger.transactions t where t.order_no = h.order_no and ${isOfHistory}))
+     and not exists (select from engine.hints o
+                      where o.subject = 'details' and o.order_no = h.order_no and o.taken_at > now() - interval '5 seconds')`;
+
+/** Returns the milliseconds until details of hinted orders may be fetched; null if the ledger lacks none of them. */
+export async function hintedDetailsDueIn(db: LedgerDb): Promise<number | null> {
+  const { rows } = await db.execute<{ wait_ms: number }>(sql`
+    select case when ${isTurn} then 0 else extract(epoch from t.next_at - now()) * 1000 end::float8 as wait_ms
+      from engine.hint_turns t where t.subject = 'details' and exists (${hintedRows})`);
+  return rows[0]?.wait_ms ?? null;
+}
+
+/**
+ * Claims the incomplete rows that hints name, due or not, if their turn has come, and keeps them from other workers for
+ * `leaseMs`.
+ */
+export async function claimHintedDetails(db: LedgerDb, leaseMs: number): Promise<ClaimedDetail[]> {
+  await db.execute(sql`
+    with ${dueAtOnce('due', sql`select t.order_no, true, ${turn.news}::smallint from ledger.transactions t where t.order_no in (${hintedRows}) and ${isOfHistory}`)}
+    select`);
+  return await claimed(
+    db,
+    sql`
+    turn as (
+      update engine.hint_turns t set next_at = now() + ${turnMs} * interval '1 millisecond'
+       where t.subject = 'details' and ${isTurn} returning t.subject),
+    taken as (
+      select c.order_no from engine.detail_checks c, turn
+       where c.order_no in (${hintedRows}) limit ${ordersPerTurn} for update of c skip locked),
+    noted as (
+      update engine.hints h set taken_at = now() from taken
+       where h.subject = 'details' and h.order_no = taken.order_no and h.taken_at is null)`,
+    leaseMs,
+  );
+}

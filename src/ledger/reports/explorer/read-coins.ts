@@ -1,0 +1,147 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/pg-core';
+import type { LedgerDb } from '../../connection/connect-ledger.ts';
+import {
+  number,
+  orNull,
+  out,
+  pick,
+  query,
+  type RowNamedBy,
+  text,
+  truth,
+} from '../../connection/query-rows.ts';
+import { coins } from '../../schema/coins.ts';
+import { reconciliationRuns } from '../../schema/reconciliation-runs.ts';
+import { amountText } from '../status-sql.ts';
+
+/**
+ * A coin over all its chains. `reported` is the sum of the balances. `difference` is reported minus expected, as last
+ * compared; null before the first comparison.
+ */
+export type CoinRow = RowNamedBy<typeof coinColumns>;
+
+/** An asset of a coin: its balance and what the service allows with it. */
+export type AssetRow = RowNamedBy<typeof assetColumns>;
+
+/** A found difference: of the coin over all chains, or of one chain if `slip44` is set. */
+export type DifferenceRow = RowNamedBy<typeof differenceColumns>;
+
+export type CoinPage = { rows: CoinRow[]; next: string | null };
+export type CoinReport = { coin: CoinRow; assets: AssetRow[]; differences: DifferenceRow[] };
+
+const pageRows = 100;
+const assetsMax = 50;
+const differencesMax = 50;
+
+const d = alias(reconciliationRuns, 'd');
+const coinColumns = pick({
+  symbol: [sql`c.symbol`, text],
+  chains: [sql`c.chains`, number],
+  reported: [amountText('c.reported'), orNull(text)],
+  expected: [amountText('(c.reported - d.difference)'), orNull(text)],
+  difference: [amountText('d.difference'), orNull(text)],
+  isExplained: [sql`d.is_explained`, orNull(truth)],
+  explanation: [sql`left(d.explanation, 2000)`, orNull(text)],
+});
+
+const differenceColumns = pick({
+  slip44: d.slip44,
+  observedAt: [sql`d.observed_at::text`, text],
+  expected: [amountText('d.expected'), orNull(text)],
+  reported: [amountText('d.reported'), orNull(text)],
+  difference: [amountText('d.difference'), orNull(text)],
+  isExplained: d.isExplained,
+  explanation: [sql`left(d.explanation, 2000)`, orNull(text)],
+});
+
+const assetColumns = pick({
+  slip44: [sql`k.slip44`, number],
+  contractAddress: [sql`k.contract_address`, text],
+  chainName: [sql`coalesce(b.chain_name, b.chain_symbol)`, orNull(text)],
+  name: [sql`coalesce(b.name, c.name)`, orNull(text)],
+  balance: [amountText('b.balance'), orNull(text)],
+  frozen: [amountText('b.frozen'), orNull(text)],
+  decimals: [sql`coalesce(b.decimals, c.decimals)`, orNull(number)],
+  isListed: [sql`coalesce(b.is_listed, c.is_listed)`, truth],
+  depositState: alias(coins, 'c').depositState,
+  withdrawState: alias(coins, 'c').withdrawState,
+  observedAt: [sql`b.observed_at::text`, orNull(text)],
+  changedAt: [sql`b.changed_at::text`, orNull(text)],
+});
+
+/** Reads one page of the coins by symbol; those of balances that are listed, and those of the coin list. */
+export async function listCoins(db: LedgerDb, after: string | null): Promise<CoinPage> {
+  const rows = await selectCoins(
+    db,
+    sql`k.symbol collate "C" > ${after ?? ''}::text`,
+    pageRows + 1,
+  );
+  const next = rows.length > pageRows ? (rows[pageRows - 1]?.symbol ?? null) : null;
+  return { rows: rows.slice(0, pageRows), next };
+}
+
+/** Reads a coin, its assets and its latest 50 differences, or null if no list of the service named it. */
+export async function readCoin(db: LedgerDb, symbol: string): Promise<CoinReport | null> {
+  const [coin] = await selectCoins(db, sql`k.symbol = ${symbol}::text`, 1);
+  if (!coin) return null;
+  const assets = await query(db)`
+    select ${assetColumns}
+      from (select slip44, symbol, contract_address from ledger.balances where symbol = ${symbol}::text
+            union select slip44, symbol, contract_address from ledger.coins where symbol = ${symbol}::text) as k
+      left join ledger.balances b using (slip44, symbol, contract_address)
+      left join ledger.coins c using (slip44, symbol, contract_address)
+     order by k.slip44, k.contract_address limit ${assetsMax}`;
+  const differences = await query(db)`
+    select ${differenceColumns} from ledger.reconciliation_runs d
+     where d.symbol = ${symbol}::text and coalesce(d.slip44, -1) = -1 and coalesce(d.contract_address, '') = ''
+     order by d.id desc limit ${differencesMax}`;
+  return { coin, assets, differences };
+}
+
+async function selectCoins(db: LedgerDb, condition: SQL, rowsMax: number): Promise<CoinRow[]> {
+  return await query(db)`
+    with c as (
+      select k.symbol, count(distinct k.slip44)::integer as chains, sum(k.balance) as reported
+        from (select symbol, slip44, case when is_listed then balance end as balance from ledger.balances
+              union all
+              select n.symbol, n.slip44, null from ledger.coins n
+               where not exists (select from ledger.balances e where (e.slip44, e.symbol, e.contract_address)
+                                                                   = (n.slip44, n.symbol, n.contract_address))) as k
+       where ${condition}
+       group by k.symbol order by k.symbol collate "C" limit ${rowsMax}
+    )
+    select ${coinColumns} from c
+      left join lateral (
+        select * from ledger.reconciliation_runs r
+         where r.symbol = c.symbol and coalesce(r.slip44, -1) = -1 and coalesce(r.contract_address, '') = ''
+         order by r.id desc limit 1) as d on true
+     order by c.symbol collate "C"`;
+}
+
+/** The coins, the chains with their names, and the states of the settings: what a filter offers. At most 500 each. */
+export type Choices = {
+  coins: string[];
+  chains: { slip44: number; name: string | null }[];
+  states: string[];
+};
+
+const choicesMax = 500;
+
+export async function readChoices(db: LedgerDb): Promise<Choices> {
+  const named = await query(db)`
+    select distinct k.symbol as ${out('symbol', text)}
+      from (select symbol from ledger.balances union select symbol from ledger.coins) as k order by 1 limit ${choicesMax}`;
+  const chains = await query(db)`
+    select k.slip44 as ${out('slip44', number)}, max(k.name) as ${out('name', orNull(text))}
+      from (select slip44, coalesce(chain_name, chain_symbol) as name from ledger.balances
+            union select slip44, null from ledger.coins) as k
+     group by 1 order by 1 limit ${choicesMax}`;
+  const states = await query(db)`
+    select state as ${out('state', text)} from ledger.final_states order by 1 limit ${choicesMax}`;
+  return {
+    coins: named.map(({ symbol }) => symbol),
+    chains,
+    states: states.map(({ state }) => state),
+  };
+}

@@ -1,0 +1,36 @@
+import { sql } from 'drizzle-orm';
+import { bigint, check, date, index, numeric, text } from 'drizzle-orm/pg-core';
+import { instant, ledger } from './ledger-schema.ts';
+
+/** Chart of accounts: the name of each account of the view `postings`. Users may rename them. */
+export const accounts = ledger.table('accounts', {
+  role: text('role').primaryKey(),
+  name: text('name').notNull(),
+});
+
+/** Months whose books are closed, one row for each; `month` is their first day. */
+export const closedMonths = ledger.table(
+  'closed_months',
+  {
+    month: date('month', { mode: 'string' }).primaryKey(),
+    closedAt: instant('closed_at').notNull(),
+    transactions: bigint('transactions', { mode: 'number' }).notNull(),
+    digest: text('digest').notNull(),
+  },
+  (table) => [check('closed_months_first_day', sql`extract(day from ${table.month}) = 1`)],
+);
+
+/** What came, changed or vanished after its month was closed: one row per order, coin and statement. */
+export const lateEntries = ledger.table(
+  'late_entries',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    month: date('month', { mode: 'string' }).notNull(),
+    orderNo: text('order_no').notNull(),
+    kind: text('kind').notNull(),
+    symbol: text('symbol'),
+    amountChange: numeric('amount_change'),
+    recordedAt: instant('recorded_at').notNull().defaultNow(),
+  },
+  (table) => [index('late_entries_month').on(table.month)],
+);

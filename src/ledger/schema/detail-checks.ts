@@ -1,0 +1,20 @@
+import { sql } from 'drizzle-orm';
+import { bigint, boolean, index, smallint, text } from 'drizzle-orm/pg-core';
+import { instant } from './ledger-schema.ts';
+import { engine } from './snapshots.ts';
+
+/** Details that are still to be fetched, one row per transaction; none when nothing is left to fetch. */
+export const detailChecks = engine.table(
+  'detail_checks',
+  {
+    orderNo: text('order_no').primaryKey(),
+    isFinal: boolean('is_final').notNull(),
+    /** See `Turn`. */
+    turn: smallint('turn').notNull(),
+    dueAt: instant('due_at').notNull().default(sql`now()`),
+    claimedUntil: instant('claimed_until'),
+    refusals: smallint('refusals').notNull().default(0),
+    observation: bigint('observation', { mode: 'number' }).notNull().default(0),
+  },
+  (table) => [index('detail_checks_turn').on(table.turn, table.dueAt)],
+);

@@ -1,0 +1,45 @@
+import { bigint, boolean, date, index, numeric, text, uuid } from 'drizzle-orm/pg-core';
+import { engine } from './snapshots.ts';
+
+const count = (name: string) => bigint(name, { mode: 'number' }).notNull();
+
+/** What the transactions of a total have in common. */
+const common = {
+  stream: text('stream').notNull(),
+  symbol: text('symbol'),
+  state: text('state'),
+  isSuccess: boolean('is_success').notNull(),
+  feeSymbol: text('fee_symbol'),
+};
+
+const sums = {
+  transactions: count('transactions'),
+  amounts: count('amounts'),
+  amount: numeric('amount').notNull(),
+  fees: count('fees'),
+  fee: numeric('fee').notNull(),
+  largestFee: numeric('largest_fee'),
+};
+
+/** Sums per UTC day. `key` is a hash, because the texts of the service may be too long for an index. */
+export const dailySums = engine.table(
+  'daily_sums',
+  { key: uuid('key').primaryKey(), day: date('day', { mode: 'string' }), ...common, ...sums },
+  (table) => [index('daily_sums_day').on(table.day)],
+);
+
+/** Sums over all days. */
+export const allSums = engine.table('all_sums', {
+  key: uuid('key').primaryKey(),
+  ...common,
+  ...sums,
+});
+
+/** What statements added to the sums and took from them, until `engine.fold_totals` adds it up. */
+export const totalChanges = engine.table('total_changes', {
+  id: bigint('id', { mode: 'number' }).generatedAlwaysAsIdentity(),
+  day: date('day', { mode: 'string' }),
+  ...common,
+  ...sums,
+  lostFee: numeric('lost_fee'),
+});

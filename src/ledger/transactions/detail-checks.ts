@@ -1,0 +1,183 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { type Lane, lanes } from '../../kernel/ticket.ts';
+import type { LedgerDb } from '../connection/connect-ledger.ts';
+import { number, out, query, text, truth } from '../connection/query-rows.ts';
+
+/**
+ * Which rows go first: new ones and those that the list shows changed; open ones that are checked again; final ones of
+ * the history; those that the service refused several times.
+ */
+export const turn = { news: 0, open: 1, history: 2, refused: 3 } as const;
+
+/** Refusals in a row after which a check waits behind the history. */
+const refusalsBeforeLast = 3;
+/** Refusals in a row after which the pause has grown to its maximum, about three days after the first one. */
+const refusalsGivenUp = 14;
+/** Pause after a refusal; it doubles with each further one. */
+const pauseAfterRefusal = sql`least(interval '2 days', interval '15 seconds' * 2 ^ least(c.refusals, 20))`;
+
+/** One claimed row in so many is of the history while both kinds are due, so that the history always moves. */
+const historyShare = 8;
+
+/** A claimed row, with the lane of its request. `isRefused`: the service gave no detail when it was asked last. */
+export type ClaimedDetail = { orderNo: string; lane: Lane; isRefused: boolean };
+
+/**
+ * Condition that a row `t` of ledger.transactions waits for its first detail without a row of engine.detail_checks,
+ * which would cost a backfill a fifth of its pace. It is that of an index and of the view ledger.waiting_details.
+ */
+export const isOfHistory = sql`t.is_final and t.is_backfilled and t.is_listed and t.detail_synced_at is null
+     and not exists (select from engine.detail_checks c where c.order_no = t.order_no)`;
+
+/** Rows of these turns that are due and that nobody holds, locked, in the order of their turns and then longest due. */
+function due(turns: readonly number[], limit: SQL): SQL {
+  return sql`
+      select d.order_no from unnest(${sql.param([...turns])}::smallint[]) with ordinality as w (turn, place)
+       cross join lateral (
+         select c.order_no from engine.detail_checks c
+          where c.turn = w.turn and c.due_at <= now() and (c.claimed_until is null or c.claimed_until <= now())
+          order by c.due_at limit ${limit} for update skip locked) as d
+       limit ${limit}`;
+}
+
+/**
+ * Claims up to `limit` rows whose detail is due: current rows first, the history with a share. Keeps them from other
+ * workers for `leaseMs`. They are due again after it if this worker dies.
+ */
+export async function claimDueDetails(
+  db: LedgerDb,
+  limit: number,
+  leaseMs: number,
+): Promise<ClaimedDetail[]> {
+  const currentMax = sql`${limit - Math.floor(limit / historyShare)}::bigint`;
+  const left = sql`${limit} - (select count(*) from current)`;
+  const rows = sql`
+    current as materialized (${due([turn.news, turn.open], currentMax)}),
+    history as (
+      insert into engine.detail_checks (order_no, is_final, turn, claimed_until)
+      select t.order_no, true, ${turn.history}, now() + ${leaseMs} * interval '1 millisecond'
+        from ledger.transactions t
+       where ${isOfHistory} order by t.occurred_at desc limit ${left}
+      on conflict (order_no) do nothing
+      returning order_no
+    ),
+    others as materialized (
+      ${due([turn.history, turn.refused], sql`${left} - (select count(*) from history)`)}),
+    taken as (select order_no from current union all select order_no from others)`;
+  return await claimed(
+    db,
+    rows,
+    leaseMs,
+    sql`union all select order_no, false, false from history`,
+  );
+}
+
+/**
+ * Claims the rows of the relation `taken (order_no)`, which `rows` defines and has locked. `beside` adds rows that are
+ * claimed already.
+ */
+export async function claimed(
+  db: LedgerDb,
+  rows: SQL,
+  leaseMs: number,
+  beside = sql``,
+): Promise<ClaimedDetail[]> {
+  const found = await query(db)`
+    with ${rows},
+    claimed as (
+      update engine.detail_checks c set claimed_until = now() + ${leaseMs} * interval '1 millisecond'
+        from taken where c.order_no = taken.order_no
+      returning c.order_no, c.turn <= ${turn.open} as is_current, c.refusals > 0 as is_refused
+    )
+    select order_no as ${out('orderNo', text)}, is_current as ${out('isCurrent', truth)},
+           is_refused as ${out('isRefused', truth)} from claimed ${beside}`;
+  return found
+    .map(({ orderNo, isCurrent, isRefused }): ClaimedDetail => {
+      return { orderNo, lane: isCurrent ? 'current' : 'backlog', isRefused };
+    })
+    .sort((a, b) => lanes.indexOf(a.lane) - lanes.indexOf(b.lane));
+}
+
+/** Postpones rows for which the service gave no detail; the pause grows with each time. */
+export async function postponeDetails(db: LedgerDb, orderNos: string[]): Promise<void> {
+  if (orderNos.length === 0) return;
+  await db.execute(sql`
+    update engine.detail_checks c
+       set refusals = least(c.refusals + 1, 1000), due_at = now() + ${pauseAfterRefusal}, claimed_until = null,
+           turn = case when c.refusals + 1 >= ${refusalsBeforeLast} then ${turn.refused} else c.turn end
+      from (${locked(orderNos)}) as l where c.order_no = l.order_no`);
+}
+
+/** Releases rows that were claimed and not fetched; they are due at once. */
+export async function releaseDetails(db: LedgerDb, orderNos: string[]): Promise<void> {
+  if (orderNos.length === 0) return;
+  await db.execute(sql`
+    update engine.detail_checks c set claimed_until = null
+      from (${locked(orderNos)}) as l where c.order_no = l.order_no`);
+}
+
+/** Locks in key order, as every writer does. */
+function locked(orderNos: string[]): SQL {
+  return sql`select order_no from engine.detail_checks
+    where order_no = any(${sql.param(orderNos)}::text[]) order by order_no for update`;
+}
+
+/**
+ * Releases all claimed rows, because their workers may have died. Does nothing while another process uses this
+ * database: the claims could be its own.
+ */
+export async function releaseAbandonedDetails(db: LedgerDb, instance: string): Promise<void> {
+  await db.execute(sql`
+    update engine.detail_checks set claimed_until = null
+     where claimed_until > now()
+       and not exists (select from pg_stat_activity
+                        where datname = current_database() and application_name like 'wallet-ledger %'
+                          and application_name <> ${instance})`);
+}
+
+/** Counts rows: those due now, all whose final detail is still to be fetched, and the final ones of these. */
+export async function countIncomplete(
+  db: LedgerDb,
+): Promise<{ due: number; incomplete: number; finalIncomplete: number }> {
+  const [counts] = await query(db)`
+    select count(*) filter (where due_at <= now()) as ${out('due', number)},
+           count(*) as ${out('incomplete', number)},
+           count(*) filter (where is_final) as ${out('finalIncomplete', number)}
+      from ledger.waiting_details`;
+  return counts ?? { due: 0, incomplete: 0, finalIncomplete: 0 };
+}
+
+/**
+ * Brings the schedule in step with the transactions: after a restore of the schema `ledger` alone it may belong to
+ * other rows. Reads all transactions.
+ */
+export async function rescheduleDetails(db: LedgerDb): Promise<void> {
+  await db.execute(sql`
+    delete from engine.detail_checks c
+     where not exists (select from ledger.transactions t where t.order_no = c.order_no)`);
+  await db.execute(sql`
+    insert into engine.detail_checks (order_no, is_final, turn)
+    select order_no, is_final, case when is_final then ${turn.news}::smallint else ${turn.open}::smallint end
+      from ledger.transactions
+     where not is_final or is_listed and detail_synced_at < changed_at
+        or is_listed and detail_synced_at is null and not is_backfilled
+     order by order_no
+    on conflict (order_no) do update set is_final = excluded.is_final`);
+}
+
+/** Condition on a row of engine.detail_checks that the service has refused its detail for days. */
+export const isGivenUp = sql`refusals >= ${refusalsGivenUp}`;
+
+/**
+ * Returns the CTE that makes the details of these rows due at once, and ends claims: their answer may be older. `rows`
+ * selects order_no, is_final and turn.
+ */
+export function dueAtOnce(name: string, rows: SQL): SQL {
+  return sql`${sql.identifier(name)} as (
+  insert into engine.detail_checks as c (order_no, is_final, turn)
+  ${rows}
+   order by 1
+  on conflict (order_no) do update
+    set is_final = excluded.is_final, turn = excluded.turn, due_at = now(), claimed_until = null, refusals = 0
+)`;
+}

@@ -1,0 +1,177 @@
+import { ROOT_CONTEXT } from '@opentelemetry/api';
+import type {
+  IQueueBackend,
+  PgPool,
+  PostgresConnection,
+  PostgresQueueBackend,
+  Telemetry,
+} from 'bullmq';
+import pg from 'pg';
+import { abortableSleep } from '../kernel/abortable-sleep.ts';
+
+/**
+ * All patches of BullMQ's internals, and all reliance on them. Each names the upstream thread and the test that says
+ * when it can go. A test compares this version with the installed one: look at each of them before an upgrade.
+ */
+export const patchedVersion = '6.7.0';
+
+/**
+ * Interval between two wake-ups. Each costs the database several transactions, and any role that may connect can send
+ * thousands.
+ */
+const wakeUpsEveryMs = 100;
+
+/**
+ * Builds the client class of the connection on which BullMQ waits for jobs. BullMQ listens for its errors only between
+ * ready and close. An error just before or after would end the process, or BullMQ would keep a dead connection as
+ * ready.
+ *
+ * Upstream: https://github.com/taskforcesh/bullmq/pull/4781 rebuilds a lost connection, but not one that is lost in the
+ * moments before and after. Not needed once the tests `[D1] ends no process when the server ends it …` in
+ * test/queue/queue-troubles.test.ts and those of test/queue/bullmq-workarounds.test.ts pass without it.
+ *
+ * Passes on the first notification of its queue in each tenth of a second at once, and the last of the others at its
+ * end. Drops notifications of other queues.
+ */
+export function listenClientOf(queueName: string): typeof pg.Client {
+  return class ListenClient extends pg.Client {
+    private lost: Error | null = null;
+    /** Channels within their tenth of a second, and the notification to pass on at its end. */
+    private readonly held = new Map<string, pg.Notification | null>();
+
+    constructor(config: pg.ClientConfig) {
+      super(config);
+      this.on('error', (error) => {
+        this.lost = error;
+      });
+    }
+
+    override async connect(): Promise<pg.Client> {
+      await super.connect();
+      if (this.lost) throw this.lost;
+      return this;
+    }
+
+    override emit(event: string | symbol, ...values: unknown[]): boolean {
+      if (event !== 'notification') return super.emit(event, ...values);
+      const notification = values[0] as pg.Notification;
+      if (notification.payload !== queueName) return false;
+      if (this.held.has(notification.channel)) {
+        this.held.set(notification.channel, notification);
+        return true;
+      }
+      return this.passOn(notification);
+    }
+
+    override end(): Promise<void> {
+      this.on('error', () => undefined);
+      return super.end();
+    }
+
+    private passOn(notification: pg.Notification): boolean {
+      const { channel } = notification;
+      this.held.set(channel, null);
+      setTimeout(() => {
+        const last = this.held.get(channel);
+        this.held.delete(channel);
+        if (last) this.passOn(last);
+      }, wakeUpsEveryMs).unref();
+      return super.emit('notification', notification);
+    }
+  };
+}
+
+/** Makes BullMQ wait for notifications with this program's client. See `listenClientOf`. */
+export function useListenClient(connection: PostgresConnection, queueName: string): void {
+  Object.defineProperty(connection, 'pgModule', { value: { Client: listenClientOf(queueName) } });
+}
+
+/**
+ * Longest wait for a job, in seconds. With BullMQ's default of an hour, a worker could sleep that long after a fault
+ * during its wait.
+ */
+const blockMax = 10;
+
+/**
+ * Limits each wait for a job. On Redis, BullMQ itself waits for at most ten seconds since
+ * https://github.com/taskforcesh/bullmq/pull/2543. Not needed once `BullMQ waits for up to an hour` in
+ * test/queue/bullmq-workarounds.test.ts fails.
+ */
+export function limitWaits(backend: PostgresQueueBackend): PostgresQueueBackend {
+  return Object.defineProperty(backend, 'maximumBlockTimeout', { value: blockMax });
+}
+
+/** Delay after a failed request: BullMQ retries most faults at once, a busy loop while the database restarts. */
+const pauseAfterFaultMs = 1_000;
+
+/**
+ * Records the time of each request for a job, and delays the result of failed requests. Upstream:
+ * https://github.com/taskforcesh/bullmq/issues/389 and, for workers that stop unnoticed,
+ * https://github.com/taskforcesh/bullmq/issues/3185. Not needed once test/queue/queue-outage.test.ts passes without it.
+ */
+export function watchFetches(
+  backend: IQueueBackend,
+  pulse: { at: number },
+  closing: AbortSignal,
+): IQueueBackend {
+  const watch =
+    <Args extends unknown[], Result>(fetch: (...args: Args) => Promise<Result>) =>
+    async (...args: Args): Promise<Result> => {
+      pulse.at = performance.now();
+      try {
+        return await fetch.apply(backend, args);
+      } catch (error) {
+        await abortableSleep(pauseAfterFaultMs, closing).catch(() => undefined);
+        throw error;
+      }
+    };
+  backend.moveToActive = watch(backend.moveToActive);
+  backend.waitForJob = watch(backend.waitForJob);
+  return backend;
+}
+
+/** A `stalled-check` stamp further in the future than this was written with a wrong clock. */
+const stalledCheckAheadMaxMs = 60_000;
+
+/**
+ * Returns the time of the database, and removes a stamp from the future. BullMQ judges locks by the clock of the
+ * calling process. A process with a fast clock would stop the recovery of stalled jobs in all processes until its stamp
+ * has passed. No upstream thread is known. Not needed once `[Q10] forgets a stalled check …` in
+ * test/queue/queue-outage.test.ts passes without it.
+ */
+export async function repairStalledCheck(pool: PgPool, queueName: string): Promise<number | null> {
+  const { rows } = await pool.query<{ now: string; stamp: string | null }>(
+    `select (extract(epoch from clock_timestamp()) * 1000)::bigint as now,
+            (select value from meta where queue = $1 and field = 'stalled-check') as stamp`,
+    [queueName],
+  );
+  const [row] = rows;
+  if (!row) return null;
+  const serverNow = Number(row.now);
+  if (Number(row.stamp ?? 0) > serverNow + stalledCheckAheadMaxMs) {
+    await pool.query(
+      `delete from meta where queue = $1 and field = 'stalled-check' and value = $2`,
+      [queueName, row.stamp],
+    );
+  }
+  return serverNow;
+}
+
+/**
+ * Returns the id that BullMQ gives to the job of a schedule's next run. BullMQ has no call that tells whether the run
+ * exists, and a schedule without it never runs again: https://github.com/taskforcesh/bullmq/issues/3063. Not needed
+ * once `[Q16] who drains it …` in test/queue/queue-troubles.test.ts passes without it.
+ */
+export function nextRunId({ key, next }: { key: string; next?: number }): string {
+  return `repeat:${key}:${next}`;
+}
+
+/**
+ * Gives each run of a job a trace of its own. BullMQ would continue the trace from run to run, so the trace of a
+ * schedule would never end: https://github.com/taskforcesh/bullmq/issues/2942. Not needed once `a daemon sends the runs
+ * of its jobs, each a trace of its own …` in test/e2e/tracing.test.ts passes without it.
+ */
+export function traceRunsApart(telemetry: Telemetry): Telemetry {
+  Object.assign(telemetry.contextManager, { getMetadata: () => '', root: () => ROOT_CONTEXT });
+  return telemetry;
+}

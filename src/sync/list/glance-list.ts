@@ -1,0 +1,25 @@
+import { isDoubtful } from './doubt.ts';
+import type { ListPort } from './list-port.ts';
+import { createListSession } from './list-session.ts';
+import type { ListState, PageFacts } from './list-state.ts';
+import { pollList } from './poll-list.ts';
+import { endPass, isHeadWorthReading } from './read-list.ts';
+
+/**
+ * Reads the end at which the list grows, and nothing else: what leaves a doubt is left to the next pass. Reads nothing
+ * while a scan is about to read that end. Returns the number of requests.
+ */
+export async function glanceAtList<P extends PageFacts>(
+  port: ListPort<P>,
+  state: ListState,
+): Promise<{ requests: number }> {
+  const isFirst = !state.isBacked && state.checkpoint.walks === 0;
+  const isScanning = isFirst || state.checkpoint.walk !== null;
+  if (isScanning && !isHeadWorthReading(state)) return { requests: 0 };
+  const session = createListSession(port, state);
+  const { days, inserted } = await pollList(session);
+  // A pass that ends notes the counts as explained; a glance that leaves a doubt must not.
+  if (!isScanning && !isDoubtful(session.state)) await endPass({ session, days, inserted });
+  else if (session.isDirty) await session.prepare({ pages: [], days: null })();
+  return { requests: session.requests };
+}

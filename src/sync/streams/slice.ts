@@ -1,0 +1,20 @@
+/** Interval (ms) at which a scan asks whether a poll waits for the list. */
+const listenMs = 200;
+
+/**
+ * Measures how long a scan may keep the list: `sliceMs`, or until a poll wishes for it; null: as long as it takes.
+ * `listen` asks for wishes now and then.
+ */
+export function createSlice(sliceMs: number | null, isWished: () => Promise<boolean>) {
+  if (sliceMs === null) return { isOver: () => false, listen: async () => undefined };
+  let endsAt = performance.now() + sliceMs;
+  let listensAt = performance.now() + listenMs;
+  return {
+    isOver: () => performance.now() > endsAt,
+    async listen() {
+      if (performance.now() < listensAt) return;
+      listensAt = performance.now() + listenMs;
+      if (await isWished()) endsAt = Number.NEGATIVE_INFINITY;
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import type { Reject } from '../../kernel/wallet-records.ts';
+import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
+import type { ListSource } from '../list/list-pages.ts';
+
+/** A row with the observation of the request that brought it. */
+export type WithObservation<T> = T & { observation: number };
+
+/** One list that the ledger keeps in step: the source of its pages and the target of its rows. */
+export type Stream<T> = ListSource<T> & {
+  /** Key of `ledger.streams`. */
+  name: string;
+  /** Reads a page of a full scan, in a lane of its own; absent: as any other page. */
+  scanPage?: ListSource<T>['readPage'];
+  /** The ledger can find the rank of a row by its time, and marks a row that the list no longer shows as unlisted. */
+  hasRanks: boolean;
+  /** Returns the keys of up to `limit` rows that the ledger lists and a scan has not noted. */
+  unseen(db: LedgerDb, limit: number): Promise<string[]>;
+  /** Prepares rows for a transaction, which may start more than once. */
+  prepareRows(
+    rows: WithObservation<T>[],
+  ): (db: LedgerDb) => Promise<{ inserted: number; updated: number }>;
+  /** Builds the reject of a row that PostgreSQL refused: the same however often it is read. */
+  toReject(row: WithObservation<T>, reason: string): Reject;
+};
+
+/** Returns the pages of a stream, which are those of `scanPage` while a full scan is under way. */
+export function createLanedSource<T>(stream: Stream<T>) {
+  let isScanning = false;
+  const source: ListSource<T> = {
+    ...stream,
+    readPage: (...args) =>
+      isScanning && stream.scanPage ? stream.scanPage(...args) : stream.readPage(...args),
+  };
+  const scanning = (isOn: boolean): void => {
+    isScanning = isOn;
+  };
+  return { source, scanning };
+}

@@ -1,0 +1,155 @@
+import { createServer } from 'node:http';
+import { expect, onTestFinished, test } from 'vitest';
+import {
+  completeNames,
+  type Discovery,
+  discoverService,
+  withoutVersion,
+} from '../../src/doctor/discover/discover-service.ts';
+import { type SandboxOptions, withDefaults } from '../../src/sandbox/sandbox-options.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/start-sandbox.ts';
+import { listen } from '../support/listen.ts';
+
+async function open(options: Partial<SandboxOptions>): Promise<Sandbox> {
+  const sandbox = await startSandbox({ transactions: 300, settleMs: 0, ...options });
+  onTestFinished(() => sandbox.close());
+  return sandbox;
+}
+
+/** Told nothing but the address, the secret and, if it cannot be derived or is asked for, the key. */
+function discover(
+  sandbox: Sandbox,
+  { baseUrl = sandbox.baseUrl, isKeyTold = false } = {},
+): Promise<Discovery> {
+  const { apiSecret, apiKey, signer } = sandbox.credentials;
+  const isNeeded = isKeyTold || signer.endsWith('hmac');
+  const credentials = { apiSecret, apiKey: isNeeded ? apiKey : null };
+  const given = { baseUrl, credentials, timeoutMs: 15_000 };
+  return discoverService(given, { clock: Date.now, signal: new AbortController().signal });
+}
+
+const usual = withDefaults({}).paramNames;
+const others = { page: 'page', size: 'limit', chain: 'chainId', type: 'direction' };
+
+test.each<[string, Partial<SandboxOptions>]>([
+  ['the usual names', {}],
+  ['other names', { paramNames: others }],
+  [
+    'names that are last of those known',
+    { paramNames: { page: 'page_num', size: 'count', chain: 'slip_44', type: 'orderType' } },
+  ],
+  ['another recipe and other names', { signer: 'body-ed25519', paramNames: others }],
+  ['a recipe of the same key', { signer: 'body-secp256k1' }],
+  ['another curve', { signer: 'concat-ecdsa' }],
+  ['a shared secret', { signer: 'params-hmac', paramNames: others }],
+  ['a shared secret of another recipe', { signer: 'body-hmac' }],
+  ['another hash', { signHash: 'sha256' }],
+  ['another encoding', { signEncoding: 'raw-base64' }],
+])('%s are found out with at most 40 requests', async (_what, options) => {
+  const sandbox = await open(options);
+  const isKeyTold = options.signEncoding !== undefined;
+  const found = await discover(sandbox, { isKeyTold });
+  expect(found.way.recipe).toBe(options.signer ?? 'params-secp256k1');
+  expect([found.way.hash, found.way.encoding].filter(Boolean)).toEqual(
+    expect.arrayContaining([options.signHash, options.signEncoding].filter(Boolean) as string[]),
+  );
+  expect(found.names).toEqual(options.paramNames ?? usual);
+  expect(found.pageSize).toBe(100);
+  expect(found.states.length).toBeGreaterThan(0);
+  expect(found.requests).toBeLessThanOrEqual(40);
+});
+
+test.each([
+  [25, 'clamp', 25],
+  [500, 'clamp', 500],
+  [20, 'refuse', 20],
+  [200, 'refuse', 200],
+] as const)(
+  'a page size of %i at the most, which others are %s to, is found',
+  async (pageSizeMax, pageSizeRule, pageSize) => {
+    const sandbox = await open({ pageSizeMax, pageSizeRule, transactions: 1_200 });
+    expect((await discover(sandbox)).pageSize).toBe(pageSize);
+  },
+);
+
+test('an empty wallet shows what it can; the rest is not known', async () => {
+  const sandbox = await open({ transactions: 0, addressesPerChain: 0, paramNames: others });
+  const found = await discover(sandbox);
+  expect(found.names).toEqual({ ...others, type: null });
+  expect(completeNames(found.names, usual)).toEqual({ ...others, type: 'type' });
+  expect(found.states).toEqual([]);
+});
+
+test('an address that ends in /v1 is the one before it', async () => {
+  const sandbox = await open({});
+  expect((await discover(sandbox, { baseUrl: `${sandbox.baseUrl}/v1/` })).baseUrl).toBe(
+    sandbox.baseUrl,
+  );
+  expect(withoutVersion('https://host/v1')).toBe('https://host');
+  expect(withoutVersion('https://host/api/v12/')).toBe('https://host/api/v12');
+});
+
+test('a wrong secret is refused after at most 40 requests, and no address is generated', async () => {
+  const sandbox = await open({ signer: 'params-hmac' });
+  const wrong = { ...sandbox, credentials: { ...sandbox.credentials, apiSecret: '11'.repeat(32) } };
+  const failure = await discover(wrong).catch((error) => error);
+  expect([failure.code, failure.exitCode]).toEqual(['service-authentication', 4]);
+  expect(sandbox.stats.signatureFailures).toBeGreaterThan(2);
+  expect(sandbox.stats.signatureFailures).toBeLessThan(40);
+});
+
+test('credentials that fit no recipe are a mistake of the settings, and nothing but the first request is sent', async () => {
+  const sandbox = await open({});
+  const wrong = { ...sandbox, credentials: { ...sandbox.credentials, apiSecret: 'no key' } };
+  expect(await discover(wrong).catch((error) => error)).toMatchObject({
+    code: 'settings',
+    exitCode: 2,
+  });
+  expect(sandbox.stats.signatureFailures).toBe(0);
+});
+
+/** A front of the sandbox that refuses requests with a parameter it does not know. */
+async function openStrictFront(sandbox: Sandbox): Promise<string> {
+  const known = new Set(Object.values(sandbox.options.paramNames));
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? '', sandbox.baseUrl);
+    const unknown = [...url.searchParams.keys()].find((name) => !known.has(name));
+    if (unknown !== undefined) {
+      response
+        .writeHead(400)
+        .end(JSON.stringify({ code: 10001, data: null, msg: `no ${unknown}` }));
+      return;
+    }
+    const headers = Object.entries(request.headers).filter(([name]) => name.startsWith('biz-'));
+    void fetch(url, { headers: headers as [string, string][] }).then(async (answer) => {
+      response.writeHead(answer.status).end(await answer.text());
+    });
+  });
+  const port = await listen(server);
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${port}/api`;
+}
+
+test('a service that refuses unknown parameters is asked with one at a time', async () => {
+  const sandbox = await open({ paramNames: others });
+  const baseUrl = await openStrictFront(sandbox);
+  const found = await discover(sandbox, { baseUrl, isKeyTold: true });
+  expect(found.names).toEqual(others);
+  expect(found.requests).toBeLessThanOrEqual(40);
+});
+
+test('a service that answers everything with nonsense is left after few requests', async () => {
+  let requests = 0;
+  const server = createServer((_request, response) => {
+    requests += 1;
+    response.end('<html>not the service</html>');
+  });
+  const port = await listen(server);
+  onTestFinished(() => void server.close());
+  const sandbox = await open({});
+  const failure = await discover(sandbox, { baseUrl: `http://127.0.0.1:${port}` }).catch(
+    (error) => error,
+  );
+  expect([failure.code, failure.exitCode]).toEqual(['service-malformed', 4]);
+  expect(requests).toBeLessThan(10);
+});

@@ -1,0 +1,132 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { runProgram, startProgram } from '../support/run-cli.ts';
+import { withService } from '../support/with-service.ts';
+
+test('every command has its help and unknown ones are bad usage', async () => {
+  const help = await runProgram(['--help']);
+  expect(help.code).toBe(0);
+  for (const command of [
+    'start',
+    'backfill',
+    'sync',
+    'status',
+    'show',
+    'pool',
+    'verify',
+    'rejects',
+    'doctor',
+    'migrate',
+    'sandbox',
+    'demo',
+  ]) {
+    expect(help.stdout).toContain(command);
+    expect((await runProgram([command, '--help'])).code).toBe(0);
+  }
+  expect((await runProgram(['no-such-command'])).code).toBe(2);
+  expect((await runProgram(['backfill', '--type', 'both'])).code).toBe(2);
+});
+
+test('the version is that of the package', async () => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+  expect(await runProgram(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` });
+});
+
+test('all mistakes in the settings are named at once, with exit code 2 and no stack trace', async () => {
+  const { code, stderr } = await runProgram(['start'], {
+    WALLET_BASE_URL: 'http://service.example',
+    WALLET_MAX_RPS: 'many',
+    SYNC_DETAILS_EVERY: 'often',
+  });
+  expect(code).toBe(2);
+  for (const name of ['WALLET_BASE_URL', 'WALLET_MAX_RPS', 'SYNC_DETAILS_EVERY'])
+    expect(stderr).toContain(name);
+  expect(stderr.trim().split('\n')).toHaveLength(1);
+  const unset = await runProgram(['sync']);
+  expect(unset.code).toBe(2);
+  expect(unset.stderr).toContain('WALLET_BASE_URL');
+});
+
+test('a wrong secret ends with 4 and does not show it, an unreachable service with 4, an unreachable database with 5', async () => {
+  const { env } = await withService({ transactions: 50 });
+  const [wrong, unreachable, noDatabase] = await Promise.all([
+    runProgram(['backfill'], { ...env, WALLET_API_SECRET: 'not-the-secret-of-this-wallet' }),
+    runProgram(['sync', 'coins'], { ...env, WALLET_BASE_URL: 'http://127.0.0.1:9/api' }),
+    runProgram(['status'], { ...env, DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none' }),
+  ]);
+  expect(wrong.code).toBe(4);
+  expect(wrong.stderr).toContain('WALLET_API_SECRET');
+  expect(wrong.stderr + wrong.stdout).not.toContain('not-the-secret-of-this-wallet');
+  expect(unreachable.code).toBe(4);
+  expect(noDatabase.code).toBe(5);
+  expect(noDatabase.stderr).toContain('DATABASE_URL');
+}, 90_000);
+
+test('a row that can not be stored at all makes the backfill end with 3', async () => {
+  const { sandbox, env } = await withService({ transactions: 100 });
+  sandbox.world.addRawListRow('deposit', {
+    symbol: 'BTC',
+    amount: '1',
+    type: 'deposit',
+    state: 'success',
+    time: Date.now(),
+  });
+  const { code, stderr } = await runProgram(['backfill'], env);
+  expect(stderr).toContain('NOT proven complete');
+  expect(code).toBe(3);
+});
+
+test('status --json is one document in the shape that users rely on', async () => {
+  const { env } = await withService({ transactions: 200 });
+  await runProgram(['backfill', '--type', 'deposit'], env);
+  const { code, stdout } = await runProgram(['status', '--json'], env);
+  expect(code).toBe(0);
+  const status = JSON.parse(stdout);
+  expect(status).toMatchObject({
+    streams: [{ name: 'deposit', listOrder: 'newest-first', pageSize: 100, isComplete: true }],
+    transactions: { incomplete: 0 },
+    rejects: 0,
+    pools: [],
+    queue: { backend: 'postgres', waiting: 0, active: 0, failed: 0, heldBy: null },
+    lastErrors: [],
+  });
+  expect(status.streams[0].serviceTotal).toBe(status.streams[0].ledgerCount);
+  expect(status.transactions.total).toBe(status.streams[0].ledgerCount);
+  const [plain, coloured, uncoloured] = await Promise.all([
+    runProgram(['status'], env),
+    runProgram(['status'], { ...env, FORCE_COLOR: '1' }),
+    runProgram(['status'], { ...env, FORCE_COLOR: '0' }),
+  ]);
+  expect(plain.stdout).toContain('✓ deposit');
+  expect(plain.stdout + uncoloured.stdout).not.toContain('\u001b');
+  expect(coloured.stdout).toContain('\u001b[');
+}, 60_000);
+
+test('the sandbox prints the settings that reach it', async () => {
+  const sandbox = startProgram([
+    'sandbox',
+    '--port',
+    '0',
+    '--transactions',
+    '60',
+    '--arrivals',
+    '0',
+  ]);
+  await sandbox.line('sandbox listening');
+  const lines = (await sandbox.line('WALLET_BASE_URL=')).trim();
+  expect(lines).toMatch(/^WALLET_BASE_URL=http:\/\/127\.0\.0\.1:\d+\/api$/);
+  sandbox.process.kill('SIGINT');
+  expect((await sandbox.ended).code).toBe(0);
+});
+
+test('the demo fills an embedded database from nothing and ends well, whatever wallet is set', async () => {
+  const { code, stdout } = await runProgram(['demo', '--once'], {
+    WALLET_SIGN_HASH: 'sha512',
+    WALLET_PARAM_NAMES: 'chain=coin',
+    WALLET_PAGE_SIZE: '7',
+    ON_MOVE: 'stop',
+  });
+  expect(stdout).toContain('psql');
+  expect(stdout).toContain('proven complete');
+  expect(code).toBe(0);
+}, 90_000);

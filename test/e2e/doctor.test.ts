@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { runProgram } from '../support/run-cli.ts';
+import { withService } from '../support/with-service.ts';
+
+test('doctor --json is one document, and a healthy installation ends with 0', async () => {
+  const { env } = await withService({ transactions: 200 });
+  const migrated = await runProgram(['migrate'], env);
+  expect(migrated.code).toBe(0);
+  const { code, stdout, stderr } = await runProgram(['doctor', '--json'], env);
+  const { checks } = JSON.parse(stdout);
+  for (const check of checks) {
+    expect(Object.keys(check)).toEqual(['name', 'verdict', 'seen', 'cure']);
+    expect(['good', 'warning']).toContain(check.verdict);
+  }
+  expect(checks.length).toBeGreaterThan(15);
+  expect(code).toBe(0);
+  expect(stdout + stderr).not.toContain(env['WALLET_API_SECRET']);
+});
+
+test('doctor ends with 2 for mistaken settings, 5 for the database and 4 for the service, one line for each check, and shows no secret', async () => {
+  const { env } = await withService({ transactions: 50 });
+  const { code, stdout, stderr } = await runProgram(['doctor', '--try-variants'], {
+    ...env,
+    WALLET_API_SECRET: 'not-the-secret-of-this-wallet',
+    DATABASE_URL: 'postgres://nobody:also-hidden@127.0.0.1:9/none',
+    HTTP_PORT: 'eighty',
+  });
+  expect(code).toBe(2);
+  const lines = stdout.trim().split('\n');
+  expect(lines.filter((line) => !/^(good|warning|BAD) +[\w-]+: ./.test(line))).toEqual([]);
+  for (const name of ['settings', 'database', 'signature', 'signing-variants'])
+    expect(stdout).toMatch(new RegExp(`^BAD +${name}:`, 'm'));
+  expect(stdout + stderr).not.toMatch(/not-the-secret|also-hidden/);
+  const wordy = { ...env, DATABASE_URL: 'postgres://nobody:bad@127.0.0.1:9/none' };
+  const [noDatabase, noService] = await Promise.all([
+    runProgram(['doctor', '--json'], wordy),
+    runProgram(['doctor'], { ...env, WALLET_API_SECRET: 'not-the-secret-of-this-wallet' }),
+  ]);
+  expect([noDatabase.code, noService.code]).toEqual([5, 4]);
+  const { checks } = JSON.parse(noDatabase.stdout);
+  expect(checks).toContainEqual(expect.objectContaining({ name: 'database', verdict: 'bad' }));
+});
+
+test('doctor --sign works offline and prints the public key, never the secret', async () => {
+  const secret = '6d59626f7ffffa64f8a6b36e9fcc9551b54a1dfebb973606d24578adecebfbaf';
+  const publicKey = '02a3c02e0a220a00102b94c093fbea424c49743d47cefddd4a11c1035c92466445';
+  const env = {
+    WALLET_BASE_URL: 'https://wallet.invalid/api',
+    WALLET_API_SECRET: secret,
+    WALLET_API_KEY: publicKey,
+  };
+  const path = '/v1/transaction/list?type=deposit&pageNo=1';
+  const { code, stdout, stderr } = await runProgram(['doctor', '--sign', 'GET', path], env);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/GET\|\/api\/v1\/transaction\/list\|\d{13}\|pageNo=1&type=deposit\n/);
+  expect(stdout).toContain(publicKey);
+  expect(stdout + stderr).not.toContain(secret);
+  expect((await runProgram(['doctor', '--sign', 'GET'], env)).code).toBe(2);
+  expect((await runProgram(['doctor', '--sign', 'PATCH', path], env)).code).toBe(2);
+});

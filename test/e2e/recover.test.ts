@@ -1,0 +1,105 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { runProgram } from '../support/run-cli.ts';
+import { withService } from '../support/with-service.ts';
+
+function fileOf(text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'wallet-ledger-recover-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'handed-out.csv'), text);
+  return join(folder, 'handed-out.csv');
+}
+
+async function openMoved() {
+  const { env, query } = await withService({ transactions: 0 });
+  const recover = (...args: string[]) => runProgram(['recover', ...args], env);
+  const none = await recover();
+  expect([none.code, none.stderr]).toEqual([5, expect.stringContaining('wallet-ledger migrate')]);
+  await runProgram(['migrate'], env);
+  await query(`insert into ledger.addresses (slip44, address, status, assigned_to, assigned_at, first_deposit_order_no, first_seen_at)
+    select 60, '0xA' || n, case n when 1 then 'assigned' when 2 then 'used' when 3 then 'foreign' else 'available' end,
+           case n when 1 then 'customer-1' end, case n when 1 then now() end, case n when 2 then 'd' end, now()
+      from generate_series(1, 6) n`);
+  expect(await recover()).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('has not moved'),
+  });
+  await query(`select engine.disturb_home('a snapshot was put back')`);
+  const rows = async () =>
+    (await query(`select address, status, assigned_to from ledger.addresses order by 1`)).map(
+      (row) => `${row['address']} ${row['status']} ${row['assigned_to'] ?? '-'}`,
+    );
+  const problems = async () =>
+    (await query(`select severity from ledger.problems where name = 'database_moved'`)).map(
+      ({ severity }) => severity,
+    );
+  return { query, recover, rows, problems };
+}
+
+test('what was handed out is marked, the rest is set aside, and the problem ends', async () => {
+  const { recover, rows, problems } = await openMoved();
+  const found = await recover();
+  expect([found.code, found.stdout]).toEqual([
+    3,
+    expect.stringContaining('a snapshot was put back'),
+  ]);
+  expect(await problems()).toEqual(['critical']);
+  const file = fileOf(
+    'slip44,address,reference\n60,0xA1,customer-1\n60,0xa2,customer-2\n60,0xA3,"customer, 3"\n60,0xA4,\n',
+  );
+  const done = await recover('--handed-out', file);
+  expect([done.code, done.stderr]).toEqual([0, expect.stringContaining('3 addresses were marked')]);
+  expect(await rows()).toEqual([
+    '0xA1 assigned customer-1',
+    '0xA2 used customer-2',
+    '0xA3 assigned customer, 3',
+    '0xA4 assigned -',
+    '0xA5 foreign -',
+    '0xA6 foreign -',
+  ]);
+  expect(await problems()).toEqual([]);
+  // Once more: nothing changes.
+  expect(await recover('--handed-out', file)).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('0 addresses were marked'),
+  });
+}, 60_000);
+
+test('one line that does not fit leaves everything as it was, and every such line is named', async () => {
+  const { recover, rows } = await openMoved();
+  const before = await rows();
+  const bad = await recover(
+    '--handed-out',
+    fileOf(
+      '60,0xA4,good\n60,0xA1,another\n60,0xA5,customer-1\n60,0xFF,lost\n60,0xA6,twice\n60,0xA6,thrice\n60,0xA3,good\n',
+    ),
+  );
+  expect(bad.code).toBe(2);
+  for (const words of [
+    'line 2: 0xA1 is assigned to customer-1, and the file says another',
+    'line 4: chain 60 has no address 0xFF',
+    'line 6: 0xA6 is given to thrice here, and to twice on line 5',
+    '3 lines of the CSV file cannot be used; nothing was written',
+  ])
+    expect(bad.stderr).toContain(words);
+  expect(await rows()).toEqual(before);
+  expect(await recover()).toMatchObject({ code: 3 });
+  expect(await recover('--handed-out', '/nowhere.csv')).toMatchObject({ code: 2 });
+}, 60_000);
+
+test('after a clean move all comes back; with a file the rest does', async () => {
+  const { recover, rows, problems, query } = await openMoved();
+  expect(await recover('--same', '--json')).toMatchObject({ code: 0 });
+  expect((await rows()).filter((row) => row.includes('available'))).toHaveLength(3);
+  expect(await problems()).toEqual([]);
+  await query(`select engine.disturb_home('once more')`);
+  const both = await recover('--handed-out', fileOf('60,0xA6,customer-6\n'), '--same', '--json');
+  expect(JSON.parse(both.stdout)).toEqual({ away: null, moves: [] });
+  expect((await rows()).slice(3)).toEqual([
+    '0xA4 available -',
+    '0xA5 available -',
+    '0xA6 assigned customer-6',
+  ]);
+}, 60_000);

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { runProgram } from '../support/run-cli.ts';
+import { withService } from '../support/with-service.ts';
+
+test('rejects are listed with their reasons, and tried again', async () => {
+  const { sandbox, env, query } = await withService({ transactions: 60 });
+  await runProgram(['migrate'], env);
+  expect((await runProgram(['rejects'], env)).stdout).toBe('there are no open rejects\n');
+  sandbox.world.addRawListRow('deposit', {
+    orderNo: 'odd-amount',
+    symbol: 'BTC',
+    amount: 'NaN',
+    type: 'deposit',
+    state: 'success',
+    time: Date.now(),
+  });
+  await runProgram(['backfill'], env);
+  const table = await runProgram(['rejects'], env);
+  expect(table.code).toBe(0);
+  expect(table.stdout).toMatch(/odd-amount +amount +amount is/);
+  const { rejects } = JSON.parse((await runProgram(['rejects', '--json'], env)).stdout);
+  expect(rejects[0]).toMatchObject({ orderNo: 'odd-amount', field: 'amount', times: 1 });
+  expect(rejects[0].payload).toContain('NaN');
+  const again = await runProgram(['rejects', 'retry'], env);
+  expect([again.code, again.stdout]).toEqual([3, expect.stringContaining('still open')]);
+  const document = await runProgram(['rejects', 'retry', '--json'], env);
+  expect(document.code).toBe(3);
+  const retried = JSON.parse(document.stdout);
+  expect([retried.resolved, retried.open[0].orderNo]).toEqual([[], 'odd-amount']);
+  // As if this version read more than the one that rejected the row.
+  await query(`update ledger.rejects set payload = replace(payload, 'NaN', '1.50')`);
+  const ids = [String(rejects[0].id), '999999'];
+  const settled = await runProgram(['rejects', 'retry', '--json', ...ids], env);
+  expect(JSON.parse(settled.stdout)).toEqual({ resolved: [rejects[0].id], open: [] });
+  expect(settled.stderr).toContain('999999');
+  expect((await runProgram(['rejects', 'retry', 'first'], env)).code).toBe(2);
+  await runProgram(['rejects', 'retry'], env);
+  expect(
+    await query(`select amount from ledger.transactions where order_no = 'odd-amount'`),
+  ).toEqual([{ amount: '1.50' }]);
+  expect((await runProgram(['rejects', 'retry'], env)).code).toBe(0);
+}, 60_000);

@@ -1,0 +1,325 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readBriefly } from '../../../src/ledger/connection/read-briefly.ts';
+import { recordLog } from '../../support/record-log.ts';
+import { sampleProblem, sampleReport } from '../../support/sample-report.ts';
+import { type HttpHarness, openHttp } from '../../support/with-http.ts';
+import { withLedger } from '../../support/with-ledger.ts';
+
+const { ledger, query } = await withLedger();
+let http: HttpHarness;
+
+const odd = '<b>&"\'\u202e';
+
+beforeAll(async () => {
+  await query(`
+    insert into ledger.balances (slip44, symbol, contract_address, name, chain_name, balance, frozen, observed_at, changed_at, observation)
+    values (0, 'BTC', '', 'Bitcoin', 'Bitcoin', 1234567.50, 0.000000000012, now(), now(), 1),
+           (60, '=ODD', '', 'Odd', '<i>', 1, 0, now(), now(), 1);
+    insert into ledger.balance_changes (slip44, symbol, contract_address, balance, frozen, observed_at) values
+      (0, 'BTC', '', 1, 0, now() - interval '40 days'), (0, 'BTC', '', 1234567.50, 0, now() - interval '1 day');
+    insert into ledger.reconciliation_runs (symbol, observed_at, expected, reported, difference, is_explained, explanation)
+    values ('BTC', now(), 1234567, 1234567.50, 0.50, false, 'nothing is <open>');
+    insert into ledger.final_states values ('success', true);
+    insert into ledger.addresses (slip44, address, status, assigned_to, assigned_no, assigned_at, first_seen_at)
+    values (0, 'bc1-one', 'assigned', 'customer <7>', 1, now(), now()),
+           (0, 'bc1-two', 'assigned', 'customer of two', 1, now(), now()),
+           (60, '0xtwo', 'assigned', 'customer of two', 1, now(), now());
+    insert into ledger.transactions (order_no, stream, type, request_id, symbol, amount, state, is_final, is_success, to_address, tx_hash, occurred_at)
+    values ('order 1/a', 'deposit', 'deposit', null, 'BTC', 0.123456789, 'success', true, true, 'bc1-one', 'hash-1', now() - interval '1 hour'),
+           ('order-2', 'withdraw', 'withdraw', 'request-2', '=ODD', -5, '=cmd()', false, false, '${odd.replaceAll("'", "''")}', 'hash-2', now() - interval '1 hour'),
+           ('order-3', 'withdraw', 'withdraw', 'request-2', 'BTC', 12345678901234567890, 'success', true, true, 'x', null, null);
+    insert into ledger.transaction_changes (order_no, observed_at, field, old_value, new_value)
+    values ('order 1/a', now(), 'state', 'pending', 'success');
+    insert into ledger.rejects (source, order_no, field, reason, payload, fingerprint, first_seen_at, last_seen_at)
+    values ('transaction-list', 'lost-1', 'amount', 'no <number>', '{"amount":"<script>"}', 'f', now(), now());
+    insert into ledger.sync_runs (job, started_at, finished_at, outcome, requests, rows_seen, rows_inserted, rows_updated, error)
+    select 'details', now(), now(), case when n = 1 then 'failed' else 'done' end, 1, 2, 3, 4, case when n = 1 then 'HTTP <500>' end
+      from generate_series(1, 60) as n`);
+  http = await openHttp({
+    read: (work) => readBriefly(ledger, work),
+    readStatus: async () =>
+      sampleReport({ problems: [sampleProblem({ what: 'what <is> wrong' })] }),
+  });
+});
+afterAll(() => http.close());
+
+async function get(path: string): Promise<{ status: number; text: string; headers: Headers }> {
+  const answer = await fetch(`${http.url}${path}`, { redirect: 'manual' });
+  return { status: answer.status, text: await answer.text(), headers: answer.headers };
+}
+
+async function search(
+  q: string,
+): Promise<{ status: number; text: string; location: string | null }> {
+  const body = new URLSearchParams({ q });
+  const answer = await fetch(`${http.url}/transactions`, {
+    method: 'POST',
+    body,
+    redirect: 'manual',
+  });
+  return {
+    status: answer.status,
+    text: await answer.text(),
+    location: answer.headers.get('location'),
+  };
+}
+
+/** Links of a page that lead to this server, resolved. */
+function linksOf(path: string, text: string): string[] {
+  return [...text.matchAll(/ href="([^"]*)"/g)]
+    .map(([, href = '']) => href.replaceAll('&amp;', '&').replaceAll('&#39;', "'"))
+    .filter((href) => !/^(#|data:)/.test(href))
+    .map((href) => new URL(href, `${http.url}${path}`).href.slice(http.url.length));
+}
+
+const pages = [
+  '/transactions',
+  '/transactions/order%201%2Fa',
+  '/transactions/order-2',
+  '/addresses/bc1-one',
+  '/coins',
+  '/coins/BTC',
+  '/coins/%3DODD?days=7',
+  '/rejects',
+  '/rejects?show=all',
+  '/runs',
+  '/runs?job=details&outcome=failed',
+  '/problems',
+];
+
+test.each(pages)(
+  '%s: a whole document with navigation and place, nothing from outside, safe headers',
+  async (path) => {
+    const { status, text, headers } = await get(path);
+    expect(status).toBe(200);
+    expect(text).toMatch(/^<!doctype html>[\s\S]*<h1>[^<]+<\/h1>[\s\S]*<\/html>\s*$/);
+    for (const words of ['wallet.example', 'db:5432/ledger', '1.2.3'])
+      expect(text).toContain(words);
+    expect(linksOf(path, text)).toEqual(
+      expect.arrayContaining(['/', '/transactions', '/coins', '/rejects', '/runs', '/problems']),
+    );
+    expect(text).not.toMatch(/<script|<b>&"|<i>|undefined|\[object|NaN/);
+    expect(text.match(/<(?:td|th|tr|table|section|ul|li|dl|div|span|a|p)\b/g)?.length).toBe(
+      text.match(/<\/(?:td|th|tr|table|section|ul|li|dl|div|span|a|p)>/g)?.length,
+    );
+    const policy = headers.get('Content-Security-Policy');
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("form-action 'self'");
+    expect(policy).not.toContain('script-src');
+    expect(headers.get('Cache-Control')).toBe('no-store');
+  },
+);
+
+test('every link of every page leads to a page', async () => {
+  const seen = new Set<string>();
+  const todo = ['/', ...pages];
+  for (let path = todo.pop(); path !== undefined; path = todo.pop()) {
+    if (seen.has(path) || /^\/(queues|metrics|events)/.test(path)) continue;
+    seen.add(path);
+    const { status, text } = await get(path);
+    expect([path, status]).toEqual([path, 200]);
+    todo.push(...linksOf(path, text));
+  }
+  expect(seen.size).toBeGreaterThan(pages.length);
+});
+
+test('the status page leads to the others, and says which installation it is', async () => {
+  const { text } = await get('/');
+  expect(linksOf('/', text)).toEqual(
+    expect.arrayContaining(['/transactions', '/coins', '/problems', '/queues']),
+  );
+  expect(text).toContain('wallet.example');
+});
+
+test('amounts are short, grouped and exact at hand', async () => {
+  const { text } = await get('/coins/BTC');
+  expect(text).toContain(
+    '<data value="1234567.50" title="1234567.50">1,234,567<span class="decimals">.5</span></data>',
+  );
+  expect(text).toContain('title="0.000000000012">1<span class="decimals">.2e-11</span>');
+  const list = (await get('/transactions')).text;
+  expect(list).toContain('title="0.123456789">0<span class="decimals">.12345678…</span>');
+  expect(list).toContain('title="12345678901234567890">1<span class="decimals">.2345e+19</span>');
+});
+
+test('an order: its facts, its address with the reference, what is not certain, its changes', async () => {
+  const { text } = await get('/transactions/order%201%2Fa');
+  expect(text).toContain('0.123456789');
+  expect(text).toContain('customer &lt;7&gt;');
+  expect(text).toContain('its detail has not been fetched yet');
+  expect(text).toMatch(/<bdi>state<\/bdi>: <bdi>pending<\/bdi> → <bdi>success<\/bdi>/);
+  expect(linksOf('/transactions/x', text)).toContain('/addresses/bc1-one');
+});
+
+test('an order that could not be stored says why; what is not there is 404 in words', async () => {
+  const lost = await get('/transactions/lost-1');
+  expect([lost.status, lost.text.includes('no &lt;number&gt;')]).toEqual([200, true]);
+  for (const path of ['/transactions/nothing', '/addresses/nothing', '/coins/NOTHING']) {
+    const { status, text } = await get(path);
+    expect([status, text.includes('The ledger knows no order')]).toEqual([404, true]);
+  }
+});
+
+test('a coin: whether it adds up, with the explanation, and the course of its balance', async () => {
+  const { text } = await get('/coins/BTC?days=all');
+  expect(text).toContain('✗ not explained');
+  expect(text).toContain('nothing is &lt;open&gt;');
+  expect(text).toMatch(
+    /<svg role="img" aria-label="BTC on Bitcoin \(0\): between 1 and 1,234,567.5 from/,
+  );
+  // The axis is one of time: 39 of 40 days at the lower balance take 39 of 40 parts of the width.
+  const [, path = ''] = /<path d="([^"]+)"/.exec(text) ?? [];
+  const rise = [...path.matchAll(/L([\d.]+),2(?:$|L)/g)].map(([, x]) => Number(x))[0];
+  expect(rise).toBeGreaterThan(960);
+  expect(rise).toBeLessThan(990);
+});
+
+test.each([
+  ['/transactions?stream=deposit', ['order 1/a']],
+  ['/transactions?state=SUCCESS', ['order 1/a', 'order-3']],
+  ['/transactions?coin=%3DODD', ['order-2']],
+  ['/transactions?chain=0', ['order 1/a', 'order-3']],
+  ['/transactions?min=0.1&max=1', ['order 1/a']],
+  ['/transactions?max=-1', ['order-2']],
+  ['/transactions?open=yes', ['order-2']],
+  ['/transactions?address=BC1-ONE', ['order 1/a']],
+  ['/transactions?to=2000-01-01', []],
+])('filters: %s', async (path, orderNos) => {
+  const { text } = await get(path);
+  for (const orderNo of ['order 1/a', 'order-2', 'order-3'])
+    expect([orderNo, text.includes(`<bdi>${orderNo}</bdi>`)]).toEqual([
+      orderNo,
+      orderNos.includes(orderNo),
+    ]);
+});
+
+test.each([
+  ['/transactions?stream=both', 'stream must be deposit or withdraw'],
+  ['/transactions?from=2026-02-30', 'from must be a day'],
+  ['/transactions?from=2026-02-02&to=2026-02-01', 'from is a later day than to'],
+  ['/transactions?min=1e5', 'min must be a decimal'],
+  ['/transactions?chain=9999999999', 'chain must be'],
+  ['/transactions?before=x', 'before must be'],
+  ['/transactions?before=2026-99-99%2000:00:00%2B00~a', 'out of range'],
+  ['/transactions?coin=%00', 'coin must be'],
+  [`/transactions?state=${'x'.repeat(2_000)}`, 'state must be a shorter text'],
+  ['/transactions?format=pdf', 'format must be csv'],
+  ['/transactions?open=1', 'open must be yes'],
+  ['/rejects?before=-1', 'before must be'],
+  ['/rejects?show=none', 'show must be open or all'],
+  ['/runs?outcome=done', 'outcome must be failed'],
+  ['/coins/BTC?days=8', 'days must be'],
+])('%s is refused in words', async (path, words) => {
+  const { status, text } = await get(path);
+  expect(status).toBe(400);
+  expect(text).toContain(words);
+});
+
+test('what is shown comes as CSV, whose values no spreadsheet runs', async () => {
+  const { text, headers } = await get('/transactions?open=yes&format=csv');
+  expect(headers.get('Content-Type')).toBe('text/csv; charset=utf-8');
+  expect(headers.get('Content-Disposition')).toBe('attachment; filename="transactions.csv"');
+  const [names, row, ...rest] = text.split('\r\n');
+  expect(names).toMatch(/^"order_no","stream","occurred_at","symbol","slip44","amount","state",/);
+  expect(row).toMatch(
+    /^"order-2","withdraw","[^"]+","'=ODD","60","-5","'=cmd\(\)","false","false","true",,"<b>&""'\u202e","hash-2"$/,
+  );
+  expect(rest).toEqual(['']);
+});
+
+test('paging by links visits every run once, and the filters stay in the links', async () => {
+  const first = await get('/runs?job=details');
+  const next = linksOf('/runs', first.text).find((href) => href.includes('before='));
+  expect(next).toMatch(/^\/runs\?job=details&before=\d+$/);
+  const second = await get(next ?? '');
+  const rows = (text: string) => text.match(/<tr><td class="time">/g)?.length ?? 0;
+  expect([rows(first.text), rows(second.text)]).toEqual([50, 10]);
+  expect(second.text).toContain('HTTP &lt;500&gt;');
+  expect((await get('/runs?outcome=failed')).text.match(/<tr><td class="time">/g)).toHaveLength(1);
+});
+
+test.each([
+  ['order 1/a', 'transactions/order%201%2Fa'],
+  ['  order-2 ', 'transactions/order-2'],
+  ['hash-1', 'transactions/order%201%2Fa'],
+  ['HASH-1', 'transactions/order%201%2Fa'],
+  ['BC1-ONE', 'addresses/bc1-one'],
+  ['customer <7>', 'addresses/bc1-one'],
+  ['lost-1', 'transactions/lost-1'],
+])('a search for %s leads to the page', async (sought, location) => {
+  expect(await search(sought)).toMatchObject({ status: 303, location });
+});
+
+test('a search that finds several lists them; a reference is in no link', async () => {
+  const requests = await search('request-2');
+  expect(requests.status).toBe(200);
+  for (const orderNo of ['order-2', 'order-3'])
+    expect(requests.text).toContain(`href="transactions/${orderNo}"`);
+  const references = await search('customer of two');
+  expect(references.status).toBe(200);
+  expect(linksOf('/transactions', references.text)).toEqual(
+    expect.arrayContaining(['/addresses/bc1-two', '/addresses/0xtwo']),
+  );
+  expect(linksOf('/transactions', references.text).join()).not.toMatch(/customer/);
+  const nothing = await search('<nobody>');
+  expect(nothing.status).toBe(404);
+  expect(nothing.text).toContain('value="&lt;nobody&gt;"');
+});
+
+test('a search that is too long is refused, and no other path takes a POST', async () => {
+  expect((await search('x'.repeat(9_000))).status).toBe(400);
+  expect((await search('x'.repeat(2_000))).status).toBe(400);
+  for (const path of ['/transactions/order-2', '/coins', '/rejects']) {
+    const { status } = await fetch(`${http.url}${path}`, { method: 'POST', body: 'q=x' });
+    expect([path, status]).toEqual([path, 405]);
+  }
+  const foreign = {
+    'Sec-Fetch-Site': 'cross-site',
+    'Sec-Fetch-Mode': 'navigate',
+    'Sec-Fetch-Dest': 'document',
+  };
+  const { status } = await fetch(`${http.url}/transactions`, {
+    method: 'POST',
+    body: 'q=x',
+    headers: foreign,
+  });
+  expect(status).toBe(403);
+});
+
+test('[S7] with a token the pages to look things up need it', async () => {
+  const closed = await openHttp({
+    token: 'right-token-of-16',
+    read: (work) => readBriefly(ledger, work),
+  });
+  for (const path of pages)
+    expect([path, (await fetch(`${closed.url}${path}`)).status]).toEqual([path, 401]);
+  const headers = { Authorization: 'Bearer right-token-of-16' };
+  expect((await fetch(`${closed.url}/coins`, { headers })).status).toBe(200);
+  await closed.close();
+});
+
+test('a failure shows no statement, and logs no parameter', async () => {
+  const { log, lines } = recordLog();
+  const broken = await openHttp({
+    log,
+    read: (work) =>
+      readBriefly(ledger, async (db) => {
+        await db.execute('set local statement_timeout = 1; select pg_sleep(1)');
+        return await work(db);
+      }),
+  });
+  const body = new URLSearchParams({ q: 'customer <7>' });
+  const answer = await fetch(`${broken.url}/transactions`, { method: 'POST', body });
+  expect(answer.status).toBe(503);
+  expect(await answer.text()).toContain('took longer than 2 s');
+  expect(lines.some(({ level }) => level === 'warn')).toBe(true);
+  expect(JSON.stringify(lines)).not.toContain('customer');
+  await broken.close();
+});
+
+test('a page that waited too long for others says so', async () => {
+  const busy = await openHttp({ read: () => Promise.reject(new DOMException('', 'TimeoutError')) });
+  const answer = await fetch(`${busy.url}/coins`);
+  expect([answer.status, (await answer.text()).includes('Too many pages')]).toEqual([503, true]);
+  await busy.close();
+});

@@ -1,0 +1,155 @@
+import fc from 'fast-check';
+import { beforeEach, expect, test } from 'vitest';
+import { readBriefly } from '../../../src/ledger/connection/read-briefly.ts';
+import {
+  listTransactions,
+  type PageBounds,
+  type TransactionFilter,
+} from '../../../src/ledger/reports/explorer/list-transactions.ts';
+import { filterBy } from '../../support/explorer-rows.ts';
+import { forAll } from '../../support/for-all.ts';
+import { withLedger } from '../../support/with-ledger.ts';
+
+const { ledger, query, clear } = await withLedger();
+
+type Row = {
+  stream: string;
+  minute: number | null;
+  symbol: string;
+  amount: number;
+  isFinal: boolean;
+};
+
+const row = fc.record<Row>({
+  stream: fc.constantFrom('deposit', 'withdraw'),
+  // Few times, so that many rows have the same one, with parts of a second.
+  minute: fc.oneof(
+    { weight: 5, arbitrary: fc.integer({ min: 0, max: 4 }) },
+    { weight: 1, arbitrary: fc.constant(null) },
+  ),
+  symbol: fc.constantFrom('BTC', 'ETH'),
+  amount: fc.integer({ min: -3, max: 3 }),
+  isFinal: fc.boolean(),
+});
+
+const filters = fc.record<Partial<TransactionFilter>>({
+  stream: fc.constantFrom(null, 'deposit', 'withdraw'),
+  coin: fc.constantFrom(null, null, 'BTC'),
+  min: fc.constantFrom(null, null, '1'),
+  isOpen: fc.constantFrom(false, false, true),
+});
+
+let stored = 0;
+
+/** Stores the rows and returns their order numbers, which are in no order of their own. */
+async function insert(rows: Row[]): Promise<string[]> {
+  const orderNos = rows.map(() => {
+    stored += 1;
+    return `${'zäA-1'[(stored * 7) % 5]}${stored}`;
+  });
+  if (rows.length === 0) return [];
+  const values = rows.map(({ stream, minute, symbol, amount, isFinal }, index) => {
+    const time = minute === null ? 'null' : `'2026-01-01 00:0${minute}:00.123+00'`;
+    return `('${orderNos[index]}', '${stream}', '${stream}', '${symbol}', ${amount}, ${isFinal}, ${time})`;
+  });
+  await query(
+    `insert into ledger.transactions (order_no, stream, type, symbol, amount, is_final, occurred_at) values ${values.join()}`,
+  );
+  return orderNos;
+}
+
+function isWanted(row: Row, filter: Partial<TransactionFilter>): boolean {
+  return (
+    (!filter.stream || row.stream === filter.stream) &&
+    (!filter.coin || row.symbol === filter.coin) &&
+    (!filter.min || row.amount >= Number(filter.min)) &&
+    (!filter.isOpen || !row.isFinal)
+  );
+}
+
+beforeEach(clear);
+
+test('reading on visits each row once, whatever arrives meanwhile, and however little a page may read', async () => {
+  const bounds = fc.record<PageBounds>({
+    pageRows: fc.integer({ min: 1, max: 7 }),
+    rowsReadMax: fc.integer({ min: 1, max: 9 }),
+  });
+  const arrivals = fc.array(fc.array(row, { maxLength: 3 }), { maxLength: 10 });
+  await forAll(
+    fc.array(row, { maxLength: 40 }),
+    filters,
+    bounds,
+    arrivals,
+  )(60, async (rows, drawn, pageBounds, meanwhile) => {
+    await clear();
+    const orderNos = await insert(rows);
+    const wanted = orderNos.filter((_, index) => isWanted(rows[index] as Row, drawn));
+    const visited: string[] = [];
+    let before: TransactionFilter['before'] = null;
+    do {
+      const filter = filterBy({ ...drawn, before });
+      const page = await readBriefly(ledger, (db) => listTransactions(db, filter, pageBounds));
+      expect(page.rows.length).toBeLessThanOrEqual(pageBounds.pageRows);
+      visited.push(...page.rows.map(({ orderNo }) => orderNo));
+      before = page.next;
+      await insert(meanwhile.shift() ?? []);
+    } while (before !== null);
+    expect(new Set(visited).size).toBe(visited.length);
+    expect(visited.filter((orderNo) => orderNos.includes(orderNo)).sort()).toEqual(wanted.sort());
+  });
+});
+
+test('the latest come first, rows of one time by number, and rows without a time last', async () => {
+  await query(`insert into ledger.transactions (order_no, stream, type, occurred_at) values
+    ('a', 'deposit', 'deposit', '2026-01-01'), ('b', 'withdraw', 'withdraw', '2026-01-01'),
+    ('c', 'deposit', 'deposit', '2026-01-02'), ('d', 'deposit', 'deposit', null), ('e', 'withdraw', 'withdraw', '0044-03-15 BC')`);
+  const page = await readBriefly(ledger, (db) => listTransactions(db, filterBy()));
+  expect(page.rows.map(({ orderNo }) => orderNo)).toEqual(['c', 'b', 'a', 'e', 'd']);
+  expect(page.next).toBeNull();
+});
+
+test('a period counts UTC days, both included, and leaves out rows without a time', async () => {
+  await query(`insert into ledger.transactions (order_no, stream, type, occurred_at) values
+    ('before', 'deposit', 'deposit', '2025-12-31 23:59:59.999Z'), ('first', 'deposit', 'deposit', '2026-01-01T00:00:00Z'),
+    ('last', 'deposit', 'deposit', '2026-01-02 23:59:59.999Z'), ('after', 'deposit', 'deposit', '2026-01-03T00:00:00Z'),
+    ('undated', 'deposit', 'deposit', null)`);
+  const filter = filterBy({ from: '2026-01-01', to: '2026-01-02' });
+  const page = await readBriefly(ledger, (db) => listTransactions(db, filter));
+  expect(page.rows.map(({ orderNo }) => orderNo)).toEqual(['last', 'first']);
+});
+
+test('the chain is that of the coin, or of a deposit its address; otherwise it is not known', async () => {
+  await query(`
+    insert into ledger.balances (slip44, symbol, contract_address, observed_at, changed_at, observation)
+    values (0, 'BTC', '', now(), now(), 1), (60, 'USDT', 'x', now(), now(), 1), (195, 'USDT', 'y', now(), now(), 1);
+    insert into ledger.addresses (slip44, address, status, first_seen_at)
+    values (195, 'Tx', 'foreign', now()), (60, '0xab', 'foreign', now()), (714, '0xab', 'foreign', now());
+    insert into ledger.transactions (order_no, stream, type, symbol, to_address, occurred_at) values
+    ('1', 'deposit', 'deposit', 'BTC', '0xab', now()), ('2', 'deposit', 'deposit', 'USDT', 'Tx', now()),
+    ('3', 'deposit', 'deposit', 'USDT', '0xAB', now()), ('4', 'withdraw', 'withdraw', 'USDT', 'Tx', now()),
+    ('5', 'deposit', 'deposit', null, 'Tx', now())`);
+  const chainsOf = (chain: number | null) =>
+    readBriefly(ledger, async (db) => {
+      const { rows } = await listTransactions(db, filterBy({ chain }));
+      return rows.map(({ orderNo, slip44 }) => [orderNo, slip44]);
+    });
+  expect(await chainsOf(null)).toEqual([
+    ['5', 195],
+    ['4', null],
+    ['3', null],
+    ['2', 195],
+    ['1', 0],
+  ]);
+  expect(await chainsOf(195)).toEqual([
+    ['5', 195],
+    ['2', 195],
+  ]);
+  expect(await chainsOf(0)).toEqual([['1', 0]]);
+});
+
+test('a page reads only: writing is refused, and a statement is stopped after 2 s', async () => {
+  const write = readBriefly(ledger, (db) => db.execute('delete from ledger.transactions'));
+  await expect(write).rejects.toMatchObject({ cause: { code: '25006' } });
+  const slow = readBriefly(ledger, (db) => db.execute('select pg_sleep(30)'));
+  await expect(slow).rejects.toMatchObject({ cause: { code: '57014' } });
+});

@@ -1,0 +1,132 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { readEvents } from '../../src/ledger/feed/event-store.ts';
+import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
+import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
+import { numberEvents } from '../support/number-events.ts';
+import { detailed, listed } from '../support/transaction-rows.ts';
+import { withLedger } from '../support/with-ledger.ts';
+
+const opened = await withLedger();
+const { ledger, query } = opened;
+const { db } = ledger;
+
+type Facts = Record<string, unknown>;
+type Tables = Map<string, Facts>;
+/** The tables, and the number of the last event that they hold. */
+type Moment = { head: number; tables: Tables };
+
+const orderNos = ['a', 'b', 'c', 'd'];
+const row = fc.record({
+  orderNo: fc.constantFrom(...orderNos),
+  state: fc.constantFrom('pending', 'success', 'failed', 'odd'),
+  amount: fc.constantFrom('1', '1.0', '1.00', '-2e-3', '99999999999999999999.123456789012345678'),
+  txHash: fc.constantFrom(null, '0x1', '0x2'),
+});
+const step = fc.oneof(
+  fc.record({ kind: fc.constant('list' as const), rows: fc.array(row, { maxLength: 4 }) }),
+  fc.record({
+    kind: fc.constant('detail' as const),
+    rows: fc.array(row, { maxLength: 3 }),
+    fee: fc.constantFrom('0', '0.10'),
+    confirmNum: fc.integer({ min: 0, max: 3 }),
+  }),
+  fc.record({ kind: fc.constant('walk' as const) }),
+  fc.record({
+    kind: fc.constant('hand' as const),
+    orderNo: fc.constantFrom(...orderNos),
+    isListed: fc.boolean(),
+  }),
+);
+
+async function take(
+  one: typeof step extends fc.Arbitrary<infer T> ? T : never,
+  observation: number,
+) {
+  if (one.kind === 'walk')
+    await query(`insert into ledger.streams (name, last_walk_at) values ('deposit', now())
+                 on conflict (name) do update set last_walk_at = now()`);
+  if (one.kind === 'hand')
+    await ledger.pool.query('update ledger.transactions set is_listed = $2 where order_no = $1', [
+      one.orderNo,
+      one.isListed,
+    ]);
+  if (one.kind === 'list')
+    await storeListedTransactions(
+      db,
+      'deposit',
+      one.rows.map((each) => listed({ ...each, observation })),
+    );
+  if (one.kind === 'detail')
+    await storeTransactionDetails(
+      db,
+      one.rows.map((each) =>
+        detailed({
+          ...each,
+          observation,
+          fee: one.fee,
+          feeSymbol: 'ETH',
+          confirmNum: one.confirmNum,
+        }),
+      ),
+    );
+}
+
+async function readTables(): Promise<Tables> {
+  const rows = await query<{ order_no: string; facts: Facts }>(`
+    select order_no, json_build_object('order_no', order_no, 'stream', stream, 'request_id', request_id, 'symbol', symbol,
+      'tx_hash', tx_hash, 'from_address', from_address, 'to_address', to_address, 'amount', amount::text, 'type', type,
+      'state', state, 'confirm_num', confirm_num, 'fee', fee::text, 'fee_symbol', fee_symbol, 'occurred_at', occurred_at,
+      'is_final', is_final, 'is_success', is_success, 'is_listed', is_listed, 'also_listed_in', also_listed_in,
+      'is_backfilled', is_backfilled, 'first_seen_at', first_seen_at, 'changed_at', changed_at, 'extra', extra) as facts
+      from ledger.transactions`);
+  return new Map(rows.map(({ order_no, facts }) => [order_no, facts]));
+}
+
+async function moment(): Promise<Moment> {
+  await numberEvents(db);
+  const [last] = await query<{ head: number }>('select ledger.events_head()::int as head');
+  return { head: last?.head ?? 0, tables: await readTables() };
+}
+
+/** What a consumer makes of the tables of `from` and the events behind it. */
+async function fold(from: Moment, head: number): Promise<Tables> {
+  const folded = new Map(from.tables);
+  for (const { seq, kind, key, data } of await readEvents(db, from.head, 10_000)) {
+    if (seq > head || !kind.startsWith('transaction.')) continue;
+    const { reference: _, changed: __, ...facts } = data;
+    folded.set(key, facts);
+  }
+  return folded;
+}
+
+/** Rows that the first walk brings, and what their first detail fills, make no events. */
+function told(tables: Tables, known: Tables): unknown[] {
+  return [...tables]
+    .filter(([key, facts]) => !facts['is_backfilled'] || known.has(key))
+    .map(([, { changed_at, fee, fee_symbol, confirm_num, ...facts }]) =>
+      facts['is_backfilled'] ? facts : { changed_at, fee, fee_symbol, confirm_num, ...facts },
+    )
+    .sort((a, b) => (String(a['order_no']) < String(b['order_no']) ? -1 : 1));
+}
+
+test('the events behind any moment lead from its tables to those of any later moment', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 14 }), async (steps) => {
+      await opened.clear();
+      await query('truncate engine.outbox, ledger.events');
+      await query(`insert into ledger.final_states values ('success', true), ('failed', false)`);
+      const moments = [await moment()];
+      for (const [index, one] of steps.entries()) {
+        await take(one, index + 1);
+        moments.push(await moment());
+      }
+      for (const [index, from] of moments.entries())
+        for (const to of moments.slice(index + 1))
+          expect(told(await fold(from, to.head), from.tables)).toEqual(
+            told(to.tables, from.tables),
+          );
+    }),
+    { numRuns: 40 },
+  );
+});

@@ -1,0 +1,82 @@
+import type { PlantedBug } from './planted-bug.ts';
+
+const promise = 'Addresses are addresses';
+
+/** Mistakes with texts that are no addresses. */
+export const addressBugs: PlantedBug[] = [
+  {
+    id: 'misfits-are-believed',
+    promise,
+    wrong: 'an address that does not fit is let through beside others that do',
+    in: 'judgeReadings',
+    find: '!isFormKnown',
+    put: '!isFormKnown || !isFormSeen',
+    caughtBy: 'is refused once another address fits, in the same answer or before',
+  },
+  {
+    id: 'near-miss-is-strange',
+    promise,
+    wrong: 'a wrong last letter passes for a service’s own way of writing',
+    in: 'isNearMiss',
+    find: "=== 'proven'",
+    put: "=== null && letter === ''",
+    caughtBy: 'chain %i refuses %s with any other last letter',
+  },
+  {
+    id: 'refused-joins-the-pool',
+    promise,
+    wrong: 'what was refused becomes available with the rest of the answer',
+    in: 'storeGenerated',
+    find: 'and a.refused is null',
+    put: '',
+    caughtBy: 'a generated text that is no address joins no pool and stops the chain',
+  },
+  {
+    id: 'refused-stops-nothing',
+    promise,
+    wrong: 'a chain asks for more although its answers hold texts that are no addresses',
+    in: 'noteRefused',
+    find: 'refused_at is null',
+    put: 'refused_at is not null',
+    caughtBy: 'a generated text that is no address joins no pool and stops the chain',
+  },
+  {
+    id: 'other-chains-rows-are-refused',
+    promise,
+    wrong: 'a list that does not heed the chain stops it for good',
+    in: 'storeListedAddresses',
+    find: '!isChainShown',
+    put: 'isChainShown && false',
+    caughtBy:
+      'an address listed before the list was shown to honour the chain parameter is checked when it may become available',
+  },
+  {
+    id: 'old-addresses-unjudged',
+    promise,
+    wrong: 'what an earlier version stored stays available',
+    in: 'migrateLedger',
+    find: 'await judgeStored(ledger)',
+    put: 'judgeStored.length - 1',
+    caughtBy: 'the addresses of an earlier version are judged when it is brought up to date',
+  },
+  {
+    id: 'issuer-without-quota',
+    promise: 'Roles',
+    wrong: 'an issuer takes a whole pool in one transaction',
+    in: 'engine.require_quota',
+    find: '>= quota',
+    put: '< 0',
+    caughtBy:
+      'an issuer holds half of a pool in one transaction at the most, and none of it after the refusal',
+  },
+  {
+    id: 'withheld-in-silence',
+    promise: 'Roles',
+    wrong: 'nobody learns that take_address gives nothing while addresses are available',
+    in: 'engine.hand_out',
+    find: 'IF taken IS NULL THEN PERFORM engine.note_null_take',
+    put: 'IF taken IS NOT NULL THEN PERFORM engine.note_null_take',
+    caughtBy:
+      'a pool that an open transaction withholds is a problem as soon as others have got nothing for ten seconds',
+  },
+];

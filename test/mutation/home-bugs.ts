@@ -1,0 +1,122 @@
+import type { PlantedBug } from './planted-bug.ts';
+
+const moved = 'A moved database hands nothing out twice';
+const healed =
+  'a healed move sets available addresses aside, closes open requests, and has the address lists read again';
+
+/** Mistakes about where the database lives, and whose it is. */
+export const homeBugs: PlantedBug[] = [
+  {
+    id: 'home-not-asked',
+    promise: moved,
+    wrong: 'an address is handed out wherever the database has come to',
+    in: 'engine.own_place',
+    find: 'WHERE h.id = 1 AND',
+    put: 'WHERE h.id = 1 OR',
+    caughtBy: healed,
+  },
+  {
+    id: 'home-asked-once',
+    promise: moved,
+    wrong: 'a session that was at home once does not notice that its server was promoted',
+    in: 'engine.own_place',
+    find: 'h.timeline = left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)',
+    put: 'true',
+    caughtBy: 'a session that has found its home asks again for %s',
+  },
+  {
+    id: 'emptying-unnoticed',
+    promise: moved,
+    wrong: 'addresses that were deleted and loaded from a backup are trusted',
+    in: 'engine.notice_emptying',
+    find: "PERFORM engine.disturb_home('rows of ledger.addresses were deleted')",
+    put: 'NULL',
+    caughtBy: 'without a word from anyone nothing is handed out twice, and the problem stands',
+  },
+  {
+    id: 'available-after-a-move',
+    promise: moved,
+    wrong: 'a new epoch begins and leaves available what may have been handed out',
+    in: 'healHome',
+    find: "status = 'foreign',",
+    put: '',
+    caughtBy: healed,
+  },
+  {
+    id: 'answer-across-a-move',
+    promise: moved,
+    wrong: 'the answer to a request from before a move makes its addresses available',
+    in: 'requireHomeOfRequest',
+    find: 'request?.same',
+    put: 'request',
+    caughtBy: 'an answer to a request from before a move is not stored',
+  },
+  {
+    id: 'same-takes-all',
+    promise: moved,
+    wrong: 'a clean move makes foreign addresses available that it did not set aside',
+    in: 'acceptMove',
+    find: 'and set_aside_epoch in (select epoch from engine.moves where acknowledged_at is null)',
+    put: '',
+    caughtBy:
+      'after a heal `same` brings back what it set aside and nobody has used since, and no other',
+  },
+  {
+    id: 'any-wallet',
+    promise: 'One wallet',
+    wrong: 'the settings of another wallet write the ledger',
+    in: 'requireWallet',
+    find: 'if (differing)',
+    put: "if (differing === '')",
+    caughtBy:
+      'the ledger of one wallet refuses the settings of another, says how to go on, and writes nothing',
+  },
+  {
+    id: 'late-ticket-used',
+    promise: 'Budget',
+    wrong: 'a process that stood still uses all its tickets at once',
+    in: 'shareTickets',
+    find: 'performance.now() <= lateAt',
+    put: 'goAt <= lateAt',
+    caughtBy: 'a process that hung discards its late tickets instead of using them all at once',
+  },
+  {
+    id: 'delay-is-distance',
+    promise: 'Budget',
+    wrong: 'a process whose first answer was delayed sends all its requests late by as much',
+    in: 'watchClock',
+    find: 'comparisons < firstComparisons',
+    put: 'comparisons < 0 * firstComparisons',
+    caughtBy:
+      'a process whose first ticket arrives late does not take the delay for the distance of the clocks',
+  },
+  {
+    id: 'queue-of-the-dead',
+    promise: 'Budget',
+    wrong: 'slots that a slow process left behind hold back everybody for hours',
+    in: 'ledger.take_tickets',
+    find: 'IF slot < ticket.slot_seconds',
+    put: 'IF slot < 0',
+    caughtBy:
+      'a queue of slow slots that its process left behind holds back a faster one by as many of its own',
+  },
+  {
+    id: 'clock-set-back',
+    promise: 'Budget',
+    wrong: 'a clock that was set back by an hour holds every request back for an hour',
+    in: 'ledger.take_tickets',
+    find: "greatest(ticket.asked_at - now_at, interval '0')",
+    put: "interval '0'",
+    caughtBy: 'a clock that goes back takes slots and pauses with it',
+  },
+  {
+    id: 'budget-forgotten',
+    promise: 'Budget',
+    wrong: 'after a crash or a move requests go out beside those that were granted before it',
+    in: 'ledger.take_tickets',
+    find: 'CASE WHEN slot > 0 THEN least(greatest(50 * slot, 1), 10) ELSE 0 END',
+    put: '0',
+    caughtBy:
+      'after a crash or a move the first request at %d a second waits for those that were granted before and may still go out',
+  },
+];

@@ -1,0 +1,213 @@
+import type { PlantedBug } from './planted-bug.ts';
+
+const protocol =
+  'lost answers, refusals, crashes at every step, two processes, a lagging list: nothing is lost, nothing asked twice';
+
+/** Mistakes with addresses. */
+export const poolBugs: PlantedBug[] = [
+  {
+    id: 'request-noted-after-sending',
+    promise: 'Pools never lose',
+    wrong: 'the request for addresses is written down once its answer is there',
+    in: 'writeDown',
+    find: 'await insertAddressRequest(db, slip44, write.num, name)',
+    put: 'insertAddressRequest.length * name.length * 0',
+    also: [
+      {
+        in: 'openAnswers',
+        find: 'const { id, slip44, addresses } = answer',
+        put: `const { slip44, num, addresses } = answer;
+        const made = await db.execute<{ id: number }>(sql\`insert into ledger.address_requests
+          (slip44, num, state, requested_at) values (\${slip44}, \${num}, 'sent', now()) returning id::int\`);
+        const id = made.rows[0]?.id ?? 0`,
+      },
+    ],
+    caughtBy:
+      'addresses that were there before are foreign and not counted; lost answers are found in the list, none is lost',
+  },
+  {
+    id: 'asked-again-while-in-doubt',
+    promise: 'Pools never lose',
+    wrong: 'a lost answer does not keep the next request back',
+    in: 'decidePool',
+    find: 'if (facts.open)',
+    put: "if (facts.open?.state === 'sent')",
+    caughtBy: protocol,
+  },
+  {
+    id: 'not-settled',
+    promise: 'Pools never lose',
+    wrong: 'the list is believed at once, though it shows new addresses late',
+    in: 'decideOpen',
+    find: '- open.listReadAgeMs',
+    put: '- 1e9',
+    caughtBy: protocol,
+  },
+  {
+    id: 'surplus-is-ours',
+    promise: 'Pools hand out once',
+    wrong: 'more new addresses than were asked for are taken for ours',
+    in: 'resolveRequest',
+    find: '= (select num from request) and not bool_or(is_elsewhere)',
+    put: '> 0',
+    caughtBy:
+      'when a lost answer leaves more new addresses than were asked for, none of them is handed out',
+  },
+  {
+    id: 'foreign-is-available',
+    promise: 'Pools hand out once',
+    wrong: 'addresses that were there before are handed out',
+    in: 'storeListedAddresses',
+    find: "'foreign'",
+    put: "'available'",
+    caughtBy: 'new addresses are foreign and counted for their chain; stored ones stay as they are',
+  },
+  {
+    id: 'ceiling-per-request',
+    promise: 'Pools never lose',
+    wrong: 'POOL_MAX_PER_DAY limits each request, not the day',
+    in: 'numOf',
+    find: '- facts.generated24h',
+    put: '',
+    also: [
+      {
+        in: 'decideHindrance',
+        find: 'facts.generated24h >= limits.maxPerDay',
+        put: 'limits.maxPerDay <= 0',
+      },
+    ],
+    caughtBy:
+      'the daily ceiling is never crossed, whatever is lost and however late the list shows it',
+  },
+  {
+    id: 'empty-list-believed',
+    promise: 'Pools never lose',
+    wrong: 'an address list that is suddenly empty is no reason to stop',
+    in: 'decideHindrance',
+    find: 'if (facts.isListGone)',
+    put: 'if (facts.isListGone && facts.isFilling !== facts.isListRead)',
+    caughtBy: 'an address list that is suddenly empty is a fault, not a need',
+  },
+  {
+    id: 'taken-without-lock',
+    promise: 'Pools hand out once',
+    wrong: 'two calls at once read the same free address',
+    in: 'engine.hand_out',
+    find: `ORDER BY l.assigned_at DESC LIMIT 1)
+             ORDER BY a.first_seen_at, a.address LIMIT 1 FOR UPDATE SKIP LOCKED`,
+    put: `ORDER BY l.assigned_at DESC LIMIT 1)
+             ORDER BY a.first_seen_at, a.address LIMIT 1`,
+    caughtBy:
+      '16 connections, 5,000 calls: 5,000 different addresses, repeated references the same, none left over',
+  },
+  {
+    id: 'reference-forgotten',
+    promise: 'Pools hand out once',
+    wrong: 'a reference whose address has received its deposit gets no answer any more',
+    in: 'engine.hand_out',
+    find: `ORDER BY a.assigned_no LIMIT 1;
+      IF FOUND THEN
+        PERFORM`,
+    put: `AND a.status = 'assigned'
+       ORDER BY a.assigned_no LIMIT 1;
+      IF FOUND THEN
+        PERFORM`,
+    caughtBy: 'a reference keeps its address after a deposit, and has another one on each chain',
+  },
+  {
+    id: 'chains-kept-apart',
+    promise: 'Pools hand out once',
+    wrong: 'an address that was taken on one chain stays available on the others',
+    in: 'engine.hand_out',
+    find: 'AND NOT is_shared',
+    put: '',
+    caughtBy:
+      'an address that was taken on one chain is the same customer’s on all, and nobody else’s',
+  },
+  {
+    id: 'filter-not-shown',
+    promise: 'Pools hand out once',
+    wrong: 'addresses are available before the list has shown that it heeds the chain',
+    in: 'openAnswers',
+    find: '(await isFilterProven(db, slip44, chainParam))',
+    put: '(await isFilterProven(db, slip44, chainParam)) && id < 0',
+    caughtBy:
+      'if all lists are empty, the first addresses wait until the list has shown that it honours the chain parameter',
+  },
+  {
+    id: 'refill-rewrites-pools',
+    promise: 'Pools never lose',
+    wrong: 'a command with another ADDRESS_POOLS rewrites the pools that a daemon fills',
+    in: 'addMissingPools',
+    find: 'const { added, differing }',
+    put: `await mirrorPools(ledger, settings.pools.chains);
+  const { added, differing }`,
+    caughtBy: 'a read-only command with other settings changes no row, no pool and no state',
+  },
+  {
+    id: 'spellings-apart',
+    promise: 'Pools hand out once',
+    wrong: 'an address in lower case is another one than in upper case',
+    in: 'ledger.address_key',
+    find: `replace(lower(address COLLATE "C"), '0x', '')`,
+    put: 'address',
+    caughtBy: 'a key is its own key, and the case of a hexadecimal text never matters',
+  },
+  {
+    id: 'empty-reference-served',
+    promise: 'Pools hand out once',
+    wrong: 'all callers whose reference is empty get the same address',
+    in: 'engine.hand_out',
+    find: "btrim(hand_out.reference, E' \\t\\r\\n') = ''",
+    put: "hand_out.reference = '-'",
+    caughtBy: '%s is an error that says why',
+  },
+  {
+    id: 'lost-counts-nothing',
+    promise: 'Pools never lose',
+    wrong: 'what a lost answer may have generated does not count against POOL_MAX_PER_DAY',
+    in: 'ledger.pool_levels',
+    find: "<> 'failed'",
+    put: "= 'done'",
+    caughtBy: 'the levels count by status, by request and by the week',
+  },
+  {
+    id: 'writers-locked-out',
+    promise: 'Pools never lose',
+    wrong: 'new addresses lock the whole table of deposits',
+    in: 'engine.recount_use',
+    find: 'PERFORM 1 FROM ledger.addresses a WHERE a.address_key = ANY (keys) ORDER BY a.address_key, a.slip44 FOR UPDATE',
+    put: 'LOCK TABLE ledger.transactions IN SHARE MODE NOWAIT',
+    caughtBy: 'storing addresses waits for no writer of deposits, and no writer for them',
+  },
+  {
+    id: 'home-compiled',
+    promise: 'Pools hand out once',
+    wrong:
+      'each call of take_address scans a table where scans are forbidden, and is compiled for half a second',
+    in: 'engine.own_place',
+    find: 'WHERE h.id = 1 AND h.own_xid',
+    put: 'WHERE h.own_xid',
+    caughtBy:
+      '%s plans no scan of a whole table: its price, where scans are forbidden, would have each call compiled',
+  },
+  {
+    id: 'one-loss-is-a-limit',
+    promise: 'Pools never lose',
+    wrong: 'one lost answer keeps a chain at small requests for a day',
+    in: 'raiseNumber',
+    find: 'and (d.is_refused',
+    put: 'and (d.is_refused or d.is_lost',
+    caughtBy:
+      'a number whose answer was lost once is asked for again, one that is lost each time is a limit',
+  },
+  {
+    id: 'adopted-unasked',
+    promise: 'Pools hand out once',
+    wrong: '`pool adopt` takes all foreign addresses of a chain without --yes',
+    in: 'poolAdopt',
+    find: '!yes',
+    put: 'yes === false',
+    caughtBy: 'a pool is listed, filled, taken from and joined by what the service listed already',
+  },
+];

@@ -1,0 +1,194 @@
+import type { PlantedBug } from './planted-bug.ts';
+
+const moving =
+  'a row listed during the whole of a pass is in the ledger after it, whatever was inserted, wherever';
+const troubled =
+  'kills, changing page sizes and lagging totals at any step: it ends complete and proven';
+
+/** Mistakes in reading a moving list. */
+export const readingBugs: PlantedBug[] = [
+  {
+    id: 'stop-at-known-page',
+    promise: 'Proportional',
+    wrong:
+      'a page without a new row is taken for the end of what is new, and the rest is searched for',
+    in: 'isHeadPassed',
+    find: 'const isQuiet =',
+    put: `if (quietPages > 0) return true;
+  const isQuiet =`,
+    caughtBy: 'what a killed pass has left of the new rows is read by the next one, at their place',
+  },
+  {
+    id: 'count-before-walk',
+    promise: 'Complete',
+    wrong: 'equal counts are believed before the first walk has ended',
+    in: 'createCheckpointOf',
+    find: '{ ...next, checkpoint,',
+    put: '{ ...next, isBacked: next.serviceTotal !== null, checkpoint,',
+    caughtBy: 'counts that are equal prove nothing before the first walk has ended',
+  },
+  {
+    id: 'read-descending',
+    promise: 'Complete',
+    wrong: 'a walk reads from the last page down, and rows that move up pass it by',
+    in: 'takePage',
+    find: 'const facts = await session.read(walkOf(session).nextPage, last, cursor.isFresh)',
+    put: `const { nextPage } = walkOf(session);
+  const from = nextPage === 1 ? 1 : Math.max(1, lastPage(session.state) + 2 - nextPage);
+  const seen = await session.read(from, Math.max(from, last), cursor.isFresh);
+  const facts = { ...seen, page: nextPage }`,
+    caughtBy: moving,
+  },
+  {
+    id: 'ahead-as-proof',
+    promise: 'Proportional',
+    wrong:
+      'a page fetched ahead counts although the total has moved: it seems to have fallen, and the list is walked',
+    in: 'Session',
+    find: 'isOvertaken(answer, this.#state.serviceTotal,',
+    put: 'isOvertaken(answer, null,',
+    caughtBy:
+      'a page fetched ahead and answered too early is read again, not taken for a total that fell',
+  },
+  {
+    id: 'asked-page-size',
+    promise: 'Complete',
+    wrong: 'pages are planned with the size that was asked for, not the one that came',
+    in: 'afterPage',
+    find: 'facts.listed > 0 ? facts.size : state.pageSize',
+    put: 'state.pageSize ?? facts.size',
+    caughtBy: troubled,
+  },
+  {
+    id: 'stop-at-short-page',
+    promise: 'Complete',
+    wrong: 'a page with fewer rows than its size ends the walk, whatever the total says',
+    in: 'decideScanStep',
+    find: 'isEndAtTotal(facts)',
+    put: 'isEndAtTotal(facts) || !isFull(facts)',
+    caughtBy: 'a page that is short in the middle of the list does not end it',
+  },
+  {
+    id: 'stop-at-empty-page',
+    promise: 'Complete',
+    wrong: 'one empty page ends the walk, whatever the total says',
+    in: 'afterEmptyPage',
+    find: '!==',
+    put: '===',
+    caughtBy: 'an empty page in the middle of the list does not end it',
+  },
+  {
+    id: 'echo-ignored',
+    promise: 'Complete',
+    wrong: 'the page number in the answer is not looked at',
+    in: 'fetchPage',
+    find: 'content.pageNo === page || content.listed === 0',
+    put: 'content.pageNo >= 0',
+    caughtBy: 'another page than the one that was asked for is not taken for it',
+  },
+  {
+    id: 'no-search',
+    promise: 'Proportional',
+    wrong: 'a late row is walked for instead of searched by rank',
+    in: 'searchedRowsMax',
+    find: '32',
+    put: '0',
+    caughtBy: 'a late row anywhere on an ordered list costs a search, not a walk',
+  },
+  {
+    id: 'one-reading-marks-gone',
+    promise: 'Unlisted after two readings',
+    wrong: 'a row is marked as gone after one reading of pages that move',
+    in: 'unlistVanished',
+    find: 'isSamePicture(pages, await collect(session, range))',
+    put: 'isSamePicture(pages, await collect(session, range)) && pages.length === 0',
+    also: [
+      {
+        in: 'areSeamsTight',
+        find: 'isSamePicture(pair, await collect(session, range))',
+        put: 'isSamePicture(pair, await collect(session, range)) && pair.length === 0',
+      },
+    ],
+    caughtBy: 'pages that moved between two readings mark no row as unlisted',
+  },
+  {
+    id: 'audit-stands-still',
+    promise: 'Late changes are found',
+    wrong: 'every audit reads the days again that were verified last',
+    in: 'planAudit',
+    find: '(a.verifiedAt ?? 0) - (b.verifiedAt ?? 0)',
+    put: '(b.verifiedAt ?? 0) - (a.verifiedAt ?? 0)',
+    caughtBy:
+      'the audit comes by every day within a cycle, by the last one every hour, and not before',
+  },
+  {
+    id: 'verify-skips-details',
+    promise: 'Late changes are found',
+    wrong: 'verify fetches details only when it repairs, and else says that all is well',
+    in: 'compareBatch',
+    find: '(altered.length > 0)',
+    put: '(isRepair && altered.length > 0)',
+    caughtBy:
+      'a manual change of fields that only a detail shows, or of an open row, is named and corrected',
+  },
+  {
+    id: 'checkpoint-overtakes',
+    promise: 'Complete',
+    wrong: 'the batches of a walk are written side by side, not one after the other',
+    in: 'createBatchWriter',
+    find: 'writing.then(write)',
+    put: 'write()',
+    caughtBy: 'the checkpoint of a walk never runs ahead of the rows that are stored',
+  },
+  {
+    id: 'checkpoint-of-later-pages',
+    promise: 'Complete',
+    wrong:
+      'the checkpoint holds how far the walk has come when it is written, not what its batch covers',
+    in: 'Session',
+    find: 'withFindings(prepared,',
+    put: 'withFindings(this.#state,',
+    caughtBy:
+      'a checkpoint covers what its own batch covers, however far the scan has come when it is written',
+  },
+  {
+    id: 'checkpoint-apart',
+    promise: 'Convergent',
+    wrong: 'the rows of a batch are committed before the checkpoint, in a transaction of their own',
+    in: 'prepareBatch',
+    find: `return { ...found, ...(await save(db, afterFinding(found))) };
+      });`,
+    put: `return found;
+      }).then(async (found) => ({ ...found, ...(await save(ledger.db, afterFinding(found))) }));`,
+    caughtBy: 'rows and checkpoint are written together or not at all',
+  },
+  {
+    id: 'fall-forgotten',
+    promise: 'True',
+    wrong: 'a total that fell and came back is taken for one that never moved',
+    in: 'afterPage',
+    find: '+ fall',
+    put: '',
+    caughtBy: 'never claims completeness while a row is missing, even when rows are removed',
+  },
+  {
+    id: 'doubts-without-bound',
+    promise: 'Cheap doubts',
+    wrong: 'what doubts have cost is not counted',
+    in: 'isAffordable',
+    find: '- state.checkpoint.spentRequests',
+    put: '',
+    caughtBy:
+      'a total that is wrong in another way each time costs at most as much again as one that is right',
+  },
+  {
+    id: 'differing-day-marked',
+    promise: 'Verified days',
+    wrong: 'a day whose rows differ from those that were read is marked as verified',
+    in: 'compareDays',
+    find: 'case when x.is_equal then now() end',
+    put: 'now()',
+    caughtBy:
+      'a day is verified where as many rows were read as the ledger lists, and named where not',
+  },
+];

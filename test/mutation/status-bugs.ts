@@ -1,0 +1,150 @@
+import type { PlantedBug } from './planted-bug.ts';
+
+/** Mistakes in saying how things stand. */
+export const statusBugs: PlantedBug[] = [
+  {
+    id: 'status-without-database-problems',
+    promise: 'Honest',
+    wrong: 'only the queue counts for the verdict: a daemon that is gone leaves all well',
+    in: 'listProblems',
+    find: 'report.problems, ...',
+    put: '',
+    caughtBy: 'critical problems come first, the queue among them',
+  },
+  {
+    id: 'silence-is-no-problem',
+    promise: 'Honest',
+    wrong: 'a daemon that has gone is no problem: the last word of its lists stands',
+    in: 'ledger.problems',
+    find: 'WHERE f.is_silent',
+    put: 'WHERE f.is_silent AND f.last_sign_at IS NULL',
+    caughtBy: 'is one problem, and not one of each list',
+  },
+  {
+    id: 'status-warning-as-critical',
+    promise: 'Honest',
+    wrong: 'a warning turns the verdict critical',
+    in: 'verdictOn',
+    find: 'some(isCritical)',
+    put: 'length > 0',
+    caughtBy:
+      'a report without problems is ok, warnings ask for attention, one critical problem is critical',
+  },
+  {
+    id: 'page-believes-silence',
+    promise: 'Honest',
+    wrong: 'a page that hears nothing goes on showing the last verdict',
+    in: 'statusScript',
+    find: `watchdog = setTimeout(cutOff, silenceMs);
+    banner`,
+    put: 'banner',
+    caughtBy: 'a page that hears nothing for 10 s says since when, at its top and in its title',
+  },
+  {
+    id: 'page-cut-off-unsaid',
+    promise: 'Honest',
+    wrong: 'a page that is cut off says so in its title alone, not at its top',
+    in: 'statusScript',
+    find: 'if (banner.textContent !== words) banner.textContent = words',
+    put: 'if (banner.textContent === words) return',
+    caughtBy: 'a page that hears nothing for 10 s says since when, at its top and in its title',
+  },
+  {
+    id: 'page-stays-cut-off',
+    promise: 'Honest',
+    wrong: 'the banner stays although events come again',
+    in: 'statusScript',
+    find: "banner.textContent = '';",
+    put: '',
+    caughtBy:
+      'events every 5 s keep it live, and the first one after a silence takes the banner away',
+  },
+  {
+    id: 'page-claims-while-paused',
+    promise: 'Honest',
+    wrong: 'the title of a page that nobody looks at keeps its last verdict',
+    in: 'statusScript',
+    find: "document.title = 'Paused · wallet-ledger';",
+    put: '',
+    caughtBy: 'a hidden page sends no request and claims nothing in its title',
+  },
+  {
+    id: 'events-only-of-news',
+    promise: 'Honest',
+    wrong: 'a tick without news sends no event, and a live page takes itself for cut off',
+    in: 'createTeller',
+    find: 'told.set(name, part);',
+    put: `told.set(name, part);
+    if (changed.length === 0) return void (await stream.write(': nothing new\\n\\n'));`,
+    caughtBy:
+      'an event comes with each tick although nothing changes, so that silence means a lost connection',
+  },
+  {
+    id: 'readiness-quotes-the-service',
+    promise: 'Secrets',
+    wrong: 'the page that is open to all quotes the words of a problem',
+    in: 'addReadiness',
+    find: '.map(({ name, severity }) => ({ name, severity }))',
+    put: '',
+    caughtBy: 'readiness names the problems, without their words, and does not depend on them',
+  },
+  {
+    id: 'status-check-always-well',
+    promise: 'Honest',
+    wrong: 'status --check ends with 0 whatever stands',
+    in: 'status',
+    find: '> 0',
+    put: '< 0',
+    caughtBy: 'status writes nothing, and --check ends with 3 while a problem stands',
+  },
+  {
+    id: 'status-makes-a-schema',
+    promise: 'Honest',
+    wrong: 'a look at a database without a ledger goes on as if there were one',
+    in: 'refuseOtherVersions',
+    find: '===',
+    put: '>=',
+    caughtBy:
+      'status makes no schema, neither an older nor a newer one is touched, and each is named',
+  },
+  {
+    id: 'unlisted-counts-as-final',
+    promise: 'Honest',
+    wrong: 'a row that vanished from the list before it was final counts as final',
+    in: 'readStatus',
+    find: 'not is_final',
+    put: 'not is_final and is_listed',
+    caughtBy: 'counts, streams, pools, balances, runs and errors are those of the tables',
+  },
+  {
+    id: 'guess-at-full-speed',
+    promise: 'Secrets',
+    wrong: 'a wrong token is answered at once, however many came before',
+    in: 'firstDelayMs',
+    find: '50',
+    put: '0',
+    caughtBy:
+      'wrong tokens are counted, logged in few lines and answered ever later; the right one is not slowed',
+  },
+  {
+    id: 'health-without-reserve',
+    promise: 'Honest',
+    wrong: 'no connection is kept for /healthz while all others are at work',
+    in: 'spareMax',
+    find: '64',
+    put: '0',
+    caughtBy:
+      '/healthz and /readyz answer while all connections of an address are at work, and other pages say so',
+  },
+  {
+    id: 'rejects-makes-a-schema',
+    promise: 'Honest',
+    wrong: 'a command that lists rejects brings the schema up to date first',
+    in: 'rejects',
+    find: 'openExistingLedger',
+    put: 'openMigratedLedger',
+    uses: ['openMigratedLedger'],
+    caughtBy:
+      'no command but start, backfill, sync and migrate makes a schema or changes that of another version',
+  },
+];

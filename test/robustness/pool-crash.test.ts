@@ -1,0 +1,110 @@
+import pg from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
+import { runProgram, startProgram } from '../support/run-cli.ts';
+import { until } from '../support/until.ts';
+import { type Service, withService } from '../support/with-service.ts';
+
+const pool = { ADDRESS_POOLS: '60:100:150', POOL_SETTLE: '200ms' };
+
+async function withPool() {
+  const service = await withService({ transactions: 0, addressesPerChain: 20 });
+  const env = { ...service.env, ...pool };
+  // The chain's list is known, so that the next thing to come is the request.
+  expect((await runProgram(['sync', 'addresses'], env)).code).toBe(0);
+  // As the pass before has shown it.
+  await service.query(
+    `insert into ledger.pools (slip44, threshold, target, chain_filter, chain_param, chain_filter_at)
+     values (60, 100, 150, 'works', 'slip44', now())`,
+  );
+  return { ...service, env };
+}
+
+/** Holds a table of the ledger until it is let go: whoever writes to it stands still there. */
+async function holdTable(service: Service, table: string): Promise<() => Promise<void>> {
+  const client = new pg.Client({ connectionString: String(service.env['DATABASE_URL']) });
+  await client.connect();
+  onTestFinished(() => client.end());
+  await client.query(`begin; lock table ledger.${table} in access exclusive mode`);
+  return async () => void (await client.query('rollback'));
+}
+
+/** Every generated address is in the pool or was there before; returns how many were generated. */
+async function expectNothingLost({ sandbox, query }: Service): Promise<number> {
+  const rows = await query(
+    `select status, count(*)::int as n from ledger.addresses group by status order by status`,
+  );
+  const generated = sandbox.world.generated(60);
+  expect(rows).toEqual([
+    { status: 'available', n: generated },
+    { status: 'foreign', n: 20 },
+  ]);
+  return generated;
+}
+
+const isSent = (query: Service['query']) => async () =>
+  (await query(`select 1 from ledger.address_requests where state = 'sent'`)).length === 1;
+
+test('[A2] killed after the answer and before it is stored, no address is lost and none is generated for it again', async () => {
+  const service = await withPool();
+  const { sandbox, env, query } = service;
+  // Storing an address looks for its deposits.
+  const letGo = await holdTable(service, 'transactions');
+  const program = startProgram(['pool', 'refill', '60'], env);
+  await until(async () => sandbox.world.generated(60) === 150);
+  await until(async () => (await waiting(query)).length > 0);
+  program.process.kill('SIGKILL');
+  await program.ended;
+  await letGo();
+  expect((await runProgram(['pool', 'refill', '60'], env)).code).toBe(0);
+  expect(await expectNothingLost(service)).toBe(150);
+  expect(sandbox.stats.requests['/v1/wallet/address']).toBe(1);
+});
+
+function names(query: Service['query']) {
+  return query(`select distinct application_name from pg_stat_activity
+    where datname = current_database() and application_name like 'wallet-ledger%'`);
+}
+
+function waiting(query: Service['query']) {
+  return query(`select 1 from pg_stat_activity where datname = current_database()
+    and wait_event_type = 'Lock' and query like '%engine.recount_use%'`);
+}
+
+test('[A3] killed after the request was planned and before it went out, it is closed without an address', async () => {
+  const service = await withPool();
+  const { sandbox, env, query } = service;
+  const letGo = await holdTable(service, 'request_tickets');
+  const program = startProgram(['pool', 'refill', '60'], env);
+  await until(isSent(query));
+  program.process.kill('SIGKILL');
+  await program.ended;
+  await letGo();
+  expect(sandbox.stats.requests['/v1/wallet/address']).toBe(0);
+  expect((await runProgram(['pool', 'refill', '60'], env)).code).toBe(0);
+  expect(await expectNothingLost(service)).toBe(150);
+  expect(await query('select state, received from ledger.address_requests order by id')).toEqual([
+    { state: 'done', received: 0 },
+    // Half as many after a lost answer.
+    { state: 'done', received: 75 },
+    { state: 'done', received: 75 },
+  ]);
+});
+
+test('[A7] a process that hangs with its request unsent keeps the others from asking, and sends it when it continues', async () => {
+  const service = await withPool();
+  const { sandbox, env, query } = service;
+  const letGo = await holdTable(service, 'request_tickets');
+  const stopped = startProgram(['pool', 'refill', '60'], env);
+  await until(isSent(query));
+  stopped.process.kill('SIGSTOP');
+  await letGo();
+  const other = startProgram(['pool', 'refill', '60'], env);
+  // Its own name, and that of the stopped one beside the name under which it sends.
+  await until(async () => (await names(query)).length === 3);
+  expect(sandbox.world.generated(60)).toBe(0);
+  stopped.process.kill('SIGCONT');
+  expect((await stopped.ended).code).toBe(0);
+  expect((await other.ended).code).toBe(0);
+  expect(await expectNothingLost(service)).toBe(150);
+  expect(sandbox.stats.requests['/v1/wallet/address']).toBe(1);
+});

@@ -1,0 +1,77 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { programOnPath } from './program-on-path.ts';
+
+const run = promisify(execFile);
+
+/** The programs that read the journals; undefined where this machine has none. */
+export const bookTools = {
+  hledger: programOnPath(['hledger']),
+  beancount: programOnPath(['bean-check']),
+  ledger: programOnPath(['ledger']),
+};
+
+export type BookTool = keyof typeof bookTools;
+
+const words: Record<BookTool, string[]> = {
+  hledger: ['-f', 'JOURNAL', 'check', '--strict'],
+  beancount: ['--no-cache', 'JOURNAL'],
+  ledger: ['--pedantic', '-f', 'JOURNAL', 'balance'],
+};
+
+/** Lets the tool judge a journal: empty when it accepts it, else what it says. */
+export function judgeJournal(tool: BookTool, journal: string): Promise<string> {
+  return call(tool, words[tool], journal).then(
+    () => '',
+    (error: { stdout?: string; stderr?: string }) =>
+      `refused: ${error.stderr ?? error}${error.stdout ?? ''}`.slice(0, 2_000),
+  );
+}
+
+/** Sums of an account as the tool prints them, by commodity as the journal writes it. */
+export async function sumsOf(
+  tool: 'hledger' | 'ledger',
+  journal: string,
+  account: string,
+): Promise<Map<string, string>> {
+  const own = `^${account}$`;
+  const asked =
+    tool === 'hledger'
+      ? ['balance', '-E', '-N', '--flat', '--layout=bare', '-O', 'csv', own]
+      : ['balance', '-E', '--flat', '--no-total', '--balance-format', '%(display_total)\n', own];
+  const output = await call(tool, ['-f', 'JOURNAL', ...asked], journal);
+  const lines = output.split('\n').filter((line) => line.trim() !== '');
+  const pairs = tool === 'hledger' ? lines.slice(1).map(hledgerPair) : lines.map(ledgerPair);
+  return new Map(pairs);
+}
+
+async function call(tool: BookTool, args: string[], journal: string): Promise<string> {
+  const program = bookTools[tool] ?? '';
+  const { stdout } = await run(
+    program,
+    args.map((word) => (word === 'JOURNAL' ? journal : word)),
+    // The tools read the locale's encoding; the journals are UTF-8.
+    { maxBuffer: 1 << 28, env: { ...process.env, LC_ALL: 'C.UTF-8' } },
+  );
+  return stdout;
+}
+
+/** `"account","commodity","sum"`, a quote within being two. */
+function hledgerPair(line: string): [string, string] {
+  const [, commodity = '', sum = ''] = line.slice(1, -1).split('","');
+  return [commodity.replaceAll('""', '"'), sum];
+}
+
+function ledgerPair(line: string): [string, string] {
+  const [, sum = '', commodity = ''] = /^\s*(-?[\d.]+) (.*)$/.exec(line) ?? [];
+  return [commodity.replaceAll('"', ''), sum];
+}
+
+/** What the run says of them before it begins. */
+export function describeBookTools(): string {
+  const entries = Object.entries(bookTools);
+  const missing = entries.filter(([, path]) => path === undefined).map(([tool]) => tool);
+  if (missing.length === 0) return 'hledger, bean-check and ledger';
+  const skipped = missing.map((tool) => `"with ${tool}"`).join(', ');
+  return `no ${missing.join(', no ')}: tests named ${skipped} are skipped (Debian packages hledger, beancount, ledger)`;
+}
