@@ -8,6 +8,7 @@ import { tampers } from './checks/tampers.ts';
 import { openBench } from './open-bench.ts';
 import { createMoments } from './oracle/moments.ts';
 import type { Oracle, OracleOptions } from './oracle/oracle-types.ts';
+import { startOracle } from './oracle/start-oracle.ts';
 
 const small: OracleOptions = { seed: 7, history: 120, slip44s: [60], pageSizeMax: 10 };
 
@@ -98,6 +99,26 @@ test('a change is marked when a later request saw what was before it, an earlier
   expect(moments.all.map(({ isSpanned }) => isSpanned)).toEqual([false, true, false]);
 });
 
+test('a stale page is the list as it was, also where a late row stands in its middle', async () => {
+  const oracle = await startOracle({ ...small, history: 600, pageSizeMax: 2_000, verifyShare: 0 });
+  onTestFinished(oracle.close);
+  oracle.arrive(400);
+  oracle.lies.stalePage = 1;
+  for (let round = 0; round < 40; round += 1) {
+    oracle.arrive(2);
+    const query = { type: 'deposit', pageNo: 1, pageSize: 2_000 };
+    const nonce = String(Date.now() + round);
+    const { headers } = signed(oracle, 'GET', '/v1/transaction/list', nonce, query);
+    const url = new URL('/v1/transaction/list', oracle.baseUrl);
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
+    const answer = await fetch(url, { headers });
+    const { data } = (await answer.json()) as { data: { list: { orderNo: string }[] } };
+    const orderNos = new Set(data.list.map(({ orderNo }) => orderNo));
+    expect(orderNos.size).toBeGreaterThan(500);
+    expect(oracle.missShown('deposit', orderNos, 0)).toBeNull();
+  }
+});
+
 test('wrong signatures and used nonces are refused and counted, lost answers are noted', async () => {
   const { oracle, client, close } = await openBench(small);
   onTestFinished(close);
@@ -123,7 +144,7 @@ function signed(
   method: string,
   path: string,
   nonce: string,
-  fields: Record<string, number>,
+  fields: Record<string, number | string>,
 ): Signed {
   const key = createPrivateKey({
     key: Buffer.from(

@@ -59,7 +59,8 @@ function listTransactions(world: World, params: Params): Answer {
   if (!paging || (type !== 'deposit' && type !== 'withdraw' && type !== 'all')) {
     return refused(1400, 'bad parameter');
   }
-  const all = world.transactions.lists[type].rows;
+  const { lists, byOrderNo } = world.transactions;
+  const all = lists[type].rows;
   const { lies, lieRandom } = world;
   const before = (ms: number) => {
     const since = Date.now() - ms;
@@ -67,11 +68,17 @@ function listTransactions(world: World, params: Params): Answer {
   };
   const rows = lieRandom.chance(lies.oldReplica) ? before(behindMs) : all;
   const claimedTotal = lieRandom.chance(lies.laggingTotal) ? before(behindMs).length : rows.length;
-  const item = (index: number) => listJson(rows[index] as TransactionRow);
+  const shown = (list: readonly TransactionRow[]) => ({
+    total: list.length,
+    item: (index: number) => listJson(list[index] as TransactionRow),
+  });
   const guest = world.transactions.lists.deposit.rows[0];
   const hasGuest = type === 'withdraw' && paging.page === 1 && guest !== undefined;
   const guests = hasGuest ? [listJson(guest)] : [];
-  const { answer } = page(world, { ...paging, total: rows.length, claimedTotal, guests, item });
+  const { answer } = page(world, {
+    ...{ ...paging, ...shown(rows), claimedTotal, guests },
+    before: (count) => shown(withoutLast(rows, count, byOrderNo)),
+  });
   // What the list has shown it has shown, also where it does not belong there.
   if (hasGuest) {
     const { history } = world.transactions;
@@ -81,6 +88,18 @@ function listTransactions(world: World, params: Params): Answer {
 }
 
 const behindMs = 3_000;
+
+/** The list as the service has shown it before its last entries: a late row stands in its middle. */
+function withoutLast(
+  rows: readonly TransactionRow[],
+  count: number,
+  byEntry: TransactionTruth['byOrderNo'],
+): TransactionRow[] {
+  const listed = new Set(rows);
+  const entered = [...byEntry.values()].filter((row) => listed.has(row));
+  for (const row of entered.slice(entered.length - count)) listed.delete(row);
+  return [...listed];
+}
 
 function transactionInfo({ transactions, lies, lieRandom }: World, params: Params): Answer {
   const row = transactions.byOrderNo.get(params.get('orderNo') ?? '');

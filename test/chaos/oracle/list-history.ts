@@ -6,7 +6,7 @@ export type ListHistory = {
   note(stream: Stream, orderNo: string, isShown: boolean): void;
   /**
    * Whether at some moment since then (Unix ms) the list showed just these orders: null, or else the moment at which it
-   * came nearest, and how the two differed then.
+   * came nearest for the last time, and how the two differed then.
    */
   missShown(stream: Stream, orderNos: ReadonlySet<string>, since: number): Miss | null;
 };
@@ -39,7 +39,7 @@ export function createListHistory(now: () => number = Date.now): ListHistory {
         if (until < since) continue;
         const differing = missing.size + extra.size;
         if (differing === 0) return null;
-        if (!nearest || differing < nearest.missing.length + nearest.extra.length) {
+        if (!nearest || differing <= nearest.missing.length + nearest.extra.length) {
           nearest = { at, missing: [...missing], extra: [...extra] };
         }
       }

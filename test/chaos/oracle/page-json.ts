@@ -1,21 +1,24 @@
 import type { Lies } from './oracle-types.ts';
 
-export type PageQuestion = {
+/** A list as it stood at one moment: its number of rows, oldest first, and the JSON of one of them. */
+export type ShownList = { total: number; item(index: number): string };
+
+export type PageQuestion = ShownList & {
   page: number;
   size: number;
-  /** Rows of the list, oldest first, and the JSON of one of them. */
-  total: number;
-  item(index: number): string;
   newestFirst: boolean;
   /** What a total may be taken from instead. */
   claimedTotal?: number;
+  /** The list as it was before its last `count` entries, which may stand anywhere in it. Default: they stand at its end. */
+  before?(count: number): ShownList;
   /** Items of another list. */
   guests?: string[];
 };
 
 export type PageAnswer = { json: string; lies: string[]; isLast: boolean };
 
-const staleRowsMax = 50;
+/** Few, so that a stale page is never older than seconds. */
+const staleRowsMax = 20;
 const totalCap = 1_000;
 
 /** One page of a list (document, 2.2), with the lies that fall to it. */
@@ -31,14 +34,15 @@ export function pageJson(
     return true;
   };
   const size = lie('clampPage') ? Math.max(1, Math.ceil(question.size / 2)) : question.size;
-  const total = lie('stalePage')
-    ? question.total - Math.min(question.total, 1 + (question.page % staleRowsMax))
-    : question.total;
+  const list = lie('stalePage')
+    ? staleList(question, Math.min(question.total, 1 + (question.page % staleRowsMax)))
+    : question;
+  const { total } = list;
   const pages = Math.max(1, Math.ceil(total / size));
   const isBeyond = question.page > pages;
   const boundary = isBeyond && lie('boundaryPage') ? question.page % 3 : null;
   const shownPage = boundary === 0 ? pages : question.page;
-  const items = itemsOf({ ...question, page: shownPage, size, total });
+  const items = itemsOf({ ...question, ...list, page: shownPage, size });
   if (items.length > 1 && lie('duplicateInPage')) items[1] = items[0] ?? '';
   if (question.guests?.length && lie('otherListsRow')) items.push(...question.guests);
   if (items.length > 2 && lie('shortPage')) items.splice(items.length >> 1);
@@ -56,6 +60,10 @@ export function pageJson(
     `"nextPage":${Math.min(pages, question.page + 1)}`,
   ];
   return { json: `{${fields.join(',')}}`, lies: told, isLast: question.page >= pages };
+}
+
+function staleList({ total, item, before }: PageQuestion, count: number): ShownList {
+  return before ? before(count) : { total: total - count, item };
 }
 
 function itemsOf({ page, size, total, item, newestFirst }: PageQuestion): string[] {
