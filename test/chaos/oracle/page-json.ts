@@ -1,7 +1,7 @@
 import type { Lies } from './oracle-types.ts';
 
 /** A list as it stood at one moment: its number of rows, oldest first, and the JSON of one of them. */
-export type ShownList = { total: number; item(index: number): string };
+type ShownList = { total: number; item(index: number): string };
 
 export type PageQuestion = ShownList & {
   page: number;
