@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { rowsOfLedger, rowsOfService } from '../support/compare-rows.ts';
+import { programsGone } from '../support/programs-gone.ts';
 import { runProgram, startProgram } from '../support/run-cli.ts';
 import { withService } from '../support/with-service.ts';
 
@@ -45,6 +46,7 @@ test('a second sync of an unchanged service makes one list request per stream an
     'rejects',
   ];
   const written = async () => {
+    await programsGone(query);
     await query('select pg_stat_force_next_flush()');
     return await query(`select relname, n_tup_ins, n_tup_upd, n_tup_del from pg_stat_user_tables
       where schemaname = 'ledger' and relname = any('{${dataTables.join()}}') order by relname`);

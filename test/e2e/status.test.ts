@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { programsGone } from '../support/programs-gone.ts';
 import { runProgram } from '../support/run-cli.ts';
 import { withService } from '../support/with-service.ts';
 
@@ -45,9 +46,11 @@ test('status makes no schema, neither an older nor a newer one is touched, and e
 test('status writes nothing, and --check ends with 3 while a problem stands', async () => {
   const { env, query } = await withService({ transactions: 60 });
   expect((await runProgram(['backfill'], env)).code).toBe(0);
-  const written = () =>
-    query(`select relid::regclass::text, n_tup_ins, n_tup_upd, n_tup_del from pg_stat_user_tables
+  const written = async () => {
+    await programsGone(query);
+    return await query(`select relid::regclass::text, n_tup_ins, n_tup_upd, n_tup_del from pg_stat_user_tables
             where schemaname in ('ledger', 'drizzle', 'queue') order by 1`);
+  };
   const before = await written();
   const well = await runProgram(['status', '--json', '--check'], env);
   expect(JSON.parse(well.stdout)).toMatchObject({

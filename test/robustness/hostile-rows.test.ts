@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { programsGone } from '../support/programs-gone.ts';
 import { runProgram } from '../support/run-cli.ts';
 import {
   failingViews,
@@ -30,6 +31,7 @@ async function storedRejects(query: Query): Promise<Set<string>> {
 
 /** Rows written and transactions begun so far, our own look at them apart. */
 async function counters(query: Query) {
+  await programsGone(query);
   await query('select pg_stat_force_next_flush()');
   const written = await query(`
     select relname, n_tup_ins, n_tup_upd, n_tup_del from pg_stat_user_tables
