@@ -34,26 +34,24 @@ async function runChaos(args: string[]): Promise<{ code: number | null; report: 
   return { code, report: output };
 }
 
-test.concurrent(
-  'two minutes of every fault, the queue in PostgreSQL: every promise holds',
-  async () => {
-    const run = await runChaos(['--minutes', String(minutes), '--seed', '20']);
-    expect(run.report).toContain('verdict: passed');
-    expect(run.code).toBe(0);
-  },
-  timeoutMs,
-);
+test.concurrent('two minutes of every fault, the queue in PostgreSQL: every promise holds', {
+  timeout: timeoutMs,
+  retry: 0,
+}, async () => {
+  const run = await runChaos(['--minutes', String(minutes), '--seed', '20']);
+  expect(run.report).toContain('verdict: passed');
+  expect(run.code).toBe(0);
+});
 
-test.concurrent(
-  'two minutes of every fault, the queue on Redis: every promise holds',
-  async (context) => {
-    if (!redisProgram()) return context.skip('no redis-server program');
-    const run = await runChaos(['--minutes', String(minutes), '--seed', '23', '--queue', 'redis']);
-    expect(run.report).toContain('verdict: passed');
-    expect(run.code).toBe(0);
-  },
-  timeoutMs,
-);
+test.concurrent('two minutes of every fault, the queue on Redis: every promise holds', {
+  timeout: timeoutMs,
+  retry: 0,
+}, async (context) => {
+  if (!redisProgram()) return context.skip('no redis-server program');
+  const run = await runChaos(['--minutes', String(minutes), '--seed', '23', '--queue', 'redis']);
+  expect(run.report).toContain('verdict: passed');
+  expect(run.code).toBe(0);
+});
 
 test('what it is asked for wrongly it refuses in words', async () => {
   const run = await runChaos(['--focus', 'nonsense', '--minutes', '1']);

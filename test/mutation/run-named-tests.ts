@@ -36,7 +36,7 @@ export async function runNamedTests(
   const testFiles = readTestFiles(folder);
   const files = new Set(titles.flatMap((title) => filesOfTest(testFiles, title)));
   const patterns = [...new Set(titles.map(titlePattern))];
-  const args = ['node_modules/vitest/vitest.mjs', 'run', ...files];
+  const args = ['node_modules/vitest/vitest.mjs', 'run', '--retry=0', ...files];
   args.push('-t', `(^| )(${patterns.join('|')})$`, '--reporter=json', `--outputFile=${outputFile}`);
   const ended = await runBriefly(process.execPath, args, {
     cwd: folder,

@@ -1,0 +1,18 @@
+import type { TestCase } from 'vitest/node';
+import type { Reporter } from 'vitest/reporters';
+
+/** Names the tests that passed only in their second try, so that none of them stays unnoticed. */
+export class SecondTries implements Reporter {
+  readonly #flaky: string[] = [];
+
+  onTestCaseResult(testCase: TestCase): void {
+    if (testCase.diagnostic()?.flaky) {
+      this.#flaky.push(`${testCase.module.relativeModuleId} > ${testCase.fullName}`);
+    }
+  }
+
+  onTestRunEnd(): void {
+    if (this.#flaky.length === 0) return;
+    process.stdout.write(`\nPassed only in a second try:\n  ${this.#flaky.join('\n  ')}\n`);
+  }
+}
