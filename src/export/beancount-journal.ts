@@ -1,4 +1,4 @@
-import type { CoinRow } from '../ledger/reports/read-books.ts';
+import type { CoinRow } from '../ledger/reports/books.ts';
 import {
   beancountAccounts,
   beancountCommodity,
@@ -11,8 +11,10 @@ import { dayOf, isoTime, type JournalFormat } from './journal-format.ts';
 const exactDigits = 28;
 const dayMs = 86_400_000;
 
-/** A journal of beancount 2 or later, for a chart of accounts (names by role). */
-export function createBeancountJournal(chart: ReadonlyMap<string, string>): JournalFormat {
+/** A journal of beancount 2 or later, for the accounts of a chart (role and name of each). */
+export function createBeancountJournal(
+  chart: Iterable<readonly [role: string, name: string]>,
+): JournalFormat {
   const account = remembered(beancountAccounts(chart));
   const commodity = remembered(beancountCommodity);
   const tolerances = new Map<string, string>();

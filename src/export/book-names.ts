@@ -75,11 +75,13 @@ const rootOfRole: Record<string, string> = {
 };
 
 /**
- * Accounts of beancount for a chart of accounts (names by role). The levels of the chart's own names get a capital
+ * Accounts of beancount for a chart of accounts (role and name of each). The levels of the chart's own names get a capital
  * first letter. Any other level, such as a customer's reference, stays as it is if beancount takes it; otherwise it
  * gets what is left of it and twelve digits of its SHA-256.
  */
-export function beancountAccounts(chart: ReadonlyMap<string, string>): NameRule {
+export function beancountAccounts(
+  chart: Iterable<readonly [role: string, name: string]>,
+): NameRule {
   const owners = [...chart].sort(([, a], [, b]) => b.length - a.length);
   return (name) => {
     const owner = owners.find(([, own]) => name === own || name.startsWith(`${own}:`));

@@ -1,7 +1,4 @@
-import type { CarriedRow, CoinRow, DayEndRow, PostingRow } from '../ledger/reports/read-books.ts';
-
-/** The account of what was there before the history began; the chart has none for it. */
-export const openingAccount = 'equity:opening';
+import type { CarriedRow, CoinRow, DayEndRow, PostingRow } from '../ledger/reports/books.ts';
 
 /** The words of a journal: each function returns whole lines, which end with a newline. */
 export type JournalFormat = {

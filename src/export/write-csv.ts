@@ -1,4 +1,4 @@
-import type { Books, PostingRow } from '../ledger/reports/read-books.ts';
+import type { Books, PostingRow } from '../ledger/reports/books.ts';
 import { dayOf, isoTime } from './journal-format.ts';
 
 const columns = [

@@ -1,6 +1,11 @@
-import type { Books, DayEndRow } from '../ledger/reports/read-books.ts';
+import {
+  type Books,
+  type CorrectionRow,
+  type DayEndRow,
+  openingAccount,
+} from '../ledger/reports/books.ts';
 import { groupRows } from './group-rows.ts';
-import { dayOf, type JournalFormat, openingAccount } from './journal-format.ts';
+import { dayOf, type JournalFormat } from './journal-format.ts';
 
 /** What a journal holds: transactions, asserted balances, and reported balances that the transactions contradict. */
 export type JournalCounts = { transactions: number; asserted: number; contradicted: number };
@@ -20,7 +25,7 @@ export async function* writeJournal(
   for await (const names of books.accounts())
     yield names.map((name) => format.account(name, since)).join('');
   yield* writeOpenings(books, format, since, openings);
-  const ends = dayEndWriter(books, format, counts);
+  const ends = correctionWriter(books, format, dayEndWriter(books, format, counts));
   let today = '';
   for await (const orders of groupRows(books.postings(), ({ orderNo }) => orderNo)) {
     const parts: string[] = [];
@@ -53,7 +58,7 @@ async function* writeOpenings(
   openings: ReadonlyMap<string, string>,
 ): AsyncGenerator<string> {
   for (const [symbol, amount] of openings) {
-    const custody = { symbol, account: custodyOf(books), amount };
+    const custody = { symbol, account: books.custodyOn(day), amount };
     const other = { symbol, account: openingAccount, amount: negated(amount) };
     const remark = 'opening, computed back from the first balance that the wallet reported';
     yield format.heading(day, remark) + format.posting(custody) + format.posting(other);
@@ -66,12 +71,32 @@ async function* writeOpenings(
   }
 }
 
+/** Writes what is due before the transactions of a day, or all that is left. */
+type DueWriter = (before: string | null) => Promise<string>;
+
+/** Returns a function that also writes the corrections of the months up to that day, each after the day ends before it. */
+function correctionWriter(books: Books, format: JournalFormat, ends: DueWriter): DueWriter {
+  const remark = 'came or changed after the month before was closed';
+  const months = correctionsOf(books);
+  let next = months.next();
+  return async (before) => {
+    const parts: string[] = [];
+    for (;;) {
+      const { done, value } = await next;
+      const day = value?.[0]?.day ?? '';
+      if (done || (before !== null && day > before)) return parts.join('') + (await ends(before));
+      parts.push(await ends(day), format.heading(day, remark), ...value.map(format.posting));
+      next = months.next();
+    }
+  };
+}
+
+async function* correctionsOf(books: Books): AsyncGenerator<CorrectionRow[]> {
+  for await (const months of groupRows(books.corrections(), ({ day }) => day)) yield* months;
+}
+
 /** Returns a function that writes the day ends before a day, or all that are left. */
-function dayEndWriter(
-  books: Books,
-  format: JournalFormat,
-  counts: JournalCounts,
-): (before: string | null) => Promise<string> {
+function dayEndWriter(books: Books, format: JournalFormat, counts: JournalCounts): DueWriter {
   const days = daysOf(books);
   let next = days.next();
   return async (before) => {
@@ -79,7 +104,7 @@ function dayEndWriter(
     for (;;) {
       const { done, value } = await next;
       if (done || (before !== null && (value[0]?.day ?? '') >= before)) return parts.join('');
-      parts.push(writeDayEnd(value, custodyOf(books), format, counts));
+      parts.push(writeDayEnd(value, books, format, counts));
       next = days.next();
     }
   };
@@ -91,7 +116,7 @@ async function* daysOf(books: Books): AsyncGenerator<DayEndRow[]> {
 
 function writeDayEnd(
   rows: DayEndRow[],
-  custody: string,
+  books: Books,
   format: JournalFormat,
   counts: JournalCounts,
 ): string {
@@ -103,11 +128,10 @@ function writeDayEnd(
     format.remark(`${day} not asserted: ${symbol} reported ${reported}, booked ${booked}`),
   );
   const day = rows[0]?.day ?? '';
-  return (agreeing.length > 0 ? format.dayEnd(day, custody, agreeing) : '') + remarks.join('');
-}
-
-function custodyOf({ chart }: Books): string {
-  return chart.get('custody') ?? 'custody';
+  return (
+    (agreeing.length > 0 ? format.dayEnd(day, books.custodyOn(day), agreeing) : '') +
+    remarks.join('')
+  );
 }
 
 function negated(amount: string): string {

@@ -1,5 +1,5 @@
 import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer';
-import type { Books, PostingRow } from '../ledger/reports/read-books.ts';
+import type { Books, PostingRow } from '../ledger/reports/books.ts';
 import { decimal38, decimalBytes } from './decimal38.ts';
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
@@ -41,7 +41,7 @@ const footerSchema = schema.map(
     element.name === 'amount' ? { ...element, converted_type: 'DECIMAL' } : element,
 );
 
-/** Rows in memory at a time. */
+/** Rows of a group. It is always full, so that the bytes follow from the rows, however these are read. */
 const groupRows = 20_000;
 
 /** Writes one row per posting as Parquet, in pieces. `count` is told the number of postings. */
@@ -60,11 +60,13 @@ export async function* writeParquet(
   let columns = emptyColumns();
   for await (const batch of books.postings()) {
     count(batch.length);
-    for (const row of batch) append(columns, row);
-    if (columns.amount.length < groupRows) continue;
-    await file.write({ columnData: dataOf(columns), rowGroupSize: columns.amount.length });
-    columns = emptyColumns();
-    yield taken();
+    for (const row of batch) {
+      append(columns, row);
+      if (columns.amount.length < groupRows) continue;
+      await file.write({ columnData: dataOf(columns), rowGroupSize: groupRows });
+      columns = emptyColumns();
+      yield taken();
+    }
   }
   const { length } = columns.amount;
   if (length > 0) await file.write({ columnData: dataOf(columns), rowGroupSize: length });

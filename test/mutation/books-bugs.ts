@@ -62,4 +62,53 @@ export const booksBugs: PlantedBug[] = [
     put: '|| digits.length > scale * 9',
     caughtBy: 'an amount is scaled by 10^18 to the last digit, or not at all',
   },
+  {
+    id: 'closed-month-read-anew',
+    promise: 'Closed months',
+    wrong: 'the export of a closed month is read from the ledger as it is now',
+    in: 'findClosedMonths',
+    find: 'row.is_closed',
+    put: 'row.month === null',
+    caughtBy:
+      'the export of a closed month stays the same byte for byte, whatever comes, changes or is renamed',
+  },
+  {
+    id: 'digest-believed',
+    promise: 'Closed months',
+    wrong: 'the list of closed months takes the recorded digest for that of the kept books',
+    in: 'judge',
+    find: '(await digestOf(books)) === row.digest',
+    put: '(await digestOf(books)) !== null',
+    caughtBy:
+      'the export of a closed month stays the same byte for byte, whatever comes, changes or is renamed',
+  },
+  {
+    id: 'closed-while-open',
+    promise: 'Closed months',
+    wrong: 'a month with transactions that are not final is closed',
+    in: 'selects',
+    find: 'not t.is_final and t.is_listed',
+    put: 'false and t.is_listed',
+    caughtBy: 'a month that is not proven complete is not closed, and the reasons are named',
+  },
+  {
+    id: 'closed-unproven',
+    promise: 'Closed months',
+    wrong: 'a month is closed although a list is not proven complete',
+    in: 'selects',
+    find: 'not s.is_complete then',
+    put: 'false then',
+    caughtBy: 'a month that is not proven complete is not closed, and the reasons are named',
+  },
+  {
+    id: 'closed-behind-a-writer',
+    promise: 'Closed months',
+    wrong:
+      'what is written between reading the books and closing the month is in neither books nor late entries',
+    in: 'closeOnce',
+    find: '!== fingerprint) return null',
+    put: '=== null) return null',
+    caughtBy:
+      'a closing that is killed leaves nothing, and what is written meanwhile is in the books',
+  },
 ];

@@ -33,6 +33,13 @@ export function utcDay(text: string): string {
   return text;
 }
 
+/** Parses a month of the calendar: `2026-03`. */
+export function calendarMonth(text: string): string {
+  if (!/^(?!0000)\d{4}-(0[1-9]|1[0-2])$/.test(text))
+    throw new InvalidArgumentError('A month of the calendar is expected, such as 2026-03.');
+  return text;
+}
+
 /** Parses a share: a decimal from 0 to 1. */
 export function share(text: string): number {
   const value = decimal(text);

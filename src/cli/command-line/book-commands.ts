@@ -1,6 +1,6 @@
-import { Option } from 'commander';
-import { utcDay } from './argument-parsers.ts';
-import type { CommandGroup } from './command-group.ts';
+import { type Command, Option } from 'commander';
+import { calendarMonth, utcDay } from './argument-parsers.ts';
+import { type CommandGroup, jsonOption } from './command-group.ts';
 
 const formats = ['hledger', 'beancount', 'ledger', 'csv', 'parquet'] as const;
 
@@ -20,5 +20,29 @@ export const addBookCommands: CommandGroup = (program, run) => {
     .action(async (options) => {
       const { exportBooks } = await import('../commands/export.ts');
       await run.inContext((context) => exportBooks(context, options));
+    });
+  addCloseCommand(program, run);
+};
+
+const addCloseCommand: CommandGroup = (program, run) => {
+  const commands = () => import('../commands/close.ts');
+  program
+    .command('close')
+    .argument('<month>', 'UTC month, such as 2026-03', calendarMonth)
+    .description(
+      'close a month: keep its books, so that its export never changes; `close list` lists closed months',
+    )
+    .option(...jsonOption)
+    .action(async (month: string, options) => {
+      const { close } = await commands();
+      await run.inContext((context) => close(context, month, options));
+    })
+    .command('list')
+    .description('list the closed months, and what came or changed after each was closed')
+    .option(...jsonOption)
+    .action(async (_options: object, list: Command) => {
+      const { closeList } = await commands();
+      // The parent command `close` has the same option, so commander may assign it there.
+      await run.inContext((context) => closeList(context, list.optsWithGlobals()));
     });
 };

@@ -7,7 +7,8 @@ import { writeCsv } from '../../export/write-csv.ts';
 import { type JournalCounts, writeJournal } from '../../export/write-journal.ts';
 import { writeParquet } from '../../export/write-parquet.ts';
 import { LedgerError } from '../../kernel/errors.ts';
-import { type Books, openBooks } from '../../ledger/reports/read-books.ts';
+import type { Books } from '../../ledger/reports/books.ts';
+import { openBooks } from '../../ledger/reports/read-books.ts';
 import type { CommandContext } from '../command-context.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
 
@@ -40,7 +41,9 @@ export async function exportBooks(
   try {
     const { pieces, summary } = writerOf(books, format);
     await (out === undefined ? toStandardOutput(pieces) : writeWholeFile(out, pieces));
-    process.stderr.write(`${[...summary(), ...unpostedWords(books)].join('\n')}\n`);
+    process.stderr.write(
+      `${[...summary(), ...closedWords(books), ...unpostedWords(books)].join('\n')}\n`,
+    );
     return 0;
   } catch (error) {
     signal.throwIfAborted();
@@ -61,7 +64,7 @@ function writerOf(books: Books, format: ExportFormat): { pieces: Pieces; summary
     return { pieces, summary: () => [`exported ${inWords(postings)} postings`] };
   }
   const journal =
-    format === 'beancount' ? createBeancountJournal(books.chart) : createPlainJournal(format);
+    format === 'beancount' ? createBeancountJournal(books.names) : createPlainJournal(format);
   const counts: JournalCounts = { transactions: 0, asserted: 0, contradicted: 0 };
   return { pieces: writeJournal(books, journal, counts), summary: () => journalWords(counts) };
 }
@@ -70,6 +73,13 @@ function journalWords({ transactions, asserted, contradicted }: JournalCounts): 
   const done = `exported ${inWords(transactions)} transactions; ${inWords(asserted)} reported balances are asserted`;
   const differing = `${inWords(contradicted)} reported balances differ from the transactions and are remarks in the journal; see the view ledger.reconciliation`;
   return contradicted === 0 ? [done] : [done, differing];
+}
+
+function closedWords({ closedMonths }: Books): string[] {
+  if (closedMonths.length === 0) return [];
+  return [
+    `as closed: ${closedMonths.join(', ')}; what came or changed afterwards is not in it, see \`wallet-ledger close list\``,
+  ];
 }
 
 function unpostedWords({ unposted }: Books): string[] {

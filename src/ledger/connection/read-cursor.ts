@@ -18,10 +18,13 @@ export async function* readCursor<T>(
   values: unknown[],
   decode: (row: unknown[]) => T,
 ): AsyncGenerator<T[]> {
-  await client.query(`declare ${name} no scroll cursor for ${select}`, values);
+  await inTurn(client, () =>
+    client.query(`declare ${name} no scroll cursor for ${select}`, values),
+  );
   const fetchNext = async (): Promise<unknown[][]> => {
     const text = `fetch ${batchRows} from ${name}`;
-    return (await client.query({ text, rowMode: 'array', types: asText })).rows;
+    const fetching = () => client.query({ text, rowMode: 'array', types: asText });
+    return (await inTurn(client, fetching)).rows;
   };
   for (let next = fetchNext(); ; ) {
     const rows = await next;
@@ -32,7 +35,21 @@ export async function* readCursor<T>(
     if (rows.length > 0) yield rows.map(decode);
     if (isLast) break;
   }
-  await client.query(`close ${name}`);
+  await inTurn(client, () => client.query(`close ${name}`));
+}
+
+/** Settles when the latest statement of a connection has. */
+const latest = new WeakMap<pg.Client, Promise<unknown>>();
+
+/** Runs statements of several cursors one after another: pg warns if it is given one while another one waits. */
+function inTurn<T>(client: pg.Client, run: () => Promise<T>): Promise<T> {
+  const before = latest.get(client) ?? Promise.resolve();
+  const result = before.then(run);
+  latest.set(
+    client,
+    result.catch(() => undefined),
+  );
+  return result;
 }
 
 /** Reads the parts one after another, each a batch ahead of the caller, so that database and caller work at once. */

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { bigint, check, date, index, numeric, text } from 'drizzle-orm/pg-core';
+import { bigint, check, date, index, numeric, primaryKey, text } from 'drizzle-orm/pg-core';
 import { instant, ledger } from './ledger-schema.ts';
 
 /** Chart of accounts: the name of each account of the view `postings`. Users may rename them. */
@@ -18,6 +18,18 @@ export const closedMonths = ledger.table(
     digest: text('digest').notNull(),
   },
   (table) => [check('closed_months_first_day', sql`extract(day from ${table.month}) = 1`)],
+);
+
+/** The books of the closed months as they were exported: one row per line of a part, its values as texts. */
+export const closedBooks = ledger.table(
+  'closed_books',
+  {
+    month: date('month', { mode: 'string' }).notNull(),
+    part: text('part').notNull(),
+    no: bigint('no', { mode: 'number' }).notNull(),
+    cells: text('cells').array().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.month, table.part, table.no] })],
 );
 
 /** What came, changed or vanished after its month was closed: one row per order, coin and statement. */

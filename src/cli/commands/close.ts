@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto';
+import { writeCsv } from '../../export/write-csv.ts';
+import type { Books } from '../../ledger/reports/books.ts';
+import {
+  type Closing,
+  closeMonth,
+  type MonthDays,
+} from '../../ledger/reports/closing/close-month.ts';
+import {
+  type ClosedMonth,
+  listClosedMonths,
+} from '../../ledger/reports/closing/list-closed-months.ts';
+import { printableText } from '../../service/decoding/printable-text.ts';
+import { countWords } from '../../status/status-words.ts';
+import type { CommandContext } from '../command-context.ts';
+import { openExistingLedger } from '../open-existing-ledger.ts';
+
+/** Runs `wallet-ledger close`. Resolves to 3 and changes nothing if the month is not proven complete. */
+export async function close(
+  context: CommandContext,
+  month: string,
+  options: { json?: boolean },
+): Promise<number> {
+  const { ledger } = await openExistingLedger(context);
+  const closing = await closeMonth(ledger, daysOf(month), digestOf);
+  process.stdout.write(
+    options.json
+      ? `${JSON.stringify({ month, ...closing }, null, 2)}\n`
+      : closingWords(month, closing),
+  );
+  return closing.outcome === 'refused' ? 3 : 0;
+}
+
+/**
+ * Runs `wallet-ledger close list`. Resolves to 3 if the kept books of a month are not those that were closed.
+ */
+export async function closeList(
+  context: CommandContext,
+  options: { json?: boolean },
+): Promise<number> {
+  const { ledger } = await openExistingLedger(context);
+  const months = await listClosedMonths(ledger, digestOf);
+  process.stdout.write(
+    options.json ? `${JSON.stringify({ months }, null, 2)}\n` : monthsWords(months),
+  );
+  return months.every(({ isIntact }) => isIntact) ? 0 : 3;
+}
+
+/** Digest of the books as CSV, as `closed_months.digest` has it. */
+async function digestOf(books: Books): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const piece of writeCsv(books, () => undefined)) hash.update(piece);
+  return hash.digest('hex');
+}
+
+function daysOf(month: string): MonthDays {
+  const last = new Date(`${month}-01T00:00:00Z`);
+  last.setUTCMonth(last.getUTCMonth() + 1, 0);
+  return { from: `${month}-01`, to: last.toISOString().slice(0, 10) };
+}
+
+function closingWords(month: string, closing: Closing): string {
+  if (closing.outcome === 'refused') {
+    const reasons = closing.reasons.map((reason) => `  ${printableText(reason)}\n`);
+    return `${month} cannot be closed:\n${reasons.join('')}`;
+  }
+  const { outcome, closedAt, transactions, digest } = closing;
+  const head =
+    outcome === 'closed'
+      ? `${month} is closed`
+      : `${month} was closed at ${closedAt}; nothing has changed`;
+  return `${head}\n  ${countWords(transactions)} transactions, SHA-256 of the CSV export ${digest}\n`;
+}
+
+function monthsWords(months: ClosedMonth[]): string {
+  return months.length === 0 ? 'no month is closed\n' : months.map(monthWords).join('');
+}
+
+function monthWords(month: ClosedMonth): string {
+  const { lateEntries, late, isIntact } = month;
+  return [
+    `${month.month}  closed ${month.closedAt}  ${countWords(month.transactions)} transactions  ${month.digest}\n`,
+    ...(isIntact
+      ? []
+      : ['  THE KEPT BOOKS ARE NOT THOSE THAT WERE CLOSED: their digest differs\n']),
+    lateEntries === 0
+      ? '  nothing came or changed afterwards\n'
+      : `  ${countWords(lateEntries)} late entries, see the table ledger.late_entries\n`,
+    ...late.map(({ symbol, amount, orders }) => {
+      const change = amount === null ? 'by an unknown amount' : `by ${amount}`;
+      const coin = symbol === null ? 'an unnamed coin' : printableText(symbol);
+      return `    ${coin}  changes custody ${change}, in ${countWords(orders)} ${orders === 1 ? 'transaction' : 'transactions'}\n`;
+    }),
+  ].join('');
+}

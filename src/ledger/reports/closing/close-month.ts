@@ -1,0 +1,116 @@
+import type pg from 'pg';
+import type { Ledger } from '../../connection/connect-ledger.ts';
+import { text } from '../../connection/query-rows.ts';
+import type { Books } from '../books.ts';
+import { keepStatements } from '../kept-books-sql.ts';
+import { readKeptBooks } from '../read-kept-books.ts';
+import { readObstacles } from './read-obstacles.ts';
+
+/** UTC days, the first and the last of a month. */
+export type MonthDays = { from: string; to: string };
+
+export type Closing =
+  | { outcome: 'closed' | 'already'; closedAt: string; transactions: number; digest: string }
+  | { outcome: 'refused'; reasons: string[] };
+
+/** How often the month is read again because its rows changed meanwhile. */
+const attemptsMax = 3;
+const changing = 'its transactions change while it is being closed: run the command again';
+
+/**
+ * Closes a month: keeps its books as they are, with the digest that `digestOf` computes, in one transaction. Does
+ * nothing if the month is closed already, or if it is not proven complete. Throws the database's errors.
+ */
+export async function closeMonth(
+  ledger: Ledger,
+  days: MonthDays,
+  digestOf: (books: Books) => Promise<string>,
+): Promise<Closing> {
+  for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
+    const client = await ledger.patient();
+    try {
+      const closing = await closeOnce(client, ledger, days, digestOf);
+      if (closing !== null) return closing;
+    } finally {
+      // What was not committed is rolled back.
+      await client.end();
+    }
+  }
+  return { outcome: 'refused', reasons: [changing] };
+}
+
+/** Resolves to null if the month's rows changed after they were read. */
+async function closeOnce(
+  client: pg.Client,
+  { pool }: Ledger,
+  days: MonthDays,
+  digestOf: (books: Books) => Promise<string>,
+): Promise<Closing | null> {
+  // LOCK takes no snapshot: the first select sees what a concurrent closing committed. Readers are not held up.
+  await client.query(`begin isolation level repeatable read; set local lock_timeout = '20s';
+    lock table ledger.closed_months in share row exclusive mode`);
+  const already = await readClosing(client, days);
+  if (already !== null) return already;
+  const reasons = await readObstacles(client, days);
+  if (reasons.length > 0) return { outcome: 'refused', reasons };
+  const fingerprint = await fingerprintOf(client, days);
+  const transactions = await keepBooks(client, days);
+  const digest = await digestOf(await readKeptBooks(client, days, [days.from]));
+  // Holds writers from here to the commit. Afterwards their triggers see the closed month, and note late entries.
+  await client.query('lock table ledger.transactions in share mode');
+  if ((await fingerprintOf(pool, days)) !== fingerprint) return null;
+  await client.query(
+    'insert into ledger.closed_months (month, closed_at, transactions, digest) values ($1, clock_timestamp(), $2, $3)',
+    [days.from, transactions, digest],
+  );
+  const closed = await readClosing(client, days);
+  await client.query('commit');
+  return closed && { ...closed, outcome: 'closed' };
+}
+
+type Closed = Exclude<Closing, { outcome: 'refused' }>;
+
+async function readClosing(client: pg.Client, { from }: MonthDays): Promise<Closed | null> {
+  const { rows } = await client.query<{ at: string; transactions: string; digest: string }>(
+    `select to_char(c.closed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as at, c.transactions, c.digest
+       from ledger.closed_months c where c.month = $1`,
+    [from],
+  );
+  const [row] = rows;
+  if (row === undefined) return null;
+  const { at, transactions, digest } = row;
+  return { outcome: 'already', closedAt: at, transactions: Number(transactions), digest };
+}
+
+/** Keeps every part of the books, and returns the number of transactions in them. */
+async function keepBooks(client: pg.Client, days: MonthDays): Promise<number> {
+  // Lines of a month whose row of closed_months was deleted by hand.
+  await client.query('delete from ledger.closed_books where month = $1', [days.from]);
+  for (const { text: statement, days: count } of keepStatements)
+    await client.query(statement, [days.from, days.to].slice(0, count));
+  const { rows } = await client.query<{ transactions: string }>(
+    `select count(distinct k.cells[1]) as transactions
+       from ledger.closed_books k where k.part = 'postings' and k.month = $1`,
+    [days.from],
+  );
+  return Number(rows[0]?.transactions);
+}
+
+/** Changes with every change that would be a late entry if the month were closed. */
+async function fingerprintOf(
+  client: pg.Client | pg.Pool,
+  { from, to }: MonthDays,
+): Promise<string> {
+  const { rows } = await client.query<{ fingerprint: string }>(
+    `select count(*) || ' ' || coalesce(sum(hashtextextended(row(t.order_no, t.stream, t.symbol, t.amount, t.fee,
+              t.fee_symbol, t.state, t.is_success, t.is_listed, t.occurred_at, t.first_seen_at)::text, 0)::numeric), 0)
+              as fingerprint
+       from ledger.transactions t
+      where t.occurred_at >= $1::date::timestamp at time zone 'UTC'
+        and t.occurred_at < ($2::date + 1)::timestamp at time zone 'UTC' and t.stream in ('deposit', 'withdraw')
+         or t.occurred_at is null and t.first_seen_at >= $1::date::timestamp at time zone 'UTC'
+        and t.first_seen_at < ($2::date + 1)::timestamp at time zone 'UTC' and t.stream in ('deposit', 'withdraw')`,
+    [from, to],
+  );
+  return text(rows[0]?.fingerprint);
+}

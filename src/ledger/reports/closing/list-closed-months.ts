@@ -1,0 +1,64 @@
+import type pg from 'pg';
+import type { Ledger } from '../../connection/connect-ledger.ts';
+import type { Books } from '../books.ts';
+import { readKeptBooks } from '../read-kept-books.ts';
+
+/** What came or changed after the month was closed, per coin. `amount` is null if one of the changes is not known. */
+export type LateSum = {
+  symbol: string | null;
+  entries: number;
+  orders: number;
+  amount: string | null;
+};
+
+/** `isIntact`: the kept books still have the digest that was recorded when the month was closed. */
+export type ClosedMonth = {
+  month: string;
+  closedAt: string;
+  transactions: number;
+  digest: string;
+  isIntact: boolean;
+  lateEntries: number;
+  late: LateSum[];
+};
+
+type Row = Omit<ClosedMonth, 'isIntact' | 'lateEntries'> & { firstDay: string; lastDay: string };
+
+const monthsSelect = `
+  select c.month::text as "firstDay", (c.month + interval '1 month' - interval '1 day')::date::text as "lastDay",
+         to_char(c.month, 'YYYY-MM') as month, c.transactions::integer, c.digest,
+         to_char(c.closed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "closedAt",
+         coalesce((select json_agg(l order by l.symbol collate "C")
+                     from (select e.symbol, count(*)::integer as entries, count(distinct e.order_no)::integer as orders,
+                                  case when bool_and(e.amount_change is not null)
+                                    then trim_scale(sum(e.amount_change))::text end as amount
+                             from ledger.late_entries e where e.month = c.month group by e.symbol) as l), '[]') as late
+    from ledger.closed_months c order by c.month`;
+
+/** Reads the closed months of one moment, and compares the digest of each with that of its kept books. */
+export async function listClosedMonths(
+  ledger: Ledger,
+  digestOf: (books: Books) => Promise<string>,
+): Promise<ClosedMonth[]> {
+  const client = await ledger.patient();
+  try {
+    await client.query('begin isolation level repeatable read, read only');
+    const { rows } = await client.query<Row>(monthsSelect);
+    const months: ClosedMonth[] = [];
+    for (const row of rows) months.push(await judge(client, row, digestOf));
+    return months;
+  } finally {
+    await client.end();
+  }
+}
+
+async function judge(
+  client: pg.Client,
+  { firstDay, lastDay, ...row }: Row,
+  digestOf: (books: Books) => Promise<string>,
+): Promise<ClosedMonth> {
+  const books = await readKeptBooks(client, { from: firstDay, to: lastDay }, [firstDay]);
+  const isIntact = (await digestOf(books)) === row.digest;
+  const lateEntries = row.late.reduce((sum, { entries }) => sum + entries, 0);
+  return { ...row, isIntact, lateEntries };
+}

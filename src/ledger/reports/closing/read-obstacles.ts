@@ -1,0 +1,89 @@
+import type pg from 'pg';
+import { text } from '../../connection/query-rows.ts';
+import type { MonthDays } from './close-month.ts';
+
+/** Each statement begins with this: days and moments of the month. */
+const withMonth = `
+  with month as (
+    select d.first_day, d.last_day, d.first_day::timestamp at time zone 'UTC' as begins_at,
+           (d.last_day + 1)::timestamp at time zone 'UTC' as ends_at
+      from (select $1::date as first_day, $2::date as last_day) as d)`;
+const begins = '(select begins_at from month)';
+const ends = '(select ends_at from month)';
+const firstDay = '(select first_day from month)';
+const lastDay = '(select last_day from month)';
+const isOfMonth = `coalesce(t.occurred_at, t.first_seen_at) >= ${begins} and coalesce(t.occurred_at, t.first_seen_at) < ${ends}`;
+const namesMax = 5;
+
+/** `3 transactions … (o-1, o-2, o-3)`; null where there are none. */
+const counted = (one: string, many: string) =>
+  `case count(*) when 0 then null when 1 then '1 ${one}' else count(*) || ' ${many}' end
+     || ' (' || array_to_string((array_agg(x.name order by x.name))[1:${namesMax}], ', ')
+     || case when count(*) > ${namesMax} then ', …' else '' end || ')'`;
+
+/** One statement per kind of obstacle, each with a column of reasons. */
+const selects = {
+  order: `
+  select case
+           when exists (select from engine.classification)
+             then 'transactions are being judged by other final states: run \`wallet-ledger sync\`'
+         end
+  union all
+  select case
+           when exists (select from ledger.closed_months c where c.month < ${firstDay})
+             and not exists (select from ledger.closed_months c where c.month = (${firstDay} - interval '1 month')::date)
+             then 'the month before is open: close ' || to_char(${firstDay} - interval '1 month', 'YYYY-MM') || ' first'
+         end`,
+  lists: `
+    select case
+             when s.name is null then 'the list of ' || l.words || ' has never been read: run \`wallet-ledger backfill\`'
+             when not s.is_complete then 'the list of ' || l.words || ' is not proven complete: ' || s.not_complete_because
+             when s.last_success_at < ${ends} or s.last_success_at is null
+               then 'the list of ' || l.words || ' has not been read since the month ended: run \`wallet-ledger sync\`'
+           end
+      from (values ('deposit', 'deposits'), ('withdraw', 'withdrawals')) as l (name, words)
+      left join ledger.streams s on s.name = l.name`,
+  days: `
+    select 'days that the service has not been seen to list like this: ' || ${counted('day', 'days')}
+             || '; \`wallet-ledger verify\` compares them now, and the audit does in time'
+      from (select distinct c.day::text as name from ledger.coverage c
+             where c.day between ${firstDay} and ${lastDay} and c.transactions > 0 and c.verified_at is null
+               and c.stream in ('deposit', 'withdraw')) as x having count(*) > 0`,
+  open: `
+    select ${counted('transaction is not final yet', 'transactions are not final yet')}
+             || '; WALLET_FINAL_STATES names the states that are final'
+      from (select t.order_no as name from ledger.transactions t
+             where not t.is_final and t.is_listed and t.stream in ('deposit', 'withdraw') and ${isOfMonth}) as x`,
+  details: `
+    select ${counted('transaction has no detail yet', 'transactions have no detail yet')} || ': run \`wallet-ledger sync details\`'
+      from (select t.order_no as name from ledger.transactions t
+             where t.is_final and t.is_listed and t.detail_synced_at is null and t.stream in ('deposit', 'withdraw')
+               and ${isOfMonth}) as x`,
+  unposted: `
+    select ${counted('value is not known', 'values are not known')}
+             || ': see the view ledger.unposted_values and \`wallet-ledger rejects\`'
+      from (select u.missing || ' of ' || u.order_no as name
+              from ledger.unposted_values u
+              join ledger.transactions t on t.order_no = u.order_no and t.detail_synced_at is not null
+             where u.booked_at >= ${begins} and u.booked_at < ${ends}) as x`,
+};
+
+const notOverSelect = `
+  select 'it has not ended yet: its last day is ' || m.last_day || ' (UTC)' from month m where now() < m.ends_at`;
+
+/** Returns the reasons for which a month cannot be closed yet. */
+export async function readObstacles(client: pg.Client, days: MonthDays): Promise<string[]> {
+  const read = async (select: string): Promise<string[]> => {
+    const { rows } = await client.query<unknown[]>({
+      text: withMonth + select,
+      values: [days.from, days.to],
+      rowMode: 'array',
+    });
+    return rows.flatMap(([reason]) => (reason === null ? [] : [text(reason)]));
+  };
+  const notOver = await read(notOverSelect);
+  if (notOver.length > 0) return notOver;
+  const reasons: string[] = [];
+  for (const select of Object.values(selects)) reasons.push(...(await read(select)));
+  return reasons;
+}
