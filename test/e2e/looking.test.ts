@@ -15,6 +15,7 @@ const looking = [
   ['show', 'x'],
   ['export', '--format', 'csv'],
   ['export', '--format', 'hledger'],
+  ['close', 'list'],
   ['doctor'],
 ];
 const working = [
@@ -23,6 +24,7 @@ const working = [
   ['pool', 'refill'],
   ['rejects', 'retry'],
   ['verify'],
+  ['close', '2026-01'],
   ['recover'],
 ];
 
