@@ -74,7 +74,7 @@ async function* writeOpenings(
 /** Writes what is due before the transactions of a day, or all that is left. */
 type DueWriter = (before: string | null) => Promise<string>;
 
-/** Returns a function that also writes the corrections of the months up to that day, each after the day ends before it. */
+/** Returns a function that also writes the corrections up to that day, each after the day ends before it. */
 function correctionWriter(books: Books, format: JournalFormat, ends: DueWriter): DueWriter {
   const remark = 'came or changed after the month before was closed';
   const months = correctionsOf(books);

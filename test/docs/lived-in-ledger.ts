@@ -45,7 +45,9 @@ async function age({ ledger }: Wallet): Promise<void> {
   await ledger.pool.query(`
     update ledger.transactions set first_seen_at = occurred_at + interval '30 seconds';
     update ledger.balance_changes set observed_at = observed_at - interval '100 days';
-    update ledger.balances set observed_at = observed_at - interval '100 days'`);
+    update ledger.balances set observed_at = observed_at - interval '100 days';
+    insert into ledger.closed_months (month, closed_at, transactions, digest)
+    values (date_trunc('month', now() at time zone 'UTC' - interval '1 month'), now(), 0, 'none')`);
 }
 
 async function liveOn({ ledger, sandbox }: Wallet): Promise<void> {

@@ -107,7 +107,7 @@ export const booksBugs: PlantedBug[] = [
       'what is written between reading the books and closing the month is in neither books nor late entries',
     in: 'closeOnce',
     find: '!== fingerprint) return null',
-    put: '=== null) return null',
+    put: '=== fingerprint.slice(0, 0)) return null',
     caughtBy:
       'a closing that is killed leaves nothing, and what is written meanwhile is in the books',
   },

@@ -1,11 +1,8 @@
 import { createHash } from 'node:crypto';
 import { writeCsv } from '../../export/write-csv.ts';
 import type { Books } from '../../ledger/reports/books.ts';
-import {
-  type Closing,
-  closeMonth,
-  type MonthDays,
-} from '../../ledger/reports/closing/close-month.ts';
+import type { MonthDays } from '../../ledger/reports/books-sql.ts';
+import { type Closing, closeMonth } from '../../ledger/reports/closing/close-month.ts';
 import {
   type ClosedMonth,
   listClosedMonths,

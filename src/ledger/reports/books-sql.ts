@@ -1,6 +1,9 @@
 /** UTC days as `2026-03-31`, both included; null leaves the end open. */
 export type Period = { from: string | null; to: string | null };
 
+/** Like a period: the first and the last of a month. */
+export type MonthDays = { from: string; to: string };
+
 /** What each listed transaction in a success state did to the coins in custody, read without the view `postings`. */
 const effects = `
   select coalesce(t.occurred_at, t.first_seen_at) as booked_at, t.stream, t.symbol, t.amount, t.fee_symbol,

@@ -8,7 +8,7 @@ import {
   postingsSelect,
 } from './books-sql.ts';
 
-/** The parts of a month's books: the select that the export uses, its columns, and its parameters (days of the month). */
+/** The parts of a month's books: the export's select, the number of its columns and of its parameters (days). */
 const parts = {
   chart: { select: chartSelect, cells: 2, days: 0 },
   coins: { select: coinsSelect, cells: 4, days: 0 },
@@ -19,10 +19,7 @@ const parts = {
   day_ends: { select: dayEndsSelect, cells: 5, days: 2 },
 } as const;
 
-/**
- * Statements that keep the books of a month. Each takes as many of the month's first and last day as `days` says, and at
- * least the first.
- */
+/** Statements that keep the books of a month. `days`: parameters, of the month's first and last day. */
 export const keepStatements = Object.entries(parts).map(([part, { select, cells, days }]) => {
   const columns = Array.from({ length: cells }, (_, index) => `c${index + 1}`).join(', ');
   return {

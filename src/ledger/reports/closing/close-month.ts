@@ -2,12 +2,10 @@ import type pg from 'pg';
 import type { Ledger } from '../../connection/connect-ledger.ts';
 import { text } from '../../connection/query-rows.ts';
 import type { Books } from '../books.ts';
+import type { MonthDays } from '../books-sql.ts';
 import { keepStatements } from '../kept-books-sql.ts';
 import { readKeptBooks } from '../read-kept-books.ts';
 import { readObstacles } from './read-obstacles.ts';
-
-/** UTC days, the first and the last of a month. */
-export type MonthDays = { from: string; to: string };
 
 export type Closing =
   | { outcome: 'closed' | 'already'; closedAt: string; transactions: number; digest: string }

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { text } from '../../connection/query-rows.ts';
-import type { MonthDays } from './close-month.ts';
+import type { MonthDays } from '../books-sql.ts';
 
 /** Each statement begins with this: days and moments of the month. */
 const withMonth = `
