@@ -76,8 +76,8 @@ const rootOfRole: Record<string, string> = {
 
 /**
  * Accounts of beancount for a chart of accounts (role and name of each). The levels of the chart's own names get a
- * capital first letter. Any other level, such as a customer's reference, stays as it is if beancount takes it; otherwise it
- * gets what is left of it and twelve digits of its SHA-256.
+ * capital first letter. Any other level, such as a customer's reference, stays as it is if beancount takes it;
+ * otherwise it gets what is left of it and twelve digits of its SHA-256.
  */
 export function beancountAccounts(
   chart: Iterable<readonly [role: string, name: string]>,
