@@ -4,7 +4,7 @@ import type { Books } from '../books.ts';
 import { readKeptBooks } from '../read-kept-books.ts';
 
 /** What came or changed after the month was closed, per coin. `amount` is null if one of the changes is not known. */
-export type LateSum = {
+type LateSum = {
   symbol: string | null;
   entries: number;
   orders: number;
