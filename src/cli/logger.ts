@@ -3,11 +3,9 @@ import { type LoggerOptions, pino } from 'pino';
 import { PinoPretty } from 'pino-pretty';
 import type { Settings } from '../config/settings.ts';
 import type { Log } from '../kernel/log.ts';
+import { printableJson } from '../kernel/printable-json.ts';
 import type { Redactor } from '../kernel/redact.ts';
 import { describeError } from './describe-error.ts';
-
-/** Characters that move a terminal's cursor or change the direction of its text. */
-const terminalControls = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /**
  * Creates the logger. `format` selects JSON or readable lines; without it a terminal gets readable lines.
@@ -35,7 +33,8 @@ export function createLogger(options: {
       log: (fields) => describeErrors(fields, level === 'debug'),
     },
     hooks: {
-      streamWrite: (line) => (isPretty ? escapeControls(redact(line)) : redact(line)),
+      streamWrite: (line) =>
+        isPretty ? escapeTwice(printableJson(redact(line))) : printableJson(redact(line)),
     },
   };
   if (!isPretty) return pino(settings, stream);
@@ -59,16 +58,12 @@ function describeErrors(fields: Record<string, unknown>, withStack: boolean) {
 }
 
 /**
- * Escapes the control characters of a JSON line twice, so that they stay escaped in the readable form. Keeps line ends
- * and tabs.
+ * Escapes the escaped control characters of a JSON line once more, so that they stay escaped in the readable form.
+ * Keeps line ends and tabs.
  */
-function escapeControls(line: string): string {
-  return line
-    .replace(/\\(\\|u00[01][0-9a-f])/gi, (whole, kind: string) =>
-      kind === '\\' ? whole : `\\\\${kind}`,
-    )
-    .replace(
-      terminalControls,
-      (character) => `\\\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-    );
+function escapeTwice(line: string): string {
+  return line.replace(
+    /\\(\\|u(?:00[0189][0-9a-f]|007f|061c|20[0126][0-9a-f]))/gi,
+    (whole, kind: string) => (kind === '\\' ? whole : `\\\\${kind}`),
+  );
 }

@@ -3,6 +3,7 @@ import { createRedactor } from '../kernel/redact.ts';
 import type { Environment } from '../kernel/vocabulary.ts';
 import { checkService, checkTogether, isHmac } from './check-settings.ts';
 import { collectSecrets } from './collect-secrets.ts';
+import { inspectLinkFiles } from './read-link-files.ts';
 import { readSettingTexts, type SettingTexts, settingEntries } from './read-setting-texts.ts';
 import type {
   ServiceSettings,
@@ -52,11 +53,13 @@ export function inspectSettings(
 ): { settings: Settings; problems: string[] } {
   const { texts, files, problems: sourceProblems } = readSettingTexts(env, readFile);
   const { values, problems: valueProblems } = readValues(texts);
+  const link = inspectLinkFiles(texts.DATABASE_URL, readFile);
   const isSet = (name: SettingName) =>
     texts[name] !== undefined || sourceProblems.some((problem) => problem.startsWith(name));
   const problems = [
     ...sourceProblems,
     ...valueProblems,
+    ...link.problems,
     ...checkTogether(values, env),
     ...(options.needs?.includes('service') ? checkService(values, isSet) : []),
   ];
@@ -65,7 +68,7 @@ export function inspectSettings(
   return {
     settings: {
       ...arrange(complete),
-      secretFiles: files,
+      secretFiles: [...files, ...link.files],
       secrets,
       warnings: warnOfUnknownNames(env),
     },

@@ -43,20 +43,25 @@ function secretText(
   if (path === undefined) return own;
   if (own !== undefined)
     throw new Error(`${name}: set together with ${fileName}; keep one of them`);
-  const text = contentOf(fileName, path, readFile).replace(/[\r\n]+$/, '');
+  const text = readSettingFile(fileName, path, readFile).replace(/[\r\n]+$/, '');
   if (text.trim() === '') throw new Error(`${fileName}: the file ${path} is empty`);
   return text;
 }
 
-function contentOf(fileName: string, path: string, readFile: (path: string) => string): string {
+/** Reads a file that the setting `name` names; throws an Error that begins with the name. */
+export function readSettingFile(
+  name: string,
+  path: string,
+  readFile: (path: string) => string,
+): string {
   try {
     return readFile(path);
   } catch (cause) {
     if (cause instanceof LedgerError) {
-      throw new Error(`${fileName}: ${cause.message}; ${cause.cure}`, { cause });
+      throw new Error(`${name}: ${cause.message}; ${cause.cure}`, { cause });
     }
     const { code } = cause as NodeJS.ErrnoException;
-    throw new Error(`${fileName}: the file ${path} cannot be read (${code ?? 'unknown reason'})`, {
+    throw new Error(`${name}: the file ${path} cannot be read (${code ?? 'unknown reason'})`, {
       cause,
     });
   }

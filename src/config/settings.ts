@@ -31,7 +31,7 @@ export type Settings = Omit<SettingGroups, 'service' | 'pools' | 'http'> & {
   pools: SettingGroups['pools'] & { chains: NonNullable<SettingGroups['pools']['chains']> };
   /** Null disables the status pages. */
   http: (SettingGroups['http'] & { port: number }) | null;
-  /** Paths of the files that secrets were read from, as given in the settings. */
+  /** Paths of the files of secrets and of the database's certificates, as given in the settings. */
   secretFiles: readonly string[];
   /** Texts that must never be printed; input of the redactor. */
   secrets: readonly string[];

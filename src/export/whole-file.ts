@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { LedgerError } from '../kernel/errors.ts';
+import { trustedOwners } from '../kernel/trusted-path.ts';
 
 /**
  * Writes a file that appears under its name only when it is whole and on the disk: until then it has another name in
- * the same folder. A symbolic link stays, and the file that it leads to is replaced. Throws LedgerError `usage` if the
- * name cannot become a file.
+ * the same folder. A symbolic link of this user stays, and the file that it leads to is replaced; one of another user,
+ * who could choose any file, is refused. Throws LedgerError `usage` if the name cannot become a file.
  */
 export async function writeWholeFile(
   path: string,
@@ -39,7 +40,11 @@ async function fill(file: FileHandle, pieces: AsyncIterable<string | Uint8Array>
 
 /** The file to replace: that behind a link, or the path itself where there is nothing yet. */
 async function targetOf(path: string): Promise<string> {
-  const target = await realpath(path).catch(() => path);
+  const named = await lstat(path).catch(() => null);
+  if (named?.isSymbolicLink() && !trustedOwners().includes(named.uid))
+    refuse(path, `it is a symbolic link of user ${named.uid}`);
+  // Renaming replaces a link that appears meanwhile, and never follows it.
+  const target = named?.isSymbolicLink() ? await realpath(path).catch(() => path) : path;
   const found = await stat(target).catch(() => null);
   if (found !== null && !found.isFile()) refuse(path, 'it exists and is no regular file');
   return target;

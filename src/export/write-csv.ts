@@ -1,3 +1,4 @@
+import { harmlessText } from '../kernel/spreadsheet-text.ts';
 import type { Books, PostingRow } from '../ledger/reports/books.ts';
 import { dayOf, isoTime } from './journal-format.ts';
 
@@ -41,11 +42,8 @@ function lineOf(row: PostingRow): string {
   ].join(',')}\r\n`;
 }
 
-/**
- * Writes a text that a spreadsheet does not take for a formula: one that begins like a formula, or with an apostrophe,
- * gets an apostrophe before it. So the text is what follows one leading apostrophe, where there is one.
- */
+/** Writes a text as a field that no spreadsheet takes for a formula. */
 export function csvText(text: string): string {
-  const harmless = /^['=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/.test(text) ? `'${text}` : text;
+  const harmless = harmlessText(text);
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }

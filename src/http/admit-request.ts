@@ -101,7 +101,10 @@ export function tooManyTokens(c: Context): Response {
  * Refuses cross-site requests, to which the browser may add the stored password. Allows links from other sites (GET of
  * a whole document), but no frames.
  */
-function refuseBySite(c: Context, { onRefused }: AdmissionOptions): Response | null {
+export function refuseBySite(
+  c: Context,
+  { onRefused }: Pick<AdmissionOptions, 'onRefused'>,
+): Response | null {
   if (c.req.header('Sec-Fetch-Site') !== 'cross-site') return null;
   const isLink =
     c.req.header('Sec-Fetch-Mode') === 'navigate' && c.req.header('Sec-Fetch-Dest') === 'document';

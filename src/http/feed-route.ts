@@ -4,7 +4,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import type { Log } from '../kernel/log.ts';
 import type { FeedPage, FeedReader } from '../ledger/feed/feed-reader.ts';
 import { toJsonText } from '../ledger/feed/json-text.ts';
-import { type Refusal, tooManyTokens } from './admit-request.ts';
+import { type Refusal, refuseBySite, tooManyTokens } from './admit-request.ts';
 import { clientKey } from './client-address.ts';
 import { answerWithFeed } from './feed-stream.ts';
 import { createRefusalLog } from './refusal-log.ts';
@@ -77,6 +77,8 @@ async function refuseClient(
   guard: TokenGuard,
   { onRefused, note }: Pick<FeedOptions, 'onRefused'> & { note(address: string): void },
 ): Promise<Response | null> {
+  const foreign = refuseBySite(c, { onRefused });
+  if (foreign) return foreign;
   const address = clientKey(getConnInfo(c).remote.address);
   const verdict = await guard.judge(address, c.req.header('Authorization'));
   if (verdict === 'admitted') return null;

@@ -1,12 +1,13 @@
 import { LedgerError } from '../kernel/errors.ts';
 import { mapInSlices } from '../kernel/in-slices.ts';
 import type { Redactor } from '../kernel/redact.ts';
-import type { Decoded, Reject } from '../kernel/wallet-records.ts';
+import type { Decoded, Reject, TransactionRecord } from '../kernel/wallet-records.ts';
 import type { WalletClient } from './wallet-client.ts';
 
 /**
- * Wraps a client so that its errors and rejects contain no secrets, because both are stored. A service may echo the key
- * that it refuses. Records stay as received.
+ * Wraps a client so that its errors, its rejects and the undocumented fields of its records contain no secrets, because
+ * all of them are stored. A service may echo the key that it refuses, or the headers of a request. The documented
+ * fields of records stay as received.
  */
 export function redactClient(client: WalletClient, redact: Redactor): WalletClient {
   const clean = async <T extends Decoded<unknown>>(answer: Promise<T>): Promise<T> => {
@@ -21,10 +22,11 @@ export function redactClient(client: WalletClient, redact: Redactor): WalletClie
   return {
     requests: () => client.requests(),
     metered: () => redactClient(client.metered(), redact),
-    listTransactions: (query, signal) => clean(client.listTransactions(query, signal)),
+    listTransactions: async (query, signal) =>
+      await redactExtras(await clean(client.listTransactions(query, signal)), redact),
     listAddresses: (query, signal) => clean(client.listAddresses(query, signal)),
-    getTransaction: (orderNo, signal, query) =>
-      clean(client.getTransaction(orderNo, signal, query)),
+    getTransaction: async (orderNo, signal, query) =>
+      await redactExtras(await clean(client.getTransaction(orderNo, signal, query)), redact),
     listBalances: (signal) => clean(client.listBalances(signal)),
     listCoins: (signal) => clean(client.listCoins(signal)),
     generateAddresses: (request, signal) => clean(client.generateAddresses(request, signal)),
@@ -49,6 +51,33 @@ async function redactRejects(rejects: Reject[], redact: Redactor): Promise<Rejec
       payload: shown.get(reject.payload) ?? '',
     }),
   );
+}
+
+async function redactExtras<T extends Decoded<TransactionRecord>>(
+  answer: T,
+  redact: Redactor,
+): Promise<T> {
+  if (answer.records.every(({ extra }) => extra === null)) return answer;
+  const records = await mapInSlices(
+    answer.records,
+    sliceLength,
+    ({ extra }) => extra?.length ?? 0,
+    (record) =>
+      record.extra === null ? record : { ...record, extra: redactJson(record.extra, redact) },
+  );
+  return { ...answer, records };
+}
+
+/** Redacts a JSON text, which stays one: a secret that is split over several values takes all of them with it. */
+function redactJson(json: string, redact: Redactor): string {
+  const shown = redact(json);
+  if (shown === json) return json;
+  try {
+    JSON.parse(shown);
+    return shown;
+  } catch {
+    return '{"redacted":true}';
+  }
 }
 
 function withoutSecrets(error: unknown, redact: Redactor): unknown {

@@ -1,3 +1,4 @@
+import { printableJson } from '../kernel/printable-json.ts';
 import type { LedgerStatus } from '../ledger/reports/read-status.ts';
 import { listProblems, type ProblemFacts, verdictOn } from './list-problems.ts';
 
@@ -24,5 +25,5 @@ export function toStatusJson(report: StatusReport): string {
   const balances = report.balances.map(({ history, ...balance }) => balance);
   const document = { ...verdict, streams, transactions, rejects, pools, queue, lastErrors };
   const more = { unexpectedDeposits, unexplainedDifferences, lastRuns, balances, leftOut, readAt };
-  return `${JSON.stringify({ ...document, ...more }, null, 2)}\n`;
+  return `${printableJson(JSON.stringify({ ...document, ...more }, null, 2))}\n`;
 }

@@ -107,6 +107,14 @@ describe('createLogger', () => {
     expect(text()).toContain('\\u001b[2Jb');
   });
 
+  test('a line of JSON has no raw control character, and the same values', () => {
+    const { log, text, json } = capture();
+    log.warn({ state: 'a\u009b2Jb\u007f' }, 'said \u202eevil');
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+    expect(text()).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+    expect(json()).toMatchObject({ state: 'a\u009b2Jb\u007f', msg: 'said \u202eevil' });
+  });
+
   test('a closed stream does not end the process', () => {
     const { log, stream } = capture();
     stream.destroy(new Error('EPIPE'));

@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { runProgram } from '../support/run-cli.ts';
 import { withService } from '../support/with-service.ts';
@@ -40,3 +43,24 @@ test('rejects are listed with their reasons, and tried again', async () => {
   ).toEqual([{ amount: '1.50' }]);
   expect((await runProgram(['rejects', 'retry'], env)).code).toBe(0);
 }, 60_000);
+
+test('more rejects than the memory holds are printed and tried again', async () => {
+  const { env, query } = await withService({ transactions: 0 });
+  await runProgram(['migrate'], env);
+  await query(`
+    insert into ledger.rejects (source, order_no, field, reason, payload, fingerprint, first_seen_at, last_seen_at)
+    select 'transaction-list', 'o' || n, 'amount', 'no number', repeat('x', 65000), n::text, now(), now()
+      from generate_series(1, 700) as n`);
+  for (const [code, ...args] of [
+    [0, 'rejects'],
+    [0, 'rejects', '--json'],
+    [3, 'rejects', 'retry'],
+  ] as const) {
+    const child = spawn(process.execPath, [resolve('dist/src/cli/main.js'), ...args], {
+      // All payloads together are larger than this heap.
+      env: { PATH: process.env['PATH'] ?? '', ...env, NODE_OPTIONS: '--max-old-space-size=64' },
+      stdio: 'ignore',
+    });
+    expect([args, ...(await once(child, 'exit'))]).toEqual([args, code, null]);
+  }
+}, 120_000);

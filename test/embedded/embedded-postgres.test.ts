@@ -434,6 +434,29 @@ describe.runIf(process.getuid?.() === 0 && process.platform === 'linux')('as roo
     expect(await user.close()).toEqual([0, null]);
   });
 
+  test('another user can neither reach the server nor take its place, also after it was killed', async () => {
+    const database = await open();
+    const socket = new URL(database.connectionString).searchParams.get('host') ?? '';
+    const attack = `
+      import { connect, createServer } from 'node:net';
+      const outcome = (emitter, good) => new Promise((done) => emitter
+        .once('error', ({ code }) => done(code)).once(good, () => done(good)));
+      const path = process.argv[1] + '/.s.PGSQL.5432';
+      console.log(await outcome(connect(path), 'connect'), await outcome(createServer().listen(path), 'listening'),
+        await outcome(createServer().listen(process.argv[1] + '/.s.PGSQL.5433'), 'listening'));
+      process.exit();`;
+    const asOther = () =>
+      execFileSync(process.execPath, ['--input-type=module', '-e', attack, socket], {
+        ...{ uid: 4242, gid: 4242, cwd: '/', encoding: 'utf8' as const },
+      }).trim();
+    expect(asOther()).toBe('EACCES EACCES EACCES');
+    const pid = serverPid() ?? 0;
+    process.kill(pid, 'SIGKILL');
+    expect(asOther()).toBe('EACCES EACCES EACCES');
+    await vi.waitUntil(() => (serverPid() ?? pid) !== pid, { timeout: 15_000 });
+    await database.close();
+  });
+
   test('a password and a log of another user are refused', async () => {
     mkdirSync(dataDir, { mode: 0o711 });
     for (const name of ['postgres.password', 'postgres.log']) {

@@ -202,6 +202,27 @@ test('no function of the schemas may be called by everybody, one of a later migr
   await query('drop function ledger.later(); drop function engine.later()');
 });
 
+test('functions that run with the rights of their owner look for names in the system catalogue alone', async () => {
+  const open = await query(`select p.oid::regprocedure::text as name from pg_proc p
+    where p.pronamespace in ('ledger'::regnamespace, 'engine'::regnamespace) and p.prosecdef
+      and not coalesce('search_path=pg_catalog, pg_temp' = any(p.proconfig), false)`);
+  expect(open).toEqual([]);
+});
+
+test('no schema, relation, column or sequence of the program is open to everybody, that of the queue included', async () => {
+  const open = await query(`
+    select n.nspname as name from pg_namespace n cross join lateral aclexplode(n.nspacl) a
+     where n.nspname in ('ledger', 'engine', 'queue', 'drizzle') and a.grantee = 0
+    union all
+    select c.oid::regclass::text from pg_class c cross join lateral aclexplode(c.relacl) a
+     where c.relnamespace::regnamespace::text in ('ledger', 'engine', 'queue', 'drizzle') and a.grantee = 0
+    union all
+    select t.attrelid::regclass::text from pg_attribute t cross join lateral aclexplode(t.attacl) a
+     where a.grantee = 0 and (select c.relnamespace::regnamespace::text from pg_class c where c.oid = t.attrelid)
+                             in ('ledger', 'engine', 'queue', 'drizzle')`);
+  expect(open).toEqual([]);
+});
+
 test('the functions for people are the reader’s, too', async () => {
   for (const call of [
     'select * from ledger.balances_at(now())',

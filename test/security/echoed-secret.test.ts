@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { runProgram } from '../support/run-cli.ts';
+import { runProgram, startProgram } from '../support/run-cli.ts';
+import { until } from '../support/until.ts';
 import { withListingService } from '../support/with-listing-service.ts';
 
 test('[S2] a secret that the service echoes is stored nowhere, and none that was stored before is shown', async () => {
@@ -40,6 +41,38 @@ test('[S2] a secret that the service echoes is stored nowhere, and none that was
   }
 }, 60_000);
 
+test('a secret that the service echoes in a record is not stored with its undocumented fields, and never shown', async () => {
+  const { service, env, query } = await withListingService();
+  const secret = env['WALLET_API_SECRET'] ?? '';
+  const record = {
+    ...{ orderNo: 'o1', amount: '1', state: 'success', type: 'deposit', txHash: secret },
+    ...{ headers: { key: secret, parts: [secret.slice(0, 32), secret.slice(32)] }, note: 'kept' },
+  };
+  service.lists.set('deposit', [JSON.stringify(record)]);
+  await runProgram(['sync', 'transactions'], env);
+  const [stored] = await query('select extra::text from ledger.transactions');
+  expect(stored?.['extra']).toContain('kept');
+  expect(stored?.['extra']).not.toMatch(new RegExp(`${secret}|${secret.slice(0, 32)}`));
+  const tail = startProgram(['tail', '--json'], env);
+  await tail.line('following the change feed');
+  await query(`select engine.emit('transaction.changed', 'o1', '{"symbol": "${secret}"}')`);
+  await until(async () => {
+    await query('select * from engine.sequence_events(10)');
+    return (await query('select from ledger.events')).length > 0;
+  });
+  await tail.line('"key":"o1"');
+  tail.process.kill('SIGINT');
+  const shown = [
+    await tail.ended,
+    await runProgram(['show', 'o1'], env),
+    await runProgram(['show', 'o1', '--json'], env),
+  ];
+  for (const { stdout } of shown) {
+    expect(stdout).toContain('[redacted]');
+    expect(stdout).not.toContain(secret);
+  }
+}, 60_000);
+
 test('an order number with escape sequences and line ends is printed as one line of plain text', async () => {
   const { service, env } = await withListingService();
   service.lists.set('deposit', [
@@ -56,4 +89,7 @@ test('an order number with escape sequences and line ends is printed as one line
   expect(stdout).toContain('missing: ');
   for (const control of ['\u001b', '\r', '\u202e']) expect(stdout).not.toContain(control);
   expect(stdout.split('\n').filter((line) => line.includes('missing: '))).toHaveLength(1);
+  const json = (await runProgram(['verify', '--json'], env)).stdout;
+  expect(json).not.toContain('\u202e');
+  expect(JSON.parse(json).streams[0].missing).toEqual(['o\u001b[2J\r\n\u202e1']);
 }, 60_000);

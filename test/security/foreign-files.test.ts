@@ -54,6 +54,22 @@ test('a secret from a file that other users may write is refused', async () => {
   expect(read.stderr).toContain(JSON.stringify({ files: [path] }).slice(1, -1));
 }, 60_000);
 
+test('a certificate that other users may write is not trusted, and one that is missing is named', async () => {
+  const path = join(folder(), 'authority.pem');
+  const withAuthority = {
+    DATABASE_URL: `postgres://me@db.example.com/ledger?sslmode=verify-full&sslrootcert=${path}`,
+  };
+  const missing = await runProgram(['status'], withAuthority);
+  expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('ENOENT')]);
+  writeFileSync(path, '-----BEGIN CERTIFICATE-----');
+  chmodSync(path, 0o666);
+  const refused = await runProgram(['status'], withAuthority);
+  expect([refused.code, refused.stderr]).toEqual([
+    2,
+    expect.stringMatching(/DATABASE_URL: the file .* is not read, .*chmod go-w/),
+  ]);
+}, 60_000);
+
 test('a list of handed-out addresses that other users may write is not read: it says whose an address is', async () => {
   const { env } = await withService({ transactions: 10 });
   expect((await runProgram(['sync', 'coins'], env)).code).toBe(0);

@@ -26,8 +26,12 @@ function reject(change: Partial<Reject>, payload: object = row): Reject {
 }
 
 async function retry(ids: number[] | null = null) {
+  const rows = await query<{ id: number; field: string | null }>(
+    'select id::int, field from ledger.rejects',
+  );
+  const fieldOf = (id: number) => rows.find((row) => row.id === id)?.field;
   const { resolved, open } = await retryRejects(ledger, ids, Date.now());
-  return { resolved: resolved.map((one) => one.field), open: open.map((one) => one.field) };
+  return { resolved: resolved.map(fieldOf), open: open.map(fieldOf) };
 }
 
 const stored = () =>

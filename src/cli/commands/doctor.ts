@@ -12,6 +12,7 @@ import { LedgerError, toError } from '../../kernel/errors.ts';
 import { createRedactor } from '../../kernel/redact.ts';
 import { connectLedger, type Ledger, reachLedger } from '../../ledger/connection/connect-ledger.ts';
 import { type CommandContext, failureLine, isDebugging } from '../command-context.ts';
+import { jsonDocument } from '../json-document.ts';
 import { createLogger } from '../logger.ts';
 import { isDatabaseMissing } from '../open-existing-ledger.ts';
 import { createScreen } from '../screen.ts';
@@ -86,7 +87,7 @@ async function examine(
       if (!json) process.stdout.write(shown.map(lineOf).join(''));
     },
   });
-  if (json) process.stdout.write(`${JSON.stringify({ checks }, null, 2)}\n`);
+  if (json) process.stdout.write(jsonDocument({ checks }));
   return exitCodeOf(bad);
 }
 

@@ -1,4 +1,5 @@
 import { LedgerError } from '../../kernel/errors.ts';
+import { redactValues } from '../../kernel/redact.ts';
 import {
   adoptForeign,
   type ForeignAddress,
@@ -12,6 +13,7 @@ import { fillPools } from '../../sync/pools/fill-pools.ts';
 import { runSyncTask } from '../../sync/run-sync-task.ts';
 import type { CommandContext } from '../command-context.ts';
 import { composeSync } from '../compose-sync.ts';
+import { jsonDocument } from '../json-document.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
 import { addMissingPools } from '../open-ledger.ts';
 
@@ -21,7 +23,7 @@ export async function poolList(
   options: { json?: boolean },
 ): Promise<number> {
   const { ledger } = await openExistingLedger(context);
-  const levels = await readPoolLevels(ledger.db);
+  const levels = redactValues(await readPoolLevels(ledger.db), context.redact);
   printLevels(levels, options);
   if (levels.length === 0)
     say(
@@ -129,7 +131,7 @@ export async function poolRefill(
   const report = await runSyncTask(sync, 'pools', (own) =>
     fillPools(own, { signal, whenBusy: 'wait', chains, force: true }),
   );
-  const levels = await readPoolLevels(sync.ledger.db);
+  const levels = redactValues(await readPoolLevels(sync.ledger.db), context.redact);
   const asked = levels.filter((level) => chains.includes(level.slip44));
   printLevels(asked, options);
   if (report.isComplete) return 0;
@@ -145,9 +147,7 @@ export async function poolRefill(
 }
 
 function printLevels(levels: PoolLevel[], { json }: { json?: boolean }): void {
-  process.stdout.write(
-    json ? `${JSON.stringify({ pools: levels }, null, 2)}\n` : levels.map(levelLine).join(''),
-  );
+  process.stdout.write(json ? jsonDocument({ pools: levels }) : levels.map(levelLine).join(''));
 }
 
 function levelLine({ slip44, available, threshold, target, ...level }: PoolLevel): string {

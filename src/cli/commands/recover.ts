@@ -18,6 +18,7 @@ import {
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { countWords } from '../../status/status-words.ts';
 import type { CommandContext } from '../command-context.ts';
+import { jsonDocument } from '../json-document.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
 import { readHandedOut } from '../read-handed-out.ts';
 
@@ -38,7 +39,7 @@ export async function recover(context: CommandContext, options: RecoverOptions):
     );
   }
   const found = { away: await readAway(ledger.db), moves: await readMoves(ledger.db) };
-  process.stdout.write(options.json ? `${JSON.stringify(found, null, 2)}\n` : pageOf(found));
+  process.stdout.write(options.json ? jsonDocument(found) : pageOf(found));
   return found.away === null ? 0 : 3;
 }
 

@@ -1,4 +1,5 @@
 import { systemClock } from '../../kernel/clock.ts';
+import { printableJson } from '../../kernel/printable-json.ts';
 import { redactValues } from '../../kernel/redact.ts';
 import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { type OpenReject, readOpenRejects } from '../../ledger/transactions/reject-store.ts';
@@ -8,7 +9,8 @@ import { retryRejects } from '../../sync/checks/retry-rejects.ts';
 import type { CommandContext } from '../command-context.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
 
-const batchRejects = 1_000;
+/** Rejects that are read at once: each may bring 64 KiB. */
+const batchRejects = 100;
 const reasonMax = 60;
 const orderMax = 24;
 
@@ -18,10 +20,9 @@ export async function rejects(
   options: { json?: boolean },
 ): Promise<number> {
   const { ledger } = await openExistingLedger(context);
-  const open = redactValues(await readAll(ledger.db), context.redact);
-  process.stdout.write(
-    options.json ? `${JSON.stringify({ rejects: open }, null, 2)}\n` : printRejects(open),
-  );
+  const open = readOpen(ledger.db, { ids: null, hasPayloads: options.json === true }, context);
+  if (options.json) await writeOut(jsonOf(open, '{\n  "rejects": ['));
+  else process.stdout.write(printRejects(await tableRows(open)));
   return 0;
 }
 
@@ -36,42 +37,72 @@ export async function rejectsRetry(
 ): Promise<number> {
   const { ledger } = await openExistingLedger(context);
   const retried = await retryRejects(ledger, ids.length > 0 ? ids : null, systemClock());
-  const { resolved, open } = redactValues(retried, context.redact);
-  process.stdout.write(
-    options.json
-      ? `${JSON.stringify({ resolved: resolved.map(({ id }) => id), open }, null, 2)}\n`
-      : printRetry(resolved.length, open),
-  );
-  const tried = new Set([...resolved, ...open].map(({ id }) => id));
+  const wanted = { ids: retried.open, hasPayloads: options.json === true };
+  const open = readOpen(ledger.db, wanted, context);
+  if (options.json) {
+    await writeOut(
+      jsonOf(open, `{\n  "resolved": ${JSON.stringify(retried.resolved)},\n  "open": [`),
+    );
+  } else {
+    const counts = `${countWords(retried.resolved.length)} resolved, ${countWords(retried.open.length)} still open`;
+    const table = retried.open.length > 0 ? printRejects(await tableRows(open)) : '';
+    process.stdout.write(`${counts}\n${table}`);
+  }
+  const tried = new Set([...retried.resolved, ...retried.open]);
   const unknown = ids.filter((id) => !tried.has(id));
   if (unknown.length > 0)
     process.stderr.write(
       `wallet-ledger: no open reject has the id ${unknown.join(', ')}; \`wallet-ledger rejects\` lists those that are open\n`,
     );
-  return open.length === 0 ? 0 : 3;
+  return retried.open.length === 0 ? 0 : 3;
 }
 
-async function readAll(db: LedgerDb): Promise<OpenReject[]> {
-  const all: OpenReject[] = [];
+/** Reads the open rejects (`ids` null: all) batch by batch, redacted. Without payloads, which take long to redact. */
+async function* readOpen(
+  db: LedgerDb,
+  { ids, hasPayloads }: { ids: number[] | null; hasPayloads: boolean },
+  { redact }: CommandContext,
+): AsyncGenerator<OpenReject[]> {
   for (let after = 0; ; ) {
-    const batch = await readOpenRejects(db, { after, limit: batchRejects, ids: null });
+    const batch = await readOpenRejects(db, { after, limit: batchRejects, ids });
     const last = batch.at(-1);
-    if (!last) return all;
-    all.push(...batch);
+    if (!last) return;
+    const shown = hasPayloads ? batch : batch.map((reject) => ({ ...reject, payload: '' }));
+    yield redactValues(shown, redact);
     after = last.id;
   }
 }
 
-function printRetry(resolved: number, open: OpenReject[]): string {
-  const words = `${countWords(resolved)} resolved, ${countWords(open.length)} still open`;
-  return `${words}\n${open.length > 0 ? printRejects(open) : ''}`;
+/** Writes the document piece by piece, because all payloads together may not fit into the memory. */
+async function* jsonOf(
+  batches: AsyncGenerator<OpenReject[]>,
+  head: string,
+): AsyncGenerator<string> {
+  let isFirst = true;
+  yield head;
+  for await (const batch of batches) {
+    for (const reject of batch) {
+      yield `${isFirst ? '' : ','}\n${printableJson(JSON.stringify(reject, null, 2)).replace(/^/gm, '    ')}`;
+      isFirst = false;
+    }
+  }
+  yield isFirst ? ']\n}\n' : '\n  ]\n}\n';
 }
 
-/** Formats a table for the terminal, without the payloads, which `--json` has. */
-function printRejects(open: OpenReject[]): string {
-  if (open.length === 0) return 'there are no open rejects\n';
-  const head = ['id', 'source', 'order', 'field', 'reason', 'times', 'last seen'];
-  const rows = open.map((reject) => [
+/** Waits until the output has taken each piece. */
+async function writeOut(pieces: AsyncGenerator<string>): Promise<void> {
+  for await (const piece of pieces)
+    await new Promise<void>((taken) => process.stdout.write(piece, () => taken()));
+}
+
+async function tableRows(batches: AsyncGenerator<OpenReject[]>): Promise<string[][]> {
+  const rows: string[][] = [];
+  for await (const batch of batches) rows.push(...batch.map(cellsOf));
+  return rows;
+}
+
+function cellsOf(reject: OpenReject): string[] {
+  return [
     String(reject.id),
     reject.source,
     cut(reject.orderNo ?? '–', orderMax),
@@ -79,7 +110,13 @@ function printRejects(open: OpenReject[]): string {
     cut(reject.reason, reasonMax),
     countWords(reject.times),
     reject.lastSeenAt.replace('T', ' ').replace('Z', ''),
-  ]);
+  ];
+}
+
+/** Formats a table for the terminal, without the payloads, which `--json` has. */
+function printRejects(rows: string[][]): string {
+  if (rows.length === 0) return 'there are no open rejects\n';
+  const head = ['id', 'source', 'order', 'field', 'reason', 'times', 'last seen'];
   const table = [head, ...rows];
   const widths = head.map((_, column) =>
     table.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), 0),

@@ -1,4 +1,5 @@
 import { LedgerError } from '../../kernel/errors.ts';
+import { redactValues } from '../../kernel/redact.ts';
 import {
   type FoundAddress,
   type FoundRecords,
@@ -9,6 +10,7 @@ import {
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { addressDoubts, transactionDoubts } from '../../status/describe-record.ts';
 import type { CommandContext } from '../command-context.ts';
+import { jsonDocument } from '../json-document.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
 
 /**
@@ -28,7 +30,8 @@ export async function show(
   }
   const { ledger } = await openExistingLedger(context);
   const indexed = await findIndexed(ledger.db, text);
-  const found = isEmpty(indexed) ? await findByScan(ledger.db, text) : indexed;
+  const stored = isEmpty(indexed) ? await findByScan(ledger.db, text) : indexed;
+  const found = redactValues(stored, context.redact);
   process.stdout.write(json ? toJson(text, found) : toText(found));
   if (!isEmpty(found)) return 0;
   process.stderr.write(
@@ -54,7 +57,7 @@ function toJson(query: string, { transactions, addresses, rejects, isCut }: Foun
     rejects,
     isCut,
   };
-  return `${JSON.stringify(document, null, 2)}\n`;
+  return jsonDocument(document);
 }
 
 function withAddressDoubts(address: FoundAddress) {

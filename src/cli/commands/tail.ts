@@ -1,5 +1,6 @@
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import { toError } from '../../kernel/errors.ts';
+import { redactValues } from '../../kernel/redact.ts';
 import { keepListening } from '../../ledger/connection/keep-listening.ts';
 import { eventsChannel } from '../../ledger/feed/event-store.ts';
 import { createFeedReader, type FeedReader } from '../../ledger/feed/feed-reader.ts';
@@ -16,25 +17,27 @@ const retryMs = 1_000;
  * reader of the output leaves.
  */
 export async function tail(context: CommandContext, { json }: { json?: boolean }): Promise<number> {
-  const { log, shutdown } = context;
+  const { log, shutdown, redact } = context;
   const { ledger } = await openExistingLedger(context);
   const left = new AbortController();
   process.stdout.on('error', () => left.abort());
   const signal = AbortSignal.any([shutdown.signal, left.signal]);
-  const reader = createFeedReader(ledger);
+  const feed = createFeedReader(ledger);
+  const read: FeedReader['read'] = async (after, max) =>
+    redactValues(await feed.read(after, max), redact);
   const listening = keepListening({
     ledger,
-    channels: { [eventsChannel]: reader.wake },
+    channels: { [eventsChannel]: feed.wake },
     log,
   });
   shutdown.add('notifications', () => listening.close());
   const over = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
-  let position = await reader.head();
+  let position = await feed.head();
   process.stderr.write(`following the change feed behind event ${position}; Ctrl-C ends\n`);
   while (!signal.aborted) {
-    const wake = reader.nextWake();
+    const wake = feed.nextWake();
     try {
-      const next = await printNext(reader, position, json ?? false);
+      const next = await printNext(read, position, json ?? false);
       if (next === position) await Promise.race([wake, over]);
       position = next;
     } catch (error) {
@@ -47,8 +50,12 @@ export async function tail(context: CommandContext, { json }: { json?: boolean }
 }
 
 /** Prints the events behind the position. Returns the position behind them. */
-async function printNext(reader: FeedReader, position: number, json: boolean): Promise<number> {
-  const page = await reader.read(position, pageMax);
+async function printNext(
+  read: FeedReader['read'],
+  position: number,
+  json: boolean,
+): Promise<number> {
+  const page = await read(position, pageMax);
   if (page.kind === 'deleted') return page.oldest - 1;
   if (page.kind === 'ahead') {
     process.stderr.write(

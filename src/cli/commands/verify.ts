@@ -1,8 +1,10 @@
+import { redactValues } from '../../kernel/redact.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { driftCount, verifyLedger } from '../../sync/checks/verify-ledger.ts';
 import type { Drift } from '../../sync/checks/verify-transactions.ts';
 import type { CommandContext } from '../command-context.ts';
 import { composeSync } from '../compose-sync.ts';
+import { jsonDocument } from '../json-document.ts';
 import { createProgress } from '../progress/create-progress.ts';
 
 const namedMax = 10;
@@ -16,7 +18,7 @@ export async function verify(
   options: { repair?: boolean; json?: boolean },
 ): Promise<number> {
   const isRepair = options.repair ?? false;
-  const drifts = await withProgress(context, isRepair);
+  const drifts = redactValues(await withProgress(context, isRepair), context.redact);
   const left = drifts.reduce((sum, drift) => sum + driftCount(drift) - drift.repaired, 0);
   process.stdout.write(options.json ? toJson(drifts) : drifts.map(toText).join(''));
   if (left > 0) {
@@ -50,7 +52,7 @@ function toJson(drifts: Drift[]): string {
     extra,
   }));
   const repaired = drifts.reduce((sum, drift) => sum + drift.repaired, 0);
-  return `${JSON.stringify({ streams, repaired }, null, 2)}\n`;
+  return jsonDocument({ streams, repaired });
 }
 
 function toText(drift: Drift): string {

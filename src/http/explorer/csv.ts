@@ -1,5 +1,6 @@
-/** What a spreadsheet would take for a formula; a negative number is none. */
-const formula = /^[=+\-@\t\r\n]/;
+import { harmlessText } from '../../kernel/spreadsheet-text.ts';
+
+/** A number, whose minus sign begins no formula. */
 const decimal = /^-?\d+(\.\d+)?$/;
 
 /**
@@ -12,6 +13,6 @@ export function toCsv(names: readonly string[], rows: readonly (string | null)[]
 
 function cell(value: string | null): string {
   if (value === null) return '';
-  const harmless = formula.test(value) && !decimal.test(value) ? `'${value}` : value;
+  const harmless = decimal.test(value) ? value : harmlessText(value);
   return `"${harmless.replaceAll('"', '""')}"`;
 }

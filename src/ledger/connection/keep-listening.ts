@@ -1,6 +1,7 @@
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import { toError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
+import { spaceCalls } from '../../kernel/spaced-calls.ts';
 import type { Ledger } from './connect-ledger.ts';
 
 /** A connection on which nothing moves may be dead without an error, so it is asked this often. */
@@ -9,12 +10,14 @@ const pingEveryMs = 10_000;
 const ping = { text: 'select 1', query_timeout: 5_000 };
 const reconnectMs = 1_000;
 const endMs = 1_000;
+/** Milliseconds between two calls of a channel's function: a flood of notifications costs no more than these. */
+const wakeEveryMs = 20;
 
 /**
  * Listens on channels of the database until closed, on a connection of its own, and opens a new one whenever it is
  * lost. A channel's function is called after each notification, and after each connect, because notifications may have
- * been missed before. The payloads are ignored: any role that may connect can send them. `setUp` is a statement that
- * each connection runs first.
+ * been missed before. Any role that may connect can send notifications, so the payloads are ignored, and a channel's
+ * function is called at most 50 times a second. `setUp` is a statement that each connection runs first.
  */
 export function keepListening(options: {
   ledger: Pick<Ledger, 'patient'>;
@@ -24,6 +27,9 @@ export function keepListening(options: {
 }): { close(): Promise<void> } {
   const { ledger, channels, setUp = 'select 1', log } = options;
   const names = Object.keys(channels);
+  const wakes = new Map(
+    Object.entries(channels).map(([name, wake]) => [name, spaceCalls(wake, wakeEveryMs)]),
+  );
   const closing = new AbortController();
   const { signal } = closing;
   let isFailing = false;
@@ -33,13 +39,13 @@ export function keepListening(options: {
     const lost = new AbortController();
     const stop = AbortSignal.any([signal, lost.signal]);
     client.once('end', () => lost.abort(new Error('the connection was lost')));
-    client.on('notification', ({ channel }) => channels[channel]?.());
+    client.on('notification', ({ channel }) => wakes.get(channel)?.call());
     try {
       await client.query(setUp);
       for (const name of names) await client.query(`listen ${name}`);
       if (isFailing) log.info({ channels: names }, 'notifications of the database arrive again');
       isFailing = false;
-      for (const name of names) channels[name]?.();
+      for (const wake of wakes.values()) wake.call();
       for (;;) {
         await abortableSleep(pingEveryMs, stop);
         await client.query(ping);
@@ -72,6 +78,7 @@ export function keepListening(options: {
     async close() {
       closing.abort();
       await kept;
+      for (const wake of wakes.values()) wake.stop();
     },
   };
 }

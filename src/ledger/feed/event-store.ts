@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/pg-core';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { number, out, pick, query, truth } from '../connection/query-rows.ts';
 import { events } from '../schema/events.ts';
@@ -45,16 +46,26 @@ export async function pruneEvents(db: LedgerDb): Promise<void> {
   }
 }
 
-/** Returns the events behind `after`, oldest first, at most `max`. */
+/** Bytes of `data` after which a page ends: many clients read at once, and a service may fill every field. */
+const pageBytesMax = 512 * 1024;
+
+const e = alias(events, 'e');
+const eventColumns = pick({
+  seq: e.seq,
+  recordedAt: [sql`to_json(e.recorded_at at time zone 'UTC') #>> '{}' || 'Z'`, String],
+  kind: e.kind,
+  key: e.key,
+  data: [sql`e.data`, facts],
+});
+
+/** Returns the events behind `after`, oldest first: at most `max`, fewer if they are large, but at least one. */
 export async function readEvents(db: LedgerDb, after: number, max: number): Promise<FeedEvent[]> {
   return await query(db)`
-    select ${pick({
-      seq: events.seq,
-      recordedAt: [sql`to_json(${events.recordedAt} at time zone 'UTC') #>> '{}' || 'Z'`, String],
-      kind: events.kind,
-      key: events.key,
-      data: [sql`${events.data}`, facts],
-    })} from ${events} where ${events.seq} > ${after} order by ${events.seq} limit ${max}`;
+    select ${eventColumns}
+      from (select n.*, sum(octet_length(n.data::text)) over (order by n.seq rows unbounded preceding)
+                          - octet_length(n.data::text) as bytes_before
+              from (select * from ${events} where ${events.seq} > ${after} order by ${events.seq} limit ${max}) as n) as e
+     where e.bytes_before < ${pageBytesMax} order by e.seq`;
 }
 
 function facts(value: unknown): Record<string, unknown> {

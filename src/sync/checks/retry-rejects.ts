@@ -22,15 +22,15 @@ const oldest = 0;
 
 /**
  * Decodes the payloads of open rejects again (`ids` null: all) and stores the readable ones. The payloads are old: they
- * add missing rows and fill empty fields, and never replace a value. `now` is in Unix ms. Returns the rejects that are
- * now resolved and those that stay open.
+ * add missing rows and fill empty fields, and never replace a value. `now` is in Unix ms. Returns the ids of the
+ * rejects that are now resolved, and of those that stay open.
  */
 export async function retryRejects(
   ledger: Ledger,
   ids: number[] | null,
   now: number,
-): Promise<{ resolved: OpenReject[]; open: OpenReject[] }> {
-  const outcome: { resolved: OpenReject[]; open: OpenReject[] } = { resolved: [], open: [] };
+): Promise<{ resolved: number[]; open: number[] }> {
+  const outcome: { resolved: number[]; open: number[] } = { resolved: [], open: [] };
   for (let after = 0; ; ) {
     const batch = await ledger.transaction(async (db) => {
       const rejects = await readOpenRejects(db, { after, limit: batchRejects, ids });
@@ -38,8 +38,8 @@ export async function retryRejects(
       await resolveRejects(db, [...settled]);
       return { rejects, settled };
     });
-    for (const reject of batch.rejects)
-      outcome[batch.settled.has(reject.id) ? 'resolved' : 'open'].push(reject);
+    for (const { id } of batch.rejects)
+      outcome[batch.settled.has(id) ? 'resolved' : 'open'].push(id);
     const last = batch.rejects.at(-1);
     if (!last) return outcome;
     after = last.id;
