@@ -41,6 +41,33 @@ test('[S2] a secret that the service echoes is stored nowhere, and none that was
   }
 }, 60_000);
 
+test('[S2] no page of a daemon shows a secret that an earlier version stored', async () => {
+  const { env, query } = await withListingService();
+  const secret = env['WALLET_API_SECRET'] ?? '';
+  await runProgram(['migrate'], env);
+  await query(`
+    insert into ledger.sync_runs (job, started_at, finished_at, outcome, requests, rows_seen, rows_inserted, rows_updated, error)
+    values ('earlier', now(), now(), 'failed', 1, 0, 0, 0, 'no key ${secret}');
+    insert into ledger.rejects (source, order_no, field, reason, payload, fingerprint, first_seen_at, last_seen_at)
+    values ('transaction-list', 'o1', 'amount', 'no ${secret}', '${secret}', 'f', now(), now());
+    insert into ledger.transactions (order_no, stream, type, tx_hash, state, is_final, is_success)
+    values ('o2', 'deposit', 'deposit', '${secret}', 'success', true, true)`);
+  const daemon = startProgram(['start'], env);
+  const { port } = JSON.parse(await daemon.line('"listening"')) as { port: number };
+  const [showing, others] = [
+    ['/', '/status.json', '/runs', '/rejects', '/transactions/o1', '/transactions/o2'],
+    ['/metrics', '/readyz', '/problems', '/transactions', '/transactions?format=csv'],
+  ];
+  for (const path of [...showing, ...others]) {
+    const text = await (await fetch(`http://127.0.0.1:${port}${path}`)).text();
+    expect([path, text.includes(secret)]).toEqual([path, false]);
+    if (showing.includes(path))
+      expect([path, text]).toEqual([path, expect.stringContaining('[redacted]')]);
+  }
+  daemon.process.kill('SIGTERM');
+  expect((await daemon.ended).code).toBe(0);
+}, 60_000);
+
 test('a secret that the service echoes in a record is not stored with its undocumented fields, and never shown', async () => {
   const { service, env, query } = await withListingService();
   const secret = env['WALLET_API_SECRET'] ?? '';

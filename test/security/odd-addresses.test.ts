@@ -57,6 +57,10 @@ test('of fifteen texts that are no addresses none is available, each is a reject
   expect(resumed.code, resumed.stderr).toBe(0);
   expect(await available()).toHaveLength(16);
   expect([await problems(), await rejects()]).toEqual([[], []]);
+  const adopting = await run('pool', 'adopt', '195');
+  expect(adopting.stdout.split('\n').length).toBeGreaterThan(odd.length);
+  for (const raw of ['\u001b', '\u200b', `${good}\n${good}`])
+    expect([raw, adopting.stdout.includes(raw)]).toEqual([raw, false]);
   expect((await run('pool', 'adopt', '195', '--yes')).code).toBe(0);
   const refusedNow = await query(
     `select distinct status from ledger.addresses where refused is not null`,
