@@ -132,4 +132,42 @@ export const securityBugs: PlantedBug[] = [
     put: 'r.source = any(${sql.param(sources)}::text[]) and r.source = i.source',
     caughtBy: 'thousands of rejects that differ only in their payload are stored in seconds',
   },
+  {
+    id: 'every-notification-wakes',
+    promise: 'Proportional',
+    wrong: 'each notification that any role sends makes the daemons ask the database',
+    in: 'keepListening',
+    find: 'wakes.get(channel)?.call()',
+    put: 'channels[channel]?.()',
+    caughtBy: 'of a flood of notifications few wake the listener, and the last one always does',
+  },
+  {
+    id: 'feed-page-of-any-size',
+    promise: 'Proportional',
+    wrong: 'a page of the feed holds 500 events, however large each of them is',
+    in: 'pageBytesMax',
+    find: '512 * 1024',
+    put: '512 * 1024 * 1024',
+    caughtBy: 'a page of large events ends early, with one event at least, and nothing is skipped',
+  },
+  {
+    id: 'echo-stored-with-the-row',
+    promise: 'Secrets',
+    wrong: 'a key that the service echoes in an undocumented field is stored with the row',
+    in: 'redactExtras',
+    find: 'redactJson(record.extra, redact)',
+    put: 'redactJson(record.extra, String)',
+    caughtBy:
+      'a secret that the service echoes in a record is not stored with its undocumented fields, and never shown',
+  },
+  {
+    id: 'any-authority',
+    promise: 'Secrets',
+    wrong: 'a certificate that every user may write decides whom the program takes for its database',
+    in: 'inspectLinkFiles',
+    find: 'return [(error as Error).message];',
+    put: 'return String(error).slice(0, 0).split(/(?!)/).slice(1);',
+    caughtBy:
+      'a certificate that other users may write is not trusted, and one that is missing is named',
+  },
 ];
