@@ -154,9 +154,9 @@ export const securityBugs: PlantedBug[] = [
     id: 'echo-stored-with-the-row',
     promise: 'Secrets',
     wrong: 'a key that the service echoes in an undocumented field is stored with the row',
-    in: 'redactExtras',
-    find: 'redactJson(record.extra, redact)',
-    put: 'redactJson(record.extra, String)',
+    in: 'redactJson',
+    find: 'return shown;',
+    put: 'return json;',
     caughtBy:
       'a secret that the service echoes in a record is not stored with its undocumented fields, and never shown',
   },
