@@ -163,7 +163,8 @@ export const securityBugs: PlantedBug[] = [
   {
     id: 'any-authority',
     promise: 'Secrets',
-    wrong: 'a certificate that every user may write decides whom the program takes for its database',
+    wrong:
+      'a certificate that every user may write decides whom the program takes for its database',
     in: 'inspectLinkFiles',
     find: 'return [(error as Error).message];',
     put: 'return String(error).slice(0, 0).split(/(?!)/).slice(1);',
