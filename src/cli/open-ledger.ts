@@ -1,7 +1,9 @@
 import { openEmbeddedPostgres } from '../embedded/embedded-postgres.ts';
+import { LedgerError } from '../kernel/errors.ts';
 import { addPools, mirrorPools, type PoolChange } from '../ledger/addresses/pool-store.ts';
 import { connectLedger, type Ledger, reachLedger } from '../ledger/connection/connect-ledger.ts';
 import { migrateLedger } from '../ledger/connection/migrate-ledger.ts';
+import { refreshPublications } from '../ledger/connection/publish-tables.ts';
 import { compareStates, reclassifyByStates } from '../ledger/transactions/final-states.ts';
 import { migrateQueue } from '../queue/migrate-queue.ts';
 import type { QueueAddress } from '../queue/queue-backend.ts';
@@ -117,9 +119,18 @@ function poolWords({ slip44, before, after }: PoolChange): string {
   return `${words(before)} -> ${words(after)}`;
 }
 
-/** Migrates the ledger's schema and, if the queue is in PostgreSQL, the queue's schema. */
+/**
+ * Migrates the ledger's schema and, if the queue is in PostgreSQL, the queue's schema. Adds new tables to the program's
+ * publications.
+ */
 export async function migrate(opened: OpenedLedger, { log }: CommandContext): Promise<void> {
   const { applied } = await migrateLedger(opened.ledger, { log });
   if (applied > 0) log.info({ migrations: applied }, 'schema brought up to date');
+  const publications = await refreshPublications(opened.ledger).catch((error: unknown) => {
+    if (!(error instanceof LedgerError)) throw error;
+    log.warn({ error }, 'publications lack tables: run `wallet-ledger migrate` as their owner');
+    return [];
+  });
+  if (publications.length > 0) log.info({ publications }, 'publications brought up to date');
   if (opened.queueAddress.kind === 'postgres') await migrateQueue(opened.connectionString, { log });
 }

@@ -111,4 +111,22 @@ export const booksBugs: PlantedBug[] = [
     caughtBy:
       'a closing that is killed leaves nothing, and what is written meanwhile is in the books',
   },
+  {
+    id: 'publication-stands-still',
+    promise: 'Publication',
+    wrong: 'tables of a newer version are not added to the publication',
+    in: 'bringUpToDate',
+    find: '} else if (missing.length > 0) {',
+    put: '} else if (missing.length < 0) {',
+    caughtBy: 'a subscriber gets the rows of ledger and their changes, and tables that come later',
+  },
+  {
+    id: 'publication-without-identity',
+    promise: 'Publication',
+    wrong: 'a table without a primary key is published without a replica identity',
+    in: 'bringUpToDate',
+    find: 'if (!hasKey)',
+    put: 'if (hasKey && missing.length < 0)',
+    caughtBy: 'a subscriber gets the rows of ledger and their changes, and tables that come later',
+  },
 ];

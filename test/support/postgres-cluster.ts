@@ -62,7 +62,7 @@ export async function copyCluster(
 
 async function clusterOf(data: string): Promise<Cluster> {
   const port = await freePort();
-  const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c shared_buffers=16MB -c max_wal_senders=4`;
+  const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c shared_buffers=16MB -c max_wal_senders=8`;
   const control = (...args: string[]) =>
     runTool('pg_ctl', ['-D', data, '-w', '-s', '-l', join(data, 'log.txt'), ...args]);
   const stop = async (mode: string) => void (await control('stop', '-m', mode));

@@ -14,6 +14,10 @@ export const addDatabaseCommand: CommandGroup = (program, run) => {
       'let this role read the change feed and acknowledge its events, and nothing else',
     )
     .option(
+      '--publication <name>',
+      'publish the tables of the schema ledger under this name, for logical replication',
+    )
+    .option(
       '--wallet-key',
       'after a key rotation or a new service address: record the configured wallet as the owner of the ledger',
     )

@@ -4,6 +4,7 @@ import {
   grantIssuer,
   grantReader,
 } from '../../ledger/connection/grant-roles.ts';
+import { type PublicationReport, publishTables } from '../../ledger/connection/publish-tables.ts';
 import { acceptWallet } from '../../ledger/wallet-identity.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import type { CommandContext } from '../command-context.ts';
@@ -11,14 +12,20 @@ import { migrate, openLedger } from '../open-ledger.ts';
 import { openWallet } from '../open-wallet.ts';
 
 /**
- * Runs `wallet-ledger migrate`: updates the schemas of ledger and queue, grants the named roles their rights, and with
- * `walletKey` accepts the wallet of the settings.
+ * Runs `wallet-ledger migrate`: updates the schemas of ledger and queue, grants the named roles their rights, publishes
+ * the tables, and with `walletKey` accepts the wallet of the settings.
  */
 export async function migrateCommand(
   context: CommandContext,
-  roles: { reader?: string; issuer?: string; consumer?: string; walletKey?: boolean },
+  options: {
+    reader?: string;
+    issuer?: string;
+    consumer?: string;
+    publication?: string;
+    walletKey?: boolean;
+  },
 ): Promise<number> {
-  const { reader, issuer, consumer, walletKey } = roles;
+  const { reader, issuer, consumer, publication, walletKey } = options;
   // Opens the wallet first, so that mistaken settings are refused before any change.
   const wallet = walletKey ? await openWallet(context) : null;
   const opened = await openLedger(context);
@@ -36,6 +43,9 @@ export async function migrateCommand(
     const report = await grantConsumer(opened.ledger, consumer);
     sayGranted(consumer, 'may read and acknowledge the events of the change feed', report);
   }
+  if (publication !== undefined) {
+    sayPublished(publication, await publishTables(opened.ledger, publication));
+  }
   if (wallet) {
     await acceptWallet(opened.ledger.db, wallet.identity);
     process.stderr.write(
@@ -43,6 +53,18 @@ export async function migrateCommand(
     );
   }
   return 0;
+}
+
+function sayPublished(publication: string, { tables, isLogical }: PublicationReport): void {
+  const lines = [
+    `${tables} tables of the schema ledger are published as ${printableText(publication)}; views cannot be published`,
+    ...(isLogical
+      ? []
+      : [
+          'logical replication needs wal_level = logical: set it in postgresql.conf, and restart PostgreSQL',
+        ]),
+  ];
+  process.stderr.write(`${lines.join('\n')}\n`);
 }
 
 function sayGranted(role: string, may: string, { isNew, limits, forbidden }: GrantReport): void {

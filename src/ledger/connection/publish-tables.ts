@@ -1,0 +1,108 @@
+import { sql } from 'drizzle-orm';
+import { LedgerError } from '../../kernel/errors.ts';
+import { databaseError, type Ledger, type LedgerDb } from './connect-ledger.ts';
+import { isForbidden, isReservedName } from './postgres-codes.ts';
+import { number, out, query, text, truth } from './query-rows.ts';
+
+/** Advisory lock; any constant works. PostgreSQL fails if two sessions alter a publication at once. */
+const publicationLock = 7_246_011;
+const nameBytesMax = 63;
+/** The comment on the program's own publications: later tables are added to these. */
+const mark = sql`'Tables of the schema ledger; wallet-ledger migrate keeps it up to date'`;
+
+/** `added`: tables that it did not have. `isLogical`: the server's wal_level allows logical replication. */
+export type PublicationReport = { tables: number; added: string[]; isLogical: boolean };
+
+/**
+ * Publishes all tables of `ledger` for logical replication under this name, or brings the program's publication of this
+ * name up to date. Throws LedgerError `usage` for an invalid name and for the publication of another program, and
+ * `settings` if the database's own role lacks the rights.
+ */
+export async function publishTables(ledger: Ledger, name: string): Promise<PublicationReport> {
+  const bytes = Buffer.byteLength(name);
+  if (bytes === 0 || bytes > nameBytesMax || name.includes('\0'))
+    throw refused(`a publication's name has 1 to ${nameBytesMax} bytes`);
+  const work = async (db: LedgerDb): Promise<PublicationReport> => {
+    await lock(db);
+    const [found] = await query(db)`
+      select coalesce(obj_description(p.oid, 'pg_publication'), '') = ${mark} as ${out('isOwn', truth)}
+        from pg_publication p where p.pubname = ${name}`;
+    if (found && !found.isOwn)
+      throw refused(`the publication ${name} exists, and wallet-ledger did not create it`);
+    const added = await bringUpToDate(db, name, found === undefined);
+    const [facts] = await query(db)`
+      select count(*) as ${out('tables', number)}, current_setting('wal_level') = 'logical' as ${out('isLogical', truth)}
+        from pg_publication_tables t where t.pubname = ${name}`;
+    return { tables: facts?.tables ?? 0, added, isLogical: facts?.isLogical ?? false };
+  };
+  return await ledger.transaction(work).catch((error) => {
+    throw publicationError(error, name);
+  });
+}
+
+/**
+ * Adds the tables of a newer schema to the program's publications. Returns the names of those that changed. Throws
+ * LedgerError `settings` if the database's own role lacks the rights.
+ */
+export async function refreshPublications(ledger: Ledger): Promise<string[]> {
+  const names = await query(ledger.db)`
+    select p.pubname::text as ${out('name', text)}
+      from pg_publication p where obj_description(p.oid, 'pg_publication') = ${mark} order by p.pubname`;
+  const changed: string[] = [];
+  for (const { name } of names) {
+    const { added } = await publishTables(ledger, name);
+    if (added.length > 0) changed.push(name);
+  }
+  return changed;
+}
+
+async function lock(db: LedgerDb): Promise<void> {
+  await db.execute(sql`select pg_advisory_xact_lock(${publicationLock})`);
+}
+
+/** Publishes what the publication lacks, and returns these tables. */
+async function bringUpToDate(db: LedgerDb, name: string, isNew: boolean): Promise<string[]> {
+  const missing = await query(db)`
+    select c.relname::text as ${out('table', text)},
+           exists (select from pg_constraint k where k.conrelid = c.oid and k.contype = 'p') as ${out('hasKey', truth)}
+      from pg_class c
+     where c.relnamespace = 'ledger'::regnamespace and c.relkind in ('r', 'p') and c.relpersistence = 'p'
+       and not exists (select from pg_publication_tables t
+                        where t.pubname = ${name} and t.schemaname = 'ledger' and t.tablename = c.relname)
+     order by c.relname collate "C"`;
+  const nameOf = (table: string) => sql`${sql.identifier('ledger')}.${sql.identifier(table)}`;
+  for (const { table, hasKey } of missing) {
+    // Without a key a subscriber finds a changed row by all of its former values only.
+    if (!hasKey) await db.execute(sql`alter table ${nameOf(table)} replica identity full`);
+  }
+  const publication = sql.identifier(name);
+  const tables = sql.join(
+    missing.map(({ table }) => nameOf(table)),
+    sql`, `,
+  );
+  if (isNew) {
+    await db.execute(sql`create publication ${publication} for table ${tables}`);
+    await db.execute(sql`comment on publication ${publication} is ${mark}`);
+  } else if (missing.length > 0) {
+    await db.execute(sql`alter publication ${publication} add table ${tables}`);
+  }
+  return missing.map(({ table }) => table);
+}
+
+function publicationError(error: unknown, name: string): unknown {
+  const words = databaseError(error).message;
+  if (isReservedName(error)) return refused(`${name} cannot be a publication: ${words}`, error);
+  if (!isForbidden(error)) return error;
+  return new LedgerError(
+    'settings',
+    `the publication ${name} cannot be made or altered: ${words}`,
+    {
+      cause: error,
+      cure: 'run the command with a DATABASE_URL whose role owns the schema ledger and the publication, and has the right CREATE on the database',
+    },
+  );
+}
+
+function refused(message: string, cause?: unknown): LedgerError {
+  return new LedgerError('usage', message, { cause, cure: 'name another publication' });
+}

@@ -1,0 +1,192 @@
+import { appendFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
+import { queryOnce } from '../support/on-database.ts';
+import { type Cluster, newCluster, runTool } from '../support/postgres-cluster.ts';
+import { toolsFolder } from '../support/postgres-tools.ts';
+import { runProgram } from '../support/run-cli.ts';
+import { until } from '../support/until.ts';
+import { type Service, withService } from '../support/with-service.ts';
+
+type Published = Service & { cluster: Cluster };
+
+/** A service whose ledger is in a cluster with wal_level logical. */
+async function withLogicalCluster(transactions: number): Promise<Published> {
+  const cluster = await newCluster();
+  appendFileSync(join(cluster.data, 'postgresql.conf'), 'wal_level = logical\n');
+  await cluster.stop('fast');
+  await cluster.start();
+  const service = await withService({ transactions });
+  const env = { ...service.env, DATABASE_URL: cluster.url() };
+  return { ...service, env, cluster, query: (text) => queryOnce(cluster.url(), text) };
+}
+
+async function migrate({ env }: Service, ...args: string[]) {
+  const { code, stderr } = await runProgram(['migrate', ...args], env);
+  return { code, stderr };
+}
+
+/** Rows of a table as text, the same on both sides while they are equal. */
+function contents(url: string, table: string) {
+  return queryOnce(url, `select t::text as row from ledger.${table} t order by 1`);
+}
+
+test.skipIf(!toolsFolder)(
+  'a subscriber gets the rows of ledger and their changes, and tables that come later',
+  async () => {
+    const service = await withLogicalCluster(300);
+    const { cluster, sandbox } = service;
+    const first = await migrate(service, '--publication', 'books');
+    expect(first).toEqual({ code: 0, stderr: expect.stringMatching(/published as books/) });
+    expect(await migrate(service, '--publication', 'books')).toEqual(first);
+    expect((await runProgram(['backfill'], service.env)).code).toBe(0);
+
+    await service.query('create database copy');
+    const schema = await runTool('pg_dump', [
+      '--schema-only',
+      '-n',
+      'ledger',
+      '-n',
+      'engine',
+      cluster.url(),
+    ]);
+    const copy = cluster.url('copy');
+    await runScript(copy, schema);
+    await service.query(`select pg_create_logical_replication_slot('copy', 'pgoutput')`);
+    await queryOnce(
+      copy,
+      `create subscription copy connection '${cluster.url()}' publication books with (create_slot = false)`,
+    );
+    onTestFinished(async () => {
+      await queryOnce(copy, 'alter subscription copy disable').catch(() => undefined);
+    });
+    const tables = [
+      'transactions',
+      'transaction_changes',
+      'balances',
+      'accounts',
+      'coverage',
+      'events',
+    ];
+    const settle = () =>
+      until(async () => {
+        for (const table of tables)
+          expect(await contents(copy, table)).toEqual(await contents(cluster.url(), table));
+        return true;
+      }, 60_000);
+    await settle();
+
+    sandbox.world.addTransactions(20, { type: 'deposit', state: 'success' });
+    const [known] = sandbox.world.transactions('withdraw');
+    sandbox.world.setState(known?.orderNo ?? '', 'reverted');
+    expect((await runProgram(['verify', '--repair'], service.env)).code).toBe(0);
+    await service.query(
+      `update ledger.accounts set name = 'assets:renamed' where role = 'custody'`,
+    );
+    await settle();
+    expect(await queryOnce(copy, `select from ledger.transactions`)).toHaveLength(320);
+
+    const later =
+      'create table ledger.later (id integer primary key); create table ledger.keyless (word text)';
+    await service.query(later);
+    await queryOnce(copy, later);
+    const again = await migrate(service);
+    expect(again).toEqual({ code: 0, stderr: expect.stringContaining('"publications":["books"]') });
+    await queryOnce(copy, 'alter subscription copy refresh publication');
+    await service.query(
+      `insert into ledger.later values (7); insert into ledger.keyless values ('a'), ('b')`,
+    );
+    await service.query(`update ledger.keyless set word = 'c' where word = 'b'`);
+    tables.push('later', 'keyless');
+    await settle();
+  },
+  300_000,
+);
+
+async function runScript(url: string, script: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  // Lines for psql alone.
+  await client.query(script.replaceAll(/^\\.*$/gm, ''));
+  await client.end();
+}
+
+test.skipIf(!toolsFolder)(
+  'the heartbeat of docs/operations.md moves the slot of a quiet database on',
+  async () => {
+    const service = await withLogicalCluster(50);
+    expect(await migrate(service, '--publication', 'books')).toMatchObject({ code: 0 });
+    await service.query(`select pg_create_logical_replication_slot('quiet', 'pgoutput')`);
+    await service.query('create database other');
+    const kept = async () => {
+      const [slot] = await service.query(
+        `select pg_wal_lsn_diff(pg_current_wal_lsn(), confirmed_flush_lsn)::int as bytes from pg_replication_slots where slot_name = 'quiet'`,
+      );
+      return Number(slot?.['bytes']);
+    };
+    /** Confirms what it has received, as a connector does; returns the number of messages. */
+    const receive = async () => {
+      const rows = await service.query(`
+        select lsn::text from pg_logical_slot_peek_binary_changes('quiet', null, null, 'proto_version', '1',
+                 'publication_names', 'books', 'messages', 'true')`);
+      const last = rows.at(-1)?.['lsn'];
+      if (last !== undefined)
+        await service.query(`select pg_replication_slot_advance('quiet', '${String(last)}')`);
+      return rows.length;
+    };
+    await queryOnce(
+      cluster(service),
+      'create table noise as select n, repeat(n::text, 20) as t from generate_series(1, 20000) as n',
+    );
+    expect(await receive()).toBe(0);
+    expect(await kept()).toBeGreaterThan(1_000_000);
+    const runbook = readFileSync('docs/operations.md', 'utf8');
+    const [, heartbeat = ''] =
+      /^```sql\n(select pg_logical_emit_message\(.*?)\n```$/ms.exec(runbook) ?? [];
+    await service.query(heartbeat);
+    expect(await receive()).toBeGreaterThan(0);
+    expect(await kept()).toBeLessThan(100_000);
+  },
+  120_000,
+);
+
+function cluster({ cluster: own }: Published): string {
+  return own.url('other');
+}
+
+test('a name that is taken, and a role without the right, are refused; without logical WAL it says what to set', async () => {
+  const service = await withService({ transactions: 0 });
+  const done = await migrate(service, '--publication', 'Own "name"');
+  expect([done.code, done.stderr]).toEqual([0, expect.stringContaining('wal_level')]);
+  await service.query('create publication taken');
+  expect(await migrate(service, '--publication', 'taken')).toEqual({
+    code: 2,
+    stderr: expect.stringContaining('wallet-ledger did not create it'),
+  });
+  expect(await migrate(service, '--publication', '')).toMatchObject({ code: 2 });
+  const role = `unable_${process.pid}_${Date.now()}`;
+  await service.query(`
+    create role ${role} login password 'unable';
+    grant usage on schema ledger, engine, drizzle, queue to ${role};
+    grant select on all tables in schema ledger, engine, drizzle, queue to ${role}`);
+  onTestFinished(async () => {
+    await service.query(`drop owned by ${role}; drop role ${role}`);
+  });
+  const url = new URL(service.env['DATABASE_URL'] ?? '');
+  url.username = role;
+  url.password = 'unable';
+  const unable = { ...service, env: { ...service.env, DATABASE_URL: url.toString() } };
+  expect(await migrate(unable, '--publication', 'mine')).toEqual({
+    code: 2,
+    stderr: expect.stringMatching(
+      /the publication mine cannot be made or altered: .*role owns the schema ledger/,
+    ),
+  });
+  await service.query('create table ledger.later (id integer primary key)');
+  const warned = await migrate(unable);
+  expect([warned.code, warned.stderr]).toEqual([
+    0,
+    expect.stringContaining('publications lack tables'),
+  ]);
+}, 120_000);
