@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { readCookbookQueries } from '../support/cookbook-queries.ts';
+import { ledgerChecks, type RecipeCheck } from './cookbook-checks.ts';
 import { liveInLedger } from './lived-in-ledger.ts';
 
 const timeZones = ['UTC', 'America/St_Johns', 'Pacific/Apia'];
@@ -9,7 +10,8 @@ const month = `date_trunc('month', now(), 'UTC')`;
 const monthBefore = `date_trunc('month', ${month} - interval '1 hour', 'UTC')`;
 
 /** For each question a query of the transactions alone, and one over the recipe's answer that must say the same. */
-const checks: Record<string, { wanted: string; found: string }> = {
+const checks: Record<string, RecipeCheck> = {
+  ...ledgerChecks,
   'How much moves per day and coin?': {
     wanted: `select (t.occurred_at at time zone 'UTC')::date::text as day, t.symbol, t.stream, count(*)::integer as n, trim_scale(sum(t.amount)) as amount
       from ledger.transactions t where ${success} and t.occurred_at >= ((now() at time zone 'UTC')::date - 30)::timestamp at time zone 'UTC'
@@ -55,7 +57,7 @@ const checks: Record<string, { wanted: string; found: string }> = {
   },
 };
 
-test('the recipes of flows and books answer as the transactions do, in three time zones', async () => {
+test('the recipes of flows, books and what was known answer as the tables do, in three time zones', async () => {
   const wallet = await liveInLedger();
   const client = new Client({ connectionString: wallet.connectionString });
   await client.connect();

@@ -11,7 +11,7 @@ const passes = 4;
 
 /**
  * A ledger as it is after two years with a service: pending rows, changes, customers with addresses, a row that came
- * late, one that vanished, one that could not be read, and a final state that was not final.
+ * late, one that vanished, one that could not be read, two that came twice, and a final state that was not final.
  */
 export async function liveInLedger(): Promise<Wallet> {
   const wallet = await withWallet(
@@ -32,6 +32,13 @@ export async function liveInLedger(): Promise<Wallet> {
     .find((row) => row.time >= lastMonth(15) && row.state === 'success');
   sandbox.world.setState(changed?.orderNo ?? '', 'reverted');
   await verifyLedger(context, { isRepair: true, signal: new AbortController().signal });
+  await ledger.pool.query(`
+    insert into ledger.transactions (order_no, stream, symbol, amount, to_address, tx_hash, state, type, is_final,
+                                     is_success, occurred_at, observation)
+    select 'again-' || order_no, stream, symbol, amount, to_address, tx_hash, state, type, is_final, is_success,
+           occurred_at + interval '1 second', observation
+      from ledger.transactions where stream = 'deposit' and is_success and tx_hash is not null and is_listed
+     order by occurred_at desc limit 2`);
   await ledger.pool.query('analyze');
   return wallet;
 }
@@ -46,6 +53,9 @@ async function age({ ledger }: Wallet): Promise<void> {
     update ledger.transactions set first_seen_at = occurred_at + interval '30 seconds';
     update ledger.balance_changes set observed_at = observed_at - interval '100 days';
     update ledger.balances set observed_at = observed_at - interval '100 days';
+    update ledger.coin_changes set observed_at = observed_at - interval '100 days';
+    update ledger.stream_proofs set observed_at = observed_at - interval '100 days';
+    update ledger.sync_runs set started_at = started_at - interval '2 hours', finished_at = finished_at - interval '2 hours';
     insert into ledger.closed_months (month, closed_at, transactions, digest)
     values (date_trunc('month', now() at time zone 'UTC' - interval '1 month'), now(), 0, 'none')`);
 }
