@@ -13,6 +13,7 @@ const rooms: Record<string, string[]> = {
   embedded: ['kernel'],
   sandbox: ['kernel'],
   sync: ['kernel', 'service', 'ledger'],
+  webhooks: ['kernel', 'ledger'],
   jobs: ['kernel', 'config', 'queue', 'sync'],
   status: ['kernel', 'ledger', 'queue'],
   export: ['kernel', 'ledger'],
@@ -27,6 +28,7 @@ const rooms: Record<string, string[]> = {
     'embedded',
     'sandbox',
     'sync',
+    'webhooks',
     'jobs',
     'status',
     'http',
@@ -48,6 +50,7 @@ const packages: Record<string, string[]> = {
   'd3-scale': ['http'],
   'hyparquet-writer': ['export'],
   'd3-shape': ['http'],
+  standardwebhooks: ['webhooks'],
   'tiny-secp256k1': ['service'],
 };
 

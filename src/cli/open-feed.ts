@@ -5,17 +5,28 @@ import { createFeedReader, type FeedReader } from '../ledger/feed/feed-reader.ts
 import { keepSequencing } from '../ledger/feed/keep-sequencing.ts';
 import { watchProblems } from '../ledger/feed/watch-problems.ts';
 import { hintChannel } from '../ledger/hint-store.ts';
+import {
+  deliverWebhooks,
+  type WebhookOptions,
+  type Webhooks,
+} from '../webhooks/deliver-webhooks.ts';
 import type { CommandContext } from './command-context.ts';
+
+/** The change feed of a daemon. */
+type OpenedFeed = { reader: FeedReader; webhooks: Webhooks };
 
 /**
  * Gives the events of the change feed their numbers until the shutdown, and listens for what other processes notify.
- * `onHint` is called when the database has hints. Returns a reader of the feed.
+ * `onHint` is called when the database has hints. Returns a reader of the feed, and its webhooks, which send nothing
+ * before they are started.
  */
-export function openFeed(
-  { log, shutdown }: CommandContext,
+export async function openFeed(
+  { log, shutdown, settings }: CommandContext,
   ledger: Ledger,
-  { onHint }: { onHint: () => void },
-): FeedReader {
+  { onHint, ...forWebhooks }: { onHint: () => void } & Pick<WebhookOptions, 'addJob' | 'onAttempt'>,
+): Promise<OpenedFeed> {
+  const receivers = settings.feed.webhooks;
+  const webhooks = await deliverWebhooks({ ledger, receivers, log, ...forWebhooks });
   const reader = createFeedReader(ledger);
   const sequencer = keepSequencing(ledger, log);
   shutdown.add('change feed', () => sequencer.close());
@@ -26,11 +37,14 @@ export function openFeed(
     channels: {
       [hintChannel]: onHint,
       [outboxChannel]: sequencer.wake,
-      [eventsChannel]: reader.wake,
+      [eventsChannel]() {
+        reader.wake();
+        webhooks.wake();
+      },
     },
     setUp: `select pg_advisory_lock_shared(${sequencerLock})`,
     log,
   });
   shutdown.add('notifications', () => listening.close());
-  return reader;
+  return { reader, webhooks };
 }

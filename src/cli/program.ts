@@ -6,6 +6,7 @@ import { addCompletionCommand } from './command-line/completion-command.ts';
 import { addDaemonCommand } from './command-line/daemon-command.ts';
 import { addDatabaseCommand } from './command-line/database-command.ts';
 import { addTrialCommands } from './command-line/demo-commands.ts';
+import { addFeedCommands } from './command-line/feed-commands.ts';
 import { addInitCommand } from './command-line/init-command.ts';
 import { addPoolCommands } from './command-line/pool-commands.ts';
 import { addRecoverCommand } from './command-line/recover-command.ts';
@@ -19,6 +20,7 @@ const groups = {
   'Fill the ledger:': [addDaemonCommand, addLedgerCommands],
   'Check and maintain it:': [addCheckCommands, addRejectsCommands, addRecoverCommand],
   'Address pools:': [addPoolCommands],
+  'Change feed:': [addFeedCommands],
   'Books for accountants:': [addBookCommands],
   'Set up and try out:': [
     addInitCommand,

@@ -7,6 +7,7 @@ import {
   pathToken,
   type Setting,
 } from './setting-parsers.ts';
+import { webhookAddresses } from './webhook-settings.ts';
 
 /** Settings of what a daemon serves over HTTP, part of `settingsTable`. */
 export const httpSettings = {
@@ -42,5 +43,11 @@ export const httpSettings = {
     default: null,
     parser: longToken,
     isSecret: true,
+  },
+  FEED_WEBHOOKS: {
+    field: 'feed.webhooks',
+    help: 'Receivers of the change feed: name=https://…, comma-separated. Each needs FEED_WEBHOOK_<NAME>_SECRET (or _FILE): whsec_ and 24 or more bytes in base64, two with a blank between while one replaces the other. FEED_WEBHOOK_<NAME>_PRIVATE=yes lets its host name lead into a private network',
+    default: null,
+    parser: webhookAddresses,
   },
 } as const satisfies Record<string, Setting>;

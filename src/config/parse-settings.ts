@@ -13,6 +13,7 @@ import type {
   SettingValues,
 } from './settings.ts';
 import { warnOfUnknownNames } from './unknown-names.ts';
+import { readWebhooks } from './webhook-settings.ts';
 
 /** A group of settings that a command requires. */
 type Need = 'service';
@@ -54,23 +55,26 @@ export function inspectSettings(
   const { texts, files, problems: sourceProblems } = readSettingTexts(env, readFile);
   const { values, problems: valueProblems } = readValues(texts);
   const link = inspectLinkFiles(texts.DATABASE_URL, readFile);
+  const hooks = readWebhooks(env, readFile, values.FEED_WEBHOOKS ?? []);
   const isSet = (name: SettingName) =>
     texts[name] !== undefined || sourceProblems.some((problem) => problem.startsWith(name));
   const problems = [
     ...sourceProblems,
     ...valueProblems,
     ...link.problems,
+    ...hooks.problems,
     ...checkTogether(values, env),
     ...(options.needs?.includes('service') ? checkService(values, isSet) : []),
   ];
-  const secrets = collectSecrets(texts);
+  const secrets = [...collectSecrets(texts), ...hooks.secretTexts];
   const complete = { ...readValues({}).values, ...values } as SettingValues;
   return {
     settings: {
       ...arrange(complete),
-      secretFiles: [...files, ...link.files],
+      feed: { webhooks: hooks.webhooks },
+      secretFiles: [...files, ...link.files, ...hooks.files],
       secrets,
-      warnings: warnOfUnknownNames(env),
+      warnings: [...warnOfUnknownNames(env), ...hooks.warnings],
     },
     problems: problems.map(createRedactor(secrets)),
   };
@@ -119,7 +123,9 @@ function groupsOf(values: SettingValues): SettingGroups {
   return groups as SettingGroups;
 }
 
-function arrange(values: SettingValues): Omit<Settings, 'secretFiles' | 'secrets' | 'warnings'> {
+function arrange(
+  values: SettingValues,
+): Omit<Settings, 'feed' | 'secretFiles' | 'secrets' | 'warnings'> {
   const { service, pools, http, ...groups } = groupsOf(values);
   const { baseUrl, apiSecret, apiKey } = service;
   const isSigned = apiKey !== null || !isHmac(service.signer);

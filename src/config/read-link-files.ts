@@ -1,4 +1,4 @@
-import { readSettingFile } from './read-setting-texts.ts';
+import { readSettingFile } from './read-secret.ts';
 
 /** Parameters of DATABASE_URL that name files: who may write one of them can speak in the server's place. */
 const fileParameters = ['sslrootcert', 'sslcert', 'sslkey'];

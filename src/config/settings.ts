@@ -1,4 +1,5 @@
 import type { settingsTable } from './settings-table.ts';
+import type { WebhookSettings } from './webhook-settings.ts';
 
 type Table = typeof settingsTable;
 export type SettingName = keyof Table;
@@ -25,12 +26,14 @@ export type SettingGroups = {
 export type ServiceSettings = SettingGroups['service'] & { baseUrl: string; apiSecret: string };
 
 /** All settings of the program, validated. Durations are in milliseconds; null means `off` or absent. */
-export type Settings = Omit<SettingGroups, 'service' | 'pools' | 'http'> & {
+export type Settings = Omit<SettingGroups, 'service' | 'pools' | 'http' | 'feed'> & {
   /** Null if the address, the secret, or the API key of an hmac signer is not set; see `needs` of parseSettings. */
   service: ServiceSettings | null;
   pools: SettingGroups['pools'] & { chains: NonNullable<SettingGroups['pools']['chains']> };
   /** Null disables the status pages. */
   http: (SettingGroups['http'] & { port: number }) | null;
+  /** Receivers of webhooks. */
+  feed: { webhooks: readonly WebhookSettings[] };
   /** Paths of the files of secrets and of the database's certificates, as given in the settings. */
   secretFiles: readonly string[];
   /** Texts that must never be printed; input of the redactor. */

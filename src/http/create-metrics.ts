@@ -12,6 +12,8 @@ export type Metrics = {
   onRun(job: string, run: { rowsInserted: number; rowsUpdated: number }): void;
   /** Callback for the status pages' option `onRefused`. */
   onRefused(reason: Refusal): void;
+  /** Callback for each attempt to send an event to a webhook. */
+  onWebhook(receiver: string, outcome: 'accepted' | 'refused' | 'gone'): void;
   /** Callback for each hint. `accepted`: it is passed on; `coalesced`: it joined one that waits for that. */
   onHint(outcome: 'accepted' | 'coalesced'): void;
 };
@@ -61,8 +63,15 @@ export function createMetrics(readStatus: () => Promise<StatusReport>): Metrics 
     labelNames: ['outcome'],
     registers,
   });
+  const webhooks = new Counter({
+    name: 'wallet_ledger_webhook_attempts_total',
+    help: 'Attempts of this process to send an event to a webhook: accepted, refused (or not reached), gone (410)',
+    labelNames: ['receiver', 'outcome'],
+    registers,
+  });
   return {
     registry,
+    onWebhook: (receiver, outcome) => webhooks.inc({ receiver, outcome }),
     onRefused: (reason) => refused.inc({ reason }),
     onHint: (outcome) => hints.inc({ outcome }),
     onAttempt(attempt) {

@@ -24,6 +24,7 @@ const partNames = [
   'flows',
   'balances',
   'pools',
+  'feed',
   'runs',
   'errors',
 ] as const;

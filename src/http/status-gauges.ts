@@ -1,3 +1,4 @@
+import { type FeedConsumer, isFailing } from '../ledger/feed/consumer-report.ts';
 import type { StreamStatus } from '../ledger/reports/read-status.ts';
 import { listProblems } from '../status/list-problems.ts';
 import type { StatusReport } from '../status/status-report.ts';
@@ -136,6 +137,24 @@ export const statusGauges: StatusGauge[] = [
       ).map(({ name, value }) => ({ labels: { symbol: name }, value })),
   },
   {
+    name: 'wallet_ledger_feed_lag_events',
+    help: 'Events that a consumer or webhook of the change feed has not got yet',
+    labelNames: ['consumer', 'kind'],
+    samples: perConsumer((consumer) => consumer.lagEvents),
+  },
+  {
+    name: 'wallet_ledger_feed_lag_seconds',
+    help: 'Age of the first event that a consumer or webhook has not got; 0 when there is none',
+    labelNames: ['consumer', 'kind'],
+    samples: perConsumer((consumer) => consumer.lagSeconds),
+  },
+  {
+    name: 'wallet_ledger_feed_failing',
+    help: '1 while events do not reach a consumer or webhook: it fails, is stopped, is behind by more than a day, or events were lost',
+    labelNames: ['consumer', 'kind'],
+    samples: perConsumer((consumer) => Number(isFailing(consumer))),
+  },
+  {
     name: 'wallet_ledger_queue_jobs',
     help: 'Job runs in the queue: due, running, and failed within the last hour',
     labelNames: ['state'],
@@ -145,6 +164,18 @@ export const statusGauges: StatusGauge[] = [
       ),
   },
 ];
+
+/** At most 101 series of each kind, because a role may have a hundred consumers. */
+function perConsumer(value: (consumer: FeedConsumer) => number): StatusGauge['samples'] {
+  return ({ feed }) =>
+    (['consumer', 'webhook'] as const).flatMap((kind) =>
+      cappedSeries(
+        feed
+          .filter((consumer) => consumer.kind === kind)
+          .map((consumer) => ({ name: consumer.name, value: value(consumer) })),
+      ).map((series) => ({ labels: { consumer: series.name, kind }, value: series.value })),
+    );
+}
 
 function perStream(value: (stream: StreamStatus) => number | null): StatusGauge['samples'] {
   return ({ streams }) =>

@@ -6,6 +6,7 @@ import type { StatusReport } from '../status/status-report.ts';
 import { agoWords, secondsBetween, verdictWords } from '../status/status-words.ts';
 import { balanceSection } from './balance-section.ts';
 import { calendarSection } from './calendar-section.ts';
+import { feedSection } from './feed-section.ts';
 import { flowSection } from './flow-section.ts';
 import { dateWords, foreign, type Html, type Page, type PartName, section } from './page-frame.ts';
 import { poolSection } from './pool-section.ts';
@@ -31,6 +32,7 @@ export async function renderStatus(report: StatusReport, flows: DailyFlows | nul
       flows: flowSection(flows),
       balances: balanceSection(report),
       pools: poolSection(report),
+      feed: feedSection(report),
       runs: runSection(report),
       errors: errorSection(report),
     }),

@@ -10,6 +10,16 @@ export type RepeatableJob = {
   run(signal: AbortSignal): Promise<void>;
 };
 
+/** Jobs that are added one by one, when there is work: `RunningQueue.add`. */
+export type JobLane = {
+  /** As the name of a repeatable job. */
+  name: string;
+  /** Maximum of simultaneous runs in a process. They take no slot from other jobs. */
+  runsMax: number;
+  /** Runs a job. Must be idempotent, as the run of a repeatable job; a job may also be lost. */
+  run(data: unknown, signal: AbortSignal): Promise<void>;
+};
+
 /** A job that is not disabled. */
 export type ScheduledJob = RepeatableJob & { everyMs: number };
 

@@ -3,7 +3,7 @@ import { watchFetches } from './bullmq-workarounds.ts';
 import { settlesWithin, withDeadline } from './deadline.ts';
 import type { FaultLog } from './fault-log.ts';
 import type { QueueBackend } from './queue-backend.ts';
-import { type JobRunner, runsPerJobMax } from './run-jobs.ts';
+import type { JobRunner } from './run-jobs.ts';
 
 const concurrencyMin = 4;
 const readyMs = 15_000;
@@ -25,12 +25,13 @@ export type RunningWorker = {
 export async function openWorker(tools: {
   backend: QueueBackend;
   runner: JobRunner;
-  jobsCount: number;
+  /** Simultaneous runs of all jobs. */
+  runsMax: number;
   onFault: FaultLog;
   telemetry?: Telemetry | undefined;
 }): Promise<RunningWorker> {
   const { backend, runner, onFault, telemetry } = tools;
-  const concurrency = Math.max(concurrencyMin, runsPerJobMax * tools.jobsCount);
+  const concurrency = Math.max(concurrencyMin, tools.runsMax);
   // The monotonic clock, because a corrected system time must not look like silence.
   const pulse = { at: performance.now() };
   const closing = new AbortController();

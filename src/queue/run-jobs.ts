@@ -1,7 +1,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import { LedgerError, toError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
-import type { RepeatableJob } from './define-job.ts';
+import type { JobLane, RepeatableJob } from './define-job.ts';
 import { createJobFailureLog } from './job-failure-log.ts';
 import { safeErrorMessage } from './safe-error-message.ts';
 
@@ -11,7 +11,7 @@ export const runsPerJobMax = 2;
 export type JobRunner = {
   /** BullMQ's processor. BullMQ passes the signal only to a function that declares all three parameters. */
   process(
-    job: { name: string },
+    job: { name: string; data?: unknown },
     token: string | undefined,
     signal: AbortSignal | undefined,
   ): Promise<void>;
@@ -23,12 +23,20 @@ export type JobRunner = {
 /** Creates the runner of the jobs. It runs them by name and throws only errors that the queue can store. */
 export function createJobRunner(tools: {
   jobs: RepeatableJob[];
+  lanes?: readonly JobLane[];
   log: Log;
   clock: Clock;
   onJobError: (jobName: string, error: Error) => void;
 }): JobRunner {
   const { log, clock, onJobError } = tools;
-  const jobs = new Map(tools.jobs.map((job) => [job.name, job]));
+  const repeatable = tools.jobs.map(
+    (job): JobLane => ({
+      name: job.name,
+      runsMax: runsPerJobMax,
+      run: (_data, signal) => job.run(signal),
+    }),
+  );
+  const jobs = new Map([...repeatable, ...(tools.lanes ?? [])].map((job) => [job.name, job]));
   const failures = createJobFailureLog(log, clock);
   const running = new Map<AbortController, string>();
   let isStopped = false;
@@ -36,7 +44,11 @@ export function createJobRunner(tools: {
   const runningCount = (name: string) =>
     [...running.values()].filter((other) => other === name).length;
 
-  async function runJob(job: RepeatableJob, signal: AbortSignal | undefined): Promise<void> {
+  async function runJob(
+    job: JobLane,
+    data: unknown,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     const controller = new AbortController();
     const abort = () => controller.abort(interruption('the queue gave the run to another worker'));
     if (signal?.aborted) abort();
@@ -44,7 +56,7 @@ export function createJobRunner(tools: {
     running.set(controller, job.name);
     const startedAt = clock();
     try {
-      await job.run(controller.signal);
+      await job.run(data, controller.signal);
       failures.onSuccess(job.name);
       log.debug({ job: job.name, ms: clock() - startedAt }, 'job done');
     } catch (thrown) {
@@ -59,15 +71,15 @@ export function createJobRunner(tools: {
   }
 
   return {
-    async process({ name }, _token, signal) {
+    async process({ name, data }, _token, signal) {
       const job = jobs.get(name);
       if (!job) {
         // Comes from another version of the program, or from a job that has since been disabled.
         log.debug({ job: name }, 'job skipped: not scheduled here');
-      } else if (runningCount(name) >= runsPerJobMax) {
+      } else if (runningCount(name) >= job.runsMax) {
         log.warn({ job: name }, 'job skipped: an earlier run has not ended');
       } else if (!isStopped) {
-        await runJob(job, signal);
+        await runJob(job, data, signal);
       }
     },
     runningCount: () => running.size,

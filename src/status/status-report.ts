@@ -17,13 +17,21 @@ const wallet = 'main';
  */
 export function toStatusJson(report: StatusReport): string {
   const { transactions, rejects, queue, lastErrors, lastRuns, readAt } = report;
-  const { unexpectedDeposits, unexplainedDifferences, leftOut } = report;
+  const { unexpectedDeposits, unexplainedDifferences, feed, leftOut } = report;
   const problems = listProblems(report);
   const verdict = { verdict: verdictOn(problems), problems, wallets: [{ name: wallet }] };
   const streams = report.streams.map((stream) => ({ wallet, ...stream }));
   const pools = report.pools.map((pool) => ({ wallet, ...pool }));
   const balances = report.balances.map(({ history, ...balance }) => balance);
   const document = { ...verdict, streams, transactions, rejects, pools, queue, lastErrors };
-  const more = { unexpectedDeposits, unexplainedDifferences, lastRuns, balances, leftOut, readAt };
+  const more = {
+    unexpectedDeposits,
+    unexplainedDifferences,
+    feed,
+    lastRuns,
+    balances,
+    leftOut,
+    readAt,
+  };
   return `${printableJson(JSON.stringify({ ...document, ...more }, null, 2))}\n`;
 }

@@ -262,6 +262,63 @@ describe('parseSettings', () => {
     }
   });
 
+  const whsec = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
+  const other = `whsec_${Buffer.alloc(32, 8).toString('base64')}`;
+
+  test('[S2] reads the receivers of webhooks with their secrets, which are never shown', () => {
+    const env = {
+      FEED_WEBHOOKS: 'shop=https://shop.example.com/hooks?t=1, crm=http://127.0.0.1:9/',
+      FEED_WEBHOOK_SHOP_SECRET: `${whsec}, ${other}`,
+      FEED_WEBHOOK_CRM_SECRET_FILE: '/run/crm',
+      FEED_WEBHOOK_CRM_PRIVATE: 'yes',
+      FEED_WEBHOOK_OLD_SECRET: 'x',
+    };
+    const settings = parse(env, () => `${other}\n`);
+    expect(settings.feed.webhooks).toEqual([
+      {
+        name: 'shop',
+        url: 'https://shop.example.com/hooks?t=1',
+        secrets: [whsec, other],
+        isPrivateAllowed: false,
+      },
+      { name: 'crm', url: 'http://127.0.0.1:9/', secrets: [other], isPrivateAllowed: true },
+    ]);
+    expect(settings.secrets).toEqual(expect.arrayContaining([whsec, other]));
+    expect(settings.secretFiles).toContain('/run/crm');
+    expect(settings.warnings).toEqual([
+      'FEED_WEBHOOK_OLD_SECRET is set, but FEED_WEBHOOKS names no such receiver',
+    ]);
+    expect(parse({}).feed.webhooks).toEqual([]);
+  });
+
+  test.each([
+    ['shop=http://shop.example.com/', 'https for shop'],
+    ['shop=https://me:pw@shop.example.com/', 'without a user name'],
+    ['Shop=https://a.example/', 'lower-case'],
+    ['shop', 'name=https://'],
+    ['shop=ftp://a.example/', 'name=https://'],
+    ['shop=https://a.example/,shop=https://b.example/', 'each name only once'],
+  ])('[S19] refuses %s as a receiver', (text, expected) => {
+    const words = mistake({ FEED_WEBHOOKS: text, FEED_WEBHOOK_SHOP_SECRET: whsec });
+    expect(words).toContain('FEED_WEBHOOKS');
+    expect(words).toContain(expected);
+    expect(words).not.toContain('pw');
+  });
+
+  test.each([
+    undefined,
+    'whsec_c2hvcnQ=',
+    Buffer.alloc(32, 7).toString('base64'),
+    `${whsec} ${other} ${whsec}`,
+    `whsec_${'!'.repeat(32)}`,
+  ])('[S2] refuses the secret %s of a receiver, and says what to do', (secret) => {
+    const env = { FEED_WEBHOOKS: 'shop=https://a.example/', FEED_WEBHOOK_SHOP_SECRET: secret };
+    const words = mistake(env);
+    expect(words).toContain('FEED_WEBHOOK_SHOP_SECRET');
+    expect(words).toContain('openssl rand -base64 32');
+    if (secret !== undefined) expect(words).not.toContain(secret);
+  });
+
   test.each(['./signer.mjs', '/opt/signer', 'signer.cjs', 'signer.js', 'signer.ts'])(
     'takes %s as the path of a signer module',
     (path) => {

@@ -61,6 +61,7 @@ export const faults: Readonly<Record<string, string>> = {
   Q15: 'SIGTERM with work in flight, and a second one',
   Q16: 'an operator pauses, drains or obliterates the queue',
   Q17: 'a backlog, and a job that always fails',
+  Q18: 'a receiver of webhooks that is down, slow, refuses, or never ends its answer',
   D1: 'connections are killed again and again',
   D2: 'the database crashes',
   D3: 'a failover loses the last commits',
@@ -109,4 +110,5 @@ export const faults: Readonly<Record<string, string>> = {
   S16: 'the power to generate addresses',
   S17: 'an address that somebody exchanged in the database',
   S18: 'a restored backup',
+  S19: 'a webhook whose address leads into the own network, or elsewhere',
 };

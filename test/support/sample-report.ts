@@ -72,6 +72,7 @@ export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport 
       detailsRefused: 0,
     },
     rejects: 0,
+    feed: [],
     pools: [samplePool()],
     unexpectedDeposits: { foreign: 0, unknown: 0 },
     balances: [

@@ -46,3 +46,10 @@ export function share(text: string): number {
   if (value > 1) throw new InvalidArgumentError('A number from 0 to 1 is expected.');
   return value;
 }
+
+/** Parses the number of an event: 1, 2, 3 … */
+export function eventNumber(text: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(text))
+    throw new InvalidArgumentError('The number of an event is expected: 1, 2, 3 …');
+  return Number(text);
+}

@@ -61,7 +61,11 @@ export async function startDaemon(
   await setPools(opened.ledger, context);
   await releaseAbandonedDetails(opened.ledger.db, opened.ledger.instance);
   const hints = openHints(context, opened.sync);
-  const feed = openFeed(context, opened.ledger, { onHint: hints.wake });
+  const { reader: feed, webhooks } = await openFeed(context, opened.ledger, {
+    onHint: hints.wake,
+    addJob: async (...job) => await queue?.add(...job),
+    onAttempt: metrics.onWebhook,
+  });
   const { http } = settings;
   const listening =
     http &&
@@ -84,6 +88,7 @@ export async function startDaemon(
     backend: opened.queueAddress,
     prefix: settings.queue.prefix,
     jobs,
+    lanes: webhooks.lanes,
     readIntervals: await openIntervals(opened.ledger, queueName, jobs, log),
     log,
     clock: systemClock,
@@ -91,6 +96,7 @@ export async function startDaemon(
   });
   queue = running;
   shutdown.add('queue', () => running.close(queueCloseMs));
+  shutdown.add('webhooks', webhooks.start());
   return { url: http && listening ? `http://${http.host}:${listening.port}/` : null };
 
   async function isReady() {

@@ -1,6 +1,7 @@
 import type { StatusReport } from '../../status/status-report.ts';
 import { attentionLines } from './attention-lines.ts';
 import { balanceLines } from './balance-lines.ts';
+import { feedLines } from './feed-lines.ts';
 import { poolLines } from './pool-lines.ts';
 import { proofLines } from './proof-lines.ts';
 import { createCanvas } from './terminal-text.ts';
@@ -29,6 +30,7 @@ export function printStatus(
     ),
     titled('Address pools: refilled below ┃', poolLines(report, canvas)),
     titled('Balances', balanceLines(report, canvas)),
+    titled('Change feed', feedLines(report, canvas)),
     titled('Queue', [queueLine(report)]),
     titled('Last runs', runLines(report, canvas)),
     titled('Last errors', errorLines(report, canvas)),

@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { number, out, pick, query, truth } from '../connection/query-rows.ts';
@@ -52,7 +52,7 @@ const pageBytesMax = 512 * 1024;
 const e = alias(events, 'e');
 const eventColumns = pick({
   seq: e.seq,
-  recordedAt: [sql`to_json(e.recorded_at at time zone 'UTC') #>> '{}' || 'Z'`, String],
+  recordedAt: [isoTime(sql`e.recorded_at`), String],
   kind: e.kind,
   key: e.key,
   data: [sql`e.data`, facts],
@@ -68,7 +68,12 @@ export async function readEvents(db: LedgerDb, after: number, max: number): Prom
      where e.bytes_before < ${pageBytesMax} order by e.seq`;
 }
 
-function facts(value: unknown): Record<string, unknown> {
+/** Formats a time as ISO 8601 in UTC, with all its digits. */
+export function isoTime(time: SQL): SQL {
+  return sql`to_json(${time} at time zone 'UTC') #>> '{}' || 'Z'`;
+}
+
+export function facts(value: unknown): Record<string, unknown> {
   if (typeof value !== 'object' || value === null) throw new Error('an event has no data');
   return { ...value };
 }

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { databaseError, type LedgerDb } from '../connection/connect-ledger.ts';
+import { type FeedConsumer, feedConsumers } from '../feed/consumer-report.ts';
 import { isGivenUp } from '../transactions/detail-checks.ts';
 import {
   balanceCount,
@@ -134,6 +135,8 @@ export type LedgerStatus = {
   /** Number of all listed balances. */
   balanceCount: number;
   unexplainedDifferences: UnexplainedDifference[];
+  /** Consumers and webhooks of the change feed. */
+  feed: FeedConsumer[];
   /** Latest run of each job. */
   lastRuns: RunStatus[];
   /** Errors, latest first. */
@@ -175,6 +178,7 @@ select ${isoText('now()')} as "readAt",
        (${balances}) as balances,
        (${balanceCount}) as "balanceCount",
        (${unexplainedDifferences}) as "unexplainedDifferences",
+       (${feedConsumers}) as feed,
        (${lastRuns}) as "lastRuns",
        (${lastErrors}) as "lastErrors"
   from (

@@ -1,0 +1,98 @@
+import { LedgerError } from '../../kernel/errors.ts';
+import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
+import {
+  type FeedConsumer,
+  isFailing,
+  readFeedConsumers,
+} from '../../ledger/feed/consumer-report.ts';
+import { createFeedReader } from '../../ledger/feed/feed-reader.ts';
+import {
+  listReceivers,
+  pauseReceiver,
+  replayEvents,
+  resumeReceiver,
+} from '../../ledger/feed/webhook-store.ts';
+import { printableText } from '../../service/decoding/printable-text.ts';
+import { consumerWords } from '../../status/consumer-words.ts';
+import type { CommandContext } from '../command-context.ts';
+import { openExistingLedger } from '../open-existing-ledger.ts';
+
+/** Runs `wallet-ledger feed list`: prints who reads the change feed. Resolves to 3 while events do not reach one. */
+export async function feedList(
+  context: CommandContext,
+  { json }: { json?: boolean },
+): Promise<number> {
+  const { ledger } = await openExistingLedger(context);
+  const feed = await readFeedConsumers(ledger.db);
+  process.stdout.write(json ? `${JSON.stringify({ feed }, null, 2)}\n` : feed.map(line).join(''));
+  if (feed.length === 0 && !json)
+    say('nobody reads the change feed: docs/change-feed.md says how, with SQL, HTTP or webhooks');
+  return feed.some(isFailing) ? 3 : 0;
+}
+
+function line(consumer: FeedConsumer): string {
+  const { kind, name } = consumer;
+  return `${kind} ${printableText(name)}: ${printableText(consumerWords(consumer))}\n`;
+}
+
+/** Runs `wallet-ledger feed pause`. */
+export async function feedPause(context: CommandContext, name: string): Promise<number> {
+  const { db } = await openReceiver(context, name);
+  await pauseReceiver(db, name);
+  say(`nothing more is sent to ${name}; its events are kept for 30 days`);
+  return 0;
+}
+
+/** Runs `wallet-ledger feed resume`. */
+export async function feedResume(context: CommandContext, name: string): Promise<number> {
+  const { db } = await openReceiver(context, name);
+  await resumeReceiver(db, name);
+  say(`${name} gets events again, from the first one that it has not accepted`);
+  return 0;
+}
+
+/** Runs `wallet-ledger feed replay`: sends an event, and all behind it, again. */
+export async function feedReplay(
+  context: CommandContext,
+  name: string,
+  { from }: { from: number },
+): Promise<number> {
+  const ledger = await openReceiver(context, name);
+  const page = await createFeedReader(ledger).read(from - 1, 1);
+  if (page.kind === 'deleted')
+    throw new LedgerError('usage', `event ${from} has been deleted`, {
+      cure: `the first event that the feed still holds is ${page.oldest}`,
+    });
+  if (page.kind === 'ahead')
+    throw new LedgerError('usage', `the feed has no event ${from}`, {
+      cure: `its latest event is ${page.head}`,
+    });
+  await replayEvents(ledger.db, name, from);
+  say(`${name} gets event ${from}, and all behind it, again`);
+  return 0;
+}
+
+/** Opens the ledger. Throws a LedgerError `usage` that names the webhooks if there is none of this name. */
+async function openReceiver(context: CommandContext, name: string): Promise<Ledger> {
+  const { ledger } = await openExistingLedger(context);
+  const names = await listReceivers(ledger.db);
+  if (names.includes(name)) return ledger;
+  const feed = await readFeedConsumers(ledger.db);
+  const isConsumer = feed.some((each) => each.name === name);
+  throw new LedgerError(
+    'usage',
+    isConsumer
+      ? `${name} reads the feed itself, with ledger.next_events; only webhooks are paused and replayed`
+      : `there is no webhook ${JSON.stringify(name)}`,
+    {
+      cure:
+        names.length === 0
+          ? 'set FEED_WEBHOOKS and start a daemon; there is none yet'
+          : `there ${names.length === 1 ? 'is' : 'are'} ${names.join(', ')}`,
+    },
+  );
+}
+
+function say(text: string): void {
+  process.stderr.write(`wallet-ledger: ${text}\n`);
+}

@@ -1,0 +1,87 @@
+import { sql } from 'drizzle-orm';
+import type { LedgerDb } from '../connection/connect-ledger.ts';
+import { number, out, pick, query } from '../connection/query-rows.ts';
+import { webhooks } from '../schema/webhooks.ts';
+import { type FeedEvent, facts, isoTime } from './event-store.ts';
+
+/** An event to be sent to a receiver. `attempts`: those that were made before. */
+export type DueDelivery = { seq: number; attempts: number };
+/** An event that this process may send now. `attempt`: its number, which proves the claim when the attempt ends. */
+export type ClaimedDelivery = { event: FeedEvent; attempt: number };
+/** How an attempt failed. `isGone`: the receiver answered 410, so nothing more may be sent to it. */
+export type DeliveryFailure = { message: string; isGone: boolean };
+
+/** Adds the receivers that are new; they begin behind the latest event. */
+export async function addReceivers(db: LedgerDb, names: readonly string[]): Promise<void> {
+  await db.execute(sql`
+    insert into engine.webhooks (name, position)
+    select n.name, ledger.events_head() from unnest(${sql.param([...names])}::text[]) as n (name)
+    on conflict do nothing`);
+}
+
+/** Takes further events over into the deliveries of a receiver. Returns those that may be sent now, at most `max`. */
+export async function readDueDeliveries(
+  db: LedgerDb,
+  receiver: string,
+  max: number,
+): Promise<DueDelivery[]> {
+  await db.execute(sql`select engine.take_over_events(${receiver})`);
+  return await query(db)`
+    select d.seq as ${out('seq', number)}, d.attempts as ${out('attempts', number)} from engine.due_deliveries d
+     where d.receiver = ${receiver} order by d.due_at, d.seq limit ${max}`;
+}
+
+/** Claims an event for one attempt of at most 30 s; null if it may not be sent now. */
+export async function claimDelivery(
+  db: LedgerDb,
+  receiver: string,
+  seq: number,
+): Promise<ClaimedDelivery | null> {
+  const [claimed] = await query(db)`
+    select c.attempt as ${out('attempt', number)}, c.kind as ${out('kind', String)}, c.key as ${out('key', String)},
+           ${isoTime(sql`c.recorded_at`)} as ${out('recordedAt', String)}, c.data as ${out('data', facts)}
+      from engine.claim_delivery(${receiver}, ${seq}) as c`;
+  if (claimed === undefined) return null;
+  const { attempt, ...event } = claimed;
+  return { event: { seq, ...event }, attempt };
+}
+
+/** Ends an attempt. `failure`: null if the receiver accepted the event. */
+export async function endDelivery(
+  db: LedgerDb,
+  { receiver, seq, attempt }: { receiver: string; seq: number; attempt: number },
+  failure: DeliveryFailure | null,
+): Promise<void> {
+  const message = failure?.message ?? null;
+  await db.execute(
+    sql`select engine.end_delivery(${receiver}, ${seq}, ${attempt}, ${message}, ${failure?.isGone ?? false})`,
+  );
+}
+
+/** Returns the names of all receivers, those that are no longer set included. */
+export async function listReceivers(db: LedgerDb): Promise<string[]> {
+  const rows = await query(db)`select ${pick({ name: webhooks.name })} from ${webhooks} order by 1`;
+  return rows.map(({ name }) => name);
+}
+
+/** Sends nothing more to a receiver until `resumeReceiver`. */
+export async function pauseReceiver(db: LedgerDb, name: string): Promise<void> {
+  await db.execute(
+    sql`update engine.webhooks set paused_at = coalesce(paused_at, now()) where name = ${name}`,
+  );
+}
+
+/** Sends to the receiver again, at once; the 7 days of events that failed begin anew. */
+export async function resumeReceiver(db: LedgerDb, name: string): Promise<void> {
+  await db.execute(sql`
+    with resumed as (
+      update engine.webhooks set paused_at = null, stopped_because = null where name = ${name} returning name),
+    renewed as (
+      update engine.deliveries d set failed_since = null, due_at = now() from resumed r where d.receiver = r.name)
+    select pg_notify('ledger_events', '') from resumed`);
+}
+
+/** Delivers the event `from`, and all behind it, again. */
+export async function replayEvents(db: LedgerDb, name: string, from: number): Promise<void> {
+  await db.execute(sql`select engine.replay_events(${name}, ${from})`);
+}

@@ -1,0 +1,140 @@
+import { toError } from '../kernel/errors.ts';
+import type { Log } from '../kernel/log.ts';
+import { createWokenWorker } from '../kernel/woken-worker.ts';
+import type { Ledger } from '../ledger/connection/connect-ledger.ts';
+import {
+  addReceivers,
+  claimDelivery,
+  type DeliveryFailure,
+  endDelivery,
+  readDueDeliveries,
+} from '../ledger/feed/webhook-store.ts';
+import { type Resolve, resolveAll } from './receiver-address.ts';
+import { type Receiver, sendWebhook } from './send-webhook.ts';
+
+/** Adds a job to the queue; a job with the same id that has not ended is kept instead. */
+type AddJob = (name: string, id: string, data: { receiver: string; seq: number }) => Promise<void>;
+
+type Outcome = 'accepted' | 'refused' | 'gone';
+
+export type WebhookOptions = {
+  ledger: Ledger;
+  receivers: readonly Receiver[];
+  addJob: AddJob;
+  /** Callback for each attempt. */
+  onAttempt(receiver: string, outcome: Outcome): void;
+  log: Log;
+  resolve?: Resolve;
+};
+
+export type Webhooks = {
+  /** The jobs that deliver events, one lane for each receiver. */
+  lanes: {
+    name: string;
+    runsMax: number;
+    run(data: unknown, signal: AbortSignal): Promise<void>;
+  }[];
+  /** Begins to make jobs, once the queue is open. Returns a function that ends this. */
+  start(): () => void;
+  /** Says that there may be further events. */
+  wake(): void;
+};
+
+/** Events that are sent to one receiver at the same time, each of another key. */
+const runsMax = 4;
+/** Wakes by itself: for attempts that are due again, and because a notification may be lost. */
+const heartbeatMs = 5_000;
+
+/**
+ * Sends the events of the change feed to the receivers. PostgreSQL knows what is to be sent and when; the queue only
+ * spreads the attempts over the daemons, and may lose its jobs at any time.
+ */
+export async function deliverWebhooks(options: WebhookOptions): Promise<Webhooks> {
+  const { ledger, receivers } = options;
+  await addReceivers(
+    ledger.db,
+    receivers.map(({ name }) => name),
+  );
+  const lanes = receivers.map((receiver) => createLane(receiver, options));
+  let heartbeat: NodeJS.Timeout | undefined;
+  const wake = () => {
+    if (heartbeat !== undefined) for (const lane of lanes) lane.wake();
+  };
+  return {
+    lanes,
+    wake,
+    start() {
+      heartbeat = setInterval(wake, heartbeatMs);
+      wake();
+      return () => {
+        clearInterval(heartbeat);
+        // Not awaited, because adding a job may hang while the queue is down.
+        for (const lane of lanes) void lane.stop();
+      };
+    },
+  };
+}
+
+/** One receiver: makes jobs of the events that are due, and runs them. */
+function createLane(
+  receiver: Receiver,
+  { ledger, addJob, onAttempt, log, resolve = resolveAll }: WebhookOptions,
+) {
+  const { db } = ledger;
+  const name = `webhook-${receiver.name}`;
+  let isFailing = false;
+
+  const maker = createWokenWorker(
+    async () => {
+      for (const { seq, attempts } of await readDueDeliveries(db, receiver.name, runsMax))
+        await addJob(name, `${name}-${seq}-${attempts}`, { receiver: receiver.name, seq });
+    },
+    (error) =>
+      log.debug({ error: toError(error), receiver: receiver.name }, 'events for a webhook wait'),
+  );
+
+  async function run(data: unknown, signal: AbortSignal): Promise<void> {
+    const seq = seqOf(data);
+    const claimed = await claimDelivery(db, receiver.name, seq);
+    if (claimed === null) return;
+    const failure = await sendWebhook(receiver, claimed.event, { resolve, signal });
+    await endDelivery(db, { receiver: receiver.name, seq, attempt: claimed.attempt }, failure);
+    onAttempt(receiver.name, outcomeOf(failure));
+    report(seq, failure);
+  }
+
+  /** Logs the first failure, and the first success after it. */
+  function report(seq: number, failure: DeliveryFailure | null): void {
+    if ((failure !== null) === isFailing) return;
+    isFailing = failure !== null;
+    const words = isFailing
+      ? 'a webhook does not accept an event; it is sent again'
+      : 'a webhook accepts events again';
+    log[isFailing ? 'warn' : 'info'](
+      { receiver: receiver.name, seq, reason: failure?.message },
+      words,
+    );
+  }
+
+  return {
+    name,
+    runsMax,
+    async run(data: unknown, signal: AbortSignal) {
+      await run(data, signal);
+      maker.wake();
+    },
+    wake: maker.wake,
+    stop: maker.stop,
+  };
+}
+
+function outcomeOf(failure: DeliveryFailure | null): Outcome {
+  if (failure === null) return 'accepted';
+  return failure.isGone ? 'gone' : 'refused';
+}
+
+function seqOf(data: unknown): number {
+  if (typeof data === 'object' && data !== null && 'seq' in data && typeof data.seq === 'number')
+    return data.seq;
+  throw new Error('a job of a webhook has no number of an event');
+}

@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Webhook } from 'standardwebhooks';
+import { onTestFinished } from 'vitest';
+import { closeServer, listen } from './listen.ts';
+
+/** An event as a receiver gets it. */
+export type Delivery = {
+  seq: number;
+  kind: string;
+  key: string;
+  data: Record<string, unknown>;
+  body: string;
+  headers: Record<string, string>;
+};
+
+/** What a receiver does with an event: answers with a status, or writes the answer itself. */
+type Behaviour = (delivery: Delivery, response: ServerResponse) => number | Promise<number> | null;
+
+export type WebhookReceiver = {
+  url: string;
+  secret: string;
+  /** Every attempt, in the order of their arrival. */
+  attempts: Delivery[];
+  /** What was answered with a status of 2xx, in the order of the answers. */
+  accepted: Delivery[];
+  /** Most events of one key that were on their way at the same time. */
+  mostAtOnce(): number;
+  behaviour: Behaviour;
+  stop(): Promise<void>;
+  restart(): Promise<void>;
+};
+
+export function newSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`;
+}
+
+/** A receiver of webhooks that refuses what is not signed with its secret; closed with the test. */
+export async function startReceiver(secret = newSecret()): Promise<WebhookReceiver> {
+  const webhook = new Webhook(secret);
+  const running = new Map<string, number>();
+  let most = 0;
+  const server = createServer(async (request, response) => {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part);
+    const body = Buffer.concat(parts).toString();
+    const headers = request.headers as Record<string, string>;
+    try {
+      webhook.verify(body, headers);
+    } catch {
+      response.writeHead(401).end();
+      return;
+    }
+    await receive({ ...JSON.parse(body), body, headers }, response);
+  });
+
+  async function receive(delivery: Delivery, response: ServerResponse): Promise<void> {
+    receiver.attempts.push(delivery);
+    const atOnce = (running.get(delivery.key) ?? 0) + 1;
+    running.set(delivery.key, atOnce);
+    most = Math.max(most, atOnce);
+    const status = await receiver.behaviour(delivery, response);
+    running.set(delivery.key, (running.get(delivery.key) ?? 1) - 1);
+    if (status === null) return;
+    if (status >= 200 && status < 300) receiver.accepted.push(delivery);
+    response.writeHead(status).end();
+  }
+
+  const port = await listen(server);
+  const receiver: WebhookReceiver = {
+    url: `http://127.0.0.1:${port}/hooks`,
+    secret,
+    attempts: [],
+    accepted: [],
+    mostAtOnce: () => most,
+    behaviour: () => 204,
+    stop: () => closeServer(server),
+    async restart() {
+      server.listen(port, '127.0.0.1');
+      await once(server, 'listening');
+    },
+  };
+  onTestFinished(async () => {
+    if ((server.address() as AddressInfo | null) !== null) await closeServer(server);
+  });
+  return receiver;
+}

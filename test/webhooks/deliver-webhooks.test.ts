@@ -1,0 +1,361 @@
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { silentLog } from '../../src/kernel/log.ts';
+import { pruneEvents } from '../../src/ledger/feed/event-store.ts';
+import { replayEvents, resumeReceiver } from '../../src/ledger/feed/webhook-store.ts';
+import { deliverWebhooks, type WebhookOptions } from '../../src/webhooks/deliver-webhooks.ts';
+import type { Receiver } from '../../src/webhooks/send-webhook.ts';
+import { until } from '../support/until.ts';
+import { newSecret, startReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
+import { withLedger } from '../support/with-ledger.ts';
+
+const { ledger, query } = await withLedger();
+
+beforeEach(() =>
+  query('truncate ledger.events, engine.webhooks, engine.deliveries, engine.consumers'),
+);
+
+const settingOf = (receiver: WebhookReceiver, changes: Partial<Receiver> = {}): Receiver => ({
+  name: 'shop',
+  url: receiver.url,
+  secrets: [receiver.secret],
+  isPrivateAllowed: false,
+  ...changes,
+});
+
+/** Delivers to the receivers until the test ends, with a queue that runs each job at once. */
+async function deliver(receivers: Receiver[], options: Partial<WebhookOptions> = {}) {
+  const running = new Map<string, Promise<void>>();
+  const closing = new AbortController();
+  const webhooks = await deliverWebhooks({
+    ledger,
+    receivers,
+    log: silentLog,
+    onAttempt: () => undefined,
+    async addJob(name, id, data) {
+      const lane = webhooks.lanes.find((each) => each.name === name);
+      if (lane === undefined || running.has(id)) return;
+      const ended = lane
+        .run(data, closing.signal)
+        .catch(() => undefined)
+        .finally(() => running.delete(id));
+      running.set(id, ended);
+    },
+    ...options,
+  });
+  const stop = webhooks.start();
+  const close = async () => {
+    stop();
+    closing.abort();
+    await Promise.all(running.values());
+  };
+  onTestFinished(close);
+  return { wake: webhooks.wake, close };
+}
+
+let last = 0;
+beforeEach(() => {
+  last = 0;
+});
+
+/** Records one event for each key, in this order. */
+async function record(...keys: string[]): Promise<void> {
+  for (const key of keys) {
+    last += 1;
+    await query(
+      `insert into ledger.events values (${last}, now(), 'test', '${key}', '{"amount": "1.50"}')`,
+    );
+  }
+}
+
+const isDone = (receiver: WebhookReceiver, count: number) =>
+  until(async () => receiver.accepted.length >= count);
+const numbers = (deliveries: { seq: number }[]) => deliveries.map(({ seq }) => seq);
+const consumer = async (name = 'shop') => {
+  const [row] = await query(
+    `select state, position::int, behind::int, last_error from ledger.feed_consumers where name = '${name}'`,
+  );
+  return row;
+};
+/** Lets time pass for everything that failed. */
+const pass = (interval: string) =>
+  query(
+    `update engine.deliveries set due_at = now(), failed_since = failed_since - interval '${interval}'`,
+  );
+const problems = async () =>
+  (await query(`select name from ledger.problems where name like 'feed%' order by name`)).map(
+    ({ name }) => name,
+  );
+
+test('each event arrives as the feed gives it, signed with each secret, under its number', async () => {
+  const [before, after] = [newSecret(), newSecret()];
+  const [old, renewed] = [await startReceiver(before), await startReceiver(after)];
+  const secrets = [before, after];
+  const { wake } = await deliver([
+    settingOf(old, { secrets }),
+    settingOf(renewed, { name: 'crm', secrets }),
+  ]);
+  await record('a', 'b', 'a');
+  wake();
+  for (const receiver of [old, renewed]) {
+    await isDone(receiver, 3);
+    expect(numbers(receiver.accepted).sort()).toEqual([1, 2, 3]);
+    const [first] = receiver.accepted;
+    expect(first?.headers).toMatchObject({
+      'webhook-id': String(first?.seq),
+      'content-type': 'application/json',
+    });
+    expect(JSON.parse(first?.body ?? '')).toEqual({
+      seq: first?.seq,
+      recorded_at: expect.stringMatching(/^\d{4}-.*Z$/),
+      kind: 'test',
+      key: first?.key,
+      data: { amount: '1.50' },
+    });
+  }
+  await until(async () => (await consumer())?.['behind'] === 0);
+  expect(await consumer()).toMatchObject({ state: 'reading', position: 3 });
+});
+
+test('a later event of a key waits for the earlier one, and other keys go on', async () => {
+  const receiver = await startReceiver();
+  receiver.behaviour = ({ seq }) => (seq === 1 ? 500 : 204);
+  const { wake } = await deliver([settingOf(receiver)]);
+  await record('a', 'b', 'a', 'c', 'a', 'b');
+  wake();
+  await isDone(receiver, 3);
+  await until(async () => (await consumer())?.['state'] === 'failing');
+  expect(await consumer()).toMatchObject({ position: 0, behind: 3, last_error: 'it answered 500' });
+  expect(numbers(receiver.accepted).sort()).toEqual([2, 4, 6]);
+  receiver.behaviour = () => 204;
+  await pass('0 s');
+  wake();
+  await isDone(receiver, 6);
+  expect(numbers(receiver.accepted.filter(({ key }) => key === 'a'))).toEqual([1, 3, 5]);
+  expect(receiver.mostAtOnce()).toBe(1);
+});
+
+test('two daemons send each event once, and never two of a key at the same time', async () => {
+  const receiver = await startReceiver();
+  const daemons = [await deliver([settingOf(receiver)]), await deliver([settingOf(receiver)])];
+  await record(...Array.from({ length: 60 }, (_, index) => `key ${index % 7}`));
+  for (const { wake } of daemons) wake();
+  await isDone(receiver, 60);
+  expect(numbers(receiver.attempts).sort((a, b) => a - b)).toEqual(
+    Array.from({ length: 60 }, (_, index) => index + 1),
+  );
+  expect(receiver.mostAtOnce()).toBe(1);
+});
+
+test('the position moves with the answer, and what a dead daemon was sending is sent again', async () => {
+  const receiver = await startReceiver();
+  let answer = (_status: number): void => undefined;
+  receiver.behaviour = () => new Promise<number>((resolve) => (answer = resolve));
+  const first = await deliver([settingOf(receiver)]);
+  await record('a');
+  first.wake();
+  await until(async () => receiver.attempts.length === 1);
+  expect(await consumer()).toMatchObject({ position: 0, behind: 1 });
+  await first.close();
+  answer(500);
+  receiver.behaviour = () => 204;
+  const second = await deliver([settingOf(receiver)]);
+  await query(`update engine.deliveries set claimed_until = now()`);
+  second.wake();
+  await isDone(receiver, 1);
+  await until(async () => (await consumer())?.['position'] === 1);
+});
+
+test('[S19] a redirect is not followed, and counts as refused', async () => {
+  const [receiver, target] = [await startReceiver(), await startReceiver()];
+  receiver.behaviour = (_delivery, response) => {
+    response.writeHead(307, { location: target.url }).end();
+    return null;
+  };
+  const { wake } = await deliver([settingOf(receiver)]);
+  await record('a');
+  wake();
+  await until(async () => (await consumer())?.['last_error'] === 'it answered 307');
+  expect(target.attempts).toEqual([]);
+});
+
+test('[Q18] of an endless answer only the status is read', async () => {
+  const receiver = await startReceiver();
+  let written = 0;
+  const ended = new Promise<void>((resolve) => {
+    receiver.behaviour = (_delivery, response) => {
+      response.writeHead(200);
+      const write = () => {
+        written += 65_536;
+        if (response.destroyed) resolve();
+        else response.write(Buffer.alloc(65_536), () => setImmediate(write));
+      };
+      write();
+      return null;
+    };
+  });
+  const { wake } = await deliver([settingOf(receiver)]);
+  await record('a');
+  wake();
+  await ended;
+  await until(async () => (await consumer())?.['position'] === 1);
+  expect(written).toBeLessThan(64 * 1_048_576);
+});
+
+test('[Q18] 410 stops a receiver at once, with a problem; resumed, it gets everything since', async () => {
+  const receiver = await startReceiver();
+  receiver.behaviour = () => 410;
+  const { wake } = await deliver([settingOf(receiver)]);
+  await record('a', 'a');
+  wake();
+  await until(async () => (await consumer())?.['state'] === 'stopped');
+  expect(await problems()).toEqual(['feed_webhook_stopped']);
+  await record('b');
+  await pass('0 s');
+  wake();
+  receiver.behaviour = () => 204;
+  expect(receiver.attempts.length).toBe(1);
+  await resumeReceiver(ledger.db, 'shop');
+  wake();
+  await isDone(receiver, 3);
+  expect(receiver.attempts.length).toBe(4);
+  expect(await problems()).toEqual([]);
+});
+
+test('[Q18] a receiver that is down for a day gets everything in order, at once when it is up again; another one is not moved', async () => {
+  const [down, other] = [await startReceiver(), await startReceiver()];
+  await down.stop();
+  const { wake } = await deliver([settingOf(down), settingOf(other, { name: 'crm' })]);
+  const keys = Array.from({ length: 30 }, (_, index) => `key ${index % 5}`);
+  await record(...keys);
+  wake();
+  await isDone(other, 30);
+  await until(
+    async () =>
+      (await query(`select from engine.deliveries where failed_since is not null`)).length === 5,
+  );
+  await query(`update engine.deliveries set failed_since = failed_since - interval '1 day'`);
+  await query(`update engine.webhooks set moved_at = moved_at - interval '1 day 1 minute'`);
+  expect(await problems()).toEqual(['feed_webhook_failing']);
+  const [retried] = await query(`
+    select engine.end_delivery('shop', d.seq, d.attempts, 'it answered 500', false), d.seq
+      from engine.deliveries d where d.receiver = 'shop' and d.failed_since is not null order by d.seq limit 1`);
+  const [pause] = await query(
+    `select round(extract(epoch from due_at - now()) / 60)::int as minutes from engine.deliveries where receiver = 'shop' and seq = ${retried?.['seq']}`,
+  );
+  expect(pause?.['minutes']).toBe(60);
+  await down.restart();
+  // One attempt is due; it brings all the others back.
+  await query(`update engine.deliveries set due_at = now() where receiver = 'shop' and seq = 3`);
+  wake();
+  await isDone(down, 30);
+  for (const key of new Set(keys)) {
+    const own = numbers(down.accepted.filter((each) => each.key === key));
+    expect(own).toEqual(own.toSorted((a, b) => a - b));
+  }
+  expect(other.attempts.length).toBe(30);
+});
+
+test('[Q18] after 7 days the receiver is stopped, and a problem stands', async () => {
+  const receiver = await startReceiver();
+  receiver.behaviour = () => 500;
+  const { wake } = await deliver([settingOf(receiver)]);
+  await record('a');
+  wake();
+  await until(async () => (await consumer())?.['state'] === 'failing');
+  await pass('6 days 23 hours');
+  wake();
+  await until(async () => receiver.attempts.length === 2);
+  await until(
+    async () =>
+      (await query(`select from engine.deliveries where claimed_until is null`)).length === 1,
+  );
+  expect(await consumer()).toMatchObject({ state: 'failing' });
+  await pass('1 hour');
+  wake();
+  await until(async () => (await consumer())?.['state'] === 'stopped');
+  expect(await consumer()).toMatchObject({
+    last_error: 'event 1 has been refused for 7 days: it answered 500',
+  });
+  expect(await problems()).toEqual(['feed_webhook_stopped']);
+});
+
+test('[S19] a name that leads into a private network is refused, unless its setting allows that', async () => {
+  const receiver = await startReceiver();
+  const url = receiver.url.replace('127.0.0.1', 'hooks.example.com');
+  let asked = 0;
+  const resolve = async () => {
+    asked += 1;
+    // A second question is answered with another address, as a rebinding name server does.
+    return [{ address: asked % 2 === 1 ? '127.0.0.1' : '203.0.113.9', family: 4 }];
+  };
+  const refused = await deliver([settingOf(receiver, { url })], { resolve });
+  await record('a');
+  refused.wake();
+  await until(async () => (await consumer())?.['state'] === 'failing');
+  expect(await consumer()).toMatchObject({
+    last_error: 'its name leads to an address of a private network',
+  });
+  expect(receiver.attempts).toEqual([]);
+  await refused.close();
+  expect(asked).toBe(1);
+  asked = 0;
+  await pass('0 s');
+  const allowed = await deliver([settingOf(receiver, { url, isPrivateAllowed: true })], {
+    resolve,
+  });
+  allowed.wake();
+  await isDone(receiver, 1);
+  expect(asked).toBe(1);
+});
+
+test('events are kept for a receiver that has not got them, and their loss is not passed over', async () => {
+  const receiver = await startReceiver();
+  receiver.behaviour = ({ key }) => (key === 'a' ? 500 : 204);
+  const daemon = await deliver([settingOf(receiver)]);
+  await record('a', 'b', 'c');
+  daemon.wake();
+  await isDone(receiver, 2);
+  await until(async () => (await consumer())?.['state'] === 'failing');
+  await daemon.close();
+  await query(`update ledger.events set recorded_at = now() - interval '29 days'`);
+  await pruneEvents(ledger.db);
+  expect(await query('select from ledger.events')).toHaveLength(3);
+  expect(await problems()).toContain('feed_consumer_stalled');
+  await query(`update ledger.events set recorded_at = now() - interval '31 days'`);
+  await pruneEvents(ledger.db);
+  await record('d');
+  expect(await problems()).toContain('feed_events_lost');
+  const second = await deliver([settingOf(receiver)]);
+  await pass('0 s');
+  second.wake();
+  await until(async () => receiver.accepted.some(({ key }) => key === 'd'));
+  await until(async () => (await consumer())?.['behind'] === 1);
+  expect(await consumer()).toMatchObject({ state: 'lost' });
+  await replayEvents(ledger.db, 'shop', 3);
+  second.wake();
+  await until(async () => (await consumer())?.['state'] === 'reading');
+  expect(await problems()).toEqual([]);
+});
+
+test('a replay sends events again from one of them on, in order, also while one is on its way', async () => {
+  const receiver = await startReceiver();
+  const { wake } = await deliver([settingOf(receiver)]);
+  await record('a', 'a', 'a', 'a');
+  wake();
+  await isDone(receiver, 4);
+  let answer = (_status: number): void => undefined;
+  receiver.behaviour = () => new Promise<number>((resolve) => (answer = resolve));
+  await record('a');
+  wake();
+  await until(async () => receiver.attempts.length === 5);
+  await replayEvents(ledger.db, 'shop', 3);
+  wake();
+  answer(204);
+  await until(async () => receiver.accepted.length === 5);
+  receiver.behaviour = () => 204;
+  await query(`update engine.deliveries set claimed_until = now()`);
+  wake();
+  await isDone(receiver, 8);
+  expect(numbers(receiver.accepted)).toEqual([1, 2, 3, 4, 5, 3, 4, 5]);
+  expect(receiver.mostAtOnce()).toBe(1);
+});
