@@ -46,7 +46,7 @@ export const httpSettings = {
   },
   FEED_WEBHOOKS: {
     field: 'feed.webhooks',
-    help: 'Receivers of the change feed: name=https://…, comma-separated. Each needs FEED_WEBHOOK_<NAME>_SECRET (or _FILE): whsec_ and 24 or more bytes in base64, two with a blank between while one replaces the other. FEED_WEBHOOK_<NAME>_PRIVATE=yes lets its host name lead into a private network',
+    help: 'Receivers of the change feed: name=https://…, comma-separated. Each needs FEED_WEBHOOK_NAME_SECRET (or _FILE), with its name in capital letters: whsec_ and 24 or more bytes in base64, two with a blank between while one replaces the other. FEED_WEBHOOK_NAME_PRIVATE=yes lets its host name lead into a private network',
     default: null,
     parser: webhookAddresses,
   },

@@ -39,8 +39,8 @@ function parseReceiver(text: string): WebhookAddress {
 }
 
 /**
- * Reads FEED_WEBHOOK_<NAME>_SECRET (or _FILE) and FEED_WEBHOOK_<NAME>_PRIVATE of each receiver. `secretTexts` must never
- * be printed.
+ * Reads FEED_WEBHOOK_<NAME>_SECRET (or _FILE) and FEED_WEBHOOK_<NAME>_PRIVATE of each receiver. `secretTexts` must
+ * never be printed.
  */
 export function readWebhooks(
   env: Environment,

@@ -50,8 +50,8 @@ async function post(
 ): Promise<number> {
   const url = new URL(receiver.url);
   const body = toJsonText(event);
-  const pinned = pinAddress(url, receiver.isPrivateAllowed, resolve);
-  const lookup = await untilAborted(pinned, signal);
+  const resolving = pinAddress(url, receiver.isPrivateAllowed, resolve);
+  const pinned = await untilAborted(resolving, signal);
   const send = url.protocol === 'https:' ? requestHttps : requestHttp;
   return await new Promise<number>((done, fail) => {
     const sent = send(url, {
@@ -61,7 +61,7 @@ async function post(
         'content-length': Buffer.byteLength(body),
       },
       agent: false,
-      lookup,
+      lookup: pinned,
       maxHeaderSize: headersMaxBytes,
       signal,
     });

@@ -54,12 +54,10 @@ export const feedBugs: PlantedBug[] = [
     promise: 'Webhooks',
     wrong: 'the connection resolves the name again after it was checked',
     in: 'post',
-    find: 'lookup,',
-    put: `lookup: (host, { all }, callback) =>
-        void resolve(host).then((found) => {
-          if (all) callback(null, found);
-          else callback(null, found[0]?.address ?? '', 4);
-        }),`,
+    find: 'lookup: pinned,',
+    put: `lookup: (host, options, callback) =>
+        void resolve(host).then((found) =>
+          options.all ? callback(null, found) : pinned(host, options, callback)),`,
     caughtBy:
       '[S19] a name that leads into a private network is refused, unless its setting allows that',
   },

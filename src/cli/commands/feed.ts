@@ -15,6 +15,7 @@ import {
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { consumerWords } from '../../status/consumer-words.ts';
 import type { CommandContext } from '../command-context.ts';
+import { jsonDocument } from '../json-document.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
 
 /** Runs `wallet-ledger feed list`: prints who reads the change feed. Resolves to 3 while events do not reach one. */
@@ -24,7 +25,7 @@ export async function feedList(
 ): Promise<number> {
   const { ledger } = await openExistingLedger(context);
   const feed = await readFeedConsumers(ledger.db);
-  process.stdout.write(json ? `${JSON.stringify({ feed }, null, 2)}\n` : feed.map(line).join(''));
+  process.stdout.write(json ? jsonDocument({ feed }) : feed.map(line).join(''));
   if (feed.length === 0 && !json)
     say('nobody reads the change feed: docs/change-feed.md says how, with SQL, HTTP or webhooks');
   return feed.some(isFailing) ? 3 : 0;

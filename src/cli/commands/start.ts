@@ -74,7 +74,7 @@ export async function startDaemon(
       readStatus: report,
       ...contentOfPages(context, opened.ledger),
       openBoard: (basePath) => queue?.openBoard(basePath) ?? null,
-      isReady,
+      isReady: () => isReady(opened.ledger, queue),
       metrics: metrics.registry,
       onRefused: metrics.onRefused,
       feed,
@@ -98,14 +98,14 @@ export async function startDaemon(
   shutdown.add('queue', () => running.close(queueCloseMs));
   shutdown.add('webhooks', webhooks.start());
   return { url: http && listening ? `http://${http.host}:${listening.port}/` : null };
+}
 
-  async function isReady() {
-    const database = await opened.ledger.pool.query('select 1').then(
-      () => true,
-      () => false,
-    );
-    return { database, queue: (await queue?.isReady()) ?? false, migrated: true };
-  }
+async function isReady(ledger: Ledger, queue: RunningQueue | undefined) {
+  const database = await ledger.pool.query('select 1').then(
+    () => true,
+    () => false,
+  );
+  return { database, queue: (await queue?.isReady()) ?? false, migrated: true };
 }
 
 /** What the pages show of the ledger, and which installation they name. */
