@@ -46,8 +46,8 @@ export function isInternal({ address, family }: ReceiverAddress): boolean {
 export const resolveAll: Resolve = (host) => lookup(host, { all: true, verbatim: true });
 
 /**
- * Resolves the host of a receiver once, and returns the lookup for the connection: it gives these addresses and does not
- * resolve again. A name that leads to an internal address is refused unless `isPrivateAllowed`. An address that the
+ * Resolves the host of a receiver once, and returns the lookup for the connection: it gives these addresses and does
+ * not resolve again. A name that leads to an internal address is refused unless `isPrivateAllowed`. An address that the
  * setting itself names, and `localhost`, are allowed.
  */
 export async function pinAddress(

@@ -1,6 +1,12 @@
 import { Registry } from 'prom-client';
 import { afterEach, expect, test, vi } from 'vitest';
-import { samplePool, sampleProblem, sampleReport, sampleStream } from '../support/sample-report.ts';
+import {
+  samplePool,
+  sampleProblem,
+  sampleReport,
+  sampleStream,
+  sampleWebhook,
+} from '../support/sample-report.ts';
 import { type HttpHarness, openHttp } from '../support/with-http.ts';
 
 let http: HttpHarness | undefined;
@@ -48,12 +54,17 @@ test('requests, rows and the status are exported under their names', async () =>
           sampleProblem({ name: 'pool_empty', severity: 'critical' }),
         ],
         rejects: 4,
+        feed: [
+          sampleWebhook(),
+          sampleWebhook({ name: 'books', kind: 'consumer', state: 'reading' }),
+        ],
         unexplainedDifferences: [{ symbol: 'BTC', amount: '-0.5', since: '2026-03-01T11:00:00Z' }],
         pools: [samplePool({ daysLeft: 2.5 }), samplePool({ slip44: 195 })],
         unexpectedDeposits: { foreign: 3, unknown: 5 },
       }),
   });
-  const { onAttempt, onRun } = http.metrics;
+  const { onAttempt, onRun, onWebhook } = http.metrics;
+  onWebhook('shop', 'refused');
   onAttempt({ endpoint: '/v1/transaction/list', outcome: 'success', seconds: 0.2 });
   onAttempt({ endpoint: '/v1/transaction/list', outcome: 'rate-limited', seconds: 0.1 });
   onRun('transactions', { rowsInserted: 7, rowsUpdated: 2 });
@@ -84,6 +95,11 @@ test('requests, rows and the status are exported under their names', async () =>
     'wallet_ledger_queue_jobs{state="waiting"}': 1,
     'wallet_ledger_queue_jobs{state="active"}': 2,
     'wallet_ledger_queue_jobs{state="failed"}': 0,
+    'wallet_ledger_feed_lag_events{consumer="shop",kind="webhook"}': 3,
+    'wallet_ledger_feed_lag_seconds{consumer="shop",kind="webhook"}': 720,
+    'wallet_ledger_feed_failing{consumer="shop",kind="webhook"}': 1,
+    'wallet_ledger_feed_failing{consumer="books",kind="consumer"}': 0,
+    'wallet_ledger_webhook_attempts_total{receiver="shop",outcome="refused"}': 1,
     wallet_ledger_up: 1,
   };
   for (const [name, value] of Object.entries(expected))

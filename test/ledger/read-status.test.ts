@@ -55,6 +55,7 @@ test('an empty ledger has a status', async () => {
     balances: [],
     balanceCount: 0,
     unexplainedDifferences: [],
+    feed: [],
     lastRuns: [],
     lastErrors: [],
   });

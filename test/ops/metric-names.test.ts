@@ -2,7 +2,12 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { listProblems } from '../../src/status/list-problems.ts';
-import { samplePool, sampleProblem, sampleReport } from '../support/sample-report.ts';
+import {
+  samplePool,
+  sampleProblem,
+  sampleReport,
+  sampleWebhook,
+} from '../support/sample-report.ts';
 import { type HttpHarness, openHttp } from '../support/with-http.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
@@ -77,11 +82,13 @@ beforeAll(async () => {
     readStatus: async () =>
       sampleReport({
         problems: [sampleProblem()],
+        feed: [sampleWebhook()],
         pools: [samplePool({ daysLeft: 3 })],
         unexplainedDifferences: [{ symbol: 'BTC', amount: '1', since: '2026-03-01T11:00:00Z' }],
       }),
   });
   http.metrics.onAttempt({ endpoint: '/v1/wallet/coin', outcome: 'success', seconds: 0.1 });
+  http.metrics.onWebhook('shop', 'accepted');
   http.metrics.onRun('coins', { rowsInserted: 1, rowsUpdated: 0 });
   const text = await (await fetch(`${http.url}/metrics`)).text();
   for (const [, name = '', inside = ''] of text.matchAll(/^([a-zA-Z_]\w*)(?:\{(.*)\})? \S+$/gm)) {

@@ -1,3 +1,4 @@
+import type { FeedConsumer } from '../../src/ledger/feed/consumer-report.ts';
 import type { DailyFlows } from '../../src/ledger/reports/read-flows.ts';
 import type {
   CoverageStatus,
@@ -36,6 +37,21 @@ export function sampleProblem(changes: Partial<Problem> = {}): Problem {
     since: '2026-03-01T11:00:00Z',
     what: '2 values could not be decoded',
     cure: '`wallet-ledger rejects` says why, and `wallet-ledger rejects retry` tries again',
+    ...changes,
+  };
+}
+
+/** A webhook of the feed that refuses events. */
+export function sampleWebhook(changes: Partial<FeedConsumer> = {}): FeedConsumer {
+  return {
+    name: 'shop',
+    kind: 'webhook',
+    position: 116,
+    lagEvents: 3,
+    lagSeconds: 720,
+    state: 'failing',
+    failingSince: '2026-03-01T11:48:00Z',
+    lastError: 'it answered 500',
     ...changes,
   };
 }

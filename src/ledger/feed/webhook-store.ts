@@ -19,7 +19,10 @@ export async function addReceivers(db: LedgerDb, names: readonly string[]): Prom
     on conflict do nothing`);
 }
 
-/** Takes further events over into the deliveries of a receiver. Returns those that may be sent now, at most `max`. */
+/**
+ * Takes further events over into the deliveries of a receiver. Returns those that may be sent now: with those that are
+ * on their way, at most `max`.
+ */
 export async function readDueDeliveries(
   db: LedgerDb,
   receiver: string,
@@ -28,7 +31,9 @@ export async function readDueDeliveries(
   await db.execute(sql`select engine.take_over_events(${receiver})`);
   return await query(db)`
     select d.seq as ${out('seq', number)}, d.attempts as ${out('attempts', number)} from engine.due_deliveries d
-     where d.receiver = ${receiver} order by d.due_at, d.seq limit ${max}`;
+     where d.receiver = ${receiver} order by d.due_at, d.seq
+     limit greatest(0, ${max} - (select count(*) from engine.deliveries o
+                                  where o.receiver = ${receiver} and o.claimed_until > now()))`;
 }
 
 /** Claims an event for one attempt of at most 30 s; null if it may not be sent now. */
