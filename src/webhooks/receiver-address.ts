@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
 /** An address of a receiver, and its family: 4 or 6. */
-export type ReceiverAddress = { address: string; family: number };
+type ReceiverAddress = { address: string; family: number };
 /** Resolves a host name to all its addresses. */
 export type Resolve = (host: string) => Promise<ReceiverAddress[]>;
 

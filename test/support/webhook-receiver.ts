@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest';
 import { closeServer, listen } from './listen.ts';
 
 /** An event as a receiver gets it. */
-export type Delivery = {
+type Delivery = {
   seq: number;
   kind: string;
   key: string;

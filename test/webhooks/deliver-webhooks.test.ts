@@ -98,7 +98,7 @@ test('each event arrives as the feed gives it, signed with each secret, under it
   wake();
   for (const receiver of [old, renewed]) {
     await isDone(receiver, 3);
-    expect(numbers(receiver.accepted).sort()).toEqual([1, 2, 3]);
+    expect(numbers(receiver.accepted).sort((a, b) => a - b)).toEqual([1, 2, 3]);
     const [first] = receiver.accepted;
     expect(first?.headers).toMatchObject({
       'webhook-id': String(first?.seq),
@@ -125,7 +125,7 @@ test('a later event of a key waits for the earlier one, and other keys go on', a
   await isDone(receiver, 3);
   await until(async () => (await consumer())?.['state'] === 'failing');
   expect(await consumer()).toMatchObject({ position: 0, behind: 3, last_error: 'it answered 500' });
-  expect(numbers(receiver.accepted).sort()).toEqual([2, 4, 6]);
+  expect(numbers(receiver.accepted).sort((a, b) => a - b)).toEqual([2, 4, 6]);
   receiver.behaviour = () => 204;
   await pass('0 s');
   wake();
