@@ -8,6 +8,11 @@ if [ -L "$file" ]; then
   echo "$file is a link: name the file itself" >&2
   exit 1
 fi
+# Its owner could read it whatever its mode is.
+if [ -e "$file" ] && [ ! -O "$file" ]; then
+  echo "$file belongs to another user" >&2
+  exit 1
+fi
 touch "$file"
 chmod 600 "$file"
 # A last line without its end would swallow the first secret.

@@ -124,6 +124,12 @@ test('migrate makes a reader and an issuer, once more without harm', async () =>
       env,
     );
     expect(stderr).toContain(`${issuer} may call ledger.take_address`);
+    // A name that was mistyped shows at once.
+    for (const role of roles)
+      expect([run, stderr.includes(`${role} did not exist and was created`)]).toEqual([
+        run,
+        run === 0,
+      ]);
     expect(code).toBe(0);
   }
   await query('insert into ledger.pools (slip44, threshold, target) values (60, 1, 2)');

@@ -64,6 +64,19 @@ test('of two workers of one consumer the second goes on behind the first', async
   });
 });
 
+test('a transaction that holds a consumer is ended after an idle minute, whatever the session has set', async () => {
+  await as(shop, async ({ run }) => {
+    for (const call of [`ledger.next_events('books')`, `ledger.ack_events('books', 1)`]) {
+      await run('begin');
+      await run('set local idle_in_transaction_session_timeout = 0');
+      await run(`select ${call}`);
+      const [setting] = await run('show idle_in_transaction_session_timeout');
+      expect([call, setting]).toEqual([call, { idle_in_transaction_session_timeout: '1min' }]);
+      await run('rollback');
+    }
+  });
+});
+
 test('a name belongs to the role that first used it; the owner may use it too', async () => {
   await as(shop, (session) => seqs(session));
   await as(bank, async (session) => {

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
   cpSync,
   mkdirSync,
   mkdtempSync,
@@ -53,6 +54,17 @@ test('[S14] ops/make-secrets.sh writes through no link', () => {
   expect(() => makeSecrets(join(folder, '.env'))).toThrow(/is a link/);
   expect(() => statSync(target)).toThrow(/ENOENT/);
 });
+
+test.runIf(process.getuid?.() === 0)(
+  '[S14] ops/make-secrets.sh writes into no file of another user',
+  () => {
+    const file = join(ownFolder(), '.env');
+    writeFileSync(file, '');
+    chownSync(file, 4242, 4242);
+    expect(() => makeSecrets(file)).toThrow(/belongs to another user/);
+    expect(readFileSync(file, 'utf8')).toBe('');
+  },
+);
 
 test('[S12] ops/pin-images.sh puts the digest behind every image of others, and leaves the rest as it was', () => {
   const folder = ownFolder();
