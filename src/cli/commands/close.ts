@@ -10,6 +10,7 @@ import {
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { countWords } from '../../status/status-words.ts';
 import type { CommandContext } from '../command-context.ts';
+import { jsonDocument } from '../json-document.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
 
 /** Runs `wallet-ledger close`. Resolves to 3 and changes nothing if the month is not proven complete. */
@@ -21,9 +22,7 @@ export async function close(
   const { ledger } = await openExistingLedger(context);
   const closing = await closeMonth(ledger, daysOf(month), digestOf);
   process.stdout.write(
-    options.json
-      ? `${JSON.stringify({ month, ...closing }, null, 2)}\n`
-      : closingWords(month, closing),
+    options.json ? jsonDocument({ month, ...closing }) : closingWords(month, closing),
   );
   return closing.outcome === 'refused' ? 3 : 0;
 }
@@ -37,9 +36,7 @@ export async function closeList(
 ): Promise<number> {
   const { ledger } = await openExistingLedger(context);
   const months = await listClosedMonths(ledger, digestOf);
-  process.stdout.write(
-    options.json ? `${JSON.stringify({ months }, null, 2)}\n` : monthsWords(months),
-  );
+  process.stdout.write(options.json ? jsonDocument({ months }) : monthsWords(months));
   return months.every(({ isIntact }) => isIntact) ? 0 : 3;
 }
 

@@ -227,9 +227,14 @@ export function databaseError(error: unknown): Error {
   });
 }
 
+/** PostgreSQL quotes a value that it refuses, however long it is. */
+const wordsMax = 1_000;
+
 function wordsOf(error: Error): string {
   const inner = error.cause instanceof Error ? error.cause : error;
-  if (inner instanceof AggregateError)
-    return inner.errors.map((each: Error) => each.message).join('; ');
-  return inner.message;
+  const words =
+    inner instanceof AggregateError
+      ? inner.errors.map((each: Error) => each.message).join('; ')
+      : inner.message;
+  return words.length > wordsMax ? `${words.slice(0, wordsMax - 1)}…` : words;
 }

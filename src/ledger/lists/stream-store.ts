@@ -23,6 +23,8 @@ export type StreamRow = {
   checkpoint: unknown;
 };
 
+/** Characters of an error that are kept. */
+const errorMax = 2_000;
 /** Duration of a lease that its owner does not renew. A killed owner loses it with its connections. */
 const leaseMs = 30_000;
 
@@ -125,7 +127,7 @@ export async function releaseStream(
     update ledger.streams
        set lease_owner = null, lease_until = null,
            last_success_at = case when ${error}::text is null then now() else last_success_at end,
-           last_error = ${error}::text,
+           last_error = left(${error}::text, ${errorMax}),
            last_error_at = case when ${error}::text is null then last_error_at else now() end
      where name = ${name} and lease_owner = ${owner}`);
 }

@@ -15,6 +15,8 @@ export type SyncRun = {
 /** Milliseconds after which rows are deleted; null keeps them for ever. */
 export type Retention = { runsMs: number | null; resolvedMs: number | null };
 
+/** Characters of an error that are kept. */
+const errorMax = 2_000;
 /** Rows that one pass deletes at most, so that a shorter retention takes effect in small steps. */
 const deletedMax = 1_000;
 
@@ -47,5 +49,5 @@ export async function recordRun(db: LedgerDb, run: SyncRun, retention: Retention
     insert into ledger.sync_runs
       (job, started_at, finished_at, outcome, requests, rows_seen, rows_inserted, rows_updated, error)
     values (${run.job}, now() - ${run.durationMs} * interval '1 millisecond', now(), ${run.outcome}, ${run.requests},
-            ${run.rowsSeen}, ${run.rowsInserted}, ${run.rowsUpdated}, ${run.error})`);
+            ${run.rowsSeen}, ${run.rowsInserted}, ${run.rowsUpdated}, left(${run.error}::text, ${errorMax}))`);
 }

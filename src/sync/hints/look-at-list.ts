@@ -1,5 +1,6 @@
 import { toError } from '../../kernel/errors.ts';
 import type { TransactionType } from '../../kernel/vocabulary.ts';
+import { databaseError } from '../../ledger/connection/connect-ledger.ts';
 import { endLook, takeLook } from '../../ledger/hint-store.ts';
 import {
   dropLease,
@@ -40,7 +41,8 @@ export async function lookAtList(
     await endLook(ledger.db, list, { ids, fruitless: requests - pagesOfNews });
     return report;
   } catch (error) {
-    await releaseStream(ledger.db, list, owner, toError(error).message).catch(() => undefined);
+    const { message } = databaseError(toError(error));
+    await releaseStream(ledger.db, list, owner, message).catch(() => undefined);
     await endLook(ledger.db, list, { ids, fruitless: null }).catch(() => undefined);
     throw error;
   }

@@ -1,5 +1,6 @@
 import { LedgerError, toError } from '../../kernel/errors.ts';
 import type { Answer } from '../../ledger/addresses/address-answer-store.ts';
+import { databaseError } from '../../ledger/connection/connect-ledger.ts';
 import type { SyncReport } from '../sync-context.ts';
 import { numAfterGrant, numAfterLoss, numAfterRefusal, refusalDelayMs } from './decide-pool.ts';
 import type { PoolTools } from './pool-port.ts';
@@ -41,7 +42,7 @@ export async function sendAddressRequest(
     report.rowsInserted += added;
     return added === 0 ? 'incomplete' : 'again';
   } catch (thrown) {
-    const error = toError(thrown);
+    const error = databaseError(toError(thrown));
     if (error instanceof LedgerError && clearRefusals.has(error.code)) {
       await acceptRefusal(context, slip44, request, error);
       return 'incomplete';

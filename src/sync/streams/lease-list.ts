@@ -1,5 +1,6 @@
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import { toError } from '../../kernel/errors.ts';
+import { databaseError } from '../../ledger/connection/connect-ledger.ts';
 import {
   endWishes,
   leaseStream,
@@ -49,7 +50,7 @@ export async function withLease<T>(
     await releaseStream(ledger.db, name, owner, null);
     return result;
   } catch (error) {
-    const { message } = toError(error);
+    const { message } = databaseError(toError(error));
     await releaseStream(ledger.db, name, owner, message).catch(() => undefined);
     throw error;
   }
