@@ -24,6 +24,15 @@ export const booksBugs: PlantedBug[] = [
     caughtBy: 'a transaction that keeps its snapshot leaves the adding up to others',
   },
   {
+    id: 'totals-forget-detail',
+    promise: 'Totals',
+    wrong: 'rows that wait for their detail are summed with those that have it',
+    in: 'engine.note_inserted_totals',
+    find: 'n.detail_synced_at IS NULL',
+    put: 'false',
+    caughtBy: recount,
+  },
+  {
     id: 'totals-wait-to-fold',
     promise: 'Totals',
     wrong: 'a writer waits for another one that adds the changes up',

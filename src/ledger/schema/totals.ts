@@ -10,6 +10,8 @@ const common = {
   state: text('state'),
   isSuccess: boolean('is_success').notNull(),
   feeSymbol: text('fee_symbol'),
+  /** Their detail has not come yet, so that reconciliation need not read them to know how much may still change. */
+  lacksDetail: boolean('lacks_detail').notNull(),
 };
 
 const sums = {
