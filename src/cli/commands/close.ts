@@ -20,7 +20,8 @@ export async function close(
   options: { json?: boolean },
 ): Promise<number> {
   const { ledger } = await openExistingLedger(context);
-  const closing = await closeMonth(ledger, daysOf(month), digestOf);
+  const { signal } = context.shutdown;
+  const closing = await closeMonth(ledger, daysOf(month), { digestOf, signal });
   process.stdout.write(
     options.json ? jsonDocument({ month, ...closing }) : closingWords(month, closing),
   );
@@ -35,7 +36,8 @@ export async function closeList(
   options: { json?: boolean },
 ): Promise<number> {
   const { ledger } = await openExistingLedger(context);
-  const months = await listClosedMonths(ledger, digestOf);
+  const { signal } = context.shutdown;
+  const months = await listClosedMonths(ledger, { digestOf, signal });
   process.stdout.write(options.json ? jsonDocument({ months }) : monthsWords(months));
   return months.every(({ isIntact }) => isIntact) ? 0 : 3;
 }

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Ledger } from '../../connection/connect-ledger.ts';
+import { onPatientConnection } from '../../connection/on-patient-connection.ts';
 import { text } from '../../connection/query-rows.ts';
 import type { Books } from '../books.ts';
 import type { MonthDays } from '../books-sql.ts';
@@ -22,17 +23,13 @@ const changing = 'its transactions change while it is being closed: run the comm
 export async function closeMonth(
   ledger: Ledger,
   days: MonthDays,
-  digestOf: (books: Books) => Promise<string>,
+  { digestOf, signal }: { digestOf(books: Books): Promise<string>; signal: AbortSignal },
 ): Promise<Closing> {
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
-    const client = await ledger.patient();
-    try {
-      const closing = await closeOnce(client, ledger, days, digestOf);
-      if (closing !== null) return closing;
-    } finally {
-      // What was not committed is rolled back.
-      await client.end();
-    }
+    const closing = await onPatientConnection(ledger, signal, (client) =>
+      closeOnce(client, ledger, days, digestOf),
+    );
+    if (closing !== null) return closing;
   }
   return { outcome: 'refused', reasons: [changing] };
 }

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Ledger } from '../../connection/connect-ledger.ts';
+import { onPatientConnection } from '../../connection/on-patient-connection.ts';
 import type { Books } from '../books.ts';
 import { readKeptBooks } from '../read-kept-books.ts';
 
@@ -38,18 +39,15 @@ const monthsSelect = `
 /** Reads the closed months of one moment, and compares the digest of each with that of its kept books. */
 export async function listClosedMonths(
   ledger: Ledger,
-  digestOf: (books: Books) => Promise<string>,
+  { digestOf, signal }: { digestOf(books: Books): Promise<string>; signal: AbortSignal },
 ): Promise<ClosedMonth[]> {
-  const client = await ledger.patient();
-  try {
+  return await onPatientConnection(ledger, signal, async (client) => {
     await client.query('begin isolation level repeatable read, read only');
     const { rows } = await client.query<Row>(monthsSelect);
     const months: ClosedMonth[] = [];
     for (const row of rows) months.push(await judge(client, row, digestOf));
     return months;
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 async function judge(

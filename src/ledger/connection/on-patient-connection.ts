@@ -1,0 +1,26 @@
+import type pg from 'pg';
+import type { Ledger } from './connect-ledger.ts';
+
+/**
+ * Runs `work` on a connection of its own without timeouts. An abort ends the connection, and with it what runs on it and
+ * was not committed. Throws the reason of the abort then, else the database's errors.
+ */
+export async function onPatientConnection<T>(
+  ledger: Ledger,
+  signal: AbortSignal,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const client = await ledger.patient();
+  const stop = () => void client.end().catch(() => undefined);
+  signal.addEventListener('abort', stop);
+  try {
+    signal.throwIfAborted();
+    return await work(client);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', stop);
+    await client.end();
+  }
+}
