@@ -88,8 +88,7 @@ export const booksBugs: PlantedBug[] = [
     in: 'judge',
     find: '(await digestOf(books)) === row.digest',
     put: '(await digestOf(books)) !== null',
-    caughtBy:
-      'the export of a closed month stays the same byte for byte, whatever comes, changes or is renamed',
+    caughtBy: 'kept books that were changed by hand are found by their digest',
   },
   {
     id: 'closed-while-open',
@@ -118,7 +117,7 @@ export const booksBugs: PlantedBug[] = [
     find: '!== fingerprint) return null',
     put: '=== fingerprint.slice(0, 0)) return null',
     caughtBy:
-      'a closing that is killed leaves nothing, and what is written meanwhile is in the books',
+      'a closing that is killed or interrupted leaves nothing, and what is written meanwhile is in the books',
   },
   {
     id: 'publication-stands-still',
@@ -137,5 +136,15 @@ export const booksBugs: PlantedBug[] = [
     find: 'if (!hasKey)',
     put: 'if (hasKey && missing.length < 0)',
     caughtBy: 'a subscriber gets the rows of ledger and their changes, and tables that come later',
+  },
+  {
+    id: 'column-dropped-under-views',
+    promise: 'Upgrades keep what is built on it',
+    wrong: 'a column is dropped although views of analysts show it',
+    in: 'detail_checks.sql',
+    find: 'EXCEPTION WHEN dependent_objects_still_exist THEN',
+    put: 'EXCEPTION WHEN division_by_zero THEN',
+    caughtBy:
+      'an upgrade keeps the views, grants and publication of analysts, and all of them answer afterwards',
   },
 ];
