@@ -94,6 +94,10 @@ test.skipIf(!toolsFolder)(
     await queryOnce(copy, later);
     const again = await migrate(service);
     expect(again).toEqual({ code: 0, stderr: expect.stringContaining('"publications":["books"]') });
+    const published = await service.query(
+      `select tablename from pg_publication_tables where pubname = 'books' and tablename in ('later', 'keyless')`,
+    );
+    expect(published).toHaveLength(2);
     await queryOnce(copy, 'alter subscription copy refresh publication');
     await service.query(
       `insert into ledger.later values (7); insert into ledger.keyless values ('a'), ('b')`,
