@@ -11,7 +11,7 @@ export type RepeatableJob = {
 };
 
 /** Jobs that are added one by one, when there is work: `RunningQueue.add`. */
-export type JobLane = {
+export type OnDemandJob = {
   /** As the name of a repeatable job. */
   name: string;
   /** Maximum of simultaneous runs in a process. They take no slot from other jobs. */

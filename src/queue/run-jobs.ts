@@ -1,7 +1,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import { LedgerError, toError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
-import type { JobLane, RepeatableJob } from './define-job.ts';
+import type { OnDemandJob, RepeatableJob } from './define-job.ts';
 import { createJobFailureLog } from './job-failure-log.ts';
 import { safeErrorMessage } from './safe-error-message.ts';
 
@@ -23,20 +23,20 @@ export type JobRunner = {
 /** Creates the runner of the jobs. It runs them by name and throws only errors that the queue can store. */
 export function createJobRunner(tools: {
   jobs: RepeatableJob[];
-  lanes?: readonly JobLane[];
+  onDemand?: readonly OnDemandJob[];
   log: Log;
   clock: Clock;
   onJobError: (jobName: string, error: Error) => void;
 }): JobRunner {
   const { log, clock, onJobError } = tools;
   const repeatable = tools.jobs.map(
-    (job): JobLane => ({
+    (job): OnDemandJob => ({
       name: job.name,
       runsMax: runsPerJobMax,
       run: (_data, signal) => job.run(signal),
     }),
   );
-  const jobs = new Map([...repeatable, ...(tools.lanes ?? [])].map((job) => [job.name, job]));
+  const jobs = new Map([...repeatable, ...(tools.onDemand ?? [])].map((job) => [job.name, job]));
   const failures = createJobFailureLog(log, clock);
   const running = new Map<AbortController, string>();
   let isStopped = false;
@@ -45,7 +45,7 @@ export function createJobRunner(tools: {
     [...running.values()].filter((other) => other === name).length;
 
   async function runJob(
-    job: JobLane,
+    job: OnDemandJob,
     data: unknown,
     signal: AbortSignal | undefined,
   ): Promise<void> {

@@ -6,7 +6,12 @@ import type { Log } from '../kernel/log.ts';
 import { traceRunsApart } from './bullmq-workarounds.ts';
 import { connectQueueBackend } from './connect-queue-backend.ts';
 import { settlesWithin, withDeadline } from './deadline.ts';
-import { isScheduled, type JobLane, type RepeatableJob, type ScheduledJob } from './define-job.ts';
+import {
+  isScheduled,
+  type OnDemandJob,
+  type RepeatableJob,
+  type ScheduledJob,
+} from './define-job.ts';
 import { createFaultLog, type FaultLog } from './fault-log.ts';
 import { keepSchedules } from './keep-schedules.ts';
 import { type JobQueue, openQueue } from './open-queue.ts';
@@ -29,7 +34,7 @@ export type QueueOptions = {
   /** QUEUE_PREFIX: separates several installations on one Redis or database. */
   prefix: string;
   jobs: RepeatableJob[];
-  lanes?: readonly JobLane[];
+  onDemand?: readonly OnDemandJob[];
   /** Reads the intervals (ms; null: off) that hold for all processes; absent: those of the jobs. */
   readIntervals?: () => Promise<Record<string, number | null>>;
   log: Log;
@@ -43,8 +48,8 @@ export type QueueOptions = {
 };
 
 export type RunningQueue = {
-  /** Adds a job to a lane. One with the same id that has not ended is kept instead. */
-  add(lane: string, id: string, data: object): Promise<void>;
+  /** Adds a job that runs once. One with the same id that has not ended is kept instead. */
+  add(name: string, id: string, data: object): Promise<void>;
   /** Returns true if the backend answers and the worker is alive. Never rejects. */
   isReady(): Promise<boolean>;
   snapshot(): Promise<QueueSnapshot>;
@@ -62,13 +67,13 @@ export type RunningQueue = {
  * runs. Throws LedgerError `database-unreachable`, `queue-unreachable` or `schema-newer`.
  */
 export async function startQueue(options: QueueOptions): Promise<RunningQueue> {
-  const { log, clock, jobs, lanes = [] } = options;
+  const { log, clock, jobs, onDemand = [] } = options;
   const onFault = createFaultLog(log, clock);
   const onJobError = options.onJobError ?? ignore;
-  const runner = createJobRunner({ jobs, lanes, log, clock, onJobError });
+  const runner = createJobRunner({ jobs, onDemand, log, clock, onJobError });
   const telemetry = options.isTraced ? await loadQueueTelemetry() : undefined;
   const { backend, queue } = await connectWithRetries(options, onFault, telemetry);
-  const runsMax = runsPerJobMax * jobs.length + lanes.reduce((sum, lane) => sum + lane.runsMax, 0);
+  const runsMax = runsPerJobMax * jobs.length + onDemand.reduce((sum, job) => sum + job.runsMax, 0);
   const startWorker = () => openWorker({ backend, runner, runsMax, onFault, telemetry });
   const checkSchedules = async () =>
     keepSchedules({ queue, backend, jobs: await scheduledJobs(options), log, onFault, clock });
@@ -110,8 +115,8 @@ export async function startQueue(options: QueueOptions): Promise<RunningQueue> {
   }
 
   return {
-    async add(lane, id, data) {
-      await queue.add(lane, data, { jobId: id, removeOnComplete: true, removeOnFail: true });
+    async add(name, id, data) {
+      await queue.add(name, data, { jobId: id, removeOnComplete: true, removeOnFail: true });
     },
     isReady: () =>
       withDeadline(queue.getJobSchedulersCount(), readyAnswerMs, 'no answer').then(

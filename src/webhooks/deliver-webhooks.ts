@@ -28,8 +28,8 @@ export type WebhookOptions = {
 };
 
 export type Webhooks = {
-  /** The jobs that deliver events, one lane for each receiver. */
-  lanes: {
+  /** The jobs that deliver events, those of each receiver under a name of their own. */
+  jobs: {
     name: string;
     runsMax: number;
     run(data: unknown, signal: AbortSignal): Promise<void>;
@@ -55,13 +55,13 @@ export async function deliverWebhooks(options: WebhookOptions): Promise<Webhooks
     ledger.db,
     receivers.map(({ name }) => name),
   );
-  const lanes = receivers.map((receiver) => createLane(receiver, options));
+  const senders = receivers.map((receiver) => createSender(receiver, options));
   let heartbeat: NodeJS.Timeout | undefined;
   const wake = () => {
-    if (heartbeat !== undefined) for (const lane of lanes) lane.wake();
+    if (heartbeat !== undefined) for (const sender of senders) sender.wake();
   };
   return {
-    lanes,
+    jobs: senders,
     wake,
     start() {
       heartbeat = setInterval(wake, heartbeatMs);
@@ -69,14 +69,14 @@ export async function deliverWebhooks(options: WebhookOptions): Promise<Webhooks
       return () => {
         clearInterval(heartbeat);
         // Not awaited, because adding a job may hang while the queue is down.
-        for (const lane of lanes) void lane.stop();
+        for (const sender of senders) void sender.stop();
       };
     },
   };
 }
 
 /** One receiver: makes jobs of the events that are due, and runs them. */
-function createLane(
+function createSender(
   receiver: Receiver,
   { ledger, addJob, onAttempt, log, resolve = resolveAll }: WebhookOptions,
 ) {

@@ -1,6 +1,10 @@
 import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
+import { daysFromNow, makeAuthority, makeCertificate } from '../support/certificates.ts';
 import { runProgram, startProgram } from '../support/run-cli.ts';
 import { startRedis } from '../support/start-redis.ts';
 import { until } from '../support/until.ts';
@@ -79,6 +83,13 @@ test('[Q18] a daemon that is killed again and again delivers everything in order
       ),
     30_000,
   );
+  await until(
+    async () =>
+      (await runProgram(['feed', 'list'], env)).stdout.includes(
+        'failing: it did not answer in time',
+      ),
+    60_000,
+  );
   last.process.kill('SIGTERM');
   expect(await last.ended).toMatchObject({ code: 0 });
 
@@ -91,7 +102,7 @@ test('[Q18] a daemon that is killed again and again delivers everything in order
 }, 400_000);
 
 test.skipIf(!(await hasRedis()))(
-  '[Q18] a flushed Redis loses no event',
+  '[Q18] a flushed Redis loses no event, and a receiver may have a certificate of its own authority',
   async () => {
     const redis = await startRedis();
     if (!redis) throw new Error('there is no Redis');

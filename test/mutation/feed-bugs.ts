@@ -84,7 +84,7 @@ export const feedBugs: PlantedBug[] = [
     id: 'webhook-position-before-answer',
     promise: 'Webhooks',
     wrong: 'an event counts as accepted before the receiver has answered',
-    in: 'createLane',
+    in: 'createSender',
     find: 'const failure = await sendWebhook(',
     put: `await endDelivery(db, { receiver: receiver.name, seq, attempt: claimed.attempt }, null);
     const failure = await sendWebhook(`,

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { onTestFinished } from 'vitest';
+import type { Certificate } from './certificates.ts';
 import { closeServer, listen } from './listen.ts';
 
 /** An event as a receiver gets it. */
@@ -37,12 +39,18 @@ export function newSecret(): string {
   return `whsec_${randomBytes(32).toString('base64')}`;
 }
 
-/** A receiver of webhooks that refuses what is not signed with its secret; closed with the test. */
-export async function startReceiver(secret = newSecret()): Promise<WebhookReceiver> {
+/**
+ * A receiver of webhooks that refuses what is not signed with its secret; closed with the test. With a certificate it
+ * speaks TLS.
+ */
+export async function startReceiver(
+  secret = newSecret(),
+  certificate?: Certificate,
+): Promise<WebhookReceiver> {
   const webhook = new Webhook(secret);
   const running = new Map<string, number>();
   let most = 0;
-  const server = createServer(async (request, response) => {
+  const listener: RequestListener = async (request, response) => {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part);
     const body = Buffer.concat(parts).toString();
@@ -54,7 +62,8 @@ export async function startReceiver(secret = newSecret()): Promise<WebhookReceiv
       return;
     }
     await receive({ ...JSON.parse(body), body, headers }, response);
-  });
+  };
+  const server = certificate ? createSecureServer(certificate, listener) : createServer(listener);
 
   async function receive(delivery: Delivery, response: ServerResponse): Promise<void> {
     receiver.attempts.push(delivery);
@@ -70,7 +79,7 @@ export async function startReceiver(secret = newSecret()): Promise<WebhookReceiv
 
   const port = await listen(server);
   const receiver: WebhookReceiver = {
-    url: `http://127.0.0.1:${port}/hooks`,
+    url: `${certificate ? 'https' : 'http'}://127.0.0.1:${port}/hooks`,
     secret,
     attempts: [],
     accepted: [],

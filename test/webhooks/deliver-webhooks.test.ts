@@ -4,6 +4,7 @@ import { pruneEvents } from '../../src/ledger/feed/event-store.ts';
 import { replayEvents, resumeReceiver } from '../../src/ledger/feed/webhook-store.ts';
 import { deliverWebhooks, type WebhookOptions } from '../../src/webhooks/deliver-webhooks.ts';
 import type { Receiver } from '../../src/webhooks/send-webhook.ts';
+import { daysFromNow, makeCertificate } from '../support/certificates.ts';
 import { until } from '../support/until.ts';
 import { newSecret, startReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
 import { withLedger } from '../support/with-ledger.ts';
@@ -32,9 +33,9 @@ async function deliver(receivers: Receiver[], options: Partial<WebhookOptions> =
     log: silentLog,
     onAttempt: () => undefined,
     async addJob(name, id, data) {
-      const lane = webhooks.lanes.find((each) => each.name === name);
-      if (lane === undefined || running.has(id)) return;
-      const ended = lane
+      const job = webhooks.jobs.find((each) => each.name === name);
+      if (job === undefined || running.has(id)) return;
+      const ended = job
         .run(data, closing.signal)
         .catch(() => undefined)
         .finally(() => running.delete(id));
@@ -176,6 +177,17 @@ test('[S19] a redirect is not followed, and counts as refused', async () => {
   wake();
   await until(async () => (await consumer())?.['last_error'] === 'it answered 307');
   expect(target.attempts).toEqual([]);
+});
+
+test('[S4 S19] a receiver whose certificate nobody trusts gets nothing', async () => {
+  const dates = { from: daysFromNow(-1), to: daysFromNow(1) };
+  const certificate = makeCertificate({ issuer: null, name: 'me', host: '127.0.0.1', ...dates });
+  const receiver = await startReceiver(newSecret(), certificate);
+  const { wake } = await deliver([settingOf(receiver)]);
+  await record('a');
+  wake();
+  await until(async () => String((await consumer())?.['last_error']).includes('SELF_SIGNED'));
+  expect(receiver.attempts).toEqual([]);
 });
 
 test('[Q18] of an endless answer only the status is read', async () => {

@@ -88,7 +88,7 @@ export async function startDaemon(
     backend: opened.queueAddress,
     prefix: settings.queue.prefix,
     jobs,
-    lanes: webhooks.lanes,
+    onDemand: webhooks.jobs,
     readIntervals: await openIntervals(opened.ledger, queueName, jobs, log),
     log,
     clock: systemClock,
