@@ -108,8 +108,21 @@ test.skipIf(!(await hasRedis()))(
     if (!redis) throw new Error('there is no Redis');
     onTestFinished(() => redis.close());
     const service = await withService({ transactions: 5 });
-    const shop = await startReceiver();
-    const env = { ...service.env, ...settingsOf({ shop }), REDIS_URL: redis.url };
+    const authority = makeAuthority('trusted');
+    const dates = { from: daysFromNow(-1), to: daysFromNow(1) };
+    const shop = await startReceiver(
+      newSecret(),
+      makeCertificate({ issuer: authority, name: 'shop', host: '127.0.0.1', ...dates }),
+    );
+    const folder = mkdtempSync(join(tmpdir(), 'wallet-ledger-webhooks-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    writeFileSync(join(folder, 'authority.pem'), authority.pem);
+    const env = {
+      ...service.env,
+      ...settingsOf({ shop }),
+      REDIS_URL: redis.url,
+      NODE_EXTRA_CA_CERTS: join(folder, 'authority.pem'),
+    };
     const daemon = await startDaemon(env);
     const flush = async () => {
       const { Redis } = await import('ioredis');

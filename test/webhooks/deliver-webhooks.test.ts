@@ -327,7 +327,10 @@ test('events are kept for a receiver that has not got them, and their loss is no
   await record('a', 'b', 'c');
   daemon.wake();
   await isDone(receiver, 2);
-  await until(async () => (await consumer())?.['state'] === 'failing');
+  await until(async () => {
+    const { state, behind } = (await consumer()) ?? {};
+    return state === 'failing' && behind === 1;
+  });
   await daemon.close();
   await query(`update ledger.events set recorded_at = now() - interval '29 days'`);
   await pruneEvents(ledger.db);
