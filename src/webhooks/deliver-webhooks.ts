@@ -101,6 +101,7 @@ function createSender(
     await endDelivery(db, { receiver: receiver.name, seq, attempt: claimed.attempt }, failure);
     onAttempt(receiver.name, outcomeOf(failure));
     report(seq, failure);
+    maker.wake();
   }
 
   /** Logs the first failure, and the first success after it. */
@@ -119,10 +120,7 @@ function createSender(
   return {
     name,
     runsMax,
-    async run(data: unknown, signal: AbortSignal) {
-      await run(data, signal);
-      maker.wake();
-    },
+    run,
     wake: maker.wake,
     stop: maker.stop,
   };

@@ -192,13 +192,14 @@ test('[S4 S19] a receiver whose certificate nobody trusts gets nothing', async (
 
 test('[Q18] of an endless answer only the status is read', async () => {
   const receiver = await startReceiver();
+  const bytesMax = 64 * 1_048_576;
   let written = 0;
   const ended = new Promise<void>((resolve) => {
     receiver.behaviour = (_delivery, response) => {
       response.writeHead(200);
       const write = () => {
         written += 65_536;
-        if (response.destroyed) resolve();
+        if (response.destroyed || written > bytesMax) resolve();
         else response.write(Buffer.alloc(65_536), () => setImmediate(write));
       };
       write();
@@ -209,8 +210,8 @@ test('[Q18] of an endless answer only the status is read', async () => {
   await record('a');
   wake();
   await ended;
+  expect(written).toBeLessThan(bytesMax);
   await until(async () => (await consumer())?.['position'] === 1);
-  expect(written).toBeLessThan(64 * 1_048_576);
 });
 
 test('[Q18] 410 stops a receiver at once, with a problem; resumed, it gets everything since', async () => {
@@ -238,12 +239,12 @@ test('[Q18] a receiver that is down for a day gets everything in order, at once 
   await down.stop();
   const { wake } = await deliver([settingOf(down), settingOf(other, { name: 'crm' })]);
   const keys = Array.from({ length: 30 }, (_, index) => `key ${index % 5}`);
-  await record(...keys);
+  await record(...keys, 'probe');
   wake();
-  await isDone(other, 30);
+  await isDone(other, 31);
   await until(
     async () =>
-      (await query(`select from engine.deliveries where failed_since is not null`)).length === 5,
+      (await query(`select from engine.deliveries where failed_since is not null`)).length === 6,
   );
   await query(`update engine.deliveries set failed_since = failed_since - interval '1 day'`);
   await query(`update engine.webhooks set moved_at = moved_at - interval '1 day 1 minute'`);
@@ -257,14 +258,14 @@ test('[Q18] a receiver that is down for a day gets everything in order, at once 
   expect(pause?.['minutes']).toBe(60);
   await down.restart();
   // One attempt is due; it brings all the others back.
-  await query(`update engine.deliveries set due_at = now() where receiver = 'shop' and seq = 3`);
+  await query(`update engine.deliveries set due_at = now() where receiver = 'shop' and seq = 31`);
   wake();
-  await isDone(down, 30);
+  await isDone(down, 31);
   for (const key of new Set(keys)) {
     const own = numbers(down.accepted.filter((each) => each.key === key));
     expect(own).toEqual(own.toSorted((a, b) => a - b));
   }
-  expect(other.attempts.length).toBe(30);
+  expect(other.attempts.length).toBe(31);
 });
 
 test('[Q18] after 7 days the receiver is stopped, and a problem stands', async () => {
@@ -338,6 +339,8 @@ test('events are kept for a receiver that has not got them, and their loss is no
   expect(await problems()).toContain('feed_consumer_stalled');
   await query(`update ledger.events set recorded_at = now() - interval '31 days'`);
   await pruneEvents(ledger.db);
+  // A daemon was sending it when it died.
+  await query(`update engine.deliveries set claimed_until = now() + interval '1 hour'`);
   await record('d');
   expect(await problems()).toContain('feed_events_lost');
   const second = await deliver([settingOf(receiver)]);

@@ -1,7 +1,8 @@
 import { sql } from 'drizzle-orm';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { number, out, pick, query } from '../connection/query-rows.ts';
-import { webhooks } from '../schema/webhooks.ts';
+import { events } from '../schema/events.ts';
+import { deliveries, webhooks } from '../schema/webhooks.ts';
 import { type FeedEvent, facts, isoTime } from './event-store.ts';
 
 /** An event to be sent to a receiver. `attempts`: those that were made before. */
@@ -31,7 +32,8 @@ export async function readDueDeliveries(
   await db.execute(sql`select engine.take_over_events(${receiver})`);
   return await query(db)`
     select d.seq as ${out('seq', number)}, d.attempts as ${out('attempts', number)} from engine.due_deliveries d
-     where d.receiver = ${receiver} order by d.due_at, d.seq
+     where d.receiver = ${receiver} and exists (select from ${events} where ${events.seq} = d.seq)
+     order by d.due_at, d.seq
      limit greatest(0, ${max} - (select count(*) from engine.deliveries o
                                   where o.receiver = ${receiver} and o.claimed_until > now()))`;
 }
@@ -86,7 +88,10 @@ export async function resumeReceiver(db: LedgerDb, name: string): Promise<void> 
     select pg_notify('ledger_events', '') from resumed`);
 }
 
-/** Delivers the event `from`, and all behind it, again. */
+/** Delivers the event `from`, and all behind it, again. What has been deleted is no longer owed. */
 export async function replayEvents(db: LedgerDb, name: string, from: number): Promise<void> {
+  await db.execute(sql`
+    delete from ${deliveries} where ${deliveries.receiver} = ${name}
+       and not exists (select from ${events} where ${events.seq} = ${deliveries.seq})`);
   await db.execute(sql`select engine.replay_events(${name}, ${from})`);
 }
