@@ -246,7 +246,9 @@ test('[Q18] a receiver that is down for a day gets everything in order, at once 
     async () =>
       (await query(`select from engine.deliveries where failed_since is not null`)).length === 6,
   );
-  await query(`update engine.deliveries set failed_since = failed_since - interval '1 day'`);
+  await query(
+    `update engine.deliveries set failed_since = failed_since - interval '1 day', due_at = now() + interval '1 hour' where failed_since is not null`,
+  );
   await query(`update engine.webhooks set moved_at = moved_at - interval '1 day 1 minute'`);
   expect(await problems()).toEqual(['feed_webhook_failing']);
   const [retried] = await query(`
