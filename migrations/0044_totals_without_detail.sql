@@ -1,8 +1,5 @@
-DELETE FROM engine.total_changes;
---> statement-breakpoint
-DELETE FROM engine.daily_sums;
---> statement-breakpoint
-DELETE FROM engine.all_sums;
+-- Writers wait from here on, so that no sum is added between the emptying and the counting.
+TRUNCATE engine.total_changes, engine.daily_sums, engine.all_sums;
 --> statement-breakpoint
 ALTER TABLE "engine"."all_sums" ADD COLUMN "lacks_detail" boolean NOT NULL;
 --> statement-breakpoint
