@@ -1,15 +1,13 @@
 import { isLoopbackHost } from '../kernel/loopback.ts';
 import type { Environment } from '../kernel/vocabulary.ts';
 import type { SettingValues } from './settings.ts';
-import { settingsTable } from './settings-table.ts';
 
 /**
- * Returns the mistakes between settings that are readable one by one. A value that did not parse is absent here,
+ * Returns the mistakes between shared settings that are readable one by one. A value that did not parse is absent here,
  * because it has its own problem.
  */
-export function checkTogether(values: Partial<SettingValues>, env: Environment): string[] {
+export function checkShared(values: Partial<SettingValues>, env: Environment): string[] {
   return [
-    ...checkStates(values.WALLET_FINAL_STATES, values.WALLET_SUCCESS_STATES),
     ...checkStatusPages(values),
     ...checkTokens(values),
     ...(env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0'
@@ -18,40 +16,6 @@ export function checkTogether(values: Partial<SettingValues>, env: Environment):
             'authority set NODE_EXTRA_CA_CERTS to the path of its certificate',
         ]
       : []),
-  ];
-}
-
-/**
- * Returns the settings that are missing for requests to the service. `isSet` returns true for every text that was
- * given, readable or not.
- */
-export function checkService(
-  values: Partial<SettingValues>,
-  isSet: (name: 'WALLET_BASE_URL' | 'WALLET_API_SECRET' | 'WALLET_API_KEY') => boolean,
-): string[] {
-  const missing = (['WALLET_BASE_URL', 'WALLET_API_SECRET'] as const)
-    .filter((name) => !isSet(name))
-    .map((name) => {
-      const orFile = 'isSecret' in settingsTable[name] ? ` (nor ${name}_FILE)` : '';
-      return `${name}: not set${orFile}; expected: ${settingsTable[name].help}`;
-    });
-  if (isHmac(values.WALLET_SIGNER) && !isSet('WALLET_API_KEY')) {
-    missing.push(
-      `WALLET_API_KEY: not set (nor WALLET_API_KEY_FILE); ${values.WALLET_SIGNER} needs it`,
-    );
-  }
-  return missing;
-}
-
-function checkStates(
-  final: ReadonlySet<string> | undefined,
-  success: ReadonlySet<string> | undefined,
-): string[] {
-  if (!final || !success) return [];
-  const others = [...success].filter((state) => !final.has(state));
-  if (others.length === 0) return [];
-  return [
-    `WALLET_SUCCESS_STATES: ${others.join(', ')} missing in WALLET_FINAL_STATES; add it there, or remove it here`,
   ];
 }
 
@@ -91,8 +55,4 @@ function checkTokens(values: Partial<SettingValues>): string[] {
         ]
       : []),
   ];
-}
-
-export function isHmac(signer: string | undefined): boolean {
-  return signer === 'params-hmac' || signer === 'body-hmac';
 }

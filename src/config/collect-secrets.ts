@@ -1,19 +1,28 @@
+import type { Environment } from '../kernel/vocabulary.ts';
 import type { SettingTexts } from './read-setting-texts.ts';
 
+/** Variables of credentials: those that another one outranks too, and those with a prefix of no wallet. */
+const credentials = /(?:^|__)WALLET_API_(?:SECRET|KEY)$/i;
+
 /**
- * Returns every text that must not be printed: the secrets, the passwords in addresses, and addresses that cannot be
- * parsed.
+ * Returns every text that must not be printed: the secrets of all wallets, the passwords in addresses, and addresses
+ * that cannot be parsed.
  */
-export function collectSecrets(texts: SettingTexts['texts']): string[] {
-  const { DATABASE_URL, REDIS_URL } = texts;
-  const plain = [
+export function collectSecrets(
+  env: Environment,
+  shared: SettingTexts['texts'],
+  wallets: readonly Pick<SettingTexts, 'texts'>[],
+): string[] {
+  const { DATABASE_URL, REDIS_URL } = shared;
+  const ofWallets = [shared, ...wallets.map(({ texts }) => texts)].flatMap((texts) => [
     texts.WALLET_API_SECRET,
     texts.WALLET_API_KEY,
-    texts.HTTP_TOKEN,
-    texts.HINT_TOKEN,
-    texts.FEED_TOKEN,
-  ].filter((text) => text !== undefined);
-  return [...plain, ...[DATABASE_URL, REDIS_URL].flatMap((address) => passwordsOf(address ?? ''))];
+  ]);
+  const given = Object.keys(env).flatMap((name) => (credentials.test(name) ? env[name] : []));
+  const tokens = [shared.HTTP_TOKEN, shared.HINT_TOKEN, shared.FEED_TOKEN];
+  const plain = [...ofWallets, ...given, ...tokens].filter((text) => text !== undefined);
+  const passwords = [DATABASE_URL, REDIS_URL].flatMap((address) => passwordsOf(address ?? ''));
+  return [...new Set([...plain, ...passwords])].filter((text) => text.trim() !== '');
 }
 
 /**

@@ -5,11 +5,14 @@ import { isSigningRecipe } from './setting-parsers.ts';
 import type { Settings } from './settings.ts';
 
 /** Returns the absolute paths of every file that the settings come from or name as code. */
-export function filesRead({ service, secretFiles }: Settings): string[] {
+export function filesRead({ wallets, secretFiles }: Settings): string[] {
   const envFile = environmentFile();
-  return [
+  const paths = [
     ...(existsSync(envFile) ? [envFile] : []),
     ...secretFiles,
-    ...(service && !isSigningRecipe(service.signer) ? [service.signer] : []),
-  ].map((path) => resolve(path));
+    ...wallets.flatMap(({ service }) =>
+      service && !isSigningRecipe(service.signer) ? [service.signer] : [],
+    ),
+  ];
+  return [...new Set(paths.map((path) => resolve(path)))];
 }

@@ -22,6 +22,7 @@ import {
   yearMs,
 } from './setting-parsers.ts';
 import { serviceBaseUrl } from './url-parsers.ts';
+import { walletNameDefault, walletNames } from './wallet-names.ts';
 
 export const settingsTable = {
   WALLET_BASE_URL: {
@@ -204,6 +205,12 @@ export const settingsTable = {
     help: 'After a restore or failover: heal (available addresses become foreign, pools refill) or stop (until `recover`)',
     default: 'heal',
     parser: oneOf('heal', 'stop'),
+  },
+  WALLETS: {
+    field: 'wallets.names',
+    help: 'Names of the wallets, comma-separated: lower-case letters, digits and _, a letter first. A setting marked "per wallet" may be set for one of them: EU__WALLET_BASE_URL for the wallet eu; without a prefix it holds for all',
+    default: walletNameDefault,
+    parser: walletNames,
   },
   ...httpSettings,
   LOG_LEVEL: {

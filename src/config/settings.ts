@@ -25,8 +25,18 @@ export type SettingGroups = {
 /** Settings for requests to the wallet service. */
 export type ServiceSettings = SettingGroups['service'] & { baseUrl: string; apiSecret: string };
 
-/** All settings of the program, validated. Durations are in milliseconds; null means `off` or absent. */
-export type Settings = Omit<SettingGroups, 'service' | 'pools' | 'http' | 'feed'> & {
+/**
+ * All settings of the program, validated. Durations are in milliseconds; null means `off` or absent. The groups
+ * `service`, `lists`, `states` and `pools` are those of one wallet: of the first one, until `settingsOfWallet` selects
+ * another. Code that concerns a wallet uses `settingsOfWallet`. All other groups are shared.
+ */
+export type Settings = Omit<SettingGroups, 'service' | 'pools' | 'wallets' | 'http' | 'feed'> & {
+  /** Name of the wallet that the groups of one wallet are of. */
+  wallet: string;
+  /** Names of all wallets, in the order of WALLETS. */
+  walletNames: readonly string[];
+  /** The groups of every wallet, in the order of WALLETS. */
+  wallets: readonly WalletSettings[];
   /** Null if the address, the secret, or the API key of an hmac signer is not set; see `needs` of parseSettings. */
   service: ServiceSettings | null;
   pools: SettingGroups['pools'] & { chains: NonNullable<SettingGroups['pools']['chains']> };
@@ -41,3 +51,9 @@ export type Settings = Omit<SettingGroups, 'service' | 'pools' | 'http' | 'feed'
   /** Warnings about variables that are named like settings and are not settings. */
   warnings: readonly string[];
 };
+
+/** The settings that each wallet may have of its own. */
+export type WalletSettings = { name: string } & Pick<
+  Settings,
+  'service' | 'lists' | 'states' | 'pools'
+>;

@@ -1,21 +1,65 @@
 import type { Environment } from '../kernel/vocabulary.ts';
 import { settingEntries } from './read-setting-texts.ts';
+import { isPerWallet, prefixOf } from './wallet-names.ts';
 
-const ourPrefixes = /^(WALLET|SYNC|POOL)_/;
+const ourPrefixes = /^(?:(?:WALLET|SYNC|POOL)_|WALLET$)/;
 const editsMax = 3;
 
-/** Returns a sentence for each variable that is named like a setting and is not a setting. */
-export function warnOfUnknownNames(env: Environment): string[] {
-  const known = settingEntries.flatMap(([name, { isSecret }]) =>
-    isSecret ? [name, `${name}_FILE`] : [name],
-  );
+/** Name of a setting of one wallet, behind the name of the wallet. */
+const prefixed = /^(.+?__)(.+)$/;
+
+const knownNames = settingEntries.flatMap(([name, { isSecret }]) =>
+  isSecret ? [name, `${name}_FILE`] : [name],
+);
+const walletSettings = knownNames.filter(isPerWallet);
+
+/**
+ * Returns a sentence for each variable that is named like a setting and is not a setting. Without `areNamesValid`, a
+ * prefix that is not among the wallets' is no reason for one, because the name may be a mistaken one of WALLETS.
+ */
+export function warnOfUnknownNames(
+  env: Environment,
+  wallets: readonly string[],
+  areNamesValid: boolean,
+): string[] {
+  const prefixes = wallets.map(prefixOf);
   return Object.keys(env)
-    .filter((name) => ourPrefixes.test(name) && !known.includes(name))
     .sort((a, b) => (a < b ? -1 : 1))
-    .map((name) => {
-      const nearest = nearestName(name, known);
-      return `${name} is not a setting${nearest ? `; did you mean ${nearest}?` : ''}`;
+    .flatMap((name) => {
+      const [, prefix, setting] = prefixed.exec(name) ?? [];
+      if (prefix === undefined || setting === undefined) return warnOfName(name, prefixes);
+      if (prefixes.includes(prefix)) return warnOfSetting(name, prefix, setting);
+      return areNamesValid ? warnOfPrefix(name, setting, prefixes) : [];
     });
+}
+
+function warnOfName(name: string, prefixes: readonly string[]): string[] {
+  const single = prefixes.flatMap((prefix) =>
+    walletSettings.flatMap((setting) =>
+      name === `${prefix.slice(0, -1)}${setting}` ? prefix + setting : [],
+    ),
+  );
+  if (knownNames.includes(name) || (!ourPrefixes.test(name) && single.length === 0)) return [];
+  return [`${name} is not a setting${suggest(single[0] ?? nearestName(name, knownNames))}`];
+}
+
+function warnOfSetting(name: string, prefix: string, setting: string): string[] {
+  if (walletSettings.includes(setting)) return [];
+  if (knownNames.includes(setting))
+    return [`${name} has no effect: ${setting} cannot be set per wallet; leave the prefix out`];
+  const known = walletSettings.map((each) => prefix + each);
+  return [`${name} is not a setting${suggest(nearestName(name, known))}`];
+}
+
+function warnOfPrefix(name: string, setting: string, prefixes: readonly string[]): string[] {
+  if (!walletSettings.includes(setting) && !ourPrefixes.test(setting)) return [];
+  const known = prefixes.flatMap((prefix) => walletSettings.map((each) => prefix + each));
+  const nearest = nearestName(name.toUpperCase(), known);
+  return [`${name} is of no wallet in WALLETS${suggest(nearest)}`];
+}
+
+function suggest(name: string | undefined): string {
+  return name === undefined ? '' : `; did you mean ${name}?`;
 }
 
 function nearestName(name: string, known: readonly string[]): string | undefined {
@@ -25,16 +69,31 @@ function nearestName(name: string, known: readonly string[]): string | undefined
   return nearest && nearest.edits <= editsMax ? nearest.candidate : undefined;
 }
 
-/** Returns the Levenshtein distance of two texts: the insertions, deletions and replacements between them. */
+/**
+ * Returns the edit distance of two texts: the insertions, deletions, replacements and exchanges of two neighbours
+ * between them.
+ */
 function editDistance(from: string, to: string): number {
+  let before: number[] = [];
   let row = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (const [index, letter] of [...from].entries()) {
     const next = [index + 1];
     for (const [column, other] of [...to].entries()) {
-      const replaced = (row[column] ?? 0) + (letter === other ? 0 : 1);
-      next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
+      const isExchange = letter === to[column - 1] && other === from[index - 1];
+      const ways = [
+        at(row, column) + (letter === other ? 0 : 1),
+        at(row, column + 1) + 1,
+        at(next, column) + 1,
+        isExchange ? at(before, column - 1) + 1 : Number.POSITIVE_INFINITY,
+      ];
+      next.push(Math.min(...ways));
     }
+    before = row;
     row = next;
   }
-  return row[to.length] ?? 0;
+  return at(row, to.length);
+}
+
+function at(row: readonly number[], column: number): number {
+  return row[column] ?? Number.POSITIVE_INFINITY;
 }

@@ -1,0 +1,34 @@
+import type { Environment } from '../kernel/vocabulary.ts';
+import { readSettingTexts, type SettingTexts } from './read-setting-texts.ts';
+import type { SettingName } from './settings.ts';
+import { prefixOf } from './wallet-names.ts';
+
+/** Texts of the settings that hold for one wallet; `files` and `problems` are those of its own variables. */
+export type WalletTexts = SettingTexts & {
+  name: string;
+  prefix: string;
+  /** Returns the variable that sets the setting: the wallet's own if it is set, else the one that holds for all. */
+  variableOf: (name: SettingName) => string;
+};
+
+/** Reads the wallet's own variables. Those that are not set have the text of the variable that holds for all. */
+export function readWalletTexts(
+  env: Environment,
+  readFile: (path: string) => string,
+  shared: SettingTexts,
+  name: string,
+): WalletTexts {
+  const prefix = prefixOf(name);
+  const own = readSettingTexts(env, readFile, prefix);
+  const texts = { ...shared.texts, ...own.texts };
+  // A text of its own that cannot be read: the text that holds for all is not the one that was meant.
+  for (const each of own.given) if (own.texts[each] === undefined) delete texts[each];
+  return {
+    ...own,
+    name,
+    prefix,
+    texts,
+    given: new Set([...shared.given, ...own.given]),
+    variableOf: (setting) => (own.given.has(setting) ? prefix + setting : setting),
+  };
+}

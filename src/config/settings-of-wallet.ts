@@ -1,0 +1,18 @@
+import { LedgerError } from '../kernel/errors.ts';
+import type { Settings } from './settings.ts';
+
+/**
+ * Returns the settings with the groups of the wallet `name`. Throws LedgerError 'usage' if WALLETS does not have that
+ * name.
+ */
+export function settingsOfWallet(settings: Settings, name: string): Settings {
+  const found = settings.wallets.find((wallet) => wallet.name === name);
+  if (!found) {
+    const known = settings.walletNames.join(', ');
+    throw new LedgerError('usage', `no wallet is named ${JSON.stringify(name)}`, {
+      cure: `use a name of the setting WALLETS: ${known}`,
+    });
+  }
+  const { service, lists, states, pools } = found;
+  return { ...settings, wallet: name, service, lists, states, pools };
+}
