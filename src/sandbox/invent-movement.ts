@@ -1,5 +1,6 @@
 import type { TransactionType } from '../kernel/vocabulary.ts';
 import { drawFate, drawFee, drawLifeMs, drawUnits } from './draw-movement.ts';
+import type { Transfer } from './internal-transfers.ts';
 import type { NewMovement } from './row-store.ts';
 import { hash32, purpose } from './seeded-hash.ts';
 import type { Treasury } from './treasury.ts';
@@ -38,6 +39,17 @@ export function inventMovement(
     if (type) throw new Error('no coin covers a withdrawal: add deposits first');
   }
   return { ...inventDeposit(inventor, ordinal, time, state), ...exception };
+}
+
+/** Creates the deposit number `ordinal` that receives a transfer from another wallet. */
+export function receiveTransfer(
+  { seed, settleMs, treasury }: Inventor,
+  ordinal: number,
+  time: number,
+  { asset, units, addressIndex, origin }: Transfer,
+): NewMovement {
+  treasury.receive(asset, units, time + drawLifeMs(seed, ordinal, settleMs));
+  return { type: 'deposit', asset, time, addressIndex, units, origin };
 }
 
 function inventDeposit(

@@ -1,7 +1,8 @@
 import { type AssetTotals, createBalanceSheet } from './balance-sheet.ts';
+import { createGrowth, type Growth } from './grow-history.ts';
 import { createHistory, type History } from './history.ts';
+import type { Transfers } from './internal-transfers.ts';
 import { inventMovement, type TransactionWish } from './invent-movement.ts';
-import { planHistory } from './plan-history.ts';
 import { createRowStore, type RawRow, type Row } from './row-store.ts';
 import type { SandboxOptions } from './sandbox-options.ts';
 import { createTreasury } from './treasury.ts';
@@ -10,8 +11,11 @@ import { watchChanges } from './watch-changes.ts';
 
 export type NewRawRow = Omit<RawRow, 'kind' | 'time'> & { at: number | undefined };
 
-/** History that grows with the clock: live transactions are created by the next read. */
+/** History that grows with the clock: transactions that are due are created by the next read. */
 export type LivingHistory = Pick<History, 'listed' | 'movements'> & {
+  /** Creates the transactions that are due. Must be called before any other function. */
+  grow(): void;
+  growBefore: Growth['growBefore'];
   /** Returns the new ordinals. Rows without `at` become the newest. Throws like `inventMovement`. */
   add(count: number, wish: TransactionWish & { at?: number }): number[];
   addRaw(row: NewRawRow): void;
@@ -28,33 +32,25 @@ export function createLivingHistory(
   options: SandboxOptions,
   assets: readonly Asset[],
   addressCount: (slip44: number) => number,
+  transfers: Transfers | null = null,
 ): LivingHistory {
-  const { seed, clock, startedAt, arrivalsPerSecond } = options;
+  const { seed, clock } = options;
   const store = createRowStore(options, assets);
   const history = createHistory(store, seed, options.listOrder === 'unordered');
   const sheet = createBalanceSheet(store.read, () => history.listed());
   const inventor = { ...options, assets, treasury: createTreasury(), addressCount };
-  let arrived = 0;
+  const growth = createGrowth(options, store, inventor, transfers);
+  let listedUntil = 0;
 
-  function append(count: number, timeOf: (i: number) => number, wish: TransactionWish): number[] {
-    const first = store.length;
-    for (let i = 0; i < count; i++) {
-      store.append(inventMovement(inventor, first + i, timeOf(i), wish));
-    }
+  function listNewRows(): void {
     history.listNewRows();
-    const ordinals = Array.from({ length: count }, (_, i) => first + i);
-    sheet.add(ordinals);
-    return ordinals;
+    sheet.add(Array.from({ length: store.length - listedUntil }, (_, i) => listedUntil + i));
+    listedUntil = store.length;
   }
 
   function grown(): History {
-    const due = Math.floor(((clock() - startedAt) * arrivalsPerSecond) / 1_000);
-    if (due > arrived) {
-      const first = arrived + 1;
-      arrived = due;
-      const intervalMs = 1_000 / arrivalsPerSecond;
-      append(due + 1 - first, (i) => startedAt + Math.round((first + i) * intervalMs), {});
-    }
+    growth.growDue();
+    if (store.length > listedUntil) listNewRows();
     return history;
   }
 
@@ -66,17 +62,24 @@ export function createLivingHistory(
   }
 
   const nextTime = () => Math.max(clock(), grown().newestTime() + 1);
-  append(options.transactions, planHistory(options), {});
   const changes = watchChanges(store, { ...options, grow: grown });
 
   return {
+    grow: () => void grown(),
+    growBefore: growth.growBefore,
     add(count, wish) {
       const start = wish.at ?? nextTime();
-      return append(count, (i) => start + i, wish);
+      const first = store.length;
+      const ordinals = Array.from({ length: count }, (_, i) => first + i);
+      for (const ordinal of ordinals) {
+        store.append(inventMovement(inventor, ordinal, start + ordinal - first, wish));
+      }
+      listNewRows();
+      return ordinals;
     },
     addRaw({ at, ...row }) {
       store.appendRaw({ ...row, kind: 'raw', time: at ?? nextTime() });
-      history.listNewRows();
+      listNewRows();
     },
     setState: (orderNo, state) => changes.forceState(known(orderNo), state),
     remove: (orderNo) => history.remove(known(orderNo)),

@@ -29,6 +29,8 @@ export type Movement = {
   addressIndex: number | null;
   /** State that was set from outside and does not change any more. */
   forcedState: string | null;
+  /** Withdrawal of another wallet that this deposit receives: the seed of that wallet, and the ordinal. */
+  origin: { seed: number; ordinal: number } | null;
 };
 
 /** Detail form of a transaction (docs/wallet-service-api.md, section 2.3). */
@@ -126,8 +128,9 @@ function confirmationsAt(movement: Movement, state: string, now: number): number
   return Math.floor(needed * progressAt(movement, now));
 }
 
-function txHashOf(seed: number, { ordinal, asset }: Movement): string {
-  const hex = seededText(seed, purpose.txHash, ordinal, '0123456789abcdef', 64);
+function txHashOf(seed: number, { ordinal, asset, origin }: Movement): string {
+  const sent = origin ?? { seed, ordinal };
+  const hex = seededText(sent.seed, purpose.txHash, sent.ordinal, '0123456789abcdef', 64);
   return asset.chain.symbol === 'ETH' ? `0x${hex}` : hex;
 }
 
@@ -140,5 +143,5 @@ function partiesOf(seed: number, movement: Movement) {
   }
   const ours =
     movement.addressIndex === null ? hot : ownAddress(seed, chain, movement.addressIndex);
-  return { fromAddress: theirs, toAddress: movement.toAddress ?? ours };
+  return { fromAddress: movement.origin ? hot : theirs, toAddress: movement.toAddress ?? ours };
 }

@@ -17,7 +17,9 @@ export type RawRow = {
 export type Row = Movement | RawRow;
 
 /** Properties of a movement that replace the drawn ones. */
-type MovementException = Partial<Pick<Movement, 'units' | 'toAddress'> & { forcedState: string }>;
+type MovementException = Partial<
+  Pick<Movement, 'units' | 'toAddress' | 'origin'> & { forcedState: string }
+>;
 
 export type NewMovement = Pick<Movement, 'type' | 'asset' | 'time' | 'addressIndex'> &
   MovementException;
@@ -36,6 +38,7 @@ export type RowStore = {
   read(ordinal: number): Row;
   rawAt(ordinal: number): RawRow | undefined;
   forceState(ordinal: number, state: string): void;
+  setRecipient(ordinal: number, toAddress: string): void;
 };
 
 export function createRowStore(
@@ -80,6 +83,7 @@ export function createRowStore(
       toAddress: own?.toAddress ?? null,
       addressIndex: addressIndex < 0 ? null : addressIndex,
       forcedState: own?.forcedState ?? null,
+      origin: own?.origin ?? null,
     };
   }
 
@@ -101,6 +105,9 @@ export function createRowStore(
     rawAt: (ordinal) => raws.get(ordinal),
     forceState(ordinal, forcedState) {
       exceptions.set(ordinal, { ...exceptions.get(ordinal), forcedState });
+    },
+    setRecipient(ordinal, toAddress) {
+      exceptions.set(ordinal, { ...exceptions.get(ordinal), toAddress });
     },
   };
 }

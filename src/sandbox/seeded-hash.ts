@@ -20,6 +20,8 @@ export const purpose = {
   faultKind: 14,
   lostPost: 15,
   shuffle: 16,
+  transfer: 17,
+  wallet: 18,
   txHash: 100,
   ownAddress: 200,
   foreignAddress: 300,

@@ -1,10 +1,11 @@
 import type { TransactionType } from '../kernel/vocabulary.ts';
 import { type AddressBook, createAddressBook } from './address-book.ts';
+import { createTransferRoute, type Transfers } from './internal-transfers.ts';
 import type { TransactionWish } from './invent-movement.ts';
-import { createLivingHistory, type NewRawRow } from './living-history.ts';
+import { createLivingHistory, type LivingHistory, type NewRawRow } from './living-history.ts';
 import { detailAt, orderNoOf, type TransactionDetail } from './movement.ts';
 import type { SandboxOptions } from './sandbox-options.ts';
-import { type Asset, allAssets, decimalText } from './wallet-assets.ts';
+import { type Asset, allAssets, type Chain, decimalText } from './wallet-assets.ts';
 
 type Coin = {
   name: string;
@@ -72,12 +73,55 @@ type RawRowOptions = { at?: number; orderNo?: string; detail?: object | string }
 
 /** Creates a wallet with a history; the same options create the same wallet. */
 export function createWalletWorld(options: SandboxOptions): WalletWorld {
-  const { seed, clock } = options;
+  const { world, history } = assembleWorld(options, null);
+  history.grow();
+  return world;
+}
+
+/**
+ * Creates a wallet for each of the options, which differ in their seeds. With several wallets, some withdrawals of each
+ * are deposits of the next one; the last wallet's are the first one's.
+ */
+export function createWalletWorlds(wallets: readonly SandboxOptions[]): WalletWorld[] {
+  if (wallets.length === 1) return wallets.map(createWalletWorld);
+  const histories: LivingHistory[] = [];
+  const routes = wallets.map((sender, place) => {
+    const recipient = wallets[(place + 1) % wallets.length] ?? sender;
+    return createTransferRoute(sender, recipient, (time) => histories[place]?.growBefore(time));
+  });
+  const parts = wallets.map((options, place) => {
+    const outgoing = routes[place];
+    const incoming = routes.at(place - 1);
+    const transfers = outgoing && incoming && { send: outgoing.send, take: incoming.take };
+    return assembleWorld(options, transfers ?? null);
+  });
+  histories.push(...parts.map(({ history }) => history));
+  for (const history of histories) history.grow();
+  return parts.map(({ world }) => world);
+}
+
+function assembleWorld(
+  options: SandboxOptions,
+  transfers: Transfers | null,
+): { world: WalletWorld; history: LivingHistory } {
   const assets = allAssets.filter((a) => options.supportedChains.includes(a.chain.slip44));
   const chains = [...new Set(assets.map((asset) => asset.chain))];
   const book = createAddressBook(chains, options);
-  const history = createLivingHistory(options, assets, book.count);
+  const history = createLivingHistory(options, assets, book.count, transfers);
+  return { history, world: worldOf(options, { assets, chains, book, history }) };
+}
 
+type WorldParts = {
+  assets: readonly Asset[];
+  chains: readonly Chain[];
+  book: AddressBook;
+  history: LivingHistory;
+};
+
+function worldOf(
+  { seed, clock }: SandboxOptions,
+  { assets, chains, book, history }: WorldParts,
+): WalletWorld {
   return {
     addTransactions: (count, wish = {}) =>
       history.add(count, wish).map((ordinal) => orderNoOf(seed, ordinal)),
