@@ -56,7 +56,8 @@ export function createAuthentication(
   };
 }
 
-function headerText(call: ReceivedCall, name: string): string {
+/** Returns the header's text; '' when it is missing. */
+export function headerText(call: ReceivedCall, name: string): string {
   const value = call.headers[name];
   return typeof value === 'string' ? value : '';
 }

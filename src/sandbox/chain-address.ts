@@ -14,7 +14,7 @@ export function foreignAddress(seed: number, chain: Chain, index: number): strin
 
 const hotAddresses = new Map<Chain, string>();
 
-/** Returns the collecting address of all wallets on the chain, which is not a deposit address; the same for all seeds. */
+/** Returns the collecting address of all wallets on the chain, which is not a deposit address. */
 export function hotAddress(chain: Chain): string {
   const address = hotAddresses.get(chain) ?? foreignAddress(0, chain, 0);
   hotAddresses.set(chain, address);

@@ -17,7 +17,8 @@ export type PageRefusal = 'parameter' | 'page-size' | 'page-beyond-end';
 
 /**
  * Returns the page object (docs/wallet-service-api.md, section 2.2) as JSON text, or the reason for a refusal.
- * `uncounted`: number of rows that the total leaves out. `shuffle`: number of the request, for the order `shuffled`.
+ * `uncounted`: number of rows that the total leaves out; below 0, of rows that it counts too many. `shuffle`: number of
+ * the request, for the order `shuffled`.
  */
 export function pageObject(
   listing: Listing,

@@ -63,6 +63,10 @@ export function createRowStore(
     addressIndexes.push(addressIndex);
   }
 
+  function change(ordinal: number, exception: MovementException) {
+    exceptions.set(ordinal, { ...exceptions.get(ordinal), ...exception });
+  }
+
   function readMovement(ordinal: number): Movement {
     const type = typeOf(ordinal);
     const time = timeOf(ordinal);
@@ -103,11 +107,7 @@ export function createRowStore(
     typeOf,
     read: (ordinal) => raws.get(ordinal) ?? readMovement(ordinal),
     rawAt: (ordinal) => raws.get(ordinal),
-    forceState(ordinal, forcedState) {
-      exceptions.set(ordinal, { ...exceptions.get(ordinal), forcedState });
-    },
-    setRecipient(ordinal, toAddress) {
-      exceptions.set(ordinal, { ...exceptions.get(ordinal), toAddress });
-    },
+    forceState: (ordinal, forcedState) => change(ordinal, { forcedState }),
+    setRecipient: (ordinal, toAddress) => change(ordinal, { toAddress }),
   };
 }

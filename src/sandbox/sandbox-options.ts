@@ -6,14 +6,19 @@ import type { SignEncoding, SignerName, SignHash } from './signing-recipes.ts';
 export type SandboxOptions = {
   /** 0: a free port. */
   port: number;
-  /** The same seed, `startedAt` and options create the same world, row for row. */
+  /** Names of the wallets, at least one; BIZ-API-KEY tells them apart. */
+  wallets: readonly string[];
+  /**
+   * The first wallet's; those of the others are drawn from it and their places. The same seed, `startedAt` and options
+   * create the same worlds, row for row.
+   */
   seed: number;
   clock: Clock;
   /** Unix ms at which the history ends and arrivals begin. Default: the clock's time at the start. */
   startedAt: number;
-  /** Number of transactions in the two years before `startedAt`. */
+  /** Number of transactions of each wallet in the two years before `startedAt`. */
   transactions: number;
-  /** New transactions per second; 0: none. */
+  /** New transactions of each wallet per second; 0: none. */
   arrivalsPerSecond: number;
   /** Average time to the final state in ms; each transaction takes 0.5 to 1.5 times as long. 0: at once. */
   settleMs: number;
@@ -39,19 +44,19 @@ export type SandboxOptions = {
   totalLag: number;
   /** True: the balances are in a page object. */
   balancesPaged: boolean;
-  /** `none`: neither a signature nor headers are required. */
+  /** `none`: neither a signature nor headers are required; without a known key, the first wallet answers. */
   signer: SignerName | 'none';
   /** Default: the recipe's own. */
   signHash: SignHash | null;
   /** Default: the recipe's own. */
   signEncoding: SignEncoding | null;
-  /** Default: derived from the secret; for HMAC, from the seed. */
+  /** The first wallet's. Default: derived from the secret; for HMAC, from the seed. */
   apiKey: string | null;
-  /** Secret in the recipe's own form; default: drawn from the seed. */
+  /** The first wallet's secret in the recipe's own form; default: drawn from the seed. */
   apiSecret: string | null;
   /** True: a nonce may be used only once. */
   nonceChecking: boolean;
-  /** Requests per second above which the answer is 429; 0: no limit. */
+  /** Requests per second and wallet above which the answer is 429; 0: no limit. */
   rate: number;
   latencyMs: number;
   /** Share of the requests with a fault, 0 to 1. */
@@ -67,6 +72,7 @@ export function withDefaults(given: Partial<SandboxOptions>): SandboxOptions {
   const clock = given.clock ?? Date.now;
   return {
     port: 0,
+    wallets: ['main'],
     seed: 1,
     clock,
     startedAt: clock(),

@@ -4,8 +4,8 @@ import type { SandboxOptions } from './sandbox-options.ts';
 import type { EndpointPath } from './sandbox-stats.ts';
 import type { Listing, WalletWorld } from './wallet-world.ts';
 
-/** Request after authentication. */
-type RouteCall = { query: URLSearchParams; body: string };
+/** Request after authentication. `totalError`: number that is added to `totalSize`. */
+type RouteCall = { query: URLSearchParams; body: string; totalError: number };
 
 export type Route = { method: 'GET' | 'POST'; answer(call: RouteCall): Answer };
 
@@ -18,7 +18,8 @@ export function createRoutes(
 ): Record<EndpointPath, Route> {
   let requests = 0;
 
-  function page(listing: Listing, query: URLSearchParams, uncounted = 0): Answer {
+  function page(listing: Listing, { query, totalError }: RouteCall, lag = 0): Answer {
+    const uncounted = lag - totalError;
     const result = pageObject(listing, query, options, { uncounted, shuffle: requests++ });
     return 'text' in result ? succeed(result.text) : refuse(result.refusal satisfies PageRefusal);
   }
@@ -27,31 +28,31 @@ export function createRoutes(
     '/v1/wallet/address': { method: 'POST', answer: ({ body }) => generate(world, options, body) },
     '/v1/wallet/address/list': {
       method: 'GET',
-      answer({ query }) {
-        if (!options.filtersAddresses) return page(everyAddress(world, options), query);
-        const slip44 = readSlip44(query.get(options.paramNames.chain));
+      answer(call) {
+        if (!options.filtersAddresses) return page(everyAddress(world, options), call);
+        const slip44 = readSlip44(call.query.get(options.paramNames.chain));
         if (slip44 === null) return refuse('parameter');
         if (!world.isSupported(slip44)) return refuse('chain-unsupported');
-        return page(world.addressListing(slip44), query);
+        return page(world.addressListing(slip44), call);
       },
     },
     '/v1/transaction/list': {
       method: 'GET',
-      answer({ query }) {
-        const type = query.get(options.paramNames.type) || undefined;
+      answer(call) {
+        const type = call.query.get(options.paramNames.type) || undefined;
         if (type !== undefined && type !== 'deposit' && type !== 'withdraw') {
           return refuse('parameter');
         }
-        return page(world.transactionListing(type), query, options.totalLag);
+        return page(world.transactionListing(type), call, options.totalLag);
       },
     },
     '/v1/transaction/info': { method: 'GET', answer: ({ query }) => detail(world, query) },
     '/v1/wallet/balance': {
       method: 'GET',
-      answer({ query }) {
+      answer(call) {
         const texts = world.balances().map((balance) => JSON.stringify(balance));
         if (!options.balancesPaged) return succeed(`[${texts.join(',')}]`);
-        return page({ count: texts.length, textAt: (i) => texts[i] ?? 'null' }, query);
+        return page({ count: texts.length, textAt: (i) => texts[i] ?? 'null' }, call);
       },
     },
     '/v1/wallet/coin': { method: 'GET', answer: () => succeed(JSON.stringify(world.coins())) },

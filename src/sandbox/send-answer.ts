@@ -32,6 +32,7 @@ const acts: Record<FaultKind, FaultAct> = {
     work();
     resetConnection(response);
   },
+  unauthorized: (response) => sendAnswer(response, refuse('unknown-key')),
   async hang(response, { hangMs, closing }) {
     await abortableSleep(hangMs, closing);
     resetConnection(response);

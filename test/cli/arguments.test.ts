@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { walletNames } from '../../src/cli/command-line/argument-parsers.ts';
 import { createProgram } from '../../src/cli/program.ts';
 
 /** Parses the words, and runs nothing. */
@@ -14,3 +15,21 @@ test.each(['2', '1.5', '-1', 'half'])('a share of faults of %s is refused', asyn
 test.each(['0', '0.3', '1'])('a share of faults of %s is accepted', async (rate) => {
   await expect(parse('sandbox', '--fault', rate)).resolves.toBeUndefined();
 });
+
+test.each([
+  ['1', ['main']],
+  ['3', ['main', 'w2', 'w3']],
+  ['eu,us_2', ['eu', 'us_2']],
+])('wallets of %s are %j', async (text, names) => {
+  expect(walletNames(text)).toEqual(names);
+  await expect(parse('sandbox', '--wallets', text)).resolves.toBeUndefined();
+});
+
+test.each(['0', '101', '', 'EU', 'eu,', 'eu,eu', '2,3', 'eu us'])(
+  'wallets of "%s" are refused',
+  async (text) => {
+    await expect(parse('sandbox', '--wallets', text)).rejects.toMatchObject({
+      name: 'CommanderError',
+    });
+  },
+);

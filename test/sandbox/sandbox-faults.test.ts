@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   createFaultPicker,
+  createFaults,
   type FaultKind,
   type Faults,
 } from '../../src/sandbox/sandbox-faults.ts';
@@ -9,8 +10,8 @@ import { withSandbox } from './with-sandbox.ts';
 
 const coin = '/v1/wallet/coin';
 
-function createFaults(given: Partial<Faults>): Faults {
-  return { rate: 0, kinds: null, lostPostRate: 0, next: [], match: null, ...given };
+function faultsWith(given: Partial<Faults>): Faults {
+  return { ...createFaults({ faultRate: 0, hangMs: 0 }), ...given };
 }
 
 describe('a fault on demand', () => {
@@ -92,21 +93,21 @@ describe('faults at a rate', () => {
   };
 
   test('come in their share, of every kind but lost answers, seldom hangs, and by the seed', () => {
-    const picks = draws(createFaults({ rate: 0.2 }), 'GET', 20_000);
+    const picks = draws(faultsWith({ rate: 0.2 }), 'GET', 20_000);
     const counts = new Map<FaultKind | null, number>();
     for (const pick of picks) counts.set(pick, (counts.get(pick) ?? 0) + 1);
     expect(picks.length - counts.get(null)!).toBeGreaterThan(3_700);
     expect(picks.length - counts.get(null)!).toBeLessThan(4_300);
     expect(counts.size).toBe(8);
     expect(counts.get('hang')).toBeLessThan(150);
-    expect(draws(createFaults({ rate: 0.2 }), 'GET', 20_000)).toEqual(picks);
+    expect(draws(faultsWith({ rate: 0.2 }), 'GET', 20_000)).toEqual(picks);
   });
 
   test('lose the answers of address generations alone', () => {
     const lost = (method: string) =>
-      draws(createFaults({ lostPostRate: 0.5 }), method, 1_000).filter((k) => k === 'lost-answer');
+      draws(faultsWith({ lostPostRate: 0.5 }), method, 1_000).filter((k) => k === 'lost-answer');
     expect(lost('GET')).toHaveLength(0);
     expect(lost('POST').length).toBeGreaterThan(400);
-    expect(draws(createFaults({ rate: 1, kinds: ['lost-answer'] }), 'GET', 1)).toEqual([null]);
+    expect(draws(faultsWith({ rate: 1, kinds: ['lost-answer'] }), 'GET', 1)).toEqual([null]);
   });
 });

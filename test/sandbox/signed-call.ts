@@ -4,6 +4,8 @@ import type { Sandbox } from '../../src/sandbox/start-sandbox.ts';
 const secp256k1Prefix = '303e020100301006072a8648ce3d020106052b8104000a042730250201010420';
 const ed25519Prefix = '302e020100300506032b657004220420';
 
+type Target = Pick<Sandbox, 'baseUrl' | 'credentials'>;
+
 export type Envelope = {
   code: number;
   msg: string;
@@ -22,7 +24,7 @@ export type CallOptions = {
 };
 
 /** One signed request to a sandbox, signed by the recipe of its credentials. */
-export async function call(sandbox: Sandbox, path: string, options: CallOptions = {}) {
+export async function call(sandbox: Target, path: string, options: CallOptions = {}) {
   const { query = '', body = '', method = body ? 'POST' : 'GET' } = options;
   const nonce = options.nonce ?? String(++lastNonce);
   const url = new URL(`${sandbox.baseUrl}${path}${query && `?${query}`}`);
@@ -42,7 +44,7 @@ export async function call(sandbox: Sandbox, path: string, options: CallOptions 
 }
 
 export async function callJson(
-  sandbox: Sandbox,
+  sandbox: Target,
   path: string,
   options?: CallOptions,
 ): Promise<Envelope> {
@@ -54,7 +56,7 @@ const byText = (a: string, b: string) => (a < b ? -1 : 1);
 
 type Parts = { method: string; path: string; query: string; body: string; nonce: string };
 
-function textToSign(sandbox: Sandbox, { method, path, query, body, nonce }: Parts): string {
+function textToSign(sandbox: Target, { method, path, query, body, nonce }: Parts): string {
   const { signer, apiKey } = sandbox.credentials;
   if (signer.startsWith('body')) return `${method}|${path}|${nonce}|${query}|${body}`;
   const fields = body ? Object.entries(JSON.parse(body) as Record<string, unknown>) : [];
@@ -66,7 +68,7 @@ function textToSign(sandbox: Sandbox, { method, path, query, body, nonce }: Part
   return `${method}|${path}|${nonce}|${pairs.sort(byText).join('&')}`;
 }
 
-function signText({ credentials: { signer, apiSecret } }: Sandbox, text: string): string {
+function signText({ credentials: { signer, apiSecret } }: Target, text: string): string {
   const once = createHash('sha256').update(text).digest();
   if (signer.endsWith('hmac')) return createHmac('sha256', apiSecret).update(text).digest('hex');
   if (signer === 'concat-ecdsa') {

@@ -12,6 +12,24 @@ export function chainCode(text: string): number {
   return code;
 }
 
+const walletName = /^[a-z][a-z0-9_]*$/;
+const walletsMax = 100;
+
+/** Parses wallets: a list of different names, or a number of wallets, which are then named main, w2, w3 … */
+export function walletNames(text: string): string[] {
+  const count = /^\d{1,3}$/.test(text) ? Number(text) : null;
+  const names =
+    count === null
+      ? text.split(',')
+      : Array.from({ length: count }, (_, i) => (i === 0 ? 'main' : `w${i + 1}`));
+  const isList =
+    names.every((name) => walletName.test(name)) && new Set(names).size === names.length;
+  if (isList && names.length > 0 && names.length <= walletsMax) return names;
+  throw new InvalidArgumentError(
+    'A number from 1 to 100 is expected, or different names such as eu,us: lower-case letters, digits and _.',
+  );
+}
+
 /** Parses the address of a page: http or https. */
 export function webAddress(text: string): string {
   const isPage = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { listOrders } from '../../kernel/vocabulary.ts';
-import { decimal, integer, share, webAddress } from './argument-parsers.ts';
+import { decimal, integer, share, walletNames, webAddress } from './argument-parsers.ts';
 import type { CommandGroup, CommandRunner } from './command-group.ts';
 
 /** Commands that need neither a service nor a database. */
@@ -18,6 +18,29 @@ export const addTrialCommands: CommandGroup = (program, run) => {
   addSandboxCommand(program, run);
 };
 
+const walletsOption = new Option(
+  '--wallets <names>',
+  'names of the wallets, such as eu,us, or their number; each has its own key, history and faults',
+)
+  .argParser(walletNames)
+  .default(['main'], 'main');
+
+const orderOption = new Option('--order <order>', 'order of the transaction lists')
+  .choices([...listOrders, 'shuffled'])
+  .default('newest-first');
+
+const signerOption = new Option('--signer <recipe>', 'how requests must be signed')
+  .choices([
+    'params-secp256k1',
+    'body-secp256k1',
+    'body-ed25519',
+    'concat-ecdsa',
+    'params-hmac',
+    'body-hmac',
+    'none',
+  ])
+  .default('params-secp256k1');
+
 function addSandboxCommand(program: Command, run: CommandRunner): void {
   program
     .command('sandbox')
@@ -25,16 +48,27 @@ function addSandboxCommand(program: Command, run: CommandRunner): void {
       'run an emulator of the wallet service, deterministic for a seed, and print the settings that connect to it',
     )
     .option('--port <n>', 'port to listen on; 0: a free one', integer, 8090)
-    .option('--transactions <n>', 'number of transactions in the history', integer, 5_000)
+    .addOption(walletsOption)
+    .option(
+      '--transactions <n>',
+      'number of transactions in the history of each wallet',
+      integer,
+      5_000,
+    )
     .option(
       '--seed <n>',
-      'seed of the generated wallet; the same seed gives the same wallet',
+      'seed of the generated wallets; the same seed gives the same wallets',
       integer,
       1,
     )
     .option('--fault <rate>', 'share of faulty answers, 0 to 1', share, 0)
-    .option('--rate <n>', 'requests per second above which it answers 429; 0: no limit', decimal, 0)
-    .option('--arrivals <n>', 'new transactions per second', decimal, 1)
+    .option(
+      '--rate <n>',
+      'requests per second and wallet above which it answers 429; 0: no limit',
+      decimal,
+      0,
+    )
+    .option('--arrivals <n>', 'new transactions of each wallet per second', decimal, 1)
     .option('--latency <ms>', 'milliseconds before each answer', integer, 0)
     .option('--page-size-max <n>', 'largest page size that it serves', integer, 100)
     .option(
@@ -42,24 +76,8 @@ function addSandboxCommand(program: Command, run: CommandRunner): void {
       'POST a hint there for each new or changed transaction, such as http://localhost:8080/hint/TOKEN',
       webAddress,
     )
-    .addOption(
-      new Option('--order <order>', 'order of the transaction lists')
-        .choices([...listOrders, 'shuffled'])
-        .default('newest-first'),
-    )
-    .addOption(
-      new Option('--signer <recipe>', 'how requests must be signed')
-        .choices([
-          'params-secp256k1',
-          'body-secp256k1',
-          'body-ed25519',
-          'concat-ecdsa',
-          'params-hmac',
-          'body-hmac',
-          'none',
-        ])
-        .default('params-secp256k1'),
-    )
+    .addOption(orderOption)
+    .addOption(signerOption)
     .action(async ({ fault, arrivals, latency, order, ...options }) => {
       const { sandbox } = await import('../commands/sandbox.ts');
       const given = {
