@@ -37,11 +37,11 @@ export async function storeHint(db: LedgerDb, orderNos: readonly string[]): Prom
 /** Returns the subjects with waiting hints, after deleting old hints: nobody waits for these any more. */
 export async function readHintedSubjects(db: LedgerDb): Promise<HintSubject[]> {
   await db.execute(sql`
-    delete from engine.hints
+    delete from own.hints
      where hinted_at < now() - case when subject = 'details' then interval '1 minute' else interval '10 minutes' end
        and (subject = 'details' or taken_at is not null)`);
   const { rows } = await db.execute<{ subject: HintSubject }>(
-    sql`select distinct h.subject from engine.hints h where ${isWaiting}`,
+    sql`select distinct h.subject from own.hints h where ${isWaiting}`,
   );
   return rows.map(({ subject }) => subject);
 }
@@ -53,8 +53,8 @@ export async function readHintedSubjects(db: LedgerDb): Promise<HintSubject[]> {
 export async function lookDueIn(db: LedgerDb, list: HintSubject): Promise<number | null> {
   const { rows } = await db.execute<{ wait_ms: number }>(sql`
     select case when ${isTurn} then 0 else extract(epoch from t.next_at - now()) * 1000 end::float8 as wait_ms
-      from engine.hint_turns t
-     where t.subject = ${list} and exists (select from engine.hints h where h.subject = t.subject and ${isWaiting})`);
+      from own.hint_turns t
+     where t.subject = ${list} and exists (select from own.hints h where h.subject = t.subject and ${isWaiting})`);
   return rows[0]?.wait_ms ?? null;
 }
 
@@ -65,9 +65,9 @@ export async function lookDueIn(db: LedgerDb, list: HintSubject): Promise<number
 export async function takeLook(db: LedgerDb, list: HintSubject): Promise<number[]> {
   const { rows } = await db.execute<{ id: number }>(sql`
     with turn as (
-      update engine.hint_turns t set next_at = now() + ${turnMs} * interval '1 millisecond'
+      update own.hint_turns t set next_at = now() + ${turnMs} * interval '1 millisecond'
        where t.subject = ${list} and ${isTurn} returning t.subject)
-    update engine.hints h set taken_at = now()
+    update own.hints h set taken_at = now()
       from turn where h.subject = turn.subject and ${isWaiting}
     returning h.id::float8 as id`);
   return rows.map(({ id }) => id);
@@ -86,24 +86,24 @@ export async function endLook(
     fruitless === null ? failurePauseMs : Math.min(pauseMaxMs, turnMs * Math.max(1, fruitless));
   await db.execute(sql`
     with done as (
-      delete from engine.hints where id = any(${sql.param(ids)}::bigint[]) and ${fruitless !== null})
-    update engine.hint_turns set next_at = now() + ${pauseMs} * interval '1 millisecond' where subject = ${list}`);
+      delete from own.hints where id = any(${sql.param(ids)}::bigint[]) and ${fruitless !== null})
+    update own.hint_turns set next_at = now() + ${pauseMs} * interval '1 millisecond' where subject = ${list}`);
 }
 
 /** Incomplete rows that a waiting hint names. A row is fetched for a hint at most every 5 s. */
 const hintedRows = sql`
-  select distinct h.order_no from engine.hints h
+  select distinct h.order_no from own.hints h
    where h.subject = 'details' and h.taken_at is null
-     and (exists (select from engine.detail_checks c where c.order_no = h.order_no)
-       or exists (select from ledger.transactions t where t.order_no = h.order_no and ${isOfHistory}))
-     and not exists (select from engine.hints o
+     and (exists (select from own.detail_checks c where c.order_no = h.order_no)
+       or exists (select from own.transactions t where t.order_no = h.order_no and ${isOfHistory}))
+     and not exists (select from own.hints o
                       where o.subject = 'details' and o.order_no = h.order_no and o.taken_at > now() - interval '5 seconds')`;
 
 /** Returns the milliseconds until details of hinted orders may be fetched; null if the ledger lacks none of them. */
 export async function hintedDetailsDueIn(db: LedgerDb): Promise<number | null> {
   const { rows } = await db.execute<{ wait_ms: number }>(sql`
     select case when ${isTurn} then 0 else extract(epoch from t.next_at - now()) * 1000 end::float8 as wait_ms
-      from engine.hint_turns t where t.subject = 'details' and exists (${hintedRows})`);
+      from own.hint_turns t where t.subject = 'details' and exists (${hintedRows})`);
   return rows[0]?.wait_ms ?? null;
 }
 
@@ -113,19 +113,19 @@ export async function hintedDetailsDueIn(db: LedgerDb): Promise<number | null> {
  */
 export async function claimHintedDetails(db: LedgerDb, leaseMs: number): Promise<ClaimedDetail[]> {
   await db.execute(sql`
-    with ${dueAtOnce('due', sql`select t.order_no, true, ${turn.news}::smallint from ledger.transactions t where t.order_no in (${hintedRows}) and ${isOfHistory}`)}
+    with ${dueAtOnce('due', sql`select t.order_no, true, ${turn.news}::smallint from own.transactions t where t.order_no in (${hintedRows}) and ${isOfHistory}`)}
     select`);
   return await claimed(
     db,
     sql`
     turn as (
-      update engine.hint_turns t set next_at = now() + ${turnMs} * interval '1 millisecond'
+      update own.hint_turns t set next_at = now() + ${turnMs} * interval '1 millisecond'
        where t.subject = 'details' and ${isTurn} returning t.subject),
     taken as (
-      select c.order_no from engine.detail_checks c, turn
+      select c.order_no from own.detail_checks c, turn
        where c.order_no in (${hintedRows}) limit ${ordersPerTurn} for update of c skip locked),
     noted as (
-      update engine.hints h set taken_at = now() from taken
+      update own.hints h set taken_at = now() from taken
        where h.subject = 'details' and h.order_no = taken.order_no and h.taken_at is null)`,
     leaseMs,
   );

@@ -5,8 +5,7 @@ import type { Reject } from '../../kernel/wallet-records.ts';
 import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
 import { number, orNull, out, pick, query } from '../connection/query-rows.ts';
 import { requireHomeOfRequest } from '../home-store.ts';
-import { addressRequests, addresses as addressTable } from '../schema/addresses.ts';
-import { pools } from '../schema/pools.ts';
+import { addressRequests, addresses as addressTable, pools } from '../own-tables.ts';
 import { storeRejects } from '../transactions/reject-store.ts';
 import { recountUse } from './address-store.ts';
 import { lockPoolOf } from './pool-requests.ts';
@@ -73,7 +72,7 @@ export async function isFilterProven(
 async function holdAnswer(db: LedgerDb, id: number, addresses: string[]): Promise<void> {
   await lockPoolOf(db, id);
   await db.execute(sql`
-    update ledger.address_requests set state = 'unknown', answer = ${sql.param(addresses)}::text[]
+    update own.address_requests set state = 'unknown', answer = ${sql.param(addresses)}::text[]
      where id = ${id} and state in ('sent', 'unknown')`);
 }
 
@@ -95,7 +94,7 @@ export async function storeGenerated(
 given as (
   select distinct on (r.id, ledger.address_key(i.address)) r.id, r.slip44, r.num, r.requested_at, i.address,
          ledger.address_key(i.address) as key, j.form, j.refused
-    from ledger.address_requests r, unnest(${sql.param(judged.map(({ address }) => address))}::text[]) with ordinality as i (address, place)
+    from own.address_requests r, unnest(${sql.param(judged.map(({ address }) => address))}::text[]) with ordinality as i (address, place)
     join judged j on j.address = i.address
    where r.id = ${id}
    order by r.id, ledger.address_key(i.address), i.place
@@ -105,13 +104,13 @@ given as (
   const inserted = await query(db)`
 with ${given},
 inserted as (
-  insert into ledger.addresses (slip44, address, status, first_seen_at, form, refused)
+  insert into own.addresses (slip44, address, status, first_seen_at, form, refused)
   select g.slip44, g.address, 'foreign', now(), g.form, g.refused from given g order by g.key
-  on conflict (slip44, address_key) do nothing
+  on conflict (wallet, slip44, address_key) do nothing
   returning slip44, address_key
 ),
 counted as (
-  update ledger.streams s set ledger_count = s.ledger_count + n.inserted
+  update own.streams s set ledger_count = s.ledger_count + n.inserted
     from (select slip44, count(*) as inserted from inserted group by slip44) n
    where s.name = 'addresses:' || n.slip44
 )
@@ -121,12 +120,12 @@ select ${pick({ key: alias(addressTable, 'inserted').addressKey })} from inserte
   const joined = await query(db)`
 with ${given},
 ours as (
-  select g.* from given g join ledger.addresses a on a.slip44 = g.slip44 and a.address_key = g.key
+  select g.* from given g join own.addresses a on a.slip44 = g.slip44 and a.address_key = g.key
    where a.generated_by is null and a.first_seen_at >= g.requested_at
-     and not exists (select from ledger.addresses o
+     and not exists (select from own.addresses o
                       where o.address_key = g.key and o.slip44 <> g.slip44 and o.first_seen_at <= g.requested_at)
 )
-update ledger.addresses a
+update own.addresses a
    set generated_by = o.id, status = case when a.status = 'foreign' then 'available' else a.status end
   from ours o
  where a.slip44 = o.slip44 and a.address_key = o.key and (select count(*) from ours) <= o.num
@@ -137,16 +136,16 @@ returning ${pick({ key: alias(addressTable, 'a').addressKey })}`;
   const keys = [...inserted, ...joined].map(({ key }) => key);
   await recountUse(db, [...new Set(keys)]);
   await db.execute(sql`
-    update ledger.pools p
+    update own.pools p
        set refusals = 0, losses = 0, next_try_at = null, last_error = null, last_error_at = null
-      from ledger.address_requests r
+      from own.address_requests r
      where r.id = ${id} and p.slip44 = r.slip44 and (p.refusals > 0 or p.losses > 0 or p.last_error is not null)`);
   const [closed] = await query(db)`
-    update ledger.address_requests r
+    update own.address_requests r
        set state = 'done', finished_at = now(), received = n.received, answer = null,
            error = case when n.received <> r.num
                         then format('%s addresses were asked for, %s new ones came', r.num, n.received) end
-      from (select count(*)::int as received from ledger.addresses where generated_by = ${id}) n
+      from (select count(*)::int as received from own.addresses where generated_by = ${id}) n
      where r.id = ${id}
     returning ${pick({ received: alias(addressRequests, 'r').received })}`;
   return closed?.received ?? 0;
@@ -177,7 +176,7 @@ async function postponePool(
   { error, refusals, delayMs }: Answer['ifNothingNew'],
 ): Promise<void> {
   await db.execute(sql`
-    update ledger.pools
+    update own.pools
        set refusals = ${refusals}, next_try_at = now() + ${delayMs} * interval '1 millisecond',
            last_error = ${error}, last_error_at = now()
      where slip44 = ${slip44}`);
@@ -198,7 +197,7 @@ async function raiseNumber(
     with asked as materialized (
       select id, num, state = 'failed' as is_refused, lost_at is not null as is_lost,
              state = 'done' and lost_at is null and received = num as is_granted
-        from ledger.address_requests
+        from own.address_requests
        where slip44 = ${slip44} and requested_at > now() - interval '24 hours'
     ),
     doubted as (
@@ -215,7 +214,7 @@ async function raiseNumber(
                                    and not exists (select from asked g
                                                     where g.is_granted and g.num >= e.num and g.id > e.id)))
            ) as ${out('refusedAfterGrant', orNull(number))}
-      from ledger.pools p where p.slip44 = ${slip44}`;
+      from own.pools p where p.slip44 = ${slip44}`;
   if (!limits) return;
   const numMax = numAfterGrant(num, limits.numMax, limits.refusedAfterGrant);
   if (numMax === limits.numMax) return;

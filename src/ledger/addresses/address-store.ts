@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { listOf, number, out, pick, query, text } from '../connection/query-rows.ts';
-import { addresses as addressTable } from '../schema/addresses.ts';
+import { addresses as addressTable } from '../own-tables.ts';
 import { judgements, judgeShown, noteRefused, refuseStrange } from './refused-addresses.ts';
 
 /**
@@ -21,7 +21,7 @@ export async function storeListedAddresses(
 ): Promise<{ inserted: number }> {
   const found = await query(db)`
     select ${pick({ address: alias(addressTable, 'i').address })} from unnest(${sql.param(addresses)}::text[]) with ordinality as i (address, place)
-     where not exists (select from ledger.addresses a
+     where not exists (select from own.addresses a
                         where a.slip44 = ${slip44} and a.address_key = ledger.address_key(i.address)
                           and i.address = any(a.listed_as))
      group by i.address order by min(i.place)`;
@@ -37,31 +37,31 @@ listed as (
 ),
 known as (
   select a.address_key, l.spellings, greatest(1, cardinality(a.listed_as)) as items
-    from listed l join ledger.addresses a on a.slip44 = ${slip44} and a.address_key = l.key
+    from listed l join own.addresses a on a.slip44 = ${slip44} and a.address_key = l.key
    order by a.address_key
      for update of a
 ),
 respelled as (
-  update ledger.addresses a
+  update own.addresses a
      set listed_as = a.listed_as || array(select s from unnest(k.spellings) as s where s <> all(a.listed_as))
     from known k
    where a.slip44 = ${slip44} and a.address_key = k.address_key
   returning cardinality(a.listed_as) - k.items as items
 ),
 inserted as (
-  insert into ledger.addresses (slip44, address, listed_as, status, first_seen_at, form, refused)
+  insert into own.addresses (slip44, address, listed_as, status, first_seen_at, form, refused)
   select ${slip44}::integer, l.spellings[1], l.spellings, 'foreign', now(), j.form, j.refused
     from listed l join judged j on j.address = l.spellings[1]
    where l.key not in (select address_key from known)
    order by l.key
-  on conflict (slip44, address_key) do nothing
+  on conflict (wallet, slip44, address_key) do nothing
   returning address, address_key, refused, cardinality(listed_as) as items
 ),
 counted as (
-  insert into ledger.streams (name, ledger_count)
+  insert into own.streams (name, ledger_count)
   select ${`addresses:${slip44}`}::text, sum(items)
     from (select items from inserted union all select items from respelled) as i having sum(items) <> 0
-  on conflict (name) do update set ledger_count = streams.ledger_count + excluded.ledger_count
+  on conflict (wallet, name) do update set ledger_count = streams.ledger_count + excluded.ledger_count
 )
 select count(*) as ${out('inserted', number)}, coalesce(array_agg(address_key), '{}') as ${out('keys', listOf(text))},
        coalesce(array_agg(address) filter (where refused is not null), '{}') as ${out('refused', listOf(text))}

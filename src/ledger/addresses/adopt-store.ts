@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { out, pick, query, text, truth } from '../connection/query-rows.ts';
-import { addresses } from '../schema/addresses.ts';
+import { addresses } from '../own-tables.ts';
 import { recountUse } from './address-store.ts';
 import { judgeMisfits } from './refused-addresses.ts';
 
@@ -30,13 +30,13 @@ export async function listForeign(
 ): Promise<ForeignAddress[]> {
   return await query(db)`
 with asked as materialized (
-  select a.address, a.address_key, a.first_seen_at, a.refused from ledger.addresses a
+  select a.address, a.address_key, a.first_seen_at, a.refused from own.addresses a
    where a.slip44 = ${slip44} and a.status = 'foreign' and ${isNamed(named)}
 )
 select ${pick({ address: a.address, refused: a.refused })},
        to_char(a.first_seen_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as ${out('firstSeenAt', text)},
        a.address_key not in (select engine.without_deposit(array(select address_key from asked))) as ${out('hasDeposit', truth)},
-       exists (select from ledger.addresses o where o.address_key = a.address_key and o.assigned_at is not null) as ${out('isHandedOut', truth)}
+       exists (select from own.addresses o where o.address_key = a.address_key and o.assigned_at is not null) as ${out('isHandedOut', truth)}
   from asked a order by a.first_seen_at, a.address`;
 }
 
@@ -51,7 +51,7 @@ export async function adoptForeign(
   named: string[] | null,
 ): Promise<number> {
   const chosen = await query(db)`
-    select ${pick({ key: a.addressKey })} from ledger.addresses a
+    select ${pick({ key: a.addressKey })} from own.addresses a
      where a.slip44 = ${slip44} and a.status = 'foreign' and ${isNamed(named)}`;
   await judgeMisfits(
     db,
@@ -60,7 +60,7 @@ export async function adoptForeign(
   );
   const adopted = await query(db)`
 with chosen as (
-  select a.address_key from ledger.addresses a
+  select a.address_key from own.addresses a
    where a.slip44 = ${slip44} and a.status = 'foreign' and a.refused is null and ${isNamed(named)}
    order by a.address_key
      for update
@@ -68,7 +68,7 @@ with chosen as (
 free as (select engine.without_deposit(array(select address_key from chosen)) as key),
 -- Of those that hold it elsewhere there is one, or it stays foreign.
 held as (select f.key, h.* from free f left join lateral engine.holder_of(f.key) h on true)
-update ledger.addresses a
+update own.addresses a
    set status = case when h.holders is null then 'available' else 'assigned' end,
        assigned_to = h.assigned_to, assigned_at = h.assigned_at, unchecked_until = '0'
   from held h

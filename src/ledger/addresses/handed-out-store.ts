@@ -14,7 +14,7 @@ export type BadLine = { line: number; reason: string };
  */
 export async function findContradictions(db: LedgerDb, list: HandedOut[]): Promise<BadLine[]> {
   await db.execute(sql`
-    select from ledger.addresses
+    select from own.addresses
      where address_key = any(array(select ledger.address_key(l) from unnest(${sql.param(list.map(({ address }) => address))}::text[]) as l))
      order by address_key, slip44 for update`);
   return await query(db)`
@@ -24,7 +24,7 @@ select m.line as ${out('line', number)}, format('chain %s has no address %s; run
 union all
 select m.line, format('%s is assigned to %s%s, and the file says %s', m.address, a.assigned_to,
                       case when a.slip44 <> m.slip44 then ' on chain ' || a.slip44 else '' end, m.reference)
-  from matched m join ledger.addresses a on a.address_key = m.address_key and a.assigned_to <> m.reference
+  from matched m join own.addresses a on a.address_key = m.address_key and a.assigned_to <> m.reference
 union all
 select m.line, format('%s is given to %s here, and to %s on line %s', m.address, m.reference, o.reference, o.line)
   from matched m join matched o on o.address_key = m.address_key and o.reference <> m.reference and o.line < m.line
@@ -44,13 +44,13 @@ named as (
 ),
 numbered as (
   select n.slip44, n.address_key, n.reference,
-         (select coalesce(max(a.assigned_no), 0) from ledger.addresses a
+         (select coalesce(max(a.assigned_no), 0) from own.addresses a
            where a.slip44 = n.slip44 and a.assigned_to = n.reference)
            + row_number() over (partition by n.slip44, n.reference order by n.line) as number
     from named n
 ),
 elsewhere as (
-  update ledger.addresses a
+  update own.addresses a
      set status = case when a.status = 'used' then 'used' else 'assigned' end,
          assigned_to = coalesce(a.assigned_to, n.reference), assigned_at = coalesce(a.assigned_at, now()),
          set_aside_epoch = null
@@ -58,7 +58,7 @@ elsewhere as (
    where a.address_key = n.address_key and a.assigned_at is null
      and not exists (select from named x where x.slip44 = a.slip44 and x.address_key = a.address_key)
 )
-update ledger.addresses a
+update own.addresses a
    set status = case when a.status = 'used' then 'used' else 'assigned' end,
        assigned_to = coalesce(a.assigned_to, n.reference), assigned_at = coalesce(a.assigned_at, now()),
        assigned_no = case when n.reference is not null then coalesce(a.assigned_no, n.number) end,
@@ -77,6 +77,6 @@ matched as materialized (
   select l.line, l.slip44, l.address as given, l.reference, a.address, a.address_key
     from unnest(${column('line')}::int[], ${column('slip44')}::int[], ${column('address')}::text[], ${column('reference')}::text[])
            as l (line, slip44, address, reference)
-    left join ledger.addresses a on a.slip44 = l.slip44 and a.address_key = ledger.address_key(l.address)
+    left join own.addresses a on a.slip44 = l.slip44 and a.address_key = ledger.address_key(l.address)
 )`;
 }

@@ -12,8 +12,7 @@ import {
   truth,
 } from '../connection/query-rows.ts';
 import { requireHome } from '../home-store.ts';
-import { addressRequests } from '../schema/addresses.ts';
-import { pools } from '../schema/pools.ts';
+import { addressRequests, pools } from '../own-tables.ts';
 import { notePoolError } from './pool-store.ts';
 import { type SharedLiveness, shareLiveness } from './share-liveness.ts';
 
@@ -140,7 +139,7 @@ async function lockPool(
   slip44: number,
   { self, chainParam }: { self: string | null; chainParam: string },
 ): Promise<PoolRow | undefined> {
-  await db.execute(sql`select 1 from ledger.pools where slip44 = ${slip44} for update`);
+  await db.execute(sql`select 1 from own.pools where slip44 = ${slip44} for update`);
   const { threshold, target, numMax, refusals, losses } = alias(pools, 'p');
   const r = alias(addressRequests, 'r');
   const isOwnerAlive = sql`r.owner is distinct from ${self}::text
@@ -156,10 +155,10 @@ async function lockPool(
   });
   const [pool] = await query(db)`
 with counted as (
-  select count(*)::int as available from ledger.addresses where slip44 = ${slip44} and status = 'available'
+  select count(*)::int as available from own.addresses where slip44 = ${slip44} and status = 'available'
 ),
 filling as (
-  update ledger.pools p
+  update own.pools p
      set is_filling = (p.is_filling or c.available < p.threshold) and c.available < p.target
     from counted c
    where p.slip44 = ${slip44}
@@ -173,16 +172,16 @@ select c.available as ${out('available', number)}, ${pick({ threshold, target, n
        coalesce(s.is_backed, false) as ${out('isListRead', truth)},
        -- As the last reading of the list found it: what has been generated since does not count against it.
        coalesce(s.service_total = 0 and s.count_at_last_pass > 0, false) as ${out('isListGone', truth)},
-       not exists (select from ledger.addresses a where a.slip44 = p.slip44 and a.listed_as <> '{}') as ${out('isListEmpty', truth)},
+       not exists (select from own.addresses a where a.slip44 = p.slip44 and a.listed_as <> '{}') as ${out('isListEmpty', truth)},
        case when p.chain_filter is null or p.chain_param <> ${chainParam} then 'unknown'
             when p.chain_filter = 'works' and p.chain_filter_at < now() - interval '1 day' then 'unknown'
             else p.chain_filter end as ${out('filter', oneOf('works', 'broken', 'unknown'))},
-       (select ${request} from ledger.address_requests r
+       (select ${request} from own.address_requests r
          where r.slip44 = p.slip44 and r.state in ('sent', 'unknown')) as ${out('open', orNull(asRequest))}
-  from ledger.pools p
+  from own.pools p
   join ledger.pool_levels l on l.slip44 = p.slip44
  cross join counted c
-  left join ledger.streams s on s.name = 'addresses:' || p.slip44
+  left join own.streams s on s.name = 'addresses:' || p.slip44
  where p.slip44 = ${slip44}`;
   return pool;
 }
@@ -211,9 +210,9 @@ async function markRequestUnknown(
   await lockPoolOf(db, id);
   await db.execute(sql`
     with lost as (
-      update ledger.address_requests set state = 'unknown', lost_at = now(), error = ${error}
+      update own.address_requests set state = 'unknown', lost_at = now(), error = ${error}
        where id = ${id} and state = 'sent' returning slip44)
-    update ledger.pools p set losses = p.losses + 1, num_max = least(p.num_max, ${numMax})
+    update own.pools p set losses = p.losses + 1, num_max = least(p.num_max, ${numMax})
       from lost l where p.slip44 = l.slip44`);
 }
 
@@ -223,17 +222,17 @@ async function markRequestUnknown(
  */
 export async function lockPoolOf(db: LedgerDb, id: number): Promise<void> {
   await db.execute(sql`
-    select from ledger.pools
-     where slip44 = (select slip44 from ledger.address_requests where id = ${id}) for update`);
+    select from own.pools
+     where slip44 = (select slip44 from own.address_requests where id = ${id}) for update`);
 }
 
 async function failRequest(db: LedgerDb, id: number, refusal: Refusal): Promise<void> {
   await lockPoolOf(db, id);
   await db.execute(sql`
     with failed as (
-      update ledger.address_requests set state = 'failed', finished_at = now(), received = 0, error = ${refusal.error}
+      update own.address_requests set state = 'failed', finished_at = now(), received = 0, error = ${refusal.error}
        where id = ${id} and state = 'sent' returning slip44)
-    update ledger.pools p
+    update own.pools p
        set refusals = p.refusals + 1, next_try_at = now() + ${refusal.delayMs} * interval '1 millisecond',
            num_max = least(p.num_max, ${refusal.numMax}),
            last_error = ${refusal.error}, last_error_at = now()

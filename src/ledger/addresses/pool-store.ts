@@ -2,9 +2,8 @@ import { inArray, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
 import { number, orNull, out, pick, query, text, truth } from '../connection/query-rows.ts';
+import { addressRequests, pools as poolTable } from '../own-tables.ts';
 import type { PoolTarget } from '../reports/read-status.ts';
-import { addressRequests } from '../schema/addresses.ts';
-import { pools as poolTable } from '../schema/pools.ts';
 
 /** A chain's row of `pool_levels`. `threshold` and `target` are null if no pool is configured for the chain. */
 export type PoolLevel = {
@@ -42,9 +41,9 @@ export async function mirrorPools(
     from unnest(${column('slip44')}::int[], ${column('threshold')}::int[], ${column('target')}::int[])
       as w (slip44, threshold, target)`;
   const isUnwanted = sql`p.slip44 not in (select slip44 from (${wanted}) as w)`;
-  const isInDoubt = sql`exists (select from ledger.address_requests r
+  const isInDoubt = sql`exists (select from own.address_requests r
                                  where r.slip44 = p.slip44 and r.state in ('sent', 'unknown'))`;
-  const stored = sql`select slip44, threshold, target from ledger.pools p
+  const stored = sql`select slip44, threshold, target from own.pools p
     where not (target = 0 and ${isUnwanted} and ${isInDoubt})`;
   const isSame = async (db: LedgerDb) => {
     const [row] = await query(db)`
@@ -60,11 +59,11 @@ export async function mirrorPools(
     const before = await readPools(db);
     // Keeps the rows of removed chains with an open request, which is still to be closed.
     await db.execute(sql`
-      update ledger.pools p set threshold = 0, target = 0, is_filling = false where ${isUnwanted} and ${isInDoubt}`);
-    await db.execute(sql`delete from ledger.pools p where ${isUnwanted} and not ${isInDoubt}`);
+      update own.pools p set threshold = 0, target = 0, is_filling = false where ${isUnwanted} and ${isInDoubt}`);
+    await db.execute(sql`delete from own.pools p where ${isUnwanted} and not ${isInDoubt}`);
     await db.execute(sql`
-      insert into ledger.pools (slip44, threshold, target) ${wanted}
-      on conflict (slip44) do update set threshold = excluded.threshold, target = excluded.target
+      insert into own.pools (slip44, threshold, target) ${wanted}
+      on conflict (wallet, slip44) do update set threshold = excluded.threshold, target = excluded.target
        where (pools.threshold, pools.target) <> (excluded.threshold, excluded.target)`);
     return comparePools(before, await readPools(db));
   });
@@ -119,14 +118,14 @@ function comparePools(before: readonly PoolTarget[], after: readonly PoolTarget[
 /** Starts filling on an operator's request: up to the target, even above the threshold, and without further backoff. */
 export async function forceFilling(db: LedgerDb, slip44: number): Promise<void> {
   await db.execute(sql`
-    update ledger.pools set is_filling = true, next_try_at = null
+    update own.pools set is_filling = true, next_try_at = null
      where slip44 = ${slip44} and (not is_filling or next_try_at is not null)`);
 }
 
 /** Stores the reason why a chain's pool cannot be filled, for `status`. */
 export async function notePoolError(db: LedgerDb, slip44: number, error: string): Promise<void> {
   await db.execute(sql`
-    update ledger.pools set last_error = ${error}, last_error_at = now()
+    update own.pools set last_error = ${error}, last_error_at = now()
      where slip44 = ${slip44} and last_error is distinct from ${error}`);
 }
 
@@ -137,7 +136,7 @@ export async function noteChainFilter(
   seen: { filter: 'works' | 'broken'; chainParam: string },
 ): Promise<void> {
   await db.execute(sql`
-    update ledger.pools
+    update own.pools
        set chain_filter = ${seen.filter}, chain_param = ${seen.chainParam}, chain_filter_at = now()
      where slip44 = ${slip44}`);
 }
@@ -150,7 +149,7 @@ export async function isAnyListed(
 ): Promise<boolean> {
   const [found] = await query(db)`
     select exists (select from unnest(${sql.param(addresses)}::text[]) as i (address)
-                     join ledger.addresses a on a.slip44 = ${slip44} and a.address_key = ledger.address_key(i.address)
+                     join own.addresses a on a.slip44 = ${slip44} and a.address_key = ledger.address_key(i.address)
                     where a.listed_as <> '{}') as ${out('any', truth)}`;
   return found?.any ?? false;
 }
@@ -158,7 +157,7 @@ export async function isAnyListed(
 /** Notes the first complete read of the list after the answer was lost or put off. */
 export async function noteListRead(db: LedgerDb, id: number): Promise<void> {
   await db.execute(sql`
-    update ledger.address_requests set list_read_at = now() where id = ${id} and state = 'unknown' and list_read_at is null`);
+    update own.address_requests set list_read_at = now() where id = ${id} and state = 'unknown' and list_read_at is null`);
 }
 
 /** Returns the chains with an open request. */
@@ -178,7 +177,7 @@ export async function readPoolLevels(db: LedgerDb): Promise<PoolLevel[]> {
            l.foreign_addresses as ${out('foreign', number)}, l.threshold as ${out('threshold', orNull(number))},
            l.target as ${out('target', orNull(number))}, l.generated_24h as ${out('generated24h', number)},
            l.days_left as ${out('daysLeft', orNull(number))}, ${pick({ lastError })}
-      from ledger.pool_levels l left join ledger.pools p on p.slip44 = l.slip44
+      from ledger.pool_levels l left join own.pools p on p.slip44 = l.slip44
      order by l.slip44`;
 }
 

@@ -1,7 +1,7 @@
 import { alias } from 'drizzle-orm/pg-core';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { out, pick, query, truth } from '../connection/query-rows.ts';
-import { addresses, addressRequests } from '../schema/addresses.ts';
+import { addresses, addressRequests } from '../own-tables.ts';
 import { storeGenerated } from './address-answer-store.ts';
 import { recountUse } from './address-store.ts';
 import { lockPoolOf } from './pool-requests.ts';
@@ -18,11 +18,11 @@ export async function resolveRequest(db: LedgerDb, id: number): Promise<number> 
   const { slip44 } = addressRequests;
   const [request] = await query(db)`
     select ${pick({ slip44 })}, answer is not null as ${out('hasAnswer', truth)}
-      from ledger.address_requests where id = ${id} and state = 'unknown' for update`;
+      from own.address_requests where id = ${id} and state = 'unknown' for update`;
   if (!request) return 0;
   if (request.hasAnswer) return await storeGenerated(db, id, null);
   const shown = await query(db)`
-    select ${pick({ key: alias(addresses, 'a').addressKey })} from ledger.addresses a join ledger.address_requests r on r.slip44 = a.slip44
+    select ${pick({ key: alias(addresses, 'a').addressKey })} from own.addresses a join own.address_requests r on r.slip44 = a.slip44
      where r.id = ${id} and a.generated_by is null and a.first_seen_at > r.requested_at`;
   await judgeMisfits(
     db,
@@ -31,26 +31,26 @@ export async function resolveRequest(db: LedgerDb, id: number): Promise<number> 
   );
   const resolved = await query(db)`
 with request as (
-  select id, slip44, num, requested_at from ledger.address_requests where id = ${id}
+  select id, slip44, num, requested_at from own.address_requests where id = ${id}
 ),
 found as (
   select a.slip44, a.address_key,
-         exists (select from ledger.addresses o where o.address_key = a.address_key and o.slip44 <> a.slip44) as is_elsewhere
-    from ledger.addresses a join request r on r.slip44 = a.slip44
+         exists (select from own.addresses o where o.address_key = a.address_key and o.slip44 <> a.slip44) as is_elsewhere
+    from own.addresses a join request r on r.slip44 = a.slip44
    where a.generated_by is null and a.first_seen_at > r.requested_at
 ),
 verdict as (
   select count(*) as found, count(*) = (select num from request) and not bool_or(is_elsewhere) as is_ours from found
 ),
 adopted as (
-  update ledger.addresses a
+  update own.addresses a
      set generated_by = ${id}, status = case when a.status = 'foreign' then 'available' else a.status end
     from found f, verdict v
    where v.is_ours and a.slip44 = f.slip44 and a.address_key = f.address_key and a.refused is null
   returning a.address_key
 ),
 closed as (
-  update ledger.address_requests r
+  update own.address_requests r
      set state = 'done', finished_at = now(), received = (select count(*) from adopted),
          error = format('the answer was lost (%s); the list shows %s new addresses of %s%s', r.error, v.found, r.num,
                         case when v.is_ours or v.found = 0 then '' else ', which nobody can prove to be ours: they stay foreign' end)

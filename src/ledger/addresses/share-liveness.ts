@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Ledger, Liveness } from '../connection/connect-ledger.ts';
+import type { Ledger } from '../connection/connect-ledger.ts';
+import type { Liveness } from '../connection/open-client.ts';
 
 export type SharedLiveness = ReturnType<typeof shareLiveness>;
 

@@ -5,6 +5,14 @@ import pg from 'pg';
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import { LedgerError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
+import { createLending } from './lend-connections.ts';
+import {
+  connectionTimeoutMillis,
+  type Liveness,
+  openClient,
+  openLiveness,
+  sessionOptions,
+} from './open-client.ts';
 import {
   isConflict,
   isConnectionLost,
@@ -19,11 +27,11 @@ import { requireStrongLogin } from './require-strong-login.ts';
 /** Runs statements: the pool, or the connection of an open transaction. */
 export type LedgerDb = NodePgDatabase;
 
-export type Liveness = { name: string; isHeld(): boolean; end(): Promise<void> };
-
 export type Ledger = {
   /** Name of this process among all that use the database; its connections carry it. */
   instance: string;
+  /** Wallet whose rows the schema `own` shows to every statement of this ledger. */
+  wallet: string;
   db: LedgerDb;
   pool: pg.Pool;
   /**
@@ -40,6 +48,8 @@ export type Ledger = {
   patient(): Promise<pg.Client>;
   /** Opens a connection that carries this name. While it is held, other processes see that this process is alive. */
   openLiveness(name: string): Promise<Liveness>;
+  /** Returns the ledger for another wallet. Both use the same pool; closing one closes both. */
+  forWallet(wallet: string): Ledger;
   close(): Promise<void>;
 };
 
@@ -51,33 +61,29 @@ export class StoredMeanwhile extends Error {
 }
 
 const runsMax = 8;
-const connectionTimeoutMillis = 5_000;
 /**
  * Upper bound of the wait for an answer. It exceeds the server's statement timeout, so only a silent connection reaches
  * it.
  */
 const answerWithinMs = 75_000;
 
-/** Session options that override settings of roles and databases, which could change text forms and isolation. */
-const sessionOptions =
-  '-c TimeZone=UTC -c DateStyle=ISO -c default_transaction_isolation=read\\ committed';
-
-const withoutTimeouts =
-  '-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0';
-
-/** Opens the pool, without sending anything before the first statement; `reachLedger` waits for the server. */
+/**
+ * Opens the pool, without sending anything before the first statement; `reachLedger` waits for the server. `wallet`:
+ * see `Ledger`; default `main`.
+ */
 export function connectLedger(options: {
   connectionString: string;
   poolSize: number;
   log: Log;
+  wallet?: string;
   /** Milliseconds to wait for an answer before its connection times out; default 75,000. */
   answerMs?: number;
 }): Ledger {
-  const { log } = options;
-  requireStrongLogin(options.connectionString);
+  const { connectionString, log, wallet = 'main' } = options;
+  requireStrongLogin(connectionString);
   const instance = `wallet-ledger ${randomUUID()}`;
-  const pool = new pg.Pool({
-    connectionString: options.connectionString,
+  const shared = new pg.Pool({
+    connectionString,
     max: options.poolSize,
     application_name: instance,
     connectionTimeoutMillis,
@@ -89,40 +95,54 @@ export function connectLedger(options: {
     query_timeout: options.answerMs ?? answerWithinMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    options: sessionOptions,
+    options: sessionOptions(wallet),
   });
   // Handles errors of idle and busy connections; without a listener they would end the process.
-  pool.on('error', (error) => log.warn({ error }, 'database connection lost'));
-  pool.on('connect', (client) => {
+  shared.on('error', (error) => log.warn({ error }, 'database connection lost'));
+  shared.on('connect', (client) => {
     client.on('error', () => undefined);
     prepareStatements(client);
   });
+  const lend = createLending(shared, wallet);
+  const openFor = (name: string): Ledger => ledgerOf(lend(name), name);
+  return openFor(wallet);
 
-  return {
-    instance,
-    db: drizzle(pool),
-    pool,
-    async transaction(work) {
-      for (let run = 1; ; run += 1) {
-        try {
-          return await runOnce(pool, work);
-        } catch (error) {
-          const how = howLost(error);
-          if (how === null || run === runsMax) throw error;
-          log.info({ run }, `transaction failed: ${how}; running it again`);
-          // Waits a random time, because two transactions that retry at once conflict again.
-          await abortableSleep(Math.random() * 100 * run);
-        }
-      }
-    },
-    async session() {
-      const client = await openClient(options.connectionString, instance);
-      return { db: drizzle(client), release: () => void client.end().catch(() => undefined) };
-    },
-    patient: () => openClient(options.connectionString, instance, withoutTimeouts),
-    openLiveness: (name) => openLiveness(options.connectionString, name),
-    close: () => pool.end(),
-  };
+  function ledgerOf(pool: pg.Pool, name: string): Ledger {
+    return {
+      instance,
+      wallet: name,
+      db: drizzle(pool),
+      pool,
+      transaction: (work) => runPatiently(pool, work, log),
+      async session() {
+        const client = await openClient({ connectionString, name: instance, wallet: name });
+        return { db: drizzle(client), release: () => void client.end().catch(() => undefined) };
+      },
+      patient: () =>
+        openClient({ connectionString, name: instance, wallet: name, isPatient: true }),
+      openLiveness: (own) => openLiveness(connectionString, own),
+      forWallet: openFor,
+      close: () => shared.end(),
+    };
+  }
+}
+
+async function runPatiently<T>(
+  pool: pg.Pool,
+  work: (db: LedgerDb) => Promise<T>,
+  log: Log,
+): Promise<T> {
+  for (let run = 1; ; run += 1) {
+    try {
+      return await runOnce(pool, work);
+    } catch (error) {
+      const how = howLost(error);
+      if (how === null || run === runsMax) throw error;
+      log.info({ run }, `transaction failed: ${how}; running it again`);
+      // Waits a random time, because two transactions that retry at once conflict again.
+      await abortableSleep(Math.random() * 100 * run);
+    }
+  }
 }
 
 /** Runs `work` in one transaction. */
@@ -150,32 +170,6 @@ function howLost(error: unknown): string | null {
   if (error instanceof StoredMeanwhile) return 'another one stored the same rows first';
   if (isConflict(error)) return 'conflict with another one';
   return isConnectionLost(error) ? 'connection lost' : null;
-}
-
-async function openLiveness(connectionString: string, name: string): Promise<Liveness> {
-  const client = await openClient(connectionString, name);
-  let isHeld = true;
-  client.on('end', () => {
-    isHeld = false;
-  });
-  return { name, isHeld: () => isHeld, end: () => client.end() };
-}
-
-async function openClient(
-  connectionString: string,
-  name: string,
-  timeouts = '',
-): Promise<pg.Client> {
-  const client = new pg.Client({
-    connectionString,
-    application_name: name,
-    keepAlive: true,
-    connectionTimeoutMillis,
-    options: `${sessionOptions} ${timeouts}`,
-  });
-  client.on('error', () => undefined);
-  await client.connect();
-  return client;
 }
 
 /**

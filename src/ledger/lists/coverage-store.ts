@@ -25,7 +25,7 @@ export async function compareDays(
   { low, high, rows, head, isHeadNew }: DaysRead,
 ): Promise<number[] | null> {
   const { rows: guests } = await db.execute(
-    sql`select from ledger.transactions where also_listed_in = ${stream} limit 1`,
+    sql`select from own.transactions where also_listed_in = ${stream} limit 1`,
   );
   if (guests.length > 0) return null;
   const headAt = sql`(timestamptz 'epoch' + ${head}::bigint * interval '1 millisecond')`;
@@ -38,18 +38,18 @@ with seen as (
 -- What came after the reading had begun is not for it to show.
 late as (
   select (ledger.listed_at(occurred_at, list_word) at time zone 'UTC')::date as day, count(*) as rows
-    from ledger.transactions
+    from own.transactions
    where stream = ${stream} and is_listed and occurred_at > ${headAt}
    group by 1
 ),
 compared as (
   select c.day, c.transactions - coalesce(l.rows, 0) = coalesce(s.rows, 0) as is_equal
-    from ledger.coverage c left join seen s using (day) left join late l using (day)
+    from own.coverage c left join seen s using (day) left join late l using (day)
    where c.stream = ${stream} and c.day between ${dateOf(low, '-infinity')} and ${dateOf(high, 'infinity')}
      and c.transactions > coalesce(l.rows, 0)
 ),
 marked as (
-  update ledger.coverage c set verified_at = case when x.is_equal then now() end
+  update own.coverage c set verified_at = case when x.is_equal then now() end
     from compared x where c.stream = ${stream} and c.day = x.day
 )
 select day - date '1970-01-01' as ${out('day', number)} from compared where not is_equal
@@ -67,7 +67,7 @@ select day - date '1970-01-01' from late where ${isHeadNew}`;
  */
 export async function verifyDays(db: LedgerDb, stream: string, isToTheEnd: boolean): Promise<void> {
   await db.execute(sql`
-    update ledger.coverage set verified_at = now()
+    update own.coverage set verified_at = now()
      where stream = ${stream} and (${isToTheEnd} or day < (now() at time zone 'UTC')::date - 1)`);
 }
 
@@ -82,5 +82,5 @@ export async function readCoverage(
   return await query(db)`
     select day - date '1970-01-01' as ${out('day', number)}, transactions as ${out('rows', number)},
            (extract(epoch from verified_at) * 1000)::float8 as ${out('verifiedAt', orNull(number))}
-      from ledger.coverage where stream = ${stream} and transactions > 0 order by day`;
+      from own.coverage where stream = ${stream} and transactions > 0 order by day`;
 }

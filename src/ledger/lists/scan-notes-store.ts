@@ -2,14 +2,13 @@ import { eq, type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { out, pick, query, text } from '../connection/query-rows.ts';
-import { scanNotes } from '../schema/streams.ts';
-import { transactions } from '../schema/transactions.ts';
+import { scanNotes, transactions } from '../own-tables.ts';
 
 /** Stores keys that a scan has met. */
 export async function noteKeys(db: LedgerDb, stream: string, keys: string[]): Promise<void> {
   if (keys.length === 0) return;
   await db.execute(sql`
-    insert into ledger.scan_notes (stream, key)
+    insert into own.scan_notes (stream, key)
     select ${stream}, key from unnest(${sql.param(keys)}::text[]) as i (key) order by key
     on conflict do nothing`);
 }
@@ -23,7 +22,7 @@ export async function countNotedKeys(db: LedgerDb, stream: string): Promise<numb
 }
 
 const isNoted = (stream: string, key: SQL) =>
-  sql`exists (select from ledger.scan_notes n where n.stream = ${stream} and n.key = ${key})`;
+  sql`exists (select from own.scan_notes n where n.stream = ${stream} and n.key = ${key})`;
 
 /** Returns order numbers that the ledger lists in the stream and the scan has not met. */
 export async function unseenTransactions(
@@ -32,7 +31,7 @@ export async function unseenTransactions(
   limit: number,
 ): Promise<string[]> {
   const found = await query(db)`
-    select ${pick({ key: alias(transactions, 't').orderNo })} from ledger.transactions t
+    select ${pick({ key: alias(transactions, 't').orderNo })} from own.transactions t
      where t.stream = ${stream} and t.is_listed and not ${isNoted(stream, sql`t.order_no`)}
      order by t.order_no limit ${limit}`;
   return found.map(({ key }) => key);
@@ -45,7 +44,7 @@ export async function unseenAddresses(
   limit: number,
 ): Promise<string[]> {
   const found = await query(db)`
-    select i.key as ${out('key', text)} from ledger.addresses a
+    select i.key as ${out('key', text)} from own.addresses a
      cross join unnest(case when a.listed_as = '{}' then array[a.address] else a.listed_as end) as i (key)
      where a.slip44 = ${slip44} and not ${isNoted(`addresses:${slip44}`, sql`i.key`)}
      order by i.key limit ${limit}`;
@@ -55,6 +54,6 @@ export async function unseenAddresses(
 /** Ends the conflict of rows that the ledger counts in another list and the scan has not met in this one. */
 export async function dropUnseenGuests(db: LedgerDb, stream: string): Promise<void> {
   await db.execute(sql`
-    update ledger.transactions t set also_listed_in = null
+    update own.transactions t set also_listed_in = null
      where t.also_listed_in = ${stream} and not ${isNoted(stream, sql`t.order_no`)}`);
 }

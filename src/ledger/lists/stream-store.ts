@@ -3,8 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { ListOrder } from '../../kernel/vocabulary.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { number, out, pick, query, truth } from '../connection/query-rows.ts';
-import { streams } from '../schema/streams.ts';
-import { transactions } from '../schema/transactions.ts';
+import { streams, transactions } from '../own-tables.ts';
 import { dueAtOnce, turn } from '../transactions/detail-checks.ts';
 
 /** A stream's row as a pass reads and writes it; only the pass interprets `checkpoint`. */
@@ -47,13 +46,13 @@ export async function leaseStream(
   owner: string,
   { isWished = false } = {},
 ): Promise<StreamRow | undefined> {
-  await db.execute(sql`insert into ledger.streams (name) select ${name}
-    where not exists (select from ledger.streams where name = ${name}) on conflict do nothing`);
+  await db.execute(sql`insert into own.streams (name) select ${name}
+    where not exists (select from own.streams where name = ${name}) on conflict do nothing`);
   const { listOrder, pageSize, serviceTotal, ledgerCount, isBacked, acceptedDifference } = streams;
   const { passes, checkpoint } = streams;
   const kept = { listOrder, pageSize, serviceTotal, ledgerCount, isBacked, acceptedDifference };
   const [leased] = await query(db)`
-    update ledger.streams
+    update own.streams
        set lease_owner = ${owner}, lease_until = now() + ${leaseMs} * interval '1 millisecond', passes = passes + 1
      where name = ${name} and (lease_owner is null or lease_owner = ${owner} or lease_until < now()
              or not exists (select from pg_stat_activity
@@ -71,18 +70,18 @@ export async function isWishedFor(db: LedgerDb, name: string): Promise<boolean> 
 }
 
 function isLeaseWished(name: string): SQL {
-  return sql`exists (select from engine.lease_wishes w where w.stream = ${name} and w.until > now())`;
+  return sql`exists (select from own.lease_wishes w where w.stream = ${name} and w.until > now())`;
 }
 
 async function noteWish(db: LedgerDb, name: string): Promise<void> {
   await db.execute(sql`
-    insert into engine.lease_wishes (stream, until) values (${name}, now() + ${wishMs} * interval '1 millisecond')
-    on conflict (stream) do update set until = excluded.until`);
+    insert into own.lease_wishes (stream, until) values (${name}, now() + ${wishMs} * interval '1 millisecond')
+    on conflict (wallet, stream) do update set until = excluded.until`);
 }
 
 /** Ends the wishes for the lease of the stream. A pass that still waits for it wishes again. */
 export async function endWishes(db: LedgerDb, name: string): Promise<void> {
-  await db.execute(sql`delete from engine.lease_wishes where stream = ${name}`);
+  await db.execute(sql`delete from own.lease_wishes where stream = ${name}`);
 }
 
 /**
@@ -101,7 +100,7 @@ export async function saveStream(
 ): Promise<{ ledgerCount: number; guests: number } | undefined> {
   const { ledgerCount } = streams;
   const [saved] = await query(db)`
-    update ledger.streams
+    update own.streams
        set list_order = ${row.listOrder}, page_size = ${row.pageSize}, service_total = ${row.serviceTotal},
            is_backed = ${row.isBacked}, accepted_difference = ${row.acceptedDifference}, doubt = ${row.doubt},
            count_at_last_pass = ledger_count,
@@ -114,7 +113,7 @@ export async function saveStream(
 }
 
 const guestsOf = (name: string) =>
-  sql`(select count(*) from ledger.transactions t where t.also_listed_in = ${name})`;
+  sql`(select count(*) from own.transactions t where t.also_listed_in = ${name})`;
 
 /** Releases the lease and stores the result of the pass; `error` is null after a success. */
 export async function releaseStream(
@@ -124,7 +123,7 @@ export async function releaseStream(
   error: string | null,
 ): Promise<void> {
   await db.execute(sql`
-    update ledger.streams
+    update own.streams
        set lease_owner = null, lease_until = null,
            last_success_at = case when ${error}::text is null then now() else last_success_at end,
            last_error = left(${error}::text, ${errorMax}),
@@ -135,12 +134,12 @@ export async function releaseStream(
 /** Releases the lease of a pass that has read nothing, so that the list's last success stays as it is. */
 export async function dropLease(db: LedgerDb, name: string, owner: string): Promise<void> {
   await db.execute(sql`
-    update ledger.streams set lease_owner = null, lease_until = null where name = ${name} and lease_owner = ${owner}`);
+    update own.streams set lease_owner = null, lease_until = null where name = ${name} and lease_owner = ${owner}`);
 }
 
 /** Restarts the lists: the next pass reads them from their first page. A pass under way loses its lease and ends. */
 export async function restartStreams(db: LedgerDb, names: string[]): Promise<void> {
-  await db.execute(sql`update ledger.streams set checkpoint = null, is_backed = false, accepted_difference = 0,
+  await db.execute(sql`update own.streams set checkpoint = null, is_backed = false, accepted_difference = 0,
       doubt = null, lease_owner = null, lease_until = null
     where name = any(${sql.param(names)}::text[])`);
 }
@@ -154,7 +153,7 @@ export async function countUntil(db: LedgerDb, stream: string, timeMs: number): 
   const until = instantOf(timeMs);
   const isUntil = sql`occurred_at <= ${until}`;
   const count = (condition: SQL) =>
-    sql`(select count(*) from ledger.transactions where stream = ${stream} and ${condition})`;
+    sql`(select count(*) from own.transactions where stream = ${stream} and ${condition})`;
   const [counted] = await query(db)`
     select (${count(isUntil)} + ${count(sql`occurred_at is null`)}
           - ${count(sql`not is_listed and (${isUntil} or occurred_at is null)`)}
@@ -176,11 +175,11 @@ export async function listedBetween(
     ${time} > coalesce(${instantOf(after)}, '-infinity') and ${time} < coalesce(${instantOf(before)}, 'infinity')`;
   const { orderNo } = transactions;
   const found = await query(db)`
-    select ${pick({ orderNo })} from ledger.transactions
+    select ${pick({ orderNo })} from own.transactions
      where stream = ${stream} and is_listed and not coalesce(list_word ? 'occurred_at', false)
        and ${isWithin(sql`occurred_at`)}
     union all
-    select order_no from ledger.transactions
+    select order_no from own.transactions
      where stream = ${stream} and is_listed and list_word ? 'occurred_at' and ${isWithin(listedAt)}
      order by 1`;
   return found.map((row) => row.orderNo);
@@ -198,7 +197,7 @@ export async function listedUndated(
 ): Promise<string[]> {
   const { orderNo } = transactions;
   const found = await query(db)`
-    select ${pick({ orderNo })} from ledger.transactions
+    select ${pick({ orderNo })} from own.transactions
      where stream = ${stream} and is_listed and occurred_at is null order by order_no limit ${limit}`;
   return found.map((row) => row.orderNo);
 }
@@ -210,20 +209,20 @@ export async function listedUndated(
 export async function unlistRows(db: LedgerDb, orderNos: string[]): Promise<void> {
   await db.execute(sql`
     with gone as (
-      select order_no, stream, also_listed_in, type, is_final from ledger.transactions
+      select order_no, stream, also_listed_in, type, is_final from own.transactions
        where is_listed and order_no = any(${sql.param(orderNos)}::text[]) order by order_no for update),
     unlisted as (
-      update ledger.transactions t
+      update own.transactions t
          set stream = coalesce(g.also_listed_in, t.stream), is_listed = g.also_listed_in is not null, also_listed_in = null,
              type = coalesce(g.also_listed_in, t.type),
              seal = case when g.also_listed_in is null then t.seal end,
              changed_at = now(), observed_at = now()
         from gone g where g.order_no = t.order_no),
     done as (
-      delete from engine.detail_checks c using gone g
+      delete from own.detail_checks c using gone g
        where c.order_no = g.order_no and g.is_final and g.also_listed_in is null),
     ${dueAtOnce('due', sql`select order_no, is_final, ${turn.news}::smallint from gone where also_listed_in is not null`)}
-    insert into ledger.transaction_changes (order_no, observed_at, field, old_value, new_value)
+    insert into own.transaction_changes (order_no, observed_at, field, old_value, new_value)
     select g.order_no, now(), c.field, c.old_value, c.new_value
       from gone g,
            lateral (values ('is_listed', case when g.also_listed_in is null then 'true' end, 'false'),

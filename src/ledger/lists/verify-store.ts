@@ -3,8 +3,7 @@ import { alias } from 'drizzle-orm/pg-core';
 import type { TransactionDetailRecord, TransactionRecord } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { listOf, number, orNull, out, pick, query, text, truth } from '../connection/query-rows.ts';
-import { addresses as addressTable } from '../schema/addresses.ts';
-import { transactions } from '../schema/transactions.ts';
+import { addresses as addressTable, transactions } from '../own-tables.ts';
 import {
   answersOf,
   lastWords,
@@ -58,7 +57,7 @@ select ${pick({ orderNo: alias(transactions, 'i').orderNo })}, t.order_no is not
        ${differing} || case when t.is_listed then '{}' else '{isListed}'::text[] end as ${out('fields', listOf(text))}
   from incoming i
   left join (select a.*, a.is_final or a.is_altered as is_settled
-               from (select t.*, ${isTampered('t')} as is_altered from ledger.transactions t) a) t on t.order_no = i.order_no
+               from (select t.*, ${isTampered('t')} as is_altered from own.transactions t) a) t on t.order_no = i.order_no
  ${lastWords('list')}`;
   const comparison: ListComparison = { missing: [], different: [], altered: [] };
   for (const { orderNo, isKnown, isAltered, fields } of found) {
@@ -78,7 +77,7 @@ export async function compareDetails(
 select ${pick({ orderNo: alias(transactions, 'i').orderNo })},
        ${namesWhere('detail', (c) => `${valueAfterDetail(c)} is distinct from t.${c}`)} as ${out('fields', listOf(text))}
   from ${answersOf('detail', rows)}
-  join ledger.transactions t on t.order_no = i.order_no
+  join own.transactions t on t.order_no = i.order_no
  ${lastWords('detail')}`;
   return found.filter(({ fields }) => fields.length > 0);
 }
@@ -108,7 +107,7 @@ export async function countBroughtMeanwhile(
   butNot: string[],
 ): Promise<number> {
   const [counted] = await query(db)`
-    select count(*) as ${out('count', number)} from ledger.transactions t join seen_keys s using (order_no)
+    select count(*) as ${out('count', number)} from own.transactions t join seen_keys s using (order_no)
      where t.stream = ${stream} and t.first_seen_at >= ${startedAt}::timestamptz
        and t.order_no <> all(${sql.param(butNot)}::text[])`;
   return counted?.count ?? 0;
@@ -121,7 +120,7 @@ export async function unmetRows(
   startedAt: string,
 ): Promise<string[]> {
   const found = await query(db)`
-    select ${pick({ orderNo: alias(transactions, 't').orderNo })} from ledger.transactions t
+    select ${pick({ orderNo: alias(transactions, 't').orderNo })} from own.transactions t
      where t.stream = ${stream} and t.is_listed and t.first_seen_at < ${startedAt}::timestamptz
        and not exists (select from seen_keys s where s.order_no = t.order_no)
      order by t.order_no`;
@@ -134,18 +133,18 @@ export async function unmetRows(
  */
 export async function recountStream(db: LedgerDb, stream: string): Promise<void> {
   await db.execute(sql`
-    update ledger.streams s
+    update own.streams s
        set ledger_count = c.count
-      from (select count(*) as count from ledger.transactions where stream = ${stream} and is_listed) c
+      from (select count(*) as count from own.transactions where stream = ${stream} and is_listed) c
      where s.name = ${stream} and s.ledger_count <> c.count`);
   await db.execute(sql`
-    insert into ledger.coverage as c (stream, day, transactions)
+    insert into own.coverage as c (stream, day, transactions)
     select ${stream}, day, coalesce(r.rows, 0)
       from (select (ledger.listed_at(occurred_at, list_word) at time zone 'UTC')::date as day, count(*) as rows
-              from ledger.transactions where stream = ${stream} and is_listed group by 1) as r
-      full join (select day from ledger.coverage where stream = ${stream}) as d using (day)
+              from own.transactions where stream = ${stream} and is_listed group by 1) as r
+      full join (select day from own.coverage where stream = ${stream}) as d using (day)
      where day is not null
-    on conflict (stream, day) do update set transactions = excluded.transactions, verified_at = null
+    on conflict (wallet, stream, day) do update set transactions = excluded.transactions, verified_at = null
      where c.transactions <> excluded.transactions`);
 }
 
@@ -156,7 +155,7 @@ export async function startOfVerification(
 ): Promise<{ startedAt: string; knownTotal: number | null }> {
   const [row] = await query(db)`
     select clock_timestamp()::text as ${out('startedAt', text)},
-           (select service_total from ledger.streams where name = ${stream}) as ${out('knownTotal', orNull(number))}`;
+           (select service_total from own.streams where name = ${stream}) as ${out('knownTotal', orNull(number))}`;
   if (!row) throw new Error("the query for the database's time returned no row");
   return row;
 }
@@ -175,7 +174,7 @@ export async function compareAddresses(
        order by key, address),
     met as (insert into seen_keys select key from incoming on conflict do nothing)
     select ${pick({ address: alias(addressTable, 'i').address })} from incoming i
-     where not exists (select from ledger.addresses a where a.slip44 = ${slip44} and a.address_key = i.key)`;
+     where not exists (select from own.addresses a where a.slip44 = ${slip44} and a.address_key = i.key)`;
   return found.map((row) => row.address);
 }
 
@@ -186,7 +185,7 @@ export async function unmetAddresses(
   startedAt: string,
 ): Promise<string[]> {
   const found = await query(db)`
-    select ${pick({ address: alias(addressTable, 'a').address })} from ledger.addresses a
+    select ${pick({ address: alias(addressTable, 'a').address })} from own.addresses a
      where a.slip44 = ${slip44} and a.first_seen_at < ${startedAt}::timestamptz
        and not exists (select from seen_keys s where s.order_no = a.address_key)
      order by a.address`;

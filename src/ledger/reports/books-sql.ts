@@ -8,7 +8,7 @@ export type MonthDays = { from: string; to: string };
 const effects = `
   select coalesce(t.occurred_at, t.first_seen_at) as booked_at, t.stream, t.symbol, t.amount, t.fee_symbol,
          nullif(t.fee, 0) as fee
-    from ledger.transactions t
+    from own.transactions t
    where t.stream in ('deposit', 'withdraw') and t.is_listed and t.is_success`;
 
 /** The number of significant digits that each coin needs, and the number of its values. */
@@ -24,7 +24,7 @@ export const coinsSelect = `
           select f.fee_symbol, f.fee_scale, f.fee_size, f.values from flows f where f.fee_size is not null
           union all
           select c.symbol, max(scale(c.balance)), max(abs(c.balance)), 1
-            from ledger.balance_changes c where c.balance <> 0 group by c.symbol) as x
+            from own.balance_changes c where c.balance <> 0 group by c.symbol) as x
    where x.symbol is not null
    group by x.symbol order by x.symbol collate "C"`;
 
@@ -50,7 +50,7 @@ const dayEndRows = `
     select distinct on (c.slip44, c.symbol, c.contract_address, (c.observed_at at time zone 'UTC')::date)
            c.slip44, c.symbol, c.contract_address, (c.observed_at at time zone 'UTC')::date as day,
            coalesce(c.balance, 0) as balance
-      from ledger.balance_changes c
+      from own.balance_changes c
      order by c.slip44, c.symbol, c.contract_address, (c.observed_at at time zone 'UTC')::date, c.observed_at desc, c.id desc),
   reported as (
     select l.day, l.symbol,
@@ -104,7 +104,7 @@ export const dayCountsSelect = `
 export const postingsSelect = `
   select p.order_no, p.posting_no::text, p.booked_at::text, p.account, p.symbol, p.amount::text, t.stream, t.tx_hash
     from ledger.postings p
-    join ledger.transactions t on t.order_no = p.order_no
+    join own.transactions t on t.order_no = p.order_no
    where ${isBooked}
    order by p.booked_at, p.order_no collate "C", p.posting_no`;
 
@@ -117,7 +117,7 @@ export const carriedSelect = `
 
 /** First UTC day on which a balance was read, and the number of values that the books of the period lack. */
 export const outlineSelect = `
-  select (select (min(c.observed_at) at time zone 'UTC')::date from ledger.balance_changes c)::text,
+  select (select (min(c.observed_at) at time zone 'UTC')::date from own.balance_changes c)::text,
          (select count(*) from ledger.unposted_values p where ${isBooked})::text`;
 
 /** Roles and names of the chart; a role without a row is named by the role itself, as in the view. */
@@ -131,6 +131,6 @@ export const accountsSelect = `
   with chart as (${chartSelect})
   select c.name collate "C" as account from chart c
   union
-  select c.name || ':' || h.assigned_to from chart c, ledger.addresses h
+  select c.name || ':' || h.assigned_to from chart c, own.addresses h
    where c.role = 'customers' and h.assigned_to is not null
    order by 1`;

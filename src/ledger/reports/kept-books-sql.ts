@@ -25,7 +25,7 @@ export const keepStatements = Object.entries(parts).map(([part, { select, cells,
   return {
     days: Math.max(days, 1),
     text: `
-      insert into ledger.closed_books (month, part, no, cells)
+      insert into own.closed_books (month, part, no, cells)
       select $1::date, '${part}', row_number() over (), array[${columns}] from (${select}) as x (${columns})`,
   };
 });
@@ -35,26 +35,26 @@ const cellsOf = (part: keyof typeof parts) =>
 
 export const keptChartSelect = `
   select k.month::text, k.cells[1], k.cells[2]
-    from ledger.closed_books k where k.part = 'chart' and k.month = any ($1::date[]) order by k.month, k.no`;
+    from own.closed_books k where k.part = 'chart' and k.month = any ($1::date[]) order by k.month, k.no`;
 
 export const keptCoinsSelect = `
   select k.cells[1], max(k.cells[2]::integer)::text, max(k.cells[3]::integer)::text, max(k.cells[4]::bigint)::text
-    from ledger.closed_books k where k.part = 'coins' and k.month = any ($1::date[])
+    from own.closed_books k where k.part = 'coins' and k.month = any ($1::date[])
    group by k.cells[1] order by k.cells[1] collate "C"`;
 
 /** $2: the account of openings; a journal of the first month declares it if that month has one. */
 export const keptAccountsSelect = `
   select k.cells[1] collate "C" as account
-    from ledger.closed_books k where k.part = 'accounts' and k.month = any ($1::date[])
+    from own.closed_books k where k.part = 'accounts' and k.month = any ($1::date[])
   union
-  select $2::text collate "C" from ledger.closed_books k
+  select $2::text collate "C" from own.closed_books k
    where k.part = 'openings' and k.month = any ($1::date[])
   having min(k.month) > (select min(m) from unnest($1::date[]) as m)
    order by 1`;
 
 export const keptOpeningsSelect = `
   select ${cellsOf('openings')}
-    from ledger.closed_books k where k.part = 'openings' and k.month = $1::date order by k.no`;
+    from own.closed_books k where k.part = 'openings' and k.month = $1::date order by k.no`;
 
 const dayOfPosting = `(k.cells[3]::timestamptz at time zone 'UTC')::date`;
 
@@ -63,10 +63,10 @@ export const keptCarriedSelect = `
   select s.symbol, s.account, case when s.rows > 1 then s.amount::text else s.kept end
     from (select x.symbol, x.account, count(*) as rows, sum(x.amount::numeric) as amount, min(x.amount) as kept
             from (select k.no, k.cells[1] as symbol, k.cells[2] as account, k.cells[3] as amount
-                    from ledger.closed_books k where k.part = 'carried' and k.month = $1::date
+                    from own.closed_books k where k.part = 'carried' and k.month = $1::date
                   union all
                   select k.no, k.cells[5], k.cells[4], k.cells[6]
-                    from ledger.closed_books k
+                    from own.closed_books k
                    where k.part = 'postings' and k.month = $1::date and ${dayOfPosting} < $2::date) as x
            group by x.symbol, x.account) as s
    where s.amount <> 0
@@ -74,13 +74,13 @@ export const keptCarriedSelect = `
 
 export const keptPostingsSelect = `
   select ${cellsOf('postings')}
-    from ledger.closed_books k
+    from own.closed_books k
    where k.part = 'postings' and k.month = any ($1::date[]) and ${dayOfPosting} between $2::date and $3::date
    order by k.month, k.no`;
 
 export const keptDayEndsSelect = `
   select ${cellsOf('day_ends')}
-    from ledger.closed_books k
+    from own.closed_books k
    where k.part = 'day_ends' and k.month = any ($1::date[]) and k.cells[1]::date between $2::date and $3::date
    order by k.month, k.no`;
 
@@ -90,7 +90,7 @@ export const keptDayEndsSelect = `
  */
 export const keptCorrectionsSelect = `
   with kept as (
-    select k.month, k.part, k.cells from ledger.closed_books k
+    select k.month, k.part, k.cells from own.closed_books k
      where k.month = any ($1::date[]) and k.part in ('chart', 'carried', 'openings', 'postings')),
   bounds as (
     select min(m) as first_month, max(m) as last_month from unnest($1::date[]) as m),

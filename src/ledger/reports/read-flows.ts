@@ -38,7 +38,7 @@ flows as materialized (
   select f.day, f.symbol, lower(btrim(f.type)) as type, sum(f.transactions) as transactions,
          sum(f.amount) filter (where s.is_success) as amount
     from ledger.daily_flows f
-    left join ledger.final_states s on s.state = lower(btrim(f.state))
+    left join own.final_states s on s.state = lower(btrim(f.state))
    where f.day > (now() at time zone 'UTC')::date - ${window} and f.day <= (now() at time zone 'UTC')::date
    group by 1, 2, 3
 ),

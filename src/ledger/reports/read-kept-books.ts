@@ -34,7 +34,7 @@ export async function findClosedMonths(
   const { rows } = await client.query<{ month: string; is_closed: boolean }>(
     `select m::date::text as month, c.month is not null as is_closed
        from generate_series(date_trunc('month', $1::date::timestamp), $2::date::timestamp, interval '1 month') as m
-       left join ledger.closed_months c on c.month = m::date
+       left join own.closed_months c on c.month = m::date
       order by m`,
     [from, to],
   );

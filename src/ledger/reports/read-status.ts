@@ -158,21 +158,21 @@ export async function readStatus(
     .execute<StatusRow>(sql`
 with recent as materialized (
   select id, job, started_at, finished_at, outcome, requests, rows_seen, rows_inserted, rows_updated, error
-    from ledger.sync_runs order by id desc limit ${runsMax}
+    from own.sync_runs order by id desc limit ${runsMax}
 )
 select ${isoText('now()')} as "readAt",
        (${problems}) as problems,
        (${coverage}) as coverage,
        (${streams}) as streams,
        -- The streams count what is listed, so that no status walks over the whole history.
-       ((select coalesce(sum(ledger_count), 0) from ledger.streams where name in ('deposit', 'withdraw'))
-         + (select count(*) from ledger.transactions where not is_listed))::float8 as total,
+       ((select coalesce(sum(ledger_count), 0) from own.streams where name in ('deposit', 'withdraw'))
+         + (select count(*) from own.transactions where not is_listed))::float8 as total,
        unfinished.incomplete,
        unfinished.details_to_fetch as "detailsToFetch",
        unfinished.details_refused as "detailsRefused",
        -- A row that is no longer listed may be open for good.
-       (select count(*)::float8 from ledger.transactions where not is_final) as "notFinal",
-       (select count(*)::float8 from ledger.rejects where resolved_at is null) as rejects,
+       (select count(*)::float8 from own.transactions where not is_final) as "notFinal",
+       (select count(*)::float8 from own.rejects where resolved_at is null) as rejects,
        (${poolLevels}) as levels,
        (${unexpectedDeposits}) as "unexpectedDeposits",
        (${balances}) as balances,

@@ -36,7 +36,7 @@ export const streams = sql`
                  trunc(extract(epoch from now() - last_success_at)) as "lagSeconds",
                  ${isoText('verified_through')} as "verifiedThrough", ${bounded('not_complete_because')} as "notCompleteBecause",
                  ${bounded('last_error')} as "lastError", final_changes as "finalChanges"
-            from ledger.streams) as s`;
+            from own.streams) as s`;
 
 export const problems = sql`
   select coalesce(json_agg(json_build_object('name', p.name, 'severity', p.severity, 'since', ${isoText('p.since')},
@@ -57,13 +57,13 @@ export const coverage = sql`
                  to_char(min(d.verified_at) filter (where d.is_older) at time zone 'UTC', ${iso}) as "olderVerifiedThrough"
             from (select stream, day, transactions, verified_at,
                          day <= (now() at time zone 'UTC')::date - ${daysMax}::integer as is_older
-                    from ledger.coverage where transactions > 0) as d
+                    from own.coverage where transactions > 0) as d
            group by d.stream) as c`;
 
 export const poolLevels = sql`
   select coalesce(json_object_agg(l.slip44, json_build_object('available', l.available, 'daysLeft', l.days_left,
                                                               'lastError', ${bounded('p.last_error')})), '{}')
-    from ledger.pool_levels l left join ledger.pools p on p.slip44 = l.slip44`;
+    from ledger.pool_levels l left join own.pools p on p.slip44 = l.slip44`;
 
 export const unexpectedDeposits = sql`
   select json_build_object('foreign', count(*) filter (where kind = 'foreign'),
@@ -76,14 +76,14 @@ export const balances = sql`
                  ${amountText('balance')} as balance, ${amountText('frozen')} as frozen,
                  (select coalesce(json_agg(c order by c.at), '[]')
                     from (select ${isoText('observed_at')} as at, ${amountText('h.balance')} as balance
-                            from ledger.balance_changes h
+                            from own.balance_changes h
                            where (h.slip44, h.symbol, h.contract_address)
                                = (l.slip44, l.symbol, l.contract_address)
                            order by observed_at desc limit ${historyMax}) as c) as history
-            from ledger.balances l where is_listed
+            from own.balances l where is_listed
            order by symbol, chain limit ${balancesMax}) as b`;
 
-export const balanceCount = sql`select count(*)::float8 from ledger.balances where is_listed`;
+export const balanceCount = sql`select count(*)::float8 from own.balances where is_listed`;
 
 export const unexplainedDifferences = sql`
   select coalesce(json_agg(json_build_object('symbol', ${bounded('u.symbol')}, 'amount', ${amountText('u.amount')},
@@ -104,7 +104,7 @@ export const lastErrors = sql`
   select coalesce(json_agg(e.entry order by e.at desc), '[]')
     from (select last_error_at as at,
                  json_build_object('stream', name, 'at', ${isoText('last_error_at')}, 'message', ${bounded('last_error')}) as entry
-            from ledger.streams where last_error is not null
+            from own.streams where last_error is not null
           union all
           (select distinct on (job) finished_at,
                   json_build_object('job', job, 'at', ${isoText('finished_at')}, 'message', ${bounded('coalesce(error, outcome)')})

@@ -28,25 +28,25 @@ export async function recordRun(db: LedgerDb, run: SyncRun, retention: Retention
   const before = (ms: number | null) => sql`now() - ${ms}::float8 * interval '1 millisecond'`;
   await db.execute(sql`
     with dropped_runs as (
-      delete from ledger.sync_runs where id in (
-        select id from ledger.sync_runs where finished_at < ${before(retention.runsMs)}
+      delete from own.sync_runs where id in (
+        select id from own.sync_runs where finished_at < ${before(retention.runsMs)}
          order by finished_at limit ${deletedMax})
     ),
     dropped_rejects as (
-      delete from ledger.rejects where id in (
-        select id from ledger.rejects where resolved_at < ${before(retention.resolvedMs)}
+      delete from own.rejects where id in (
+        select id from own.rejects where resolved_at < ${before(retention.resolvedMs)}
          order by resolved_at limit ${deletedMax})
     ),
     dropped_differences as (
-      delete from ledger.reconciliation_runs where id in (
-        select r.id from ledger.reconciliation_runs r
+      delete from own.reconciliation_runs where id in (
+        select r.id from own.reconciliation_runs r
          where r.observed_at < ${before(retention.resolvedMs)}
-           and exists (select from ledger.reconciliation_runs n
+           and exists (select from own.reconciliation_runs n
                         where n.symbol = r.symbol and coalesce(n.slip44, -1) = coalesce(r.slip44, -1)
                           and coalesce(n.contract_address, '') = coalesce(r.contract_address, '') and n.id > r.id)
          order by r.observed_at limit ${deletedMax})
     )
-    insert into ledger.sync_runs
+    insert into own.sync_runs
       (job, started_at, finished_at, outcome, requests, rows_seen, rows_inserted, rows_updated, error)
     values (${run.job}, now() - ${run.durationMs} * interval '1 millisecond', now(), ${run.outcome}, ${run.requests},
             ${run.rowsSeen}, ${run.rowsInserted}, ${run.rowsUpdated}, left(${run.error}::text, ${errorMax}))`);

@@ -18,7 +18,7 @@ export async function compareTotals(db: LedgerDb): Promise<TotalsComparison> {
       from ledger.total_drift order by day, stream, symbol, state, fee_symbol`;
   const [groups] = await query(
     db,
-  )`select count(*) as ${out('compared', number)} from engine.daily_sums`;
+  )`select count(*) as ${out('compared', number)} from own.daily_sums`;
   return { compared: groups?.compared ?? 0, different };
 }
 

@@ -10,7 +10,7 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/pg-core';
-import { instant, ledger } from './ledger-schema.ts';
+import { instant, ledger, wallet } from './ledger-schema.ts';
 import { engine } from './snapshots.ts';
 
 /** Transaction number that does not wrap. */
@@ -19,6 +19,7 @@ export const xid8 = customType<{ data: string }>({ dataType: () => 'xid8' });
 export const addresses = ledger.table(
   'addresses',
   {
+    wallet: wallet(),
     slip44: integer('slip44').notNull(),
     address: text('address').notNull(),
     status: text('status').notNull(),
@@ -38,24 +39,24 @@ export const addresses = ledger.table(
     assignedXact: xid8('assigned_xact'),
   },
   (table) => [
-    primaryKey({ columns: [table.slip44, table.addressKey] }),
-    index('addresses_address_key').on(table.addressKey),
+    primaryKey({ columns: [table.wallet, table.slip44, table.addressKey] }),
+    index('addresses_address_key').on(table.wallet, table.addressKey),
     index('addresses_first_deposit')
-      .on(table.firstDepositOrderNo)
+      .on(table.wallet, table.firstDepositOrderNo)
       .where(sql`${table.firstDepositOrderNo} is not null`),
     index('addresses_unchecked')
       .on(table.uncheckedUntil)
       .where(sql`${table.uncheckedUntil} is not null`),
     index('addresses_available')
-      .on(table.slip44, table.firstSeenAt, table.address)
+      .on(table.wallet, table.slip44, table.firstSeenAt, table.address)
       .where(sql`${table.status} = 'available'`),
     index('addresses_assigned_at')
-      .on(table.slip44, table.assignedAt)
+      .on(table.wallet, table.slip44, table.assignedAt)
       .where(sql`${table.assignedAt} is not null`),
     uniqueIndex('addresses_assigned_to')
-      .on(table.slip44, table.assignedTo, table.assignedNo)
+      .on(table.wallet, table.slip44, table.assignedTo, table.assignedNo)
       .where(sql`${table.assignedTo} is not null`),
-    index('addresses_strange').on(table.slip44).where(sql`${table.form} = 'strange'`),
+    index('addresses_strange').on(table.wallet, table.slip44).where(sql`${table.form} = 'strange'`),
     index('addresses_unjudged')
       .on(table.slip44, table.address)
       .where(sql`${table.form} is null and ${table.refused} is null`),
@@ -70,7 +71,8 @@ export const addresses = ledger.table(
 export const addressRequests = ledger.table(
   'address_requests',
   {
-    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    wallet: wallet(),
+    id: bigint('id', { mode: 'number' }).notNull().generatedAlwaysAsIdentity(),
     slip44: integer('slip44').notNull(),
     num: integer('num').notNull(),
     state: text('state').notNull(),
@@ -85,8 +87,9 @@ export const addressRequests = ledger.table(
     answer: text('answer').array(),
   },
   (table) => [
+    primaryKey({ columns: [table.wallet, table.id] }),
     uniqueIndex('address_requests_open')
-      .on(table.slip44)
+      .on(table.wallet, table.slip44)
       .where(sql`${table.state} in ('sent', 'unknown')`),
     check('address_requests_state', sql`${table.state} in ('sent', 'done', 'failed', 'unknown')`),
   ],
@@ -96,6 +99,7 @@ export const addressRequests = ledger.table(
 export const addressConflicts = ledger.table(
   'address_conflicts',
   {
+    wallet: wallet(),
     slip44: integer('slip44').notNull(),
     address: text('address').notNull(),
     addressKey: text('address_key').notNull(),
@@ -103,17 +107,20 @@ export const addressConflicts = ledger.table(
     assignedAt: instant('assigned_at'),
     noticedAt: instant('noticed_at').notNull(),
   },
-  (table) => [primaryKey({ columns: [table.addressKey, table.slip44, table.address] })],
+  (table) => [
+    primaryKey({ columns: [table.wallet, table.addressKey, table.slip44, table.address] }),
+  ],
 );
 
 /** Rows of an earlier version that held another spelling of an address that has a row. */
 export const mergedAddresses = engine.table(
   'merged_addresses',
   {
+    wallet: wallet(),
     slip44: integer('slip44').notNull(),
     address: text('address').notNull(),
     addressKey: text('address_key').notNull(),
     facts: jsonb('facts').notNull(),
   },
-  (table) => [primaryKey({ columns: [table.slip44, table.address] })],
+  (table) => [primaryKey({ columns: [table.wallet, table.slip44, table.address] })],
 );

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { bigint, check, date, index, numeric, primaryKey, text } from 'drizzle-orm/pg-core';
-import { instant, ledger } from './ledger-schema.ts';
+import { instant, ledger, wallet } from './ledger-schema.ts';
 
 /** Chart of accounts: the name of each account of the view `postings`. Users may rename them. */
 export const accounts = ledger.table('accounts', {
@@ -12,31 +12,37 @@ export const accounts = ledger.table('accounts', {
 export const closedMonths = ledger.table(
   'closed_months',
   {
-    month: date('month', { mode: 'string' }).primaryKey(),
+    wallet: wallet(),
+    month: date('month', { mode: 'string' }).notNull(),
     closedAt: instant('closed_at').notNull(),
     transactions: bigint('transactions', { mode: 'number' }).notNull(),
     digest: text('digest').notNull(),
   },
-  (table) => [check('closed_months_first_day', sql`extract(day from ${table.month}) = 1`)],
+  (table) => [
+    primaryKey({ columns: [table.wallet, table.month] }),
+    check('closed_months_first_day', sql`extract(day from ${table.month}) = 1`),
+  ],
 );
 
 /** The books of the closed months as they were exported: one row per line of a part, its values as texts. */
 export const closedBooks = ledger.table(
   'closed_books',
   {
+    wallet: wallet(),
     month: date('month', { mode: 'string' }).notNull(),
     part: text('part').notNull(),
     no: bigint('no', { mode: 'number' }).notNull(),
     cells: text('cells').array().notNull(),
   },
-  (table) => [primaryKey({ columns: [table.month, table.part, table.no] })],
+  (table) => [primaryKey({ columns: [table.wallet, table.month, table.part, table.no] })],
 );
 
 /** What came, changed or vanished after its month was closed: one row per order, coin and statement. */
 export const lateEntries = ledger.table(
   'late_entries',
   {
-    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    wallet: wallet(),
+    id: bigint('id', { mode: 'number' }).notNull().generatedAlwaysAsIdentity(),
     month: date('month', { mode: 'string' }).notNull(),
     orderNo: text('order_no').notNull(),
     kind: text('kind').notNull(),
@@ -44,5 +50,8 @@ export const lateEntries = ledger.table(
     amountChange: numeric('amount_change'),
     recordedAt: instant('recorded_at').notNull().defaultNow(),
   },
-  (table) => [index('late_entries_month').on(table.month)],
+  (table) => [
+    primaryKey({ columns: [table.wallet, table.id] }),
+    index('late_entries_month').on(table.wallet, table.month),
+  ],
 );

@@ -1,9 +1,10 @@
 import { bigint, boolean, index, integer, primaryKey, text } from 'drizzle-orm/pg-core';
-import { instant, ledger } from './ledger-schema.ts';
+import { instant, ledger, wallet } from './ledger-schema.ts';
 
 export const coins = ledger.table(
   'coins',
   {
+    wallet: wallet(),
     slip44: integer('slip44').notNull(),
     symbol: text('symbol').notNull(),
     contractAddress: text('contract_address').notNull(),
@@ -16,13 +17,16 @@ export const coins = ledger.table(
     changedAt: instant('changed_at').notNull(),
     observation: bigint('observation', { mode: 'number' }).notNull(),
   },
-  (table) => [primaryKey({ columns: [table.slip44, table.symbol, table.contractAddress] })],
+  (table) => [
+    primaryKey({ columns: [table.wallet, table.slip44, table.symbol, table.contractAddress] }),
+  ],
 );
 
 export const coinChanges = ledger.table(
   'coin_changes',
   {
-    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    wallet: wallet(),
+    id: bigint('id', { mode: 'number' }).notNull().generatedAlwaysAsIdentity(),
     slip44: integer('slip44').notNull(),
     symbol: text('symbol').notNull(),
     contractAddress: text('contract_address').notNull(),
@@ -34,7 +38,9 @@ export const coinChanges = ledger.table(
     observedAt: instant('observed_at').notNull(),
   },
   (table) => [
+    primaryKey({ columns: [table.wallet, table.id] }),
     index('coin_changes_key').on(
+      table.wallet,
       table.slip44,
       table.symbol,
       table.contractAddress,

@@ -1,13 +1,14 @@
 import { sql } from 'drizzle-orm';
-import { bigint, boolean, index, smallint, text } from 'drizzle-orm/pg-core';
-import { instant } from './ledger-schema.ts';
+import { bigint, boolean, index, primaryKey, smallint, text } from 'drizzle-orm/pg-core';
+import { instant, wallet } from './ledger-schema.ts';
 import { engine } from './snapshots.ts';
 
 /** Details that are still to be fetched, one row per transaction; none when nothing is left to fetch. */
 export const detailChecks = engine.table(
   'detail_checks',
   {
-    orderNo: text('order_no').primaryKey(),
+    wallet: wallet(),
+    orderNo: text('order_no').notNull(),
     isFinal: boolean('is_final').notNull(),
     /** See `Turn`. */
     turn: smallint('turn').notNull(),
@@ -16,5 +17,8 @@ export const detailChecks = engine.table(
     refusals: smallint('refusals').notNull().default(0),
     observation: bigint('observation', { mode: 'number' }).notNull().default(0),
   },
-  (table) => [index('detail_checks_turn').on(table.turn, table.dueAt)],
+  (table) => [
+    primaryKey({ columns: [table.wallet, table.orderNo] }),
+    index('detail_checks_turn').on(table.wallet, table.turn, table.dueAt),
+  ],
 );

@@ -1,6 +1,14 @@
 import { sql } from 'drizzle-orm';
-import { bigint, check, customType, doublePrecision, integer, smallint } from 'drizzle-orm/pg-core';
-import { instant, ledger } from './ledger-schema.ts';
+import {
+  bigint,
+  check,
+  customType,
+  doublePrecision,
+  integer,
+  primaryKey,
+  smallint,
+} from 'drizzle-orm/pg-core';
+import { instant, ledger, wallet } from './ledger-schema.ts';
 import { engine } from './snapshots.ts';
 
 /** Sequence of observations, in the order of all requests to the service. */
@@ -9,7 +17,8 @@ export const observations = ledger.sequence('observations');
 export const requestTickets = ledger.table(
   'request_tickets',
   {
-    id: smallint('id').primaryKey().default(1),
+    wallet: wallet(),
+    id: smallint('id').notNull().default(1),
     lastNonce: bigint('last_nonce', { mode: 'bigint' }).notNull(),
     nextSlotAt: instant('next_slot_at').notNull(),
     slotSeconds: doublePrecision('slot_seconds').notNull().default(0),
@@ -19,7 +28,10 @@ export const requestTickets = ledger.table(
     observationCeiling: bigint('observation_ceiling', { mode: 'bigint' }).notNull().default(sql`0`),
     lanePassed: integer('lane_passed').array().notNull().default([0, 0, 0, 0]),
   },
-  (table) => [check('request_tickets_one_row', sql`${table.id} = 1`)],
+  (table) => [
+    primaryKey({ columns: [table.wallet, table.id] }),
+    check('request_tickets_one_row', sql`${table.id} = 1`),
+  ],
 );
 
 const xid = customType<{ data: string }>({ dataType: () => 'xid' });
@@ -30,6 +42,7 @@ const oid = customType<{ data: number }>({ dataType: () => 'oid' });
  * xmin or its database does not match.
  */
 export const ticketWitness = engine.table('ticket_witness', {
+  wallet: wallet(),
   ownXid: xid('own_xid').notNull(),
   databaseOid: oid('database_oid').notNull(),
 });

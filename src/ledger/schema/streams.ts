@@ -10,7 +10,7 @@ import {
   text,
 } from 'drizzle-orm/pg-core';
 import type { ListOrder } from '../../kernel/vocabulary.ts';
-import { instant, ledger } from './ledger-schema.ts';
+import { instant, ledger, wallet } from './ledger-schema.ts';
 
 const rowCount = (name: string) => bigint(name, { mode: 'number' });
 
@@ -34,36 +34,42 @@ const whyNot = sql`case
   when accepted_difference <> 0 then 'the counts are equal, but an earlier difference has not been explained'
 end`;
 
-export const streams = ledger.table('streams', {
-  name: text('name').primaryKey(),
-  listOrder: text('list_order').$type<ListOrder>(),
-  pageSize: integer('page_size'),
-  serviceTotal: rowCount('service_total'),
-  ledgerCount: rowCount('ledger_count').notNull().default(0),
-  isBacked: boolean('is_backed').notNull().default(false),
-  acceptedDifference: rowCount('accepted_difference').notNull().default(0),
-  doubt: text('doubt'),
-  conflicts: rowCount('conflicts').notNull().default(0),
-  isComplete: boolean('is_complete').notNull().generatedAlwaysAs(isProven),
-  notCompleteBecause: text('not_complete_because').generatedAlwaysAs(whyNot),
-  lastWalkAt: instant('last_walk_at'),
-  verifiedThrough: instant('verified_through'),
-  passes: rowCount('passes').notNull().default(0),
-  countAtLastPass: rowCount('count_at_last_pass').notNull().default(0),
-  checkpoint: jsonb('checkpoint'),
-  lastSuccessAt: instant('last_success_at'),
-  lastError: text('last_error'),
-  lastErrorAt: instant('last_error_at'),
-  finalChanges: rowCount('final_changes').notNull().default(0),
-  leaseOwner: text('lease_owner'),
-  leaseUntil: instant('lease_until'),
-});
+export const streams = ledger.table(
+  'streams',
+  {
+    wallet: wallet(),
+    name: text('name').notNull(),
+    listOrder: text('list_order').$type<ListOrder>(),
+    pageSize: integer('page_size'),
+    serviceTotal: rowCount('service_total'),
+    ledgerCount: rowCount('ledger_count').notNull().default(0),
+    isBacked: boolean('is_backed').notNull().default(false),
+    acceptedDifference: rowCount('accepted_difference').notNull().default(0),
+    doubt: text('doubt'),
+    conflicts: rowCount('conflicts').notNull().default(0),
+    isComplete: boolean('is_complete').notNull().generatedAlwaysAs(isProven),
+    notCompleteBecause: text('not_complete_because').generatedAlwaysAs(whyNot),
+    lastWalkAt: instant('last_walk_at'),
+    verifiedThrough: instant('verified_through'),
+    passes: rowCount('passes').notNull().default(0),
+    countAtLastPass: rowCount('count_at_last_pass').notNull().default(0),
+    checkpoint: jsonb('checkpoint'),
+    lastSuccessAt: instant('last_success_at'),
+    lastError: text('last_error'),
+    lastErrorAt: instant('last_error_at'),
+    finalChanges: rowCount('final_changes').notNull().default(0),
+    leaseOwner: text('lease_owner'),
+    leaseUntil: instant('lease_until'),
+  },
+  (table) => [primaryKey({ columns: [table.wallet, table.name] })],
+);
 
 /** Changes of a list's proof, one row for each. */
 export const streamProofs = ledger.table(
   'stream_proofs',
   {
-    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    wallet: wallet(),
+    id: bigint('id', { mode: 'number' }).notNull().generatedAlwaysAsIdentity(),
     name: text('name').notNull(),
     observedAt: instant('observed_at').notNull(),
     isComplete: boolean('is_complete').notNull(),
@@ -71,24 +77,28 @@ export const streamProofs = ledger.table(
     ledgerCount: rowCount('ledger_count').notNull(),
     reason: text('reason'),
   },
-  (table) => [index('stream_proofs_name').on(table.name, table.id)],
+  (table) => [
+    primaryKey({ columns: [table.wallet, table.id] }),
+    index('stream_proofs_name').on(table.wallet, table.name, table.id),
+  ],
 );
 
 /** Keys that a running scan has met, for lists whose order does not allow a comparison by day. Unlogged. */
 export const scanNotes = ledger.table(
   'scan_notes',
-  { stream: text('stream').notNull(), key: text('key').notNull() },
-  (table) => [primaryKey({ columns: [table.stream, table.key] })],
+  { wallet: wallet(), stream: text('stream').notNull(), key: text('key').notNull() },
+  (table) => [primaryKey({ columns: [table.wallet, table.stream, table.key] })],
 );
 
 /** Number of listed rows per UTC day, and the time at which the service last listed exactly these. */
 export const coverage = ledger.table(
   'coverage',
   {
+    wallet: wallet(),
     stream: text('stream').notNull(),
     day: date('day', { mode: 'string' }).notNull(),
     transactions: rowCount('transactions').notNull(),
     verifiedAt: instant('verified_at'),
   },
-  (table) => [primaryKey({ columns: [table.stream, table.day] })],
+  (table) => [primaryKey({ columns: [table.wallet, table.stream, table.day] })],
 );

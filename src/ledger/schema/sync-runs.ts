@@ -1,11 +1,12 @@
 import { sql } from 'drizzle-orm';
-import { bigint, index, text } from 'drizzle-orm/pg-core';
-import { instant, ledger } from './ledger-schema.ts';
+import { bigint, index, primaryKey, text } from 'drizzle-orm/pg-core';
+import { instant, ledger, wallet } from './ledger-schema.ts';
 
 export const syncRuns = ledger.table(
   'sync_runs',
   {
-    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    wallet: wallet(),
+    id: bigint('id', { mode: 'number' }).notNull().generatedAlwaysAsIdentity(),
     job: text('job').notNull(),
     startedAt: instant('started_at').notNull(),
     finishedAt: instant('finished_at').notNull(),
@@ -17,10 +18,11 @@ export const syncRuns = ledger.table(
     error: text('error'),
   },
   (table) => [
+    primaryKey({ columns: [table.wallet, table.id] }),
     index('sync_runs_finished_at').on(table.finishedAt),
-    index('sync_runs_job').on(table.job, table.id),
+    index('sync_runs_job').on(table.wallet, table.job, table.id),
     index('sync_runs_succeeded')
-      .on(table.job, table.id)
+      .on(table.wallet, table.job, table.id)
       .where(sql`${table.outcome} in ('done', 'incomplete')`),
   ],
 );

@@ -1,4 +1,5 @@
 import { bigint, boolean, date, index, numeric, text, uuid } from 'drizzle-orm/pg-core';
+import { wallet } from './ledger-schema.ts';
 import { engine } from './snapshots.ts';
 
 const count = (name: string) => bigint(name, { mode: 'number' }).notNull();
@@ -23,15 +24,22 @@ const sums = {
   largestFee: numeric('largest_fee'),
 };
 
-/** Sums per UTC day. `key` is a hash, because the texts of the service may be too long for an index. */
+/** Sums per UTC day. `key` is a hash, of the wallet too, because the texts of the service may be too long for an index. */
 export const dailySums = engine.table(
   'daily_sums',
-  { key: uuid('key').primaryKey(), day: date('day', { mode: 'string' }), ...common, ...sums },
-  (table) => [index('daily_sums_day').on(table.day)],
+  {
+    wallet: wallet(),
+    key: uuid('key').primaryKey(),
+    day: date('day', { mode: 'string' }),
+    ...common,
+    ...sums,
+  },
+  (table) => [index('daily_sums_day').on(table.wallet, table.day)],
 );
 
 /** Sums over all days. */
 export const allSums = engine.table('all_sums', {
+  wallet: wallet(),
   key: uuid('key').primaryKey(),
   ...common,
   ...sums,
@@ -39,6 +47,7 @@ export const allSums = engine.table('all_sums', {
 
 /** What statements added to the sums and took from them, until `engine.fold_totals` adds it up. */
 export const totalChanges = engine.table('total_changes', {
+  wallet: wallet(),
   id: bigint('id', { mode: 'number' }).generatedAlwaysAsIdentity(),
   day: date('day', { mode: 'string' }),
   ...common,

@@ -1,12 +1,23 @@
 import { sql } from 'drizzle-orm';
-import { bigint, boolean, index, integer, jsonb, numeric, text, uuid } from 'drizzle-orm/pg-core';
-import { instant, ledger } from './ledger-schema.ts';
+import {
+  bigint,
+  boolean,
+  index,
+  integer,
+  jsonb,
+  numeric,
+  primaryKey,
+  text,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import { instant, ledger, wallet } from './ledger-schema.ts';
 import { engine } from './snapshots.ts';
 
 export const transactions = ledger.table(
   'transactions',
   {
-    orderNo: text('order_no').primaryKey(),
+    wallet: wallet(),
+    orderNo: text('order_no').notNull(),
     stream: text('stream').notNull(),
     requestId: text('request_id'),
     symbol: text('symbol'),
@@ -38,6 +49,7 @@ export const transactions = ledger.table(
     firstDetailFilled: text('first_detail_filled').array(),
   },
   (table) => [
+    primaryKey({ columns: [table.wallet, table.orderNo] }),
     // Hash indexes cost a new row half of what a sorted one does; nobody sorts by these. There is none for
     // `from_address`: senders are looked up too seldom for its cost.
     index('transactions_tx_hash').using('hash', table.txHash),
@@ -50,27 +62,31 @@ export const transactions = ledger.table(
       .using('brin', table.firstSeenAt)
       .with({ autosummarize: true }),
     index('transactions_changed_at').using('brin', table.changedAt).with({ autosummarize: true }),
-    index('transactions_stream_occurred_at').on(table.stream, table.occurredAt),
+    index('transactions_stream_occurred_at').on(table.wallet, table.stream, table.occurredAt),
     // Serves windows of days. The index is a few kilobytes for any history, because rows lie roughly in the order of
     // time.
     index('transactions_day').using('brin', sql`((${table.occurredAt} at time zone 'UTC')::date)`),
-    index('transactions_open').on(table.occurredAt).where(sql`not ${table.isFinal}`),
+    index('transactions_open').on(table.wallet, table.occurredAt).where(sql`not ${table.isFinal}`),
     index('transactions_unlisted')
-      .on(table.stream, table.occurredAt)
+      .on(table.wallet, table.stream, table.occurredAt)
       .where(sql`not ${table.isListed}`),
-    index('transactions_undated').on(table.stream).where(sql`${table.occurredAt} is null`),
-    index('transactions_listed_at').on(table.stream).where(sql`${table.listWord} ? 'occurred_at'`),
+    index('transactions_undated')
+      .on(table.wallet, table.stream)
+      .where(sql`${table.occurredAt} is null`),
+    index('transactions_listed_at')
+      .on(table.wallet, table.stream)
+      .where(sql`${table.listWord} ? 'occurred_at'`),
     index('transactions_in_two_lists')
       .on(table.alsoListedIn)
       .where(sql`${table.alsoListedIn} is not null`),
     // Rows of the history that wait for their first detail (`isOfHistory`).
     index('transactions_without_detail')
-      .on(table.occurredAt)
+      .on(table.wallet, table.occurredAt)
       .where(
         sql`${table.isFinal} and ${table.isBackfilled} and ${table.isListed} and ${table.detailSyncedAt} is null`,
       ),
     index('transactions_deposit_address')
-      .on(sql`ledger.address_key(${table.toAddress})`)
+      .on(table.wallet, sql`ledger.address_key(${table.toAddress})`)
       .where(sql`${table.stream} = 'deposit'`),
   ],
 );
@@ -78,7 +94,8 @@ export const transactions = ledger.table(
 export const transactionChanges = ledger.table(
   'transaction_changes',
   {
-    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    wallet: wallet(),
+    id: bigint('id', { mode: 'number' }).notNull().generatedAlwaysAsIdentity(),
     orderNo: text('order_no').notNull(),
     observedAt: instant('observed_at').notNull(),
     field: text('field').notNull(),
@@ -86,20 +103,27 @@ export const transactionChanges = ledger.table(
     newValue: text('new_value'),
   },
   (table) => [
-    index('transaction_changes_order_no').on(table.orderNo),
+    primaryKey({ columns: [table.wallet, table.id] }),
+    index('transaction_changes_order_no').on(table.wallet, table.orderNo),
     index('transaction_changes_observed_at').on(table.observedAt),
   ],
 );
 
 /** States of WALLET_FINAL_STATES and WALLET_SUCCESS_STATES by which the rows were last classified. */
-export const finalStates = ledger.table('final_states', {
-  state: text('state').primaryKey(),
-  isSuccess: boolean('is_success').notNull(),
-});
+export const finalStates = ledger.table(
+  'final_states',
+  { wallet: wallet(), state: text('state').notNull(), isSuccess: boolean('is_success').notNull() },
+  (table) => [primaryKey({ columns: [table.wallet, table.state] })],
+);
 
 /** A classification of all rows that is under way; no row when there is none. `id` is always 1. */
-export const classification = engine.table('classification', {
-  id: integer('id').primaryKey(),
-  /** Rows up to this order number are classified. */
-  afterOrderNo: text('after_order_no').notNull(),
-});
+export const classification = engine.table(
+  'classification',
+  {
+    wallet: wallet(),
+    id: integer('id').notNull(),
+    /** Rows up to this order number are classified. */
+    afterOrderNo: text('after_order_no').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.wallet, table.id] })],
+);

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import type { AssetKey } from '../../kernel/vocabulary.ts';
 import type { BalanceRecord } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { balances } from '../schema/balances.ts';
+import { balances } from '../own-tables.ts';
 import { type SnapshotTable, storeSnapshot } from './store-snapshot.ts';
 
 /**
@@ -11,7 +11,7 @@ import { type SnapshotTable, storeSnapshot } from './store-snapshot.ts';
  */
 const history = sql`,
 changes as (
-  insert into ledger.balance_changes (slip44, symbol, contract_address, balance, frozen, observed_at)
+  insert into own.balance_changes (slip44, symbol, contract_address, balance, frozen, observed_at)
   select slip44, symbol, contract_address, balance, frozen, now()
     from (select slip44, symbol, contract_address, balance, frozen from inserted
           union all

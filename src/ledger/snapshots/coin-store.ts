@@ -2,13 +2,13 @@ import { sql } from 'drizzle-orm';
 import type { AssetKey } from '../../kernel/vocabulary.ts';
 import type { CoinRecord } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { coins } from '../schema/coins.ts';
+import { coins } from '../own-tables.ts';
 import { type SnapshotTable, storeSnapshot } from './store-snapshot.ts';
 
 /** Logs one row per change of a coin, and one for a new coin. */
 const history = sql`,
 changes as (
-  insert into ledger.coin_changes (slip44, symbol, contract_address, name, decimals, deposit_state, withdraw_state,
+  insert into own.coin_changes (slip44, symbol, contract_address, name, decimals, deposit_state, withdraw_state,
                                    is_listed, observed_at)
   select c.*, now()
     from (select slip44, symbol, contract_address, name, decimals, deposit_state, withdraw_state, true from inserted

@@ -2,8 +2,7 @@ import type { BalanceRecord, CoinRecord } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { listOf, out, query, text, truth } from '../connection/query-rows.ts';
 import { unnestRows } from '../connection/unnest-rows.ts';
-import { balances } from '../schema/balances.ts';
-import { coins } from '../schema/coins.ts';
+import { balances, coins } from '../own-tables.ts';
 import { assetKey } from './store-snapshot.ts';
 
 /** Result of a comparison. Keys have the form slip44/symbol/contract. */
@@ -36,10 +35,10 @@ select concat_ws('/', slip44, symbol, nullif(contract_address, '')) as ${out('ke
        ], null) as ${out('fields', listOf(text))}
   from (select *, true as is_named from incoming) i
   full join (select *, ${isWalletMoving} or exists (
-                      select from ledger.transactions t
+                      select from own.transactions t
                        where o.symbol in (t.symbol, t.fee_symbol) and (not t.is_final or t.changed_at > o.changed_at)
                     ) as is_moving
-               from ledger.balances o where is_listed) b using (slip44, symbol, contract_address)`;
+               from own.balances o where is_listed) b using (slip44, symbol, contract_address)`;
   return comparisonOf(found);
 }
 
@@ -61,7 +60,7 @@ select concat_ws('/', slip44, symbol, nullif(contract_address, '')) as ${out('ke
          case when i.withdraw_state is distinct from c.withdraw_state and i.withdraw_state is not null then 'withdrawState' end
        ], null) as ${out('fields', listOf(text))}
   from (select *, true as is_named from incoming) i
-  full join (select * from ledger.coins where is_listed) c using (slip44, symbol, contract_address)`;
+  full join (select * from own.coins where is_listed) c using (slip44, symbol, contract_address)`;
   return comparisonOf(found);
 }
 

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm';
 import type { CoinRecord } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { coins } from '../schema/coins.ts';
+import { coins } from '../own-tables.ts';
 
 export type CoinStates = Pick<
   CoinRecord,

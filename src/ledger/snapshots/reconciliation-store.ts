@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/pg-core';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { orNull, out, pick, query, text, truth } from '../connection/query-rows.ts';
 import { arrayParam } from '../connection/unnest-rows.ts';
-import { reconciliationRuns } from '../schema/reconciliation-runs.ts';
+import { reconciliationRuns } from '../own-tables.ts';
 
 /**
  * Scope of a comparison. `coins`: each symbol over all chains. `assets`: each asset of the symbols that name several.
@@ -43,7 +43,7 @@ export async function recordReconciliation(
       from known k
       left join lateral (
         select r.id, r.difference, r.is_explained, r.explanation, r.unexplained_since::text
-          from ledger.reconciliation_runs r
+          from own.reconciliation_runs r
          where r.symbol = k.symbol and coalesce(r.slip44, -1) = coalesce(k.slip44, -1)
            and coalesce(r.contract_address, '') = coalesce(k.contract_address, '')
          order by r.id desc limit 1) as last on true`;
@@ -79,7 +79,7 @@ const {
 
 type Compared = Omit<
   typeof reconciliationRuns.$inferSelect,
-  'id' | 'observedAt' | 'lastOrderNo' | 'unexplainedSince'
+  'id' | 'wallet' | 'observedAt' | 'lastOrderNo' | 'unexplainedSince'
 > & {
   /** Id of the latest row of the coin or asset; null if it has none. */
   lastId: string | null;
@@ -90,7 +90,7 @@ type Compared = Omit<
 
 async function updateJudgement(db: LedgerDb, rows: Compared[]): Promise<void> {
   await db.execute(sql`
-    update ledger.reconciliation_runs t
+    update own.reconciliation_runs t
        set is_explained = i.is_explained, explanation = i.explanation,
            unexplained_since = case when not i.is_explained then coalesce(t.unexplained_since, t.observed_at) end
       from unnest(
@@ -103,7 +103,7 @@ async function updateJudgement(db: LedgerDb, rows: Compared[]): Promise<void> {
 async function insertRuns(db: LedgerDb, rows: Compared[]): Promise<void> {
   const newest = await newestOrders(db, [...new Set(rows.map(({ symbol }) => symbol))]);
   await db.execute(sql`
-    insert into ledger.reconciliation_runs
+    insert into own.reconciliation_runs
       (symbol, slip44, contract_address, observed_at, expected, reported, difference, is_explained, explanation,
        last_order_no, unexplained_since)
     select i.symbol, i.slip44, i.contract_address, now(), i.expected, i.reported, i.difference, i.is_explained,
@@ -130,7 +130,7 @@ async function newestOrders(db: LedgerDb, symbols: string[]): Promise<Map<string
              where symbol = any(${arrayParam(symbols, (symbol) => symbol)}::text[]) and day < 'infinity'
              group by symbol) as n
      cross join lateral (
-        select t.order_no from ledger.transactions t
+        select t.order_no from own.transactions t
          where t.stream in ('deposit', 'withdraw') and t.symbol = n.symbol and t.is_listed
            and t.occurred_at >= n.day::timestamp at time zone 'UTC'
            and t.occurred_at < (n.day + 1)::timestamp at time zone 'UTC'
@@ -147,10 +147,10 @@ const dueCountedMax = 10_000;
  */
 export async function readMovement(db: LedgerDb): Promise<string> {
   const [read] = await query(db)`
-    select concat_ws('/', (select max(id) from ledger.transaction_changes), (select max(id) from ledger.balance_changes),
-                     (select sum(ledger_count) from ledger.streams), (select bool_and(is_complete) from ledger.streams),
+    select concat_ws('/', (select max(id) from own.transaction_changes), (select max(id) from own.balance_changes),
+                     (select sum(ledger_count) from own.streams), (select bool_and(is_complete) from own.streams),
                      (select count(*) from (select from ledger.waiting_details
                                              limit ${dueCountedMax}) as due),
-                     (select count(*) from ledger.rejects where resolved_at is null)) as ${out('movement', text)}`;
+                     (select count(*) from own.rejects where resolved_at is null)) as ${out('movement', text)}`;
   return read?.movement ?? '';
 }

@@ -11,8 +11,7 @@ import {
   truth,
 } from '../connection/query-rows.ts';
 import { type FieldOf, unnestRows } from '../connection/unnest-rows.ts';
-import type { balances } from '../schema/balances.ts';
-import { coins } from '../schema/coins.ts';
+import { type balances, coins } from '../own-tables.ts';
 
 /** Fields of the key in the order of the tables' primary keys. */
 export const assetKey = ['slip44', 'symbol', 'contractAddress'] as const;
@@ -67,8 +66,8 @@ export async function storeSnapshot<R extends AssetKey, T extends typeof balance
 async function isOvertaken(db: LedgerDb, name: string, observation: number): Promise<boolean> {
   if (observation === 0) return false;
   const noted = await db.execute(sql`
-    insert into engine.snapshots as s (name, observation) values (${name}, ${observation})
-    on conflict (name) do update set observation = excluded.observation
+    insert into own.snapshots as s (name, observation) values (${name}, ${observation})
+    on conflict (wallet, name) do update set observation = excluded.observation
      where s.observation <= excluded.observation
     returning name`);
   return noted.rows.length === 0;

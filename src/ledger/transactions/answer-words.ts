@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { TransactionDetailRecord, TransactionRecord } from '../../kernel/wallet-records.ts';
 import { type FieldOf, unnestRows } from '../connection/unnest-rows.ts';
-import { transactions } from '../schema/transactions.ts';
+import { transactions } from '../own-tables.ts';
 
 /**
  * Tracks the last value of each field from the list and from the detail. A row holds one value per field. If the last

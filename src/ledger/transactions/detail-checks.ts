@@ -23,18 +23,18 @@ const historyShare = 8;
 export type ClaimedDetail = { orderNo: string; lane: Lane; isRefused: boolean };
 
 /**
- * Condition that a row `t` of ledger.transactions waits for its first detail without a row of engine.detail_checks,
+ * Condition that a row `t` of own.transactions waits for its first detail without a row of own.detail_checks,
  * which would cost a backfill a fifth of its pace. It is that of an index and of the view ledger.waiting_details.
  */
 export const isOfHistory = sql`t.is_final and t.is_backfilled and t.is_listed and t.detail_synced_at is null
-     and not exists (select from engine.detail_checks c where c.order_no = t.order_no)`;
+     and not exists (select from own.detail_checks c where c.order_no = t.order_no)`;
 
 /** Rows of these turns that are due and that nobody holds, locked, in the order of their turns and then longest due. */
 function due(turns: readonly number[], limit: SQL): SQL {
   return sql`
       select d.order_no from unnest(${sql.param([...turns])}::smallint[]) with ordinality as w (turn, place)
        cross join lateral (
-         select c.order_no from engine.detail_checks c
+         select c.order_no from own.detail_checks c
           where c.turn = w.turn and c.due_at <= now() and (c.claimed_until is null or c.claimed_until <= now())
           order by c.due_at limit ${limit} for update skip locked) as d
        limit ${limit}`;
@@ -54,11 +54,11 @@ export async function claimDueDetails(
   const rows = sql`
     current as materialized (${due([turn.news, turn.open], currentMax)}),
     history as (
-      insert into engine.detail_checks (order_no, is_final, turn, claimed_until)
+      insert into own.detail_checks (order_no, is_final, turn, claimed_until)
       select t.order_no, true, ${turn.history}, now() + ${leaseMs} * interval '1 millisecond'
-        from ledger.transactions t
+        from own.transactions t
        where ${isOfHistory} order by t.occurred_at desc limit ${left}
-      on conflict (order_no) do nothing
+      on conflict (wallet, order_no) do nothing
       returning order_no
     ),
     others as materialized (
@@ -85,7 +85,7 @@ export async function claimed(
   const found = await query(db)`
     with ${rows},
     claimed as (
-      update engine.detail_checks c set claimed_until = now() + ${leaseMs} * interval '1 millisecond'
+      update own.detail_checks c set claimed_until = now() + ${leaseMs} * interval '1 millisecond'
         from taken where c.order_no = taken.order_no
       returning c.order_no, c.turn <= ${turn.open} as is_current, c.refusals > 0 as is_refused
     )
@@ -102,7 +102,7 @@ export async function claimed(
 export async function postponeDetails(db: LedgerDb, orderNos: string[]): Promise<void> {
   if (orderNos.length === 0) return;
   await db.execute(sql`
-    update engine.detail_checks c
+    update own.detail_checks c
        set refusals = least(c.refusals + 1, 1000), due_at = now() + ${pauseAfterRefusal}, claimed_until = null,
            turn = case when c.refusals + 1 >= ${refusalsBeforeLast} then ${turn.refused} else c.turn end
       from (${locked(orderNos)}) as l where c.order_no = l.order_no`);
@@ -112,13 +112,13 @@ export async function postponeDetails(db: LedgerDb, orderNos: string[]): Promise
 export async function releaseDetails(db: LedgerDb, orderNos: string[]): Promise<void> {
   if (orderNos.length === 0) return;
   await db.execute(sql`
-    update engine.detail_checks c set claimed_until = null
+    update own.detail_checks c set claimed_until = null
       from (${locked(orderNos)}) as l where c.order_no = l.order_no`);
 }
 
 /** Locks in key order, as every writer does. */
 function locked(orderNos: string[]): SQL {
-  return sql`select order_no from engine.detail_checks
+  return sql`select order_no from own.detail_checks
     where order_no = any(${sql.param(orderNos)}::text[]) order by order_no for update`;
 }
 
@@ -128,7 +128,7 @@ function locked(orderNos: string[]): SQL {
  */
 export async function releaseAbandonedDetails(db: LedgerDb, instance: string): Promise<void> {
   await db.execute(sql`
-    update engine.detail_checks set claimed_until = null
+    update own.detail_checks set claimed_until = null
      where claimed_until > now()
        and not exists (select from pg_stat_activity
                         where datname = current_database() and application_name like 'wallet-ledger %'
@@ -153,19 +153,19 @@ export async function countIncomplete(
  */
 export async function rescheduleDetails(db: LedgerDb): Promise<void> {
   await db.execute(sql`
-    delete from engine.detail_checks c
-     where not exists (select from ledger.transactions t where t.order_no = c.order_no)`);
+    delete from own.detail_checks c
+     where not exists (select from own.transactions t where t.order_no = c.order_no)`);
   await db.execute(sql`
-    insert into engine.detail_checks (order_no, is_final, turn)
+    insert into own.detail_checks (order_no, is_final, turn)
     select order_no, is_final, case when is_final then ${turn.news}::smallint else ${turn.open}::smallint end
-      from ledger.transactions
+      from own.transactions
      where not is_final or is_listed and detail_synced_at < changed_at
         or is_listed and detail_synced_at is null and not is_backfilled
      order by order_no
-    on conflict (order_no) do update set is_final = excluded.is_final`);
+    on conflict (wallet, order_no) do update set is_final = excluded.is_final`);
 }
 
-/** Condition on a row of engine.detail_checks that the service has refused its detail for days. */
+/** Condition on a row of own.detail_checks that the service has refused its detail for days. */
 export const isGivenUp = sql`refusals >= ${refusalsGivenUp}`;
 
 /**
@@ -174,10 +174,10 @@ export const isGivenUp = sql`refusals >= ${refusalsGivenUp}`;
  */
 export function dueAtOnce(name: string, rows: SQL): SQL {
   return sql`${sql.identifier(name)} as (
-  insert into engine.detail_checks as c (order_no, is_final, turn)
+  insert into own.detail_checks as c (order_no, is_final, turn)
   ${rows}
    order by 1
-  on conflict (order_no) do update
+  on conflict (wallet, order_no) do update
     set is_final = excluded.is_final, turn = excluded.turn, due_at = now(), claimed_until = null, refusals = 0
 )`;
 }

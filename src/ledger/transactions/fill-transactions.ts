@@ -29,8 +29,8 @@ heard as (
          ${each('any', (c) => `t.${c}`)}, ${each('any', valueAfterFilling)},
          t.detail_synced_at is null and t.first_detail_at is null
            and coalesce(i.confirm_num::text, i.fee::text, i.fee_symbol) is not null as is_first_detail
-    from incoming i join ledger.transactions t on t.order_no = i.order_no
-   cross join lateral (select coalesce(array_agg(c.field), '{}') as emptied from ledger.transaction_changes c
+    from incoming i join own.transactions t on t.order_no = i.order_no
+   cross join lateral (select coalesce(array_agg(c.field), '{}') as emptied from own.transaction_changes c
                         where c.order_no = i.order_no and c.new_value is null) as e
    order by t.order_no
      for update of t
@@ -42,7 +42,7 @@ stored as (
    where (${each('any', (c) => `h.new_${c}`)}) is distinct from (${each('any', (c) => `h.${c}`)})
 ),
 filled as (
-  update ledger.transactions t
+  update own.transactions t
      set ${each('any', (c) => `${c} = s.new_${c}`)},
          list_word = s.new_list_word, detail_word = s.new_detail_word,
          first_detail_at = case when s.is_first_detail then now() else t.first_detail_at end,
@@ -50,7 +50,7 @@ filled as (
          is_final = case when t.state is null then f.state is not null else t.is_final end,
          is_success = case when t.state is null then coalesce(f.is_success, false) else t.is_success end,
          seal = null, changed_at = now(), observed_at = now()
-    from stored s left join ledger.final_states f on f.state = lower(btrim(s.new_state))
+    from stored s left join own.final_states f on f.state = lower(btrim(s.new_state))
    where t.order_no = s.order_no
   returning t.order_no, t.is_final
 ),

@@ -35,9 +35,9 @@ export async function compareStates(
 ): Promise<'none' | 'same' | 'others'> {
   const wanted = wantedStates(states);
   const [compared] = await query(db)`
-    select exists (select from ledger.final_states) as ${out('known', truth)},
-           not exists ((${wanted}) except select state, is_success from ledger.final_states)
-             and not exists (select state, is_success from ledger.final_states except (${wanted})) as ${out('same', truth)}`;
+    select exists (select from own.final_states) as ${out('known', truth)},
+           not exists ((${wanted}) except select state, is_success from own.final_states)
+             and not exists (select state, is_success from own.final_states except (${wanted})) as ${out('same', truth)}`;
   if (!compared?.known) return 'none';
   return compared.same ? 'same' : 'others';
 }
@@ -48,8 +48,8 @@ function wantedStates({ final, success }: ConfiguredStates): SQL {
 }
 
 // Read the row's own state, so that they also hold for a row that changes before it is locked.
-const isFinal = sql`coalesce(lower(btrim(t.state)) in (select f.state from ledger.final_states f), false)`;
-const isSuccess = sql`coalesce(lower(btrim(t.state)) in (select f.state from ledger.final_states f where f.is_success), false)`;
+const isFinal = sql`coalesce(lower(btrim(t.state)) in (select f.state from own.final_states f), false)`;
+const isSuccess = sql`coalesce(lower(btrim(t.state)) in (select f.state from own.final_states f where f.is_success), false)`;
 
 /** Stores other states together with the task to classify all rows from the first one. */
 async function beginClassification(ledger: Ledger, states: ConfiguredStates): Promise<void> {
@@ -58,42 +58,40 @@ async function beginClassification(ledger: Ledger, states: ConfiguredStates): Pr
     await db.execute(sql`lock table ledger.final_states in share row exclusive mode`);
     // Checks again: another process that started at the same time may have made the change meanwhile.
     if ((await compareStates(db, states)) === 'same') return;
-    await db.execute(sql`delete from ledger.final_states`);
-    await db.execute(
-      sql`insert into ledger.final_states (state, is_success) ${wantedStates(states)}`,
-    );
+    await db.execute(sql`delete from own.final_states`);
+    await db.execute(sql`insert into own.final_states (state, is_success) ${wantedStates(states)}`);
     // Recounts the use of addresses, because the states decide which deposits count.
     await db.execute(sql`select engine.recount_all_use()`);
     await db.execute(sql`
-      insert into engine.classification (id, after_order_no) values (1, '')
-      on conflict (id) do update set after_order_no = ''`);
+      insert into own.classification (id, after_order_no) values (1, '')
+      on conflict (wallet, id) do update set after_order_no = ''`);
   });
 }
 
 /** Classifies the next rows in key order, as every batch locks them. Returns null when no row is left. */
 async function classifyBatch(db: LedgerDb): Promise<number | null> {
   const [pending] = await query(db)`
-    select after_order_no as ${out('after', text)} from engine.classification where id = 1 for update`;
+    select after_order_no as ${out('after', text)} from own.classification where id = 1 for update`;
   const after = pending?.after;
   if (after === undefined) return null;
   const [batch] = await query(db)`
     with page as materialized (
-      select order_no from ledger.transactions where order_no > ${after} order by order_no limit ${batchMax}
+      select order_no from own.transactions where order_no > ${after} order by order_no limit ${batchMax}
     ),
     locked as materialized (
-      select t.order_no, t.is_final as was_final from page p join ledger.transactions t on t.order_no = p.order_no
+      select t.order_no, t.is_final as was_final from page p join own.transactions t on t.order_no = p.order_no
        where (t.is_final, t.is_success) <> (${isFinal}, ${isSuccess})
        order by t.order_no for update of t
     ),
     changed as (
-      update ledger.transactions t
+      update own.transactions t
          set is_final = ${isFinal}, is_success = ${isSuccess}
         from locked l where t.order_no = l.order_no
       returning t.order_no, t.is_final, l.was_final,
                 t.is_final and coalesce(t.detail_synced_at >= t.changed_at, false) as is_complete
     ),
     done as (
-      delete from engine.detail_checks c using changed x where c.order_no = x.order_no and x.is_complete
+      delete from own.detail_checks c using changed x where c.order_no = x.order_no and x.is_complete
     ),
     ${dueAtOnce('due', sql`select order_no, is_final, ${turn.open}::smallint from changed where is_final <> was_final and not is_complete`)}
     select (select max(order_no) from page) as ${out('last', orNull(text))},
@@ -101,8 +99,8 @@ async function classifyBatch(db: LedgerDb): Promise<number | null> {
   const { last = null, changed = 0 } = batch ?? {};
   await db.execute(
     last === null
-      ? sql`delete from engine.classification where id = 1`
-      : sql`update engine.classification set after_order_no = ${last} where id = 1`,
+      ? sql`delete from own.classification where id = 1`
+      : sql`update own.classification set after_order_no = ${last} where id = 1`,
   );
   return changed;
 }

@@ -12,9 +12,12 @@ import {
   text,
   truth,
 } from '../connection/query-rows.ts';
-import { addresses as addressTable } from '../schema/addresses.ts';
-import { rejects as rejectTable } from '../schema/rejects.ts';
-import { transactionChanges, transactions } from '../schema/transactions.ts';
+import {
+  addresses as addressTable,
+  rejects as rejectTable,
+  transactionChanges,
+  transactions,
+} from '../own-tables.ts';
 
 /**
  * A stored transaction. Amounts are texts with the service's own digits; times are ISO 8601, UTC. `isDetailDue`: the
@@ -62,7 +65,7 @@ const [addressJson, asAddress] = object({
   firstSeenAt: [iso('a.first_seen_at'), text],
   conflicts: [
     sql`(select coalesce(json_agg(c.assigned_to order by c.assigned_at), '[]')
-           from ledger.address_conflicts c where c.address_key = a.address_key and c.slip44 = a.slip44)`,
+           from own.address_conflicts c where c.address_key = a.address_key and c.slip44 = a.slip44)`,
     listOf(orNull(text)),
   ],
 });
@@ -116,23 +119,23 @@ const transactionColumns = pick({
     truth,
   ],
   notCompleteBecause: [
-    sql`(select s.not_complete_because from ledger.streams s where s.name = t.stream)`,
+    sql`(select s.not_complete_because from own.streams s where s.name = t.stream)`,
     orNull(text),
   ],
   changes: [
     sql`(select coalesce(json_agg(${changeJson} order by c.id), '[]')
-     from (select * from ledger.transaction_changes x where x.order_no = t.order_no
+     from (select * from own.transaction_changes x where x.order_no = t.order_no
             order by x.id desc limit ${changesMax}) as c)`,
     listOf(asChange),
   ],
   rejects: [
     sql`(select coalesce(json_agg(${rejectJson} order by r.id), '[]')
-     from ledger.rejects r where r.order_no = t.order_no and r.resolved_at is null)`,
+     from own.rejects r where r.order_no = t.order_no and r.resolved_at is null)`,
     listOf(asReject),
   ],
   addresses: [
     sql`(select coalesce(json_agg(${addressJson} order by a.slip44), '[]')
-     from ledger.addresses a where a.address_key = ledger.address_key(t.to_address))`,
+     from own.addresses a where a.address_key = ledger.address_key(t.to_address))`,
     listOf(asAddress),
   ],
 });
@@ -149,7 +152,7 @@ export async function findOrder(
 /** Finds an address in any spelling, on all chains that have it. */
 export async function findAddress(db: LedgerDb, address: string): Promise<FoundAddress[]> {
   const rows = await query(db)`
-    select ${addressJson} as ${out('address', asAddress)} from ledger.addresses a
+    select ${addressJson} as ${out('address', asAddress)} from own.addresses a
      where a.address_key = ledger.address_key(${address}::text) order by a.slip44`;
   return rows.map((row) => row.address);
 }
@@ -201,7 +204,7 @@ export async function findByScan(db: LedgerDb, given: string): Promise<FoundReco
 /** Reads the open rejects that name this order number. */
 async function readRejects(db: LedgerDb, orderNo: string): Promise<FoundRecords['rejects']> {
   const rows = await query(db)`
-    select ${rejectJson} as ${out('reject', asReject)} from ledger.rejects r
+    select ${rejectJson} as ${out('reject', asReject)} from own.rejects r
      where r.order_no = ${orderNo}::text and r.resolved_at is null order by r.id limit ${rejectsMax}`;
   return rows.map(({ reject }) => reject);
 }
@@ -210,7 +213,7 @@ async function readRejects(db: LedgerDb, orderNo: string): Promise<FoundRecords[
 async function readTransactions(db: LedgerDb, condition: SQL): Promise<FoundTransaction[]> {
   return await query(db)`
     with t as materialized (
-      select t.* from ledger.transactions t where ${condition}
+      select t.* from own.transactions t where ${condition}
        order by t.occurred_at desc nulls last, t.order_no limit ${transactionsMax + 1})
     select ${transactionColumns} from t order by t.occurred_at desc nulls last, t.order_no`;
 }

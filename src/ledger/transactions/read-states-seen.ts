@@ -8,5 +8,5 @@ export async function readStatesSeen(db: LedgerDb): Promise<StateSeen[]> {
   return await query(db)`
     select state as ${out('state', text)}, count(*) as ${out('rows', number)},
            count(*) filter (where occurred_at < now() - interval '7 days') as ${out('oldRows', number)}
-      from ledger.transactions where state is not null group by state`;
+      from own.transactions where state is not null group by state`;
 }

@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/pg-core';
 import type { Reject } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { out, pick, query, text } from '../connection/query-rows.ts';
-import { rejects as rejectTable } from '../schema/rejects.ts';
+import { rejects as rejectTable } from '../own-tables.ts';
 import { fingerprintOf, payloadPrefix } from './reject-identity.ts';
 
 /**
@@ -33,24 +33,24 @@ with incoming as (
   ) as i (fingerprint, source, order_no, field, reason, payload)
 ),
 counted as (
-  update ledger.rejects r
+  update own.rejects r
      set last_seen_at = now(), times = r.times + 1, resolved_at = null, reason = i.reason, payload = i.payload
     from incoming i
    where r.fingerprint = i.fingerprint
      and case when r.resolved_at is null then r.last_seen_at < now() - interval '1 hour'
-              else not exists (select from ledger.transactions t
+              else not exists (select from own.transactions t
                                 where t.order_no = i.order_no and i.source = 'transaction-list'
                                   and t.detail_synced_at >= r.first_seen_at and ${isFilled}) end
 )
-insert into ledger.rejects (source, order_no, field, reason, payload, fingerprint, first_seen_at, last_seen_at)
+insert into own.rejects (source, order_no, field, reason, payload, fingerprint, first_seen_at, last_seen_at)
 select i.source, i.order_no, i.field, i.reason, i.payload, i.fingerprint, now(), now()
   from incoming i
- where not exists (select from ledger.rejects r where r.fingerprint = i.fingerprint)
+ where not exists (select from own.rejects r where r.fingerprint = i.fingerprint)
    and (not starts_with(i.fingerprint, ${payloadPrefix}::text)
-     or (select count(*) from ledger.rejects r
+     or (select count(*) from own.rejects r
           where r.resolved_at is null and r.order_no is null and r.source = any(${sql.param(sources)}::text[])
             and starts_with(r.fingerprint, ${payloadPrefix}::text)) < ${payloadRejectsMax})
-on conflict (fingerprint) do nothing`);
+on conflict (wallet, fingerprint) do nothing`);
 }
 
 /** Value of row t in the field of reject r; the order number if the reject concerns the whole row. */
@@ -88,10 +88,10 @@ export async function closeFilledRejects(
   const closed = await db.execute(sql`
     with open as materialized (
       select r.id, r.order_no, r.field, r.reason, r.fingerprint
-        from ledger.rejects r where r.resolved_at is null and r.order_no = any(${sql.param(orderNos)}::text[])
+        from own.rejects r where r.resolved_at is null and r.order_no = any(${sql.param(orderNos)}::text[])
     )
-    update ledger.rejects settled set resolved_at = now()
-      from open r join ledger.transactions t on t.order_no = r.order_no
+    update own.rejects settled set resolved_at = now()
+      from open r join own.transactions t on t.order_no = r.order_no
      where settled.id = r.id and r.fingerprint <> all(${sql.param(repeated.map(fingerprintOf))}::text[])
        and ${isFilled}`);
   return closed.rowCount ?? 0;
@@ -107,7 +107,7 @@ export async function closeSnapshotRejects(
   repeated: Reject[],
 ): Promise<void> {
   await db.execute(sql`
-    update ledger.rejects set resolved_at = now()
+    update own.rejects set resolved_at = now()
      where resolved_at is null and order_no is null and source = ${source}
        and fingerprint <> all(${sql.param(repeated.map(fingerprintOf))}::text[])`);
 }
@@ -132,7 +132,7 @@ export async function readOpenRejects(
     select ${pick({ id, source, orderNo, field, reason, payload, times })},
            to_char(first_seen_at at time zone 'UTC', ${iso}) as ${out('firstSeenAt', text)},
            to_char(last_seen_at at time zone 'UTC', ${iso}) as ${out('lastSeenAt', text)}
-      from ledger.rejects
+      from own.rejects
      where resolved_at is null and id > ${after}
        and (${sql.param(ids)}::bigint[] is null or id = any(${sql.param(ids)}::bigint[]))
      order by rejects.id limit ${limit}`;
@@ -141,7 +141,7 @@ export async function readOpenRejects(
 /** Marks rejects as resolved. A reject that occurs again opens again. */
 export async function resolveRejects(db: LedgerDb, ids: number[]): Promise<void> {
   if (ids.length === 0) return;
-  await db.execute(sql`update ledger.rejects set resolved_at = now()
+  await db.execute(sql`update own.rejects set resolved_at = now()
     where resolved_at is null and id = any(${sql.param(ids)}::bigint[])`);
 }
 
@@ -149,7 +149,7 @@ export async function resolveRejects(db: LedgerDb, ids: number[]): Promise<void>
 export async function knownAddresses(db: LedgerDb, addresses: string[]): Promise<Set<string>> {
   const found = await query(db)`
     select i.address as ${out('address', text)} from unnest(${sql.param(addresses)}::text[]) as i (address)
-     where exists (select from ledger.addresses a where a.address_key = ledger.address_key(i.address) and a.refused is null)`;
+     where exists (select from own.addresses a where a.address_key = ledger.address_key(i.address) and a.refused is null)`;
   return new Set(found.map(({ address }) => address));
 }
 
@@ -157,8 +157,8 @@ export async function knownAddresses(db: LedgerDb, addresses: string[]): Promise
 export async function outlivedRejects(db: LedgerDb, ids: number[]): Promise<number[]> {
   const found = await query(db)`
     select ${pick({ id: alias(rejectTable, 'r').id })}
-      from ledger.rejects r
-      join ledger.transactions t on t.order_no = r.order_no and t.observed_at > r.last_seen_at
+      from own.rejects r
+      join own.transactions t on t.order_no = r.order_no and t.observed_at > r.last_seen_at
      where r.id = any(${sql.param(ids)}::bigint[]) and ${isFilled}`;
   return found.map(({ id }) => id);
 }

@@ -15,7 +15,7 @@ export function rowHashOf(column: (name: string) => SQL): SQL {
 
 /**
  * Returns the condition that a row does not match its seal. `alias` names a table or CTE with the columns of
- * ledger.transactions.
+ * own.transactions.
  */
 export function isTampered(alias: string): SQL {
   return sql`coalesce(${sql.identifier(alias)}.seal <> ${rowHashOf((name) => sql`${sql.identifier(alias)}.${sql.identifier(name)}`)}, false)`;

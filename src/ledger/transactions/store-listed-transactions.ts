@@ -67,9 +67,9 @@ with incoming as (
   select i.*,
          ${stream}::text as stream,
          f.state is not null as is_final, coalesce(f.is_success, false) as is_success,
-         (select t.stream from ledger.transactions t where t.order_no = i.order_no) as known_in
+         (select t.stream from own.transactions t where t.order_no = i.order_no) as known_in
     from ${answersOf('list', batch, 'extra', 'observation')}
-    left join ledger.final_states f on f.state = lower(btrim(i.state))
+    left join own.final_states f on f.state = lower(btrim(i.state))
 ),
 ${stored},
 ${updated},
@@ -78,7 +78,7 @@ ${inserted},
 ${due},
 ${logged},
 counted as (
-  update ledger.streams s set final_changes = s.final_changes + l.count
+  update own.streams s set final_changes = s.final_changes + l.count
     from (select new_stream as name, count(*) as count from stored where is_final and new_state <> state
            group by new_stream order by new_stream) l
    where s.name = l.name
@@ -98,7 +98,7 @@ const stored = sql`heard as (
          not t.is_listed
            or ${anyOf('list', (c) => `word.${c} is distinct from said.${c} and word.${c} is distinct from t.${c}`)}
            as is_due
-    from incoming i join ledger.transactions t on t.order_no = i.order_no
+    from incoming i join own.transactions t on t.order_no = i.order_no
    ${lastWords('list')}
    where i.known_in is not null and i.observation > t.observation
      -- A row that another list shows stays there, and is marked below.
@@ -115,14 +115,14 @@ judged as (
          ${wordsBeside('list', 'h')} as new_list_word, ${keptWords('detail', 'h')} as new_detail_word
     from heard h
    -- A later detail may have found the row as it is.
-   where h.new_observation > coalesce((select c.observation from engine.detail_checks c where c.order_no = h.order_no), 0)
+   where h.new_observation > coalesce((select c.observation from own.detail_checks c where c.order_no = h.order_no), 0)
 ),
 stored as (
   select j.*, case when j.differs then coalesce(j.merged_extra, j.extra) else j.extra end as new_extra from judged j
 )`;
 /** Updates the rows. If a list value only caught up with the detail, the row changes in its stored list value alone. */
 const updated = sql`updated as (
-  update ledger.transactions t
+  update own.transactions t
      set ${each('list', (c) => `${c} = s.new_${c}`)},
          stream = s.new_stream,
          extra = s.new_extra,
@@ -144,24 +144,24 @@ const updated = sql`updated as (
  * (`unlistRows`). The array keeps the planner on the index: a join alone may read the whole table for one row.
  */
 const shared = sql`shared as (
-  update ledger.transactions t set also_listed_in = i.stream
+  update own.transactions t set also_listed_in = i.stream
     from incoming i
    where t.order_no = any (array(select k.order_no from incoming k where k.known_in <> k.stream))
      and t.order_no = i.order_no and t.is_listed and t.stream <> i.stream and i.observation > t.observation
      and t.also_listed_in is distinct from i.stream
 )`;
 const inserted = sql`inserted as (
-  insert into ledger.transactions (order_no, stream, request_id, symbol, tx_hash, from_address, to_address, amount,
+  insert into own.transactions (order_no, stream, request_id, symbol, tx_hash, from_address, to_address, amount,
     type, state, occurred_at, extra, is_final, is_success, is_backfilled, first_seen_at, changed_at, observed_at,
     observation)
   select i.order_no, i.stream, i.request_id, i.symbol, i.tx_hash, i.from_address, i.to_address, i.amount,
          i.type, i.state, i.occurred_at, i.extra, i.is_final, i.is_success,
-         i.stream not in (select s.name from ledger.streams s where s.last_walk_at is not null),
+         i.stream not in (select s.name from own.streams s where s.last_walk_at is not null),
          now(), now(), now(), i.observation
     from incoming i
    where i.known_in is null
    order by i.order_no
-  on conflict (order_no) do nothing
+  on conflict (wallet, order_no) do nothing
   returning order_no, is_final, is_backfilled
 )`;
 const due = dueAtOnce(

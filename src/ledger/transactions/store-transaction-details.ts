@@ -31,8 +31,8 @@ const stored = sql`heard as (
          t.detail_synced_at is null and t.first_detail_at is null as is_first_detail,
          t.seal is null or ${isTampered('t')} as is_unsealed, t.changed_at,
          t.detail_synced_at is null or t.detail_synced_at < t.changed_at as is_awaited
-    from incoming i join ledger.transactions t on t.order_no = i.order_no
-    left join engine.detail_checks c on c.order_no = i.order_no
+    from incoming i join own.transactions t on t.order_no = i.order_no
+    left join own.detail_checks c on c.order_no = i.order_no
    ${lastWords('detail')}
    where i.observation > greatest(t.observation, c.observation)
    order by t.order_no
@@ -66,11 +66,11 @@ stored as (
 const nextCheck = sql`now() + case when s.differs then interval '15 seconds'
     else least(interval '1 hour', greatest(interval '15 seconds', (now() - s.changed_at) / 2)) end`;
 const checkedAgain = sql`checked_again as (
-  insert into engine.detail_checks as c (order_no, is_final, turn, due_at, observation)
+  insert into own.detail_checks as c (order_no, is_final, turn, due_at, observation)
   select s.order_no, false, ${turn.open}::smallint, ${nextCheck}, s.new_observation
     from stored s where not s.new_is_final
    order by 1
-  on conflict (order_no) do update
+  on conflict (wallet, order_no) do update
     set is_final = false, turn = excluded.turn, due_at = excluded.due_at, claimed_until = null, refusals = 0,
         observation = excluded.observation
 )`;
@@ -93,11 +93,11 @@ with incoming as (
   select i.*,
          f.state is not null as is_final, coalesce(f.is_success, false) as is_success
     from ${answersOf('detail', batch, 'extra', 'observation')}
-    left join ledger.final_states f on f.state = lower(btrim(i.state))
+    left join own.final_states f on f.state = lower(btrim(i.state))
 ),
 ${stored},
 updated as (
-  update ledger.transactions t
+  update own.transactions t
      set ${each('detail', (c) => `${c} = s.new_${c}`)},
          extra = s.new_extra, is_final = s.new_is_final, is_success = s.new_is_success,
          list_word = s.new_list_word, detail_word = s.new_detail_word,
@@ -113,12 +113,12 @@ updated as (
   returning s.differs
 ),
 done as (
-  delete from engine.detail_checks c using stored s where c.order_no = s.order_no and s.new_is_final
+  delete from own.detail_checks c using stored s where c.order_no = s.order_no and s.new_is_final
 ),
 ${checkedAgain},
 ${logged},
 counted as (
-  update ledger.streams s set final_changes = s.final_changes + j.count
+  update own.streams s set final_changes = s.final_changes + j.count
     from (select stream, count(*) as count from stored where is_final and new_state <> state group by stream) j
    where s.name = j.stream
 )
@@ -130,7 +130,7 @@ select (select count(*) from updated where differs) as ${out('changed', number)}
 export async function recheckAltered(db: LedgerDb, orderNos: string[]): Promise<void> {
   await db.execute(sql`
     with altered as (
-      update ledger.transactions t set seal = null
+      update own.transactions t set seal = null
        where order_no = any(${sql.param(orderNos)}::text[]) and ${isTampered('t')}
       returning order_no, is_final
     ),

@@ -37,7 +37,7 @@ export function changedFields(columns: string[], options: { hasFirstDetail: bool
   const each = (part: (column: string) => string) =>
     `array[${columns.map((column) => `case when ${isLogged(column)} then ${part(column)} end`).join(', ')}]`;
   return sql.raw(`logged as (
-  insert into ledger.transaction_changes (order_no, observed_at, field, old_value, new_value)
+  insert into own.transaction_changes (order_no, observed_at, field, old_value, new_value)
   select s.order_no, now(), c.field, c.old_value, c.new_value
     from stored s, unnest(
       ${each((column) => `'${column}'`)},

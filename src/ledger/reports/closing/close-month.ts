@@ -55,7 +55,7 @@ async function closeOnce(
   await client.query('lock table ledger.transactions in share mode');
   if ((await fingerprintOf(pool, days)) !== fingerprint) return null;
   await client.query(
-    'insert into ledger.closed_months (month, closed_at, transactions, digest) values ($1, clock_timestamp(), $2, $3)',
+    'insert into own.closed_months (month, closed_at, transactions, digest) values ($1, clock_timestamp(), $2, $3)',
     [days.from, transactions, digest],
   );
   const closed = await readClosing(client, days);
@@ -68,7 +68,7 @@ type Closed = Exclude<Closing, { outcome: 'refused' }>;
 async function readClosing(client: pg.Client, { from }: MonthDays): Promise<Closed | null> {
   const { rows } = await client.query<{ at: string; transactions: string; digest: string }>(
     `select to_char(c.closed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as at, c.transactions, c.digest
-       from ledger.closed_months c where c.month = $1`,
+       from own.closed_months c where c.month = $1`,
     [from],
   );
   const [row] = rows;
@@ -80,12 +80,12 @@ async function readClosing(client: pg.Client, { from }: MonthDays): Promise<Clos
 /** Keeps every part of the books, and returns the number of transactions in them. */
 async function keepBooks(client: pg.Client, days: MonthDays): Promise<number> {
   // Lines of a month whose row of closed_months was deleted by hand.
-  await client.query('delete from ledger.closed_books where month = $1', [days.from]);
+  await client.query('delete from own.closed_books where month = $1', [days.from]);
   for (const { text: statement, days: count } of keepStatements)
     await client.query(statement, [days.from, days.to].slice(0, count));
   const { rows } = await client.query<{ transactions: string }>(
     `select count(distinct k.cells[1]) as transactions
-       from ledger.closed_books k where k.part = 'postings' and k.month = $1`,
+       from own.closed_books k where k.part = 'postings' and k.month = $1`,
     [days.from],
   );
   return Number(rows[0]?.transactions);
@@ -100,7 +100,7 @@ async function fingerprintOf(
     `select count(*) || ' ' || coalesce(sum(hashtextextended(row(t.order_no, t.stream, t.symbol, t.amount, t.fee,
               t.fee_symbol, t.state, t.is_success, t.is_listed, t.occurred_at, t.first_seen_at)::text, 0)::numeric), 0)
               as fingerprint
-       from ledger.transactions t
+       from own.transactions t
       where t.occurred_at >= $1::date::timestamp at time zone 'UTC'
         and t.occurred_at < ($2::date + 1)::timestamp at time zone 'UTC' and t.stream in ('deposit', 'withdraw')
          or t.occurred_at is null and t.first_seen_at >= $1::date::timestamp at time zone 'UTC'

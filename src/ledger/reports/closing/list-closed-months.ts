@@ -33,8 +33,8 @@ const monthsSelect = `
                      from (select e.symbol, count(*)::integer as entries, count(distinct e.order_no)::integer as orders,
                                   case when bool_and(e.amount_change is not null)
                                     then trim_scale(sum(e.amount_change))::text end as amount
-                             from ledger.late_entries e where e.month = c.month group by e.symbol) as l), '[]') as late
-    from ledger.closed_months c order by c.month`;
+                             from own.late_entries e where e.month = c.month group by e.symbol) as l), '[]') as late
+    from own.closed_months c order by c.month`;
 
 /** Reads the closed months of one moment, and compares the digest of each with that of its kept books. */
 export async function listClosedMonths(

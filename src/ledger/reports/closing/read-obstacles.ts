@@ -25,13 +25,13 @@ const counted = (one: string, many: string) =>
 const selects = {
   order: `
   select case
-           when exists (select from engine.classification)
+           when exists (select from own.classification)
              then 'transactions are being judged by other final states: run \`wallet-ledger sync\`'
          end
   union all
   select case
-           when exists (select from ledger.closed_months c where c.month < ${firstDay})
-             and not exists (select from ledger.closed_months c where c.month = (${firstDay} - interval '1 month')::date)
+           when exists (select from own.closed_months c where c.month < ${firstDay})
+             and not exists (select from own.closed_months c where c.month = (${firstDay} - interval '1 month')::date)
              then 'the month before is open: close ' || to_char(${firstDay} - interval '1 month', 'YYYY-MM') || ' first'
          end`,
   lists: `
@@ -42,21 +42,21 @@ const selects = {
                then 'the list of ' || l.words || ' has not been read since the month ended: run \`wallet-ledger sync\`'
            end
       from (values ('deposit', 'deposits'), ('withdraw', 'withdrawals')) as l (name, words)
-      left join ledger.streams s on s.name = l.name`,
+      left join own.streams s on s.name = l.name`,
   days: `
     select 'days that the service has not been seen to list like this: ' || ${counted('day', 'days')}
              || '; \`wallet-ledger verify\` compares them now, and the audit does in time'
-      from (select distinct c.day::text as name from ledger.coverage c
+      from (select distinct c.day::text as name from own.coverage c
              where c.day between ${firstDay} and ${lastDay} and c.transactions > 0 and c.verified_at is null
                and c.stream in ('deposit', 'withdraw')) as x having count(*) > 0`,
   open: `
     select ${counted('transaction is not final yet', 'transactions are not final yet')}
              || '; WALLET_FINAL_STATES names the states that are final'
-      from (select t.order_no as name from ledger.transactions t
+      from (select t.order_no as name from own.transactions t
              where not t.is_final and t.is_listed and t.stream in ('deposit', 'withdraw') and ${isOfMonth}) as x`,
   details: `
     select ${counted('transaction has no detail yet', 'transactions have no detail yet')} || ': run \`wallet-ledger sync details\`'
-      from (select t.order_no as name from ledger.transactions t
+      from (select t.order_no as name from own.transactions t
              where t.is_final and t.is_listed and t.detail_synced_at is null and t.stream in ('deposit', 'withdraw')
                and ${isOfMonth}) as x`,
   unposted: `
@@ -64,7 +64,7 @@ const selects = {
              || ': see the view ledger.unposted_values and \`wallet-ledger rejects\`'
       from (select u.missing || ' of ' || u.order_no as name
               from ledger.unposted_values u
-              join ledger.transactions t on t.order_no = u.order_no and t.detail_synced_at is not null
+              join own.transactions t on t.order_no = u.order_no and t.detail_synced_at is not null
              where u.booked_at >= ${begins} and u.booked_at < ${ends}) as x`,
 };
 

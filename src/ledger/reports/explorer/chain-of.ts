@@ -8,7 +8,7 @@ export type ChainOf = { slip44: number | null };
 type Row = { stream: string; symbol: string | null; toAddress: string | null };
 
 /** Every asset that the service lists or has listed. */
-const assets = sql`(select slip44, symbol from ledger.balances union select slip44, symbol from ledger.coins)`;
+const assets = sql`(select slip44, symbol from own.balances union select slip44, symbol from own.coins)`;
 
 /**
  * Returns the chain of each row: that of the coin if it has only one; otherwise, for a deposit, that of the address if
@@ -21,7 +21,7 @@ export async function chainOf(db: LedgerDb, rows: readonly Row[]): Promise<(numb
   const found = await query(db)`
     select coalesce(
              (select min(c.slip44) from ${assets} c where c.symbol = r.symbol having min(c.slip44) = max(c.slip44)),
-             (select min(a.slip44) from ledger.addresses a where a.address_key = ledger.address_key(r.address)
+             (select min(a.slip44) from own.addresses a where a.address_key = ledger.address_key(r.address)
               having min(a.slip44) = max(a.slip44))) as ${out('slip44', orNull(number))}
       from unnest(${sql.param(symbols)}::text[], ${sql.param(addresses)}::text[]) with ordinality as r (symbol, address, place)
      order by r.place`;
@@ -37,5 +37,5 @@ export function isOnChain(slip44: number): SQL {
        and not coalesce(t.symbol = any(array(select c.symbol from ${assets} c group by c.symbol
                                              having min(c.slip44) = max(c.slip44))), false)
        and (select min(a.slip44) = max(a.slip44) and min(a.slip44) = ${slip44}::integer
-              from ledger.addresses a where a.address_key = ledger.address_key(t.to_address)))`;
+              from own.addresses a where a.address_key = ledger.address_key(t.to_address)))`;
 }

@@ -10,8 +10,7 @@ import {
   type RowNamedBy,
   text,
 } from '../../connection/query-rows.ts';
-import { rejects } from '../../schema/rejects.ts';
-import { syncRuns } from '../../schema/sync-runs.ts';
+import { rejects, syncRuns } from '../../own-tables.ts';
 
 /** Rows of a log, latest first. `next` is the id to read on from; null at the end. */
 export type LogPage<Row> = { rows: Row[]; next: number | null };
@@ -45,7 +44,7 @@ export async function listRejects(
   { isAll, before }: { isAll: boolean; before: number | null },
 ): Promise<LogPage<RejectRow>> {
   const rows = await query(db)`
-    select ${rejectColumns} from ledger.rejects r
+    select ${rejectColumns} from own.rejects r
      where ${isAll ? sql`true` : sql`r.resolved_at is null`} and r.id < ${before ?? Number.MAX_SAFE_INTEGER}
      order by r.id desc limit ${sql.raw(String(pageRows + 1))}`;
   return {
@@ -75,7 +74,7 @@ export async function listRuns(
   { job, isFailed, before }: { job: string | null; isFailed: boolean; before: number | null },
 ): Promise<LogPage<RunRow>> {
   const scan = sql`
-    select s.* from ledger.sync_runs s
+    select s.* from own.sync_runs s
      where s.id < ${before ?? Number.MAX_SAFE_INTEGER} ${job === null ? sql`` : sql`and s.job = ${job}::text`}
      order by s.id desc limit ${sql.raw(String(rowsReadMax))}`;
   const rows = await query(db)`

@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/pg-core';
 import { type TransactionType, transactionTypes } from '../../../kernel/vocabulary.ts';
 import type { LedgerDb } from '../../connection/connect-ledger.ts';
 import { orNull, pick, query, type RowNamedBy, text } from '../../connection/query-rows.ts';
-import { transactions } from '../../schema/transactions.ts';
+import { transactions } from '../../own-tables.ts';
 import { amountText } from '../status-sql.ts';
 import { type ChainOf, chainOf, isOnChain } from './chain-of.ts';
 
@@ -170,8 +170,8 @@ function scanOf(stream: TransactionType, filter: TransactionFilter, segment: Seg
   // `offset 0` makes the planner begin with the address, even if its transactions are many.
   const rows =
     address === null
-      ? sql`ledger.transactions`
-      : sql`(select a.* from ledger.transactions a
+      ? sql`own.transactions`
+      : sql`(select a.* from own.transactions a
               where ${sql.raw(`a.stream = '${stream}'`)}
                 and ledger.address_key(a.to_address) = ledger.address_key(${address}::text) offset 0)`;
   return sql`select t.* from ${rows} t where ${sql.join(conditions, sql` and `)} ${orders[segment]}`;

@@ -26,7 +26,7 @@ export async function readBalanceCourse(
   const [found] = await query(db)`
     with span as (
       select greatest(f.at, now() - ${days}::integer * interval '1 day') as since, now() as until
-        from (select h.observed_at as at from ledger.balance_changes h where ${key} order by h.observed_at limit 1) as f
+        from (select h.observed_at as at from own.balance_changes h where ${key} order by h.observed_at limit 1) as f
     ),
     moment as (
       select n, s.since + (s.until - s.since) * (n / ${sql.raw(`${moments - 1}.0`)}) as at
@@ -36,7 +36,7 @@ export async function readBalanceCourse(
            coalesce(json_agg(b.balance order by m.n), '[]') as ${out('balances', listOf(orNull(text)))}
       from moment m
       left join lateral (
-        select ${amountText('h.balance')} as balance from ledger.balance_changes h
+        select ${amountText('h.balance')} as balance from own.balance_changes h
          where ${key} and h.observed_at <= m.at order by h.observed_at desc limit 1) as b on true`;
   return found && found.times.length > 0 ? found : null;
 }

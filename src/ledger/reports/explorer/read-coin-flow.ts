@@ -23,6 +23,6 @@ export async function readCoinFlow(db: LedgerDb, symbol: string): Promise<DayFlo
       from ledger.daily_flows f
      where f.day > (now() at time zone 'UTC')::date - ${sql.raw(String(daysMax))}
        and f.day <= (now() at time zone 'UTC')::date and f.symbol = ${symbol}::text
-       and lower(btrim(f.state)) in (select s.state from ledger.final_states s where s.is_success)
+       and lower(btrim(f.state)) in (select s.state from own.final_states s where s.is_success)
      group by f.day order by f.day desc`;
 }

@@ -11,8 +11,7 @@ import {
   text,
   truth,
 } from '../../connection/query-rows.ts';
-import { coins } from '../../schema/coins.ts';
-import { reconciliationRuns } from '../../schema/reconciliation-runs.ts';
+import { coins, reconciliationRuns } from '../../own-tables.ts';
 import { amountText } from '../status-sql.ts';
 
 /**
@@ -87,13 +86,13 @@ export async function readCoin(db: LedgerDb, symbol: string): Promise<CoinReport
   if (!coin) return null;
   const assets = await query(db)`
     select ${assetColumns}
-      from (select slip44, symbol, contract_address from ledger.balances where symbol = ${symbol}::text
-            union select slip44, symbol, contract_address from ledger.coins where symbol = ${symbol}::text) as k
-      left join ledger.balances b using (slip44, symbol, contract_address)
-      left join ledger.coins c using (slip44, symbol, contract_address)
+      from (select slip44, symbol, contract_address from own.balances where symbol = ${symbol}::text
+            union select slip44, symbol, contract_address from own.coins where symbol = ${symbol}::text) as k
+      left join own.balances b using (slip44, symbol, contract_address)
+      left join own.coins c using (slip44, symbol, contract_address)
      order by k.slip44, k.contract_address limit ${assetsMax}`;
   const differences = await query(db)`
-    select ${differenceColumns} from ledger.reconciliation_runs d
+    select ${differenceColumns} from own.reconciliation_runs d
      where d.symbol = ${symbol}::text and coalesce(d.slip44, -1) = -1 and coalesce(d.contract_address, '') = ''
      order by d.id desc limit ${differencesMax}`;
   return { coin, assets, differences };
@@ -103,17 +102,17 @@ async function selectCoins(db: LedgerDb, condition: SQL, rowsMax: number): Promi
   return await query(db)`
     with c as (
       select k.symbol, count(distinct k.slip44)::integer as chains, sum(k.balance) as reported
-        from (select symbol, slip44, case when is_listed then balance end as balance from ledger.balances
+        from (select symbol, slip44, case when is_listed then balance end as balance from own.balances
               union all
-              select n.symbol, n.slip44, null from ledger.coins n
-               where not exists (select from ledger.balances e where (e.slip44, e.symbol, e.contract_address)
+              select n.symbol, n.slip44, null from own.coins n
+               where not exists (select from own.balances e where (e.slip44, e.symbol, e.contract_address)
                                                                    = (n.slip44, n.symbol, n.contract_address))) as k
        where ${condition}
        group by k.symbol order by k.symbol collate "C" limit ${rowsMax}
     )
     select ${coinColumns} from c
       left join lateral (
-        select * from ledger.reconciliation_runs r
+        select * from own.reconciliation_runs r
          where r.symbol = c.symbol and coalesce(r.slip44, -1) = -1 and coalesce(r.contract_address, '') = ''
          order by r.id desc limit 1) as d on true
      order by c.symbol collate "C"`;
@@ -131,14 +130,14 @@ const choicesMax = 500;
 export async function readChoices(db: LedgerDb): Promise<Choices> {
   const named = await query(db)`
     select distinct k.symbol as ${out('symbol', text)}
-      from (select symbol from ledger.balances union select symbol from ledger.coins) as k order by 1 limit ${choicesMax}`;
+      from (select symbol from own.balances union select symbol from own.coins) as k order by 1 limit ${choicesMax}`;
   const chains = await query(db)`
     select k.slip44 as ${out('slip44', number)}, max(k.name) as ${out('name', orNull(text))}
-      from (select slip44, coalesce(chain_name, chain_symbol) as name from ledger.balances
-            union select slip44, null from ledger.coins) as k
+      from (select slip44, coalesce(chain_name, chain_symbol) as name from own.balances
+            union select slip44, null from own.coins) as k
      group by 1 order by 1 limit ${choicesMax}`;
   const states = await query(db)`
-    select state as ${out('state', text)} from ledger.final_states order by 1 limit ${choicesMax}`;
+    select state as ${out('state', text)} from own.final_states order by 1 limit ${choicesMax}`;
   return {
     coins: named.map(({ symbol }) => symbol),
     chains,

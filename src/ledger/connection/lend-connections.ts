@@ -1,0 +1,39 @@
+import type pg from 'pg';
+
+/**
+ * Returns a function that gives each wallet a pool of its own over the connections of one pool. A connection's session
+ * carries the wallet that used it last; `first` is the wallet of a new connection's session.
+ */
+export function createLending(shared: pg.Pool, first: string): (wallet: string) => pg.Pool {
+  const wallets = new WeakMap<pg.PoolClient, string>();
+
+  async function lend(wallet: string): Promise<pg.PoolClient> {
+    const client = await shared.connect();
+    if ((wallets.get(client) ?? first) === wallet) return client;
+    try {
+      await client.query("select set_config('ledger.wallet', $1, false)", [wallet]);
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+    wallets.set(client, wallet);
+    return client;
+  }
+
+  return (wallet) => {
+    const connect = () => lend(wallet);
+    async function query(...statement: Parameters<pg.PoolClient['query']>): Promise<unknown> {
+      const client = await connect();
+      try {
+        const result: unknown = await client.query(...statement);
+        client.release();
+        return result;
+      } catch (error) {
+        // As the pool does it itself: the connection may be what failed.
+        client.release(true);
+        throw error;
+      }
+    }
+    return Object.create(shared, { connect: { value: connect }, query: { value: query } });
+  };
+}

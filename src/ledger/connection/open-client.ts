@@ -1,0 +1,45 @@
+import pg from 'pg';
+
+export type Liveness = { name: string; isHeld(): boolean; end(): Promise<void> };
+
+export const connectionTimeoutMillis = 5_000;
+
+/**
+ * Returns options of a session for this wallet. They override settings of roles and databases, which could change text
+ * forms and isolation.
+ */
+export function sessionOptions(wallet: string): string {
+  return `-c TimeZone=UTC -c DateStyle=ISO -c default_transaction_isolation=read\\ committed -c ledger.wallet=${wallet}`;
+}
+
+const withoutTimeouts =
+  '-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0';
+
+/** Opens a connection that carries this name. While it is held, other processes see that this process is alive. */
+export async function openLiveness(connectionString: string, name: string): Promise<Liveness> {
+  const client = await openClient({ connectionString, name, wallet: 'main' });
+  let isHeld = true;
+  client.on('end', () => {
+    isHeld = false;
+  });
+  return { name, isHeld: () => isHeld, end: () => client.end() };
+}
+
+/** Opens a connection outside a pool. `isPatient`: it has no timeouts, whatever timeouts the role has. */
+export async function openClient(options: {
+  connectionString: string;
+  name: string;
+  wallet: string;
+  isPatient?: boolean;
+}): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: options.connectionString,
+    application_name: options.name,
+    keepAlive: true,
+    connectionTimeoutMillis,
+    options: `${sessionOptions(options.wallet)} ${options.isPatient ? withoutTimeouts : ''}`,
+  });
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
