@@ -1,0 +1,1 @@
+SELECT engine.settle_rights();
