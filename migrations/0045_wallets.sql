@@ -646,6 +646,36 @@ CREATE OR REPLACE VIEW ledger.total_drift AS
 COMMENT ON COLUMN ledger.totals.wallet IS 'Wallet of the transactions';
 COMMENT ON COLUMN ledger.total_drift.wallet IS 'Wallet of the transactions';
 --> statement-breakpoint
+CREATE VIEW engine.wallet_names WITH (security_invoker = true) AS
+WITH known AS (
+  SELECT w.wallet FROM ledger.wallets w
+  UNION SELECT s.wallet FROM ledger.streams s
+  UNION SELECT p.wallet FROM ledger.pools p
+)
+SELECT k.wallet FROM known k
+UNION ALL
+SELECT 'main' WHERE NOT EXISTS (SELECT FROM known);
+--> statement-breakpoint
+COMMENT ON VIEW engine.wallet_names IS 'Wallets that the ledger knows; main if it knows none yet';
+COMMENT ON COLUMN engine.wallet_names.wallet IS 'Name of the wallet, one of WALLETS';
+--> statement-breakpoint
+CREATE FUNCTION engine.only_wallet() RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  names text[];
+BEGIN
+  SELECT array_agg(w.wallet ORDER BY w.wallet) INTO names FROM engine.wallet_names w;
+  IF cardinality(names) > 1 THEN
+    RAISE EXCEPTION 'this ledger has several wallets (%)', array_to_string(names, ', ')
+      USING ERRCODE = 'invalid_parameter_value', HINT = 'name one as the first argument';
+  END IF;
+  RETURN names[1];
+END $$;
+--> statement-breakpoint
+COMMENT ON FUNCTION engine.only_wallet IS 'Wallet of a ledger that has one; an error where it has several';
+--> statement-breakpoint
 -- Views of the tables that show the rows of one wallet, the session's. The program reads and writes through them, so
 -- that no statement of it can reach another wallet's rows. They use the rights of whoever reads them.
 CREATE SCHEMA own;
@@ -666,6 +696,7 @@ BEGIN
              WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped) AS columns
       FROM pg_class c JOIN pg_attribute w ON w.attrelid = c.oid AND w.attname = 'wallet' AND NOT w.attisdropped
      WHERE c.relnamespace IN ('ledger'::regnamespace, 'engine'::regnamespace) AND c.relkind IN ('r', 'v')
+       AND c.oid <> 'engine.wallet_names'::regclass
   LOOP
     EXECUTE format('DROP VIEW IF EXISTS own.%I', r.name);
     EXECUTE format('CREATE VIEW own.%I WITH (security_invoker = true) AS SELECT %s FROM %s WHERE wallet = engine.wallet()',
