@@ -20,7 +20,7 @@ export async function fillHistory(ledger: Ledger, history: VirtualHistory): Prom
         `insert into ledger.streams (name, list_order, page_size, service_total, ledger_count, is_backed,
                                      count_at_last_pass, last_walk_at, last_success_at, checkpoint)
          values ($1, 'newest-first', $2, $3, $3, true, $3, now(), now(), $4)
-         on conflict (name) do update
+         on conflict (wallet, name) do update
            set list_order = excluded.list_order, page_size = excluded.page_size, service_total = excluded.service_total,
                ledger_count = excluded.ledger_count, is_backed = true, count_at_last_pass = excluded.ledger_count,
                last_walk_at = now(), last_success_at = now(), checkpoint = excluded.checkpoint`,

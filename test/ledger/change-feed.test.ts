@@ -28,7 +28,7 @@ beforeEach(async () => {
 /** Ends the first walk of both lists, so that new rows are news. */
 const endFirstWalk = () =>
   query(`insert into ledger.streams (name, last_walk_at) values ('deposit', now()), ('withdraw', now())
-         on conflict (name) do update set last_walk_at = now()`);
+         on conflict (wallet, name) do update set last_walk_at = now()`);
 
 async function told(after = 0) {
   await numberEvents(db);

@@ -45,7 +45,7 @@ async function take(
 ) {
   if (one.kind === 'walk')
     await query(`insert into ledger.streams (name, last_walk_at) values ('deposit', now())
-                 on conflict (name) do update set last_walk_at = now()`);
+                 on conflict (wallet, name) do update set last_walk_at = now()`);
   if (one.kind === 'hand')
     await ledger.pool.query('update ledger.transactions set is_listed = $2 where order_no = $1', [
       one.orderNo,

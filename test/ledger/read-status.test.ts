@@ -201,7 +201,7 @@ async function fill(): Promise<void> {
       ('addresses:60', null, null, null, 0, false, null, null, null),
       ('withdraw', null, null, null, 0, false, null, 'HTTP 500', now()),
       ('deposit', 'newest-first', 50, 6000000000, 6000000000, true, now() - interval '90.5 seconds', null, now())
-    on conflict (name) do update
+    on conflict (wallet, name) do update
       set list_order = excluded.list_order, page_size = excluded.page_size, service_total = excluded.service_total,
           ledger_count = excluded.ledger_count, is_backed = excluded.is_backed,
           last_success_at = excluded.last_success_at, last_error_at = excluded.last_error_at`);

@@ -56,7 +56,7 @@ async function store(client: Client, movements: Movement[]): Promise<void> {
 async function readBalance(client: Client, hours: number, amount: number | null): Promise<void> {
   await client.query(
     `insert into ledger.balances (slip44, symbol, contract_address, balance, observed_at, changed_at, observation)
-     values (0, 'BTC', '', $1::numeric / 100, $2, $2, 1) on conflict (slip44, symbol, contract_address)
+     values (0, 'BTC', '', $1::numeric / 100, $2, $2, 1) on conflict (wallet, slip44, symbol, contract_address)
      do update set balance = excluded.balance`,
     [amount, instant(hours)],
   );

@@ -276,7 +276,7 @@ const ordersOf = (claimed: ClaimedDetail[], wanted: ClaimedDetail['lane']) =>
 test('a schedule that belongs to other rows is brought in step with the transactions', async () => {
   await setFinal('success');
   await query(`insert into ledger.streams (name, last_walk_at) values ('deposit', now())
-    on conflict (name) do update set last_walk_at = now()`);
+    on conflict (wallet, name) do update set last_walk_at = now()`);
   await list([
     listed({ orderNo: 'open', state: 'pending' }),
     listed({ orderNo: 'final', state: 'success' }),

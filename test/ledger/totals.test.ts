@@ -103,7 +103,7 @@ const statement = fc.oneof(
     arbitrary: fc.tuple(orders, fc.array(row, { minLength: 8, maxLength: 8 })).map(
       ([keys, rows]) => `insert into ledger.transactions (order_no, ${names.join(', ')}) values
         ${keys.map((key, at) => `(${quote(key)}, ${valuesOf(rows[at] as Row)})`).join(', ')}
-        on conflict (order_no) do update set fee = excluded.fee, state = excluded.state, amount = excluded.amount`,
+        on conflict (wallet, order_no) do update set fee = excluded.fee, state = excluded.state, amount = excluded.amount`,
     ),
   },
   {
