@@ -9,6 +9,7 @@ import { createRedactor, type Redactor } from '../kernel/redact.ts';
 import type { Environment } from '../kernel/vocabulary.ts';
 import { databaseError } from '../ledger/connection/connect-ledger.ts';
 import { sqlStateOf } from '../ledger/connection/postgres-codes.ts';
+import { chooseWallet, type WalletOption } from './choose-wallet.ts';
 import { describeError } from './describe-error.ts';
 import { createLogger } from './logger.ts';
 import { createScreen, type Screen } from './screen.ts';
@@ -31,14 +32,16 @@ export type CommandContext = {
 
 /**
  * Runs a command: opens settings, logger and shutdown before it and closes everything after it. Resolves to the exit
- * code (listed in docs/operations.md). A failure prints one line with the problem and its cure.
+ * code (listed in docs/operations.md). A failure prints one line with the problem and its cure. With `scope` the
+ * command concerns one wallet, and the settings are that wallet's.
  */
 export async function runCommand(
   work: (context: CommandContext) => Promise<number>,
-  extraSettings: Environment = {},
+  { extraSettings = {}, scope }: { extraSettings?: Environment; scope?: WalletOption } = {},
 ): Promise<number> {
   const env = { ...readEnvironment(), ...extraSettings };
-  const settings = parseSettings(env, readTrustedFile);
+  const read = parseSettings(env, readTrustedFile);
+  const settings = scope ? chooseWallet(read, scope) : read;
   const redact = createRedactor(settings.secrets);
   const { level, format } = settings.log;
   const screen = createScreen(process.stderr);

@@ -6,10 +6,11 @@ import { claimWallet, requireWallet } from '../ledger/wallet-identity.ts';
 import { redactClient } from '../service/redact-client.ts';
 import { createWalletClient, type WalletClientOptions } from '../service/wallet-client.ts';
 import type { SyncContext } from '../sync/sync-context.ts';
+import { contextsOfWallets } from './choose-wallet.ts';
 import type { CommandContext } from './command-context.ts';
 import { openExistingLedger } from './open-existing-ledger.ts';
 import { type OpenedLedger, openMigratedLedger } from './open-ledger.ts';
-import { openWallet } from './open-wallet.ts';
+import { type OpenedWallet, openWallet } from './open-wallet.ts';
 
 /** Longest slice (ms) of a daemon's full scan. */
 const scanSliceMaxMs = 20_000;
@@ -21,39 +22,59 @@ const scanSliceOf = (everyMs: number | null) => Math.min(scanSliceMaxMs, everyMs
 export type Observers = Pick<SyncContext, 'onRun'> &
   Pick<WalletClientOptions, 'onAttempt'> & { onPause?: (ms: number) => void };
 
-type Opening = {
-  /** Prevents this wallet from claiming a ledger that belongs to no wallet yet. */
-  isOnlyLooking?: boolean;
-  /** Leaves the schema as it is; refuses a schema of another version. */
-  isSchemaKept?: boolean;
-};
+/** `isOnlyLooking`: the wallet claims no ledger that belongs to no wallet yet. */
+type Opening = { isOnlyLooking?: boolean };
 
 /**
  * Opens the migrated ledger and the client of the wallet service. Refuses the ledger of another wallet. A ledger
  * without a wallet becomes this wallet's with the first request that the service accepts, unless `isOnlyLooking`.
+ * `isSchemaKept`: leaves the schema as it is, and refuses one of another version.
  */
 export async function composeSync(
   context: CommandContext,
-  { isOnlyLooking = false, isSchemaKept = false, ...observers }: Observers & Opening = {},
+  { isSchemaKept = false, ...options }: Observers & Opening & { isSchemaKept?: boolean } = {},
 ): Promise<OpenedLedger & { sync: SyncContext }> {
-  const { service, signer, identity } = await openWallet(context);
-  let isClaimed = isOnlyLooking;
-  const requireOurs = async ({ db }: Ledger) => {
-    const isOurs = await requireWallet(db, identity);
-    isClaimed ||= isOurs;
-  };
-  const open = isSchemaKept ? openExistingLedger : openMigratedLedger;
-  const opened = await open(context, requireOurs);
+  // Opens the wallet first, so that mistaken settings are refused before any change.
+  const wallet = await openWallet(context);
+  const opened = await (isSchemaKept ? openExistingLedger : openMigratedLedger)(context);
+  return { ...opened, sync: await createSync(context, opened.ledger, wallet, options) };
+}
+
+/** Composes every wallet of the settings over one ledger, in their order, as `composeSync` does it for one. */
+export async function composeAll(
+  context: CommandContext,
+  observersOf: (wallet: string) => Observers,
+): Promise<OpenedLedger & { composed: { context: CommandContext; sync: SyncContext }[] }> {
+  const wallets: { own: CommandContext; wallet: OpenedWallet }[] = [];
+  for (const own of contextsOfWallets(context))
+    wallets.push({ own, wallet: await openWallet(own) });
+  const opened = await openMigratedLedger(context);
+  const composed: { context: CommandContext; sync: SyncContext }[] = [];
+  for (const { own, wallet } of wallets) {
+    const name = own.settings.wallet;
+    const ledger = opened.ledger.forWallet(name);
+    composed.push({ context: own, sync: await createSync(own, ledger, wallet, observersOf(name)) });
+  }
+  return { ...opened, composed };
+}
+
+async function createSync(
+  context: CommandContext,
+  ledger: Ledger,
+  { service, signer, identity }: OpenedWallet,
+  { isOnlyLooking = false, ...observers }: Observers & Opening,
+): Promise<SyncContext> {
+  let isClaimed = (await requireWallet(ledger.db, identity)) || isOnlyLooking;
   const { log, settings, shutdown } = context;
   // Every request in flight adds a listener.
   setMaxListeners(0, shutdown.signal);
   // Claims the ledger only after the service has accepted the key, so that mistaken settings claim nothing.
   const claimOnce = async () => {
     if (isClaimed) return;
-    await claimWallet(opened.ledger.db, identity);
+    await claimWallet(ledger.db, identity);
     isClaimed = true;
   };
-  const tickets = createTicketSource(opened.ledger, service);
+  const tickets = createTicketSource(ledger, service);
   const plainClient = createWalletClient({
     ...service,
     signer,
@@ -72,8 +93,8 @@ export async function composeSync(
   });
   const client = redactClient(plainClient, context.redact);
   const { pageSize, order } = settings.lists;
-  const sync: SyncContext = {
-    ledger: opened.ledger,
+  return {
+    ledger,
     client,
     log,
     clock: systemClock,
@@ -96,5 +117,4 @@ export async function composeSync(
     },
     ...(observers.onRun ? { onRun: observers.onRun } : {}),
   };
-  return { ...opened, sync };
 }

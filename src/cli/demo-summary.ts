@@ -40,7 +40,7 @@ export function demoSummary(
 const queries = [
   [
     'deposits and withdrawals per coin and state',
-    'select symbol, stream, state, count(*), sum(amount) from own.transactions where is_listed group by 1, 2, 3 order by 1, 2, 3;',
+    'select symbol, stream, state, count(*), sum(amount) from ledger.transactions where is_listed group by 1, 2, 3 order by 1, 2, 3;',
   ],
   [
     'pending transactions, and when each is checked next',
@@ -48,7 +48,7 @@ const queries = [
   ],
   [
     'the latest changes',
-    'select observed_at, order_no, field, old_value, new_value from own.transaction_changes order by id desc limit 20;',
+    'select observed_at, order_no, field, old_value, new_value from ledger.transaction_changes order by id desc limit 20;',
   ],
 ] as const;
 

@@ -7,7 +7,7 @@ import { readVersion } from './read-version.ts';
 export function describePlace({ settings, redact }: CommandContext): Place {
   const { url, dataDir } = settings.database;
   const place = {
-    wallet: 'main',
+    wallet: settings.wallet,
     service: settings.service ? withoutScheme(settings.service.baseUrl) : 'none',
     database: url === null ? `embedded in ${dataDir}` : withoutScheme(url),
     version: readVersion(),

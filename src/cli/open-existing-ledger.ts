@@ -7,15 +7,11 @@ import type { CommandContext } from './command-context.ts';
 import { type OpenedLedger, openLedger } from './open-ledger.ts';
 
 /**
- * Opens the ledger for a command that uses the schema as it is; creates no database and no schema. `check` may refuse
- * the ledger.
+ * Opens the ledger for a command that uses the schema as it is; creates no database and no schema.
  * Throws LedgerError `database-unreachable` when there is none, `schema-older` or `schema-newer` for the schema of
  * another version.
  */
-export async function openExistingLedger(
-  context: CommandContext,
-  check: (ledger: Ledger) => Promise<void> = async () => undefined,
-): Promise<OpenedLedger> {
+export async function openExistingLedger(context: CommandContext): Promise<OpenedLedger> {
   const { dataDir } = context.settings.database;
   if (await isDatabaseMissing(context)) {
     throw new LedgerError(
@@ -28,7 +24,6 @@ export async function openExistingLedger(
   }
   const opened = await openLedger(context);
   await refuseOtherVersions(opened.ledger);
-  await check(opened.ledger);
   return opened;
 }
 

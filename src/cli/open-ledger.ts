@@ -17,7 +17,10 @@ export type OpenedLedger = {
 
 const reachMs = 15_000;
 
-/** Connects to the database of the settings, or to the embedded one, and waits until it answers. */
+/**
+ * Connects to the database of the settings, or to the embedded one, and waits until it answers. The ledger is that of
+ * the settings' wallet.
+ */
 export async function openLedger({
   settings,
   log,
@@ -25,7 +28,7 @@ export async function openLedger({
 }: CommandContext): Promise<OpenedLedger> {
   const { url, dataDir, poolSize } = settings.database;
   const connectionString = url ?? (await openEmbedded());
-  const ledger = connectLedger({ connectionString, poolSize, log });
+  const ledger = connectLedger({ connectionString, poolSize, log, wallet: settings.wallet });
   shutdown.add('database connections', () => ledger.close());
   await reachLedger(ledger, reachMs, { log, signal: shutdown.signal });
   const { redisUrl } = settings.queue;
@@ -40,14 +43,10 @@ export async function openLedger({
   }
 }
 
-/** Opens the ledger like `openLedger` and updates its schema. `check` may refuse the ledger afterwards. */
-export async function openMigratedLedger(
-  context: CommandContext,
-  check: (ledger: Ledger) => Promise<void> = async () => undefined,
-): Promise<OpenedLedger> {
+/** Opens the ledger like `openLedger` and updates its schema. */
+export async function openMigratedLedger(context: CommandContext): Promise<OpenedLedger> {
   const opened = await openLedger(context);
   await migrate(opened, context);
-  await check(opened.ledger);
   return opened;
 }
 

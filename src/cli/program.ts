@@ -43,8 +43,8 @@ Settings are environment variables, also read from the file .env; .env.example n
 export async function runProgram(argv: string[]): Promise<number> {
   let exitCode = 0;
   const run: CommandRunner = {
-    async inContext(work) {
-      exitCode = await runCommand(work);
+    async inContext(work, scope) {
+      exitCode = await runCommand(work, scope ? { scope } : {});
     },
     async alone(work) {
       exitCode = await work;

@@ -16,7 +16,7 @@ export async function reportIncomplete(db: LedgerDb, incomplete: string[]): Prom
   }
   if (incomplete.length === 0) return 0;
   process.stderr.write(
-    `wallet-ledger: incomplete: ${incomplete.join(', ')}; see \`wallet-ledger status\` and the table own.rejects, then run the command again\n`,
+    `wallet-ledger: incomplete: ${incomplete.join(', ')}; see \`wallet-ledger status\` and the table ledger.rejects, then run the command again\n`,
   );
   return 3;
 }

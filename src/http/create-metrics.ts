@@ -7,9 +7,12 @@ import { statusGauges } from './status-gauges.ts';
 export type Metrics = {
   registry: Registry;
   /** Callback for the service client's option `onAttempt`. */
-  onAttempt(attempt: { endpoint: string; outcome: string; seconds: number }): void;
-  /** Callback for each finished run of a job. */
-  onRun(job: string, run: { rowsInserted: number; rowsUpdated: number }): void;
+  onAttempt(attempt: { wallet: string; endpoint: string; outcome: string; seconds: number }): void;
+  /** Callback for each finished run of a wallet's job. */
+  onRun(
+    of: { wallet: string; job: string },
+    run: { rowsInserted: number; rowsUpdated: number },
+  ): void;
   /** Callback for the status pages' option `onRefused`. */
   onRefused(reason: Refusal): void;
   /** Callback for each attempt to send an event to a webhook. */
@@ -35,20 +38,20 @@ export function createMetrics(readStatus: () => Promise<StatusReport>): Metrics 
   const requests = new Counter({
     name: 'wallet_ledger_service_requests_total',
     help: 'Requests sent to the wallet service, by outcome',
-    labelNames: ['endpoint', 'outcome'],
+    labelNames: ['endpoint', 'outcome', 'wallet'],
     registers,
   });
   const seconds = new Histogram({
     name: 'wallet_ledger_service_request_duration_seconds',
     help: 'Duration of requests to the wallet service',
-    labelNames: ['endpoint'],
+    labelNames: ['endpoint', 'wallet'],
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers,
   });
   const rows = new Counter({
     name: 'wallet_ledger_rows_written_total',
     help: 'Rows written to the ledger by this process',
-    labelNames: ['job', 'kind'],
+    labelNames: ['job', 'kind', 'wallet'],
     registers,
   });
   const refused = new Counter({
@@ -74,13 +77,13 @@ export function createMetrics(readStatus: () => Promise<StatusReport>): Metrics 
     onWebhook: (receiver, outcome) => webhooks.inc({ receiver, outcome }),
     onRefused: (reason) => refused.inc({ reason }),
     onHint: (outcome) => hints.inc({ outcome }),
-    onAttempt(attempt) {
-      requests.inc({ endpoint: attempt.endpoint, outcome: attempt.outcome });
-      seconds.observe({ endpoint: attempt.endpoint }, attempt.seconds);
+    onAttempt({ wallet, endpoint, outcome, ...attempt }) {
+      requests.inc({ endpoint, outcome, wallet });
+      seconds.observe({ endpoint, wallet }, attempt.seconds);
     },
-    onRun(job, { rowsInserted, rowsUpdated }) {
-      rows.inc({ job, kind: 'inserted' }, rowsInserted);
-      rows.inc({ job, kind: 'updated' }, rowsUpdated);
+    onRun({ wallet, job }, { rowsInserted, rowsUpdated }) {
+      rows.inc({ job, kind: 'inserted', wallet }, rowsInserted);
+      rows.inc({ job, kind: 'updated', wallet }, rowsUpdated);
     },
   };
 }

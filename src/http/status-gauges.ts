@@ -1,5 +1,5 @@
 import { type FeedConsumer, isFailing } from '../ledger/feed/consumer-report.ts';
-import type { StreamStatus } from '../ledger/reports/read-status.ts';
+import type { StreamStatus, WalletCounts } from '../ledger/reports/read-status.ts';
 import { listProblems } from '../status/list-problems.ts';
 import type { StatusReport } from '../status/status-report.ts';
 import { secondsBetween } from '../status/status-words.ts';
@@ -28,26 +28,26 @@ export const statusGauges: StatusGauge[] = [
   {
     name: 'wallet_ledger_stream_lag_seconds',
     help: 'Seconds since the stream was last read without an error',
-    labelNames: ['stream'],
+    labelNames: ['stream', 'wallet'],
     samples: perStream((stream) => stream.lagSeconds),
   },
   {
     name: 'wallet_ledger_stream_complete',
     help: '1 if the stream is proven complete, else 0',
-    labelNames: ['stream'],
+    labelNames: ['stream', 'wallet'],
     samples: perStream((stream) => Number(stream.isComplete)),
   },
   {
     name: 'wallet_ledger_stream_verified_age_seconds',
     help: 'Age of the oldest verification among the days of the list; absent while a day was never verified',
-    labelNames: ['stream'],
+    labelNames: ['stream', 'wallet'],
     samples: ({ streams, readAt }) =>
-      streams.flatMap(({ name, verifiedThrough }) =>
+      streams.flatMap(({ wallet, name, verifiedThrough }) =>
         verifiedThrough === null
           ? []
           : [
               {
-                labels: { stream: name },
+                labels: { stream: name, wallet },
                 value: Math.max(0, secondsBetween(verifiedThrough, readAt)),
               },
             ],
@@ -56,85 +56,98 @@ export const statusGauges: StatusGauge[] = [
   {
     name: 'wallet_ledger_stream_service_rows',
     help: 'Items in the stream according to the service (totalSize)',
-    labelNames: ['stream'],
+    labelNames: ['stream', 'wallet'],
     samples: perStream((stream) => stream.serviceTotal),
   },
   {
     name: 'wallet_ledger_stream_ledger_rows',
     help: 'Listed items of the stream in the ledger',
-    labelNames: ['stream'],
+    labelNames: ['stream', 'wallet'],
     samples: perStream((stream) => stream.ledgerCount),
   },
   {
     name: 'wallet_ledger_final_changes',
     help: 'How often a transaction of the stream left a state of WALLET_FINAL_STATES',
-    labelNames: ['stream'],
+    labelNames: ['stream', 'wallet'],
     samples: perStream((stream) => stream.finalChanges),
   },
   {
     name: 'wallet_ledger_transactions',
     help: 'Transactions in the ledger',
-    samples: ({ transactions }) => [{ labels: {}, value: transactions.total }],
+    labelNames: ['wallet'],
+    samples: perWallet(({ transactions }) => transactions.total),
   },
   {
     name: 'wallet_ledger_incomplete_transactions',
     help: 'Transactions whose detail is to be fetched, for the first time or again',
-    samples: ({ transactions }) => [{ labels: {}, value: transactions.incomplete }],
+    labelNames: ['wallet'],
+    samples: perWallet(({ transactions }) => transactions.incomplete),
   },
   {
     name: 'wallet_ledger_refused_details',
     help: 'Transactions whose detail the service has refused for days',
-    samples: ({ transactions }) => [{ labels: {}, value: transactions.detailsRefused }],
+    labelNames: ['wallet'],
+    samples: perWallet(({ transactions }) => transactions.detailsRefused),
   },
   {
     name: 'wallet_ledger_rejects_open',
     help: 'Values that could not be decoded: rejects that are still open',
-    samples: ({ rejects }) => [{ labels: {}, value: rejects }],
+    labelNames: ['wallet'],
+    samples: perWallet(({ rejects }) => rejects),
   },
   {
     name: 'wallet_ledger_pool_available',
     help: 'Addresses of the chain that can be handed out',
-    labelNames: ['slip44'],
+    labelNames: ['slip44', 'wallet'],
     samples: ({ pools }) =>
-      pools.map((pool) => ({ labels: { slip44: String(pool.slip44) }, value: pool.available })),
+      pools.map((pool) => ({
+        labels: { slip44: String(pool.slip44), wallet: pool.wallet },
+        value: pool.available,
+      })),
   },
   {
     name: 'wallet_ledger_pool_threshold',
     help: 'Number of available addresses below which the pool is filled',
-    labelNames: ['slip44'],
+    labelNames: ['slip44', 'wallet'],
     samples: ({ pools }) =>
-      pools.map(({ slip44, threshold }) => ({
-        labels: { slip44: String(slip44) },
+      pools.map(({ wallet, slip44, threshold }) => ({
+        labels: { slip44: String(slip44), wallet },
         value: threshold,
       })),
   },
   {
     name: 'wallet_ledger_pool_days_left',
     help: 'Days that the available addresses last at the pace of the last 7 days; absent when none was handed out',
-    labelNames: ['slip44'],
+    labelNames: ['slip44', 'wallet'],
     samples: ({ pools }) =>
-      pools.flatMap(({ slip44, daysLeft }) =>
-        daysLeft === null ? [] : [{ labels: { slip44: String(slip44) }, value: daysLeft }],
+      pools.flatMap(({ wallet, slip44, daysLeft }) =>
+        daysLeft === null ? [] : [{ labels: { slip44: String(slip44), wallet }, value: daysLeft }],
       ),
   },
   {
     name: 'wallet_ledger_unexpected_deposits',
     help: 'Deposits of the last 7 days (at most the latest 2,000) to addresses that this ledger neither generated nor handed out',
-    labelNames: ['kind'],
-    samples: ({ unexpectedDeposits }) =>
-      Object.entries(unexpectedDeposits).map(([kind, value]) => ({ labels: { kind }, value })),
+    labelNames: ['kind', 'wallet'],
+    samples: ({ wallets }) =>
+      wallets.flatMap(({ name, counts }) =>
+        Object.entries(counts?.unexpectedDeposits ?? {}).map(([kind, value]) => ({
+          labels: { kind, wallet: name },
+          value,
+        })),
+      ),
   },
   {
     name: 'wallet_ledger_unexplained_difference',
     help: 'Balance minus the sum of the transactions, in units of the coin; absent when the difference is explained',
-    labelNames: ['symbol'],
-    samples: ({ unexplainedDifferences }) =>
-      cappedSeries(
-        unexplainedDifferences.map(({ symbol, amount }) => ({
-          name: symbol,
-          value: drawnNumber(amount),
-        })),
-      ).map(({ name, value }) => ({ labels: { symbol: name }, value })),
+    labelNames: ['symbol', 'wallet'],
+    samples: ({ wallets, unexplainedDifferences }) =>
+      wallets.flatMap((wallet) =>
+        cappedSeries(
+          unexplainedDifferences
+            .filter((difference) => difference.wallet === wallet.name)
+            .map(({ symbol, amount }) => ({ name: symbol, value: drawnNumber(amount) })),
+        ).map(({ name, value }) => ({ labels: { symbol: name, wallet: wallet.name }, value })),
+      ),
   },
   {
     name: 'wallet_ledger_feed_lag_events',
@@ -177,10 +190,19 @@ function perConsumer(value: (consumer: FeedConsumer) => number): StatusGauge['sa
     );
 }
 
+function perWallet(value: (counts: WalletCounts) => number): StatusGauge['samples'] {
+  return ({ wallets }) =>
+    wallets.flatMap(({ name, counts }) =>
+      counts ? [{ labels: { wallet: name }, value: value(counts) }] : [],
+    );
+}
+
 function perStream(value: (stream: StreamStatus) => number | null): StatusGauge['samples'] {
   return ({ streams }) =>
     streams.flatMap((stream) => {
       const known = value(stream);
-      return known === null ? [] : [{ labels: { stream: stream.name }, value: known }];
+      return known === null
+        ? []
+        : [{ labels: { stream: stream.name, wallet: stream.wallet }, value: known }];
     });
 }

@@ -12,3 +12,17 @@ export const silentLog: Log = {
   warn: () => undefined,
   error: () => undefined,
 };
+
+/** Returns a logger that adds these fields to every line. */
+export function withFields(log: Log, fields: Fields): Log {
+  const add =
+    (write: Write): Write =>
+    (own, message) =>
+      write({ ...fields, ...own }, message);
+  return {
+    debug: add((own, message) => log.debug(own, message)),
+    info: add((own, message) => log.info(own, message)),
+    warn: add((own, message) => log.warn(own, message)),
+    error: add((own, message) => log.error(own, message)),
+  };
+}

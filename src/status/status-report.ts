@@ -9,9 +9,6 @@ export type StatusReport = LedgerStatus &
     leftOut?: { balances: number; unexplainedDifferences: number; problems: number };
   };
 
-/** Name of the only wallet. */
-const wallet = 'main';
-
 /**
  * Returns the document of `status --json`, without the balance histories: the documented keys first, then all others.
  */
@@ -19,9 +16,8 @@ export function toStatusJson(report: StatusReport): string {
   const { transactions, rejects, queue, lastErrors, lastRuns, readAt } = report;
   const { unexpectedDeposits, unexplainedDifferences, feed, leftOut } = report;
   const problems = listProblems(report);
-  const verdict = { verdict: verdictOn(problems), problems, wallets: [{ name: wallet }] };
-  const streams = report.streams.map((stream) => ({ wallet, ...stream }));
-  const pools = report.pools.map((pool) => ({ wallet, ...pool }));
+  const verdict = { verdict: verdictOn(problems), problems, wallets: report.wallets };
+  const { streams, pools } = report;
   const balances = report.balances.map(({ history, ...balance }) => balance);
   const document = { ...verdict, streams, transactions, rejects, pools, queue, lastErrors };
   const more = {

@@ -45,7 +45,9 @@ const broken: Partial<StatusReport> = {
   rejects: 1,
   pools: [samplePool({ available: 0 })],
   lastRuns: sampleReport().lastRuns.map((run) => ({ ...run, outcome: 'failed', error: 'broke' })),
-  lastErrors: [{ job: 'transactions', at: '2026-03-01T11:00:00Z', message: 'broke' }],
+  lastErrors: [
+    { wallet: 'main', job: 'transactions', at: '2026-03-01T11:00:00Z', message: 'broke' },
+  ],
   queue: null,
 };
 
@@ -158,6 +160,7 @@ test('foreign text neither commands the terminal nor breaks the width', () => {
     problems: [sampleProblem({ what: evil, cure: evil })],
     streams: [sampleStream({ name: evil, notCompleteBecause: evil, isComplete: false })],
     balances: Array.from({ length: 20 }, () => ({
+      wallet: 'main',
       symbol: evil,
       chain: evil,
       balance: `${'1'.repeat(80)}.${'3'.repeat(80)}`,
@@ -165,7 +168,7 @@ test('foreign text neither commands the terminal nor breaks the width', () => {
       history: [],
     })),
     lastRuns: sampleReport().lastRuns.map((run) => ({ ...run, job: evil, outcome: 'interrupted' })),
-    lastErrors: [{ stream: evil, at: '2026-03-01T11:00:00Z', message: evil }],
+    lastErrors: [{ wallet: 'main', stream: evil, at: '2026-03-01T11:00:00Z', message: evil }],
   });
   for (const control of ['\u001b', '\u009b', '\r', '\u202e']) expect(text).not.toContain(control);
   expect(text).toContain('and 5 more in ledger.balances');
@@ -175,6 +178,7 @@ test('foreign text neither commands the terminal nor breaks the width', () => {
 
 test('the points of the balances stand below each other', () => {
   const balances = ['1.50', '12345.6', '7', null].map((balance) => ({
+    wallet: 'main',
     symbol: 'BTC',
     chain: 'Bitcoin',
     balance,

@@ -4,7 +4,7 @@ import { boundReport } from '../../src/status/bound-report.ts';
 import { forAllSync } from '../support/for-all.ts';
 import { sampleReport } from '../support/sample-report.ts';
 
-const balance = { symbol: 'A', chain: 'a', balance: '1', frozen: '0', history: [] };
+const balance = { wallet: 'main', symbol: 'A', chain: 'a', balance: '1', frozen: '0', history: [] };
 
 test('no text and no list of a report is longer than the bound', () => {
   const texts = fc.string({ unit: 'grapheme', maxLength: 2_000 });
@@ -21,6 +21,7 @@ test('no text and no list of a report is longer than the bound', () => {
 
 test('a number too long to show is rounded, and stays a number', () => {
   const differences = ['-123456', '9'].map((digits) => ({
+    wallet: 'main',
     symbol: 'A',
     amount: `${digits}${'0'.repeat(130_000)}.5`,
     since: '2026-03-01T11:00:00Z',

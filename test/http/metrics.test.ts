@@ -58,40 +58,47 @@ test('requests, rows and the status are exported under their names', async () =>
           sampleWebhook(),
           sampleWebhook({ name: 'books', kind: 'consumer', state: 'reading' }),
         ],
-        unexplainedDifferences: [{ symbol: 'BTC', amount: '-0.5', since: '2026-03-01T11:00:00Z' }],
+        unexplainedDifferences: [
+          { wallet: 'main', symbol: 'BTC', amount: '-0.5', since: '2026-03-01T11:00:00Z' },
+        ],
         pools: [samplePool({ daysLeft: 2.5 }), samplePool({ slip44: 195 })],
         unexpectedDeposits: { foreign: 3, unknown: 5 },
       }),
   });
   const { onAttempt, onRun, onWebhook } = http.metrics;
   onWebhook('shop', 'refused');
-  onAttempt({ endpoint: '/v1/transaction/list', outcome: 'success', seconds: 0.2 });
-  onAttempt({ endpoint: '/v1/transaction/list', outcome: 'rate-limited', seconds: 0.1 });
-  onRun('transactions', { rowsInserted: 7, rowsUpdated: 2 });
+  onAttempt({ wallet: 'main', endpoint: '/v1/transaction/list', outcome: 'success', seconds: 0.2 });
+  onAttempt({
+    wallet: 'main',
+    endpoint: '/v1/transaction/list',
+    outcome: 'rate-limited',
+    seconds: 0.1,
+  });
+  onRun({ wallet: 'main', job: 'transactions' }, { rowsInserted: 7, rowsUpdated: 2 });
   const { samples, types } = await scrape(http.url);
   const expected = {
-    'wallet_ledger_service_requests_total{endpoint="/v1/transaction/list",outcome="success"}': 1,
-    'wallet_ledger_service_requests_total{endpoint="/v1/transaction/list",outcome="rate-limited"}': 1,
-    'wallet_ledger_service_request_duration_seconds_count{endpoint="/v1/transaction/list"}': 2,
-    'wallet_ledger_rows_written_total{job="transactions",kind="inserted"}': 7,
-    'wallet_ledger_rows_written_total{job="transactions",kind="updated"}': 2,
-    'wallet_ledger_stream_lag_seconds{stream="deposit"}': 3,
-    'wallet_ledger_stream_complete{stream="deposit"}': 1,
-    'wallet_ledger_stream_complete{stream="addresses:60"}': 0,
-    'wallet_ledger_stream_service_rows{stream="deposit"}': 5_012,
-    'wallet_ledger_stream_ledger_rows{stream="deposit"}': 5_012,
+    'wallet_ledger_service_requests_total{endpoint="/v1/transaction/list",outcome="success",wallet="main"}': 1,
+    'wallet_ledger_service_requests_total{endpoint="/v1/transaction/list",outcome="rate-limited",wallet="main"}': 1,
+    'wallet_ledger_service_request_duration_seconds_count{endpoint="/v1/transaction/list",wallet="main"}': 2,
+    'wallet_ledger_rows_written_total{job="transactions",kind="inserted",wallet="main"}': 7,
+    'wallet_ledger_rows_written_total{job="transactions",kind="updated",wallet="main"}': 2,
+    'wallet_ledger_stream_lag_seconds{stream="deposit",wallet="main"}': 3,
+    'wallet_ledger_stream_complete{stream="deposit",wallet="main"}': 1,
+    'wallet_ledger_stream_complete{stream="addresses:60",wallet="main"}': 0,
+    'wallet_ledger_stream_service_rows{stream="deposit",wallet="main"}': 5_012,
+    'wallet_ledger_stream_ledger_rows{stream="deposit",wallet="main"}': 5_012,
     'wallet_ledger_problem{name="rejects_open",severity="warning"}': 1,
     'wallet_ledger_problem{name="pool_empty",severity="critical"}': 1,
-    'wallet_ledger_stream_verified_age_seconds{stream="deposit"}': 216_000,
-    wallet_ledger_transactions: 10_024,
-    wallet_ledger_incomplete_transactions: 3,
-    wallet_ledger_refused_details: 0,
-    wallet_ledger_rejects_open: 4,
-    'wallet_ledger_pool_available{slip44="60"}': 80,
-    'wallet_ledger_pool_days_left{slip44="60"}': 2.5,
-    'wallet_ledger_unexpected_deposits{kind="foreign"}': 3,
-    'wallet_ledger_unexpected_deposits{kind="unknown"}': 5,
-    'wallet_ledger_unexplained_difference{symbol="BTC"}': -0.5,
+    'wallet_ledger_stream_verified_age_seconds{stream="deposit",wallet="main"}': 216_000,
+    'wallet_ledger_transactions{wallet="main"}': 10_024,
+    'wallet_ledger_incomplete_transactions{wallet="main"}': 3,
+    'wallet_ledger_refused_details{wallet="main"}': 0,
+    'wallet_ledger_rejects_open{wallet="main"}': 4,
+    'wallet_ledger_pool_available{slip44="60",wallet="main"}': 80,
+    'wallet_ledger_pool_days_left{slip44="60",wallet="main"}': 2.5,
+    'wallet_ledger_unexpected_deposits{kind="foreign",wallet="main"}': 3,
+    'wallet_ledger_unexpected_deposits{kind="unknown",wallet="main"}': 5,
+    'wallet_ledger_unexplained_difference{symbol="BTC",wallet="main"}': -0.5,
     'wallet_ledger_queue_jobs{state="waiting"}': 1,
     'wallet_ledger_queue_jobs{state="active"}': 2,
     'wallet_ledger_queue_jobs{state="failed"}': 0,
@@ -104,11 +111,13 @@ test('requests, rows and the status are exported under their names', async () =>
   };
   for (const [name, value] of Object.entries(expected))
     expect([name, samples.get(name)]).toEqual([name, value]);
-  expect(samples.has('wallet_ledger_stream_lag_seconds{stream="addresses:60"}')).toBe(false);
-  expect(samples.has('wallet_ledger_stream_verified_age_seconds{stream="addresses:60"}')).toBe(
+  expect(samples.has('wallet_ledger_stream_lag_seconds{stream="addresses:60",wallet="main"}')).toBe(
     false,
   );
-  expect(samples.has('wallet_ledger_pool_days_left{slip44="195"}')).toBe(false);
+  expect(
+    samples.has('wallet_ledger_stream_verified_age_seconds{stream="addresses:60",wallet="main"}'),
+  ).toBe(false);
+  expect(samples.has('wallet_ledger_pool_days_left{slip44="195",wallet="main"}')).toBe(false);
   expect(types.get('wallet_ledger_service_request_duration_seconds')).toBe('histogram');
   expect(types.has('process_cpu_seconds_total')).toBe(true);
 });
@@ -131,7 +140,7 @@ test('a queue that does not answer sets wallet_ledger_up, and the gauges of the 
   http = await openHttp({ readStatus: () => Promise.resolve(sampleReport({ queue: null })) });
   const { samples } = await scrape(http.url);
   expect(samples.get('wallet_ledger_up')).toBe(0);
-  expect(samples.get('wallet_ledger_transactions')).toBe(10_024);
+  expect(samples.get('wallet_ledger_transactions{wallet="main"}')).toBe(10_024);
   expect([...samples.keys()].filter((name) => name.includes('queue_jobs'))).toEqual([]);
 });
 

@@ -222,6 +222,7 @@ test('however many coins the service names, the metrics and the page stay small'
     readStatus: async () =>
       sampleReport({
         unexplainedDifferences: names.map((symbol, index) => ({
+          wallet: 'main',
           symbol,
           amount: String(index + 1),
           since: '2026-03-01T11:00:00Z',
@@ -233,7 +234,7 @@ test('however many coins the service names, the metrics and the page stay small'
     .split('\n')
     .filter((line) => line.startsWith('wallet_ledger_unexplained_difference{'));
   expect(series).toHaveLength(101);
-  expect(series).toContain('wallet_ledger_unexplained_difference{symbol="(others)"} 4900');
+  expect(series).toContain('wallet_ledger_unexplained_difference{symbol="(others)",wallet="main"} 4900');
   expect(series.join('')).toContain('COIN4999');
   expect(Math.max(...series.map((line) => line.length))).toBeLessThan(150);
 });

@@ -79,7 +79,9 @@ function busyReport() {
         balance: '123456789012.123456789012345678',
       })),
     ),
-    lastErrors: [{ job: 'details', at: '2026-03-01T11:00:00Z', message: 'HTTP 500' }],
+    lastErrors: [
+      { wallet: 'main', job: 'details', at: '2026-03-01T11:00:00Z', message: 'HTTP 500' },
+    ],
   });
 }
 

@@ -74,9 +74,11 @@ test('hostile text of the service stays text', async () => {
       problems: [sampleProblem({ name: evil, what: evil, cure: evil })],
       streams: [sampleStream({ name: evil, listOrder: evil, lastError: evil })],
       coverage: [sampleCoverage({ stream: evil })],
-      balances: [{ symbol: evil, chain: evil, balance: evil, frozen: evil, history: [] }],
+      balances: [
+        { wallet: 'main', symbol: evil, chain: evil, balance: evil, frozen: evil, history: [] },
+      ],
       lastRuns: sampleReport().lastRuns.map((run) => ({ ...run, job: evil, outcome: evil })),
-      lastErrors: [{ job: evil, at: evil, message: evil }],
+      lastErrors: [{ wallet: 'main', job: evil, at: evil, message: evil }],
     }),
     sampleFlows({ coins: sampleFlows().coins.map((coin) => ({ ...coin, symbol: evil })) }),
   );

@@ -84,12 +84,19 @@ beforeAll(async () => {
         problems: [sampleProblem()],
         feed: [sampleWebhook()],
         pools: [samplePool({ daysLeft: 3 })],
-        unexplainedDifferences: [{ symbol: 'BTC', amount: '1', since: '2026-03-01T11:00:00Z' }],
+        unexplainedDifferences: [
+          { wallet: 'main', symbol: 'BTC', amount: '1', since: '2026-03-01T11:00:00Z' },
+        ],
       }),
   });
-  http.metrics.onAttempt({ endpoint: '/v1/wallet/coin', outcome: 'success', seconds: 0.1 });
+  http.metrics.onAttempt({
+    wallet: 'main',
+    endpoint: '/v1/wallet/coin',
+    outcome: 'success',
+    seconds: 0.1,
+  });
   http.metrics.onWebhook('shop', 'accepted');
-  http.metrics.onRun('coins', { rowsInserted: 1, rowsUpdated: 0 });
+  http.metrics.onRun({ wallet: 'main', job: 'coins' }, { rowsInserted: 1, rowsUpdated: 0 });
   const text = await (await fetch(`${http.url}/metrics`)).text();
   for (const [, name = '', inside = ''] of text.matchAll(/^([a-zA-Z_]\w*)(?:\{(.*)\})? \S+$/gm)) {
     names.add(name);

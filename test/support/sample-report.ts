@@ -10,6 +10,7 @@ import type { StatusReport } from '../../src/status/status-report.ts';
 
 export function sampleStream(changes: Partial<StreamStatus> = {}): StreamStatus {
   return {
+    wallet: 'main',
     name: 'deposit',
     listOrder: 'newest-first',
     pageSize: 100,
@@ -27,7 +28,7 @@ export function sampleStream(changes: Partial<StreamStatus> = {}): StreamStatus 
 
 export function samplePool(changes: Partial<PoolStatus> = {}): PoolStatus {
   const level = { available: 80, daysLeft: null, lastError: null };
-  return { slip44: 60, threshold: 50, target: 100, ...level, ...changes };
+  return { wallet: 'main', slip44: 60, threshold: 50, target: 100, ...level, ...changes };
 }
 
 export function sampleProblem(changes: Partial<Problem> = {}): Problem {
@@ -65,6 +66,7 @@ export function sampleCoverage(changes: Partial<CoverageStatus> = {}): CoverageS
   }));
   const older = { olderDays: 300, olderTransactions: 12_345, olderNeverVerified: 2 };
   return {
+    wallet: 'main',
     stream: 'deposit',
     days,
     ...older,
@@ -75,7 +77,7 @@ export function sampleCoverage(changes: Partial<CoverageStatus> = {}): CoverageS
 
 /** A report without problems. */
 export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport {
-  return {
+  const report = {
     readAt: '2026-03-01T12:00:00Z',
     streams: [sampleStream(), sampleStream({ name: 'withdraw' })],
     problems: [],
@@ -93,6 +95,7 @@ export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport 
     unexpectedDeposits: { foreign: 0, unknown: 0 },
     balances: [
       {
+        wallet: 'main',
         symbol: 'BTC',
         chain: 'Bitcoin',
         balance: '1.50',
@@ -107,6 +110,7 @@ export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport 
     unexplainedDifferences: [],
     lastRuns: [
       {
+        wallet: 'main',
         job: 'transactions',
         startedAt: '2026-03-01T11:59:50Z',
         finishedAt: '2026-03-01T11:59:55Z',
@@ -121,7 +125,10 @@ export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport 
     lastErrors: [],
     queue: { backend: 'postgres', waiting: 1, active: 2, failed: 0, heldBy: null },
     ...changes,
-  };
+  } satisfies Partial<StatusReport>;
+  const { transactions, rejects, unexpectedDeposits } = report;
+  const counts = { transactions, rejects, unexpectedDeposits };
+  return { wallets: [{ name: 'main', isResting: false, counts }], ...report };
 }
 
 /** 30 days up to that of the sample report; one coin moved on the last two. */

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { calendarMonth, utcDay } from './argument-parsers.ts';
-import { type CommandGroup, jsonOption } from './command-group.ts';
+import { type CommandGroup, jsonOption, walletOption } from './command-group.ts';
 
 const formats = ['hledger', 'beancount', 'ledger', 'csv', 'parquet'] as const;
 
@@ -17,9 +17,10 @@ export const addBookCommands: CommandGroup = (program, run) => {
     .option('--from <day>', 'first UTC day, such as 2026-01-01 (default: the beginning)', utcDay)
     .option('--to <day>', 'last UTC day (default: the end)', utcDay)
     .option('--out <path>', 'write this file; it appears only when it is whole')
+    .option(...walletOption)
     .action(async (options) => {
       const { exportBooks } = await import('../commands/export.ts');
-      await run.inContext((context) => exportBooks(context, options));
+      await run.inContext((context) => exportBooks(context, options), options);
     });
   addCloseCommand(program, run);
 };
@@ -33,16 +34,19 @@ const addCloseCommand: CommandGroup = (program, run) => {
       'close a month: keep its books, so that its export never changes; `close list` lists closed months',
     )
     .option(...jsonOption)
+    .option(...walletOption)
     .action(async (month: string, options) => {
       const { close } = await commands();
-      await run.inContext((context) => close(context, month, options));
+      await run.inContext((context) => close(context, month, options), options);
     })
     .command('list')
     .description('list the closed months, and what came or changed after each was closed')
     .option(...jsonOption)
+    .option(...walletOption)
     .action(async (_options: object, list: Command) => {
       const { closeList } = await commands();
-      // The parent command `close` has the same option, so commander may assign it there.
-      await run.inContext((context) => closeList(context, list.optsWithGlobals()));
+      // The parent command `close` has the same options, so commander may assign it there.
+      const options = list.optsWithGlobals();
+      await run.inContext((context) => closeList(context, options), options);
     });
 };

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { WalletOption } from '../choose-wallet.ts';
 import type { CommandContext } from '../command-context.ts';
 
 /**
@@ -8,10 +9,22 @@ import type { CommandContext } from '../command-context.ts';
 export type CommandGroup = (program: Command, run: CommandRunner) => void;
 
 export type CommandRunner = {
-  /** Runs the work with settings, log and shutdown; its exit code becomes the program's. */
-  inContext(work: (context: CommandContext) => Promise<number>): Promise<void>;
+  /**
+   * Runs the work with settings, log and shutdown; its exit code becomes the program's. `scope`: the options of a
+   * command that concerns one wallet.
+   */
+  inContext(
+    work: (context: CommandContext) => Promise<number>,
+    scope?: WalletOption,
+  ): Promise<void>;
   /** Awaits a command that creates its own context; its exit code becomes the program's. */
   alone(work: Promise<number>): Promise<void>;
 };
+
+/** Option of a command that concerns one wallet. */
+export const walletOption = [
+  '--wallet <name>',
+  'the wallet, one of WALLETS; needed where several are set',
+] as const;
 
 export const jsonOption = ['--json', 'print one JSON document on stdout'] as const;

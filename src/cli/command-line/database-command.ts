@@ -21,8 +21,14 @@ export const addDatabaseCommand: CommandGroup = (program, run) => {
       '--wallet-key',
       'after a key rotation or a new service address: record the configured wallet as the owner of the ledger',
     )
+    .option(
+      '--wallet <name>',
+      'with --wallet-key: the wallet; with --reader: the only one whose rows the role sees',
+    )
     .action(async (options) => {
+      const isOfOne = options.wallet !== undefined || options.walletKey;
+      const scope = isOfOne ? options : undefined;
       const { migrateCommand } = await import('../commands/migrate.ts');
-      await run.inContext((context) => migrateCommand(context, options));
+      await run.inContext((context) => migrateCommand(context, options), scope);
     });
 };

@@ -1,5 +1,5 @@
 import { chainCode } from './argument-parsers.ts';
-import { type CommandGroup, jsonOption } from './command-group.ts';
+import { type CommandGroup, jsonOption, walletOption } from './command-group.ts';
 
 export const addPoolCommands: CommandGroup = (program, run) => {
   const pool = program
@@ -10,9 +10,10 @@ export const addPoolCommands: CommandGroup = (program, run) => {
     .command('list')
     .description('show how many addresses each pool has, and how long they will last')
     .option(...jsonOption)
+    .option(...walletOption)
     .action(async (options) => {
       const { poolList } = await commands();
-      await run.inContext((context) => poolList(context, options));
+      await run.inContext((context) => poolList(context, options), options);
     });
   pool
     .command('refill')
@@ -23,9 +24,10 @@ export const addPoolCommands: CommandGroup = (program, run) => {
       'generate again on a chain that was stopped because the service sent an invalid address',
     )
     .option(...jsonOption)
+    .option(...walletOption)
     .action(async (slip44: number | undefined, options) => {
       const { poolRefill } = await commands();
-      await run.inContext((context) => poolRefill(context, slip44, options));
+      await run.inContext((context) => poolRefill(context, slip44, options), options);
     });
   pool
     .command('take')
@@ -35,9 +37,10 @@ export const addPoolCommands: CommandGroup = (program, run) => {
       '--reference <text>',
       'your name for the customer or order; the same reference gets the same address again',
     )
+    .option(...walletOption)
     .action(async (slip44: number, options) => {
       const { poolTake } = await commands();
-      await run.inContext((context) => poolTake(context, slip44, options));
+      await run.inContext((context) => poolTake(context, slip44, options), options);
     });
   pool
     .command('adopt')
@@ -47,8 +50,9 @@ export const addPoolCommands: CommandGroup = (program, run) => {
       'show the foreign addresses of a chain: the service lists them, this ledger did not generate them',
     )
     .option('--yes', 'make them available; do this only if no other program hands them out')
+    .option(...walletOption)
     .action(async (slip44: number, addresses: string[], options) => {
       const { poolAdopt } = await commands();
-      await run.inContext((context) => poolAdopt(context, slip44, addresses, options));
+      await run.inContext((context) => poolAdopt(context, slip44, addresses, options), options);
     });
 };

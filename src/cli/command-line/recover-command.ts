@@ -11,9 +11,11 @@ export const addRecoverCommand: CommandGroup = (program, run) => {
       'CSV of slip44, address, reference: mark these addresses as handed out',
     )
     .option('--same', 'nothing was lost: make the addresses that were set aside available again')
+    .option('--wallet <name>', 'with --handed-out: the wallet of these addresses, one of WALLETS')
     .option(...jsonOption)
     .action(async (options) => {
+      const scope = options.handedOut === undefined ? undefined : options;
       const { recover } = await import('../commands/recover.ts');
-      await run.inContext((context) => recover(context, options));
+      await run.inContext((context) => recover(context, options), scope);
     });
 };

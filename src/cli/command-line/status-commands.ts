@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { type CommandGroup, jsonOption } from './command-group.ts';
+import { type CommandGroup, jsonOption, walletOption } from './command-group.ts';
 
 /** Commands that only inspect: none writes transactions, addresses or settings. */
 export const addCheckCommands: CommandGroup = (program, run) => {
@@ -14,6 +14,7 @@ export const addCheckCommands: CommandGroup = (program, run) => {
         'check',
       ]),
     )
+    .option('--wallet <name>', 'only this wallet of WALLETS')
     .action(async (options) => {
       const { status } = await import('../commands/status.ts');
       await run.inContext((context) => status(context, options));
@@ -25,9 +26,10 @@ export const addCheckCommands: CommandGroup = (program, run) => {
       'show everything the ledger has about it: the row, its history, its address, and what is uncertain',
     )
     .option(...jsonOption)
+    .option(...walletOption)
     .action(async (text: string, options) => {
       const { show } = await import('../commands/show.ts');
-      await run.inContext((context) => show(context, text, options));
+      await run.inContext((context) => show(context, text, options), options);
     });
   program
     .command('tail')

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { type CommandGroup, jsonOption } from './command-group.ts';
+import { type CommandGroup, jsonOption, walletOption } from './command-group.ts';
 
 /** Commands that write the ledger once and then end. */
 export const addLedgerCommands: CommandGroup = (program, run) => {
@@ -16,9 +16,10 @@ export const addLedgerCommands: CommandGroup = (program, run) => {
     )
     .option('--no-details', 'do not fetch details, which cost one request per transaction')
     .option('--restart', 'start again at the first page of each list')
+    .option(...walletOption)
     .action(async (options) => {
       const { backfill } = await import('../commands/backfill.ts');
-      await run.inContext((context) => backfill(context, options));
+      await run.inContext((context) => backfill(context, options), options);
     });
   program
     .command('sync')
@@ -27,9 +28,10 @@ export const addLedgerCommands: CommandGroup = (program, run) => {
       'transactions, details, balances, coins, addresses, pools (default: all)',
     )
     .description('run one incremental pass of each named task, then exit')
-    .action(async (parts: string[]) => {
+    .option(...walletOption)
+    .action(async (parts: string[], options) => {
       const { sync } = await import('../commands/sync.ts');
-      await run.inContext((context) => sync(context, parts));
+      await run.inContext((context) => sync(context, parts), options);
     });
   program
     .command('verify')
@@ -41,8 +43,9 @@ export const addLedgerCommands: CommandGroup = (program, run) => {
       'write missing and different rows, and mark rows that the service no longer lists',
     )
     .option(...jsonOption)
+    .option(...walletOption)
     .action(async (options) => {
       const { verify } = await import('../commands/verify.ts');
-      await run.inContext((context) => verify(context, options));
+      await run.inContext((context) => verify(context, options), options);
     });
 };

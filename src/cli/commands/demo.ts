@@ -7,7 +7,6 @@ import { untilAborted } from '../../kernel/abortable-sleep.ts';
 import { LedgerError } from '../../kernel/errors.ts';
 import { type Environment, transactionTypes } from '../../kernel/vocabulary.ts';
 import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
-import { readStatus } from '../../ledger/reports/read-status.ts';
 import { sandboxSettings } from '../../sandbox/sandbox-settings.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/start-sandbox.ts';
 import { fillPools } from '../../sync/pools/fill-pools.ts';
@@ -18,6 +17,7 @@ import { composeSync } from '../compose-sync.ts';
 import { demoSummary } from '../demo-summary.ts';
 import { openLedger, setPools, setStates } from '../open-ledger.ts';
 import { createProgress } from '../progress/create-progress.ts';
+import { readAllStatus } from '../read-all-status.ts';
 import { startDaemon } from './start.ts';
 
 const demoTransactions = 6_000;
@@ -38,10 +38,9 @@ export async function demo(options: { once?: boolean }): Promise<number> {
   });
   try {
     const settings = await demoSettings(sandbox);
-    return await runCommand(
-      (context) => runDemo(context, sandbox, options.once ?? false),
-      settings,
-    );
+    return await runCommand((context) => runDemo(context, sandbox, options.once ?? false), {
+      extraSettings: settings,
+    });
   } finally {
     await sandbox.close();
   }
@@ -53,7 +52,9 @@ const keptSettings = /^(LEDGER_DATA_DIR|HTTP_|LOG_)/;
 /** Returns the demo's settings. Every setting of the user that the demo does not keep is unset. */
 async function demoSettings(sandbox: Sandbox): Promise<Environment> {
   const env = readEnvironment();
-  const others = Object.keys(settingsTable).filter((name) => !keptSettings.test(name));
+  const isOfOthers = (name: string) =>
+    name.includes('__') || (name in settingsTable && !keptSettings.test(name));
+  const others = [...Object.keys(settingsTable), ...Object.keys(env)].filter(isOfOthers);
   return {
     ...Object.fromEntries(others.map((name) => [name, undefined])),
     ...sandboxSettings(sandbox),
@@ -79,7 +80,7 @@ async function runDemo(
   const { ledger, connectionString } = await openLedger(context);
   await emptyDatabase(ledger, context);
   const { incomplete, seconds, requests } = await fillFromNothing(context);
-  const status = await readStatus(ledger.db, context.settings.pools.chains);
+  const status = await readAllStatus(ledger, context.settings);
   process.stdout.write(demoSummary(status, { connectionString, seconds, requests }));
   if (isOnce) {
     process.stdout.write('  The database stops with this demo; without --once it stays up.\n');

@@ -1,4 +1,5 @@
 import { allJobs } from '../../../jobs/all-jobs.ts';
+import { walletNameDefault } from '../../config/wallet-names.ts';
 import { createMetrics } from '../../http/create-metrics.ts';
 import { startHttp } from '../../http/start-http.ts';
 import { untilAborted } from '../../kernel/abortable-sleep.ts';
@@ -6,20 +7,20 @@ import { systemClock } from '../../kernel/clock.ts';
 import { redactValues } from '../../kernel/redact.ts';
 import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
 import { readFlows } from '../../ledger/reports/read-flows.ts';
-import { readStatus } from '../../ledger/reports/read-status.ts';
 import { releaseAbandonedDetails } from '../../ledger/transactions/detail-checks.ts';
 import type { RepeatableJob } from '../../queue/define-job.ts';
 import { type RunningQueue, startQueue } from '../../queue/start-queue.ts';
 import { boundReport } from '../../status/bound-report.ts';
 import type { SyncContext } from '../../sync/sync-context.ts';
 import type { CommandContext } from '../command-context.ts';
-import { composeSync } from '../compose-sync.ts';
+import { composeAll } from '../compose-sync.ts';
 import { createPageReader } from '../create-page-reader.ts';
 import { describePlace } from '../describe-place.ts';
 import { openFeed } from '../open-feed.ts';
 import { openHints } from '../open-hints.ts';
 import { openIntervals } from '../open-intervals.ts';
 import { setPools, setStates } from '../open-ledger.ts';
+import { readAllStatus } from '../read-all-status.ts';
 
 /** Grace period for running jobs, within the 25 s that a shutdown may take. */
 const queueCloseMs = 15_000;
@@ -44,25 +45,28 @@ export async function startDaemon(
   const report = async () =>
     redactValues(
       boundReport({
-        ...(await readStatus(opened.ledger.db, settings.pools.chains)),
+        ...(await readAllStatus(opened.ledger, settings)),
         queue: (await queue?.snapshot().catch(() => null)) ?? null,
       }),
       context.redact,
     );
   const metrics = createMetrics(report);
-  const opened = await composeSync(context, {
-    onAttempt: metrics.onAttempt,
+  const opened = await composeAll(context, (wallet) => ({
+    onAttempt: (attempt) => metrics.onAttempt({ wallet, ...attempt }),
     onRun(part, pass) {
-      metrics.onRun(part, pass);
+      metrics.onRun({ wallet, job: part }, pass);
       onRun?.(part, pass);
     },
-  });
-  await setStates(opened.ledger, context);
-  await setPools(opened.ledger, context);
-  await releaseAbandonedDetails(opened.ledger.db, opened.ledger.instance);
-  const hints = openHints(context, opened.sync);
+  }));
+  const { composed } = opened;
+  const [first] = composed;
+  if (!first) throw new Error('the settings name no wallet');
+  for (const { context: own, sync } of composed) await prepareWallet(own, sync.ledger);
+  const hints = composed.map(({ context: own, sync }) => openHints(own, sync));
   const { reader: feed, webhooks } = await openFeed(context, opened.ledger, {
-    onHint: hints.wake,
+    onHint() {
+      for (const { wake } of hints) wake();
+    },
     addJob: async (...job) => await queue?.add(...job),
     onAttempt: metrics.onWebhook,
   });
@@ -72,17 +76,19 @@ export async function startDaemon(
     (await startHttp({
       ...http,
       readStatus: report,
-      ...contentOfPages(context, opened.ledger),
+      ...contentOfPages(first.context, first.sync.ledger),
       openBoard: (basePath) => queue?.openBoard(basePath) ?? null,
       isReady: () => isReady(opened.ledger, queue),
       metrics: metrics.registry,
       onRefused: metrics.onRefused,
       feed,
-      onHint: (orderNos) => metrics.onHint(hints.inbox.hint(orderNos)),
+      onHint(orderNos) {
+        for (const { inbox } of hints) metrics.onHint(inbox.hint(orderNos));
+      },
       log,
     }));
   if (listening) shutdown.add('status pages', () => listening.close());
-  const jobs = repeatableJobs(context, opened.sync);
+  const jobs = composed.flatMap(({ sync }) => repeatableJobs(context, sync));
   const queueName = `${opened.queueAddress.kind} ${settings.queue.prefix}`;
   const running = await startQueue({
     backend: opened.queueAddress,
@@ -98,6 +104,13 @@ export async function startDaemon(
   shutdown.add('queue', () => running.close(queueCloseMs));
   shutdown.add('webhooks', webhooks.start());
   return { url: http && listening ? `http://${http.host}:${listening.port}/` : null };
+}
+
+/** Puts a wallet's settings in force, and frees what a killed process of the same name held. */
+async function prepareWallet(own: CommandContext, ledger: Ledger): Promise<void> {
+  await setStates(ledger, own);
+  await setPools(ledger, own);
+  await releaseAbandonedDetails(ledger.db, ledger.instance);
 }
 
 async function isReady(ledger: Ledger, queue: RunningQueue | undefined) {
@@ -117,12 +130,14 @@ function contentOfPages(context: CommandContext, ledger: Ledger) {
   };
 }
 
+/** The jobs of a wallet. Those of the wallet `main` have the names of the files in `jobs/`. */
 function repeatableJobs(
   { settings, shutdown }: CommandContext,
   sync: SyncContext,
 ): RepeatableJob[] {
+  const { wallet } = sync.ledger;
   return allJobs.map((job, index) => ({
-    name: job.name,
+    name: wallet === walletNameDefault ? job.name : `${job.name}.${wallet}`,
     everyMs: job.everyMs(settings.schedule),
     offsetMs: index * offsetStepMs,
     async run(signal) {

@@ -4,15 +4,16 @@ import { toError } from '../../kernel/errors.ts';
 import { redactValues } from '../../kernel/redact.ts';
 import { databaseError } from '../../ledger/connection/connect-ledger.ts';
 import { isForbidden } from '../../ledger/connection/postgres-codes.ts';
-import { readStatus } from '../../ledger/reports/read-status.ts';
 import type { QueueAddress } from '../../queue/queue-backend.ts';
 import { readQueueSnapshot } from '../../queue/queue-snapshot.ts';
 import { boundReport } from '../../status/bound-report.ts';
 import { listProblems } from '../../status/list-problems.ts';
 import { type StatusReport, toStatusJson } from '../../status/status-report.ts';
+import type { WalletOption } from '../choose-wallet.ts';
 import { type CommandContext, failureLine } from '../command-context.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
 import type { OpenedLedger } from '../open-ledger.ts';
+import { readAllStatus } from '../read-all-status.ts';
 import { printStatus } from '../status-view/print-status.ts';
 import { wantsColor } from '../wants-color.ts';
 
@@ -21,15 +22,16 @@ const watchMs = 5_000;
 
 /**
  * Runs `wallet-ledger status`: prints a text view or one JSON document. With `check`, resolves to 3 while a problem
- * exists. With `watch`, prints the view again every 5 s until the command is stopped.
+ * exists. Without `wallet`, shows all wallets. With `watch`, prints the view again every 5 s until the command is stopped.
  */
 export async function status(
   context: CommandContext,
-  options: { json?: boolean; check?: boolean; watch?: boolean },
+  options: { json?: boolean; check?: boolean; watch?: boolean } & WalletOption,
 ): Promise<number> {
   const opened = await openExistingLedger(context);
-  if (options.watch) return await watch(context, opened);
-  const report = await readReport(context, opened);
+  const read = () => readReport(context, opened, options);
+  if (options.watch) return await watch(context, read);
+  const report = await read();
   process.stdout.write(options.json ? toStatusJson(report) : printStatus(report, terminal()));
   return options.check && listProblems(report).length > 0 ? problemExitCode : 0;
 }
@@ -37,9 +39,10 @@ export async function status(
 async function readReport(
   context: CommandContext,
   { ledger, queueAddress }: OpenedLedger,
+  { wallet }: WalletOption,
 ): Promise<StatusReport> {
   const read = {
-    ...(await readStatus(ledger.db, context.settings.pools.chains)),
+    ...(await readAllStatus(ledger, context.settings, wallet)),
     ...(await readQueue(context, queueAddress)),
   };
   return redactValues(boundReport(read), context.redact);
@@ -49,11 +52,11 @@ async function readReport(
 const clearScreen = '\x1b[H\x1b[J';
 
 /** A failed reading is shown in place of the view, and tried again. */
-async function watch(context: CommandContext, opened: OpenedLedger): Promise<number> {
+async function watch(context: CommandContext, read: () => Promise<StatusReport>): Promise<number> {
   const { signal } = context.shutdown;
   const { redact } = context;
   while (!signal.aborted) {
-    const view = await readReport(context, opened).then(
+    const view = await read().then(
       (report) =>
         `${report.readAt.slice(0, 19).replace('T', ' ')} UTC\n\n${printStatus(report, terminal())}`,
       (error) => `${redact(failureLine(databaseError(toError(error)), false))}\n`,

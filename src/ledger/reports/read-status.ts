@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import { databaseError, type LedgerDb } from '../connection/connect-ledger.ts';
 import { type FeedConsumer, feedConsumers } from '../feed/consumer-report.ts';
 import { isGivenUp } from '../transactions/detail-checks.ts';
+import { rowToStatus, type StatusRow } from './status-row.ts';
 import {
   balanceCount,
   balances,
@@ -14,6 +15,7 @@ import {
   streams,
   unexpectedDeposits,
   unexplainedDifferences,
+  wallets,
 } from './status-sql.ts';
 
 /** A problem that needs a person: a row of the view `problems`, or one of the queue. `since` is null if unknown. */
@@ -25,10 +27,19 @@ export type Problem = {
   cure: string;
 };
 
+/** Name of the wallet that something belongs to. */
+type OfWallet = { wallet: string };
+
+/** A wallet of the ledger. `isResting`: no daemon reads it any more; its rows are kept. `counts`: null if not read. */
+export type WalletStatus = { name: string; isResting: boolean; counts: WalletCounts | null };
+
+/** Number of transactions and open rejects, as in `LedgerStatus`. */
+export type WalletCounts = Pick<LedgerStatus, 'transactions' | 'rejects' | 'unexpectedDeposits'>;
+
 /** A chain's threshold, below which its pool is filled, and target (ADDRESS_POOLS). */
 export type PoolTarget = { slip44: number; threshold: number; target: number };
 
-export type StreamStatus = {
+export type StreamStatus = OfWallet & {
   name: string;
   listOrder: string | null;
   pageSize: number | null;
@@ -53,11 +64,12 @@ export type StreamStatus = {
  * A pool's level. `daysLeft` uses the pace of the last 7 days; null if no address was handed out. `lastError` is that
  * of filling.
  */
-export type PoolStatus = PoolTarget & {
-  available: number;
-  daysLeft: number | null;
-  lastError: string | null;
-};
+export type PoolStatus = OfWallet &
+  PoolTarget & {
+    available: number;
+    daysLeft: number | null;
+    lastError: string | null;
+  };
 
 /** Recent deposits (view `unexpected_deposits`) to addresses that this ledger neither generated nor handed out. */
 export type UnexpectedDeposits = { foreign: number; unknown: number };
@@ -65,7 +77,7 @@ export type UnexpectedDeposits = { foreign: number; unknown: number };
 /**
  * A balance; `balance` and `frozen` keep the service's digits. `history` holds up to 30 latest changes, oldest first.
  */
-export type BalanceStatus = {
+export type BalanceStatus = OfWallet & {
   symbol: string;
   chain: string;
   balance: string | null;
@@ -74,13 +86,13 @@ export type BalanceStatus = {
 };
 
 /** A difference between balance and transactions that nothing known explains; `amount` is reported minus expected. */
-type UnexplainedDifference = { symbol: string; amount: string; since: string };
+type UnexplainedDifference = OfWallet & { symbol: string; amount: string; since: string };
 
 /** One UTC day of a list; `verifiedAt` is the time at which the service last listed exactly these rows. */
 export type CoveredDay = { day: string; transactions: number; verifiedAt: string | null };
 
 /** The days of a list that have rows: one entry per day for the last 366 days, and a sum of the older ones. */
-export type CoverageStatus = {
+export type CoverageStatus = OfWallet & {
   stream: string;
   /** Days, oldest first. */
   days: CoveredDay[];
@@ -91,7 +103,7 @@ export type CoverageStatus = {
   olderVerifiedThrough: string | null;
 };
 
-type RunStatus = {
+type RunStatus = OfWallet & {
   job: string;
   startedAt: string;
   finishedAt: string;
@@ -104,11 +116,19 @@ type RunStatus = {
 };
 
 /** Error of a stream's latest pass, or of a job's latest failed run. */
-type ErrorStatus = { at: string; message: string } & ({ stream: string } | { job: string });
+type ErrorStatus = OfWallet & { at: string; message: string } & (
+    | { stream: string }
+    | { job: string }
+  );
 
-/** State of the ledger at one moment. Times are ISO 8601, UTC. */
+/**
+ * State of the ledger at one moment: of one wallet as `readStatus` reads it, or of several (`joinStatus`). Problems and
+ * consumers of the feed are those of the whole ledger. Times are ISO 8601, UTC.
+ */
 export type LedgerStatus = {
   readAt: string;
+  /** Wallets of the ledger by name, those that no daemon reads any more included. */
+  wallets: WalletStatus[];
   /** Problems that the database detects, critical ones first. */
   problems: Problem[];
   streams: StreamStatus[];
@@ -147,7 +167,7 @@ export type LedgerStatus = {
 const runsMax = 10_000;
 
 /**
- * Reads the data of `status` in one statement, so that all counts are of the same moment. Throws LedgerError
+ * Reads the data of `status` for the wallet of the ledger in one statement, so that all counts are of the same moment. Throws LedgerError
  * `database-unreachable`, or `unexpected` if the schema is missing.
  */
 export async function readStatus(
@@ -161,6 +181,8 @@ with recent as materialized (
     from own.sync_runs order by id desc limit ${runsMax}
 )
 select ${isoText('now()')} as "readAt",
+       engine.wallet() as wallet,
+       (${wallets}) as wallets,
        (${problems}) as problems,
        (${coverage}) as coverage,
        (${streams}) as streams,
@@ -192,29 +214,4 @@ select ${isoText('now()')} as "readAt",
   const row = read.rows[0];
   if (!row) throw new Error('the status query returned no row');
   return rowToStatus(row, pools);
-}
-
-type StatusRow = Omit<LedgerStatus, 'transactions' | 'pools'> & {
-  total: number;
-  incomplete: number;
-  detailsToFetch: number;
-  detailsRefused: number;
-  notFinal: number;
-  levels: Record<string, Pick<PoolStatus, 'available' | 'daysLeft' | 'lastError'>>;
-};
-
-function rowToStatus(row: StatusRow, pools: readonly PoolTarget[]): LedgerStatus {
-  const { total, incomplete, detailsToFetch, detailsRefused, notFinal, levels, ...rest } = row;
-  return {
-    ...rest,
-    transactions: { total, incomplete, final: total - notFinal, detailsToFetch, detailsRefused },
-    pools: pools.map(({ slip44, threshold, target }) => ({
-      slip44,
-      available: levels[slip44]?.available ?? 0,
-      threshold,
-      target,
-      daysLeft: levels[slip44]?.daysLeft ?? null,
-      lastError: levels[slip44]?.lastError ?? null,
-    })),
-  };
 }

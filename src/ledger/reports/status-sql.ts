@@ -38,6 +38,12 @@ export const streams = sql`
                  ${bounded('last_error')} as "lastError", final_changes as "finalChanges"
             from own.streams) as s`;
 
+export const wallets = sql`
+  select coalesce(json_agg(json_build_object('name', w.wallet, 'isResting', false) order by w.wallet), '[]')
+    from (select wallet from ledger.wallets
+          union all select engine.wallet()
+           where not exists (select from own.wallets)) as w`;
+
 export const problems = sql`
   select coalesce(json_agg(json_build_object('name', p.name, 'severity', p.severity, 'since', ${isoText('p.since')},
                                              'what', ${bounded('p.what')}, 'cure', ${bounded('p.cure')})
