@@ -13,9 +13,9 @@ test('status --watch follows the ledger until Ctrl-C, outlives a missing databas
   await watching.line('critical problem');
   await query(`select pg_terminate_backend(pid) from pg_stat_activity
                 where datname = current_database() and pid <> pg_backend_pid()`);
-  await query('alter table ledger.streams rename to away');
+  await query('alter view own.streams rename to away');
   await watching.line('the database failed');
-  await query('alter table ledger.away rename to streams');
+  await query('alter view own.away rename to streams');
   watching.process.kill('SIGINT');
   const { code, stdout } = await watching.ended;
   expect(code).toBe(0);

@@ -234,7 +234,9 @@ test('however many coins the service names, the metrics and the page stay small'
     .split('\n')
     .filter((line) => line.startsWith('wallet_ledger_unexplained_difference{'));
   expect(series).toHaveLength(101);
-  expect(series).toContain('wallet_ledger_unexplained_difference{symbol="(others)",wallet="main"} 4900');
+  expect(series).toContain(
+    'wallet_ledger_unexplained_difference{symbol="(others)",wallet="main"} 4900',
+  );
   expect(series.join('')).toContain('COIN4999');
   expect(Math.max(...series.map((line) => line.length))).toBeLessThan(150);
 });
