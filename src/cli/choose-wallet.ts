@@ -1,8 +1,6 @@
 import type { Settings } from '../config/settings.ts';
 import { settingsOfWallet } from '../config/settings-of-wallet.ts';
 import { LedgerError } from '../kernel/errors.ts';
-import { withFields } from '../kernel/log.ts';
-import type { CommandContext } from './command-context.ts';
 
 /** Option of a command that concerns one wallet. */
 export type WalletOption = { wallet?: string };
@@ -17,15 +15,4 @@ export function chooseWallet(settings: Settings, { wallet }: WalletOption): Sett
   throw new LedgerError('usage', 'WALLETS names several wallets, and this command concerns one', {
     cure: `add --wallet with one of ${settings.walletNames.join(', ')}`,
   });
-}
-
-/** Returns the context for each wallet of the settings. Where there are several, their log lines name the wallet. */
-export function contextsOfWallets(context: CommandContext): CommandContext[] {
-  const { settings, log } = context;
-  const isOnly = settings.walletNames.length === 1;
-  return settings.walletNames.map((wallet) => ({
-    ...context,
-    settings: settingsOfWallet(settings, wallet),
-    log: isOnly ? log : withFields(log, { wallet }),
-  }));
 }

@@ -1,12 +1,13 @@
 import { setMaxListeners } from 'node:events';
+import { settingsOfWallet } from '../config/settings-of-wallet.ts';
 import { systemClock } from '../kernel/clock.ts';
+import { withFields } from '../kernel/log.ts';
 import type { Ledger } from '../ledger/connection/connect-ledger.ts';
 import { createTicketSource } from '../ledger/ticket-source.ts';
 import { claimWallet, requireWallet } from '../ledger/wallet-identity.ts';
 import { redactClient } from '../service/redact-client.ts';
 import { createWalletClient, type WalletClientOptions } from '../service/wallet-client.ts';
 import type { SyncContext } from '../sync/sync-context.ts';
-import { contextsOfWallets } from './choose-wallet.ts';
 import type { CommandContext } from './command-context.ts';
 import { openExistingLedger } from './open-existing-ledger.ts';
 import { type OpenedLedger, openMigratedLedger } from './open-ledger.ts';
@@ -40,22 +41,36 @@ export async function composeSync(
   return { ...opened, sync: await createSync(context, opened.ledger, wallet, options) };
 }
 
+/** A wallet of the settings, ready for its tasks. */
+export type Composed = { context: CommandContext; sync: SyncContext };
+
 /** Composes every wallet of the settings over one ledger, in their order, as `composeSync` does it for one. */
 export async function composeAll(
   context: CommandContext,
   observersOf: (wallet: string) => Observers,
-): Promise<OpenedLedger & { composed: { context: CommandContext; sync: SyncContext }[] }> {
+): Promise<OpenedLedger & { composed: Composed[] }> {
   const wallets: { own: CommandContext; wallet: OpenedWallet }[] = [];
   for (const own of contextsOfWallets(context))
     wallets.push({ own, wallet: await openWallet(own) });
   const opened = await openMigratedLedger(context);
-  const composed: { context: CommandContext; sync: SyncContext }[] = [];
+  const composed: Composed[] = [];
   for (const { own, wallet } of wallets) {
     const name = own.settings.wallet;
     const ledger = opened.ledger.forWallet(name);
     composed.push({ context: own, sync: await createSync(own, ledger, wallet, observersOf(name)) });
   }
   return { ...opened, composed };
+}
+
+/** Returns the context for each wallet of the settings. Where there are several, their log lines name the wallet. */
+function contextsOfWallets(context: CommandContext): CommandContext[] {
+  const { settings, log } = context;
+  const isOnly = settings.walletNames.length === 1;
+  return settings.walletNames.map((wallet) => ({
+    ...context,
+    settings: settingsOfWallet(settings, wallet),
+    log: isOnly ? log : withFields(log, { wallet }),
+  }));
 }
 
 async function createSync(

@@ -1,4 +1,4 @@
-import type { LedgerStatus } from '../ledger/reports/read-status.ts';
+import type { LedgerStatus } from '../ledger/reports/ledger-status.ts';
 
 /** Formats the summary after the first full sync: counts, proof, balances, pools, and queries to try. */
 export function demoSummary(

@@ -2,7 +2,8 @@ import type { Settings } from '../config/settings.ts';
 import { settingsOfWallet } from '../config/settings-of-wallet.ts';
 import type { Ledger } from '../ledger/connection/connect-ledger.ts';
 import { joinStatus } from '../ledger/reports/join-status.ts';
-import { type LedgerStatus, readStatus } from '../ledger/reports/read-status.ts';
+import type { LedgerStatus } from '../ledger/reports/ledger-status.ts';
+import { readStatus } from '../ledger/reports/read-status.ts';
 
 /** Reads the status of the wallets of the settings, or only of `wallet`, and joins it. */
 export async function readAllStatus(

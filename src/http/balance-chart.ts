@@ -1,7 +1,7 @@
 import { scaleLinear } from 'd3-scale';
 import { area, curveStepAfter, line } from 'd3-shape';
 import { html } from 'hono/html';
-import type { BalanceStatus } from '../ledger/reports/read-status.ts';
+import type { BalanceStatus } from '../ledger/reports/ledger-status.ts';
 import { drawnNumber } from './drawn-number.ts';
 import { cut, dateWords, type Html } from './page-frame.ts';
 

@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { BalanceStatus } from '../ledger/reports/read-status.ts';
+import type { BalanceStatus } from '../ledger/reports/ledger-status.ts';
 import type { StatusReport } from '../status/status-report.ts';
 import { countWords } from '../status/status-words.ts';
 import { balanceChart } from './balance-chart.ts';

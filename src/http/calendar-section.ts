@@ -1,5 +1,5 @@
 import { html, raw } from 'hono/html';
-import type { CoverageStatus, CoveredDay } from '../ledger/reports/read-status.ts';
+import type { CoverageStatus, CoveredDay } from '../ledger/reports/ledger-status.ts';
 import type { StatusReport } from '../status/status-report.ts';
 import { agoWords, countWords, secondsBetween } from '../status/status-words.ts';
 import { cut, dateWords, foreign, type Html, scrollingTable, section } from './page-frame.ts';

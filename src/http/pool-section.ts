@@ -1,6 +1,6 @@
 import { scaleLinear } from 'd3-scale';
 import { html } from 'hono/html';
-import type { PoolStatus } from '../ledger/reports/read-status.ts';
+import type { PoolStatus } from '../ledger/reports/ledger-status.ts';
 import type { StatusReport } from '../status/status-report.ts';
 import { countWords, daysWords, unexpectedWords } from '../status/status-words.ts';
 import { type Html, section } from './page-frame.ts';

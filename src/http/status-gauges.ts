@@ -1,5 +1,5 @@
 import { type FeedConsumer, isFailing } from '../ledger/feed/consumer-report.ts';
-import type { StreamStatus, WalletCounts } from '../ledger/reports/read-status.ts';
+import type { StreamStatus, WalletCounts } from '../ledger/reports/ledger-status.ts';
 import { listProblems } from '../status/list-problems.ts';
 import type { StatusReport } from '../status/status-report.ts';
 import { secondsBetween } from '../status/status-words.ts';

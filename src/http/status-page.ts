@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
+import type { Problem } from '../ledger/reports/ledger-status.ts';
 import type { DailyFlows } from '../ledger/reports/read-flows.ts';
-import type { Problem } from '../ledger/reports/read-status.ts';
 import { listProblems, type Verdict, verdictOn } from '../status/list-problems.ts';
 import type { StatusReport } from '../status/status-report.ts';
 import { agoWords, secondsBetween, verdictWords } from '../status/status-words.ts';

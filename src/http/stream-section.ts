@@ -1,6 +1,6 @@
 import { scaleLinear } from 'd3-scale';
 import { html } from 'hono/html';
-import type { StreamStatus } from '../ledger/reports/read-status.ts';
+import type { StreamStatus } from '../ledger/reports/ledger-status.ts';
 import type { StatusReport } from '../status/status-report.ts';
 import { agoWords, countWords, finalChangesWords, proofWords } from '../status/status-words.ts';
 import { foreign, type Html, section } from './page-frame.ts';

@@ -1,4 +1,4 @@
-import type { LedgerStatus, Problem } from '../ledger/reports/read-status.ts';
+import type { LedgerStatus, Problem } from '../ledger/reports/ledger-status.ts';
 import type { QueueSnapshot } from '../queue/queue-snapshot.ts';
 import { countWords } from './status-words.ts';
 

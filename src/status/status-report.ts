@@ -1,5 +1,5 @@
 import { printableJson } from '../kernel/printable-json.ts';
-import type { LedgerStatus } from '../ledger/reports/read-status.ts';
+import type { LedgerStatus } from '../ledger/reports/ledger-status.ts';
 import { listProblems, type ProblemFacts, verdictOn } from './list-problems.ts';
 
 /** Content of the status pages, the metrics and the command `status`. */

@@ -1,4 +1,4 @@
-import type { Problem, StreamStatus, UnexpectedDeposits } from '../ledger/reports/read-status.ts';
+import type { Problem, StreamStatus, UnexpectedDeposits } from '../ledger/reports/ledger-status.ts';
 
 /** 5012 → `5,012`. */
 export function countWords(count: number): string {

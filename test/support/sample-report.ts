@@ -1,11 +1,11 @@
 import type { FeedConsumer } from '../../src/ledger/feed/consumer-report.ts';
-import type { DailyFlows } from '../../src/ledger/reports/read-flows.ts';
 import type {
   CoverageStatus,
   PoolStatus,
   Problem,
   StreamStatus,
-} from '../../src/ledger/reports/read-status.ts';
+} from '../../src/ledger/reports/ledger-status.ts';
+import type { DailyFlows } from '../../src/ledger/reports/read-flows.ts';
 import type { StatusReport } from '../../src/status/status-report.ts';
 
 export function sampleStream(changes: Partial<StreamStatus> = {}): StreamStatus {

@@ -1,6 +1,6 @@
 import { allJobs } from '../../../jobs/all-jobs.ts';
 import { walletNameDefault } from '../../config/wallet-names.ts';
-import { createMetrics } from '../../http/create-metrics.ts';
+import { createMetrics, type Metrics } from '../../http/create-metrics.ts';
 import { startHttp } from '../../http/start-http.ts';
 import { untilAborted } from '../../kernel/abortable-sleep.ts';
 import { systemClock } from '../../kernel/clock.ts';
@@ -13,7 +13,7 @@ import { type RunningQueue, startQueue } from '../../queue/start-queue.ts';
 import { boundReport } from '../../status/bound-report.ts';
 import type { SyncContext } from '../../sync/sync-context.ts';
 import type { CommandContext } from '../command-context.ts';
-import { composeAll } from '../compose-sync.ts';
+import { type Composed, composeAll } from '../compose-sync.ts';
 import { createPageReader } from '../create-page-reader.ts';
 import { describePlace } from '../describe-place.ts';
 import { openFeed } from '../open-feed.ts';
@@ -62,11 +62,9 @@ export async function startDaemon(
   const [first] = composed;
   if (!first) throw new Error('the settings name no wallet');
   for (const { context: own, sync } of composed) await prepareWallet(own, sync.ledger);
-  const hints = composed.map(({ context: own, sync }) => openHints(own, sync));
+  const hints = openAllHints(composed, metrics.onHint);
   const { reader: feed, webhooks } = await openFeed(context, opened.ledger, {
-    onHint() {
-      for (const { wake } of hints) wake();
-    },
+    onHint: hints.wake,
     addJob: async (...job) => await queue?.add(...job),
     onAttempt: metrics.onWebhook,
   });
@@ -82,9 +80,7 @@ export async function startDaemon(
       metrics: metrics.registry,
       onRefused: metrics.onRefused,
       feed,
-      onHint(orderNos) {
-        for (const { inbox } of hints) metrics.onHint(inbox.hint(orderNos));
-      },
+      onHint: hints.hint,
       log,
     }));
   if (listening) shutdown.add('status pages', () => listening.close());
@@ -104,6 +100,19 @@ export async function startDaemon(
   shutdown.add('queue', () => running.close(queueCloseMs));
   shutdown.add('webhooks', webhooks.start());
   return { url: http && listening ? `http://${http.host}:${listening.port}/` : null };
+}
+
+/** Serves the hints of every wallet. A hint does not say which one it concerns. */
+function openAllHints(composed: Composed[], onHint: Metrics['onHint']) {
+  const all = composed.map(({ context, sync }) => openHints(context, sync));
+  return {
+    wake() {
+      for (const { wake } of all) wake();
+    },
+    hint(orderNos: string[]) {
+      for (const { inbox } of all) onHint(inbox.hint(orderNos));
+    },
+  };
 }
 
 /** Puts a wallet's settings in force, and frees what a killed process of the same name held. */

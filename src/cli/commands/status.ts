@@ -21,8 +21,9 @@ const problemExitCode = 3;
 const watchMs = 5_000;
 
 /**
- * Runs `wallet-ledger status`: prints a text view or one JSON document. With `check`, resolves to 3 while a problem
- * exists. Without `wallet`, shows all wallets. With `watch`, prints the view again every 5 s until the command is stopped.
+ * Runs `wallet-ledger status`: prints a text view or one JSON document, of all wallets or of the one that is named.
+ * With `check`, resolves to 3 while a problem exists. With `watch`, prints the view again every 5 s until the command
+ * is stopped.
  */
 export async function status(
   context: CommandContext,

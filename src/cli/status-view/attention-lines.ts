@@ -1,4 +1,4 @@
-import type { Problem } from '../../ledger/reports/read-status.ts';
+import type { Problem } from '../../ledger/reports/ledger-status.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { listProblems, verdictOn } from '../../status/list-problems.ts';
 import type { StatusReport } from '../../status/status-report.ts';

@@ -1,4 +1,4 @@
-import type { PoolStatus } from '../../ledger/reports/read-status.ts';
+import type { PoolStatus } from '../../ledger/reports/ledger-status.ts';
 import type { StatusReport } from '../../status/status-report.ts';
 import { countWords, daysWords, unexpectedWords } from '../../status/status-words.ts';
 import { type BarRow, barTable, type Verdict } from './bar-table.ts';

@@ -1,4 +1,4 @@
-import type { StreamStatus } from '../../ledger/reports/read-status.ts';
+import type { StreamStatus } from '../../ledger/reports/ledger-status.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import type { StatusReport } from '../../status/status-report.ts';
 import { agoWords, countWords, finalChangesWords } from '../../status/status-words.ts';

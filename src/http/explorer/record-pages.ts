@@ -1,6 +1,6 @@
 import { html, raw } from 'hono/html';
 import type { LogPage, RejectRow, RunRow } from '../../ledger/reports/explorer/list-records.ts';
-import type { Problem } from '../../ledger/reports/read-status.ts';
+import type { Problem } from '../../ledger/reports/ledger-status.ts';
 import { agoWords, countWords, secondsBetween } from '../../status/status-words.ts';
 import { cut, dateWords, foreign, type Html, scrollingTable } from '../page-frame.ts';
 import { linkTo } from './explorer-frame.ts';

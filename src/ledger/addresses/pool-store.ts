@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/pg-core';
 import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
 import { number, orNull, out, pick, query, text, truth } from '../connection/query-rows.ts';
 import { addressRequests, pools as poolTable } from '../own-tables.ts';
-import type { PoolTarget } from '../reports/read-status.ts';
+import type { PoolTarget } from '../reports/ledger-status.ts';
 
 /** A chain's row of `pool_levels`. `threshold` and `target` are null if no pool is configured for the chain. */
 export type PoolLevel = {

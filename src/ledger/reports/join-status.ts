@@ -1,4 +1,4 @@
-import type { LedgerStatus } from './read-status.ts';
+import type { LedgerStatus } from './ledger-status.ts';
 
 /**
  * Joins the statuses of several wallets of one ledger, in their order. Problems and consumers of the feed are those of

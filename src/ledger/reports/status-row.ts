@@ -1,4 +1,4 @@
-import type { LedgerStatus, PoolStatus, PoolTarget, WalletStatus } from './read-status.ts';
+import type { LedgerStatus, PoolStatus, PoolTarget, WalletStatus } from './ledger-status.ts';
 
 type Rows =
   | 'streams'

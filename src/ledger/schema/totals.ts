@@ -24,7 +24,9 @@ const sums = {
   largestFee: numeric('largest_fee'),
 };
 
-/** Sums per UTC day. `key` is a hash, of the wallet too, because the texts of the service may be too long for an index. */
+/**
+ * Sums per UTC day. `key` is a hash, of the wallet too, because the texts of the service may be too long for an index.
+ */
 export const dailySums = engine.table(
   'daily_sums',
   {
