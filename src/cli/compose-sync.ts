@@ -79,14 +79,14 @@ async function createSync(
   { service, signer, identity }: OpenedWallet,
   { isOnlyLooking = false, ...observers }: Observers & Opening,
 ): Promise<SyncContext> {
-  let isClaimed = (await requireWallet(ledger.db, identity)) || isOnlyLooking;
+  let isClaimed = (await requireWallet(ledger.db, ledger.wallet, identity)) || isOnlyLooking;
   const { log, settings, shutdown } = context;
   // Every request in flight adds a listener.
   setMaxListeners(0, shutdown.signal);
   // Claims the ledger only after the service has accepted the key, so that mistaken settings claim nothing.
   const claimOnce = async () => {
     if (isClaimed) return;
-    await claimWallet(ledger.db, identity);
+    await claimWallet(ledger.db, ledger.wallet, identity);
     isClaimed = true;
   };
   const tickets = createTicketSource(ledger, service);

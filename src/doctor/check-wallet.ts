@@ -1,6 +1,6 @@
 import type { ServiceSettings } from '../config/settings.ts';
 import type { Environment } from '../kernel/vocabulary.ts';
-import type { LedgerDb } from '../ledger/connection/connect-ledger.ts';
+import type { Ledger } from '../ledger/connection/connect-ledger.ts';
 import {
   compareIdentities,
   fingerprintOf,
@@ -14,11 +14,11 @@ const name = 'wallet';
 
 /** Checks that the ledger belongs to the wallet of the settings. */
 export async function checkWallet(
-  db: LedgerDb,
+  { db, wallet }: Pick<Ledger, 'db' | 'wallet'>,
   service: ServiceSettings,
   env: Environment,
 ): Promise<Finding[]> {
-  const stored = await readWalletIdentity(db);
+  const stored = await readWalletIdentity(db, wallet);
   if (!stored) return [okFinding(name, 'the ledger does not belong to a wallet yet')];
   const keyFingerprint = fingerprintOf(await makeSigner(service, env));
   const differing = compareIdentities(stored, { baseUrl: service.baseUrl, keyFingerprint });

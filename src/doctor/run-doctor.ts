@@ -57,8 +57,7 @@ export async function runDoctor(options: DoctorOptions): Promise<void> {
   }
   const { env, isTryingVariants, log, clock, signal } = options;
   const tickets = ledger ? createTicketSource(ledger, service) : createClockTickets(clock, service);
-  if (ledger)
-    onFindings(await guardedFindings('wallet', () => checkWallet(ledger.db, service, env)));
+  if (ledger) onFindings(await guardedFindings('wallet', () => checkWallet(ledger, service, env)));
   const shared = { service, settings, env, isTryingVariants, log, clock, signal };
   try {
     await checkService({ ...shared, tickets, db: ledger?.db ?? null }, onFindings);

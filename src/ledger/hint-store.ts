@@ -11,7 +11,7 @@ import {
 /** What a hint asks for: a look at the start of a list, or details of orders. */
 export type HintSubject = 'deposit' | 'withdraw' | 'details';
 
-/** Channel on which the database wakes the daemons; `engine.add_hints` notifies it. */
+/** Channel on which the database wakes the daemons; `engine.add_hints` notifies it, with the wallet's name. */
 export const hintChannel = 'ledger_hints';
 
 /** Milliseconds between two requests that hints cause for one subject. */
@@ -29,7 +29,7 @@ const isTurn = sql.raw(
   `(t.next_at <= now() or t.next_at > now() + ${2 * pauseMaxMs} * interval '1 millisecond')`,
 );
 
-/** Stores a hint for both lists and for details of the orders, and wakes the daemons of all processes. */
+/** Stores a hint for both lists of the wallet and for details of the orders, and wakes the daemons of all processes. */
 export async function storeHint(db: LedgerDb, orderNos: readonly string[]): Promise<void> {
   await db.execute(sql`select engine.add_hints(${sql.param([...orderNos])}::text[])`);
 }

@@ -36,11 +36,11 @@ export async function requireHome(db: LedgerDb): Promise<void> {
 export async function requireHomeOfRequest(db: LedgerDb, id: number): Promise<void> {
   // Takes the lock that `healHome` takes first.
   await db.execute(sql`
-    select from ledger.pools
-     where slip44 = (select slip44 from ledger.address_requests where id = ${id}) for update`);
+    select from own.pools
+     where slip44 = (select slip44 from own.address_requests where id = ${id}) for update`);
   await requireHome(db);
   const [request] = await query(db)`
-    select epoch = engine.current_epoch() as ${out('same', truth)} from ledger.address_requests where id = ${id}`;
+    select epoch = engine.current_epoch() as ${out('same', truth)} from own.address_requests where id = ${id}`;
   if (request?.same) return;
   throw new LedgerError('database-moved', 'the database has moved since the request was sent');
 }
@@ -55,9 +55,22 @@ export async function disturbHome(db: LedgerDb, reason: string): Promise<void> {
   await db.execute(sql`select engine.disturb_home(${reason})`);
 }
 
-/** Rebuilds what the schema `engine` derives from the transactions: a restore may have brought back those alone. */
+/**
+ * Rebuilds what the schema `engine` derives from the transactions of all wallets: a restore may have brought back those
+ * alone.
+ */
 async function rebuildDerived(db: LedgerDb): Promise<void> {
-  await rescheduleDetails(db);
+  const workAs = (name: string) =>
+    db.execute(sql`select set_config('ledger.wallet', ${name}, true)`);
+  const [session] = await query(db)`select engine.wallet() as ${out('own', text)}`;
+  const names = await query(
+    db,
+  )`select wallet as ${out('name', text)} from engine.wallet_names order by wallet`;
+  for (const { name } of names) {
+    await workAs(name);
+    await rescheduleDetails(db);
+  }
+  await workAs(session?.own ?? 'main');
   await mendTotals(db);
 }
 
@@ -76,8 +89,8 @@ export async function noteMove(ledger: Ledger, away: string): Promise<boolean> {
 }
 
 /**
- * Begins a new epoch at the current place of the database. Available addresses become foreign, and open requests close
- * without storing anything: both may have been handed out at the previous home. The address lists must be read again
+ * Begins a new epoch at the current place of the database. In all wallets, available addresses become foreign, and open
+ * requests close without storing anything: both may have been handed out at the previous home. The address lists must be read again
  * before anything is generated. Returns null if the database is at home because another process was faster. Call it
  * inside a transaction.
  */
@@ -160,7 +173,7 @@ const endedEpoch = sql`greatest((select max(epoch) from engine.home),
 
 /** Blocks every filling of a pool until this transaction ends: each one locks the pool's row first. */
 async function lockHome(db: LedgerDb): Promise<void> {
-  await db.execute(sql`select 1 from ledger.pools order by slip44 for update`);
+  await db.execute(sql`select 1 from ledger.pools order by wallet, slip44 for update`);
   await db.execute(sql`select pg_advisory_xact_lock(${homeLock})`);
 }
 

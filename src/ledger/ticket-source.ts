@@ -18,7 +18,7 @@ type TicketRow = { observation: string; nonce: string; wait_ms: number; asked_ms
 type AnswerRow = TicketRow | { observation: null; nonce: null; wait_ms: number; asked_ms: number };
 type Waiter = { resolve(answer: Grant | Deferral): void; reject(error: unknown): void };
 
-/** Tickets of all processes; each method is one statement. */
+/** Tickets of a wallet, for all processes; each method is one statement. */
 export type TicketPort = {
   /** Returns up to `count` tickets, in the order of their slots; a row without numbers follows if they are fewer. */
   take(count: number, lane: Lane): Promise<AnswerRow[]>;
@@ -35,7 +35,7 @@ export type TicketPort = {
  */
 const tripsMax = 2;
 /**
- * Returns tickets from `ledger.take_tickets`. Requests of the same event loop turn share one round trip, as do those
+ * Returns tickets of the ledger's wallet from `ledger.take_tickets`. Requests of the same event loop turn share one round trip, as do those
  * that wait while `tripsMax` trips are under way. So the database sees few statements for any number of requests in
  * flight. A ticket that cannot be used in time is discarded.
  */

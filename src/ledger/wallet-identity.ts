@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { eq, sql } from 'drizzle-orm';
+import { and, eq, ne, sql } from 'drizzle-orm';
 import { LedgerError } from '../kernel/errors.ts';
 import type { LedgerDb } from './connection/connect-ledger.ts';
 import { wallets } from './schema/wallets.ts';
 
-/** Identity of the wallet that a ledger belongs to; `baseUrl` has no trailing slash. */
+/** Identity of a wallet that a ledger keeps; `baseUrl` has no trailing slash. */
 export type WalletIdentity = { baseUrl: string; keyFingerprint: string };
 
 /**
@@ -16,27 +16,53 @@ export function fingerprintOf(signer: { apiKey: string; publicKey?: string }): s
   return createHash('sha256').update(key).digest('hex').slice(0, 32);
 }
 
-/** Returns null if nothing was stored yet. */
-export async function readWalletIdentity(db: LedgerDb): Promise<WalletIdentity | null> {
+/** Returns null if nothing was stored yet for the wallet of this name. */
+export async function readWalletIdentity(
+  db: LedgerDb,
+  name: string,
+): Promise<WalletIdentity | null> {
   const { wallet, baseUrl, keyFingerprint } = wallets;
-  const isMain = eq(wallet, 'main');
-  const [found] = await db.select({ baseUrl, keyFingerprint }).from(wallets).where(isMain);
+  const isNamed = eq(wallet, name);
+  const [found] = await db.select({ baseUrl, keyFingerprint }).from(wallets).where(isNamed);
   return found ?? null;
 }
 
-/** Throws LedgerError `settings` if the ledger belongs to another wallet. Returns false if it belongs to none yet. */
-export async function requireWallet(db: LedgerDb, own: WalletIdentity): Promise<boolean> {
-  const stored = await readWalletIdentity(db);
+/**
+ * Throws LedgerError `settings` if the ledger keeps another wallet under this name, or the same wallet under another
+ * name. Returns false if it keeps none under this name yet.
+ */
+export async function requireWallet(
+  db: LedgerDb,
+  name: string,
+  own: WalletIdentity,
+): Promise<boolean> {
+  const stored = await readWalletIdentity(db, name);
   const differing = stored && compareIdentities(stored, own);
   if (differing) throw new LedgerError('settings', differing, { cure: otherWalletCure });
+  if (stored === null) await requireNewKey(db, name, own);
   return stored !== null;
 }
 
-/** Makes a ledger without a wallet this wallet's. Throws as `requireWallet` if another wallet was faster. */
-export async function claimWallet(db: LedgerDb, own: WalletIdentity): Promise<void> {
-  const row = { wallet: 'main', ...own, firstSeenAt: sql`now()` };
+/** Claims the name for this wallet. Throws as `requireWallet` if another wallet was faster. */
+export async function claimWallet(db: LedgerDb, name: string, own: WalletIdentity): Promise<void> {
+  const row = { wallet: name, ...own, firstSeenAt: sql`now()` };
   await db.insert(wallets).values(row).onConflictDoNothing();
-  await requireWallet(db, own);
+  await requireWallet(db, name, own);
+}
+
+/** Throws LedgerError `settings` if another wallet of the ledger has this key at this service. */
+async function requireNewKey(db: LedgerDb, name: string, own: WalletIdentity): Promise<void> {
+  const { wallet, baseUrl, keyFingerprint } = wallets;
+  const isSame = and(
+    ne(wallet, name),
+    eq(baseUrl, own.baseUrl),
+    eq(keyFingerprint, own.keyFingerprint),
+  );
+  const [found] = await db.select({ wallet }).from(wallets).where(isSame);
+  if (!found) return;
+  throw new LedgerError('settings', `this key is already wallet "${found.wallet}" of this ledger`, {
+    cure: `use the name ${found.wallet} for it in WALLETS, or set another key`,
+  });
 }
 
 /** Returns the differences in words, or null if it is the same wallet. */
@@ -56,11 +82,23 @@ export function compareIdentities(stored: WalletIdentity, own: WalletIdentity): 
 export const otherWalletCure =
   'for another wallet, set DATABASE_URL to another database; after a key rotation or a new service address, run `wallet-ledger migrate --wallet-key` once';
 
-/** Makes the ledger this wallet's, also if it was another's: the key was rotated, or the service has moved. */
-export async function acceptWallet(db: LedgerDb, own: WalletIdentity): Promise<void> {
+/**
+ * Gives the name to this wallet, also if it was another's: the key was rotated, or the service has moved. Throws
+ * LedgerError `settings` if another wallet of the ledger has this key.
+ */
+export async function acceptWallet(db: LedgerDb, name: string, own: WalletIdentity): Promise<void> {
+  await requireNewKey(db, name, own);
   await db.execute(sql`
     insert into ledger.wallets as w (wallet, base_url, key_fingerprint, first_seen_at)
-    values ('main', ${own.baseUrl}, ${own.keyFingerprint}, now())
+    values (${name}, ${own.baseUrl}, ${own.keyFingerprint}, now())
     on conflict (wallet) do update set base_url = excluded.base_url, key_fingerprint = excluded.key_fingerprint
      where (w.base_url, w.key_fingerprint) <> (excluded.base_url, excluded.key_fingerprint)`);
+}
+
+/** Marks all wallets but the named ones as resting, and these as not resting. Writes only what changes. */
+export async function markResting(db: LedgerDb, names: readonly string[]): Promise<void> {
+  const isNamed = sql`(wallet = any(${sql.param([...names])}::text[]))`;
+  await db.execute(
+    sql`update ledger.wallets set is_resting = not ${isNamed} where is_resting = ${isNamed}`,
+  );
 }

@@ -142,6 +142,7 @@ test('the columns of the view are those that users rely on', async () => {
       'generated_24h',
       'days_left',
       'foreign_addresses',
+      'wallet',
     ),
   );
 });

@@ -47,7 +47,7 @@ export async function migrateCommand(
     sayPublished(publication, await publishTables(opened.ledger, publication));
   }
   if (wallet) {
-    await acceptWallet(opened.ledger.db, wallet.identity);
+    await acceptWallet(opened.ledger.db, opened.ledger.wallet, wallet.identity);
     process.stderr.write(
       `the ledger now belongs to the configured key, at ${wallet.identity.baseUrl}\n`,
     );

@@ -179,7 +179,7 @@ select c.available as ${out('available', number)}, ${pick({ threshold, target, n
        (select ${request} from own.address_requests r
          where r.slip44 = p.slip44 and r.state in ('sent', 'unknown')) as ${out('open', orNull(asRequest))}
   from own.pools p
-  join ledger.pool_levels l on l.slip44 = p.slip44
+  join own.pool_levels l on l.slip44 = p.slip44
  cross join counted c
   left join own.streams s on s.name = 'addresses:' || p.slip44
  where p.slip44 = ${slip44}`;

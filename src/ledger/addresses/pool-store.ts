@@ -5,7 +5,7 @@ import { number, orNull, out, pick, query, text, truth } from '../connection/que
 import { addressRequests, pools as poolTable } from '../own-tables.ts';
 import type { PoolTarget } from '../reports/ledger-status.ts';
 
-/** A chain's row of `pool_levels`. `threshold` and `target` are null if no pool is configured for the chain. */
+/** A chain's row of `pool_levels` for the wallet. `threshold` and `target` are null if no pool is configured for the chain. */
 export type PoolLevel = {
   slip44: number;
   available: number;
@@ -177,12 +177,17 @@ export async function readPoolLevels(db: LedgerDb): Promise<PoolLevel[]> {
            l.foreign_addresses as ${out('foreign', number)}, l.threshold as ${out('threshold', orNull(number))},
            l.target as ${out('target', orNull(number))}, l.generated_24h as ${out('generated24h', number)},
            l.days_left as ${out('daysLeft', orNull(number))}, ${pick({ lastError })}
-      from ledger.pool_levels l left join own.pools p on p.slip44 = l.slip44
+      from own.pool_levels l left join own.pools p on p.slip44 = l.slip44
      order by l.slip44`;
 }
 
+/** Wallet of the session. A role that may only take addresses cannot call `engine.wallet()`. */
+const sessionWallet = sql.raw(
+  `coalesce(nullif(current_setting('ledger.wallet', true), ''), 'main')`,
+);
+
 /**
- * Hands out one address of the chain. A reference gets its own address again, unless that was refused since; null gets
+ * Hands out one address of the wallet's chain. A reference gets its own address again, unless that was refused since; null gets
  * a new one with each call. Returns null if the pool is empty, its chain filter is broken, or other transactions hold
  * the available addresses. Fails with SQLSTATE WL001 while the database is not at home.
  */
@@ -192,7 +197,7 @@ export async function takeAddress(
   reference: string | null,
 ): Promise<string | null> {
   const [taken] = await query(db)`
-    select ledger.take_address(${slip44}::integer, ${reference}::text) as ${out('address', orNull(text))}`;
+    select ledger.take_address(${sessionWallet}, ${slip44}::integer, ${reference}::text) as ${out('address', orNull(text))}`;
   return taken?.address ?? null;
 }
 
@@ -203,6 +208,6 @@ export async function takeFurtherAddress(
   reference: string,
 ): Promise<string | null> {
   const [taken] = await query(db)`
-    select ledger.take_further_address(${slip44}::integer, ${reference}::text) as ${out('address', orNull(text))}`;
+    select ledger.take_further_address(${sessionWallet}, ${slip44}::integer, ${reference}::text) as ${out('address', orNull(text))}`;
   return taken?.address ?? null;
 }

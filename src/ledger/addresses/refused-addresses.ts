@@ -11,7 +11,7 @@ import { mapInSlices } from '../../kernel/in-slices.ts';
 import type { Reject } from '../../kernel/wallet-records.ts';
 import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
 import { out, pick, query, truth } from '../connection/query-rows.ts';
-import { addresses as addressTable } from '../schema/addresses.ts';
+import { addresses as addressTable } from '../own-tables.ts';
 import { fingerprintOf } from '../transactions/reject-identity.ts';
 import { storeRejects } from '../transactions/reject-store.ts';
 
@@ -51,7 +51,7 @@ export async function judgeShown(
  */
 export async function judgeMisfits(db: LedgerDb, slip44: number, keys: string[]): Promise<void> {
   const misfits = await query(db)`
-    select ${pick({ address })} from ledger.addresses
+    select ${pick({ address })} from own.addresses
      where slip44 = ${slip44} and form = 'misfit' and address_key = any(${sql.param(keys)}::text[])
      order by address_key`;
   if (misfits.length === 0) return;
@@ -71,7 +71,7 @@ function isFitting({ form }: Judgement): boolean {
 async function isFormSeen(db: LedgerDb, slip44: number): Promise<boolean> {
   if (!chainForms.has(slip44)) return false;
   const [found] = await query(db)`
-    select exists (select from ledger.addresses where slip44 = ${slip44} and form in ('proven', 'plain')) as ${out('seen', truth)}`;
+    select exists (select from own.addresses where slip44 = ${slip44} and form in ('proven', 'plain')) as ${out('seen', truth)}`;
   return found?.seen ?? false;
 }
 
@@ -88,11 +88,11 @@ export async function noteRefused(
   if (rejects.length === 0) return;
   await storeRejects(db, rejects);
   await db.execute(sql`
-    update ledger.pools set refused_at = now() where slip44 = ${slip44} and refused_at is null`);
+    update own.pools set refused_at = now() where slip44 = ${slip44} and refused_at is null`);
 }
 
 async function lockPoolRow(db: LedgerDb, slip44: number): Promise<void> {
-  await db.execute(sql`select from ledger.pools where slip44 = ${slip44} for update`);
+  await db.execute(sql`select from own.pools where slip44 = ${slip44} for update`);
 }
 
 function rejectOf(slip44: number, row: Pick<Judgement, 'address' | 'refused'>): Reject {
@@ -106,8 +106,8 @@ function rejectOf(slip44: number, row: Pick<Judgement, 'address' | 'refused'>): 
 }
 
 /**
- * Judges the stored addresses without a judgement, which an earlier version of the program left. Returns the number of
- * refused ones; none of them is available any more.
+ * Judges the wallet's stored addresses without a judgement, which an earlier version of the program left. Returns the
+ * number of refused ones; none of them is available any more.
  */
 export async function judgeStored(ledger: Pick<Ledger, 'transaction'>): Promise<number> {
   for (let refused = 0; ; ) {
@@ -123,13 +123,13 @@ export async function judgeStored(ledger: Pick<Ledger, 'transaction'>): Promise<
  */
 async function judgeBatch(db: LedgerDb): Promise<number | null> {
   const [next] = await query(db)`
-    select ${pick({ slip44: chain, status })} from ledger.addresses
+    select ${pick({ slip44: chain, status })} from own.addresses
      where form is null and refused is null order by slip44, address limit 1`;
   if (next === undefined) return null;
   const { slip44 } = next;
   const isForeign = next.status === 'foreign';
   const unjudged = await query(db)`
-    select ${pick({ address })} from ledger.addresses
+    select ${pick({ address })} from own.addresses
      where form is null and refused is null and slip44 = ${slip44} and (status = 'foreign') = ${isForeign}
      order by address limit ${batchRows}`;
   // Judges foreign addresses leniently: they may come from a list that did not filter by chain.
@@ -153,11 +153,11 @@ export async function storeJudgements(
 with ${judgements(judged)},
 locked as (
   select a.address_key, j.form, j.refused
-    from judged j join ledger.addresses a on a.slip44 = ${slip44} and a.address_key = ledger.address_key(j.address)
+    from judged j join own.addresses a on a.slip44 = ${slip44} and a.address_key = ledger.address_key(j.address)
    where a.form = 'misfit' or not ${misfitsOnly}
    order by a.address_key for update of a
 )
-update ledger.addresses a
+update own.addresses a
    set form = l.form, refused = l.refused,
        status = case when l.refused is not null and a.status = 'available' then 'foreign' else a.status end
   from locked l
@@ -194,7 +194,7 @@ export async function refuseStrange(
 ): Promise<void> {
   if (!judged.some(isFitting)) return;
   const found = await query(db)`
-    select ${pick({ address })} from ledger.addresses where slip44 = ${slip44} and form = 'strange' order by address_key`;
+    select ${pick({ address })} from own.addresses where slip44 = ${slip44} and form = 'strange' order by address_key`;
   if (found.length === 0) return;
   const chainName = chainForms.get(slip44)?.chain;
   const strange = found.map(({ address }): Judgement => {
@@ -211,7 +211,7 @@ export async function refuseStrange(
  */
 export async function judgeRefusedAgain(db: LedgerDb, addresses: string[]): Promise<void> {
   const found = await query(db)`
-    select ${pick({ slip44: chain, address })} from ledger.addresses
+    select ${pick({ slip44: chain, address })} from own.addresses
      where address_key in (select ledger.address_key(i) from unnest(${sql.param(addresses)}::text[]) as i)
        and refused is not null order by slip44, address_key`;
   for (const { slip44, address } of found) {
@@ -220,9 +220,9 @@ export async function judgeRefusedAgain(db: LedgerDb, addresses: string[]): Prom
     await lockPoolRow(db, slip44);
     await storeJudgements(db, slip44, [judged]);
     await db.execute(sql`
-      update ledger.pools set refused_at = null
+      update own.pools set refused_at = null
        where slip44 = ${slip44}
-         and not exists (select from ledger.addresses where slip44 = ${slip44} and refused is not null)`);
+         and not exists (select from own.addresses where slip44 = ${slip44} and refused is not null)`);
   }
 }
 
@@ -231,11 +231,11 @@ export async function judgeRefusedAgain(db: LedgerDb, addresses: string[]): Prom
  */
 export async function resumePool(db: LedgerDb, slip44: number): Promise<void> {
   await lockPoolRow(db, slip44);
-  await db.execute(sql`update ledger.pools set refused_at = null where slip44 = ${slip44}`);
+  await db.execute(sql`update own.pools set refused_at = null where slip44 = ${slip44}`);
   const all = await query(db)`
-    select ${pick({ address, refused })} from ledger.addresses where slip44 = ${slip44} and refused is not null`;
+    select ${pick({ address, refused })} from own.addresses where slip44 = ${slip44} and refused is not null`;
   const fingerprints = all.map((row) => fingerprintOf(rejectOf(slip44, row)));
   await db.execute(sql`
-    update ledger.rejects set resolved_at = now()
+    update own.rejects set resolved_at = now()
      where resolved_at is null and fingerprint = any(${sql.param(fingerprints)}::text[])`);
 }

@@ -40,6 +40,7 @@ const reader: Grant = {
 
 const issuerFunctions = [
   'ledger.hint(text[])',
+  'ledger.hint(text, text[])',
   'ledger.take_address(integer, text)',
   'ledger.take_address(text, integer, text)',
   'ledger.take_further_address(integer, text)',

@@ -48,7 +48,8 @@ export async function migrateLedger(
       if (applied > 0) {
         await givingWay(() => migrate(db, { migrationsFolder }));
         await db.execute(sql`select engine.settle_rights()`);
-        const refused = await judgeStored(ledger);
+        // Versions that left addresses without a judgement had one wallet.
+        const refused = await judgeStored(ledger.forWallet('main'));
         if (refused > 0)
           log.warn(
             { addresses: refused },

@@ -69,12 +69,12 @@ export const coverage = sql`
 export const poolLevels = sql`
   select coalesce(json_object_agg(l.slip44, json_build_object('available', l.available, 'daysLeft', l.days_left,
                                                               'lastError', ${bounded('p.last_error')})), '{}')
-    from ledger.pool_levels l left join own.pools p on p.slip44 = l.slip44`;
+    from own.pool_levels l left join own.pools p on p.slip44 = l.slip44`;
 
 export const unexpectedDeposits = sql`
   select json_build_object('foreign', count(*) filter (where kind = 'foreign'),
                            'unknown', count(*) filter (where kind = 'unknown'))
-    from ledger.unexpected_deposits`;
+    from own.unexpected_deposits`;
 
 export const balances = sql`
   select coalesce(json_agg(b order by b.symbol, b.chain), '[]')

@@ -45,7 +45,7 @@ export const addresses = ledger.table(
       .on(table.wallet, table.firstDepositOrderNo)
       .where(sql`${table.firstDepositOrderNo} is not null`),
     index('addresses_unchecked')
-      .on(table.uncheckedUntil)
+      .on(table.wallet, table.uncheckedUntil)
       .where(sql`${table.uncheckedUntil} is not null`),
     index('addresses_available')
       .on(table.wallet, table.slip44, table.firstSeenAt, table.address)
