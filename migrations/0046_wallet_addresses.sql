@@ -310,6 +310,14 @@ SELECT min(a.assigned_to), min(a.assigned_at), count(DISTINCT a.assigned_to) + l
 HAVING count(*) > 0
 $$;
 --> statement-breakpoint
+CREATE OR REPLACE FUNCTION engine.recount_use(keys text[]) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  PERFORM engine.recount_use(engine.wallet(), keys);
+END $$;
+--> statement-breakpoint
 CREATE FUNCTION engine.recount_use(of_wallet text, keys text[]) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -339,14 +347,6 @@ BEGIN
 END $$;
 --> statement-breakpoint
 COMMENT ON FUNCTION engine.recount_use(text, text[]) IS 'Sets the use of the wallet''s addresses from its deposits';
---> statement-breakpoint
-CREATE OR REPLACE FUNCTION engine.recount_use(keys text[]) RETURNS void
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-  PERFORM engine.recount_use(engine.wallet(), keys);
-END $$;
 --> statement-breakpoint
 CREATE OR REPLACE FUNCTION engine.recount_all_use()
 RETURNS void
@@ -539,6 +539,14 @@ CREATE OR REPLACE FUNCTION engine.reference_of(to_address text) RETURNS text
 LANGUAGE sql STABLE
 RETURN engine.reference_of(engine.wallet(), to_address);
 --> statement-breakpoint
+CREATE OR REPLACE FUNCTION engine.add_hints(order_nos text[]) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  PERFORM engine.add_hints(engine.wallet(), order_nos);
+END $$;
+--> statement-breakpoint
 CREATE FUNCTION engine.add_hints(of_wallet text, order_nos text[]) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -569,14 +577,6 @@ END $$;
 --> statement-breakpoint
 COMMENT ON FUNCTION engine.add_hints(text, text[]) IS 'Stores hints for the wallet and wakes the daemons; the notification carries its name';
 --> statement-breakpoint
-CREATE OR REPLACE FUNCTION engine.add_hints(order_nos text[]) RETURNS void
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-  PERFORM engine.add_hints(engine.wallet(), order_nos);
-END $$;
---> statement-breakpoint
 CREATE OR REPLACE FUNCTION ledger.hint(order_nos text[] DEFAULT '{}') RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -601,19 +601,39 @@ END $$;
 COMMENT ON FUNCTION ledger.hint(text[]) IS 'Says that something has happened at the service: after the commit the daemons read the start of both lists at once, at most once a second each, and fetch the details of the named orders first (at most 50). Nothing that it is told is believed or kept';
 COMMENT ON FUNCTION ledger.hint(text, text[]) IS 'As hint(order_nos), for one wallet; without a name the hint is for all wallets that a daemon keeps';
 --> statement-breakpoint
+-- Whoever may call the form without a wallet may call the other one.
 DO $grants$
 DECLARE
-  issuer text;
+  g record;
 BEGIN
-  FOR issuer IN
-    SELECT a.grantee::regrole::text FROM pg_proc p CROSS JOIN aclexplode(p.proacl) a
-     WHERE p.oid = 'ledger.hint(text[])'::regprocedure AND a.grantee NOT IN (0, p.proowner)
+  FOR g IN
+    SELECT a.grantee::regrole AS grantee, f.named
+      FROM (VALUES ('ledger.hint(text[])', 'ledger.hint(text, text[])'),
+                   ('ledger.take_address(integer, text)', 'ledger.take_address(text, integer, text)'),
+                   ('ledger.take_further_address(integer, text)', 'ledger.take_further_address(text, integer, text)'))
+             AS f (unnamed, named)
+      JOIN pg_proc p ON p.oid = f.unnamed::regprocedure
+     CROSS JOIN aclexplode(p.proacl) a
+     WHERE a.grantee NOT IN (0, p.proowner)
   LOOP
-    EXECUTE format('GRANT EXECUTE ON FUNCTION ledger.hint(text, text[]) TO %s', issuer);
+    EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %s', g.named, g.grantee);
   END LOOP;
 END $grants$;
 --> statement-breakpoint
 DROP FUNCTION engine.renew_ticket_witness();
+--> statement-breakpoint
+-- Of several first requests of a wallet one makes the row, and the others wait for it.
+CREATE FUNCTION engine.add_tickets(of_wallet text) RETURNS boolean
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  INSERT INTO ledger.request_tickets (wallet, id, last_nonce, next_slot_at) VALUES (of_wallet, 1, 0, now())
+  ON CONFLICT (wallet, id) DO NOTHING;
+  RETURN FOUND;
+END $$;
+--> statement-breakpoint
+COMMENT ON FUNCTION engine.add_tickets IS 'Makes the row of a wallet''s tickets; true if no other call was faster';
 --> statement-breakpoint
 CREATE FUNCTION engine.renew_ticket_witness(of_wallet text) RETURNS boolean
 LANGUAGE plpgsql
@@ -627,8 +647,17 @@ BEGIN
   DELETE FROM engine.ticket_witness w WHERE w.wallet = of_wallet;
   INSERT INTO engine.ticket_witness (wallet, own_xid, database_oid)
   SELECT of_wallet, pg_current_xact_id()::xid, d.oid FROM pg_database d WHERE d.datname = current_database();
+  -- All wallets share the observations, and another one may have been given the highest. Two that renew at once must not
+  -- set the same number, so they wait for each other. A wallet with a witness takes no lock: its ceiling is far above its
+  -- numbers.
+  PERFORM pg_advisory_xact_lock(7246008);
+  PERFORM setval('ledger.observations', c.ceiling)
+     FROM (SELECT max(t.observation_ceiling) AS ceiling FROM ledger.request_tickets t) AS c, ledger.observations o
+    WHERE c.ceiling > o.last_value;
   RETURN true;
 END $$;
+--> statement-breakpoint
+COMMENT ON FUNCTION engine.renew_ticket_witness IS 'True if the numbers of the wallet''s tickets may have gone back since its last request; then moves the observations ahead';
 --> statement-breakpoint
 CREATE OR REPLACE FUNCTION ledger.take_tickets(n integer, max_rps double precision, nonce_unit text, lane integer DEFAULT 1)
 RETURNS TABLE(observation bigint, nonce bigint, wait_ms double precision, asked_ms double precision)
@@ -654,10 +683,7 @@ DECLARE
 BEGIN
   SELECT * INTO ticket FROM ledger.request_tickets t WHERE t.wallet = of_wallet AND t.id = 1 FOR UPDATE;
   IF NOT FOUND THEN
-    -- The wallet's first request. Of several that ask at once, one makes the row and the others wait for it.
-    INSERT INTO ledger.request_tickets (wallet, id, last_nonce, next_slot_at) VALUES (of_wallet, 1, 0, now())
-    ON CONFLICT ON CONSTRAINT request_tickets_wallet_id_pk DO NOTHING;
-    is_first := FOUND;
+    is_first := engine.add_tickets(of_wallet);
     SELECT * INTO STRICT ticket FROM ledger.request_tickets t WHERE t.wallet = of_wallet AND t.id = 1 FOR UPDATE;
   END IF;
   now_at := clock_timestamp();
@@ -666,13 +692,7 @@ BEGIN
     -- ahead of it than this.
     ticket.last_nonce := greatest(ticket.last_nonce, ticket.nonce_ceiling,
                                   floor(extract(epoch FROM now_at) * second)::bigint + 2 * nonce_step);
-    -- All wallets share the observations, and one of the others may have been given the highest. The lock keeps two
-    -- wallets from setting the same number; who needs none takes no lock, because its ceiling is above its numbers.
-    PERFORM pg_advisory_xact_lock(7246008);
-    PERFORM setval('ledger.observations', c.ceiling)
-       FROM (SELECT max(t.observation_ceiling) AS ceiling FROM ledger.request_tickets t) AS c, ledger.observations o
-      WHERE c.ceiling > o.last_value;
-    hold := CASE WHEN slot > 0 AND NOT is_first THEN least(greatest(50 * slot, 1), 10) ELSE 0 END;
+    hold := CASE WHEN slot > 0 THEN least(greatest(50 * slot, 1), 10) ELSE 0 END * (NOT is_first)::integer;
   END IF;
   first_nonce := greatest(ticket.last_nonce + 1, floor(extract(epoch FROM now_at) * second)::bigint);
   SELECT o.last_value + 1 INTO first_observation FROM ledger.observations o;

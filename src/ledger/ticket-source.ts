@@ -35,9 +35,9 @@ export type TicketPort = {
  */
 const tripsMax = 2;
 /**
- * Returns tickets of the ledger's wallet from `ledger.take_tickets`. Requests of the same event loop turn share one round trip, as do those
- * that wait while `tripsMax` trips are under way. So the database sees few statements for any number of requests in
- * flight. A ticket that cannot be used in time is discarded.
+ * Returns tickets of the ledger's wallet from `ledger.take_tickets`. Requests of the same event loop turn share one
+ * round trip, as do those that wait while `tripsMax` trips are under way. So the database sees few statements for any
+ * number of requests in flight. A ticket that cannot be used in time is discarded.
  */
 export function createTicketSource(
   { db }: Ledger,

@@ -55,7 +55,7 @@ export const addressBugs: PlantedBug[] = [
     promise,
     wrong: 'what an earlier version stored stays available',
     in: 'migrateLedger',
-    find: 'await judgeStored(ledger)',
+    find: "await judgeStored(ledger.forWallet('main'))",
     put: 'judgeStored.length - 1',
     caughtBy: 'the addresses of an earlier version are judged when it is brought up to date',
   },

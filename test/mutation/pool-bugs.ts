@@ -176,7 +176,7 @@ export const poolBugs: PlantedBug[] = [
     promise: 'Pools never lose',
     wrong: 'new addresses lock the whole table of deposits',
     in: 'engine.recount_use',
-    find: 'PERFORM 1 FROM ledger.addresses a WHERE a.address_key = ANY (keys) ORDER BY a.address_key, a.slip44 FOR UPDATE',
+    find: 'PERFORM 1 FROM ledger.addresses a WHERE a.wallet = of_wallet AND a.address_key = ANY (keys) ORDER BY a.address_key, a.slip44 FOR UPDATE',
     put: 'LOCK TABLE ledger.transactions IN SHARE MODE NOWAIT',
     caughtBy: 'storing addresses waits for no writer of deposits, and no writer for them',
   },

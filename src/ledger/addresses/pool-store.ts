@@ -5,7 +5,7 @@ import { number, orNull, out, pick, query, text, truth } from '../connection/que
 import { addressRequests, pools as poolTable } from '../own-tables.ts';
 import type { PoolTarget } from '../reports/ledger-status.ts';
 
-/** A chain's row of `pool_levels` for the wallet. `threshold` and `target` are null if no pool is configured for the chain. */
+/** A chain's row of `pool_levels`. `threshold` and `target` are null if no pool is configured for the chain. */
 export type PoolLevel = {
   slip44: number;
   available: number;
@@ -187,9 +187,9 @@ const sessionWallet = sql.raw(
 );
 
 /**
- * Hands out one address of the wallet's chain. A reference gets its own address again, unless that was refused since; null gets
- * a new one with each call. Returns null if the pool is empty, its chain filter is broken, or other transactions hold
- * the available addresses. Fails with SQLSTATE WL001 while the database is not at home.
+ * Hands out one address of the wallet and chain. A reference gets its own address again, unless that was refused since;
+ * null gets a new one with each call. Returns null if the pool is empty, its chain filter is broken, or other
+ * transactions hold the available addresses. Fails with SQLSTATE WL001 while the database is not at home.
  */
 export async function takeAddress(
   db: LedgerDb,

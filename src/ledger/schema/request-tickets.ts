@@ -38,8 +38,8 @@ const xid = customType<{ data: string }>({ dataType: () => 'xid' });
 const oid = customType<{ data: number }>({ dataType: () => 'oid' });
 
 /**
- * Witnesses, one per wallet, that the ticket numbers continue. The table is unlogged, so a crash or a promotion empties it. In a copy its
- * xmin or its database does not match.
+ * Witnesses, one per wallet, that the ticket numbers continue. The table is unlogged, so a crash or a promotion empties
+ * it. In a copy its xmin or its database does not match.
  */
 export const ticketWitness = engine.table('ticket_witness', {
   wallet: wallet(),
