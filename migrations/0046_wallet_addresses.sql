@@ -623,17 +623,23 @@ END $grants$;
 DROP FUNCTION engine.renew_ticket_witness();
 --> statement-breakpoint
 -- Of several first requests of a wallet one makes the row, and the others wait for it.
-CREATE FUNCTION engine.add_tickets(of_wallet text) RETURNS boolean
+CREATE FUNCTION engine.lock_tickets(of_wallet text) RETURNS ledger.request_tickets
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+  ticket ledger.request_tickets;
 BEGIN
-  INSERT INTO ledger.request_tickets (wallet, id, last_nonce, next_slot_at) VALUES (of_wallet, 1, 0, now())
-  ON CONFLICT (wallet, id) DO NOTHING;
-  RETURN FOUND;
+  SELECT * INTO ticket FROM ledger.request_tickets t WHERE t.wallet = of_wallet AND t.id = 1 FOR UPDATE;
+  IF NOT FOUND THEN
+    INSERT INTO ledger.request_tickets (wallet, id, last_nonce, next_slot_at) VALUES (of_wallet, 1, 0, now())
+    ON CONFLICT (wallet, id) DO NOTHING;
+    SELECT * INTO STRICT ticket FROM ledger.request_tickets t WHERE t.wallet = of_wallet AND t.id = 1 FOR UPDATE;
+  END IF;
+  RETURN ticket;
 END $$;
 --> statement-breakpoint
-COMMENT ON FUNCTION engine.add_tickets IS 'Makes the row of a wallet''s tickets; true if no other call was faster';
+COMMENT ON FUNCTION engine.lock_tickets IS 'Locks and returns the row of the wallet''s tickets; makes it on first use';
 --> statement-breakpoint
 CREATE FUNCTION engine.renew_ticket_witness(of_wallet text) RETURNS boolean
 LANGUAGE plpgsql
@@ -661,13 +667,10 @@ COMMENT ON FUNCTION engine.renew_ticket_witness IS 'True if the numbers of the w
 --> statement-breakpoint
 CREATE OR REPLACE FUNCTION ledger.take_tickets(n integer, max_rps double precision, nonce_unit text, lane integer DEFAULT 1)
 RETURNS TABLE(observation bigint, nonce bigint, wait_ms double precision, asked_ms double precision)
-LANGUAGE plpgsql
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   of_wallet CONSTANT text := engine.wallet();
-  is_first boolean := false;
   ticket ledger.request_tickets%ROWTYPE;
   now_at timestamptz;
   went_back interval;
@@ -681,18 +684,14 @@ DECLARE
   nonce_step bigint := 5 * second;
   shared record;
 BEGIN
-  SELECT * INTO ticket FROM ledger.request_tickets t WHERE t.wallet = of_wallet AND t.id = 1 FOR UPDATE;
-  IF NOT FOUND THEN
-    is_first := engine.add_tickets(of_wallet);
-    SELECT * INTO STRICT ticket FROM ledger.request_tickets t WHERE t.wallet = of_wallet AND t.id = 1 FOR UPDATE;
-  END IF;
+  SELECT * INTO STRICT ticket FROM engine.lock_tickets(of_wallet);
   now_at := clock_timestamp();
   IF engine.renew_ticket_witness(of_wallet) THEN
     -- Nonces that were given out since the state to which the database went back are behind the clock, or no further
     -- ahead of it than this.
     ticket.last_nonce := greatest(ticket.last_nonce, ticket.nonce_ceiling,
                                   floor(extract(epoch FROM now_at) * second)::bigint + 2 * nonce_step);
-    hold := CASE WHEN slot > 0 THEN least(greatest(50 * slot, 1), 10) ELSE 0 END * (NOT is_first)::integer;
+    hold := CASE WHEN slot > 0 THEN least(greatest(50 * slot, 1), 10) ELSE 0 END * (ticket.nonce_ceiling > 0)::integer;
   END IF;
   first_nonce := greatest(ticket.last_nonce + 1, floor(extract(epoch FROM now_at) * second)::bigint);
   SELECT o.last_value + 1 INTO first_observation FROM ledger.observations o;

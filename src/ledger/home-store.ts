@@ -89,10 +89,10 @@ export async function noteMove(ledger: Ledger, away: string): Promise<boolean> {
 }
 
 /**
- * Begins a new epoch at the current place of the database, for all wallets. Available addresses become foreign, and open
- * requests close without storing anything: both may have been handed out at the previous home. The address lists must be
- * read again before anything is generated. Returns null if the database is at home because another process was faster.
- * Call it inside a transaction.
+ * Begins a new epoch at the current place of the database, for all wallets. Available addresses become foreign, and
+ * open requests close without storing anything: both may have been handed out at the previous home. The address lists
+ * must be read again before anything is generated. Returns null if the database is at home because another process was
+ * faster. Call it inside a transaction.
  */
 export async function healHome(db: LedgerDb): Promise<Move | null> {
   await lockHome(db);
