@@ -4,10 +4,14 @@ import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { number, out, pick, query, truth } from '../connection/query-rows.ts';
 import { events } from '../schema/events.ts';
 
-/** An event of the change feed. `recordedAt`: ISO 8601, UTC. `data`: the row as it was then, money as text. */
+/**
+ * An event of the change feed. `recordedAt`: ISO 8601, UTC. `wallet`: empty for a problem of the whole database. `data`:
+ * the row as it was then, money as text.
+ */
 export type FeedEvent = {
   seq: number;
   recordedAt: string;
+  wallet: string;
   kind: string;
   key: string;
   data: Record<string, unknown>;
@@ -53,6 +57,7 @@ const e = alias(events, 'e');
 const eventColumns = pick({
   seq: e.seq,
   recordedAt: [isoTime(sql`e.recorded_at`), String],
+  wallet: e.wallet,
   kind: e.kind,
   key: e.key,
   data: [sql`e.data`, facts],

@@ -45,7 +45,7 @@ export async function claimDelivery(
   seq: number,
 ): Promise<ClaimedDelivery | null> {
   const [claimed] = await query(db)`
-    select c.attempt as ${out('attempt', number)}, c.kind as ${out('kind', String)}, c.key as ${out('key', String)},
+    select c.attempt as ${out('attempt', number)}, c.wallet as ${out('wallet', String)}, c.kind as ${out('kind', String)}, c.key as ${out('key', String)},
            ${isoTime(sql`c.recorded_at`)} as ${out('recordedAt', String)}, c.data as ${out('data', facts)}
       from engine.claim_delivery(${receiver}, ${seq}) as c`;
   if (claimed === undefined) return null;

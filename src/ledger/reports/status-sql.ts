@@ -44,11 +44,12 @@ export const wallets = sql`
           union all select engine.wallet()
            where not exists (select from own.wallets)) as w`;
 
+/** Problems of the ledger's wallet, and those of the whole database. */
 export const problems = sql`
   select coalesce(json_agg(json_build_object('name', p.name, 'severity', p.severity, 'since', ${isoText('p.since')},
                                              'what', ${bounded('p.what')}, 'cure', ${bounded('p.cure')})
                            order by p.severity, p.since, p.what), '[]')
-    from ledger.problems as p`;
+    from ledger.problems as p where p.wallet in (engine.wallet(), '')`;
 
 /** Coverage of the lists, without the days that have no listed rows and so nothing to verify. */
 export const coverage = sql`

@@ -4,7 +4,7 @@ import { xid8 } from './addresses.ts';
 import { instant, ledger, wallet } from './ledger-schema.ts';
 import { engine } from './snapshots.ts';
 
-/** The change feed: what happened, numbered in the order in which it was committed. */
+/** The change feed: what happened in all wallets, numbered in the order in which it was committed. */
 export const events = ledger.table('events', {
   wallet: wallet(),
   seq: bigint('seq', { mode: 'number' }).primaryKey(),
@@ -38,7 +38,7 @@ export const consumers = engine.table('consumers', {
   movedAt: instant('moved_at').notNull().defaultNow(),
 });
 
-/** Problems of `ledger.problems` that the feed has reported, and that have not ended. */
+/** Problems of `ledger.problems` that the feed has reported, and that have not ended; of all wallets. */
 export const raisedProblems = engine.table(
   'raised_problems',
   {
