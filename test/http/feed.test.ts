@@ -108,6 +108,7 @@ test('a poll answers with lines of JSON, at once or as soon as an event comes', 
   expect(JSON.parse(line)).toEqual({
     seq: 2,
     recorded_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+    wallet: 'main',
     kind: 'balance.changed',
     key: 'k',
     data: { text: 'x' },

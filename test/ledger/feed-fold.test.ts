@@ -10,6 +10,8 @@ import { withLedger } from '../support/with-ledger.ts';
 const opened = await withLedger();
 const { ledger, query } = opened;
 const { db } = ledger;
+/** Both have orders with the same numbers. */
+const wallets = ['main', 'w2'];
 
 type Facts = Record<string, unknown>;
 type Tables = Map<string, Facts>;
@@ -23,7 +25,7 @@ const row = fc.record({
   amount: fc.constantFrom('1', '1.0', '1.00', '-2e-3', '99999999999999999999.123456789012345678'),
   txHash: fc.constantFrom(null, '0x1', '0x2'),
 });
-const step = fc.oneof(
+const action = fc.oneof(
   fc.record({ kind: fc.constant('list' as const), rows: fc.array(row, { maxLength: 4 }) }),
   fc.record({
     kind: fc.constant('detail' as const),
@@ -39,27 +41,30 @@ const step = fc.oneof(
   }),
 );
 
+const step = fc.record({ wallet: fc.constantFrom(...wallets), action });
+
 async function take(
-  one: typeof step extends fc.Arbitrary<infer T> ? T : never,
+  { wallet, action: one }: typeof step extends fc.Arbitrary<infer T> ? T : never,
   observation: number,
 ) {
+  const own = ledger.forWallet(wallet).db;
   if (one.kind === 'walk')
-    await query(`insert into ledger.streams (name, last_walk_at) values ('deposit', now())
+    await query(`insert into ledger.streams (wallet, name, last_walk_at) values ('${wallet}', 'deposit', now())
                  on conflict (wallet, name) do update set last_walk_at = now()`);
   if (one.kind === 'hand')
-    await ledger.pool.query('update ledger.transactions set is_listed = $2 where order_no = $1', [
-      one.orderNo,
-      one.isListed,
-    ]);
+    await ledger.pool.query(
+      'update ledger.transactions set is_listed = $3 where wallet = $1 and order_no = $2',
+      [wallet, one.orderNo, one.isListed],
+    );
   if (one.kind === 'list')
     await storeListedTransactions(
-      db,
+      own,
       'deposit',
       one.rows.map((each) => listed({ ...each, observation })),
     );
   if (one.kind === 'detail')
     await storeTransactionDetails(
-      db,
+      own,
       one.rows.map((each) =>
         detailed({
           ...each,
@@ -73,14 +78,14 @@ async function take(
 }
 
 async function readTables(): Promise<Tables> {
-  const rows = await query<{ order_no: string; facts: Facts }>(`
-    select order_no, json_build_object('order_no', order_no, 'stream', stream, 'request_id', request_id, 'symbol', symbol,
+  const rows = await query<{ id: string; facts: Facts }>(`
+    select wallet || '/' || order_no as id, json_build_object('order_no', order_no, 'stream', stream, 'request_id', request_id, 'symbol', symbol,
       'tx_hash', tx_hash, 'from_address', from_address, 'to_address', to_address, 'amount', amount::text, 'type', type,
       'state', state, 'confirm_num', confirm_num, 'fee', fee::text, 'fee_symbol', fee_symbol, 'occurred_at', occurred_at,
       'is_final', is_final, 'is_success', is_success, 'is_listed', is_listed, 'also_listed_in', also_listed_in,
       'is_backfilled', is_backfilled, 'first_seen_at', first_seen_at, 'changed_at', changed_at, 'extra', extra) as facts
       from ledger.transactions`);
-  return new Map(rows.map(({ order_no, facts }) => [order_no, facts]));
+  return new Map(rows.map(({ id, facts }) => [id, facts]));
 }
 
 async function moment(): Promise<Moment> {
@@ -92,10 +97,10 @@ async function moment(): Promise<Moment> {
 /** What a consumer makes of the tables of `from` and the events behind it. */
 async function fold(from: Moment, head: number): Promise<Tables> {
   const folded = new Map(from.tables);
-  for (const { seq, kind, key, data } of await readEvents(db, from.head, 10_000)) {
+  for (const { seq, wallet, kind, key, data } of await readEvents(db, from.head, 10_000)) {
     if (seq > head || !kind.startsWith('transaction.')) continue;
     const { reference: _, changed: __, ...facts } = data;
-    folded.set(key, facts);
+    folded.set(`${wallet}/${key}`, facts);
   }
   return folded;
 }
@@ -104,10 +109,12 @@ async function fold(from: Moment, head: number): Promise<Tables> {
 function told(tables: Tables, known: Tables): unknown[] {
   return [...tables]
     .filter(([key, facts]) => !facts['is_backfilled'] || known.has(key))
-    .map(([, { changed_at, fee, fee_symbol, confirm_num, ...facts }]) =>
-      facts['is_backfilled'] ? facts : { changed_at, fee, fee_symbol, confirm_num, ...facts },
+    .map(([id, { changed_at, fee, fee_symbol, confirm_num, ...facts }]) =>
+      facts['is_backfilled']
+        ? { id, ...facts }
+        : { id, changed_at, fee, fee_symbol, confirm_num, ...facts },
     )
-    .sort((a, b) => (String(a['order_no']) < String(b['order_no']) ? -1 : 1));
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 test('the events behind any moment lead from its tables to those of any later moment', async () => {
@@ -115,7 +122,8 @@ test('the events behind any moment lead from its tables to those of any later mo
     fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 14 }), async (steps) => {
       await opened.clear();
       await query('truncate engine.outbox, ledger.events');
-      await query(`insert into ledger.final_states values ('success', true), ('failed', false)`);
+      await query(`insert into ledger.final_states (wallet, state, is_success)
+                   select w, s, s = 'success' from unnest(array['main', 'w2']) w, unnest(array['success', 'failed']) s`);
       const moments = [await moment()];
       for (const [index, one] of steps.entries()) {
         await take(one, index + 1);

@@ -108,6 +108,7 @@ test('each event arrives as the feed gives it, signed with each secret, under it
     expect(JSON.parse(first?.body ?? '')).toEqual({
       seq: first?.seq,
       recorded_at: expect.stringMatching(/^\d{4}-.*Z$/),
+      wallet: 'main',
       kind: 'test',
       key: first?.key,
       data: { amount: '1.50' },
