@@ -84,7 +84,7 @@ CREATE TRIGGER transactions_moved AFTER UPDATE ON ledger.transactions FOR EACH R
 --> statement-breakpoint
 DROP FUNCTION engine.emit(text, text, jsonb);
 --> statement-breakpoint
-CREATE FUNCTION engine.emit(wallet text, kind text, key text, data jsonb) RETURNS void
+CREATE FUNCTION engine.emit(kind text, key text, data jsonb, wallet text DEFAULT engine.wallet()) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -93,7 +93,7 @@ BEGIN
   PERFORM pg_notify('ledger_outbox', '');
 END $$;
 --> statement-breakpoint
-COMMENT ON FUNCTION engine.emit IS 'Puts an event of a wallet on the change feed, in the transaction that changes the row';
+COMMENT ON FUNCTION engine.emit IS 'Writes an event that has no number yet, and wakes the daemons; of the session''s wallet unless one is named';
 --> statement-breakpoint
 -- The event has the wallet in a column of its own.
 CREATE OR REPLACE FUNCTION engine.facts_of(stored jsonb, money text[]) RETURNS jsonb
@@ -120,10 +120,10 @@ AS $$
 BEGIN
   IF NOT EXISTS (SELECT FROM ledger.transactions t
                   WHERE t.wallet = NEW.wallet AND t.order_no = NEW.first_deposit_order_no AND t.is_backfilled) THEN
-    PERFORM engine.emit(NEW.wallet, 'address.used', concat_ws('/', NEW.slip44, NEW.address),
+    PERFORM engine.emit('address.used', concat_ws('/', NEW.slip44, NEW.address),
                         jsonb_build_object('slip44', NEW.slip44, 'address', NEW.address, 'status', NEW.status,
                                            'reference', NEW.assigned_to, 'first_deposit_order_no', NEW.first_deposit_order_no,
-                                           'first_deposit_at', NEW.first_deposit_at));
+                                           'first_deposit_at', NEW.first_deposit_at), NEW.wallet);
   END IF;
   RETURN NULL;
 END $$;
@@ -139,8 +139,8 @@ DECLARE
                      WHERE v.value IS DISTINCT FROM before -> v.key);
 BEGIN
   IF changed IS NOT NULL THEN
-    PERFORM engine.emit(NEW.wallet, 'balance.changed', concat_ws('/', NEW.slip44, NEW.symbol, nullif(NEW.contract_address, '')),
-                        after || jsonb_build_object('changed', CASE WHEN TG_OP = 'UPDATE' THEN changed END));
+    PERFORM engine.emit('balance.changed', concat_ws('/', NEW.slip44, NEW.symbol, nullif(NEW.contract_address, '')),
+                        after || jsonb_build_object('changed', CASE WHEN TG_OP = 'UPDATE' THEN changed END), NEW.wallet);
   END IF;
   RETURN NULL;
 END $$;
@@ -150,8 +150,8 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-  PERFORM engine.emit(NEW.wallet, CASE WHEN NEW.is_complete THEN 'stream.complete' ELSE 'stream.incomplete' END, NEW.name,
-                      to_jsonb(NEW) - '{id,wallet}'::text[]);
+  PERFORM engine.emit(CASE WHEN NEW.is_complete THEN 'stream.complete' ELSE 'stream.incomplete' END, NEW.name,
+                      to_jsonb(NEW) - '{id,wallet}'::text[], NEW.wallet);
   RETURN NULL;
 END $$;
 --> statement-breakpoint
@@ -161,8 +161,8 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-  PERFORM engine.emit(w.wallet, 'wallet.moved', w.wallet,
-                      jsonb_build_object('epoch', NEW.epoch, 'what', NEW.what, 'noticed_at', NEW.noticed_at))
+  PERFORM engine.emit('wallet.moved', w.wallet,
+                      jsonb_build_object('epoch', NEW.epoch, 'what', NEW.what, 'noticed_at', NEW.noticed_at), w.wallet)
      FROM (SELECT n.wallet FROM engine.wallet_names n ORDER BY n.wallet) AS w;
   RETURN NULL;
 END $$;
@@ -248,15 +248,15 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
   IF OLD.is_listed THEN
-    PERFORM engine.emit(OLD.wallet, 'transaction.unlisted', OLD.order_no,
+    PERFORM engine.emit('transaction.unlisted', OLD.order_no,
                         engine.facts_of(to_jsonb(OLD), '{amount,fee}')
-                          || jsonb_build_object('is_listed', false, 'reference', NULL, 'changed', '["is_listed"]'::jsonb));
+                          || jsonb_build_object('is_listed', false, 'reference', NULL, 'changed', '["is_listed"]'::jsonb), OLD.wallet);
   END IF;
-  PERFORM engine.emit(NEW.wallet, 'transaction.seen', NEW.order_no,
+  PERFORM engine.emit('transaction.seen', NEW.order_no,
                       engine.facts_of(to_jsonb(NEW), '{amount,fee}')
                         || jsonb_build_object(
                              'reference', CASE WHEN NEW.stream = 'deposit' THEN engine.reference_of(NEW.wallet, NEW.to_address) END,
-                             'changed', NULL));
+                             'changed', NULL), NEW.wallet);
   RETURN NULL;
 END $$;
 --> statement-breakpoint

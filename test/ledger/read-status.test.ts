@@ -207,10 +207,10 @@ async function fill(): Promise<void> {
           last_success_at = excluded.last_success_at, last_error_at = excluded.last_error_at`);
   await db.execute(sql`
     insert into ledger.coverage (stream, day, transactions, verified_at)
-    select 'deposit', (now() at time zone 'UTC')::date - age, n, at::timestamptz
+    select 'deposit', (now() at time zone 'UTC')::date - age, n, at::timestamptz + interval '1 second'
       from (values (500, 2, '2026-03-03Z'), (366, 3, '2026-03-03Z'), (365, 4, '2026-03-04Z'), (1, 5, '2026-03-05Z'),
                    (3, 0, null)) as c (age, n, at)`);
-  await db.execute(sql`update ledger.coverage set verified_at = verified_at`);
+  await db.execute(sql`update ledger.coverage set verified_at = verified_at - interval '1 second'`);
   await db.execute(sql`
     insert into ledger.rejects (source, reason, payload, fingerprint, first_seen_at, last_seen_at, resolved_at) values
       ('coin-list', 'a', '{}', 'a', now(), now(), null), ('coin-list', 'b', '{}', 'b', now(), now(), now())`);

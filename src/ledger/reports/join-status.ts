@@ -1,8 +1,8 @@
 import type { LedgerStatus } from './ledger-status.ts';
 
 /**
- * Joins the statuses of several wallets of one ledger, in their order. Problems and consumers of the feed are those of
- * the whole ledger, as the last one was told. Throws without any.
+ * Joins the statuses of several wallets of one ledger, in their order. Problems of the database and consumers of the
+ * feed are those of the whole ledger, as the last one was told. Throws without any.
  */
 export function joinStatus(statuses: readonly LedgerStatus[]): LedgerStatus {
   const last = statuses.at(-1);
@@ -17,7 +17,10 @@ export function joinStatus(statuses: readonly LedgerStatus[]): LedgerStatus {
         all(({ wallets }) => wallets).find((other) => other.name === wallet.name && other.counts) ??
         wallet,
     ),
-    problems: last.problems,
+    problems: [
+      ...all(({ problems }) => problems.filter(({ wallet }) => wallet !== '')),
+      ...last.problems.filter(({ wallet }) => wallet === ''),
+    ],
     feed: last.feed,
     streams: all(({ streams }) => streams),
     coverage: all(({ coverage }) => coverage),

@@ -1,7 +1,11 @@
 import type { FeedConsumer } from '../feed/consumer-report.ts';
 
-/** A problem that needs a person: a row of the view `problems`, or one of the queue. `since` is null if unknown. */
+/**
+ * A problem that needs a person: a row of the view `problems`, or one of the queue. `wallet` is empty for a problem of
+ * the whole database, and absent for one of the queue. `since` is null if unknown.
+ */
 export type Problem = {
+  wallet?: string;
   name: string;
   severity: 'warning' | 'critical';
   since: string | null;
@@ -104,8 +108,8 @@ type ErrorStatus = OfWallet & { at: string; message: string } & (
   );
 
 /**
- * State of the ledger at one moment: of one wallet as `readStatus` reads it, or of several (`joinStatus`). Problems and
- * consumers of the feed are those of the whole ledger. Times are ISO 8601, UTC.
+ * State of the ledger at one moment: of one wallet as `readStatus` reads it, or of several (`joinStatus`). Problems of
+ * the database and consumers of the feed are those of the whole ledger. Times are ISO 8601, UTC.
  */
 export type LedgerStatus = {
   readAt: string;
