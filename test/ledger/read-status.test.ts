@@ -137,7 +137,9 @@ test('status --json has the keys of the contract, and the digits of the service'
   const keys = [...first, 'queue', 'lastErrors'];
   expect(Object.keys(json).slice(0, keys.length)).toEqual(keys);
   expect(json.verdict).toBe('attention');
-  expect(Object.keys(json.problems[0])).toEqual(['name', 'severity', 'since', 'what', 'cure']);
+  expect(Object.keys(json.problems[0])).toEqual([
+    ...['name', 'severity', 'since', 'what', 'cure', 'wallet'],
+  ]);
   expect(json.wallets).toEqual([{ name: 'main' }]);
   const streamKeys = ['name', 'listOrder', 'pageSize', 'serviceTotal', 'ledgerCount', 'isComplete'];
   expect(Object.keys(json.streams[0])).toEqual([

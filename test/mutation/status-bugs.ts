@@ -15,7 +15,7 @@ export const statusBugs: PlantedBug[] = [
     id: 'silence-is-no-problem',
     promise: 'Honest',
     wrong: 'a daemon that has gone is no problem: the last word of its lists stands',
-    in: 'ledger.problems',
+    in: 'engine.problems_of',
     find: 'WHERE f.is_silent',
     put: 'WHERE f.is_silent AND f.last_sign_at IS NULL',
     caughtBy: 'is one problem, and not one of each list',

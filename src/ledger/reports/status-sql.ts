@@ -46,8 +46,8 @@ export const wallets = sql`
 
 /** Problems of the ledger's wallet, and those of the whole database. */
 export const problems = sql`
-  select coalesce(json_agg(json_build_object('wallet', p.wallet, 'name', p.name, 'severity', p.severity, 'since', ${isoText('p.since')},
-                                             'what', ${bounded('p.what')}, 'cure', ${bounded('p.cure')})
+  select coalesce(json_agg(json_build_object('name', p.name, 'severity', p.severity, 'since', ${isoText('p.since')},
+                                             'what', ${bounded('p.what')}, 'cure', ${bounded('p.cure')}, 'wallet', p.wallet)
                            order by p.severity, p.since, p.what), '[]')
     from ledger.problems as p where p.wallet in (engine.wallet(), '')`;
 
