@@ -99,6 +99,7 @@ const commentColumnsMax = 120;
 
 /** Longer functions of landed migrations, which may only become shorter. */
 const longSql: Record<string, number> = {
+  'engine.problems_of': 233,
   'ledger.reconcile': 188,
   'engine.hand_out': 142,
   'ledger.reconcile_assets': 94,

@@ -5,8 +5,8 @@ import { number, out, pick, query, truth } from '../connection/query-rows.ts';
 import { events } from '../schema/events.ts';
 
 /**
- * An event of the change feed. `recordedAt`: ISO 8601, UTC. `wallet`: empty for a problem of the whole database. `data`:
- * the row as it was then, money as text.
+ * An event of the change feed. `recordedAt`: ISO 8601, UTC. `wallet`: empty for a problem of the whole database.
+ * `data`: the row as it was then, money as text.
  */
 export type FeedEvent = {
   seq: number;
