@@ -24,6 +24,9 @@ const reader: Grant = {
     'grant usage on schema ledger to %I',
     'grant select on all tables in schema ledger to %I',
     'alter default privileges in schema ledger grant select on tables to %I',
+    // Functions that readers call read the views of one wallet.
+    'grant usage on schema own to %I',
+    'grant select on all tables in schema own to %I',
     'select engine.settle_rights()',
   ],
   // Verifies the effect: PostgreSQL only warns if the grantor lacks this right but has another one on the object.

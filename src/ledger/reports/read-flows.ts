@@ -37,7 +37,7 @@ with today as (select (now() at time zone 'UTC')::date as day),
 flows as materialized (
   select f.day, f.symbol, lower(btrim(f.type)) as type, sum(f.transactions) as transactions,
          sum(f.amount) filter (where s.is_success) as amount
-    from ledger.daily_flows f
+    from own.daily_flows f
     left join own.final_states s on s.state = lower(btrim(f.state))
    where f.day > (now() at time zone 'UTC')::date - ${window} and f.day <= (now() at time zone 'UTC')::date
    group by 1, 2, 3

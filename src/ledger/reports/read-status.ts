@@ -62,7 +62,7 @@ select ${isoText('now()')} as "readAt",
   from (
     select count(*)::float8 as incomplete, (count(*) filter (where is_final))::float8 as details_to_fetch,
            (count(*) filter (where ${isGivenUp}))::float8 as details_refused
-      from ledger.waiting_details
+      from own.waiting_details
   ) as unfinished`)
     .catch((error) => {
       throw databaseError(error);

@@ -96,7 +96,7 @@ export const unexplainedDifferences = sql`
   select coalesce(json_agg(json_build_object('symbol', ${bounded('u.symbol')}, 'amount', ${amountText('u.amount')},
                                              'since', ${isoText('u.since')})
                            order by u.symbol, u.slip44 nulls first), '[]')
-    from ledger.unexplained_differences as u`;
+    from own.unexplained_differences as u`;
 
 /** Latest run of each job, from the relation `recent`. */
 export const lastRuns = sql`

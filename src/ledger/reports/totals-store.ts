@@ -15,7 +15,7 @@ export async function compareTotals(db: LedgerDb): Promise<TotalsComparison> {
            array_remove(array[case when transactions <> 0 then 'transactions' end,
                               case when (amount, amounts) <> (0, 0) then 'amount' end,
                               case when (fee, fees) <> (0, 0) then 'fee' end], null) as ${out('fields', listOf(text))}
-      from ledger.total_drift order by day, stream, symbol, state, fee_symbol`;
+      from own.total_drift order by day, stream, symbol, state, fee_symbol`;
   const [groups] = await query(
     db,
   )`select count(*) as ${out('compared', number)} from own.daily_sums`;

@@ -28,7 +28,7 @@ export async function recordReconciliation(
       select * from compared
       union all
       select u.symbol, u.slip44, u.contract_address, 0, 0, 0, true, null
-        from ledger.unexplained_differences u
+        from own.unexplained_differences u
        where (u.slip44 is null) = ${scope === 'coins'}
          and not exists (select from compared c
                           where (c.symbol, c.slip44, c.contract_address)
@@ -126,7 +126,7 @@ async function insertRuns(db: LedgerDb, rows: Compared[]): Promise<void> {
 async function newestOrders(db: LedgerDb, symbols: string[]): Promise<Map<string, string>> {
   const rows = await query(db)`
     select n.symbol as ${out('symbol', text)}, last.order_no as ${out('orderNo', text)}
-      from (select symbol, max(day) as day from ledger.daily_totals
+      from (select symbol, max(day) as day from own.daily_totals
              where symbol = any(${arrayParam(symbols, (symbol) => symbol)}::text[]) and day < 'infinity'
              group by symbol) as n
      cross join lateral (
@@ -149,7 +149,7 @@ export async function readMovement(db: LedgerDb): Promise<string> {
   const [read] = await query(db)`
     select concat_ws('/', (select max(id) from own.transaction_changes), (select max(id) from own.balance_changes),
                      (select sum(ledger_count) from own.streams), (select bool_and(is_complete) from own.streams),
-                     (select count(*) from (select from ledger.waiting_details
+                     (select count(*) from (select from own.waiting_details
                                              limit ${dueCountedMax}) as due),
                      (select count(*) from own.rejects where resolved_at is null)) as ${out('movement', text)}`;
   return read?.movement ?? '';

@@ -81,7 +81,7 @@ export async function hasUnnamed(
 ): Promise<boolean> {
   const [row] = await query(db)`
     select exists (
-      select from ledger.${sql.identifier(name)} t
+      select from own.${sql.identifier(name)} t
        where t.is_listed and (t.slip44, t.symbol, t.contract_address) not in (${keysOf(keys)})) as ${out('found', truth)}`;
   return row?.found ?? false;
 }

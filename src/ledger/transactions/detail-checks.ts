@@ -143,7 +143,7 @@ export async function countIncomplete(
     select count(*) filter (where due_at <= now()) as ${out('due', number)},
            count(*) as ${out('incomplete', number)},
            count(*) filter (where is_final) as ${out('finalIncomplete', number)}
-      from ledger.waiting_details`;
+      from own.waiting_details`;
   return counts ?? { due: 0, incomplete: 0, finalIncomplete: 0 };
 }
 

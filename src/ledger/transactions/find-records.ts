@@ -115,7 +115,7 @@ const transactionColumns = pick({
   extra: [sql`t.extra`, (value) => value],
   isDetailDue: [
     // With `exists` the planner may read the whole view.
-    sql`coalesce((select true from ledger.waiting_details w where w.order_no = t.order_no limit 1), false)`,
+    sql`coalesce((select true from own.waiting_details w where w.order_no = t.order_no limit 1), false)`,
     truth,
   ],
   notCompleteBecause: [

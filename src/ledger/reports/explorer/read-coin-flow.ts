@@ -20,7 +20,7 @@ export async function readCoinFlow(db: LedgerDb, symbol: string): Promise<DayFlo
     select f.day::text as ${out('day', text)}, sum(f.transactions) as ${out('transactions', number)},
            ${amountText("sum(f.amount) filter (where lower(btrim(f.type)) = 'deposit')")} as ${out('deposited', orNull(text))},
            ${amountText("sum(f.amount) filter (where lower(btrim(f.type)) = 'withdraw')")} as ${out('withdrawn', orNull(text))}
-      from ledger.daily_flows f
+      from own.daily_flows f
      where f.day > (now() at time zone 'UTC')::date - ${sql.raw(String(daysMax))}
        and f.day <= (now() at time zone 'UTC')::date and f.symbol = ${symbol}::text
        and lower(btrim(f.state)) in (select s.state from own.final_states s where s.is_success)
