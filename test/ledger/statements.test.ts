@@ -283,7 +283,7 @@ test('readers call the functions and see the contract, in a transaction that can
     'chains',
   ])
     await call(`select * from ledger.${view}`);
-  expect(await call('select ledger.contract_version() as version')).toEqual([{ version: '1.0' }]);
+  expect(await call('select ledger.contract_version() as version')).toEqual([{ version: '1.1' }]);
   const promised = await call(
     `select relation || '.' || "column" as name from ledger.contract where meaning is null`,
   );
@@ -297,5 +297,15 @@ test('readers call the functions and see the contract, in a transaction that can
     { column: 'digest', type: 'text', unit: null },
     { column: 'month', type: 'date', unit: 'UTC day' },
     { column: 'transactions', type: 'bigint', unit: 'number' },
+    { column: 'wallet', type: 'text', unit: null },
+  ]);
+  expect(
+    await call(
+      `select relation, "column" from ledger.contract
+        where since = '1.1' and relation in ('closed_months', 'internal_transfers', 'wallets') and "column" in ('month', 'wallet') order by 1`,
+    ),
+  ).toEqual([
+    { relation: 'closed_months', column: 'wallet' },
+    { relation: 'internal_transfers', column: 'wallet' },
   ]);
 });

@@ -103,7 +103,7 @@ export const dayCountsSelect = `
 /** The postings of the period in the order of time, those of an order side by side. */
 export const postingsSelect = `
   select p.order_no, p.posting_no::text, p.booked_at::text, p.account, p.symbol, p.amount::text, t.stream, t.tx_hash
-    from ledger.postings p
+    from own.postings p
     join own.transactions t on t.order_no = p.order_no
    where ${isBooked}
    order by p.booked_at, p.order_no collate "C", p.posting_no`;
@@ -111,14 +111,14 @@ export const postingsSelect = `
 /** The sums of all accounts before a UTC day: what a period starts from. Per coin they add up to 0. */
 export const carriedSelect = `
   select p.symbol, p.account, sum(p.amount)::text
-    from ledger.postings p where p.booked_at < ${firstMoment}
+    from own.postings p where p.booked_at < ${firstMoment}
    group by p.symbol, p.account having sum(p.amount) <> 0
    order by p.symbol collate "C", p.account collate "C"`;
 
 /** First UTC day on which a balance was read, and the number of values that the books of the period lack. */
 export const outlineSelect = `
   select (select (min(c.observed_at) at time zone 'UTC')::date from own.balance_changes c)::text,
-         (select count(*) from ledger.unposted_values p where ${isBooked})::text`;
+         (select count(*) from own.unposted_values p where ${isBooked})::text`;
 
 /** Roles and names of the chart; a role without a row is named by the role itself, as in the view. */
 export const chartSelect = `

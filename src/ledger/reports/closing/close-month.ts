@@ -12,6 +12,8 @@ export type Closing =
   | { outcome: 'closed' | 'already'; closedAt: string; transactions: number; digest: string }
   | { outcome: 'refused'; reasons: string[] };
 
+/** First key of an advisory lock; the second is the wallet's. A wallet closes one month at a time. */
+const closingLock = 7_246_010;
 /** How often the month is read again because its rows changed meanwhile. */
 const attemptsMax = 3;
 const changing = 'its transactions change while it is being closed: run the command again';
@@ -41,9 +43,12 @@ async function closeOnce(
   days: MonthDays,
   digestOf: (books: Books) => Promise<string>,
 ): Promise<Closing | null> {
-  // LOCK takes no snapshot: the first select sees what a concurrent closing committed. Readers are not held up.
-  await client.query(`begin isolation level repeatable read; set local lock_timeout = '20s';
-    lock table ledger.closed_months in share row exclusive mode`);
+  // A lock of the session: the transaction's snapshot begins after it and sees what a concurrent closing committed.
+  await client.query(`set lock_timeout = '20s'`);
+  await client.query('select pg_advisory_lock($1::integer, hashtext(engine.wallet()))', [
+    closingLock,
+  ]);
+  await client.query('begin isolation level repeatable read');
   const already = await readClosing(client, days);
   if (already !== null) return already;
   const reasons = await readObstacles(client, days);

@@ -63,7 +63,7 @@ const selects = {
     select ${counted('value is not known', 'values are not known')}
              || ': see the view ledger.unposted_values and \`wallet-ledger rejects\`'
       from (select u.missing || ' of ' || u.order_no as name
-              from ledger.unposted_values u
+              from own.unposted_values u
               join own.transactions t on t.order_no = u.order_no and t.detail_synced_at is not null
              where u.booked_at >= ${begins} and u.booked_at < ${ends}) as x`,
 };
