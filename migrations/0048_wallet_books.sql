@@ -226,6 +226,15 @@ SELECT s.*
  CROSS JOIN LATERAL ledger.booked_sums(o.wallet, booked_sums.since, booked_sums.until) AS s
 $$;
 --> statement-breakpoint
+CREATE OR REPLACE FUNCTION ledger.balance_at(of_symbol text, at timestamptz, OUT balance numeric, OUT is_computed boolean)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  SELECT b.balance, b.is_computed INTO balance, is_computed
+    FROM ledger.balance_at(ledger.only_wallet(), of_symbol, at) AS b;
+END $$;
+--> statement-breakpoint
 CREATE FUNCTION ledger.balance_at(wallet text, of_symbol text, at timestamptz, OUT balance numeric, OUT is_computed boolean)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -250,10 +259,6 @@ BEGIN
       FROM ledger.booked_sums(balance_at.wallet, at, first_at) m WHERE m.symbol = of_symbol;
   END IF;
 END $$;
---> statement-breakpoint
-CREATE OR REPLACE FUNCTION ledger.balance_at(of_symbol text, at timestamptz, OUT balance numeric, OUT is_computed boolean)
-LANGUAGE sql STABLE PARALLEL SAFE
-AS $$ SELECT b.balance, b.is_computed FROM ledger.balance_at(ledger.only_wallet(), of_symbol, at) AS b $$;
 --> statement-breakpoint
 CREATE FUNCTION ledger.account_statement(wallet text, symbol text, "from" date, "to" date)
 RETURNS TABLE (line_no bigint, kind text, booked_at timestamptz, order_no text, account text, amount numeric,

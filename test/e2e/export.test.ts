@@ -60,29 +60,31 @@ async function judgeBalances(path: string, balances: Map<string, string>): Promi
   return judgeJournal('beancount', copy);
 }
 
+const columns = 'order_no, posting_no, booked_at, account, symbol, amount';
+
 /** Mistakes that somebody could make in the view, each as a select over the right one. */
 const mistakes = {
   'the sign of withdrawals': `
     select p.order_no, p.posting_no, p.booked_at, p.account, p.symbol,
            case when t.stream = 'withdraw' and p.posting_no < 3 then - p.amount else p.amount end as amount
-      from ledger.right_postings p join ledger.transactions t using (order_no)`,
+      from own.right_postings p join ledger.transactions t using (order_no)`,
   'a fee that is counted twice': `
-    select * from ledger.right_postings
+    select ${columns} from own.right_postings
     union all
-    select order_no, posting_no + 2, booked_at, account, symbol, amount from ledger.right_postings where posting_no > 2`,
+    select order_no, posting_no + 2, booked_at, account, symbol, amount from own.right_postings where posting_no > 2`,
   'a fee in the coin of the amount': `
     select p.order_no, p.posting_no, p.booked_at, p.account,
            case when p.posting_no > 2 then t.symbol else p.symbol end as symbol, p.amount
-      from ledger.right_postings p join ledger.transactions t using (order_no)`,
+      from own.right_postings p join ledger.transactions t using (order_no)`,
   'transactions that are not final yet': `
-    select * from ledger.right_postings
+    select ${columns} from own.right_postings
     union all
     select t.order_no, s.no, t.occurred_at, s.account, t.symbol, s.sign * t.amount
       from ledger.transactions t
      cross join (values (1, 'assets:custody', 1), (2, 'liabilities:customers', -1)) as s (no, account, sign)
      where t.stream = 'deposit' and not t.is_final`,
   'transactions that failed': `
-    select * from ledger.right_postings
+    select ${columns} from own.right_postings
     union all
     select t.order_no, s.no, t.occurred_at, s.account, t.symbol, s.sign * t.amount
       from ledger.transactions t
@@ -90,7 +92,7 @@ const mistakes = {
      where t.stream = 'deposit' and t.is_final and not t.is_success`,
   'the day of another time zone': `
     select order_no, posting_no, booked_at + interval '9 hours' as booked_at, account, symbol, amount
-      from ledger.right_postings`,
+      from own.right_postings`,
 };
 
 test('journals are accepted, and their balances are those of the service to the last digit: with hledger, with beancount, with ledger', async () => {
@@ -118,9 +120,9 @@ test('journals are accepted, and their balances are those of the service to the 
     }
   }
 
-  await service.query('alter view ledger.postings rename to right_postings');
+  await service.query('alter view own.postings rename to right_postings');
   for (const [mistake, select] of Object.entries(mistakes)) {
-    await service.query(`create view ledger.postings as ${select}`);
+    await service.query(`create view own.postings as ${select}`);
     for (const tool of tools) {
       if (bookTools[tool] === undefined) continue;
       const { path } = await exported(service, tool);
@@ -128,7 +130,7 @@ test('journals are accepted, and their balances are those of the service to the 
       expect([tool, mistake, verdict]).toEqual([tool, mistake, expect.stringMatching(/^refused/)]);
       expect(verdict).toMatch(/balance|Balance/);
     }
-    await service.query('drop view ledger.postings');
+    await service.query('drop view own.postings');
   }
 }, 600_000);
 
