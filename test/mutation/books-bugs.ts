@@ -19,8 +19,8 @@ export const booksBugs: PlantedBug[] = [
     promise: 'Totals',
     wrong: 'an update adds the new values and keeps the former ones',
     in: 'engine.note_updated_totals',
-    find: 'SELECT -1, o.stream',
-    put: 'SELECT 0, o.stream',
+    find: 'SELECT -1, o.wallet',
+    put: 'SELECT 0, o.wallet',
     caughtBy: 'a transaction that keeps its snapshot leaves the adding up to others',
   },
   {
@@ -72,7 +72,7 @@ export const booksBugs: PlantedBug[] = [
   },
   {
     id: 'deposit-in-two-transfers',
-    promise: 'Double entry',
+    promise: 'Transfers between wallets',
     wrong: 'two withdrawals with one hash are paired with the same deposit',
     in: 'engine.match_transfers',
     find: 'matched && ARRAY[c.sent, c.received]',
