@@ -103,16 +103,6 @@ SELECT stored - '{wallet,observation,observed_at,detail_synced_at,first_detail_a
        || (SELECT jsonb_object_agg(m.name, stored ->> m.name) FROM unnest(money) AS m (name))
 $$;
 --> statement-breakpoint
-CREATE OR REPLACE FUNCTION engine.reference_of(wallet text, to_address text) RETURNS text
-LANGUAGE sql STABLE
-AS $$
-SELECT a.assigned_to FROM ledger.addresses a
- WHERE a.wallet = reference_of.wallet AND a.address_key = ledger.address_key(to_address) AND a.assigned_to IS NOT NULL
- ORDER BY a.assigned_at LIMIT 1
-$$;
---> statement-breakpoint
-COMMENT ON FUNCTION engine.reference_of(text, text) IS 'Reference for which the wallet handed out the address; null if it did not';
---> statement-breakpoint
 CREATE OR REPLACE FUNCTION engine.emit_address_use() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -444,7 +434,7 @@ BEGIN
   -- A wallet that rests is not read, so nothing of it can be late.
   life AS MATERIALIZED (
     SELECT l.last_sign_at, coalesce(l.last_sign_at < now() - t.patience, false) AS is_silent, t.patience_words,
-           false AS is_resting
+           EXISTS (SELECT FROM own.wallets w WHERE w.is_resting) AS is_resting
       FROM (SELECT greatest((SELECT r.finished_at FROM own.sync_runs r ORDER BY r.id DESC LIMIT 1),
                             max(s.last_success_at), max(s.lease_until) - interval '30 seconds') AS last_sign_at
               FROM own.streams s) AS l
@@ -521,7 +511,7 @@ BEGIN
            format('%s%s: the balances hold %s %s than the transactions add up to',
                   left(substring(d.symbol, '^[^\r\n]+'), 300), ' on chain ' || d.slip44, abs(d.amount),
                   CASE WHEN d.amount < 0 THEN 'less' ELSE 'more' END)
-      FROM ledger.unexplained_differences d
+      FROM own.unexplained_differences d
     UNION ALL
     SELECT CASE WHEN p.available = 0 THEN 'pool_empty' WHEN p.last_error IS NOT NULL THEN 'pool_not_filled'
                 ELSE 'pool_below_threshold' END, p.slip44::text,
@@ -540,7 +530,7 @@ BEGIN
     SELECT 'unexpected_deposits', NULL, min(d.occurred_at),
            format('%s recent %s went to addresses that this ledger did not generate', count(*),
                   CASE WHEN count(*) = 1 THEN 'deposit' ELSE 'deposits' END)
-      FROM ledger.unexpected_deposits d WHERE d.is_suspicious HAVING count(*) > 0
+      FROM own.unexpected_deposits d WHERE d.is_suspicious HAVING count(*) > 0
     UNION ALL
     SELECT 'final_state_undone', NULL, min(c.observed_at),
            format('%s %s changed after reaching a final state', count(DISTINCT c.order_no),

@@ -55,6 +55,20 @@ test('a problem of one wallet is not one of the other', async () => {
   expect(row?.wallet ?? 'main').toBe('main');
 });
 
+test('a wallet that rests is neither silent nor late, and keeps its other problems', async () => {
+  await query(
+    `update ledger.streams set last_success_at = now() - interval '1 hour', last_error = 'HTTP 500'`,
+  );
+  await query(
+    `insert into ledger.pools (wallet, slip44, threshold, target) values ('w2', 60, 3, 5)`,
+  );
+  await query(`insert into ledger.wallets (wallet, base_url, key_fingerprint, first_seen_at, is_resting)
+               values ('main', 'a', 'a', now(), false), ('w2', 'b', 'b', now(), true)`);
+  const found = await problems();
+  await query('delete from ledger.wallets');
+  expect(found).toEqual(['main daemon_silent', 'w2 pool_empty']);
+});
+
 test('a problem of the database is there once, and each wallet shows it', async () => {
   await query(`insert into engine.consumers (name, role, position) values ('books', 'r', 0)`);
   await query(
