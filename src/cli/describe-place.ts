@@ -3,12 +3,21 @@ import { redactValues } from '../kernel/redact.ts';
 import type { CommandContext } from './command-context.ts';
 import { readVersion } from './read-version.ts';
 
-/** Says in words which wallet, service, database and version a daemon runs with, without credentials. */
-export function describePlace({ settings, redact }: CommandContext): Place {
+/**
+ * Says in words which wallets, services, database and version a daemon runs with, without credentials. `wallets`:
+ * default all of the settings.
+ */
+export function describePlace(
+  { settings, redact }: CommandContext,
+  wallets: readonly string[] = settings.walletNames,
+): Place {
   const { url, dataDir } = settings.database;
+  const services = settings.wallets
+    .filter(({ name }) => wallets.includes(name))
+    .map(({ service }) => (service ? withoutScheme(service.baseUrl) : 'none'));
   const place = {
-    wallet: settings.wallet,
-    service: settings.service ? withoutScheme(settings.service.baseUrl) : 'none',
+    wallet: wallets.join(', '),
+    service: [...new Set(services)].join(', '),
     database: url === null ? `embedded in ${dataDir}` : withoutScheme(url),
     version: readVersion(),
   };

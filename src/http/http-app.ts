@@ -2,41 +2,28 @@ import { Hono, type MiddlewareHandler } from 'hono';
 import type { Registry } from 'prom-client';
 import { toError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
-import type { DailyFlows } from '../ledger/reports/read-flows.ts';
 import type { QueueBoard } from '../queue/queue-board.ts';
 import { listProblems } from '../status/list-problems.ts';
-import { type StatusReport, toStatusJson } from '../status/status-report.ts';
+import { toStatusJson } from '../status/status-report.ts';
+import { addSites, type SiteOptions } from './add-sites.ts';
 import { createAdmission, type Refusal } from './admit-request.ts';
 import { boardPath, createBoardRoute, headersOfBoard, isOfBoard } from './board-route.ts';
 import { answerWithin, cacheFor } from './cache-for.ts';
-import { answerWithEvents } from './event-stream.ts';
-import type { ReadLedger } from './explorer/answer-page.ts';
-import { addExplorer, isOfExplorer, searchPath } from './explorer/explorer-routes.ts';
+import { isOfExplorer, isSearch } from './explorer/explorer-routes.ts';
 import { explorerHeaders } from './explorer/explorer-style.ts';
 import { createFeedRoute, type FeedOptions } from './feed-route.ts';
 import { createHintRoute, type HintOptions, loggedPath } from './hint-route.ts';
-import { createLiveStatus } from './live-status.ts';
-import { renderDocument } from './page-frame.ts';
-import { createPageSource } from './page-source.ts';
 import { securityHeaders } from './page-style.ts';
-import { type Place, placeWords } from './place.ts';
-import { statusScript } from './status-script.ts';
 
 type Readiness = { database: boolean; queue: boolean; migrated: boolean };
 
 export type HttpAppOptions = HintOptions &
-  FeedOptions & {
+  FeedOptions &
+  SiteOptions & {
     /** Name or address on which the pages are served. */
     host: string;
     /** Null: the private pages are served on a loopback `host` only, to requests of this machine. */
     token: string | null;
-    readStatus(): Promise<StatusReport>;
-    /** Called at most twice a minute. */
-    readFlows(): Promise<DailyFlows>;
-    /** Runs reads of the pages to look things up: in one snapshot, read-only, 2 s for each statement. */
-    read: ReadLedger;
-    /** Which installation this is, shown on every page. */
-    place: Place;
     /** Opens the queue's own pages under the path; returns null while there is no queue. */
     openBoard(basePath: string): Promise<QueueBoard> | null;
     isReady(): Promise<Readiness>;
@@ -54,8 +41,6 @@ export type HttpApp = {
 
 const keepMs = 1_000;
 const answerMs = 10_000;
-const liveEveryMs = 5_000;
-const liveListenersMax = 50;
 /** Readiness is public and asked for often, so problems are read at most every 5 s and awaited for 2 s. */
 const problemsKeepMs = 5_000;
 const problemsAnswerMs = 2_000;
@@ -64,12 +49,6 @@ const problemsAnswerMs = 2_000;
 export function createHttpApp(options: HttpAppOptions): HttpApp {
   const { metrics, log } = options;
   const readMetrics = cacheFor(() => metrics.metrics(), keepMs);
-  const readPage = createPageSource(options);
-  const live = createLiveStatus({
-    render: async () => (await readPage()).page,
-    everyMs: liveEveryMs,
-    listenersMax: liveListenersMax,
-  });
   const app = new Hono();
   const admission = createAdmission(options);
   const hints = createHintRoute(options);
@@ -81,16 +60,8 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
     const text = await answerWithin(readMetrics(), answerMs);
     return c.body(text, 200, { 'Content-Type': metrics.contentType });
   });
-  app.get('/', async (c) => {
-    const { page, isFailure } = await readPage();
-    return c.html(renderDocument(page, placeWords(options.place)), isFailure ? 503 : 200);
-  });
   addStatusJson(app, options);
-  app.get('/status.js', (c) =>
-    c.body(statusScript, 200, { 'Content-Type': 'text/javascript; charset=utf-8' }),
-  );
-  app.get('/events', (c) => answerWithEvents(c, live));
-  addExplorer(app, options);
+  const sites = addSites(app, options);
   app.get(`${boardPath}/*`, createBoardRoute(options));
   app.notFound((c) => c.text('not found\n', 404));
   app.onError((error, c) => {
@@ -100,7 +71,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   return {
     fetch: app.fetch,
     close() {
-      live.close();
+      sites.close();
       admission.close();
       hints.close();
       feed.close();
@@ -155,6 +126,6 @@ const addSecurityHeaders: MiddlewareHandler = async (c, next) => {
 
 const onlyReading: MiddlewareHandler = async (c, next) => {
   if (c.req.method === 'GET' || c.req.method === 'HEAD') return await next();
-  if (c.req.method === 'POST' && c.req.path === searchPath) return await next();
+  if (c.req.method === 'POST' && isSearch(c.req.path)) return await next();
   return c.text('only GET and HEAD are served\n', 405, { Allow: 'GET, HEAD' });
 };

@@ -18,6 +18,7 @@ export const pageNames = {
 const partNames = [
   'verdict',
   'problems',
+  'wallets',
   'streams',
   'calendar',
   'facts',
@@ -67,10 +68,10 @@ export function dateWords(iso: string): string {
 }
 
 /**
- * Renders the whole document. `place` says which installation it belongs to. Without script the browser reloads it
- * every 5 s; with script the parts are updated in place.
+ * Renders the whole document. `site` says which installation it belongs to, `top` leads to the ledger's own pages.
+ * Without script the browser reloads it every 5 s; with script the parts are updated in place.
  */
-export function renderDocument({ title, parts }: Page, place: Html | string): Html {
+export function renderDocument({ title, parts }: Page, site: Html | string, top = ''): Html {
   const [verdict, ...rest] = partNames.map((name) =>
     raw(`<div data-part="${name}">${parts[name] ?? ''}</div>`),
   );
@@ -95,9 +96,9 @@ export function renderDocument({ title, parts }: Page, place: Html | string): Ht
 <p class="cut-off" role="alert" data-cut-off></p>
 <div class="bar">
 <h1>wallet-ledger</h1>
-<nav aria-label="Pages">${links} <a href="queues">Queues</a> <a href="metrics">Metrics</a></nav>
+<nav aria-label="Pages">${links} <a href="${top}queues">Queues</a> <a href="${top}metrics">Metrics</a></nav>
 </div>
-${place}
+${site}
 ${verdict}
 </header>
 <main id="main" tabindex="-1">

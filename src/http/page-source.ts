@@ -4,7 +4,7 @@ import type { DailyFlows } from '../ledger/reports/read-flows.ts';
 import type { StatusReport } from '../status/status-report.ts';
 import { answerWithin, cacheFor } from './cache-for.ts';
 import type { Page } from './page-frame.ts';
-import { renderFailure, renderStatus } from './status-page.ts';
+import { renderFailure } from './status-page.ts';
 
 /** `isFailure`: the page shows an error in place of the status. */
 export type ReadPage = { page: Page; isFailure: boolean };
@@ -15,23 +15,26 @@ const answerMs = 10_000;
 const flowsAnswerMs = 3_000;
 
 /**
- * Returns a function that reads and renders the status page. Callers within a second share one page; the flows are read
- * at most twice a minute. The function never rejects.
+ * Returns a function that reads and renders a status page. Callers within a second share one page; the flows are read
+ * at most twice a minute, and are null where they cannot be read or there is no `readFlows`. The function never rejects.
  */
 export function createPageSource(options: {
   readStatus(): Promise<StatusReport>;
-  readFlows(): Promise<DailyFlows>;
+  readFlows?: () => Promise<DailyFlows>;
+  render(report: StatusReport, flows: DailyFlows | null): Promise<Page>;
   log: Log;
 }): () => Promise<ReadPage> {
-  const { log } = options;
+  const { log, render } = options;
   const readStatus = logged(options.readStatus, 'the status', log);
-  const readFlows = cacheFor(logged(options.readFlows, 'the daily flows', log), flowsKeepMs);
+  const readFlows = options.readFlows
+    ? cacheFor(logged(options.readFlows, 'the daily flows', log), flowsKeepMs)
+    : async () => null;
   const page = cacheFor(async () => {
     const [report, flows] = await Promise.all([
       readStatus(),
       answerWithin(readFlows(), flowsAnswerMs).catch(() => null),
     ]);
-    return await renderStatus(report, flows);
+    return await render(report, flows);
   }, keepMs);
   return async () => {
     try {

@@ -29,6 +29,9 @@ nav a:first-child { margin-left: 0; }
 dl.place { display: flex; flex-wrap: wrap; gap: 0 1.25rem; margin-top: .3rem; }
 .place > div { display: flex; gap: .4rem; }
 .place dd { font-size: .875rem; line-height: inherit; }
+.wallets { margin-top: .3rem; }
+.wallets a[aria-current] { color: var(--text); font-weight: 600; text-decoration: none; }
+tr.resting { color: var(--soft); }
 .verdict { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: baseline; gap: .1rem 1rem;
   margin-top: .75rem; padding: .7rem 1rem; border-radius: .75rem; background: var(--good-ground); }
 .verdict.wrong { background: var(--bad-ground); }

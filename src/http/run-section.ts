@@ -22,10 +22,16 @@ ${columns.map((column) => html`<th scope="col" class="number">${column}</th>`)}<
   return section('runs', 'Last runs', scrollingTable('Last runs', table));
 }
 
-export function errorSection({ lastErrors, readAt }: StatusReport): Html | string {
+/** Shows the last errors; with `isOfSeveral`, each with its wallet. */
+export function errorSection(
+  { lastErrors, readAt }: StatusReport,
+  isOfSeveral = false,
+): Html | string {
   if (lastErrors.length === 0) return '';
   const items = lastErrors.map(
-    (error) => html`<li><h3>${foreign('stream' in error ? error.stream : error.job)}</h3>
+    (
+      error,
+    ) => html`<li><h3>${isOfSeveral ? html`${error.wallet}: ` : ''}${foreign('stream' in error ? error.stream : error.job)}</h3>
 <p>${foreign(error.message)}</p>
 <p class="soft"><time datetime="${error.at}">${agoWords(secondsBetween(error.at, readAt))}</time></p></li>`,
   );

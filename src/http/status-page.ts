@@ -12,20 +12,22 @@ import { dateWords, foreign, type Html, type Page, type PartName, section } from
 import { poolSection } from './pool-section.ts';
 import { errorSection, runSection } from './run-section.ts';
 import { factSection, streamSection } from './stream-section.ts';
+import { walletSection } from './wallet-section.ts';
 
-/** Renders the status as a page that is complete without script. All text from outside is escaped. */
-export async function renderStatus(report: StatusReport, flows: DailyFlows | null): Promise<Page> {
-  const problems = listProblems(report);
-  const words = verdictWords(problems);
+/**
+ * Renders the status of a wallet as a page that is complete without script. All text from outside is escaped. `wallet`
+ * is its name, null where there is only one.
+ */
+export async function renderStatus(
+  report: StatusReport,
+  flows: DailyFlows | null,
+  wallet: string | null = null,
+): Promise<Page> {
+  const { title, ...parts } = attention(report, wallet);
   return {
-    title: `wallet-ledger: ${words.toLowerCase()}`,
+    title,
     parts: await toTexts({
-      verdict: verdict(
-        verdictOn(problems),
-        words,
-        html`as of <time datetime="${report.readAt}">${dateWords(report.readAt)}</time>`,
-      ),
-      problems: problemSection(problems, report.readAt),
+      ...parts,
       streams: streamSection(report.streams),
       calendar: calendarSection(report),
       facts: factSection(report),
@@ -36,6 +38,38 @@ export async function renderStatus(report: StatusReport, flows: DailyFlows | nul
       runs: runSection(report),
       errors: errorSection(report),
     }),
+  };
+}
+
+/** Renders the status of a ledger with several wallets. `services`: see `walletSection`. */
+export async function renderLedger(
+  report: StatusReport,
+  services: ReadonlyMap<string, string>,
+): Promise<Page> {
+  const { title, ...parts } = attention(report, null);
+  return {
+    title,
+    parts: await toTexts({
+      ...parts,
+      wallets: walletSection(report, services),
+      facts: factSection(report),
+      feed: feedSection(report),
+      errors: errorSection(report, true),
+    }),
+  };
+}
+
+function attention(report: StatusReport, wallet: string | null) {
+  const problems = listProblems(report);
+  const words = verdictWords(problems);
+  return {
+    title: `wallet-ledger${wallet === null ? '' : ` ${wallet}`}: ${words.toLowerCase()}`,
+    verdict: verdict(
+      verdictOn(problems),
+      words,
+      html`as of <time datetime="${report.readAt}">${dateWords(report.readAt)}</time>`,
+    ),
+    problems: problemSection(problems, report.readAt),
   };
 }
 

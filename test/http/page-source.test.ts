@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createPageSource } from '../../src/http/page-source.ts';
+import { renderStatus } from '../../src/http/status-page.ts';
 import type { DailyFlows } from '../../src/ledger/reports/read-flows.ts';
 import { recordLog } from '../support/record-log.ts';
 import { sampleFlows, sampleReport } from '../support/sample-report.ts';
@@ -10,7 +11,12 @@ afterEach(() => void vi.useRealTimers());
 function sourceOf(readFlows: () => Promise<DailyFlows>) {
   const { log, lines } = recordLog();
   return {
-    read: createPageSource({ readStatus: async () => sampleReport(), readFlows, log }),
+    read: createPageSource({
+      readStatus: async () => sampleReport(),
+      readFlows,
+      render: renderStatus,
+      log,
+    }),
     lines,
   };
 }
@@ -18,7 +24,12 @@ function sourceOf(readFlows: () => Promise<DailyFlows>) {
 test('the status is read each second, the flows every 30 s, independent of the number of readers', async () => {
   const readStatus = vi.fn(async () => sampleReport());
   const readFlows = vi.fn(async () => sampleFlows());
-  const read = createPageSource({ readStatus, readFlows, log: recordLog().log });
+  const read = createPageSource({
+    readStatus,
+    readFlows,
+    render: renderStatus,
+    log: recordLog().log,
+  });
   for (let second = 0; second < 60; second += 1) {
     await Promise.all(Array.from({ length: 20 }, read));
     await vi.advanceTimersByTimeAsync(1_000);

@@ -1,3 +1,4 @@
+import type { WalletContent } from '../../src/http/add-sites.ts';
 import { createMetrics, type Metrics } from '../../src/http/create-metrics.ts';
 import { type HttpOptions, startHttp } from '../../src/http/start-http.ts';
 import { type LogLine, recordLog } from './record-log.ts';
@@ -12,6 +13,13 @@ export type HttpHarness = {
   close(): Promise<void>;
 };
 
+const place = {
+  wallet: 'main',
+  service: 'wallet.example',
+  database: 'db:5432/ledger',
+  version: '1.2.3',
+};
+
 const noFeed: HttpOptions['feed'] = {
   read: async () => ({ kind: 'events', events: [] }),
   head: async () => 0,
@@ -19,8 +27,14 @@ const noFeed: HttpOptions['feed'] = {
   wake: () => undefined,
 };
 
-/** Status pages on a free port of the loopback. */
-export async function openHttp(options: Partial<HttpOptions> = {}): Promise<HttpHarness> {
+type Options = Partial<HttpOptions> & Partial<Pick<WalletContent, 'read' | 'readFlows'>>;
+
+/** Status pages on a free port of the loopback; those of the wallet `main` unless `wallets` are given. */
+export async function openHttp({
+  read,
+  readFlows,
+  ...options
+}: Options = {}): Promise<HttpHarness> {
   const { log, lines } = recordLog();
   const reads = { page: 0, metrics: 0, flows: 0 };
   const readStatus = options.readStatus ?? (async () => sampleReport());
@@ -37,17 +51,20 @@ export async function openHttp(options: Partial<HttpOptions> = {}): Promise<Http
     feedToken: null,
     feed: noFeed,
     onHint: () => undefined,
-    readFlows: async () => {
-      reads.flows += 1;
-      return sampleFlows();
-    },
-    read: () => Promise.reject(new Error('no database')),
-    place: {
-      wallet: 'main',
-      service: 'wallet.example',
-      database: 'db:5432/ledger',
-      version: '1.2.3',
-    },
+    place,
+    wallets: [
+      {
+        name: 'main',
+        place,
+        read: read ?? (() => Promise.reject(new Error('no database'))),
+        readFlows:
+          readFlows ??
+          (async () => {
+            reads.flows += 1;
+            return sampleFlows();
+          }),
+      },
+    ],
     openBoard: () => null,
     isReady: async () => ({ database: true, queue: true, migrated: true }),
     metrics: metrics.registry,

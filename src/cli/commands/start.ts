@@ -1,5 +1,6 @@
 import { allJobs } from '../../../jobs/all-jobs.ts';
 import { walletNameDefault } from '../../config/wallet-names.ts';
+import type { WalletContent } from '../../http/add-sites.ts';
 import { createMetrics, type Metrics } from '../../http/create-metrics.ts';
 import { startHttp } from '../../http/start-http.ts';
 import { untilAborted } from '../../kernel/abortable-sleep.ts';
@@ -59,8 +60,6 @@ export async function startDaemon(
     },
   }));
   const { composed } = opened;
-  const [first] = composed;
-  if (!first) throw new Error('the settings name no wallet');
   for (const { context: own, sync } of composed) await prepareWallet(own, sync.ledger);
   const hints = openAllHints(composed, metrics.onHint);
   const { reader: feed, webhooks } = await openFeed(context, opened.ledger, {
@@ -74,7 +73,8 @@ export async function startDaemon(
     (await startHttp({
       ...http,
       readStatus: report,
-      ...contentOfPages(first.context, first.sync.ledger),
+      place: describePlace(context),
+      wallets: composed.map(contentOfPages),
       openBoard: (basePath) => queue?.openBoard(basePath) ?? null,
       isReady: () => isReady(opened.ledger, queue),
       metrics: metrics.registry,
@@ -130,12 +130,13 @@ async function isReady(ledger: Ledger, queue: RunningQueue | undefined) {
   return { database, queue: (await queue?.isReady()) ?? false, migrated: true };
 }
 
-/** What the pages show of the ledger, and which installation they name. */
-function contentOfPages(context: CommandContext, ledger: Ledger) {
+/** What the pages of a wallet show, and which installation they name. */
+function contentOfPages({ context, sync: { ledger } }: Composed): WalletContent {
   return {
+    name: ledger.wallet,
     readFlows: () => readFlows(ledger.db),
     read: createPageReader(ledger, context.redact),
-    place: describePlace(context),
+    place: describePlace(context, [ledger.wallet]),
   };
 }
 

@@ -4,7 +4,7 @@ import { toError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import { databaseError, type LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { sqlStateOf } from '../../ledger/connection/postgres-codes.ts';
-import type { Place } from '../place.ts';
+import type { Site } from '../place.ts';
 import { type ExplorerPage, renderExplorer } from './explorer-frame.ts';
 import { BadParameter } from './query-params.ts';
 
@@ -21,7 +21,7 @@ export type Answer =
   | { goTo: string };
 
 export type PageAnswers = {
-  /** Reads, and answers. Failures become pages. `root` leads from the request's path to `/`. */
+  /** Reads, and answers. Failures become pages. `root` leads from the request's path to the site's status page. */
   answer(
     c: Context,
     root: string,
@@ -36,10 +36,10 @@ type Failure = { status: 400 | 503; words: string };
 /** Creates what all pages share: their form, and pages for what goes wrong. */
 export function createPageAnswers(options: {
   read: ReadLedger;
-  place: Place;
+  site: Site;
   log: Log;
 }): PageAnswers {
-  const { read, place, log } = options;
+  const { read, site, log } = options;
   return {
     async answer(c, root, current, work) {
       try {
@@ -53,14 +53,14 @@ export function createPageAnswers(options: {
         }
         const { page, status, sought } = answer;
         return c.html(
-          renderExplorer(page, { place, root, ...(sought === undefined ? {} : { sought }) }),
+          renderExplorer(page, { site, root, ...(sought === undefined ? {} : { sought }) }),
           status,
         );
       } catch (thrown) {
         const { status, words } = describeFailure(toError(thrown), log);
         const content = html`<section aria-label="Failure"><p class="bad">${words}</p></section>`;
         const title = status === 400 ? 'This page cannot be shown' : 'The ledger cannot be read';
-        return c.html(renderExplorer({ title, current, content }, { place, root }), status);
+        return c.html(renderExplorer({ title, current, content }, { site, root }), status);
       }
     },
   };

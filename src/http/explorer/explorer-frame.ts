@@ -1,6 +1,6 @@
 import { html, raw } from 'hono/html';
 import { cut, type Html, pageNames } from '../page-frame.ts';
-import { type Place, placeWords } from '../place.ts';
+import { type Site, siteWords } from '../place.ts';
 import { explorerStyle } from './explorer-style.ts';
 
 type PageName = keyof typeof pageNames;
@@ -8,10 +8,13 @@ type PageName = keyof typeof pageNames;
 /** A page to look things up. `current` is its entry of the navigation. */
 export type ExplorerPage = { title: string; current: PageName; content: Html };
 
-/** Renders a page. `root` leads from the page's path to `/`, so that the pages work below any path of a proxy. */
+/**
+ * Renders a page. `root` leads from the page's path to the status page of the site, so that the pages work below any
+ * path of a proxy.
+ */
 export function renderExplorer(
   { title, current, content }: ExplorerPage,
-  { place, root, sought = '' }: { place: Place; root: string; sought?: string },
+  { site, root, sought = '' }: { site: Site; root: string; sought?: string },
 ): Html {
   const links = Object.entries(pageNames).map(
     ([path, name]) =>
@@ -23,7 +26,7 @@ export function renderExplorer(
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${cut(title)} · wallet-ledger</title>
+<title>${cut(title)}${site.wallet === null ? '' : ` · ${site.wallet}`} · wallet-ledger</title>
 <link rel="icon" href="data:,">
 <style>${raw(explorerStyle)}</style>
 </head>
@@ -32,7 +35,7 @@ export function renderExplorer(
 <header>
 <div class="bar"><p><strong>wallet-ledger</strong></p>
 <nav aria-label="Pages"><a href="${root === '' ? './' : root}">Status</a>${links}</nav></div>
-${placeWords(place)}
+${siteWords(site, root)}
 <section aria-label="Search"><form method="post" action="${root}transactions" role="search">
 <label class="search">Order, request, hash, address or customer's reference
 <input name="q" value="${sought}" maxlength="1024" autocomplete="off" spellcheck="false" required></label>

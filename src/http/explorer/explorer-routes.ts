@@ -14,7 +14,7 @@ import { findAddress, findIndexed, findOrder } from '../../ledger/transactions/f
 import { listProblems } from '../../status/list-problems.ts';
 import type { StatusReport } from '../../status/status-report.ts';
 import { cacheFor } from '../cache-for.ts';
-import type { Place } from '../place.ts';
+import type { Site } from '../place.ts';
 import { addressFacts } from './address-page.ts';
 import { type Answer, createPageAnswers, type ReadLedger } from './answer-page.ts';
 import { coinFacts, coinList, periods } from './coin-pages.ts';
@@ -27,26 +27,32 @@ import { rejectedOrder, transactionFacts } from './transaction-page.ts';
 export type ExplorerOptions = {
   read: ReadLedger;
   readStatus(): Promise<StatusReport>;
-  place: Place;
+  site: Site;
   log: Log;
 };
 
-/** The only path that takes a POST: a search, so that what is searched for is in no address and in no log. */
-export const searchPath = '/transactions';
+const searchPath = '/transactions';
 
 const statusKeepMs = 1_000;
 const soughtBytesMax = 8_192;
 /** Assets of a coin whose course is drawn. */
 const coursesMax = 12;
 
-/** Matches the paths of the pages. */
-const ownPaths = /^\/(?:transactions|addresses|coins|rejects|runs|problems)(?:\/|$)/;
+/** Matches the paths of the pages, of each wallet too. */
+const ownPaths =
+  /^(?:\/wallets\/[a-z][a-z0-9_]*)?\/(?:transactions|addresses|coins|rejects|runs|problems)(?:\/|$)/;
+const searchPaths = /^(?:\/wallets\/[a-z][a-z0-9_]*)?\/transactions$/;
 
 export function isOfExplorer(path: string): boolean {
   return ownPaths.test(path);
 }
 
-/** Adds the pages to look things up. */
+/** Matches the only paths that take a POST: a search, so that what is searched for is in no address and in no log. */
+export function isSearch(path: string): boolean {
+  return searchPaths.test(path);
+}
+
+/** Adds the pages to look things up, below the base path of `app`. */
 export function addExplorer(app: Hono, options: ExplorerOptions): void {
   const { answer } = createPageAnswers(options);
   const readStatus = cacheFor(options.readStatus, statusKeepMs);

@@ -1,0 +1,140 @@
+import type { Context, Hono } from 'hono';
+import type { Log } from '../kernel/log.ts';
+import type { DailyFlows } from '../ledger/reports/read-flows.ts';
+import { reportOfWallet } from '../status/report-of-wallet.ts';
+import type { StatusReport } from '../status/status-report.ts';
+import { cacheFor } from './cache-for.ts';
+import { answerWithEvents } from './event-stream.ts';
+import type { ReadLedger } from './explorer/answer-page.ts';
+import { addExplorer, isOfExplorer } from './explorer/explorer-routes.ts';
+import { createLiveStatus } from './live-status.ts';
+import { renderDocument } from './page-frame.ts';
+import { createPageSource, type ReadPage } from './page-source.ts';
+import { basePathOf, type Place, type Site, siteWords, topOf, walletsPath } from './place.ts';
+import { renderLedger, renderStatus } from './status-page.ts';
+import { statusScript } from './status-script.ts';
+
+/** What the pages of a wallet show. */
+export type WalletContent = {
+  name: string;
+  /** Shown on every page of the wallet. */
+  place: Place;
+  /** Called at most twice a minute. */
+  readFlows(): Promise<DailyFlows>;
+  /** Runs reads of the pages to look things up: in one snapshot, read-only, 2 s for each statement. */
+  read: ReadLedger;
+};
+
+export type SiteOptions = {
+  /** Reads the status of all wallets. */
+  readStatus(): Promise<StatusReport>;
+  /** Which installation this is, shown on the pages of the whole ledger. */
+  place: Place;
+  /** At least one. */
+  wallets: readonly WalletContent[];
+  log: Log;
+};
+
+/** Pages that close with the server. */
+type Closing = { close(): void };
+
+const keepMs = 1_000;
+const liveEveryMs = 5_000;
+const liveListenersMax = 50;
+
+/**
+ * Adds the status pages and the pages to look things up. The pages of a single wallet are at the root. Of several, each
+ * has pages below `/wallets/<name>/`, the status page at the root shows the whole ledger, and the root's other paths
+ * lead to the first wallet's.
+ */
+export function addSites(app: Hono, options: SiteOptions): Closing {
+  const { place, log } = options;
+  const [first, ...others] = options.wallets;
+  if (!first) throw new Error('there are no pages without a wallet');
+  if (others.length === 0) {
+    const site = { place: first.place, wallet: null, wallets: [] };
+    return addWallet(app, first, { site, readStatus: options.readStatus, log });
+  }
+  const wallets = options.wallets.map(({ name }) => name);
+  const services = new Map(options.wallets.map((own) => [own.name, own.place.service]));
+  const readStatus = cacheFor(options.readStatus, keepMs);
+  const readPage = createPageSource({
+    readStatus,
+    render: (report) => renderLedger(report, services),
+    log,
+  });
+  const all = [
+    addStatus(app, readPage, { place, wallet: null, wallets }),
+    ...options.wallets.map((content) =>
+      addWallet(app, content, {
+        site: { place: content.place, wallet: content.name, wallets },
+        readStatus: async () => reportOfWallet(await readStatus(), content.name),
+        log,
+      }),
+    ),
+  ];
+  addWays(app, wallets, first.name);
+  return {
+    close() {
+      for (const each of all) each.close();
+    },
+  };
+}
+
+function addWallet(
+  app: Hono,
+  { readFlows, read }: WalletContent,
+  options: { site: Site; readStatus: SiteOptions['readStatus']; log: Log },
+): Closing {
+  const { site, readStatus, log } = options;
+  const readPage = createPageSource({
+    readStatus,
+    readFlows,
+    render: (report, flows) => renderStatus(report, flows, site.wallet),
+    log,
+  });
+  addExplorer(app.basePath(basePathOf(site.wallet)), { read, readStatus, site, log });
+  return addStatus(app, readPage, site);
+}
+
+function addStatus(app: Hono, readPage: () => Promise<ReadPage>, site: Site): Closing {
+  const base = basePathOf(site.wallet);
+  const live = createLiveStatus({
+    render: async () => (await readPage()).page,
+    everyMs: liveEveryMs,
+    listenersMax: liveListenersMax,
+  });
+  app.get(`${base}/`, async (c) => {
+    const { page, isFailure } = await readPage();
+    const document = renderDocument(page, siteWords(site, ''), topOf(site, ''));
+    return c.html(document, isFailure ? 503 : 200);
+  });
+  app.get(`${base}/status.js`, (c) =>
+    c.body(statusScript, 200, { 'Content-Type': 'text/javascript; charset=utf-8' }),
+  );
+  app.get(`${base}/events`, (c) => answerWithEvents(c, live));
+  return live;
+}
+
+/** Adds the ways to the wallets' pages. All are relative, so that they hold below any path of a proxy. */
+function addWays(app: Hono, wallets: readonly string[], first: string): void {
+  app.get(walletsPath, (c) => c.redirect('./', 307));
+  app.get(`${walletsPath}/`, (c) => c.redirect('../', 307));
+  for (const name of wallets) app.get(basePathOf(name), (c) => c.redirect(`${name}/`, 307));
+  app.all(`${walletsPath}/*`, (c) => {
+    const [, , name = ''] = c.req.path.split('/');
+    if (wallets.includes(name)) return c.notFound();
+    return c.text(`there is no page of such a wallet; there are: ${wallets.join(', ')}\n`, 404);
+  });
+  app.all('*', async (c, next) => {
+    if (!isOfExplorer(c.req.path)) return await next();
+    return c.redirect(wayToWallet(c, first), 307);
+  });
+}
+
+/** Returns the way from a path at the root to the same one of a wallet. */
+function wayToWallet(c: Context, wallet: string): string {
+  const { pathname, search } = new URL(c.req.url);
+  const up = '../'.repeat(pathname.split('/').length - 2);
+  return `${up}wallets/${wallet}${pathname}${search}`;
+}
