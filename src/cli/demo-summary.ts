@@ -1,15 +1,35 @@
 import type { LedgerStatus } from '../ledger/reports/ledger-status.ts';
+import { reportOfWallet } from '../status/report-of-wallet.ts';
 
-/** Formats the summary after the first full sync: counts, proof, balances, pools, and queries to try. */
+/** Formats the summary after the first full sync: counts, then proof, balances and pools of each wallet, and queries. */
 export function demoSummary(
   status: LedgerStatus,
   run: { connectionString: string; seconds: number; requests: number },
 ): string {
-  const { transactions, streams, balances } = status;
+  const { transactions, wallets } = status;
   const rate = Math.round(transactions.total / run.seconds);
   const lines = [
     '',
     `  ${count(transactions.total)} transactions in ${run.seconds.toFixed(1)} s, details included (${count(rate)} a second, ${count(run.requests)} requests).`,
+    ...(wallets.length === 1
+      ? walletLines(status)
+      : wallets.flatMap(({ name }) => [
+          '',
+          `  Wallet ${name}`,
+          ...walletLines(reportOfWallet(status, name)),
+        ])),
+    '',
+    '  Queries to paste into psql',
+    `    psql "${run.connectionString}"`,
+    '',
+    ...queries.flatMap(([question, query]) => [`    -- ${question}`, `    ${query}`, '']),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function walletLines(status: LedgerStatus): string[] {
+  const { transactions, streams, balances } = status;
+  return [
     '',
     '  The proof',
     ...streams.map(
@@ -28,13 +48,7 @@ export function demoSummary(
       ({ slip44, available, target, daysLeft }) =>
         `    chain ${String(slip44).padEnd(5)} ${count(available)} of ${count(target)}, ${daysLeft === null ? 'none taken yet' : `for ${daysLeft} days at the present use`}`,
     ),
-    '',
-    '  Queries to paste into psql',
-    `    psql "${run.connectionString}"`,
-    '',
-    ...queries.flatMap(([question, query]) => [`    -- ${question}`, `    ${query}`, '']),
   ];
-  return `${lines.join('\n')}\n`;
 }
 
 const queries = [

@@ -2,10 +2,10 @@ import type { Settings } from '../config/settings.ts';
 import { settingsOfWallet } from '../config/settings-of-wallet.ts';
 import type { Ledger } from '../ledger/connection/connect-ledger.ts';
 import { joinStatus } from '../ledger/reports/join-status.ts';
-import type { LedgerStatus } from '../ledger/reports/ledger-status.ts';
+import type { LedgerStatus, WalletStatus } from '../ledger/reports/ledger-status.ts';
 import { readStatus } from '../ledger/reports/read-status.ts';
 
-/** Reads the status of the wallets of the settings, or only of `wallet`, and joins it. */
+/** Reads the status of the wallets of the settings, or only of `wallet`, and joins it. A resting wallet is not read. */
 export async function readAllStatus(
   ledger: Ledger,
   settings: Settings,
@@ -17,5 +17,14 @@ export async function readAllStatus(
     const { chains } = settingsOfWallet(settings, name).pools;
     statuses.push(await readStatus(ledger.forWallet(name).db, chains));
   }
-  return joinStatus(statuses);
+  const wallets = walletsOf(statuses).filter(({ name }) => (wallet ?? name) === name);
+  return { ...joinStatus(statuses), wallets };
+}
+
+/** Returns every wallet once, by name, with its counts if they were read. */
+function walletsOf(statuses: readonly LedgerStatus[]): WalletStatus[] {
+  const all = statuses.flatMap(({ wallets }) => wallets);
+  const known = new Map(all.map((wallet) => [wallet.name, wallet]));
+  for (const wallet of all) if (wallet.counts) known.set(wallet.name, wallet);
+  return [...known.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
 }

@@ -1,4 +1,6 @@
 import type { Settings } from '../config/settings.ts';
+import { settingsOfWallet } from '../config/settings-of-wallet.ts';
+import { prefixOf } from '../config/wallet-names.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Environment } from '../kernel/vocabulary.ts';
@@ -22,6 +24,8 @@ import {
 
 export type DoctorOptions = {
   settings: Settings;
+  /** Wallets to check, of those of the settings; their findings name them if the settings have several. */
+  wallets: readonly string[];
   /** Mistakes in the settings; `settings` has the defaults in their places. */
   problems: readonly string[];
   /** Files that the settings come from or name as code. */
@@ -40,9 +44,16 @@ export type DoctorOptions = {
 /** Settings that every request to the service needs. */
 const serviceSetting = /^WALLET_(BASE_URL|API_|SIGN|NONCE_UNIT|PARAM_NAMES)/;
 
+/** Returns true if a mistake in the settings concerns the requests of the wallet: by its own variables or the shared. */
+function concernsService(problem: string, wallet: string): boolean {
+  const prefix = prefixOf(wallet);
+  const isOwn = problem.startsWith(prefix);
+  return serviceSetting.test(isOwn ? problem.slice(prefix.length) : problem);
+}
+
 /**
- * Checks settings, database, Redis and service, in this order; a failure does not stop the other checks. Writes only
- * the tickets of its requests, which come from the database if that is usable.
+ * Checks settings, database, Redis, and the service of each wallet, in this order; a failure does not stop the other
+ * checks. Writes only the tickets of its requests, which come from the database if that is usable.
  */
 export async function runDoctor(options: DoctorOptions): Promise<void> {
   const { settings, problems, files, onFindings } = options;
@@ -50,12 +61,27 @@ export async function runDoctor(options: DoctorOptions): Promise<void> {
   const ledger = await openAndCheckDatabase(options);
   const { redisUrl } = settings.queue;
   if (redisUrl !== null) onFindings(await guardedFindings('redis', () => checkRedis(redisUrl)));
+  for (const wallet of options.wallets) await checkOneWallet(wallet, ledger, options);
+}
 
+/** Checks a wallet and its service. With several wallets, the names of the findings begin with the wallet's. */
+async function checkOneWallet(
+  wallet: string,
+  opened: Ledger | null,
+  options: DoctorOptions,
+): Promise<void> {
+  const { env, isTryingVariants, log, clock, signal } = options;
+  const settings = settingsOfWallet(options.settings, wallet);
+  const isOnly = settings.walletNames.length === 1;
+  const onFindings = (findings: Finding[]) =>
+    options.onFindings(
+      isOnly ? findings : findings.map((each) => ({ ...each, name: `${wallet}: ${each.name}` })),
+    );
   const { service } = settings;
-  if (service === null || problems.some((problem) => serviceSetting.test(problem))) {
+  if (service === null || options.problems.some((problem) => concernsService(problem, wallet))) {
     return onFindings([skippedFinding('service', "the service's settings are missing or wrong")]);
   }
-  const { env, isTryingVariants, log, clock, signal } = options;
+  const ledger = opened?.forWallet(wallet) ?? null;
   const tickets = ledger ? createTicketSource(ledger, service) : createClockTickets(clock, service);
   if (ledger) onFindings(await guardedFindings('wallet', () => checkWallet(ledger, service, env)));
   const shared = { service, settings, env, isTryingVariants, log, clock, signal };

@@ -16,7 +16,7 @@ const flowsAnswerMs = 3_000;
 
 /**
  * Returns a function that reads and renders a status page. Callers within a second share one page; the flows are read
- * at most twice a minute, and are null where they cannot be read or there is no `readFlows`. The function never rejects.
+ * at most twice a minute, and are null if they cannot be read or there is no `readFlows`. The function never rejects.
  */
 export function createPageSource(options: {
   readStatus(): Promise<StatusReport>;

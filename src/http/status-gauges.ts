@@ -20,10 +20,13 @@ export type StatusGauge = {
 export const statusGauges: StatusGauge[] = [
   {
     name: 'wallet_ledger_problem',
-    help: '1 for each kind of problem that the status page shows; absent when there is none',
-    labelNames: ['name', 'severity'],
+    help: '1 for each kind of problem that the status page shows; absent when there is none. The label wallet is empty if it concerns no single wallet',
+    labelNames: ['name', 'severity', 'wallet'],
     samples: (status) =>
-      listProblems(status).map(({ name, severity }) => ({ labels: { name, severity }, value: 1 })),
+      listProblems(status).map(({ name, severity, wallet = '' }) => ({
+        labels: { name, severity, wallet },
+        value: 1,
+      })),
   },
   {
     name: 'wallet_ledger_stream_lag_seconds',

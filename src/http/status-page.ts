@@ -69,7 +69,7 @@ function attention(report: StatusReport, wallet: string | null) {
       words,
       html`as of <time datetime="${report.readAt}">${dateWords(report.readAt)}</time>`,
     ),
-    problems: problemSection(problems, report.readAt),
+    problems: problemSection(problems, report),
   };
 }
 
@@ -86,7 +86,7 @@ export async function renderFailure(failure: { message: string; cure: string }):
     title: 'wallet-ledger: no status',
     parts: await toTexts({
       verdict: verdict('critical', 'The status cannot be read', ''),
-      problems: problemSection([problem], ''),
+      problems: problemSection([problem], { readAt: '', wallets: [] }),
     }),
   };
 }
@@ -112,11 +112,16 @@ function verdict(kind: Verdict, words: string, asOf: Html | string): Html {
 <strong><span aria-hidden="true">${mark}</span> ${words}</strong></p><p class="soft">${asOf}</p></div>`;
 }
 
-function problemSection(problems: Problem[], readAt: string): Html | string {
+/** Names the wallet of each problem if there are several. */
+function problemSection(
+  problems: Problem[],
+  { readAt, wallets }: Pick<StatusReport, 'readAt' | 'wallets'>,
+): Html | string {
   if (problems.length === 0) return '';
+  const shown = (wallet = '') => (wallet === '' || wallets.length < 2 ? '' : `${wallet} · `);
   const items = problems.map(
-    ({ severity, since, what, cure }) =>
-      html`<li><p class="${severity === 'critical' ? 'bad' : 'warn'}"><strong>${severity}</strong> · ${foreign(what)}</p>
+    ({ severity, since, what, cure, wallet }) =>
+      html`<li><p class="${severity === 'critical' ? 'bad' : 'warn'}"><strong>${severity}</strong> · ${shown(wallet)}${foreign(what)}</p>
 ${since === null ? '' : html`<p class="soft">since <time datetime="${since}">${dateWords(since)}</time>, ${agoWords(secondsBetween(since, readAt))}</p>`}
 <p class="soft">What to do: ${foreign(cure)}</p></li>`,
   );

@@ -1,15 +1,23 @@
-import type { StatusReport } from './status-report.ts';
+import type { LedgerStatus } from '../ledger/reports/ledger-status.ts';
 
-/** Returns what a report of several wallets says of one of them. Problems, feed and queue are those of the ledger. */
-export function reportOfWallet(report: StatusReport, wallet: string): StatusReport {
+/**
+ * Returns what a report of several wallets says of one of them. Feed, queue and the problems of no wallet are those of
+ * the whole ledger.
+ */
+export function reportOfWallet<Report extends LedgerStatus>(
+  report: Report,
+  wallet: string,
+): Report {
   const own = <T extends { wallet: string }>(rows: T[]) =>
     rows.filter((row) => row.wallet === wallet);
   const wallets = report.wallets.filter(({ name }) => name === wallet);
-  const { leftOut, ...rest } = report;
   return {
-    ...rest,
+    ...report,
+    // They are counted for all wallets together.
+    leftOut: undefined,
     ...wallets[0]?.counts,
     wallets,
+    problems: report.problems.filter((problem) => [wallet, '', undefined].includes(problem.wallet)),
     streams: own(report.streams),
     coverage: own(report.coverage),
     pools: own(report.pools),

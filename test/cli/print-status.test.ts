@@ -194,3 +194,42 @@ test('the points of the balances stand below each other', () => {
     ].join('\n'),
   );
 });
+
+const twoWallets: Partial<StatusReport> = {
+  wallets: [
+    { name: 'eu', isResting: false, counts: null },
+    { name: 'old', isResting: true, counts: null },
+    { name: 'us', isResting: false, counts: null },
+  ],
+  problems: [
+    sampleProblem({ wallet: 'us', what: 'deposit is late' }),
+    sampleProblem({ wallet: '', what: 'the feed waits' }),
+  ],
+  streams: [
+    sampleStream({ wallet: 'eu', name: 'list-of-eu' }),
+    sampleStream({ wallet: 'us', name: 'list-of-us' }),
+  ],
+  pools: [samplePool({ wallet: 'us', slip44: 195 }), samplePool({ wallet: 'eu', slip44: 60 })],
+  balances: sampleReport().balances.map((balance) => ({ ...balance, wallet: 'us' })),
+  lastRuns: sampleReport().lastRuns.map((run) => ({ ...run, wallet: 'eu', job: 'job-of-eu' })),
+  lastErrors: [{ wallet: 'us', job: 'details', at: '2026-03-01T11:00:00Z', message: 'HTTP 500' }],
+};
+
+test('with several wallets, what concerns one stands below its name, and one that rests has a line', () => {
+  const text = draw(twoWallets);
+  expect(text).toContain('us: deposit is late');
+  expect(text).toMatch(/! the feed waits/);
+  const [head = '', eu = '', old = '', us = ''] = text.split(/^ Wallet /m);
+  expect(head).not.toContain('Proof');
+  expect(eu).toMatch(/^eu \n[\s\S]*list-of-eu[\s\S]*chain 60[\s\S]*job-of-eu/);
+  expect(eu).not.toMatch(/list-of-us|chain 195|HTTP 500|BTC/);
+  expect(old).toBe('old  resting: it is kept and no longer read\n\n');
+  expect(us).toMatch(/^us \n[\s\S]*list-of-us[\s\S]*chain 195[\s\S]*BTC[\s\S]*HTTP 500/);
+  expect(us).not.toMatch(/list-of-eu|job-of-eu/);
+  expect(text.match(/^Queue$/gm)).toHaveLength(1);
+});
+
+test('a single wallet has no heading, whatever its name', () => {
+  const named = draw({ wallets: [{ name: 'eu', isResting: false, counts: null }] });
+  expect(named).toBe(draw());
+});

@@ -29,8 +29,10 @@ export async function examine(
 ): Promise<Examination> {
   const whole = { ...sandboxSettings(sandbox), WALLET_MAX_RPS: 'off', ...env };
   const findings: Finding[] = [];
+  const inspected = inspectSettings(whole, () => '', { needs: ['service'] });
   await runDoctor({
-    ...inspectSettings(whole, () => '', { needs: ['service'] }),
+    ...inspected,
+    wallets: inspected.settings.walletNames,
     files: [],
     env: whole,
     openLedger: () =>

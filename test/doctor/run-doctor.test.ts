@@ -309,3 +309,35 @@ describe('--try-variants', () => {
     expect(sandbox.stats.signatureFailures).toBe(8);
   });
 });
+
+describe('several wallets', () => {
+  const names = ['eu', 'us'];
+
+  test('each is checked in turn under its name, what they share once', async () => {
+    const sandbox = await withSandboxOf({ wallets: names, transactions: 50 });
+    const { findings, find } = await examine(sandbox, {}, withDatabase);
+    expect(findings.filter(({ verdict }) => verdict === 'bad')).toEqual([]);
+    for (const name of names)
+      for (const check of ['wallet', 'connection', 'signature', 'total-size'])
+        expect([name, find(`${name}: ${check}`).verdict]).toEqual([name, 'good']);
+    expect(findings.filter(({ name }) => name === 'database-version')).toHaveLength(1);
+    expect(findings.filter(({ name }) => name === 'home')).toHaveLength(1);
+    const places = names.map((name) => findings.findIndex((each) => each.name.startsWith(name)));
+    expect(places[0]).toBeLessThan(places[1] ?? 0);
+  });
+
+  test('only the named one is checked', async () => {
+    const sandbox = await withSandboxOf({ wallets: names, transactions: 50 });
+    const { findings } = await examine(sandbox, {}, { wallets: ['us'] });
+    const checked = findings.flatMap(({ name }) => (name.includes(': ') ? [name.slice(0, 2)] : []));
+    expect(new Set(checked)).toEqual(new Set(['us']));
+  });
+
+  test('a mistake in the settings of one leaves out its service, and no other', async () => {
+    const sandbox = await withSandboxOf({ wallets: names, transactions: 50 });
+    const { find } = await examine(sandbox, { EU__WALLET_NONCE_UNIT: 'hours' });
+    expect(find('settings').seen).toContain('EU__WALLET_NONCE_UNIT');
+    expect(find('eu: service').seen).toContain('skipped');
+    expect(find('us: signature').verdict).toBe('good');
+  });
+});

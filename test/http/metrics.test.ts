@@ -51,7 +51,7 @@ test('requests, rows and the status are exported under their names', async () =>
         problems: [
           sampleProblem(),
           sampleProblem({ since: null }),
-          sampleProblem({ name: 'pool_empty', severity: 'critical' }),
+          sampleProblem({ name: 'pool_empty', severity: 'critical', wallet: 'main' }),
         ],
         rejects: 4,
         feed: [
@@ -87,8 +87,8 @@ test('requests, rows and the status are exported under their names', async () =>
     'wallet_ledger_stream_complete{stream="addresses:60",wallet="main"}': 0,
     'wallet_ledger_stream_service_rows{stream="deposit",wallet="main"}': 5_012,
     'wallet_ledger_stream_ledger_rows{stream="deposit",wallet="main"}': 5_012,
-    'wallet_ledger_problem{name="rejects_open",severity="warning"}': 1,
-    'wallet_ledger_problem{name="pool_empty",severity="critical"}': 1,
+    'wallet_ledger_problem{name="rejects_open",severity="warning",wallet=""}': 1,
+    'wallet_ledger_problem{name="pool_empty",severity="critical",wallet="main"}': 1,
     'wallet_ledger_stream_verified_age_seconds{stream="deposit",wallet="main"}': 216_000,
     'wallet_ledger_transactions{wallet="main"}': 10_024,
     'wallet_ledger_incomplete_transactions{wallet="main"}': 3,

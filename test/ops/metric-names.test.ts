@@ -22,7 +22,7 @@ type Rule = {
 const { groups } = parse(readFileSync('ops/alerts.yml', 'utf8')) as { groups: { rules: Rule[] }[] };
 const rules = groups.flatMap((group) => group.rules);
 
-type Panel = { title: string; targets?: { expr: string }[] };
+type Panel = { title: string; targets?: { expr: string; legendFormat?: string }[] };
 const dashboard = JSON.parse(readFileSync('ops/grafana-dashboard.json', 'utf8')) as {
   panels: Panel[];
   templating: { list: { name: string }[] };
@@ -158,11 +158,18 @@ describe('ops/alerts.yml', () => {
 
   it('has one alert for every kind of problem, of its severity, and none for another', async () => {
     const [view] = await query<{ text: string }>(
-      `select pg_get_viewdef('ledger.problems') || pg_get_viewdef('ledger.feed_problems') as text`,
+      `select pg_get_functiondef('engine.problems_of(text)'::regprocedure) || pg_get_viewdef('engine.database_problems')
+              || pg_get_viewdef('ledger.feed_problems') as text`,
     );
     const kinds = [
       ...(view?.text ?? '').matchAll(/'(\w+)'(?:::text)?(?: AS \S+)?,\s*'(critical|warning)'/g),
     ].map(([, name = '', severity]) => ({ name, severity }));
+    const ofHome = await query<{ text: string }>(
+      `select pg_get_viewdef('engine.home_problem') as text`,
+    );
+    for (const severity of ['critical', 'warning'])
+      if (ofHome[0]?.text.includes(`'${severity}'`))
+        kinds.push({ name: 'database_moved', severity });
     const failing = {
       backend: 'redis' as const,
       waiting: 21,
@@ -176,7 +183,7 @@ describe('ops/alerts.yml', () => {
     const asked = rules.flatMap(({ alert, expr, labels: own }) =>
       [
         ...expr.matchAll(
-          /^max\(wallet_ledger_problem\{name="(\w+)"(?:, severity="(\w+)")?\}\) > 0$/g,
+          /^max by \(wallet\) \(wallet_ledger_problem\{name="(\w+)"(?:, severity="(\w+)")?\}\) > 0$/g,
         ),
       ].map(([, name = '', severity = own.severity]) => ({ alert, name, severity })),
     );
@@ -191,6 +198,18 @@ describe('ops/alerts.yml', () => {
     expect(asked.sort(byName)).toEqual(
       all.map((one) => ({ alert: nameOf(one), ...one })).sort(byName),
     );
+  });
+
+  it('is raised for each wallet, and the summary begins with its name', () => {
+    const ofWallets = rules.filter(({ expr }) => /\bby \(wallet\b/.test(expr));
+    expect(ofWallets.length).toBeGreaterThan(30);
+    for (const { alert, annotations } of rules) {
+      const isOfWallet = ofWallets.some((rule) => rule.alert === alert);
+      expect([alert, annotations.summary.startsWith('{{ with $labels.wallet }}')]).toEqual([
+        alert,
+        isOfWallet,
+      ]);
+    }
   });
 
   it('names each alert once, with a severity', () => {
@@ -213,6 +232,23 @@ describe('ops/grafana-dashboard.json', () => {
     const ours = [...names].filter((name) => /^wallet_ledger_(?!.*_(sum|count)$)/.test(name));
     // How many transactions there are is no answer to any question of an operator.
     expect(ours.filter((name) => !shown.has(name))).toEqual(['wallet_ledger_transactions']);
+  });
+
+  it('filters every metric that has a wallet, and names the wallet of each line', async () => {
+    const text = await (await fetch(`${http.url}/metrics`)).text();
+    const withWallet = new Set(
+      [...text.matchAll(/^(\w+)\{[^}]*wallet="/gm)].map(([, name = '']) => name),
+    );
+    expect(withWallet.size).toBeGreaterThan(15);
+    for (const { title, expr } of queries)
+      for (const name of metricsOf(expr).filter((one) => withWallet.has(one)))
+        expect([title, expr]).toEqual([
+          title,
+          expect.stringMatching(new RegExp(`${name}\\{wallet=~"\\$wallet\\|?"`)),
+        ]);
+    const legends = dashboard.panels.flatMap(({ targets = [] }) => targets);
+    for (const { expr, legendFormat } of legends)
+      if (/\bby \(wallet, (?!name)/.test(expr)) expect(legendFormat).toMatch(/^\{\{wallet\}\} /);
   });
 
   it('uses no variable that it does not declare', () => {

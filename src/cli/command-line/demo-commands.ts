@@ -11,6 +11,12 @@ export const addTrialCommands: CommandGroup = (program, run) => {
       'try everything on this machine: embedded PostgreSQL, sandbox service, daemon and status page',
     )
     .option('--once', 'end after the first full sync')
+    .addOption(
+      new Option(
+        '--wallets <names>',
+        'names of the wallets, such as eu,us, or their number; each has its own key and history',
+      ).argParser(walletNames),
+    )
     .action(async (options) => {
       const { demo } = await import('../commands/demo.ts');
       await run.alone(demo(options));

@@ -51,6 +51,10 @@ export const addCheckCommands: CommandGroup = (program, run) => {
       '--sign <method path...>',
       'print the string to sign of a request, such as GET /v1/wallet/coin, without sending it',
     )
+    .option(
+      '--wallet <name>',
+      'only this wallet of WALLETS; needed with --sign where several are set',
+    )
     .action(async (options) => {
       const { doctor } = await import('../commands/doctor.ts');
       await run.alone(doctor(options));

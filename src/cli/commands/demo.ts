@@ -13,7 +13,7 @@ import { fillPools } from '../../sync/pools/fill-pools.ts';
 import { runBackfill } from '../../sync/run-backfill.ts';
 import type { SyncReport } from '../../sync/sync-context.ts';
 import { type CommandContext, runCommand } from '../command-context.ts';
-import { composeSync } from '../compose-sync.ts';
+import { composeAll } from '../compose-sync.ts';
 import { demoSummary } from '../demo-summary.ts';
 import { openLedger, setPools, setStates } from '../open-ledger.ts';
 import { createProgress } from '../progress/create-progress.ts';
@@ -28,11 +28,12 @@ const demoPools = '60:50:100,195:20:50';
 const demoLock = 7_246_002;
 
 /**
- * Runs `wallet-ledger demo`: fills a separate embedded database from a sandbox service. With `once` it ends there;
- * otherwise it continues as a daemon and prints what arrives.
+ * Runs `wallet-ledger demo`: fills a separate embedded database from a sandbox service, with one wallet or several. With
+ * `once` it ends there; otherwise it continues as a daemon and prints what arrives.
  */
-export async function demo(options: { once?: boolean }): Promise<number> {
+export async function demo(options: { once?: boolean; wallets?: string[] }): Promise<number> {
   const sandbox = await startSandbox({
+    ...(options.wallets && { wallets: options.wallets }),
     transactions: demoTransactions,
     arrivalsPerSecond: options.once ? 0 : arrivalsPerSecond,
   });
@@ -86,7 +87,10 @@ async function runDemo(
     process.stdout.write('  The database stops with this demo; without --once it stays up.\n');
     return incomplete.length === 0 ? 0 : 3;
   }
-  const daemon = await startDaemon(context, showArrival);
+  const { walletNames } = context.settings;
+  const daemon = await startDaemon(context, (wallet, part, report) =>
+    showArrival(walletNames.length === 1 ? part : `${wallet} ${part}`, report),
+  );
   const { http } = context.settings;
   if (daemon.url && http) sandbox.pushTo(`${daemon.url}hint/${http.hintToken}`);
   process.stdout.write(
@@ -96,28 +100,39 @@ async function runDemo(
   return 0;
 }
 
-/** Reads everything once, with progress. `incomplete`: names of the parts that did not finish. */
+/** Reads everything of each wallet once, with progress. `incomplete`: names of the parts that did not finish. */
 async function fillFromNothing(
   context: CommandContext,
 ): Promise<{ incomplete: string[]; seconds: number; requests: number }> {
   const { signal } = context.shutdown;
-  const progress = createProgress(context.screen);
+  let progress = createProgress(context.screen);
   try {
-    const { sync } = await composeSync(context, progress.observers);
-    await setStates(sync.ledger, context);
-    await setPools(sync.ledger, context);
+    const { composed } = await composeAll(context, () => ({
+      onAttempt: (attempt) => progress.observers.onAttempt(attempt),
+      onPause: (ms) => progress.observers.onPause(ms),
+      onRun: (part, report) => progress.observers.onRun(part, report),
+    }));
+    const incomplete: string[] = [];
     const startedAt = performance.now();
-    const incomplete = await runBackfill(sync, {
-      types: transactionTypes,
-      withDetails: true,
-      isRestart: false,
-      signal,
-      onProgress: progress.onProgress,
-    });
-    const pools = await fillPools(sync, { signal, whenBusy: 'wait' });
-    if (!pools.isComplete) incomplete.push('pools');
+    for (const { context: own, sync } of composed) {
+      progress.stop();
+      if (composed.length > 1) process.stdout.write(`Wallet ${sync.ledger.wallet}\n`);
+      progress = createProgress(context.screen);
+      await setStates(sync.ledger, own);
+      await setPools(sync.ledger, own);
+      const missing = await runBackfill(sync, {
+        types: transactionTypes,
+        withDetails: true,
+        isRestart: false,
+        signal,
+        onProgress: (...state) => progress.onProgress(...state),
+      });
+      const pools = await fillPools(sync, { signal, whenBusy: 'wait' });
+      incomplete.push(...missing, ...(pools.isComplete ? [] : ['pools']));
+    }
     const seconds = (performance.now() - startedAt) / 1_000;
-    return { incomplete, seconds, requests: sync.client.requests() };
+    const requests = composed.reduce((sum, { sync }) => sum + sync.client.requests(), 0);
+    return { incomplete, seconds, requests };
   } finally {
     progress.stop();
   }
@@ -133,7 +148,7 @@ async function emptyDatabase(ledger: Ledger, { shutdown }: CommandContext): Prom
       cure: 'end it, or set LEDGER_DATA_DIR to another directory',
     });
   }
-  await client.query('drop schema if exists ledger, engine, queue, drizzle cascade');
+  await client.query('drop schema if exists ledger, engine, own, queue, drizzle cascade');
 }
 
 function showArrival(part: string, { rowsInserted, rowsUpdated }: SyncReport): void {

@@ -3,6 +3,8 @@ import { inspectSettings } from '../../config/parse-settings.ts';
 import { readEnvironment } from '../../config/read-environment.ts';
 import { readTrustedFile } from '../../config/read-trusted-file.ts';
 import type { Settings } from '../../config/settings.ts';
+import { settingsOfWallet } from '../../config/settings-of-wallet.ts';
+import { prefixOf } from '../../config/wallet-names.ts';
 import { describeSigning, type SigningReport } from '../../doctor/describe-signing.ts';
 import type { Finding, Verdict } from '../../doctor/finding.ts';
 import { runDoctor } from '../../doctor/run-doctor.ts';
@@ -11,6 +13,7 @@ import { systemClock } from '../../kernel/clock.ts';
 import { LedgerError, toError } from '../../kernel/errors.ts';
 import { createRedactor } from '../../kernel/redact.ts';
 import { connectLedger, type Ledger, reachLedger } from '../../ledger/connection/connect-ledger.ts';
+import { chooseWallet, type WalletOption } from '../choose-wallet.ts';
 import { type CommandContext, failureLine, isDebugging } from '../command-context.ts';
 import { jsonDocument } from '../json-document.ts';
 import { createLogger } from '../logger.ts';
@@ -19,7 +22,11 @@ import { createScreen } from '../screen.ts';
 import { createShutdown } from '../shutdown.ts';
 import { wantsColor } from '../wants-color.ts';
 
-export type DoctorCommandOptions = { json?: boolean; tryVariants?: boolean; sign?: string[] };
+export type DoctorCommandOptions = {
+  json?: boolean;
+  tryVariants?: boolean;
+  sign?: string[];
+} & WalletOption;
 
 /** Timeout for reaching the database; long enough for a server that is starting. */
 const reachMs = 3_000;
@@ -43,7 +50,7 @@ export async function doctor(options: DoctorCommandOptions): Promise<number> {
     const context = { env, settings, log, screen, shutdown, redact, isTraced: false };
     try {
       return options.sign
-        ? await sign(context, problems, options.sign, options.json === true)
+        ? await sign(context, problems, options.sign, options)
         : await examine(context, problems, options);
     } finally {
       await shutdown.close();
@@ -58,14 +65,17 @@ export async function doctor(options: DoctorCommandOptions): Promise<number> {
 async function examine(
   context: CommandContext,
   problems: readonly string[],
-  { json, tryVariants }: DoctorCommandOptions,
+  { json, tryVariants, wallet }: DoctorCommandOptions,
 ): Promise<number> {
   const { settings, env, log, shutdown } = context;
+  const wallets = wallet === undefined ? settings.walletNames : [wallet];
+  for (const name of wallets) settingsOfWallet(settings, name);
   const redact = createRedactor(settings.secrets);
   const checks: Finding[] = [];
   const bad: Finding[] = [];
   await runDoctor({
     settings,
+    wallets,
     problems,
     files: filesRead(settings),
     env,
@@ -97,8 +107,15 @@ const ofDatabase = /^(database|migrations|home|redis|queue)/;
 /** Returns 2 for mistaken settings, 5 for the database or the queue, 4 for the service, 0 without a bad finding. */
 function exitCodeOf(bad: Finding[]): number {
   if (bad.length === 0) return 0;
-  if (bad.some(({ name, error }) => error === 'settings' || ofSettings.test(name))) return 2;
-  return bad.some(({ name }) => ofDatabase.test(name)) ? 5 : 4;
+  const names = bad.map(({ name }) => withoutWallet(name));
+  if (bad.some(({ error }) => error === 'settings') || names.some((name) => ofSettings.test(name)))
+    return 2;
+  return names.some((name) => ofDatabase.test(name)) ? 5 : 4;
+}
+
+/** Returns the name of a check, without the wallet that it was made for. */
+function withoutWallet(name: string): string {
+  return name.replace(/^[a-z0-9_]+: /, '');
 }
 
 const marks: Record<Verdict, string> = { good: 'good   ', warning: 'warning', bad: 'BAD    ' };
@@ -123,25 +140,33 @@ async function openLedger({ settings, log, shutdown }: CommandContext): Promise<
 }
 
 async function sign(
-  { settings, env }: CommandContext,
+  { settings: all, env }: CommandContext,
   problems: readonly string[],
   [method = '', target = '', ...rest]: string[],
-  isJson: boolean,
+  options: DoctorCommandOptions,
 ): Promise<number> {
   if (target === '' || rest.length > 0) {
     throw new LedgerError('usage', '--sign needs a method and a path', {
       cure: 'for example: `wallet-ledger doctor --sign GET /v1/wallet/coin`',
     });
   }
-  const mistaken = problems.filter((problem) => problem.startsWith('WALLET_'));
+  const settings = chooseWallet(all, options);
+  const mistaken = problems.filter((problem) => isOfWallet(problem, settings.wallet));
   if (settings.service === null || mistaken.length > 0) {
     throw new LedgerError('settings', mistaken.join('; '));
   }
   const nonce = String(systemClock() * (settings.service.nonceUnit === 'us' ? 1000 : 1));
   const report = await describeSigning(settings.service, { method, target, nonce }, env);
   const redact = createRedactor(secretsBeside(report.publicKey, settings));
-  process.stdout.write(redact(isJson ? `${JSON.stringify(report, null, 2)}\n` : pageOf(report)));
+  process.stdout.write(
+    redact(options.json ? `${JSON.stringify(report, null, 2)}\n` : pageOf(report)),
+  );
   return 0;
+}
+
+/** Returns true for a mistake in a setting of the wallet's service, in its own variables or in those for all. */
+function isOfWallet(problem: string, wallet: string): boolean {
+  return ['', prefixOf(wallet)].some((prefix) => problem.startsWith(`${prefix}WALLET_`));
 }
 
 /**

@@ -12,7 +12,7 @@ import { releaseAbandonedDetails } from '../../ledger/transactions/detail-checks
 import type { RepeatableJob } from '../../queue/define-job.ts';
 import { type RunningQueue, startQueue } from '../../queue/start-queue.ts';
 import { boundReport } from '../../status/bound-report.ts';
-import type { SyncContext } from '../../sync/sync-context.ts';
+import type { SyncContext, SyncReport } from '../../sync/sync-context.ts';
 import type { CommandContext } from '../command-context.ts';
 import { type Composed, composeAll } from '../compose-sync.ts';
 import { createPageReader } from '../create-page-reader.ts';
@@ -39,7 +39,7 @@ export async function start(context: CommandContext): Promise<number> {
 /** Starts everything that runs in a daemon. `url`: address of its status page, null if that is switched off. */
 export async function startDaemon(
   context: CommandContext,
-  onRun?: SyncContext['onRun'],
+  onRun?: (wallet: string, part: string, report: SyncReport) => void,
 ): Promise<{ url: string | null }> {
   const { settings, log, shutdown } = context;
   let queue: RunningQueue | undefined;
@@ -56,7 +56,7 @@ export async function startDaemon(
     onAttempt: (attempt) => metrics.onAttempt({ wallet, ...attempt }),
     onRun(part, pass) {
       metrics.onRun({ wallet, job: part }, pass);
-      onRun?.(part, pass);
+      onRun?.(wallet, part, pass);
     },
   }));
   const { composed } = opened;

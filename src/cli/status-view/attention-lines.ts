@@ -44,11 +44,12 @@ export function attentionLines(report: StatusReport, { paint, width }: TextStyle
     return [...told.flatMap(problemText), ...more];
   }
 
-  function problemText({ severity, since, what }: Problem): string[] {
+  function problemText({ severity, since, what, wallet = '' }: Problem): string[] {
     const tone = severityTones[severity];
+    const of = wallet === '' || report.wallets.length < 2 ? '' : `${wallet}: `;
     const when =
       since === null ? '' : ` (for ${durationWords(secondsBetween(since, report.readAt))})`;
-    return wrap(`${printableText(what)}${when}`, width - 4).map((line, index) =>
+    return wrap(`${of}${printableText(what)}${when}`, width - 4).map((line, index) =>
       paint(tone.style, `  ${index === 0 ? tone.mark : ' '} ${line}`),
     );
   }

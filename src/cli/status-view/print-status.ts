@@ -1,3 +1,5 @@
+import type { WalletStatus } from '../../ledger/reports/ledger-status.ts';
+import { reportOfWallet } from '../../status/report-of-wallet.ts';
 import type { StatusReport } from '../../status/status-report.ts';
 import { attentionLines } from './attention-lines.ts';
 import { balanceLines } from './balance-lines.ts';
@@ -12,7 +14,8 @@ const widthMax = 100;
 
 /**
  * Formats the status for a terminal of `columns` (undefined: not a terminal), 60 to 100 columns wide. Problems come
- * first. Without `useColor` the text has no escape codes.
+ * first. What concerns one wallet stands below its name if there are several. Without `useColor` the text has no escape
+ * codes.
  */
 export function printStatus(
   report: StatusReport,
@@ -22,18 +25,32 @@ export function printStatus(
   const canvas = createCanvas({ width, useColor });
   const titled = (title: string, lines: string[]) =>
     lines.length === 0 ? [] : ['', canvas.paint('bold', title), ...lines];
-  const parts = [
-    attentionLines(report, canvas),
-    titled(
+  const ofWallet = (own: StatusReport) => [
+    ...titled(
       'Proof: rows in the ledger, of those that the service counts',
-      proofLines(report, canvas),
+      proofLines(own, canvas),
     ),
-    titled('Address pools: refilled below ┃', poolLines(report, canvas)),
-    titled('Balances', balanceLines(report, canvas)),
-    titled('Change feed', feedLines(report, canvas)),
-    titled('Queue', [queueLine(report)]),
-    titled('Last runs', runLines(report, canvas)),
-    titled('Last errors', errorLines(report, canvas)),
+    ...titled('Address pools: refilled below ┃', poolLines(own, canvas)),
+    ...titled('Balances', balanceLines(own, canvas)),
   ];
-  return `${parts.flat().join('\n')}\n`;
+  const ofLedger = [
+    ...titled('Change feed', feedLines(report, canvas)),
+    ...titled('Queue', [queueLine(report)]),
+  ];
+  const workOf = (own: StatusReport) => [
+    ...titled('Last runs', runLines(own, canvas)),
+    ...titled('Last errors', errorLines(own, canvas)),
+  ];
+  const body =
+    report.wallets.length === 1
+      ? [...ofWallet(report), ...ofLedger, ...workOf(report)]
+      : [...report.wallets.flatMap(walletLines), ...ofLedger];
+  return `${[...attentionLines(report, canvas), ...body].join('\n')}\n`;
+
+  function walletLines({ name, isResting }: WalletStatus): string[] {
+    const heading = canvas.paint(['bold', 'inverse'], ` Wallet ${name} `);
+    if (isResting) return ['', `${heading} resting: it is kept and no longer read`];
+    const own = reportOfWallet(report, name);
+    return ['', heading, ...ofWallet(own), ...workOf(own)];
+  }
 }
