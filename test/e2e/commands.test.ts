@@ -119,6 +119,18 @@ test('the sandbox prints the settings that reach it', async () => {
   expect((await sandbox.ended).code).toBe(0);
 });
 
+test('the demo with several wallets names each, and begins anew the next time', async () => {
+  for (const run of [1, 2]) {
+    const { code, stdout } = await runProgram(['demo', '--once', '--wallets', 'eu,us']);
+    expect([run, stdout.match(/^ {2}Wallet (eu|us)$/gm)]).toEqual([
+      run,
+      ['  Wallet eu', '  Wallet us'],
+    ]);
+    expect(stdout.match(/: proven complete/g)?.length).toBeGreaterThanOrEqual(4);
+    expect(code).toBe(0);
+  }
+}, 180_000);
+
 test('the demo fills an embedded database from nothing and ends well, whatever wallet is set', async () => {
   const { code, stdout } = await runProgram(['demo', '--once'], {
     WALLET_SIGN_HASH: 'sha512',

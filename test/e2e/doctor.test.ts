@@ -58,3 +58,42 @@ test('doctor --sign works offline and prints the public key, never the secret', 
   expect((await runProgram(['doctor', '--sign', 'GET'], env)).code).toBe(2);
   expect((await runProgram(['doctor', '--sign', 'PATCH', path], env)).code).toBe(2);
 });
+
+test('doctor checks each wallet under its name, or the one that is named, with the same exit codes', async () => {
+  const { env } = await withService({ transactions: 50, wallets: ['eu', 'us'] });
+  expect((await runProgram(['migrate'], env)).code).toBe(0);
+  const wrong = {
+    ...env,
+    US__WALLET_API_SECRET: 'ab'.repeat(32),
+  };
+  const both = await runProgram(['doctor'], wrong);
+  expect(both.stdout).toMatch(/^good +eu: signature:/m);
+  expect(both.stdout).toMatch(/^BAD +us: signature:/m);
+  const named = await runProgram(['doctor', '--wallet', 'eu'], wrong);
+  expect(named.stdout).not.toContain('us: ');
+  expect([both.code, named.code]).toEqual([4, 0]);
+  expect((await runProgram(['doctor', '--wallet', 'xx'], env)).code).toBe(2);
+  const sign = ['doctor', '--sign', 'GET', '/v1/wallet/coin'];
+  const unnamed = await runProgram(sign, env);
+  expect([unnamed.code, unnamed.stderr]).toEqual([2, expect.stringContaining('--wallet')]);
+  const signed = await runProgram([...sign, '--wallet', 'us'], env);
+  expect([signed.code, signed.stdout]).toEqual([
+    0,
+    expect.stringContaining('GET|/api/v1/wallet/coin|'),
+  ]);
+});
+
+test('status groups by wallet, and shows only the one that is named', async () => {
+  const { env } = await withService({ transactions: 50, wallets: ['eu', 'us'] });
+  for (const wallet of ['eu', 'us'])
+    expect((await runProgram(['backfill', '--wallet', wallet], env)).code).toBe(0);
+  const both = await runProgram(['status'], env);
+  expect(both.stdout.match(/^ Wallet \w+ /gm)).toEqual([' Wallet eu ', ' Wallet us ']);
+  const one = await runProgram(['status', '--wallet', 'us'], env);
+  expect(one.stdout).not.toContain(' Wallet ');
+  const { wallets, streams } = JSON.parse(
+    (await runProgram(['status', '--json', '--wallet', 'us'], env)).stdout,
+  );
+  expect(wallets.map(({ name }: { name: string }) => name)).toEqual(['us']);
+  expect(streams.map(({ wallet }: { wallet: string }) => wallet)).toEqual(['us', 'us']);
+});
