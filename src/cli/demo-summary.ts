@@ -1,7 +1,7 @@
 import type { LedgerStatus } from '../ledger/reports/ledger-status.ts';
 import { reportOfWallet } from '../status/report-of-wallet.ts';
 
-/** Formats the summary after the first full sync: counts, then proof, balances and pools of each wallet, and queries. */
+/** Formats the summary after the first full sync: counts; proof, balances and pools of each wallet; queries to try. */
 export function demoSummary(
   status: LedgerStatus,
   run: { connectionString: string; seconds: number; requests: number },

@@ -44,7 +44,7 @@ export type DoctorOptions = {
 /** Settings that every request to the service needs. */
 const serviceSetting = /^WALLET_(BASE_URL|API_|SIGN|NONCE_UNIT|PARAM_NAMES)/;
 
-/** Returns true if a mistake in the settings concerns the requests of the wallet: by its own variables or the shared. */
+/** Returns true for a mistake in a setting that the wallet's requests need, its own or one for all wallets. */
 function concernsService(problem: string, wallet: string): boolean {
   const prefix = prefixOf(wallet);
   const isOwn = problem.startsWith(prefix);

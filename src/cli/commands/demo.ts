@@ -28,7 +28,7 @@ const demoPools = '60:50:100,195:20:50';
 const demoLock = 7_246_002;
 
 /**
- * Runs `wallet-ledger demo`: fills a separate embedded database from a sandbox service, with one wallet or several. With
+ * Runs `wallet-ledger demo`: fills a separate embedded database from a sandbox service with one wallet or several. With
  * `once` it ends there; otherwise it continues as a daemon and prints what arrives.
  */
 export async function demo(options: { once?: boolean; wallets?: string[] }): Promise<number> {
