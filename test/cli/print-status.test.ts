@@ -195,11 +195,15 @@ test('the points of the balances stand below each other', () => {
   );
 });
 
+const { transactions, rejects, unexpectedDeposits } = sampleReport();
+const counts = { transactions, rejects, unexpectedDeposits };
+
 const twoWallets: Partial<StatusReport> = {
   wallets: [
-    { name: 'eu', isResting: false, counts: null },
+    { name: 'eu', isResting: false, counts },
     { name: 'old', isResting: true, counts: null },
-    { name: 'us', isResting: false, counts: null },
+    { name: 'other', isResting: false, counts: null },
+    { name: 'us', isResting: false, counts },
   ],
   problems: [
     sampleProblem({ wallet: 'us', what: 'deposit is late' }),
@@ -219,11 +223,12 @@ test('with several wallets, what concerns one stands below its name, and one tha
   const text = draw(twoWallets);
   expect(text).toContain('us: deposit is late');
   expect(text).toMatch(/! the feed waits/);
-  const [head = '', eu = '', old = '', us = ''] = text.split(/^ Wallet /m);
+  const [head = '', eu = '', old = '', other = '', us = ''] = text.split(/^ Wallet /m);
   expect(head).not.toContain('Proof');
   expect(eu).toMatch(/^eu \n[\s\S]*list-of-eu[\s\S]*chain 60[\s\S]*job-of-eu/);
   expect(eu).not.toMatch(/list-of-us|chain 195|HTTP 500|BTC/);
   expect(old).toBe('old  resting: it is kept and no longer read\n\n');
+  expect(other).toBe('other  not shown: WALLETS does not name it here\n\n');
   expect(us).toMatch(/^us \n[\s\S]*list-of-us[\s\S]*chain 195[\s\S]*BTC[\s\S]*HTTP 500/);
   expect(us).not.toMatch(/list-of-eu|job-of-eu/);
   expect(text.match(/^Queue$/gm)).toHaveLength(1);

@@ -47,9 +47,10 @@ export function printStatus(
       : [...report.wallets.flatMap(walletLines), ...ofLedger];
   return `${[...attentionLines(report, canvas), ...body].join('\n')}\n`;
 
-  function walletLines({ name, isResting }: WalletStatus): string[] {
+  function walletLines({ name, isResting, counts }: WalletStatus): string[] {
     const heading = canvas.paint(['bold', 'inverse'], ` Wallet ${name} `);
     if (isResting) return ['', `${heading} resting: it is kept and no longer read`];
+    if (counts === null) return ['', `${heading} not shown: WALLETS does not name it here`];
     const own = reportOfWallet(report, name);
     return ['', heading, ...ofWallet(own), ...workOf(own)];
   }
