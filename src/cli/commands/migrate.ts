@@ -7,6 +7,7 @@ import {
 import { type PublicationReport, publishTables } from '../../ledger/connection/publish-tables.ts';
 import { acceptWallet } from '../../ledger/wallet-identity.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
+import type { WalletOption } from '../choose-wallet.ts';
 import type { CommandContext } from '../command-context.ts';
 import { migrate, openLedger } from '../open-ledger.ts';
 import { openWallet } from '../open-wallet.ts';
@@ -23,17 +24,18 @@ export async function migrateCommand(
     consumer?: string;
     publication?: string;
     walletKey?: boolean;
-  },
+  } & WalletOption,
 ): Promise<number> {
-  const { reader, issuer, consumer, publication, walletKey } = options;
+  const { reader, issuer, consumer, publication, walletKey, wallet: name } = options;
   // Opens the wallet first, so that mistaken settings are refused before any change.
   const wallet = walletKey ? await openWallet(context) : null;
   const opened = await openLedger(context);
   await migrate(opened, context);
   process.stderr.write('the schema is up to date\n');
   if (reader !== undefined) {
-    const report = await grantReader(opened.ledger, reader);
-    sayGranted(reader, 'may read all tables and views of the schema ledger', report);
+    const report = await grantReader(opened.ledger, reader, name ?? null);
+    const rows = name === undefined ? '' : `, and sees the rows of the wallet ${name} only`;
+    sayGranted(reader, `may read all tables and views of the schema ledger${rows}`, report);
   }
   if (issuer !== undefined) {
     const report = await grantIssuer(opened.ledger, issuer);

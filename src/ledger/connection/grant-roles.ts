@@ -92,12 +92,24 @@ function mayCall(role: string, functions: readonly string[]): SQL {
 }
 
 /**
- * Lets a role read all tables and views of `ledger`, later ones included. Creates it, without login, if it does not
- * exist. Throws LedgerError `settings` if the database's own role lacks the rights for it. Throws LedgerError `usage`
- * for an invalid or reserved name, and for a role that has every right already.
+ * Lets a role read all tables and views of `ledger`, later ones included; with `wallet` the rows of that wallet only,
+ * without it those of all wallets again. Creates the role, without login, if it does not exist. Throws LedgerError
+ * `settings` if the database's own role lacks the rights for it. Throws LedgerError `usage` for an invalid or reserved
+ * name, and for a role that has every right already.
  */
-export async function grantReader(ledger: Ledger, role: string): Promise<GrantReport> {
-  return await grant(ledger, role, reader);
+export async function grantReader(
+  ledger: Ledger,
+  role: string,
+  wallet: string | null = null,
+): Promise<GrantReport> {
+  return await grant(ledger, role, reader, async (db) => {
+    await db.execute(sql`delete from engine.reader_wallets where role = ${role}`);
+    if (wallet === null) return;
+    await db.execute(
+      sql`insert into engine.reader_wallets (wallet, role) values (${wallet}, ${role})`,
+    );
+    await db.execute(sql`select engine.restrict_readers()`);
+  });
 }
 
 /**
@@ -117,6 +129,7 @@ async function grant(
   ledger: Ledger,
   role: string,
   { statements, isGranted, limits }: Grant,
+  further: (db: LedgerDb) => Promise<void> = async () => undefined,
 ): Promise<GrantReport> {
   requireOwnName(role);
   return await ledger
@@ -127,6 +140,7 @@ async function grant(
       for (const statement of statements) await run(db, statement, role);
       const { rows } = await db.execute<{ granted: boolean }>(isGranted(role));
       if (!rows[0]?.granted) throw forbidden(role, 'the grant had no effect');
+      await further(db);
       await letIn(db, role);
       return { isNew, limits, forbidden: await limitRole(db, role, limits) };
     })

@@ -1,0 +1,155 @@
+import { afterAll, expect, test } from 'vitest';
+import { grantReader } from '../../src/ledger/connection/grant-roles.ts';
+import { withLedger } from '../support/with-ledger.ts';
+
+const { ledger, query } = await withLedger();
+const unique = `${process.pid}_${Date.now()}`;
+const [ofMain, ofOther, ofAll, member] = ['main', 'w2', 'all', 'member'].map(
+  (name) => `reader_${name}_${unique}`,
+) as [string, string, string, string];
+
+afterAll(async () => {
+  for (const role of [member, ofMain, ofOther, ofAll]) {
+    await query(`drop owned by ${role}`);
+    await query(`drop role ${role}`);
+  }
+});
+
+async function asRole<T>(role: string, statement: string): Promise<T[]> {
+  const client = await ledger.pool.connect();
+  try {
+    await client.query('begin');
+    await client.query(`set local role ${role}`);
+    return (await client.query(statement)).rows;
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
+}
+
+/** Relations of the schema ledger that tell the wallet of their rows. */
+async function relationsWithWallet(): Promise<string[]> {
+  const rows = await query<{ name: string }>(`
+    select c.oid::regclass::text as name
+      from pg_class c join pg_attribute w on w.attrelid = c.oid and w.attname = 'wallet'
+     where c.relnamespace = 'ledger'::regnamespace and c.relkind in ('r', 'v') order by 1`);
+  return rows.map(({ name }) => name);
+}
+
+/** Gives every table of ledger a row of each wallet, without its triggers and rules. */
+async function fillEveryTable(): Promise<void> {
+  const columns = await query<{
+    name: string;
+    column: string;
+    type: string;
+    check: string | null;
+  }>(`
+    select c.oid::regclass::text as name, a.attname as column, format_type(a.atttypid, null) as type
+      from pg_class c join pg_attribute w on w.attrelid = c.oid and w.attname = 'wallet'
+      join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attnotnull
+           and a.attgenerated = '' and a.attidentity = '' and not a.atthasdef and a.attname <> 'wallet'
+     where c.relnamespace = 'ledger'::regnamespace and c.relkind = 'r'`);
+  const values: Record<string, string> = {
+    text: "'a'",
+    bigint: '1',
+    integer: '1',
+    smallint: '1',
+    numeric: '1',
+    boolean: 'true',
+    date: "'2026-01-01'",
+    uuid: 'gen_random_uuid()',
+    jsonb: "'{}'",
+    'text[]': "'{}'",
+  };
+  const special: Record<string, string> = {
+    'ledger.address_requests.state': "'done'",
+    'ledger.addresses.status': "'assigned'",
+    'ledger.transactions.stream': "'deposit'",
+  };
+  for (const name of await relationsWithWallet()) {
+    const [{ isTable } = { isTable: false }] = await query<{ isTable: boolean }>(
+      `select relkind = 'r' as "isTable" from pg_class where oid = '${name}'::regclass`,
+    );
+    if (!isTable) continue;
+    const own = columns.filter((column) => column.name === name);
+    for (const [index, wallet] of ['main', 'w2'].entries()) {
+      const given = own.map(
+        ({ column, type }) =>
+          special[`${name}.${column}`] ??
+          (column === 'seq' ? String(index + 1_000) : (values[type] ?? 'now()')),
+      );
+      await query(`insert into ${name} (${['wallet', ...own.map(({ column }) => column)].join(', ')})
+        values (${[`'${wallet}'`, ...given].join(', ')}) on conflict do nothing`);
+    }
+  }
+}
+
+test('a role of one wallet sees no row of another through any relation of the ledger', async () => {
+  await fillEveryTable();
+  await grantReader(ledger, ofMain, 'main');
+  await grantReader(ledger, ofOther, 'w2');
+  await grantReader(ledger, ofAll);
+  await query(`create role ${member} in role ${ofOther}`);
+  const relations = await relationsWithWallet();
+  expect(relations.length).toBeGreaterThan(35);
+  const walletsSeenBy = async (role: string, relation: string) =>
+    (
+      await asRole<{ wallet: string }>(role, `select distinct wallet from ${relation} order by 1`)
+    ).map(({ wallet }) => wallet);
+  for (const relation of relations) {
+    const all = await query<{ wallet: string }>(`select distinct wallet from ${relation}`);
+    const names = all.map(({ wallet }) => wallet).sort();
+    const seen = {
+      main: await walletsSeenBy(ofMain, relation),
+      w2: await walletsSeenBy(ofOther, relation),
+      member: await walletsSeenBy(member, relation),
+      all: await walletsSeenBy(ofAll, relation),
+    };
+    const only = (wallet: string) => names.filter((name) => name === wallet);
+    expect({ relation, ...seen }).toEqual({
+      relation,
+      main: only('main'),
+      w2: only('w2'),
+      member: only('w2'),
+      all: names,
+    });
+  }
+});
+
+test('every relation of the ledger tells the wallet of its rows, but for those of no wallet', async () => {
+  const rows = await query<{ name: string }>(`
+    select c.relname as name from pg_class c
+     where c.relnamespace = 'ledger'::regnamespace and c.relkind in ('r', 'v')
+       and not exists (select from pg_attribute w where w.attrelid = c.oid and w.attname = 'wallet')
+     order by 1`);
+  expect(rows.map(({ name }) => name)).toEqual([
+    'accounts',
+    'contract',
+    'feed_consumers',
+    'feed_problems',
+  ]);
+});
+
+test('a role that was restricted sees all wallets again when it is granted without one', async () => {
+  await grantReader(ledger, ofMain);
+  const seen = await asRole<{ wallet: string }>(
+    ofMain,
+    'select distinct wallet from ledger.transactions order by 1',
+  );
+  expect(seen.map(({ wallet }) => wallet)).toEqual(['main', 'w2']);
+  await grantReader(ledger, ofMain, 'main');
+});
+
+test('a reader of one wallet has no way to its rows through the schemas of the program', async () => {
+  for (const statement of [
+    "set ledger.wallet = 'w2'; select * from own.transactions",
+    'select * from engine.daily_sums',
+    'delete from engine.reader_wallets',
+  ]) {
+    const outcome = await asRole<{ wallet?: string }>(ofMain, statement).catch(
+      (error: Error) => error.message,
+    );
+    if (typeof outcome === 'string') expect(outcome).toMatch(/permission denied/);
+    else expect(outcome.filter(({ wallet }) => wallet === 'w2')).toEqual([]);
+  }
+});
