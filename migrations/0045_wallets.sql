@@ -119,7 +119,7 @@ BEGIN
       FROM pg_constraint c JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attname = 'wallet'
      WHERE c.contype = 'p' AND c.connamespace IN ('ledger'::regnamespace, 'engine'::regnamespace)
        AND c.conrelid NOT IN ('ledger.wallets'::regclass, 'ledger.events'::regclass,
-                              'engine.all_sums'::regclass, 'engine.daily_sums'::regclass)
+                              'engine.all_sums'::regclass, 'engine.daily_sums'::regclass, 'engine.outbox'::regclass)
   LOOP
     EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', k.relation, k.name);
   END LOOP;
@@ -137,7 +137,6 @@ ALTER TABLE ledger.late_entries ADD CONSTRAINT late_entries_wallet_id_pk PRIMARY
 ALTER TABLE ledger.coin_changes ADD CONSTRAINT coin_changes_wallet_id_pk PRIMARY KEY(wallet,id);
 ALTER TABLE ledger.coins ADD CONSTRAINT coins_wallet_slip44_symbol_contract_address_pk PRIMARY KEY(wallet,slip44,symbol,contract_address);
 ALTER TABLE engine.detail_checks ADD CONSTRAINT detail_checks_wallet_order_no_pk PRIMARY KEY(wallet,order_no);
-ALTER TABLE engine.outbox ADD CONSTRAINT outbox_wallet_id_pk PRIMARY KEY(wallet,id);
 ALTER TABLE engine.raised_problems ADD CONSTRAINT raised_problems_wallet_name_severity_pk PRIMARY KEY(wallet,name,severity);
 ALTER TABLE engine.hint_turns ADD CONSTRAINT hint_turns_wallet_subject_pk PRIMARY KEY(wallet,subject);
 ALTER TABLE engine.hints ADD CONSTRAINT hints_wallet_id_pk PRIMARY KEY(wallet,id);
@@ -158,9 +157,10 @@ ALTER TABLE ledger.transaction_changes ADD CONSTRAINT transaction_changes_wallet
 ALTER TABLE ledger.transactions ADD CONSTRAINT transactions_wallet_order_no_pk PRIMARY KEY(wallet,order_no);
 ALTER TABLE ledger.rejects ADD CONSTRAINT rejects_fingerprint UNIQUE(wallet,fingerprint);
 --> statement-breakpoint
+-- The wallet comes last where the other column alone finds few rows: a query of a person may name no wallet.
 CREATE UNIQUE INDEX address_requests_open ON ledger.address_requests USING btree (wallet,slip44) WHERE ledger.address_requests.state in ('sent', 'unknown');
-CREATE INDEX addresses_address_key ON ledger.addresses USING btree (wallet,address_key);
-CREATE INDEX addresses_first_deposit ON ledger.addresses USING btree (wallet,first_deposit_order_no) WHERE ledger.addresses.first_deposit_order_no is not null;
+CREATE INDEX addresses_address_key ON ledger.addresses USING btree (address_key,wallet);
+CREATE INDEX addresses_first_deposit ON ledger.addresses USING btree (first_deposit_order_no,wallet) WHERE ledger.addresses.first_deposit_order_no is not null;
 CREATE INDEX addresses_available ON ledger.addresses USING btree (wallet,slip44,first_seen_at,address) WHERE ledger.addresses.status = 'available';
 CREATE INDEX addresses_assigned_at ON ledger.addresses USING btree (wallet,slip44,assigned_at) WHERE ledger.addresses.assigned_at is not null;
 CREATE UNIQUE INDEX addresses_assigned_to ON ledger.addresses USING btree (wallet,slip44,assigned_to,assigned_no) WHERE ledger.addresses.assigned_to is not null;
@@ -171,19 +171,19 @@ CREATE INDEX coin_changes_key ON ledger.coin_changes USING btree (wallet,slip44,
 CREATE INDEX detail_checks_turn ON engine.detail_checks USING btree (wallet,turn,due_at);
 CREATE INDEX null_takes_taken_at ON engine.null_takes USING btree (wallet,slip44,taken_at);
 CREATE INDEX reconciliation_runs_latest ON ledger.reconciliation_runs USING btree (wallet,symbol,coalesce(slip44, -1),coalesce(contract_address, ''),id DESC NULLS FIRST);
-CREATE INDEX rejects_open ON ledger.rejects USING btree (wallet,order_no) WHERE ledger.rejects.resolved_at is null;
+CREATE INDEX rejects_open ON ledger.rejects USING btree (order_no,wallet) WHERE ledger.rejects.resolved_at is null;
 CREATE INDEX stream_proofs_name ON ledger.stream_proofs USING btree (wallet,name,id);
 CREATE INDEX sync_runs_job ON ledger.sync_runs USING btree (wallet,job,id);
 CREATE INDEX sync_runs_succeeded ON ledger.sync_runs USING btree (wallet,job,id) WHERE ledger.sync_runs.outcome in ('done', 'incomplete');
 CREATE INDEX daily_sums_day ON engine.daily_sums USING btree (wallet,day);
-CREATE INDEX transaction_changes_order_no ON ledger.transaction_changes USING btree (wallet,order_no);
+CREATE INDEX transaction_changes_order_no ON ledger.transaction_changes USING btree (order_no,wallet);
 CREATE INDEX transactions_stream_occurred_at ON ledger.transactions USING btree (wallet,stream,occurred_at);
 CREATE INDEX transactions_open ON ledger.transactions USING btree (wallet,occurred_at) WHERE not ledger.transactions.is_final;
 CREATE INDEX transactions_unlisted ON ledger.transactions USING btree (wallet,stream,occurred_at) WHERE not ledger.transactions.is_listed;
 CREATE INDEX transactions_undated ON ledger.transactions USING btree (wallet,stream) WHERE ledger.transactions.occurred_at is null;
 CREATE INDEX transactions_listed_at ON ledger.transactions USING btree (wallet,stream) WHERE ledger.transactions.list_word ? 'occurred_at';
 CREATE INDEX transactions_without_detail ON ledger.transactions USING btree (wallet,occurred_at) WHERE ledger.transactions.is_final and ledger.transactions.is_backfilled and ledger.transactions.is_listed and ledger.transactions.detail_synced_at is null;
-CREATE INDEX transactions_deposit_address ON ledger.transactions USING btree (wallet,ledger.address_key(to_address)) WHERE ledger.transactions.stream = 'deposit';
+CREATE INDEX transactions_deposit_address ON ledger.transactions USING btree (ledger.address_key(to_address),wallet) WHERE ledger.transactions.stream = 'deposit';
 --> statement-breakpoint
 COMMENT ON COLUMN ledger.address_conflicts.wallet IS 'Wallet that the row belongs to, one of WALLETS; main where only one is set';
 COMMENT ON COLUMN ledger.address_requests.wallet IS 'Wallet that the row belongs to, one of WALLETS; main where only one is set';

@@ -1,18 +1,18 @@
-import type { Sandbox } from '../../src/sandbox/start-sandbox.ts';
+import type { SandboxWallet } from '../../src/sandbox/sandbox-wallets.ts';
 
 type Query = (text: string) => Promise<Record<string, unknown>[]>;
 
-/** The ledger's rows in the form of `rowsOfService`, to be compared field for field, digit for digit. */
-export function rowsOfLedger(query: Query): Promise<Record<string, unknown>[]> {
+/** A wallet's rows in the form of `rowsOfService`, to be compared field for field, digit for digit. */
+export function rowsOfLedger(query: Query, wallet = 'main'): Promise<Record<string, unknown>[]> {
   return query(`
     select order_no as "orderNo", symbol, tx_hash as "txHash", request_id as "requestId",
            from_address as "fromAddress", to_address as "toAddress", amount::text, type, state,
            confirm_num::text as "confirmNum", fee::text, fee_symbol as "feeSymbol",
            (extract(epoch from occurred_at) * 1000)::bigint::text as time
-      from ledger.transactions order by order_no collate "C"`);
+      from ledger.transactions where wallet = '${wallet}' order by order_no collate "C"`);
 }
 
-export function rowsOfService(sandbox: Sandbox): Record<string, unknown>[] {
+export function rowsOfService(sandbox: Pick<SandboxWallet, 'world'>): Record<string, unknown>[] {
   return sandbox.world
     .transactions()
     .map((row) => ({

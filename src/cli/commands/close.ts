@@ -81,7 +81,7 @@ function monthWords(month: ClosedMonth): string {
       : ['  THE KEPT BOOKS ARE NOT THOSE THAT WERE CLOSED: their digest differs\n']),
     lateEntries === 0
       ? '  nothing came or changed afterwards\n'
-      : `  ${countWords(lateEntries)} late entries, see the table own.late_entries\n`,
+      : `  ${countWords(lateEntries)} late entries, see the table ledger.late_entries\n`,
     ...late.map(({ symbol, amount, orders }) => {
       const change = amount === null ? 'by an unknown amount' : `by ${amount}`;
       const coin = symbol === null ? 'an unnamed coin' : printableText(symbol);

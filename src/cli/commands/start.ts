@@ -9,6 +9,7 @@ import { redactValues } from '../../kernel/redact.ts';
 import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
 import { readFlows } from '../../ledger/reports/read-flows.ts';
 import { releaseAbandonedDetails } from '../../ledger/transactions/detail-checks.ts';
+import { markResting } from '../../ledger/wallet-identity.ts';
 import type { RepeatableJob } from '../../queue/define-job.ts';
 import { type RunningQueue, startQueue } from '../../queue/start-queue.ts';
 import { boundReport } from '../../status/bound-report.ts';
@@ -61,6 +62,7 @@ export async function startDaemon(
   }));
   const { composed } = opened;
   for (const { context: own, sync } of composed) await prepareWallet(own, sync.ledger);
+  await markResting(opened.ledger.db, settings.walletNames);
   const hints = openAllHints(composed, metrics.onHint);
   const { reader: feed, webhooks } = await openFeed(context, opened.ledger, {
     onHint: hints.wake,

@@ -39,9 +39,9 @@ export const streams = sql`
             from own.streams) as s`;
 
 export const wallets = sql`
-  select coalesce(json_agg(json_build_object('name', w.wallet, 'isResting', false) order by w.wallet), '[]')
-    from (select wallet from ledger.wallets
-          union all select engine.wallet()
+  select coalesce(json_agg(json_build_object('name', w.wallet, 'isResting', w.is_resting) order by w.wallet), '[]')
+    from (select wallet, is_resting from ledger.wallets
+          union all select engine.wallet(), false
            where not exists (select from own.wallets)) as w`;
 
 /** Problems of the ledger's wallet, and those of the whole database. */

@@ -40,9 +40,9 @@ export const addresses = ledger.table(
   },
   (table) => [
     primaryKey({ columns: [table.wallet, table.slip44, table.addressKey] }),
-    index('addresses_address_key').on(table.wallet, table.addressKey),
+    index('addresses_address_key').on(table.addressKey, table.wallet),
     index('addresses_first_deposit')
-      .on(table.wallet, table.firstDepositOrderNo)
+      .on(table.firstDepositOrderNo, table.wallet)
       .where(sql`${table.firstDepositOrderNo} is not null`),
     index('addresses_unchecked')
       .on(table.wallet, table.uncheckedUntil)

@@ -15,19 +15,15 @@ export const events = ledger.table('events', {
 });
 
 /** Events that have no number yet. Written by the transaction that changes the row, emptied by the sequencer. */
-export const outbox = engine.table(
-  'outbox',
-  {
-    wallet: wallet(),
-    id: bigint('id', { mode: 'number' }).notNull().generatedAlwaysAsIdentity(),
-    xact: xid8('xact').notNull().default(sql`pg_current_xact_id()`),
-    recordedAt: instant('recorded_at').notNull().default(sql`clock_timestamp()`),
-    kind: text('kind').notNull(),
-    key: text('key').notNull(),
-    data: jsonb('data').notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.wallet, table.id] })],
-);
+export const outbox = engine.table('outbox', {
+  wallet: wallet(),
+  id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+  xact: xid8('xact').notNull().default(sql`pg_current_xact_id()`),
+  recordedAt: instant('recorded_at').notNull().default(sql`clock_timestamp()`),
+  kind: text('kind').notNull(),
+  key: text('key').notNull(),
+  data: jsonb('data').notNull(),
+});
 
 /** Consumers of the feed that read it with SQL, and how far each has acknowledged it. */
 export const consumers = engine.table('consumers', {

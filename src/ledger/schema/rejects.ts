@@ -22,7 +22,7 @@ export const rejects = ledger.table(
   (table) => [
     unique('rejects_fingerprint').on(table.wallet, table.fingerprint),
     primaryKey({ columns: [table.wallet, table.id] }),
-    index('rejects_open').on(table.wallet, table.orderNo).where(sql`${table.resolvedAt} is null`),
+    index('rejects_open').on(table.orderNo, table.wallet).where(sql`${table.resolvedAt} is null`),
     index('rejects_resolved_at').on(table.resolvedAt).where(sql`${table.resolvedAt} is not null`),
   ],
 );

@@ -86,7 +86,7 @@ export const transactions = ledger.table(
         sql`${table.isFinal} and ${table.isBackfilled} and ${table.isListed} and ${table.detailSyncedAt} is null`,
       ),
     index('transactions_deposit_address')
-      .on(table.wallet, sql`ledger.address_key(${table.toAddress})`)
+      .on(sql`ledger.address_key(${table.toAddress})`, table.wallet)
       .where(sql`${table.stream} = 'deposit'`),
   ],
 );
@@ -104,7 +104,7 @@ export const transactionChanges = ledger.table(
   },
   (table) => [
     primaryKey({ columns: [table.wallet, table.id] }),
-    index('transaction_changes_order_no').on(table.wallet, table.orderNo),
+    index('transaction_changes_order_no').on(table.orderNo, table.wallet),
     index('transaction_changes_observed_at').on(table.observedAt),
   ],
 );

@@ -1,0 +1,150 @@
+import { expect, test } from 'vitest';
+import { rowsOfLedger, rowsOfService } from '../support/compare-rows.ts';
+import { runProgram, startProgram } from '../support/run-cli.ts';
+import { until } from '../support/until.ts';
+import { type Service, withService } from '../support/with-service.ts';
+
+const often = {
+  SYNC_TRANSACTIONS_EVERY: '500ms',
+  SYNC_DETAILS_EVERY: '500ms',
+  SYNC_BALANCES_EVERY: '1s',
+  FILL_POOLS_EVERY: '1s',
+};
+
+const openTwo = (transactions = 300) =>
+  withService({ transactions, wallets: ['eu', 'us'], settleMs: 0 });
+
+function walletOf({ sandbox }: Service, name: string) {
+  const found = sandbox.wallets.find((wallet) => wallet.name === name);
+  if (!found) throw new Error(`the sandbox has no wallet ${name}`);
+  return found;
+}
+
+async function isProven({ query }: Service, wallet: string): Promise<boolean> {
+  const rows = await query(
+    `select 1 from ledger.streams where wallet = '${wallet}' and name in ('deposit', 'withdraw') and is_complete`,
+  );
+  return rows.length === 2;
+}
+
+async function hasAllDetails({ query }: Service, wallet: string): Promise<boolean> {
+  const rows = await query(
+    `select 1 from ledger.transactions where wallet = '${wallet}' and detail_synced_at is null limit 1`,
+  );
+  return rows.length === 0;
+}
+
+test('one daemon keeps two wallets, each as its service has it', async () => {
+  const service = await openTwo();
+  const { env, query } = service;
+  const daemon = startProgram(['start'], { ...env, ...often, ADDRESS_POOLS: '60:5:10' });
+  await daemon.line('"listening"');
+  for (const wallet of ['eu', 'us']) {
+    await until(async () => (await isProven(service, wallet)) && hasAllDetails(service, wallet));
+    expect(await rowsOfLedger(query, wallet)).toEqual(rowsOfService(walletOf(service, wallet)));
+  }
+  await until(async () => {
+    const rows = await query('select wallet from ledger.pool_levels where available >= 10');
+    return rows.length === 2;
+  });
+  const shared = await query(`select 1 from ledger.addresses a join ledger.addresses b
+    on b.address_key = a.address_key and b.slip44 = a.slip44 where a.wallet = 'eu' and b.wallet = 'us'
+   and a.generated_by is not null and b.generated_by is not null`);
+  expect(shared).toEqual([]);
+  const runs = await query('select distinct wallet, job from ledger.sync_runs order by 1, 2');
+  expect(runs.filter(({ wallet }) => wallet === 'us')).toHaveLength(runs.length / 2);
+  daemon.process.kill('SIGTERM');
+  expect((await daemon.ended).code).toBe(0);
+}, 90_000);
+
+test('a wallet whose service hangs, refuses, lies or is slow leaves the other as fresh as ever', async () => {
+  const service = await withService({
+    transactions: 200,
+    wallets: ['eu', 'us'],
+    arrivalsPerSecond: 5,
+    settleMs: 0,
+  });
+  const { env, query } = service;
+  const { faults } = walletOf(service, 'us');
+  const daemon = startProgram(['start'], { ...env, ...often, WALLET_TIMEOUT: '2s' });
+  await daemon.line('"listening"');
+  await until(async () => (await isProven(service, 'eu')) && isProven(service, 'us'));
+  const troubles = [
+    { rate: 1, kinds: ['hang' as const] },
+    { rate: 1, kinds: ['unauthorized' as const] },
+    { rate: 0, totalError: 3 },
+    { rate: 0, totalError: 0, slowdown: 100 },
+  ];
+  for (const trouble of troubles) {
+    Object.assign(faults, trouble);
+    const [before] = await query(
+      "select clock_timestamp() as at, count(*)::int as n from ledger.transactions where wallet = 'eu'",
+    );
+    await until(async () => {
+      const [now] = await query(
+        "select count(*)::int as n from ledger.transactions where wallet = 'eu'",
+      );
+      return Number(now?.['n']) >= Number(before?.['n']) + 15;
+    });
+    const [worst] = await query(`
+      select max(extract(epoch from first_seen_at - occurred_at)) as seconds from ledger.transactions
+       where wallet = 'eu' and occurred_at > '${(before?.['at'] as Date).toISOString()}'`);
+    expect([trouble, Number(worst?.['seconds']) < 5]).toEqual([trouble, true]);
+  }
+  daemon.process.kill('SIGTERM');
+  expect((await daemon.ended).code).toBe(0);
+}, 120_000);
+
+test('commands concern the wallet that is named, and ask for it where there are several', async () => {
+  const service = await openTwo(60);
+  const { env, query } = service;
+  const own = { ...env, ADDRESS_POOLS: '60:5:10' };
+  const unnamed = await runProgram(['backfill'], own);
+  expect([unnamed.code, unnamed.stderr]).toEqual([2, expect.stringContaining('--wallet')]);
+  const unknown = await runProgram(['backfill', '--wallet', 'asia'], own);
+  expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringMatching(/asia.*eu, us/)]);
+  expect((await runProgram(['backfill', '--wallet', 'us'], own)).code).toBe(0);
+  expect(await rowsOfLedger(query, 'us')).toEqual(rowsOfService(walletOf(service, 'us')));
+  expect(await rowsOfLedger(query, 'eu')).toEqual([]);
+  for (const wallet of ['us', 'eu'])
+    expect((await runProgram(['pool', 'refill', '--wallet', wallet], own)).code).toBe(0);
+  const take = async (wallet: string) =>
+    (await runProgram(['pool', 'take', '60', '--reference', 'anna', '--wallet', wallet], own))
+      .stdout;
+  const taken = [await take('eu'), await take('us'), await take('eu')];
+  expect(taken[0]).toBe(taken[2]);
+  expect(taken[0]).not.toBe(taken[1]);
+  const status = JSON.parse((await runProgram(['status', '--json'], own)).stdout);
+  expect(status.wallets.map(({ name }: { name: string }) => name)).toEqual(['eu', 'us']);
+  const ofUs = status.streams.filter(({ wallet }: { wallet: string }) => wallet === 'us');
+  expect(ofUs.map(({ isComplete }: { isComplete: boolean }) => isComplete)).toContain(true);
+  const one = JSON.parse((await runProgram(['status', '--json', '--wallet', 'us'], own)).stdout);
+  expect(new Set(one.streams.map(({ wallet }: { wallet: string }) => wallet))).toEqual(
+    new Set(['us']),
+  );
+}, 90_000);
+
+test('a wallet that is taken out keeps its rows and is shown as resting', async () => {
+  const service = await openTwo(60);
+  const { env, query } = service;
+  const both = startProgram(['start'], { ...env, ...often });
+  await both.line('"listening"');
+  await until(async () => (await isProven(service, 'eu')) && isProven(service, 'us'));
+  both.process.kill('SIGTERM');
+  await both.ended;
+  const daemon = startProgram(['start'], { ...env, ...often, WALLETS: 'eu' });
+  await daemon.line('"listening"');
+  await until(async () => {
+    const [us] = await query("select is_resting from ledger.wallets where wallet = 'us'");
+    return us?.['is_resting'] === true;
+  });
+  expect(await rowsOfLedger(query, 'us')).toEqual(rowsOfService(walletOf(service, 'us')));
+  const { stdout } = await runProgram(['status', '--json'], { ...env, WALLETS: 'eu' });
+  const { wallets } = JSON.parse(stdout) as { wallets: { name: string; isResting: boolean }[] };
+  expect(wallets.map(({ name, isResting }) => [name, isResting])).toEqual([
+    ['eu', false],
+    ['us', true],
+  ]);
+  daemon.process.kill('SIGTERM');
+  await daemon.ended;
+}, 90_000);
