@@ -1,3 +1,5 @@
+-- A proof, a day and an event belong to a wallet. The events of all wallets are one series, so that a consumer keeps one
+-- position; their order is kept per wallet and key.
 COMMENT ON COLUMN ledger.events.wallet IS 'Wallet whose row changed; empty for problems of the whole database';
 COMMENT ON COLUMN ledger.events.key IS 'What it happened to: order number of a transaction; slip44/symbol/contract of a balance; slip44/address; name of a list, a wallet or a problem. Two wallets may use the same key. Events of one wallet and key are in the order of the commits';
 COMMENT ON COLUMN engine.outbox.wallet IS 'As events.wallet';

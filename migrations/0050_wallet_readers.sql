@@ -32,12 +32,16 @@ DECLARE
   v record;
 BEGIN
   FOR v IN
-    SELECT c.oid::regclass AS relation, pg_get_viewdef(c.oid) AS definition
-      FROM pg_class c JOIN pg_attribute w ON w.attrelid = c.oid AND w.attname = 'wallet'
+    SELECT c.oid::regclass AS relation, pg_get_viewdef(c.oid) AS definition,
+           (SELECT string_agg(format('((SELECT engine.seen_wallets(current_user)) IS NULL OR seen.%I = ANY ((SELECT engine.seen_wallets(current_user))::text[]))',
+                                     w.attname), ' AND ')
+              FROM pg_attribute w WHERE w.attrelid = c.oid AND w.attname IN ('wallet', 'to_wallet')) AS is_seen
+      FROM pg_class c
      WHERE c.relkind = 'v' AND (c.relnamespace = 'ledger'::regnamespace OR c.oid = 'engine.wallet_names'::regclass)
   LOOP
-    EXECUTE format('CREATE OR REPLACE VIEW %s AS SELECT seen.* FROM (%s) AS seen WHERE (SELECT engine.seen_wallets(current_user)) IS NULL OR seen.wallet = ANY ((SELECT engine.seen_wallets(current_user))::text[])',
-                   v.relation, rtrim(v.definition, ';'));
+    CONTINUE WHEN v.is_seen IS NULL;
+    EXECUTE format('CREATE OR REPLACE VIEW %s AS SELECT seen.* FROM (%s) AS seen WHERE %s',
+                   v.relation, rtrim(v.definition, ';'), v.is_seen);
   END LOOP;
 END $views$;
 --> statement-breakpoint

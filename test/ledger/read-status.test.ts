@@ -45,12 +45,30 @@ test('an empty ledger has a status', async () => {
       since: null,
       what: `${name} has not been read yet`,
       cure: expect.stringContaining('wallet-ledger start'),
+      wallet: 'main',
     })),
+    wallets: [
+      {
+        name: 'main',
+        isResting: false,
+        counts: {
+          transactions: { total: 0, incomplete: 0, final: 0, detailsToFetch: 0, detailsRefused: 0 },
+          rejects: 0,
+          unexpectedDeposits: { foreign: 0, unknown: 0 },
+        },
+      },
+    ],
     streams: [],
     coverage: [],
     transactions: { total: 0, incomplete: 0, final: 0, detailsToFetch: 0, detailsRefused: 0 },
     rejects: 0,
-    pools: pools.map((pool) => ({ ...pool, available: 0, daysLeft: null, lastError: null })),
+    pools: pools.map((pool) => ({
+      wallet: 'main',
+      ...pool,
+      available: 0,
+      daysLeft: null,
+      lastError: null,
+    })),
     unexpectedDeposits: { foreign: 0, unknown: 0 },
     balances: [],
     balanceCount: 0,
@@ -75,6 +93,7 @@ test('counts, streams, pools, balances, runs and errors are those of the tables'
   expect(status.pools.map(({ available }) => available)).toEqual([3, 0]);
   expect(status.streams.map(({ name }) => name)).toEqual(['deposit', 'withdraw', 'addresses:60']);
   expect(status.streams[0]).toEqual({
+    wallet: 'main',
     name: 'deposit',
     listOrder: 'newest-first',
     pageSize: 50,
@@ -93,6 +112,7 @@ test('counts, streams, pools, balances, runs and errors are those of the tables'
   );
   expect(status.coverage).toEqual([
     {
+      wallet: 'main',
       stream: 'deposit',
       days: [
         { day: daysAgo(365), transactions: 4, verifiedAt: '2026-03-04T00:00:00Z' },
@@ -106,6 +126,7 @@ test('counts, streams, pools, balances, runs and errors are those of the tables'
   ]);
   expect(status.balances).toEqual([
     {
+      wallet: 'main',
       symbol: 'ETH',
       chain: 'Ethereum',
       balance: '12345678901234567890.10',
@@ -140,7 +161,7 @@ test('status --json has the keys of the contract, and the digits of the service'
   expect(Object.keys(json.problems[0])).toEqual([
     ...['name', 'severity', 'since', 'what', 'cure', 'wallet'],
   ]);
-  expect(json.wallets).toEqual([{ name: 'main' }]);
+  expect(json.wallets).toEqual([expect.objectContaining({ name: 'main', isResting: false })]);
   const streamKeys = ['name', 'listOrder', 'pageSize', 'serviceTotal', 'ledgerCount', 'isComplete'];
   expect(Object.keys(json.streams[0])).toEqual([
     'wallet',
