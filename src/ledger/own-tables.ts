@@ -1,4 +1,4 @@
-import { Column, is } from 'drizzle-orm';
+import { Column, is, sql } from 'drizzle-orm';
 import { ColumnAliasProxyHandler } from 'drizzle-orm/alias';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import * as address from './schema/addresses.ts';
@@ -26,6 +26,12 @@ export const streams = own(stream.streams);
 export const syncRuns = own(run.syncRuns);
 export const transactionChanges = own(transaction.transactionChanges);
 export const transactions = own(transaction.transactions);
+
+/**
+ * Name of the wallet for which the ledger was opened. The function engine.wallet() says the same, but a role that may
+ * only read has no right to its schema.
+ */
+export const ownWallet = sql`coalesce(nullif(current_setting('ledger.wallet', true), ''), 'main')`;
 
 /** Key under which Drizzle keeps a table's schema. */
 const schemaKey = Symbol.for('drizzle:Schema');

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { databaseError, type LedgerDb } from '../connection/connect-ledger.ts';
 import { feedConsumers } from '../feed/consumer-report.ts';
+import { ownWallet } from '../own-tables.ts';
 import { isGivenUp } from '../transactions/detail-checks.ts';
 import type { LedgerStatus, PoolTarget } from './ledger-status.ts';
 import { rowToStatus, type StatusRow } from './status-row.ts';
@@ -37,7 +38,7 @@ with recent as materialized (
     from own.sync_runs order by id desc limit ${runsMax}
 )
 select ${isoText('now()')} as "readAt",
-       engine.wallet() as wallet,
+       ${ownWallet} as wallet,
        (${wallets}) as wallets,
        (${problems}) as problems,
        (${coverage}) as coverage,

@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm';
+import { ownWallet } from '../own-tables.ts';
 
 const historyMax = 30;
 /** Upper bound of shown balances, because each brings its history. */
@@ -41,7 +42,7 @@ export const streams = sql`
 export const wallets = sql`
   select coalesce(json_agg(json_build_object('name', w.wallet, 'isResting', w.is_resting) order by w.wallet), '[]')
     from (select wallet, is_resting from ledger.wallets
-          union all select engine.wallet(), false
+          union all select ${ownWallet}, false
            where not exists (select from own.wallets)) as w`;
 
 /** Problems of the ledger's wallet, and those of the whole database. */
@@ -49,7 +50,7 @@ export const problems = sql`
   select coalesce(json_agg(json_build_object('name', p.name, 'severity', p.severity, 'since', ${isoText('p.since')},
                                              'what', ${bounded('p.what')}, 'cure', ${bounded('p.cure')}, 'wallet', p.wallet)
                            order by p.severity, p.since, p.what), '[]')
-    from ledger.problems as p where p.wallet in (engine.wallet(), '')`;
+    from ledger.problems as p where p.wallet in (${ownWallet}, '')`;
 
 /** Coverage of the lists, without the days that have no listed rows and so nothing to verify. */
 export const coverage = sql`
