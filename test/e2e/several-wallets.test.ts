@@ -129,7 +129,8 @@ test('a wallet that is taken out keeps its rows and is shown as resting', async 
   const { env, query } = service;
   const both = startProgram(['start'], { ...env, ...often });
   await both.line('"listening"');
-  await until(async () => (await isProven(service, 'eu')) && isProven(service, 'us'));
+  for (const wallet of ['eu', 'us'])
+    await until(async () => (await isProven(service, wallet)) && hasAllDetails(service, wallet));
   both.process.kill('SIGTERM');
   await both.ended;
   const daemon = startProgram(['start'], { ...env, ...often, WALLETS: 'eu' });

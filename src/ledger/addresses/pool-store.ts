@@ -2,7 +2,7 @@ import { inArray, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
 import { number, orNull, out, pick, query, text, truth } from '../connection/query-rows.ts';
-import { addressRequests, pools as poolTable } from '../own-tables.ts';
+import { addressRequests, ownWallet, pools as poolTable } from '../own-tables.ts';
 import type { PoolTarget } from '../reports/ledger-status.ts';
 
 /** A chain's row of `pool_levels`. `threshold` and `target` are null if no pool is configured for the chain. */
@@ -181,11 +181,6 @@ export async function readPoolLevels(db: LedgerDb): Promise<PoolLevel[]> {
      order by l.slip44`;
 }
 
-/** Wallet of the session. A role that may only take addresses cannot call `engine.wallet()`. */
-const sessionWallet = sql.raw(
-  `coalesce(nullif(current_setting('ledger.wallet', true), ''), 'main')`,
-);
-
 /**
  * Hands out one address of the wallet and chain. A reference gets its own address again, unless that was refused since;
  * null gets a new one with each call. Returns null if the pool is empty, its chain filter is broken, or other
@@ -197,7 +192,7 @@ export async function takeAddress(
   reference: string | null,
 ): Promise<string | null> {
   const [taken] = await query(db)`
-    select ledger.take_address(${sessionWallet}, ${slip44}::integer, ${reference}::text) as ${out('address', orNull(text))}`;
+    select ledger.take_address(${ownWallet}, ${slip44}::integer, ${reference}::text) as ${out('address', orNull(text))}`;
   return taken?.address ?? null;
 }
 
@@ -208,6 +203,6 @@ export async function takeFurtherAddress(
   reference: string,
 ): Promise<string | null> {
   const [taken] = await query(db)`
-    select ledger.take_further_address(${sessionWallet}, ${slip44}::integer, ${reference}::text) as ${out('address', orNull(text))}`;
+    select ledger.take_further_address(${ownWallet}, ${slip44}::integer, ${reference}::text) as ${out('address', orNull(text))}`;
   return taken?.address ?? null;
 }
