@@ -62,7 +62,8 @@ describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
     expect(await accept()).toMatchObject({ code: 0 });
     expect(await away(url)).toBeNull();
 
-    await runTool('pg_restore', ['-d', url, '--clean', '--if-exists', '-n', 'ledger', dump]);
+    const facts = ['-n', 'ledger', '-n', 'own'];
+    await runTool('pg_restore', ['-d', url, '--clean', '--if-exists', ...facts, dump]);
     await expectMoved(url, 'created again');
     expect(await accept()).toMatchObject({ code: 0 });
 

@@ -61,8 +61,7 @@ export async function startDaemon(
     },
   }));
   const { composed } = opened;
-  for (const { context: own, sync } of composed) await prepareWallet(own, sync.ledger);
-  await markResting(opened.ledger.db, settings.walletNames);
+  await prepareWallets(composed);
   const hints = openAllHints(composed, metrics.onHint);
   const { reader: feed, webhooks } = await openFeed(context, opened.ledger, {
     onHint: hints.wake,
@@ -117,11 +116,15 @@ function openAllHints(composed: Composed[], onHint: Metrics['onHint']) {
   };
 }
 
-/** Puts a wallet's settings in force, and frees what a killed process of the same name held. */
-async function prepareWallet(own: CommandContext, ledger: Ledger): Promise<void> {
-  await setStates(ledger, own);
-  await setPools(ledger, own);
-  await releaseAbandonedDetails(ledger.db, ledger.instance);
+/** Puts the settings of the wallets in force, and frees what ended processes held. All other wallets rest from now on. */
+async function prepareWallets(composed: Composed[]): Promise<void> {
+  for (const { context, sync } of composed) {
+    await setStates(sync.ledger, context);
+    await setPools(sync.ledger, context);
+    await releaseAbandonedDetails(sync.ledger.db, sync.ledger.instance);
+  }
+  const names = composed.map(({ sync }) => sync.ledger.wallet);
+  for (const { sync } of composed.slice(0, 1)) await markResting(sync.ledger.db, names);
 }
 
 async function isReady(ledger: Ledger, queue: RunningQueue | undefined) {
