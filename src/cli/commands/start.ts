@@ -61,7 +61,7 @@ export async function startDaemon(
     },
   }));
   const { composed } = opened;
-  await prepareWallets(composed);
+  await prepareWallets(opened.ledger, composed);
   const hints = openAllHints(composed, metrics.onHint);
   const { reader: feed, webhooks } = await openFeed(context, opened.ledger, {
     onHint: hints.wake,
@@ -111,20 +111,21 @@ function openAllHints(composed: Composed[], onHint: Metrics['onHint']) {
       for (const { wake } of all) wake();
     },
     hint(orderNos: string[]) {
-      for (const { inbox } of all) onHint(inbox.hint(orderNos));
+      const outcomes = all.map(({ inbox }) => inbox.hint(orderNos));
+      onHint(outcomes.includes('accepted') ? 'accepted' : 'coalesced');
     },
   };
 }
 
 /** Puts the settings of the wallets in force, and frees what ended processes held. All other wallets rest from now on. */
-async function prepareWallets(composed: Composed[]): Promise<void> {
+async function prepareWallets(ledger: Ledger, composed: Composed[]): Promise<void> {
   for (const { context, sync } of composed) {
     await setStates(sync.ledger, context);
     await setPools(sync.ledger, context);
     await releaseAbandonedDetails(sync.ledger.db, sync.ledger.instance);
   }
   const names = composed.map(({ sync }) => sync.ledger.wallet);
-  for (const { sync } of composed.slice(0, 1)) await markResting(sync.ledger.db, names);
+  await markResting(ledger.db, names);
 }
 
 async function isReady(ledger: Ledger, queue: RunningQueue | undefined) {
