@@ -149,8 +149,8 @@ export const ledgerBugs: PlantedBug[] = [
     promise: 'Roles',
     wrong: 'the reader may insert',
     in: 'reader',
-    find: 'grant select on all tables',
-    put: 'grant select, insert on all tables',
+    find: 'grant select on all tables in schema ledger',
+    put: 'grant select, insert on all tables in schema ledger',
     caughtBy: 'a reader reads every table and view, later ones included, and writes none',
   },
 ];

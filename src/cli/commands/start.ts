@@ -117,7 +117,7 @@ function openAllHints(composed: Composed[], onHint: Metrics['onHint']) {
   };
 }
 
-/** Puts the settings of the wallets in force, and frees what ended processes held. All other wallets rest from now on. */
+/** Puts the wallets' settings in force, and frees what ended processes held. All other wallets rest from now on. */
 async function prepareWallets(ledger: Ledger, composed: Composed[]): Promise<void> {
   for (const { context, sync } of composed) {
     await setStates(sync.ledger, context);
