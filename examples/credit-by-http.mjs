@@ -22,17 +22,21 @@ async function readFeed(after) {
 }
 
 /** Makes the credit of a deposit what its row says now; so the same event twice changes nothing. */
-async function settle({ kind, data: deposit }) {
+async function settle({ kind, wallet, data: deposit }) {
   if (!kind.startsWith('transaction.') || deposit.stream !== 'deposit' || !deposit.reference)
     return;
   const { order_no: orderNo, reference, symbol, amount } = deposit;
   if (deposit.is_success && deposit.is_listed) {
     await db.query(
-      `insert into shop.credits values ($1, $2, $3, $4)
-       on conflict (order_no) do update set (customer, symbol, amount) = ($2, $3, $4)`,
-      [orderNo, reference, symbol, amount],
+      `insert into shop.credits values ($1, $2, $3, $4, $5)
+       on conflict (wallet, order_no) do update set (customer, symbol, amount) = ($3, $4, $5)`,
+      [wallet, orderNo, reference, symbol, amount],
     );
-  } else await db.query('delete from shop.credits where order_no = $1', [orderNo]);
+  } else
+    await db.query('delete from shop.credits where (wallet, order_no) = ($1, $2)', [
+      wallet,
+      orderNo,
+    ]);
 }
 
 /** Credits and position commit together. Of two programs the one that comes second finds the position moved. */
@@ -49,7 +53,8 @@ async function processAll(events, after) {
 await db.connect();
 await db.query(`
   create schema if not exists shop;
-  create table if not exists shop.credits (order_no text primary key, customer text, symbol text, amount numeric);
+  create table if not exists shop.credits (wallet text, order_no text, customer text, symbol text, amount numeric,
+                                           primary key (wallet, order_no));
   create table if not exists shop.feed (seq bigint);
   insert into shop.feed select 0 where not exists (select from shop.feed)`);
 for (;;) {

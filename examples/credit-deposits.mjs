@@ -13,15 +13,16 @@ const db = new pg.Client(process.env.DATABASE_URL);
 /** Credits what is final already, and goes on behind the last event that the tables hold. */
 async function begin() {
   await db.query(
-    `create table shop.credits (order_no text primary key, customer text, symbol text, amount numeric)`,
+    `create table shop.credits (wallet text, order_no text, customer text, symbol text, amount numeric,
+                                primary key (wallet, order_no))`,
   );
   await db.query('begin isolation level repeatable read');
   await db.query(`
     insert into shop.credits
-    select t.order_no, a.assigned_to, t.symbol, t.amount
+    select t.wallet, t.order_no, a.assigned_to, t.symbol, t.amount
       from ledger.transactions t
-      join (select distinct address_key, assigned_to from ledger.addresses where assigned_to is not null) a
-        on a.address_key = ledger.address_key(t.to_address)
+      join (select distinct wallet, address_key, assigned_to from ledger.addresses where assigned_to is not null) a
+        on a.wallet = t.wallet and a.address_key = ledger.address_key(t.to_address)
      where t.stream = 'deposit' and t.is_success and t.is_listed`);
   await db.query(`select ledger.ack_events('shop', ledger.events_head())`);
   await db.query('commit');
@@ -37,20 +38,23 @@ async function address(slip44, customer) {
 }
 
 /** Makes the credit of a deposit what its row says now; so the same event twice changes nothing. */
-async function settle({ kind, data: deposit }) {
+async function settle({ kind, wallet, data: deposit }) {
   if (!kind.startsWith('transaction.') || deposit.stream !== 'deposit' || !deposit.reference)
     return;
   const { order_no: orderNo, reference, symbol, amount } = deposit;
   if (kind === 'transaction.seen') console.log(`${reference}: ${amount} ${symbol} on the way`);
   if (deposit.is_success && deposit.is_listed) {
     await db.query(
-      `insert into shop.credits values ($1, $2, $3, $4)
-       on conflict (order_no) do update set (customer, symbol, amount) = ($2, $3, $4)`,
-      [orderNo, reference, symbol, amount],
+      `insert into shop.credits values ($1, $2, $3, $4, $5)
+       on conflict (wallet, order_no) do update set (customer, symbol, amount) = ($3, $4, $5)`,
+      [wallet, orderNo, reference, symbol, amount],
     );
     if (kind === 'transaction.final') console.log(`${reference}: ${amount} ${symbol} credited`);
   } else {
-    const undone = await db.query('delete from shop.credits where order_no = $1', [orderNo]);
+    const undone = await db.query('delete from shop.credits where (wallet, order_no) = ($1, $2)', [
+      wallet,
+      orderNo,
+    ]);
     if (undone.rowCount > 0) console.log(`${reference}: ${amount} ${symbol} taken back`);
   }
 }
@@ -58,7 +62,9 @@ async function settle({ kind, data: deposit }) {
 /** Processes the next events. Credits and position commit together: all of it happens once, or not yet. */
 async function processNext() {
   await db.query('begin');
-  const { rows } = await db.query(`select seq, kind, data from ledger.next_events('shop', 100)`);
+  const { rows } = await db.query(
+    `select seq, wallet, kind, data from ledger.next_events('shop', 100)`,
+  );
   for (const event of rows) await settle(event);
   if (rows.length > 0) await db.query(`select ledger.ack_events('shop', $1)`, [rows.at(-1).seq]);
   await db.query('commit');

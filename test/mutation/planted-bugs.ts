@@ -14,6 +14,7 @@ import { readingBugs } from './reading-bugs.ts';
 import { securityBugs } from './security-bugs.ts';
 import { serviceBugs } from './service-bugs.ts';
 import { statusBugs } from './status-bugs.ts';
+import { walletBugs } from './wallet-bugs.ts';
 
 /** Every planted bug, in the order of the table in docs/planted-bugs.md. */
 export const plantedBugs: PlantedBug[] = [
@@ -32,4 +33,5 @@ export const plantedBugs: PlantedBug[] = [
   ...queueBugs,
   ...alarmBugs,
   ...statusBugs,
+  ...walletBugs,
 ];

@@ -62,7 +62,12 @@ test('an amount that was changed by hand is an unexplained difference until it i
   await reconcile();
   const { unexplainedDifferences } = await readStatus(db, []);
   expect(unexplainedDifferences).toEqual([
-    { symbol: 'ETH', amount: expect.stringMatching(/^-3(\.0*)?$/), since: expect.any(String) },
+    {
+      wallet: 'main',
+      symbol: 'ETH',
+      amount: expect.stringMatching(/^-3(\.0*)?$/),
+      since: expect.any(String),
+    },
   ]);
   await change(-3);
   await reconcile();

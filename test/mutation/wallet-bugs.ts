@@ -1,0 +1,32 @@
+import type { PlantedBug } from './planted-bug.ts';
+
+/** Mistakes in keeping several wallets apart. */
+export const walletBugs: PlantedBug[] = [
+  {
+    id: 'views-of-every-wallet',
+    promise: 'Several wallets',
+    wrong: 'the views through which the program works show the rows of every wallet',
+    in: 'engine.make_own_views',
+    find: 'WHERE wallet = engine.wallet()',
+    put: 'WHERE true',
+    caughtBy: 'one daemon keeps two wallets, each as its service has it',
+  },
+  {
+    id: 'session-of-another-wallet',
+    promise: 'Several wallets',
+    wrong: 'a connection keeps the wallet that used it before',
+    in: 'createLending',
+    find: '(wallets.get(client) ?? first) === wallet',
+    put: "(wallets.get(client) ?? first) !== ''",
+    caughtBy: 'one daemon keeps two wallets, each as its service has it',
+  },
+  {
+    id: 'reader-of-every-wallet',
+    promise: 'Several wallets',
+    wrong: 'a role of one wallet sees the rows of all',
+    in: 'engine.seen_wallets',
+    find: 'IF NOT EXISTS (SELECT FROM engine.reader_wallets)',
+    put: 'IF EXISTS (SELECT FROM engine.reader_wallets)',
+    caughtBy: 'a role of one wallet sees no row of another through any relation of the ledger',
+  },
+];
