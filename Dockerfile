@@ -15,6 +15,8 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY --from=build /app/migrations ./migrations
+# So that `docker compose exec wallet-ledger wallet-ledger status` works.
+RUN chmod 755 dist/src/cli/main.js && ln -s /app/dist/src/cli/main.js /usr/local/bin/wallet-ledger
 # With DATABASE_URL nothing is written, and the file system may be read-only; the embedded database writes here.
 RUN install -d -o node -g node /data
 USER node

@@ -5,7 +5,6 @@
 //   DATABASE_URL=postgres://shop@… node examples/credit-deposits.mjs address 60 alice
 //   DATABASE_URL=postgres://shop@… node examples/credit-deposits.mjs follow
 import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 
 const db = new pg.Client(process.env.DATABASE_URL);
@@ -75,8 +74,8 @@ async function processNext() {
 async function follow() {
   await db.query('listen ledger_events');
   for (;;) {
-    const processed = await processNext();
-    if (processed === 0) await Promise.race([once(db, 'notification'), delay(1_000)]);
+    if ((await processNext()) > 0) continue;
+    await once(db, 'notification', { signal: AbortSignal.timeout(1_000) }).catch(() => {});
   }
 }
 

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Pins the images of docker-compose.yml and Dockerfile to the digests that their registry names today. A tag may be
+# Pins the images of the compose files and of Dockerfile to the digests that their registry names today. A tag may be
 # moved, a digest may not: look at the difference, and keep it where you deploy from.
 set -eu
 cd "$(dirname "$0")/.."
 tagged='^( *image: |ARG NODE_IMAGE=)([^ @:]+:[^ @:]+)$'
-for file in docker-compose.yml Dockerfile; do
+for file in docker-compose.yml docker-compose.service.yml Dockerfile; do
   for image in $(sed -nE "s#$tagged#\\2#p" "$file" | sort -u); do
     digest=$(docker buildx imagetools inspect --format '{{.Manifest.Digest}}' "$image")
     case $digest in

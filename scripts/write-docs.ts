@@ -9,7 +9,9 @@ import { plantedBugs } from '../test/mutation/planted-bugs.ts';
 import { renderPlantedBugs } from '../test/mutation/render-planted-bugs.ts';
 import { startEmbeddedServer } from '../test/support/embedded-server.ts';
 import { readCatalogue } from './read-catalogue.ts';
+import { renderCommandsDoc } from './render-commands-doc.ts';
 import { renderLimitsDoc } from './render-limits-doc.ts';
+import { renderMetricsDoc } from './render-metrics-doc.ts';
 import { renderTablesDoc } from './render-tables-doc.ts';
 
 /** Of a freshly migrated database. */
@@ -27,6 +29,8 @@ async function renderTables(): Promise<string> {
 
 const pages = {
   '.env.example': renderEnvExample(),
+  'docs/commands.md': renderCommandsDoc(),
+  'docs/metrics.md': await renderMetricsDoc(),
   'docs/settings.md': renderSettingsDoc(),
   'docs/limits.md': renderLimitsDoc(),
   'docs/planted-bugs.md': renderPlantedBugs(plantedBugs),

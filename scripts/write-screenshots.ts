@@ -1,14 +1,17 @@
-// Writes docs/status-light.png and docs/status-dark.png from a demo: npm run build && npx tsx scripts/write-screenshots.ts
+// Writes the pictures of docs/ from a demo: the status page, and two pages to look things up.
+// npm run build && npx tsx scripts/write-screenshots.ts
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import type { Page } from 'playwright-core';
 import { chromiumProgram, openChromium } from '../test/support/open-chromium.ts';
 
 /** As far down as the amounts per coin. */
-const viewport = { width: 1280, height: 1400 };
+const viewport = { width: 1280, height: 1180 };
+const lookedUp = { width: 1280, height: 760 };
 const bytesMax = 200_000;
 const startMs = 120_000;
 
@@ -50,6 +53,12 @@ async function startDemo(folder: string) {
   return { url, connectionString, close };
 }
 
+async function takePicture(page: Page, path: string): Promise<void> {
+  await page.screenshot({ path });
+  const { size } = await stat(path);
+  if (size >= bytesMax) throw new Error(`${path} has ${size} bytes, more than ${bytesMax}`);
+}
+
 async function takePictures(url: string): Promise<void> {
   const program = chromiumProgram();
   if (!program) throw new Error('there is no Chromium on the PATH');
@@ -62,11 +71,15 @@ async function takePictures(url: string): Promise<void> {
       await page.goto(url);
       await page.getByText('Live: this page').waitFor();
       await page.getByText('All is well').waitFor();
-      const path = `docs/status-${colorScheme}.png`;
-      await page.screenshot({ path });
-      const { size } = await stat(path);
-      if (size >= bytesMax) throw new Error(`${path} has ${size} bytes, more than ${bytesMax}`);
+      await takePicture(page, `docs/status-${colorScheme}.png`);
     }
+    await page.setViewportSize(lookedUp);
+    await page.goto(`${url}transactions?stream=deposit&state=success&coin=USDT`);
+    await takePicture(page, 'docs/explorer-transactions.png');
+    await page.locator('td.order a').first().click();
+    await page.getByRole('heading', { name: 'Timeline' }).waitFor();
+    await page.setViewportSize({ ...lookedUp, height: 1250 });
+    await takePicture(page, 'docs/explorer-order.png');
   } finally {
     await chromium.close();
   }

@@ -17,6 +17,7 @@ const rooms: Record<string, string[]> = {
   jobs: ['kernel', 'config', 'queue', 'sync'],
   status: ['kernel', 'ledger', 'queue'],
   export: ['kernel', 'ledger'],
+  library: ['kernel', 'config', 'ledger', 'sandbox'],
   http: ['kernel', 'ledger', 'queue', 'status'],
   doctor: ['kernel', 'config', 'service', 'ledger', 'queue'],
   cli: [
@@ -42,8 +43,8 @@ const packages: Record<string, string[]> = {
   bullmq: ['queue', 'jobs'],
   ioredis: ['queue', 'jobs'],
   ky: ['service'],
-  'drizzle-orm': ['ledger'],
-  pg: ['ledger', 'embedded', 'queue'],
+  'drizzle-orm': ['ledger', 'library'],
+  pg: ['ledger', 'embedded', 'queue', 'library'],
   pino: ['cli'],
   '@bull-board/api': ['queue'],
   '@bull-board/hono': ['queue'],

@@ -7,8 +7,9 @@ import { errorTable, LedgerError, toError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import { createRedactor, type Redactor } from '../kernel/redact.ts';
 import type { Environment } from '../kernel/vocabulary.ts';
-import { databaseError } from '../ledger/connection/connect-ledger.ts';
+import { databaseError } from '../ledger/connection/database-error.ts';
 import { sqlStateOf } from '../ledger/connection/postgres-codes.ts';
+import { nameWallet } from '../status/name-wallet.ts';
 import { chooseWallet, type WalletOption } from './choose-wallet.ts';
 import { describeError } from './describe-error.ts';
 import { createLogger } from './logger.ts';
@@ -53,11 +54,12 @@ export async function runCommand(
   const lastWords = (error: Error) => {
     const isLedgerError = error instanceof LedgerError;
     const { reason } = shutdown.signal;
+    const line = failureLine(error, level === 'debug');
     // The signal decides, not the error: a wait that it ends may throw one of its own.
     const isStopped =
       isLedgerError && error.code === 'interrupted' && reason instanceof LedgerError;
     return {
-      line: redact(`${failureLine(error, level === 'debug')}\n`),
+      line: redact(`${scope ? forWallet(settings, line) : line}\n`),
       exitCode: isStopped ? reason.exitCode : isLedgerError ? error.exitCode : 1,
     };
   };
@@ -78,6 +80,11 @@ export async function runCommand(
   } finally {
     await shutdown.close();
   }
+}
+
+/** Adds the wallet of the settings to the commands that a text names, if there are several. */
+export function forWallet({ wallet, walletNames }: Settings, text: string): string {
+  return nameWallet(text, wallet, walletNames);
 }
 
 /** Returns true when LOG_LEVEL is `debug`. Used for failures before, or without, a command's settings. */

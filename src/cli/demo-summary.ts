@@ -1,10 +1,16 @@
 import type { LedgerStatus } from '../ledger/reports/ledger-status.ts';
 import { reportOfWallet } from '../status/report-of-wallet.ts';
+import { fitLines } from './fit-lines.ts';
 
 /** Formats the summary after the first full sync: counts; proof, balances and pools of each wallet; queries to try. */
 export function demoSummary(
   status: LedgerStatus,
-  run: { connectionString: string; seconds: number; requests: number },
+  run: {
+    connectionString: string;
+    seconds: number;
+    requests: number;
+    columns: number | undefined;
+  },
 ): string {
   const { transactions, wallets } = status;
   const rate = Math.round(transactions.total / run.seconds);
@@ -24,7 +30,12 @@ export function demoSummary(
     '',
     ...queries.flatMap(([question, query]) => [`    -- ${question}`, `    ${query}`, '']),
   ];
-  return `${lines.join('\n')}\n`;
+  // What is to be pasted stays in one line.
+  return lines.map((line) => `${isPasted(line) ? line : fitLines(line, run.columns)}\n`).join('');
+}
+
+function isPasted(line: string): boolean {
+  return /^ {4}(psql|select) /.test(line);
 }
 
 function walletLines(status: LedgerStatus): string[] {

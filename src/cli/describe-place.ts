@@ -1,4 +1,6 @@
+import { hostname } from 'node:os';
 import type { Place } from '../http/place.ts';
+import { isLoopbackHost } from '../kernel/loopback.ts';
 import { redactValues } from '../kernel/redact.ts';
 import type { CommandContext } from './command-context.ts';
 import { readVersion } from './read-version.ts';
@@ -12,20 +14,27 @@ export function describePlace(
   wallets: readonly string[] = settings.walletNames,
 ): Place {
   const { url, dataDir } = settings.database;
-  const services = settings.wallets
+  const addresses = settings.wallets
     .filter(({ name }) => wallets.includes(name))
-    .map(({ service }) => (service ? withoutScheme(service.baseUrl) : 'none'));
+    .flatMap(({ service }) => service?.baseUrl ?? []);
   const place = {
+    environment: settings.http?.environment ?? (addresses.some(isOnThisMachine) ? 'sandbox' : null),
     wallet: wallets.join(', '),
-    service: [...new Set(services)].join(', '),
+    service: [...new Set(addresses.map(withoutScheme))].join(', ') || 'none',
     database: url === null ? `embedded in ${dataDir}` : withoutScheme(url),
     version: readVersion(),
+    daemon: `${hostname()}, process ${process.pid}`,
   };
   return redactValues(place, redact);
 }
 
+/** A service on this machine is taken for an emulator. LEDGER_ENVIRONMENT names a real one that a tunnel leads to. */
+function isOnThisMachine(url: string): boolean {
+  return URL.canParse(url) && isLoopbackHost(new URL(url).hostname);
+}
+
 /** `postgres://user:secret@db:5432/ledger?sslmode=require` → `db:5432/ledger`. */
-function withoutScheme(url: string): string {
+export function withoutScheme(url: string): string {
   if (!URL.canParse(url)) return 'not known';
   const { host, pathname } = new URL(url);
   return `${host}${pathname.replace(/\/$/, '')}`;

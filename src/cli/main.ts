@@ -9,6 +9,13 @@ import { runProgram } from './program.ts';
 setFlagsFromString('--heap-growing-percent=40');
 setFlagsFromString('--semi-space-growth-factor=1');
 
+// A reader of the output that has left, or a terminal that was closed, is no failure: the command ends as it would.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
+  });
+}
+
 let exitCode: number;
 try {
   exitCode = await runProgram(process.argv.slice(2));

@@ -1,6 +1,6 @@
 import type { Ledger } from '../ledger/connection/connect-ledger.ts';
 import { keepListening } from '../ledger/connection/keep-listening.ts';
-import { eventsChannel, outboxChannel, sequencerLock } from '../ledger/feed/event-store.ts';
+import { eventsChannel, outboxChannel, sequencerLock } from '../ledger/feed/feed-channels.ts';
 import { createFeedReader, type FeedReader } from '../ledger/feed/feed-reader.ts';
 import { keepSequencing } from '../ledger/feed/keep-sequencing.ts';
 import { watchProblems } from '../ledger/feed/watch-problems.ts';

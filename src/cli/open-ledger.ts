@@ -29,7 +29,7 @@ export async function openLedger({
   const { url, dataDir, poolSize } = settings.database;
   const connectionString = url ?? (await openEmbedded());
   const ledger = connectLedger({ connectionString, poolSize, log, wallet: settings.wallet });
-  shutdown.add('database connections', () => ledger.close());
+  shutdown.add('database connections', ledger.close, ledger.cut);
   await reachLedger(ledger, reachMs, { log, signal: shutdown.signal });
   const { redisUrl } = settings.queue;
   const queueAddress: QueueAddress =

@@ -4,6 +4,7 @@ import type { Ledger } from '../ledger/connection/connect-ledger.ts';
 import { joinStatus } from '../ledger/reports/join-status.ts';
 import type { LedgerStatus, WalletStatus } from '../ledger/reports/ledger-status.ts';
 import { readStatus } from '../ledger/reports/read-status.ts';
+import { nameWallet } from '../status/name-wallet.ts';
 
 /** Reads the status of the wallets of the settings, or only of `wallet`, and joins it. A resting wallet is not read. */
 export async function readAllStatus(
@@ -18,7 +19,12 @@ export async function readAllStatus(
     statuses.push(await readStatus(ledger.forWallet(name).db, chains));
   }
   const wallets = walletsOf(statuses).filter(({ name }) => (wallet ?? name) === name);
-  return { ...joinStatus(statuses), wallets };
+  const joined = joinStatus(statuses);
+  const problems = joined.problems.map((problem) => ({
+    ...problem,
+    cure: nameWallet(problem.cure, problem.wallet ?? '', settings.walletNames),
+  }));
+  return { ...joined, wallets, problems };
 }
 
 /** Returns every wallet once, by name, with its counts if they were read. */

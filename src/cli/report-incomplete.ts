@@ -1,11 +1,17 @@
+import type { Settings } from '../config/settings.ts';
 import type { LedgerDb } from '../ledger/connection/connect-ledger.ts';
 import { readStreamCounts } from '../ledger/lists/stream-store.ts';
+import { forWallet } from './command-context.ts';
 
 /**
  * Prints the counts of each list, and after them the incomplete parts with the cure. Resolves to the exit code: 0, or 3
  * when a part is incomplete.
  */
-export async function reportIncomplete(db: LedgerDb, incomplete: string[]): Promise<number> {
+export async function reportIncomplete(
+  db: LedgerDb,
+  incomplete: string[],
+  settings: Settings,
+): Promise<number> {
   const streams = await readStreamCounts(db);
   for (const { name, serviceTotal, ledgerCount, isComplete } of streams) {
     const proof = isComplete ? 'proven complete' : 'NOT proven complete';
@@ -15,8 +21,7 @@ export async function reportIncomplete(db: LedgerDb, incomplete: string[]): Prom
     );
   }
   if (incomplete.length === 0) return 0;
-  process.stderr.write(
-    `wallet-ledger: incomplete: ${incomplete.join(', ')}; see \`wallet-ledger status\` and the table ledger.rejects, then run the command again\n`,
-  );
+  const line = `wallet-ledger: incomplete: ${incomplete.join(', ')}; see \`wallet-ledger status\` and the table ledger.rejects, then run the command again\n`;
+  process.stderr.write(forWallet(settings, line));
   return 3;
 }

@@ -8,8 +8,11 @@ import type { Log } from '../kernel/log.ts';
 export type Shutdown = {
   /** Aborts with a LedgerError `interrupted` on a termination signal. */
   signal: AbortSignal;
-  /** Registers a resource for `close`; the last one registered is closed first. */
-  add(name: string, close: () => unknown): void;
+  /**
+   * Registers a resource for `close`; the last one registered is closed first. `cut` is called when most of the grace
+   * period is over, whoever is waited for then: it makes what waits for the resource fail.
+   */
+  add(name: string, close: () => unknown, cut?: () => void): void;
   /** Closes everything, once. A failure to close is logged, and the rest is still closed. */
   close(): Promise<void>;
 };
@@ -23,6 +26,8 @@ function exitCodeOf(signal: NodeJS.Signals): number {
 
 /** Grace period below the 30 s after which supervisors usually kill a process. */
 const defaultGraceMs = 25_000;
+/** Part of the grace period after which the resources are cut. */
+const patience = 0.75;
 
 /** Handles the termination signals of `host`, the process, from here until `close` has finished. */
 export function createShutdown(options: {
@@ -33,15 +38,22 @@ export function createShutdown(options: {
   const { log, host, graceMs = defaultGraceMs } = options;
   const controller = new AbortController();
   const closers: { name: string; close: () => unknown }[] = [];
+  const cuts: (() => void)[] = [];
   let current = 'running work';
-  let deadline: NodeJS.Timeout | undefined;
+  let deadlines: NodeJS.Timeout[] | undefined;
   let closed: Promise<void> | undefined;
 
-  const startDeadline = () => {
-    deadline ??= setTimeout(() => {
-      log.error({ graceMs, waitingFor: current }, 'did not stop in time; exiting');
-      host.exit(1);
-    }, graceMs);
+  const startDeadlines = () => {
+    deadlines ??= [
+      setTimeout(() => {
+        if (cuts.length > 0) log.warn({ waitingFor: current }, 'slow to stop; cutting connections');
+        for (const cut of cuts) cut();
+      }, graceMs * patience),
+      setTimeout(() => {
+        log.error({ graceMs, waitingFor: current }, 'did not stop in time; exiting');
+        host.exit(1);
+      }, graceMs),
+    ];
   };
   const onSignal = (name: NodeJS.Signals) => {
     if (controller.signal.aborted) {
@@ -50,13 +62,13 @@ export function createShutdown(options: {
       return;
     }
     log.info({ signal: name }, 'stopping');
-    startDeadline();
+    startDeadlines();
     controller.abort(
       new LedgerError('interrupted', `stopped by ${name}`, { exitCode: exitCodeOf(name) }),
     );
   };
   const closeAll = async () => {
-    startDeadline();
+    startDeadlines();
     for (let closer = closers.pop(); closer; closer = closers.pop()) {
       current = closer.name;
       try {
@@ -65,14 +77,17 @@ export function createShutdown(options: {
         log.error({ error: toError(error), closing: closer.name }, 'closing failed');
       }
     }
-    clearTimeout(deadline);
+    for (const deadline of deadlines ?? []) clearTimeout(deadline);
     for (const name of terminationSignals) host.off(name, onSignal);
   };
 
   for (const name of terminationSignals) host.on(name, onSignal);
   return {
     signal: controller.signal,
-    add: (name, close) => closers.push({ name, close }),
+    add(name, close, cut) {
+      closers.push({ name, close });
+      if (cut) cuts.push(cut);
+    },
     close: () => {
       closed ??= closeAll();
       return closed;

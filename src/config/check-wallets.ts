@@ -1,3 +1,4 @@
+import { isLoopbackHost } from '../kernel/loopback.ts';
 import type { WalletTexts } from './read-wallet-texts.ts';
 import type { SettingValues } from './settings.ts';
 import { settingsTable } from './settings-table.ts';
@@ -5,19 +6,73 @@ import { settingsTable } from './settings-table.ts';
 /** One wallet with its values; one that did not parse is absent, because it has its own problem. */
 export type ReadWallet = WalletTexts & { values: Partial<SettingValues> };
 
+/**
+ * Fits the default of one set of states to the other set, if only that is given: of the default successes those count
+ * that are final, and given successes are final.
+ */
+export function matchStates(
+  values: ReadWallet['values'],
+  given: ReadWallet['given'],
+): ReadWallet['values'] {
+  const { WALLET_FINAL_STATES: final, WALLET_SUCCESS_STATES: success } = values;
+  const isFinalGiven = given.has('WALLET_FINAL_STATES');
+  if (!final || !success || isFinalGiven === given.has('WALLET_SUCCESS_STATES')) return values;
+  return isFinalGiven
+    ? {
+        ...values,
+        WALLET_SUCCESS_STATES: new Set([...success].filter((state) => final.has(state))),
+      }
+    : { ...values, WALLET_FINAL_STATES: new Set([...final, ...success]) };
+}
+
 /** Returns the mistakes between settings of one wallet. */
 export function checkStates({ values, variableOf }: ReadWallet): string[] {
   const { WALLET_FINAL_STATES: final, WALLET_SUCCESS_STATES: success } = values;
   if (!final || !success) return [];
   const others = [...success].filter((state) => !final.has(state));
-  if (others.length === 0) return [];
   const [finalName, successName] = [
     variableOf('WALLET_FINAL_STATES'),
     variableOf('WALLET_SUCCESS_STATES'),
   ];
+  if (success.size === 0) {
+    const what = 'set it to those of them in which money was moved';
+    return [`${successName}: none of its default states is in ${finalName}; ${what}`];
+  }
+  if (others.length === 0) return [];
   return [
     `${successName}: ${others.join(', ')} missing in ${finalName}; add it there, or remove it here`,
   ];
+}
+
+/** Returns the mistake of an address whose host may not be reached without TLS. */
+export function checkBaseUrl({ values, variableOf }: ReadWallet): string[] {
+  const host = plainHttpHost(values);
+  if (host === null || host === allowedHost(values)) return [];
+  return [
+    `${variableOf('WALLET_BASE_URL')}: http to another machine; expected https. If the service has none and you trust ` +
+      `the network, set ${variableOf('WALLET_PLAIN_HTTP_HOST')}=${host}`,
+  ];
+}
+
+/** Returns a warning for an address that is reached without TLS on purpose. */
+export function warnOfPlainHttp({ values, variableOf }: ReadWallet): string[] {
+  const host = plainHttpHost(values);
+  if (host === null || host !== allowedHost(values)) return [];
+  return [
+    `${variableOf('WALLET_BASE_URL')} is reached without encryption: everyone between this machine and ${host} can read ` +
+      'the history and forge answers; use https if the service has it',
+  ];
+}
+
+/** Returns the host that the address reaches by http on another machine; null if there is none. */
+function plainHttpHost({ WALLET_BASE_URL: baseUrl }: ReadWallet['values']): string | null {
+  if (!baseUrl) return null;
+  const { protocol, hostname } = new URL(baseUrl);
+  return protocol === 'http:' && !isLoopbackHost(hostname) ? hostname : null;
+}
+
+function allowedHost({ WALLET_PLAIN_HTTP_HOST: host }: ReadWallet['values']): string | null {
+  return host ? new URL(`http://${host.includes(':') ? `[${host}]` : host}`).hostname : null;
 }
 
 /** Returns the settings that are missing for requests to the wallet's service. */

@@ -2,11 +2,17 @@ import type { Environment } from '../kernel/vocabulary.ts';
 import type { SettingTexts } from './read-setting-texts.ts';
 
 /** Variables of credentials: those that another one outranks too, and those with a prefix of no wallet. */
-const credentials = /(?:^|__)WALLET_API_(?:SECRET|KEY)$/i;
+const credentials = /(?:^|__)WALLET_API_(?:SECRET|KEY)$|^PGPASSWORD$/i;
+/** OpenTelemetry's variables that carry the headers of its collector: `name=value,name=value`, percent-encoded. */
+const collectorHeaders = /^OTEL_EXPORTER_OTLP_(?:\w+_)?HEADERS$/;
+/** OpenTelemetry's addresses of collectors, which may carry a password. */
+const collectorAddresses = /^OTEL_EXPORTER_OTLP_(?:\w+_)?ENDPOINT$/;
+/** Shorter values of a collector's header are names, of a tenant for example. */
+const headerSecretMin = 12;
 
 /**
- * Returns every text that must not be printed: the secrets of all wallets, the passwords in addresses, and addresses
- * that cannot be parsed.
+ * Returns every text that must not be printed: the secrets of all wallets, the passwords in addresses, the credentials
+ * of a collector of traces, and addresses that cannot be parsed.
  */
 export function collectSecrets(
   env: Environment,
@@ -21,8 +27,23 @@ export function collectSecrets(
   const given = Object.keys(env).flatMap((name) => (credentials.test(name) ? env[name] : []));
   const tokens = [shared.HTTP_TOKEN, shared.HINT_TOKEN, shared.FEED_TOKEN];
   const plain = [...ofWallets, ...given, ...tokens].filter((text) => text !== undefined);
-  const passwords = [DATABASE_URL, REDIS_URL].flatMap((address) => passwordsOf(address ?? ''));
-  return [...new Set([...plain, ...passwords])].filter((text) => text.trim() !== '');
+  const passwords = [DATABASE_URL, REDIS_URL, ...valuesOf(collectorAddresses, env)].flatMap(
+    (address) => passwordsOf(address ?? ''),
+  );
+  const headers = valuesOf(collectorHeaders, env).flatMap(secretsOfHeaders);
+  return [...new Set([...plain, ...passwords, ...headers])].filter((text) => text.trim() !== '');
+}
+
+function valuesOf(names: RegExp, env: Environment): string[] {
+  return Object.keys(env).flatMap((name) => (names.test(name) ? (env[name] ?? []) : []));
+}
+
+/** Returns the values of a collector's headers, raw and percent-decoded, without a scheme such as `Bearer`. */
+function secretsOfHeaders(headers: string): string[] {
+  const values = headers.split(',').map((pair) => pair.slice(pair.indexOf('=') + 1).trim());
+  return [...values, ...values.map(decoded)]
+    .map((value) => value.replace(/^\w+(?: |%20)+/, ''))
+    .filter((value) => value.length >= headerSecretMin);
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   orOff,
   pathToken,
   type Setting,
+  shortName,
 } from './setting-parsers.ts';
 import { webhookAddresses } from './webhook-settings.ts';
 
@@ -29,6 +30,12 @@ export const httpSettings = {
     default: null,
     parser: headerText,
     isSecret: true,
+  },
+  LEDGER_ENVIRONMENT: {
+    field: 'http.environment',
+    help: 'Name of the environment, such as production or test, on every page; any other than production and live gets a striped edge; not set: sandbox where the service is on this machine, otherwise none',
+    default: null,
+    parser: shortName,
   },
   HINT_TOKEN: {
     field: 'http.hintToken',

@@ -20,15 +20,24 @@ export const databaseUrl = parsedOrThrown((text) => {
       throw new Error(`require_auth with methods of ${loginMethods.join(', ')} in the address`);
     }
   }
-  if (isThisMachine(host) || parameter('sslmode') === 'disable') return text;
+  if (isThisMachine(host) || parameter('sslmode') === 'disable') return sayingFull(text, parameter);
   if (!isVerified(parameter)) {
     throw new Error(
       `an encrypted connection to ${host}: add ?sslmode=verify-full (and sslrootcert=FILE for a private ` +
         'authority); with ?sslmode=disable instead, anyone on the network can read password and history',
     );
   }
-  return text;
+  return sayingFull(text, parameter);
 });
+
+/**
+ * Writes `verify-full` for the modes that pg takes for it. Otherwise pg prints nine lines of warning at each start, and
+ * its next version verifies less.
+ */
+function sayingFull(text: string, parameter: Parameters): string {
+  if (parameter('uselibpqcompat') === 'true') return text;
+  return text.replaceAll(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=[&#]|$)/g, '$1verify-full');
+}
 
 /**
  * Parses the address of a Redis server. Another machine needs TLS, or the explicit `unencrypted=yes`, which the

@@ -3,7 +3,15 @@ import { createRedactor } from '../kernel/redact.ts';
 import type { Environment } from '../kernel/vocabulary.ts';
 import { arrangeSettings } from './arrange-settings.ts';
 import { checkShared } from './check-settings.ts';
-import { checkKeys, checkService, checkStates, type ReadWallet } from './check-wallets.ts';
+import {
+  checkBaseUrl,
+  checkKeys,
+  checkService,
+  checkStates,
+  matchStates,
+  type ReadWallet,
+  warnOfPlainHttp,
+} from './check-wallets.ts';
 import { collectSecrets } from './collect-secrets.ts';
 import { inspectLinkFiles } from './read-link-files.ts';
 import { readSettingTexts, type SettingTexts } from './read-setting-texts.ts';
@@ -65,6 +73,7 @@ export function inspectSettings(
     ...hooks.problems,
     ...checkShared(values, env),
     ...wallets.flatMap(checkStates),
+    ...wallets.flatMap(checkBaseUrl),
     ...checkKeys(wallets),
     ...(options.needs?.includes('service')
       ? wallets.flatMap((wallet) => checkService(wallet, names.length === 1))
@@ -76,7 +85,11 @@ export function inspectSettings(
     feed: { webhooks: hooks.webhooks },
     secretFiles: [...new Set(files)],
     secrets,
-    warnings: [...warnOfUnknownNames(env, names, values.WALLETS !== undefined), ...hooks.warnings],
+    warnings: [
+      ...warnOfUnknownNames(env, names, values.WALLETS !== undefined),
+      ...hooks.warnings,
+      ...new Set(wallets.flatMap(warnOfPlainHttp)),
+    ],
   });
   // To build a redactor takes some milliseconds for each secret.
   if (problems.length === 0) return { settings, problems };
@@ -98,5 +111,9 @@ function readWallet(
 ): ReadWallet {
   const read = readWalletTexts(env, readFile, shared, name);
   const { values, problems } = readValues(read.texts, read.variableOf);
-  return { ...read, values, problems: [...read.problems, ...problems] };
+  return {
+    ...read,
+    values: matchStates(values, read.given),
+    problems: [...read.problems, ...problems],
+  };
 }

@@ -109,6 +109,11 @@ export const headerText = parsed('printable ASCII characters without spaces', (t
   /^[\x21-\x7e]+$/.test(text) ? text : undefined,
 );
 
+/** Parses a name that people read. */
+export const shortName = parsed('1 to 40 letters, digits, . _ and -', (text) =>
+  /^[\w.-]{1,40}$/.test(text) ? text : undefined,
+);
+
 /** Parses a token that is sent in a header, and that nobody can guess. */
 export const longToken = parsed('16 or more printable ASCII characters without spaces', (text) =>
   /^[\x21-\x7e]{16,}$/.test(text) ? text : undefined,

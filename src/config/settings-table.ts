@@ -6,6 +6,7 @@ import {
   duration,
   finalStates,
   headerText,
+  hostName,
   integer,
   oneOf,
   orOff,
@@ -27,10 +28,16 @@ import { walletNameDefault, walletNames } from './wallet-names.ts';
 export const settingsTable = {
   WALLET_BASE_URL: {
     field: 'service.baseUrl',
-    help: 'Address of the wallet service, without /v1: https; http only on a loopback address',
+    help: 'Address of the wallet service, without /v1: https; http only to a loopback address, or to WALLET_PLAIN_HTTP_HOST',
     default: null,
     parser: serviceBaseUrl,
     isRequired: true,
+  },
+  WALLET_PLAIN_HTTP_HOST: {
+    field: 'service.plainHttpHost',
+    help: 'The one host that WALLET_BASE_URL may reach by http, in a network that you trust: everyone between can read the history and forge answers. Each start warns of it',
+    default: null,
+    parser: hostName,
   },
   WALLET_API_SECRET: {
     field: 'service.apiSecret',
@@ -97,7 +104,7 @@ export const settingsTable = {
   },
   WALLET_SUCCESS_STATES: {
     field: 'states.success',
-    help: 'Final states in which money was moved; the view reconciliation counts them',
+    help: 'Final states in which money was moved; the view reconciliation counts them. If only one of the two is set, the default of the other fits itself to it',
     default: successStates,
     parser: stateSet,
   },

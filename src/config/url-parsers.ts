@@ -1,14 +1,13 @@
-import { isLoopbackHost } from '../kernel/loopback.ts';
 import { parsedOrThrown } from './setting-parsers.ts';
 
-/** Parses `{base_url}` of the wallet service; returns it without a trailing slash. */
+/**
+ * Parses `{base_url}` of the wallet service; returns it without a trailing slash. Whether it may be http depends on
+ * another setting.
+ */
 export const serviceBaseUrl = parsedOrThrown((text) => {
   const url = readUrl(text);
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
     throw new Error('an https address, like https://wallet.example.com');
-  }
-  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
-    throw new Error('https; plain http only on a loopback address (127.0.0.1, ::1, localhost)');
   }
   if (url.username !== '' || url.password !== '') {
     throw new Error('an address without a user name and a password');

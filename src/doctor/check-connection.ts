@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { toError } from '../kernel/errors.ts';
-import { badFinding, type Finding, okFinding } from './finding.ts';
+import { isLoopbackHost } from '../kernel/loopback.ts';
+import { badFinding, type Finding, okFinding, warningFinding } from './finding.ts';
 
 /** Matches TLS failures of certificates, whose codes come from several families of OpenSSL. */
 const certificateCode = /CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME|ISSUER|CRL/;
@@ -23,15 +24,22 @@ export async function checkConnection(baseUrl: string, timeoutMs: number): Promi
 
 /** Sends one request without credentials. Any HTTP answer counts as success. */
 async function request(baseUrl: string, timeoutMs: number): Promise<Finding> {
-  const { protocol, host } = new URL(baseUrl);
+  const { protocol, host, hostname } = new URL(baseUrl);
   try {
     const response = await fetch(baseUrl, {
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
     });
     await response.body?.cancel();
-    const over = protocol === 'https:' ? 'TLS with a valid certificate' : 'plain HTTP on loopback';
-    return okFinding('connection', `${host} answers over ${over} (HTTP ${response.status})`);
+    const answers = `${host} answers over`;
+    const status = `(HTTP ${response.status})`;
+    if (protocol === 'https:')
+      return okFinding('connection', `${answers} TLS with a valid certificate ${status}`);
+    if (isLoopbackHost(hostname))
+      return okFinding('connection', `${answers} plain HTTP on loopback ${status}`);
+    const cure =
+      'use https if the service has it; otherwise everyone between can read the history and forge answers';
+    return warningFinding('connection', `${answers} plain HTTP, not encrypted ${status}`, cure);
   } catch (thrown) {
     return explain(host, deepest(thrown));
   }

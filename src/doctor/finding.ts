@@ -1,7 +1,7 @@
 import { type ErrorCode, LedgerError, toError } from '../kernel/errors.ts';
-import { databaseError } from '../ledger/connection/connect-ledger.ts';
+import { databaseError } from '../ledger/connection/database-error.ts';
 
-export type Verdict = 'good' | 'warning' | 'bad';
+type Verdict = 'good' | 'warning' | 'bad';
 
 /**
  * Result of one check and its cure, one line each. `cure` is '' if no action is needed. `error` is the code of the

@@ -81,6 +81,7 @@ async function checkOneWallet(
   if (service === null || options.problems.some((problem) => concernsService(problem, wallet))) {
     return onFindings([skippedFinding('service', "the service's settings are missing or wrong")]);
   }
+  onFindings([describePools(settings.pools.chains, wallet, isOnly)]);
   const ledger = opened?.forWallet(wallet) ?? null;
   const tickets = ledger ? createTicketSource(ledger, service) : createClockTickets(clock, service);
   if (ledger) onFindings(await guardedFindings('wallet', () => checkWallet(ledger, service, env)));
@@ -91,6 +92,24 @@ async function checkOneWallet(
     signal.throwIfAborted();
     onFindings([failedFinding('service', thrown)]);
   }
+}
+
+/** Says which pools are kept: without any, the address list stays empty, which looks like a fault. */
+function describePools(
+  chains: Settings['pools']['chains'],
+  wallet: string,
+  isOnly: boolean,
+): Finding {
+  const setting = `${isOnly ? '' : prefixOf(wallet)}ADDRESS_POOLS`;
+  if (chains.length === 0) {
+    const example = `to keep 100 to 200 addresses of Ethereum ready: ${setting}=60:100:200`;
+    const none = 'is not set: the address list is not read, and no addresses are generated';
+    return okFinding('pools', `${setting} ${none}; ${example}`);
+  }
+  const kept = chains.map(
+    ({ slip44, threshold, target }) => `${threshold} to ${target} of chain ${slip44}`,
+  );
+  return okFinding('pools', `addresses kept ready: ${kept.join(', ')}`);
 }
 
 /** Returns the ledger if it is usable, otherwise null. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, chown, link, mkdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, link, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { readOwnFile } from './own-file.ts';
 
@@ -31,11 +31,37 @@ export function locateServerFiles(dataDir: string): ServerFiles {
 /** Creates the home directory. Root's can be passed by other users, because PostgreSQL does not run as root. */
 export async function makeHome(files: ServerFiles): Promise<void> {
   const isRoot = process.getuid?.() === 0;
-  const first = await mkdir(files.home, { recursive: true, mode: 0o700 });
+  const first = await makeDirectories(files.home);
   if (!isRoot || first === undefined) return;
   // The umask restricts the mode that is given to mkdir.
   for (let made = files.home; made.length >= first.length; made = dirname(made)) {
     await chmod(made, 0o711);
+  }
+}
+
+/**
+ * Creates a directory and those above it. Returns the first one that it created. Node's own `recursive` never ends if a
+ * file system, such as /proc, answers ENOENT in a directory that exists.
+ */
+async function makeDirectories(path: string): Promise<string | undefined> {
+  const first = await makeDirectory(path);
+  if (first !== 'no parent') return first;
+  const above = await makeDirectories(dirname(path));
+  const last = await makeDirectory(path);
+  if (last === 'no parent')
+    throw new Error(`${path} cannot be created: its file system allows none`);
+  return above ?? last;
+}
+
+async function makeDirectory(path: string): Promise<string | 'no parent' | undefined> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+    return path;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' && dirname(path) !== path) return 'no parent';
+    if (code === 'EEXIST' && (await stat(path)).isDirectory()) return undefined;
+    throw error;
   }
 }
 

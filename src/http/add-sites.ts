@@ -8,9 +8,11 @@ import { answerWithEvents } from './event-stream.ts';
 import type { ReadLedger } from './explorer/answer-page.ts';
 import { addExplorer, isOfExplorer } from './explorer/explorer-routes.ts';
 import { createLiveStatus } from './live-status.ts';
+import { timesScript } from './own-times.ts';
 import { renderDocument } from './page-frame.ts';
 import { createPageSource, type ReadPage } from './page-source.ts';
 import { basePathOf, type Place, type Site, siteWords, topOf, walletsPath } from './place.ts';
+import { searchForm } from './search-form.ts';
 import { renderLedger, renderStatus } from './status-page.ts';
 import { statusScript } from './status-script.ts';
 
@@ -21,6 +23,8 @@ export type WalletContent = {
   place: Place;
   /** Called at most twice a minute. */
   readFlows(): Promise<DailyFlows>;
+  /** Reads the status of a wallet that the status of all wallets leaves out, because it rests. */
+  readStatus?(): Promise<StatusReport>;
   /** Runs reads of the pages to look things up: in one snapshot, read-only, 2 s for each statement. */
   read: ReadLedger;
 };
@@ -32,6 +36,8 @@ export type SiteOptions = {
   place: Place;
   /** At least one. */
   wallets: readonly WalletContent[];
+  /** Interval of the updates of the status pages in ms; default 5,000. */
+  liveEveryMs?: number;
   log: Log;
 };
 
@@ -39,7 +45,7 @@ export type SiteOptions = {
 type Closing = { close(): void };
 
 const keepMs = 1_000;
-const liveEveryMs = 5_000;
+const liveEveryDefaultMs = 5_000;
 const liveListenersMax = 50;
 
 /**
@@ -48,12 +54,12 @@ const liveListenersMax = 50;
  * lead to the first wallet's.
  */
 export function addSites(app: Hono, options: SiteOptions): Closing {
-  const { place, log } = options;
+  const { place, log, liveEveryMs = liveEveryDefaultMs } = options;
   const [first, ...others] = options.wallets;
   if (!first) throw new Error('there are no pages without a wallet');
   if (others.length === 0) {
     const site = { place: first.place, wallet: null, wallets: [] };
-    return addWallet(app, first, { site, readStatus: options.readStatus, log });
+    return addWallet(app, first, { ...options, liveEveryMs, site });
   }
   const wallets = options.wallets.map(({ name }) => name);
   const services = new Map(options.wallets.map((own) => [own.name, own.place.service]));
@@ -64,11 +70,13 @@ export function addSites(app: Hono, options: SiteOptions): Closing {
     log,
   });
   const all = [
-    addStatus(app, readPage, { place, wallet: null, wallets }),
+    addStatus(app, readPage, { site: { place, wallet: null, wallets }, liveEveryMs }),
     ...options.wallets.map((content) =>
       addWallet(app, content, {
+        liveEveryMs,
         site: { place: content.place, wallet: content.name, wallets },
-        readStatus: async () => reportOfWallet(await readStatus(), content.name),
+        readStatus:
+          content.readStatus ?? (async () => reportOfWallet(await readStatus(), content.name)),
         log,
       }),
     ),
@@ -84,7 +92,7 @@ export function addSites(app: Hono, options: SiteOptions): Closing {
 function addWallet(
   app: Hono,
   { readFlows, read }: WalletContent,
-  options: { site: Site; readStatus: SiteOptions['readStatus']; log: Log },
+  options: { site: Site; liveEveryMs: number } & Pick<SiteOptions, 'readStatus' | 'log'>,
 ): Closing {
   const { site, readStatus, log } = options;
   const readPage = createPageSource({
@@ -94,11 +102,17 @@ function addWallet(
     log,
   });
   addExplorer(app.basePath(basePathOf(site.wallet)), { read, readStatus, site, log });
-  return addStatus(app, readPage, site);
+  return addStatus(app, readPage, options);
 }
 
-function addStatus(app: Hono, readPage: () => Promise<ReadPage>, site: Site): Closing {
+function addStatus(
+  app: Hono,
+  readPage: () => Promise<ReadPage>,
+  { site, liveEveryMs }: { site: Site; liveEveryMs: number },
+): Closing {
   const base = basePathOf(site.wallet);
+  // A search is for one wallet.
+  const isOfLedger = site.wallet === null && site.wallets.length > 0;
   const live = createLiveStatus({
     render: async () => (await readPage()).page,
     everyMs: liveEveryMs,
@@ -106,11 +120,17 @@ function addStatus(app: Hono, readPage: () => Promise<ReadPage>, site: Site): Cl
   });
   app.get(`${base}/`, async (c) => {
     const { page, isFailure } = await readPage();
-    const document = renderDocument(page, siteWords(site, ''), topOf(site, ''));
+    const document = renderDocument(page, siteWords(site, ''), {
+      top: topOf(site, ''),
+      search: isOfLedger ? '' : searchForm(''),
+    });
     return c.html(document, isFailure ? 503 : 200);
   });
   app.get(`${base}/status.js`, (c) =>
     c.body(statusScript, 200, { 'Content-Type': 'text/javascript; charset=utf-8' }),
+  );
+  app.get(`${base}/times.js`, (c) =>
+    c.body(timesScript, 200, { 'Content-Type': 'text/javascript; charset=utf-8' }),
   );
   app.get(`${base}/events`, (c) => answerWithEvents(c, live));
   return live;

@@ -3,7 +3,9 @@ import type { BalanceStatus } from '../ledger/reports/ledger-status.ts';
 import type { StatusReport } from '../status/status-report.ts';
 import { countWords } from '../status/status-words.ts';
 import { balanceChart } from './balance-chart.ts';
-import { cut, dateWords, foreign, type Html, scrollingTable, section } from './page-frame.ts';
+import { amountCell } from './explorer/amount.ts';
+import { linkTo } from './explorer/explorer-frame.ts';
+import { dateWords, foreign, type Html, scrollingTable, section } from './page-frame.ts';
 
 /** Number of latest changes listed for each balance. */
 const changesMax = 10;
@@ -14,8 +16,8 @@ export function balanceSection({ balances, leftOut, readAt }: StatusReport): Htm
   const rows = balances.map(
     (
       balance,
-    ) => html`<tr><th scope="row">${foreign(balance.symbol)} <span class="soft">${foreign(balance.chain)}</span></th>
-<td class="number">${cut(balance.balance ?? '–')}</td><td class="number">${cut(balance.frozen ?? '–')}</td>
+    ) => html`<tr><th scope="row">${linkTo('', 'coins', balance.symbol)} <span class="soft">${foreign(balance.chain)}</span></th>
+${amountCell(balance.balance)}${amountCell(balance.frozen)}
 <td>${course(balance, readAt)}</td></tr>`,
   );
   const table = html`<table>
@@ -36,7 +38,7 @@ function course(balance: BalanceStatus, readAt: string): Html {
   const latest = balance.history.slice(-changesMax).reverse();
   const rows = latest.map(
     ({ at, balance: then }) =>
-      html`<tr><td class="number">${cut(then ?? '–')}</td><td><time datetime="${at}">${dateWords(at)}</time></td></tr>`,
+      html`<tr>${amountCell(then)}<td><time datetime="${at}">${dateWords(at)}</time></td></tr>`,
   );
   return html`<div class="curve">${chart}</div>
 <details><summary>Changes<span class="unseen"> of ${foreign(balance.symbol)}</span></summary>

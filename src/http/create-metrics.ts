@@ -30,9 +30,13 @@ const loopSamples = /^nodejs_eventloop_lag_.+_seconds$/;
  * Creates the process's counters, and gauges that are read from the status with each scrape. While the status cannot be
  * read, `wallet_ledger_up` is 0 and the other gauges of the status are absent, so no scrape shows old values.
  */
-export function createMetrics(readStatus: () => Promise<StatusReport>): Metrics {
+export function createMetrics(
+  readStatus: () => Promise<StatusReport>,
+  { version }: { version: string },
+): Metrics {
   const registry = new Registry();
   const registers = [registry];
+  registerBuild(registry, version);
   collectProcessMetrics(registry);
   registerStatusGauges(registry, readStatus);
   const requests = new Counter({
@@ -86,6 +90,17 @@ export function createMetrics(readStatus: () => Promise<StatusReport>): Metrics 
       rows.inc({ job, kind: 'updated', wallet }, rowsUpdated);
     },
   };
+}
+
+/** Says which version runs, in a label, as other exporters do. */
+function registerBuild(registry: Registry, version: string): void {
+  const build = new Gauge({
+    name: 'wallet_ledger_build_info',
+    help: '1; the labels are the versions of the program and of Node',
+    labelNames: ['version', 'node'],
+    registers: [registry],
+  });
+  build.set({ version, node: process.version }, 1);
 }
 
 function registerStatusGauges(registry: Registry, readStatus: () => Promise<StatusReport>): void {

@@ -2,6 +2,7 @@ import type { HttpBindings } from '@hono/node-server';
 import { getConnInfo } from '@hono/node-server/conninfo';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Log } from '../kernel/log.ts';
+import { withAnySignal } from '../kernel/with-any-signal.ts';
 import type { FeedPage, FeedReader } from '../ledger/feed/feed-reader.ts';
 import { toJsonText } from '../ledger/feed/json-text.ts';
 import { type Refusal, refuseBySite, tooManyTokens } from './admit-request.ts';
@@ -105,18 +106,20 @@ async function answerPoll(
   incoming.socket.setTimeout(waitMs + graceMs);
   const gone = new AbortController();
   outgoing.once('close', () => gone.abort());
-  const signal = AbortSignal.any([closing, gone.signal, AbortSignal.timeout(Math.max(1, waitMs))]);
-  const isOver = new Promise((resolve) => signal.addEventListener('abort', resolve));
-  for (;;) {
-    const wake = feed.nextWake();
-    const page = await feed.read(after, pageMax);
-    if (page.kind !== 'events') return refusePosition(c, page, after);
-    if (page.events.length > 0 || waitMs === 0 || signal.aborted) {
-      const lines = page.events.map((event) => `${toJsonText(event)}\n`).join('');
-      return c.body(lines, 200, { 'Content-Type': 'application/x-ndjson; charset=utf-8' });
+  const late = AbortSignal.timeout(Math.max(1, waitMs));
+  return await withAnySignal([closing, gone.signal, late], async (signal) => {
+    const isOver = new Promise((resolve) => signal.addEventListener('abort', resolve));
+    for (;;) {
+      const wake = feed.nextWake();
+      const page = await feed.read(after, pageMax);
+      if (page.kind !== 'events') return refusePosition(c, page, after);
+      if (page.events.length > 0 || waitMs === 0 || signal.aborted) {
+        const lines = page.events.map((event) => `${toJsonText(event)}\n`).join('');
+        return c.body(lines, 200, { 'Content-Type': 'application/x-ndjson; charset=utf-8' });
+      }
+      await Promise.race([wake, isOver]);
     }
-    await Promise.race([wake, isOver]);
-  }
+  });
 }
 
 function refusePosition(

@@ -4,6 +4,7 @@ import type { StreamingApi } from 'hono/utils/stream';
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import { toError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
+import { withAnySignal } from '../kernel/with-any-signal.ts';
 import type { FeedEvent } from '../ledger/feed/event-store.ts';
 import type { FeedReader } from '../ledger/feed/feed-reader.ts';
 import { toJsonText } from '../ledger/feed/json-text.ts';
@@ -55,14 +56,15 @@ async function sendEvents(
 /** Waits for the wake; returns true if it does not come before the next sign of life is due. */
 async function isSilent(wake: Promise<void>, over: AbortSignal): Promise<boolean> {
   const woken = new AbortController();
-  const silence = abortableSleep(aliveEveryMs, AbortSignal.any([over, woken.signal]));
-  const silent = silence.then(
-    () => true,
-    () => false,
-  );
-  const isDue = await Promise.race([wake.then(() => false), silent]);
-  woken.abort();
-  return isDue;
+  return await withAnySignal([over, woken.signal], async (signal) => {
+    const silent = abortableSleep(aliveEveryMs, signal).then(
+      () => true,
+      () => false,
+    );
+    const isDue = await Promise.race([wake.then(() => false), silent]);
+    woken.abort();
+    return isDue;
+  });
 }
 
 function toServerSentEvent(event: FeedEvent): string {

@@ -1,8 +1,10 @@
 import { html } from 'hono/html';
 import type { CoinFlow, DailyFlows } from '../ledger/reports/read-flows.ts';
 import { countWords } from '../status/status-words.ts';
+import { amountCell, shortData } from './explorer/amount.ts';
+import { linkTo } from './explorer/explorer-frame.ts';
 import { coinChart, countChart } from './flow-chart.ts';
-import { cut, foreign, type Html, scrollingTable, section } from './page-frame.ts';
+import { foreign, type Html, scrollingTable, section } from './page-frame.ts';
 
 const title = 'Last 30 days';
 
@@ -42,7 +44,7 @@ function coinCharts({ days, coins, coinsOmitted }: DailyFlows): Html {
   const omitted =
     coinsOmitted === 0
       ? ''
-      : html` · ${countWords(coinsOmitted)} more in <code>ledger.daily_flows</code>`;
+      : html` · ${countWords(coinsOmitted)} more on <a href="coins">their pages</a>`;
   return html`<h3 class="multiples">Amounts per coin</h3>
 <p class="soft">Of what succeeded, per UTC day; each coin on a scale of its own${omitted}</p>
 <ul class="cards">${coins.map((coin) => coinCard(coin, days))}</ul>`;
@@ -54,14 +56,14 @@ function coinCard(coin: CoinFlow, days: string[]): Html {
     const [moved, out] = [deposit.daily[index] ?? null, withdraw.daily[index] ?? null];
     if (moved === null && out === null) return [];
     return [
-      html`<tr><th scope="row" class="number">${day}</th><td class="number">${cut(moved ?? '–')}</td><td class="number">${cut(out ?? '–')}</td></tr>`,
+      html`<tr><th scope="row" class="number">${day}</th>${amountCell(moved)}${amountCell(out)}</tr>`,
     ];
   });
   const table = html`<table><caption>${foreign(symbol)} per UTC day</caption>
 <thead><tr><th scope="col">Day</th><th scope="col" class="number">In</th><th scope="col" class="number">Out</th></tr></thead>
 <tbody>${rows.reverse()}</tbody></table>`;
-  return html`<li><h4>${foreign(symbol)}</h4>
-<p class="split count"><span class="in">▲ ${cut(deposit.total)}</span><span class="out">▼ ${cut(withdraw.total)}</span></p>
+  return html`<li><h4>${linkTo('', 'coins', symbol)}</h4>
+<p class="split count"><span class="in">▲ ${shortData(deposit.total)}</span><span class="out">▼ ${shortData(withdraw.total)}</span></p>
 ${coinChart(coin, days)}
 <details><summary>As a table<span class="unseen">: ${foreign(symbol)}</span></summary>${scrollingTable('Amounts per day', table)}</details></li>`;
 }

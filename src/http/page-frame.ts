@@ -9,6 +9,8 @@ export type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
 export const pageNames = {
   transactions: 'Transactions',
   coins: 'Coins',
+  pools: 'Pools',
+  proof: 'Proof',
   rejects: 'Rejects',
   runs: 'Runs',
   problems: 'Problems',
@@ -50,7 +52,15 @@ export function cut(text: string): string {
   return text.length > foreignMax ? `${text.slice(0, foreignMax - 1)}…` : text;
 }
 
-export function section(id: string, title: string, content: Html): Html {
+/** Shows text of the ledger with what stands in backticks as code. */
+export function withCode(text: string): Html {
+  const pieces = cut(text).split('`');
+  // An unpaired backtick stays one.
+  if (pieces.length % 2 === 0) return foreign(text);
+  return html`<bdi>${pieces.map((piece, index) => (index % 2 === 1 ? html`<code>${piece}</code>` : piece))}</bdi>`;
+}
+
+export function section(id: string, title: Html | string, content: Html): Html {
   return html`<section aria-labelledby="${id}">
 <h2 id="${id}">${title}</h2>
 ${content}
@@ -68,10 +78,15 @@ export function dateWords(iso: string): string {
 }
 
 /**
- * Renders the whole document. `site` says which installation it belongs to, `top` leads to the ledger's own pages.
+ * Renders the whole document. `site` says which installation it belongs to, `top` leads to the ledger's own pages, and
+ * `search` is the search box of a wallet.
  * Without script the browser reloads it every 5 s; with script the parts are updated in place.
  */
-export function renderDocument({ title, parts }: Page, site: Html | string, top = ''): Html {
+export function renderDocument(
+  { title, parts }: Page,
+  site: Html | string,
+  { top = '', search = '' }: { top?: string; search?: Html | string } = {},
+): Html {
   const [verdict, ...rest] = partNames.map((name) =>
     raw(`<div data-part="${name}">${parts[name] ?? ''}</div>`),
   );
@@ -100,6 +115,7 @@ export function renderDocument({ title, parts }: Page, site: Html | string, top 
 </div>
 ${site}
 ${verdict}
+${search}
 </header>
 <main id="main" tabindex="-1">
 ${rest}

@@ -24,13 +24,19 @@ main:focus { outline: none; }
 .skip, .unseen { position: absolute; left: -100rem; }
 .skip:focus { left: 1rem; top: .5rem; background: var(--card); padding: .3rem .6rem; }
 .bar { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: baseline; gap: .25rem 1rem; }
-nav a { margin-left: .75rem; }
-nav a:first-child { margin-left: 0; }
+nav { display: flex; flex-wrap: wrap; gap: 0 .75rem; }
 dl.place { display: flex; flex-wrap: wrap; gap: 0 1.25rem; margin-top: .3rem; }
 .place > div { display: flex; gap: .4rem; }
 .place dd { font-size: .875rem; line-height: inherit; }
 .wallets { margin-top: .3rem; }
 .wallets a[aria-current] { color: var(--text); font-weight: 600; text-decoration: none; }
+.environment dd { font-weight: 700; padding: 0 .45rem; border-radius: .3rem; }
+.environment.live dd { background: var(--good-ground); color: var(--good); }
+.environment.trial dd { background: var(--warn-ground); color: var(--warn); }
+body:has(.environment)::before { content: ''; position: fixed; inset: 0 0 auto; height: .4rem; background: var(--good);
+  z-index: 1; }
+body:has(.environment.trial)::before { background: repeating-linear-gradient(45deg, var(--warn) 0 .5rem, var(--warn-ground) .5rem 1rem); }
+.own-time { color: var(--soft); font-size: .85em; font-weight: 400; white-space: nowrap; }
 tr.resting { color: var(--soft); }
 .verdict { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: baseline; gap: .1rem 1rem;
   margin-top: .75rem; padding: .7rem 1rem; border-radius: .75rem; background: var(--good-ground); }
@@ -61,10 +67,11 @@ dt { color: var(--soft); font-size: .875rem; }
 dd { margin: 0; font-size: 1.4rem; line-height: 1.25; font-variant-numeric: tabular-nums; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; overflow-wrap: normal; font-size: .925rem; }
-caption { text-align: left; color: var(--soft); font-size: .875rem; padding-bottom: .4rem; }
+caption { text-align: left; max-width: calc(100vw - 3.5rem); color: var(--soft); font-size: .875rem; padding-bottom: .4rem; }
 th, td { text-align: left; padding: .35rem .9rem .35rem 0; border-top: 1px solid var(--line); vertical-align: top; }
 thead th { border-top: 0; color: var(--soft); font-weight: 600; font-size: .8125rem; white-space: nowrap; }
 th:last-child, td:last-child { padding-right: 0; }
+.decimals { display: inline-block; width: 9ch; text-align: left; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 details { margin-top: .3rem; font-size: .875rem; }
 summary { cursor: pointer; color: var(--link); width: fit-content; }
@@ -106,6 +113,16 @@ svg { display: block; width: 100%; overflow: visible; }
 .legend { display: flex; flex-wrap: wrap; gap: .1rem .9rem; }
 .legend svg { display: inline; width: .7rem; height: .7rem; margin-right: .3rem; }
 .calendars > li + li { margin-top: 1.1rem; }
+form { display: flex; flex-wrap: wrap; gap: .6rem .9rem; align-items: end; }
+label { display: grid; gap: .15rem; color: var(--soft); font-size: .8125rem; }
+label.check { display: flex; gap: .4rem; align-items: center; min-height: 2.2rem; font-size: .925rem; }
+input, select, button { font: inherit; color: var(--text); background: var(--ground); border: 1px solid var(--soft);
+  border-radius: .4rem; padding: .3rem .5rem; min-height: 2.2rem; max-width: 100%; }
+input[type=checkbox] { min-height: 0; width: 1.1rem; height: 1.1rem; }
+input.short { width: 9rem; }
+.search { flex: 1 1 14rem; }
+.search input { width: 100%; }
+button { background: var(--link); color: var(--card); border-color: var(--link); cursor: pointer; font-weight: 600; }
 footer { color: var(--soft); font-size: .875rem; margin-top: 1rem; }
 @media (max-width: 30rem) { section { padding: .85rem .8rem; } .chart { grid-template-columns: 2.25rem minmax(0, 1fr); } }
 `;
@@ -124,7 +141,7 @@ export const securityHeaders: Readonly<Record<string, string>> = {
     "connect-src 'self'",
     'img-src data:',
     "base-uri 'none'",
-    "form-action 'none'",
+    "form-action 'self'",
     "frame-ancestors 'none'",
   ].join('; '),
   'X-Content-Type-Options': 'nosniff',

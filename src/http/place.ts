@@ -1,8 +1,18 @@
 import { html, raw } from 'hono/html';
 import { cut, type Html } from './page-frame.ts';
 
-/** Which installation a page belongs to, in words; shown on every page. */
-export type Place = { wallet: string; service: string; database: string; version: string };
+/**
+ * Which installation a page belongs to, in words; shown on every page. `environment` is null if it has no name;
+ * `daemon` is the process that serves the page.
+ */
+export type Place = {
+  environment: string | null;
+  wallet: string;
+  service: string;
+  database: string;
+  version: string;
+  daemon: string;
+};
 
 /**
  * Which pages a page is among. `wallet` is null for the pages of the whole ledger, and where there is only one wallet.
@@ -23,16 +33,28 @@ export function topOf({ wallet }: Site, root: string): string {
   return wallet === null ? root : `${root}../../`;
 }
 
+/** Returns the path to the pages of one of several wallets. `root` leads to the status page of the site. */
+export function pagesOfWallet(site: Site, root: string, wallet: string): string {
+  return `${topOf(site, root)}wallets/${wallet}/`;
+}
+
 /** Says which installation it is, and leads to the pages of each wallet. `root` leads to the site's status page. */
 export function siteWords(site: Site, root: string): Html {
   return html`${placeWords(site.place)}${walletLinks(site, root)}`;
 }
 
-function placeWords({ wallet, service, database, version }: Place): Html {
-  return html`<dl class="place"><div><dt>Wallet</dt><dd><bdi>${cut(wallet)}</bdi></dd></div>
+function placeWords({ environment, wallet, service, database, version, daemon }: Place): Html {
+  return html`<dl class="place">${environment === null ? '' : environmentWords(environment)}<div><dt>Wallet</dt><dd><bdi>${cut(wallet)}</bdi></dd></div>
 <div><dt>Service</dt><dd><bdi>${cut(service)}</bdi></dd></div>
 <div><dt>Database</dt><dd><bdi>${cut(database)}</bdi></dd></div>
-<div><dt>wallet-ledger</dt><dd>${version}</dd></div></dl>`;
+<div><dt>wallet-ledger</dt><dd>${version}</dd></div>
+<div><dt>Daemon</dt><dd><bdi>${cut(daemon)}</bdi></dd></div></dl>`;
+}
+
+/** Production looks different from everything else; the style sheet gives the page an edge. */
+function environmentWords(environment: string): Html {
+  const kind = /^(prod|production|live)$/i.test(environment) ? 'live' : 'trial';
+  return html`<div class="environment ${kind}"><dt>Environment</dt><dd><bdi>${environment}</bdi></dd></div>`;
 }
 
 function walletLinks(site: Site, root: string): Html | string {
@@ -41,7 +63,8 @@ function walletLinks(site: Site, root: string): Html | string {
   const top = topOf(site, root);
   const current = (isCurrent: boolean) => (isCurrent ? raw(' aria-current="page"') : '');
   const links = wallets.map(
-    (name) => html` <a href="${top}wallets/${name}/"${current(name === wallet)}>${name}</a>`,
+    (name) =>
+      html` <a href="${pagesOfWallet(site, root, name)}"${current(name === wallet)}>${name}</a>`,
   );
   return html`<nav class="wallets" aria-label="Wallets"><a href="${top === '' ? './' : top}"${current(wallet === null)}>All wallets</a>${links}</nav>`;
 }

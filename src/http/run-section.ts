@@ -19,7 +19,11 @@ ${counts.map((count) => html`<td class="number">${countWords(count)}</td>`)}</tr
 ${columns.map((column) => html`<th scope="col" class="number">${column}</th>`)}</tr></thead>
 <tbody>${rows}</tbody>
 </table>`;
-  return section('runs', 'Last runs', scrollingTable('Last runs', table));
+  return section(
+    'runs',
+    'Last runs',
+    html`${scrollingTable('Last runs', table)}<p><a href="runs">All runs</a></p>`,
+  );
 }
 
 /** Shows the last errors; with `isOfSeveral`, each with its wallet. */

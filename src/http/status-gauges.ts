@@ -1,20 +1,11 @@
 import { type FeedConsumer, isFailing } from '../ledger/feed/consumer-report.ts';
 import type { StreamStatus, WalletCounts } from '../ledger/reports/ledger-status.ts';
 import { listProblems } from '../status/list-problems.ts';
-import type { StatusReport } from '../status/status-report.ts';
 import { secondsBetween } from '../status/status-words.ts';
+import { balanceGauges } from './balance-gauges.ts';
 import { cappedSeries } from './capped-series.ts';
 import { drawnNumber } from './drawn-number.ts';
-
-type Sample = { labels: Record<string, string>; value: number };
-
-/** Gauge with the function that derives its samples from the status. */
-export type StatusGauge = {
-  name: string;
-  help: string;
-  labelNames?: string[];
-  samples(status: StatusReport): Sample[];
-};
+import type { StatusGauge } from './status-gauge.ts';
 
 /** All gauges of `/metrics` that are derived from the status. */
 export const statusGauges: StatusGauge[] = [
@@ -33,6 +24,15 @@ export const statusGauges: StatusGauge[] = [
     help: 'Seconds since the stream was last read without an error',
     labelNames: ['stream', 'wallet'],
     samples: perStream((stream) => stream.lagSeconds),
+  },
+  {
+    name: 'wallet_ledger_stream_last_success_timestamp_seconds',
+    help: 'Unix time at which the stream was last read without an error',
+    labelNames: ['stream', 'wallet'],
+    samples: (status) =>
+      perStream(({ lagSeconds }) =>
+        lagSeconds === null ? null : Date.parse(status.readAt) / 1_000 - lagSeconds,
+      )(status),
   },
   {
     name: 'wallet_ledger_stream_complete',
@@ -139,6 +139,7 @@ export const statusGauges: StatusGauge[] = [
         })),
       ),
   },
+  ...balanceGauges,
   {
     name: 'wallet_ledger_unexplained_difference',
     help: 'Balance minus the sum of the transactions, in units of the coin; absent when the difference is explained',

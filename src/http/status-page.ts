@@ -8,7 +8,15 @@ import { balanceSection } from './balance-section.ts';
 import { calendarSection } from './calendar-section.ts';
 import { feedSection } from './feed-section.ts';
 import { flowSection } from './flow-section.ts';
-import { dateWords, foreign, type Html, type Page, type PartName, section } from './page-frame.ts';
+import {
+  dateWords,
+  foreign,
+  type Html,
+  type Page,
+  type PartName,
+  section,
+  withCode,
+} from './page-frame.ts';
 import { poolSection } from './pool-section.ts';
 import { errorSection, runSection } from './run-section.ts';
 import { factSection, streamSection } from './stream-section.ts';
@@ -123,7 +131,7 @@ function problemSection(
     ({ severity, since, what, cure, wallet }) =>
       html`<li><p class="${severity === 'critical' ? 'bad' : 'warn'}"><strong>${severity}</strong> · ${shown(wallet)}${foreign(what)}</p>
 ${since === null ? '' : html`<p class="soft">since <time datetime="${since}">${dateWords(since)}</time>, ${agoWords(secondsBetween(since, readAt))}</p>`}
-<p class="soft">What to do: ${foreign(cure)}</p></li>`,
+<p class="soft">What to do: ${withCode(cure)}</p></li>`,
   );
   return section('problems', 'Needs attention', html`<ul class="stack">${items}</ul>`);
 }

@@ -1,3 +1,5 @@
+import { ownTimesFunction } from './own-times.ts';
+
 /**
  * Script of the status page. It applies only the differences of the server's new parts, so that focus, scroll position
  * and open tables stay. A part with selected text is updated when the selection ends.
@@ -17,6 +19,8 @@ export const statusScript = `'use strict';
   let source;
   let retry;
   let watchdog;
+
+  ${ownTimesFunction}
 
   function renew(current, fresh) {
     const before = [...current.childNodes];
@@ -55,6 +59,7 @@ export const statusScript = `'use strict';
       if (place === undefined) continue;
       const template = document.createElement('template');
       template.innerHTML = html;
+      showOwnTimes(template.content);
       renew(place, template.content);
     }
   }
@@ -113,6 +118,7 @@ export const statusScript = `'use strict';
 
   document.addEventListener('selectionchange', () => waiting.size > 0 && renewPlaces());
   document.addEventListener('visibilitychange', () => (document.hidden ? pause() : connect()));
+  showOwnTimes(document);
   if (document.hidden) pause();
   else connect();
 })();

@@ -6,7 +6,7 @@ import { agoWords, countWords, finalChangesWords, proofWords } from '../status/s
 import { foreign, type Html, section } from './page-frame.ts';
 
 /** Compares for each stream the service's total with the ledger's count. */
-export function streamSection(streams: StreamStatus[]): Html {
+export function streamSection(streams: StreamStatus[], title = 'Proof of completeness'): Html {
   const items = streams.map((stream) => {
     const paging = [stream.listOrder, stream.pageSize && `${countWords(stream.pageSize)} a page`];
     const read = stream.lagSeconds === null ? 'never read' : `read ${agoWords(stream.lagSeconds)}`;
@@ -20,7 +20,7 @@ ${heldBar(stream)}
   });
   const content =
     items.length > 0 ? html`<ul class="cards">${items}</ul>` : html`<p>Nothing read yet.</p>`;
-  return section('streams', 'Proof of completeness', content);
+  return section('streams', title, content);
 }
 
 function heldBar({ serviceTotal, ledgerCount }: StreamStatus): Html | string {
@@ -34,7 +34,13 @@ function heldBar({ serviceTotal, ledgerCount }: StreamStatus): Html | string {
 }
 
 /** Shows the counts of the ledger's transactions, of the pending work and of the queue. */
-export function factSection({ transactions, rejects, queue, streams }: StatusReport): Html {
+export function factSection({
+  transactions,
+  rejects,
+  queue,
+  streams,
+  processes,
+}: StatusReport): Html {
   const facts: [string, number][] = [
     ['in the ledger', transactions.total],
     ['final', transactions.final],
@@ -47,6 +53,7 @@ export function factSection({ transactions, rejects, queue, streams }: StatusRep
     const { waiting, active, failed } = queue;
     facts.push(['jobs due', waiting], ['jobs running', active], ['jobs failed, 1 h', failed]);
   }
+  facts.push(['daemons and commands connected', processes]);
   const items = facts.map(
     ([name, count]) => html`<div><dt>${name}</dt><dd>${countWords(count)}</dd></div>`,
   );

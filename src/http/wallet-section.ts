@@ -18,7 +18,7 @@ export function walletSection(report: StatusReport, services: ReadonlyMap<string
   const table = html`<table>
 <caption>Each name leads to the wallet's own pages; those of a resting wallet are kept and no longer read</caption>
 <thead><tr><th scope="col">Wallet</th><th scope="col">Service</th>
-<th scope="col" class="number">Transactions</th><th scope="col" class="number">Incomplete</th>
+<th scope="col" class="number">Transactions</th><th scope="col" class="number">Not final or without detail</th>
 <th scope="col">Proven?</th><th scope="col" class="number">Read</th><th scope="col">Pools</th></tr></thead>
 <tbody>${rows}</tbody>
 </table>`;

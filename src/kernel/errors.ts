@@ -69,6 +69,11 @@ export const errorTable = {
     isRetryable: false,
     cure: 'install the version of wallet-ledger that migrated this database, or a later one',
   },
+  'earlier-version': {
+    exitCode: 1,
+    isRetryable: true,
+    cure: 'end the daemons and commands of the earlier version, then run the command again',
+  },
   rights: {
     exitCode: 2,
     isRetryable: false,
@@ -79,6 +84,18 @@ export const errorTable = {
     isRetryable: true,
     cure: 'set another port, or end the program that uses it',
   },
+  'position-ahead': {
+    exitCode: 3,
+    isRetryable: false,
+    cure: 'compare your books with the tables of ledger, then go on behind ledger.events_head(): see docs/applications.md',
+  },
+  'events-deleted': {
+    exitCode: 3,
+    isRetryable: false,
+    cure: 'begin with the tables and ledger.events_head() of one repeatable-read transaction: see docs/applications.md',
+  },
+  'timed-out': { exitCode: 3, isRetryable: true, cure: 'wait again: nothing was lost meanwhile' },
+  closed: { exitCode: 1, isRetryable: false, cure: 'open the ledger again with openLedger()' },
   interrupted: { exitCode: 130, isRetryable: true, cure: 'run the command again: it resumes' },
   unexpected: {
     exitCode: 1,

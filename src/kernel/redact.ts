@@ -5,6 +5,11 @@ import { findHidden, hiddenFormsOf } from './hidden-secrets.ts';
 export type Redactor = (text: string) => string;
 
 const marker = '[redacted]';
+/** Characters from which a secret is replaced wherever it stands. */
+const shortestAnywhere = 8;
+/** What stands around a value: the ends of the text, quotes, brackets, and the signs of assignments and lists. */
+const beforeValue = '(?<=^|["\'`=:@&?;,(\\[{<]\\s?)';
+const afterValue = '(?=$|["\'`@&;,)\\]}>])';
 /** Matches the credentials of any URL. */
 const urlCredentials = /(?<=:\/\/)[^\s/@"'`]+@/g;
 
@@ -12,21 +17,38 @@ const urlCredentials = /(?<=:\/\/)[^\s/@"'`]+@/g;
  * Builds a function that replaces every occurrence of the secrets by `[redacted]`. It finds them in any letter case, in
  * hexadecimal and base64, escaped for URLs, JSON or HTML, and split by blanks or line ends. It also finds parts of 16
  * characters (12 to 16 for secrets under 24 characters) and single lines of a PEM key. Secrets of fewer than 8
- * characters are found only literally, JSON-escaped, URL-encoded and in base64, because other forms would match
+ * characters are replaced only where they stand as a value (literally, JSON-escaped or URL-encoded): they are parts of
  * ordinary words. Credentials in URLs are replaced too.
  */
 export function createRedactor(secrets: readonly string[]): Redactor {
-  const literals = [...new Set(secrets.flatMap(partsOf).flatMap(formsOf))]
+  const isShort = (secret: string) => secret.trim().length < shortestAnywhere;
+  const anywhere = anyOf(
+    secrets
+      .filter((secret) => !isShort(secret))
+      .flatMap(partsOf)
+      .flatMap(formsOf),
+  );
+  const asValue = anyOf(secrets.filter(isShort).flatMap((secret) => writtenForms(secret.trim())));
+  const patterns = [
+    anywhere && new RegExp(anywhere, 'g'),
+    asValue && new RegExp(`${beforeValue}(?:${asValue})${afterValue}`, 'g'),
+  ].filter((pattern) => pattern !== null);
+  const hidden = hiddenFormsOf(secrets);
+  return (text) => {
+    if (patterns.length === 0) return text.replace(urlCredentials, `${marker}@`);
+    const literal = patterns.reduce((left, pattern) => left.replace(pattern, marker), text);
+    const shown = withoutRanges(literal, (part) => findHidden(part, hidden));
+    return shown.replace(urlCredentials, `${marker}@`);
+  };
+}
+
+/** Returns the source of a pattern for any of the texts; null for none. */
+function anyOf(texts: string[]): string | null {
+  const forms = [...new Set(texts)]
     .filter((form) => form !== '')
     // Sorts the longest first, so that a secret that begins with another one is replaced whole.
     .sort((a, b) => b.length - a.length);
-  const pattern = new RegExp(literals.map(escapeForPattern).join('|'), 'g');
-  const hidden = hiddenFormsOf(secrets);
-  return (text) => {
-    if (literals.length === 0) return text.replace(urlCredentials, `${marker}@`);
-    const shown = withoutRanges(text.replace(pattern, marker), (part) => findHidden(part, hidden));
-    return shown.replace(urlCredentials, `${marker}@`);
-  };
+  return forms.length === 0 ? null : forms.map(escapeForPattern).join('|');
 }
 
 function withoutRanges(text: string, find: (text: string) => [number, number][]): string {
@@ -45,6 +67,10 @@ function partsOf(secret: string): string[] {
 }
 
 function formsOf(secret: string): string[] {
+  return [...writtenForms(secret), ...base64Forms(Buffer.from(secret))];
+}
+
+function writtenForms(secret: string): string[] {
   // Replaces lone surrogates, for which encodeURIComponent throws; no environment can contain one.
   const wellFormed = Buffer.from(secret).toString();
   return [
@@ -52,7 +78,6 @@ function formsOf(secret: string): string[] {
     JSON.stringify(secret).slice(1, -1),
     encodeURIComponent(wellFormed),
     new URLSearchParams({ '': wellFormed }).toString().slice(1),
-    ...base64Forms(Buffer.from(secret)),
   ];
 }
 

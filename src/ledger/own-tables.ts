@@ -22,6 +22,7 @@ export const pools = own(pool.pools);
 export const reconciliationRuns = own(reconciliation.reconciliationRuns);
 export const rejects = own(reject.rejects);
 export const scanNotes = own(stream.scanNotes);
+export const streamProofs = own(stream.streamProofs);
 export const streams = own(stream.streams);
 export const syncRuns = own(run.syncRuns);
 export const transactionChanges = own(transaction.transactionChanges);

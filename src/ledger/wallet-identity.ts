@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { and, eq, ne, sql } from 'drizzle-orm';
 import { LedgerError } from '../kernel/errors.ts';
 import type { LedgerDb } from './connection/connect-ledger.ts';
+import { out, query } from './connection/query-rows.ts';
 import { wallets } from './schema/wallets.ts';
 
 /** Identity of a wallet that a ledger keeps; `baseUrl` has no trailing slash. */
@@ -43,11 +44,29 @@ export async function requireWallet(
   return stored !== null;
 }
 
-/** Claims the name for this wallet. Throws as `requireWallet` if another wallet was faster. */
+/**
+ * Claims the name for this wallet. Throws as `requireWallet` if another wallet was faster, and LedgerError
+ * `earlier-version` if it is not `main` while a version that knows one wallet only is at work.
+ */
 export async function claimWallet(db: LedgerDb, name: string, own: WalletIdentity): Promise<void> {
+  if (name !== 'main') await requireNoEarlierVersion(db, name);
   const row = { wallet: name, ...own, firstSeenAt: sql`now()` };
   await db.insert(wallets).values(row).onConflictDoNothing();
   await requireWallet(db, name, own);
+}
+
+/** The statements of a version that knows one wallet only reach the rows of all wallets. */
+async function requireNoEarlierVersion(db: LedgerDb, name: string): Promise<void> {
+  const sessions = await query(db)`
+    select pid || coalesce(' from ' || host(client_addr), '') as ${out('place', String)} from pg_stat_activity
+     where datname = current_database() and application_name ~ '^wallet-ledger [0-9a-f]{8}-'
+     order by pid limit 3`;
+  if (sessions.length === 0) return;
+  const places = sessions.map(({ place }) => place).join(', ');
+  throw new LedgerError(
+    'earlier-version',
+    `wallet "${name}" cannot be added while an earlier version of wallet-ledger is connected (session ${places})`,
+  );
 }
 
 /** Throws LedgerError `settings` if another wallet of the ledger has this key at this service. */
@@ -93,6 +112,16 @@ export async function acceptWallet(db: LedgerDb, name: string, own: WalletIdenti
     values (${name}, ${own.baseUrl}, ${own.keyFingerprint}, now())
     on conflict (wallet) do update set base_url = excluded.base_url, key_fingerprint = excluded.key_fingerprint
      where (w.base_url, w.key_fingerprint) <> (excluded.base_url, excluded.key_fingerprint)`);
+}
+
+/** Returns the wallets that rest, by name, with the address that each was read from. */
+export async function listResting(db: LedgerDb): Promise<{ wallet: string; baseUrl: string }[]> {
+  const { wallet, baseUrl, isResting } = wallets;
+  return await db
+    .select({ wallet, baseUrl })
+    .from(wallets)
+    .where(eq(isResting, true))
+    .orderBy(wallet);
 }
 
 /** Marks all wallets but the named ones as resting, and these as not resting. Writes only what changes. */

@@ -46,14 +46,23 @@ export async function keepSchedules(tools: Tools): Promise<void> {
 
 async function findRepairs({ queue, jobs, clock }: Tools): Promise<ScheduleRepair[]> {
   const schedulers = await queue.getJobSchedulers(0, -1, true);
+  // In the order in which a run passes through them, so that one that moves meanwhile is seen.
+  const waiting = new Set(await queue.getRanges(['delayed', 'wait'], 0, -1));
+  const active = new Set(await queue.getRanges(['active'], 0, -1));
   const stored = await Promise.all(
     schedulers.map(async (scheduler): Promise<StoredSchedule> => {
       const { key, every, next } = scheduler;
-      const state = await queue.getJobState(nextRunId(scheduler));
-      return { name: key, everyMs: every ?? null, nextRunAt: next ?? null, nextJob: place(state) };
+      const id = nextRunId(scheduler);
+      const nextJob = active.has(id) ? 'active' : waiting.has(id) ? 'waiting' : await seek(id);
+      return { name: key, everyMs: every ?? null, nextRunAt: next ?? null, nextJob };
     }),
   );
   return decideScheduleRepair(clock(), jobs, stored);
+
+  /** Asks for a single run: it may wait elsewhere, as in a paused queue. */
+  async function seek(id: string): Promise<StoredSchedule['nextJob']> {
+    return place(await queue.getJobState(id));
+  }
 }
 
 function place(state: string): StoredSchedule['nextJob'] {

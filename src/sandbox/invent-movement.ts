@@ -4,7 +4,7 @@ import type { Transfer } from './internal-transfers.ts';
 import type { NewMovement } from './row-store.ts';
 import { hash32, purpose } from './seeded-hash.ts';
 import type { Treasury } from './treasury.ts';
-import type { Asset } from './wallet-assets.ts';
+import { type Asset, parseUnits } from './wallet-assets.ts';
 
 /** Required properties of a new transaction; the others are drawn from the seed. */
 export type TransactionWish = {
@@ -12,6 +12,11 @@ export type TransactionWish = {
   /** State that the row has from the start and keeps. */
   state?: string;
   toAddress?: string;
+  /** Coin of a deposit. Without `slip44` the first chain that has it; withdrawals ignore it. */
+  symbol?: string;
+  slip44?: number;
+  /** Amount of a deposit as decimal text in units of its coin, such as "1.5"; needs `symbol`. */
+  amount?: string;
 };
 
 export type Inventor = {
@@ -29,8 +34,9 @@ export function inventMovement(
   inventor: Inventor,
   ordinal: number,
   time: number,
-  { type, state, toAddress }: TransactionWish,
+  wish: TransactionWish,
 ): NewMovement {
+  const { type, state, toAddress } = wish;
   const exception = { ...(state && { forcedState: state }), ...(toAddress && { toAddress }) };
   const wantsOut = hash32(inventor.seed, purpose.direction, ordinal) % 10 < 4;
   if (type === 'withdraw' || (type === undefined && wantsOut)) {
@@ -38,7 +44,7 @@ export function inventMovement(
     if (withdrawal) return { ...withdrawal, ...exception };
     if (type) throw new Error('no coin covers a withdrawal: add deposits first');
   }
-  return { ...inventDeposit(inventor, ordinal, time, state), ...exception };
+  return { ...inventDeposit(inventor, ordinal, time, wish), ...exception };
 }
 
 /** Creates the deposit number `ordinal` that receives a transfer from another wallet. */
@@ -56,17 +62,19 @@ function inventDeposit(
   inventor: Inventor,
   ordinal: number,
   time: number,
-  state: string | undefined,
+  { state, symbol, slip44, amount }: TransactionWish,
 ): NewMovement {
   const { seed, settleMs, treasury } = inventor;
-  const asset = drawAsset(inventor, ordinal, 0);
+  const asset =
+    symbol === undefined ? drawAsset(inventor, ordinal, 0) : findAsset(inventor, symbol, slip44);
+  const wanted = amount === undefined || symbol === undefined ? null : parseUnits(amount, asset);
   if ((state ?? drawFate(seed, ordinal, 'deposit')) === 'success') {
-    const units = drawUnits(seed, ordinal, 'deposit', asset);
+    const units = wanted ?? drawUnits(seed, ordinal, 'deposit', asset);
     treasury.receive(asset, units, time + drawLifeMs(seed, ordinal, settleMs));
   }
   const count = inventor.addressCount(asset.chain.slip44);
   const addressIndex = count === 0 ? null : hash32(seed, purpose.depositAddress, ordinal) % count;
-  return { type: 'deposit', asset, time, addressIndex };
+  return { type: 'deposit', asset, time, addressIndex, ...(wanted !== null && { units: wanted }) };
 }
 
 // A required withdrawal may use any coin, and deposits that are not final yet.
@@ -87,6 +95,15 @@ function tryWithdrawal(
     return units === wanted ? movement : { ...movement, units };
   }
   return null;
+}
+
+function findAsset({ assets }: Inventor, symbol: string, slip44: number | undefined): Asset {
+  const asset = assets.find(
+    (each) => each.symbol === symbol && (slip44 ?? each.chain.slip44) === each.chain.slip44,
+  );
+  if (asset) return asset;
+  const known = assets.map((each) => `${each.symbol} on chain ${each.chain.slip44}`).join(', ');
+  throw new Error(`the sandbox has no coin ${symbol}; it has ${known}`);
 }
 
 function drawAsset({ seed, assets }: Inventor, ordinal: number, offset: number): Asset {

@@ -24,6 +24,11 @@ export type SandboxOptions = {
   settleMs: number;
   /** Number of deposit addresses that each chain has at the start. */
   addressesPerChain: number;
+  /**
+   * True: only addresses that exist at the start get deposits. Otherwise those that were generated and not handed out
+   * do, too, which a ledger must report.
+   */
+  paysKnownOnly: boolean;
   /** Delay in ms from the generation of an address to its listing. */
   addressLagMs: number;
   /** True: the address list honours the chain parameter. False: it always lists the addresses of all chains. */
@@ -80,6 +85,7 @@ export function withDefaults(given: Partial<SandboxOptions>): SandboxOptions {
     arrivalsPerSecond: 0,
     settleMs: 60_000,
     addressesPerChain: 50,
+    paysKnownOnly: false,
     addressLagMs: 0,
     filtersAddresses: true,
     mayAddAddresses: true,

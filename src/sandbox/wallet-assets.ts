@@ -92,3 +92,14 @@ export function decimalText(units: bigint, decimals: number): string {
   const rest = digits.slice(digits.length - decimals).replace(/0+$/, '');
   return `${sign}${whole}${rest === '' ? '' : `.${rest}`}`;
 }
+
+/** Parses a decimal text into smallest units of the coin. Throws for another text, and for more digits than it has. */
+export function parseUnits(text: string, { symbol, decimals }: Asset): bigint {
+  const [, whole = '', rest = ''] = /^(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
+  if (whole === '' || rest.length > decimals) {
+    throw new Error(
+      `an amount of ${symbol} is a text such as "1.5", with at most ${decimals} decimals`,
+    );
+  }
+  return BigInt(whole + rest.padEnd(decimals, '0'));
+}

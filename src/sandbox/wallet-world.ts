@@ -107,7 +107,10 @@ function assembleWorld(
   const assets = allAssets.filter((a) => options.supportedChains.includes(a.chain.slip44));
   const chains = [...new Set(assets.map((asset) => asset.chain))];
   const book = createAddressBook(chains, options);
-  const history = createLivingHistory(options, assets, book.count, transfers);
+  const payable = options.paysKnownOnly
+    ? (slip44: number) => book.count(slip44) - book.generated(slip44)
+    : book.count;
+  const history = createLivingHistory(options, assets, payable, transfers);
   return { history, world: worldOf(options, { assets, chains, book, history }) };
 }
 

@@ -14,7 +14,7 @@ export type StatusReport = LedgerStatus &
  */
 export function toStatusJson(report: StatusReport): string {
   const { transactions, rejects, queue, lastErrors, lastRuns, readAt } = report;
-  const { unexpectedDeposits, unexplainedDifferences, feed, leftOut } = report;
+  const { unexpectedDeposits, unexplainedDifferences, processes, feed, leftOut } = report;
   const problems = listProblems(report);
   const verdict = { verdict: verdictOn(problems), problems, wallets: report.wallets };
   const { streams, pools } = report;
@@ -23,6 +23,7 @@ export function toStatusJson(report: StatusReport): string {
   const more = {
     unexpectedDeposits,
     unexplainedDifferences,
+    processes,
     feed,
     lastRuns,
     balances,

@@ -1,8 +1,8 @@
 import { LedgerError } from '../kernel/errors.ts';
 import type { TransactionType } from '../kernel/vocabulary.ts';
 import { restartStreams } from '../ledger/lists/stream-store.ts';
+import { analyzeTransactions } from '../ledger/transactions/analyze-transactions.ts';
 import { releaseAbandonedDetails } from '../ledger/transactions/detail-checks.ts';
-import { analyzeTransactions } from '../ledger/transactions/store-listed-transactions.ts';
 import { syncAllDetails } from './details/sync-details.ts';
 import { syncAddresses } from './pools/sync-addresses.ts';
 import { runSyncTask } from './run-sync-task.ts';

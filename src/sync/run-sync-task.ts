@@ -1,6 +1,6 @@
 import { LedgerError, toError } from '../kernel/errors.ts';
 import { inSpan } from '../kernel/in-span.ts';
-import { databaseError } from '../ledger/connection/connect-ledger.ts';
+import { databaseError } from '../ledger/connection/database-error.ts';
 import { recordRun, type SyncRun } from '../ledger/reports/sync-run-store.ts';
 import { settleHome } from './settle-home.ts';
 import type { SyncContext, SyncReport } from './sync-context.ts';

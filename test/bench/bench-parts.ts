@@ -2,7 +2,8 @@ import type { BenchPart } from './bench.ts';
 import { analystQueries } from './parts/analyst-queries.ts';
 import { backfillDetails } from './parts/backfill-details.ts';
 import { backfillList } from './parts/backfill-list.ts';
-import { freshnessPart } from './parts/freshness.ts';
+import { booksPart } from './parts/books.ts';
+import { besideTroublePart, freshnessPart } from './parts/freshness.ts';
 import { hintsPart } from './parts/hints.ts';
 import { idleDaemonPart } from './parts/idle-daemon.ts';
 import { lateRow } from './parts/late-row.ts';
@@ -21,10 +22,12 @@ export const benchParts: BenchPart[] = [
   freshnessPart,
   idleDaemonPart,
   analystQueries,
+  booksPart,
   sharedBudgetPart,
   lateRow,
   lyingService,
   takeAddressPart,
   newAddressesPart,
   hintsPart,
+  besideTroublePart,
 ];

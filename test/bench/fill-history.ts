@@ -37,10 +37,10 @@ export async function fillHistory(ledger: Ledger, history: VirtualHistory): Prom
 async function insertTransactions(client: pg.Client, history: VirtualHistory): Promise<void> {
   await client.query(`
     insert into ledger.transactions (order_no, stream, request_id, symbol, tx_hash, from_address, to_address, amount,
-      type, state, occurred_at, confirm_num, fee, fee_symbol, is_final, first_seen_at, changed_at, observed_at,
-      detail_synced_at)
-    select v.*, 12, case v.stream when 'withdraw' then 0.0021 else 0 end, 'ETH', true, seen.at, seen.at, seen.at,
-           seen.at + interval '1 minute'
+      type, state, occurred_at, confirm_num, fee, fee_symbol, is_final, is_success, is_backfilled, first_seen_at,
+      changed_at, observed_at, detail_synced_at)
+    select v.*, 12, case v.stream when 'withdraw' then 0.0021 else 0 end, 'ETH', true, v.state = 'success', true, seen.at,
+           seen.at, seen.at, seen.at + interval '1 minute'
       from (${virtualRowsSql(history)}) as v
      cross join lateral (select v.occurred_at + interval '30 seconds') as seen (at)`);
 }

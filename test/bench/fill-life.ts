@@ -29,7 +29,7 @@ function statements(rows: number): string[] {
   const runs = rows / 2;
   return [
     `update ledger.transactions
-        set state = 'confirming', is_final = false
+        set state = 'confirming', is_final = false, is_success = false
       where order_no in (select order_no from ledger.transactions
                           where stream = 'deposit' order by occurred_at desc limit ${openRows})`,
     `insert into engine.detail_checks (order_no, is_final, turn, due_at)

@@ -17,6 +17,8 @@ export type SandboxProcess = {
   stats(): Promise<SandboxStats>;
   /** Makes one transaction and returns its order number. */
   addTransaction(): Promise<string>;
+  /** Changes the faults of a wallet (`Faults`). */
+  setFaults(wallet: string, faults: object): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -65,6 +67,7 @@ export async function startSandboxProcess(
       if (orderNo === undefined) throw new Error('the sandbox added nothing');
       return orderNo;
     },
+    setFaults: (wallet, faults) => control('POST', `faults?wallet=${wallet}`, faults),
     close,
   };
 }

@@ -2,7 +2,7 @@ import { DrizzleQueryError } from 'drizzle-orm/errors';
 import { describe, expect, test } from 'vitest';
 import { failureLine } from '../../src/cli/command-context.ts';
 import { type ErrorCode, errorTable, LedgerError } from '../../src/kernel/errors.ts';
-import { databaseError } from '../../src/ledger/connection/connect-ledger.ts';
+import { databaseError } from '../../src/ledger/connection/database-error.ts';
 
 const codes = Object.keys(errorTable) as ErrorCode[];
 
@@ -10,7 +10,7 @@ test.each(codes)('a failure %s ends with what to do, in one line', (code) => {
   const line = failureLine(new LedgerError(code, 'GET /v1: said\nthis'), false);
   const [, cure = ''] = /^wallet-ledger: GET \/v1: said this; (.+)$/.exec(line) ?? [];
   // An instruction: it begins with a verb, and has more than one word.
-  expect(cure).toMatch(/^(run|correct|check|lower|ask|wait|set|install) \S/);
+  expect(cure).toMatch(/^(run|correct|check|compare|begin|open|lower|ask|wait|set|install) \S/);
   expect([1, 2, 3, 4, 5, 130]).toContain(errorTable[code].exitCode);
 });
 
@@ -42,6 +42,7 @@ describe('databaseError', () => {
     ['25P03', 'database-unreachable', 'check DATABASE_URL'],
     ['57P01', 'database-unreachable', 'check DATABASE_URL'],
     ['22012', 'unexpected', 'with LOG_LEVEL=debug'],
+    ['22023', 'usage', 'correct it'],
     ['EPIPE', 'database-unreachable', 'check DATABASE_URL'],
     ['CERT_HAS_EXPIRED', 'database-unreachable', 'certificate file'],
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'database-unreachable', 'certificate file'],

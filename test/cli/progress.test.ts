@@ -1,9 +1,14 @@
+import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { fitLines } from '../../src/cli/fit-lines.ts';
+import { startHeartbeat } from '../../src/cli/heartbeat.ts';
 import { createProgress } from '../../src/cli/progress/create-progress.ts';
 import { createProgressMeter } from '../../src/cli/progress/measure-progress.ts';
 import { durationWords, partWords } from '../../src/cli/progress/progress-words.ts';
 import { createScreen, type Screen } from '../../src/cli/screen.ts';
+import { createShutdown } from '../../src/cli/shutdown.ts';
 import { emptyReport } from '../../src/sync/sync-context.ts';
+import { recordLog } from '../support/record-log.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -108,6 +113,59 @@ describe('bars', () => {
     expect(text().endsWith('after the bars\n')).toBe(true);
   });
 });
+
+describe('a bar', () => {
+  test.each([
+    ['of no rows yet', [0, 0], /deposit +░+ 0 of 0 rows/],
+    ['of an unknown total', [700, null], /deposit +░+ 700 rows/],
+    ['that is half full', [50, 100], /deposit +█+░+ 50 of 100 rows/],
+  ] as const)('%s is not full', async (_, [done, total], shown) => {
+    const { screen, text } = fakeScreen(true);
+    const progress = createProgress(screen);
+    progress.onProgress('deposit', done, total);
+    await vi.advanceTimersByTimeAsync(1_000);
+    progress.stop();
+    expect(text()).toMatch(shown);
+    expect(text()).not.toMatch(/deposit +█+ /);
+  });
+
+  test('of a part that has ended without a row is full', async () => {
+    const { screen, text } = fakeScreen(true);
+    const progress = createProgress(screen);
+    progress.onProgress('details', 0, 0);
+    progress.observers.onRun('details', emptyReport());
+    await vi.advanceTimersByTimeAsync(1_000);
+    progress.stop();
+    expect(text()).toMatch(/details +█+ 0 of 0 rows · in/);
+  });
+});
+
+test('a daemon on a terminal says each minute what it has done', async () => {
+  const { log, lines } = recordLog();
+  const shutdown = createShutdown({ log, host: new EventEmitter() as unknown as NodeJS.Process });
+  const heartbeat = startHeartbeat({ log, shutdown });
+  heartbeat.onRun({ rowsInserted: 1_200, rowsUpdated: 3 });
+  heartbeat.onRun({ rowsInserted: 0, rowsUpdated: 0 });
+  await vi.advanceTimersByTimeAsync(120_000);
+  await shutdown.close();
+  await vi.advanceTimersByTimeAsync(120_000);
+  expect(lines.map(({ message }) => message)).toEqual([
+    'in the last minute: 2 passes, 1,200 new and 3 changed rows',
+    'in the last minute: 0 passes, 0 new and 0 changed rows',
+  ]);
+});
+
+test.each([40, 60, 100])(
+  'lines are broken between words at %i columns, and not for a pipe',
+  (columns) => {
+    const text = `short\n    the service says 3,000, the ledger holds 3,000: ${'proven complete '.repeat(5)}\n`;
+    expect(fitLines(text, undefined)).toBe(text);
+    const fitted = fitLines(text, columns);
+    expect(Math.max(...fitted.split('\n').map((line) => line.length))).toBeLessThanOrEqual(columns);
+    expect(fitted).toMatch(/^short\n {4}the /);
+    expect(fitted.replaceAll(/\s+/g, ' ')).toBe(text.replaceAll(/\s+/g, ' '));
+  },
+);
 
 describe('the pace', () => {
   test('of details is that of the answers, which come one by one while rows come in batches', () => {

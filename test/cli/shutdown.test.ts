@@ -74,3 +74,16 @@ test('[Q15] work that ignores the signal is left when the grace is over', async 
   await vi.waitUntil(() => host.exit.mock.calls.length > 0);
   expect(host.exit).toHaveBeenCalledWith(1);
 });
+
+test('when most of the grace is over, what holds up the stop is cut, and the stop goes on', async () => {
+  const { host, shutdown, lines } = setUp(400);
+  let breakOff = () => {};
+  const silent = new Promise<void>((resolve) => {
+    breakOff = resolve;
+  });
+  shutdown.add('database', () => undefined, breakOff);
+  shutdown.add('feed', () => silent);
+  await shutdown.close();
+  expect(host.exit).not.toHaveBeenCalled();
+  expect(lines).toEqual(['slow to stop; cutting connections {"waitingFor":"feed"}']);
+});

@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest';
+import { Client } from 'pg';
+import { describe, expect, test, vi } from 'vitest';
 import { parseSettings } from '../../src/config/parse-settings.ts';
 
 function parse(env: Record<string, string>) {
@@ -20,8 +21,7 @@ describe('DATABASE_URL', () => {
   test.each([
     '?sslmode=verify-full',
     '?sslmode=verify-full&sslrootcert=/etc/ca.pem',
-    '?sslmode=verify-ca',
-    '?sslmode=require&channel_binding=require',
+    '?uselibpqcompat=true&sslmode=verify-ca&sslrootcert=/etc/ca.pem',
     '?ssl=true',
     '?uselibpqcompat=true&sslmode=require&sslrootcert=/etc/ca.pem',
     '?sslmode=disable',
@@ -30,6 +30,23 @@ describe('DATABASE_URL', () => {
   ])('to another machine is accepted with %s', (query) => {
     expect(parse({ DATABASE_URL: database(query) }).database.url).toBe(database(query));
   });
+
+  test.each(['prefer', 'require', 'verify-ca'])(
+    'sslmode=%s is what it means to the client, verify-full, so that nothing is printed about it',
+    (mode) => {
+      const warnings: unknown[] = [];
+      const note = (warning: unknown) => warnings.push(warning);
+      for (const host of ['db.example.com', '127.0.0.1']) {
+        const query = (each: string) => `?sslmode=${each}&channel_binding=require`;
+        const { url } = parse({ DATABASE_URL: database(query(mode), host) }).database;
+        expect(url).toBe(database(query('verify-full'), host));
+        const emitted = vi.spyOn(process, 'emitWarning').mockImplementation(note);
+        new Client({ connectionString: url ?? '' });
+        emitted.mockRestore();
+      }
+      expect(warnings).toEqual([]);
+    },
+  );
 
   test.each([
     '',

@@ -162,6 +162,36 @@ describe('parseSettings', () => {
     expect(message).not.toContain('key=');
   });
 
+  test('http to another machine needs its name, says how, and is warned of', () => {
+    const address = 'http://wallet.internal:8080/api';
+    expect(mistake({ WALLET_BASE_URL: address })).toContain(
+      'set WALLET_PLAIN_HTTP_HOST=wallet.internal',
+    );
+    const named = { WALLET_BASE_URL: address, WALLET_PLAIN_HTTP_HOST: 'Wallet.internal' };
+    const { service: allowed, warnings } = parse(named);
+    expect(allowed.baseUrl).toBe(address);
+    expect(warnings).toEqual([expect.stringMatching(/without encryption.*wallet\.internal/)]);
+    expect(mistake({ ...named, WALLET_PLAIN_HTTP_HOST: 'other.internal' })).toContain('https');
+    expect(mistake({ ...named, WALLET_PLAIN_HTTP_HOST: '*' })).toContain('WALLET_PLAIN_HTTP_HOST');
+    const six = { WALLET_BASE_URL: 'http://[fd00::7]/', WALLET_PLAIN_HTTP_HOST: 'fd00::7' };
+    expect(parse(six).warnings).toHaveLength(1);
+    expect(parse({ WALLET_PLAIN_HTTP_HOST: 'wallet.internal' }).warnings).toEqual([]);
+  });
+
+  test('of several wallets one may be reached by http, under its own name', () => {
+    const two = {
+      WALLETS: 'eu,us',
+      WALLET_API_SECRET: undefined,
+      EU__WALLET_API_SECRET: '22'.repeat(32),
+      US__WALLET_API_SECRET: '33'.repeat(32),
+      US__WALLET_BASE_URL: 'http://us.internal',
+    };
+    expect(mistake(two)).toMatch(/^US__WALLET_BASE_URL: http to another machine/);
+    expect(parse({ ...two, US__WALLET_PLAIN_HTTP_HOST: 'us.internal' }).warnings).toEqual([
+      expect.stringMatching(/^US__WALLET_BASE_URL is reached without encryption/),
+    ]);
+  });
+
   test('parameter names that are not named keep their default', () => {
     expect(parse({ WALLET_PARAM_NAMES: 'page=p, size=s' }).service.paramNames).toEqual({
       page: 'p',
@@ -192,6 +222,19 @@ describe('parseSettings', () => {
     expect([...states.success]).toEqual(['done']);
     expect(mistake({ WALLET_FINAL_STATES: 'broken', WALLET_SUCCESS_STATES: 'done' })).toContain(
       'WALLET_SUCCESS_STATES: done',
+    );
+  });
+
+  test('the default of one set of states never contradicts the other set', () => {
+    const { states } = parse({ WALLET_FINAL_STATES: 'success,failed' });
+    expect([...states.final]).toEqual(['success', 'failed']);
+    expect([...states.success]).toEqual(['success']);
+    const given = parse({ WALLET_SUCCESS_STATES: 'settled' }).states;
+    expect([...given.success]).toEqual(['settled']);
+    expect(given.final).toContain('settled');
+    expect(given.final).toContain('failed');
+    expect(mistake({ WALLET_FINAL_STATES: 'settled,broken' })).toContain(
+      'WALLET_SUCCESS_STATES: none of its default states is in WALLET_FINAL_STATES',
     );
   });
 
@@ -358,6 +401,23 @@ describe('parseSettings', () => {
     });
     expect(message).toMatch(/^5 mistakes/);
     expect(message).not.toMatch(/with a space|key.key|hunter|1111/);
+  });
+
+  test('[S2] what a collector of traces and libpq are given is among the secrets', () => {
+    const { secrets } = parse({
+      OTEL_EXPORTER_OTLP_HEADERS: 'Authorization=Bearer%20collector-token%2F1,x-tenant=blue',
+      OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'api-key=0123456789abcdef',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'https://me:collector-password@traces.example',
+      PGPASSWORD: 'password of libpq',
+    });
+    expect(secrets).toEqual([
+      service.WALLET_API_SECRET,
+      'password of libpq',
+      'collector-password',
+      'collector-token%2F1',
+      'collector-token/1',
+      '0123456789abcdef',
+    ]);
   });
 
   test('passwords of addresses are among the secrets, unless they repeat a name', () => {

@@ -1,10 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 
-const pages = ['operations', 'signing', 'guarantees', 'settings', 'glossary', 'threats']
-  .map((name) => `docs/${name}.md`)
-  .concat('SECURITY.md');
+const pages = readdirSync('docs')
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/${name}`)
+  .concat('SECURITY.md', 'README.md', 'CONTRIBUTING.md', 'ARCHITECTURE.md');
 
 /** The places of a page that links can lead to, as GitHub names them. */
 function anchorsOf(page: string): string[] {
@@ -20,6 +21,7 @@ test.each(pages)('the links of %s lead somewhere', (page) => {
   const links = [...readFileSync(page, 'utf8').matchAll(/\]\(([^)]+)\)/g)].map(([, to = '']) => to);
   const lost = links.filter((link) => {
     const [file = '', anchor] = link.split('#');
+    if (/^https?:/.test(file)) return false;
     const target = file === '' ? page : join(dirname(page), file);
     return !existsSync(target) || (anchor !== undefined && !anchorsOf(target).includes(anchor));
   });

@@ -26,6 +26,7 @@ describe('a healthy installation', () => {
       'migrations',
       'database-clock',
       'home',
+      'pools',
       'wallet',
       'dns',
       'connection',
@@ -62,6 +63,19 @@ describe('a healthy installation', () => {
     const { findings } = await examine(sandbox, {}, withDatabase);
     expect(findings.filter(({ verdict }) => verdict === 'bad')).toEqual([]);
   });
+});
+
+test('it says which addresses are kept ready, and that none are', async () => {
+  const sandbox = await withSandboxOf();
+  const without = await examine(sandbox);
+  expect(without.find('pools')).toMatchObject({
+    verdict: 'good',
+    seen: expect.stringContaining('ADDRESS_POOLS is not set: the address list is not read'),
+  });
+  const pools = await examine(sandbox, { ADDRESS_POOLS: '60:5:10,195:3:6' });
+  expect(pools.find('pools').seen).toBe(
+    'addresses kept ready: 5 to 10 of chain 60, 3 to 6 of chain 195',
+  );
 });
 
 describe('what is wrong is named', () => {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { rowsOfLedger, rowsOfService } from '../support/compare-rows.ts';
@@ -67,6 +68,30 @@ test('a daemon brings an empty ledger up to the service, details included, and s
   daemon.process.kill('SIGTERM');
   expect((await daemon.ended).code).toBe(0);
 }, 60_000);
+
+test('with the pools of docker-compose.yml and a sandbox as it starts one, nothing needs a person', async () => {
+  const compose = readFileSync('docker-compose.yml', 'utf8');
+  const [, pools = ''] = /ADDRESS_POOLS: "(.*)"/.exec(compose) ?? [];
+  const { env, query } = await withService({
+    transactions: 200,
+    arrivalsPerSecond: 30,
+    paysKnownOnly: compose.includes('--known-only'),
+  });
+  const often = { SYNC_TRANSACTIONS_EVERY: '1s', SYNC_DETAILS_EVERY: '1s', WALLET_MAX_RPS: 'off' };
+  const daemon = startProgram(['start'], { ...env, ...often, ADDRESS_POOLS: pools });
+  await daemon.line('"listening"');
+  const available = "select distinct slip44 from ledger.addresses where status = 'available'";
+  await until(async () => {
+    const [row] = await query('select count(*)::int as n from ledger.unexpected_deposits');
+    const filled = await query(available);
+    return Number(row?.['n']) >= 150 && filled.length === pools.split(',').length;
+  }, 60_000);
+  expect(
+    await query('select order_no from ledger.unexpected_deposits where is_suspicious'),
+  ).toEqual([]);
+  expect(await query('select name from ledger.problems')).toEqual([]);
+  daemon.process.kill('SIGTERM');
+}, 90_000);
 
 test('[Q3] a daemon killed outright leaves nothing that another one does not finish', async () => {
   const { sandbox, env, query } = await withService({ transactions: 3_000 });

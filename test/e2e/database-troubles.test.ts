@@ -6,6 +6,7 @@ import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { rowsOfLedger, rowsOfService } from '../support/compare-rows.ts';
 import { type RunningProgram, runProgram, startProgram } from '../support/run-cli.ts';
+import { openTcpGate } from '../support/tcp-gate.ts';
 import { until } from '../support/until.ts';
 import { withService } from '../support/with-service.ts';
 import { startOwnPostgres } from './own-postgres.ts';
@@ -35,9 +36,11 @@ async function completed(query: Query): Promise<number> {
   return Number(row?.['n']);
 }
 
-async function stopWell(daemon: RunningProgram): Promise<void> {
+async function stopWell(daemon: RunningProgram) {
   daemon.process.kill('SIGTERM');
-  expect((await daemon.ended).code).toBe(0);
+  const ended = await daemon.ended;
+  expect(ended.code).toBe(0);
+  return ended;
 }
 
 test('[D1] connections killed every half second: the daemon lives, keeps to its connections, and completes the ledger', async () => {
@@ -171,6 +174,20 @@ test('[D7] an analyst who keeps a transaction open holds up no writer', async ()
   expect((await analyst.query('select count(*) from ledger.transactions')).rows).toEqual(before);
   await analyst.query('rollback');
 }, 60_000);
+
+test('[D9] a daemon whose database connections have all fallen silent stops with 0 within its grace', async () => {
+  const { env } = await withService({ transactions: 100 });
+  const url = env['DATABASE_URL'] ?? '';
+  const gate = await openTcpGate(url);
+  onTestFinished(() => gate.close());
+  const daemon = startProgram(['start'], { ...env, ...often, DATABASE_URL: gate.url });
+  await daemon.line('"listening"');
+  await until(async () => (await completed(openQuery(url))) === 100, recoveredMs);
+  gate.fallSilent();
+  await daemon.line('"job":"sync-transactions"');
+  const { stderr } = await stopWell(daemon);
+  expect(stderr).toContain('slow to stop; cutting connections');
+}, 240_000);
 
 test('[D8] a server without free connections: the daemon waits and goes on once there are some', async () => {
   const { sandbox, env, query } = await withService({ transactions: 400 });

@@ -88,6 +88,19 @@ test('a database that is not there, or refuses the login, ends with 5 and says w
   expectLine(unknown, 5, 'no_such_database', 'create the database');
 }, 60_000);
 
+test('the port of another kind of server ends with 5 and says what to check', async () => {
+  // What MySQL says first.
+  const greeting = Buffer.from('4a0000000a382e302e333600', 'hex');
+  const mysql = createServer((socket) => socket.on('error', () => undefined).write(greeting));
+  onTestFinished(() => void mysql.close());
+  const url = `postgres://reader:canary-password@127.0.0.1:${await listen(mysql)}/ledger`;
+  expectLine(
+    await runProgram(['status'], { ...quiet, DATABASE_URL: url }),
+    5,
+    'check DATABASE_URL',
+  );
+}, 60_000);
+
 test('a service that is not there, or refuses, ends with 4 and says what to check', async () => {
   const { env } = await withService({ transactions: 10 });
   const deaf = `127.0.0.1:${await freePort()}`;

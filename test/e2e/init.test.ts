@@ -130,6 +130,9 @@ test('each failure has its exit code, and writes nothing', async () => {
       })
     ).code,
   ).toBe(2);
+  const plain = { env: { WALLET_PLAIN_HTTP_HOST: 'wallet.invalid' }, stdin };
+  const trusted = ['init', '--base-url', 'http://wallet.invalid', '--secret-stdin'];
+  expect((await run(folder, trusted, plain)).code).toBe(4);
   expect(() => statSync(path)).toThrow('ENOENT');
 }, 60_000);
 

@@ -1,7 +1,8 @@
 import { createServer } from 'node:net';
 import { sql } from 'drizzle-orm';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { connectLedger, databaseError } from '../../src/ledger/connection/connect-ledger.ts';
+import { connectLedger } from '../../src/ledger/connection/connect-ledger.ts';
+import { databaseError } from '../../src/ledger/connection/database-error.ts';
 import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { listen } from '../support/listen.ts';
@@ -112,6 +113,25 @@ test('[D11] a batch of 10,000 rows, with more values than a statement may have p
   );
   expect(sums).toEqual([{ n: 10_000, sum: '50000000.0' }]);
 }, 60_000);
+
+test('a ledger that is cut closes at once, though no connection of it answers any more', async () => {
+  const gate = await openTcpGate(database.connectionString);
+  onTestFinished(() => gate.close());
+  const silenced = connectLedger({ connectionString: gate.url, poolSize: 3, log });
+  await silenced.pool.query('select 1');
+  const [patient, liveness] = [await silenced.patient(), await silenced.openLiveness('alive')];
+  gate.fallSilent();
+  const waiting = [
+    silenced.pool.query('select 1'),
+    silenced.transaction((db) => db.execute(sql`select 1`)),
+    patient.query('select 1'),
+  ];
+  const failed = Promise.all(waiting.map((each) => expect(each).rejects.toThrow()));
+  silenced.cut();
+  await Promise.all([failed, silenced.close()]);
+  expect(liveness.isHeld()).toBe(false);
+  await expect(silenced.pool.query('select 1')).rejects.toThrow(/after calling end/);
+});
 
 test('[D9] a connection without data times out, and the next statement uses another one', async () => {
   const gate = await openTcpGate(database.connectionString);

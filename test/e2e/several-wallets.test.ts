@@ -54,8 +54,10 @@ test('one daemon keeps two wallets, each as its service has it', async () => {
     on b.address_key = a.address_key and b.slip44 = a.slip44 where a.wallet = 'eu' and b.wallet = 'us'
    and a.generated_by is not null and b.generated_by is not null`);
   expect(shared).toEqual([]);
-  const runs = await query('select distinct wallet, job from ledger.sync_runs order by 1, 2');
-  expect(runs.filter(({ wallet }) => wallet === 'us')).toHaveLength(runs.length / 2);
+  await until(async () => {
+    const runs = await query('select distinct wallet, job from ledger.sync_runs order by 1, 2');
+    return runs.filter(({ wallet }) => wallet === 'us').length === runs.length / 2;
+  });
   daemon.process.kill('SIGTERM');
   expect((await daemon.ended).code).toBe(0);
 }, 240_000);
@@ -109,6 +111,11 @@ test('commands concern the wallet that is named, and ask for it where there are 
   expect((await runProgram(['backfill', '--wallet', 'us'], own)).code).toBe(0);
   expect(await rowsOfLedger(query, 'us')).toEqual(rowsOfService(walletOf(service, 'us')));
   expect(await rowsOfLedger(query, 'eu')).toEqual([]);
+  const early = await runProgram(['pool', 'take', '60', '--wallet', 'eu'], own);
+  expect([early.code, early.stderr]).toEqual([2, expect.stringContaining("no wallet named 'eu'")]);
+  expect(early.stderr).toContain('`wallet-ledger sync --wallet eu`');
+  const empty = await runProgram(['pool', 'take', '60', '--wallet', 'us'], own);
+  expect(empty.stderr).toContain('`wallet-ledger pool refill 60 --wallet us`');
   for (const wallet of ['us', 'eu'])
     expect((await runProgram(['pool', 'refill', '--wallet', wallet], own)).code).toBe(0);
   const take = async (wallet: string) =>
@@ -117,7 +124,18 @@ test('commands concern the wallet that is named, and ask for it where there are 
   const taken = [await take('eu'), await take('us'), await take('eu')];
   expect(taken[0]).toBe(taken[2]);
   expect(taken[0]).not.toBe(taken[1]);
+  await query(`insert into ledger.rejects
+    (wallet, source, reason, payload, fingerprint, first_seen_at, last_seen_at)
+    values ('us', 'test', 'odd', '{}', 'x', now(), now())`);
   const status = JSON.parse((await runProgram(['status', '--json'], own)).stdout);
+  const cures = status.problems.map(({ wallet, cure }: { wallet: string; cure: string }) => [
+    wallet,
+    cure,
+  ]);
+  expect(cures).toContainEqual([
+    'us',
+    expect.stringContaining('`wallet-ledger rejects --wallet us`'),
+  ]);
   expect(status.wallets.map(({ name }: { name: string }) => name)).toEqual(['eu', 'us']);
   const ofUs = status.streams.filter(({ wallet }: { wallet: string }) => wallet === 'us');
   expect(ofUs.map(({ isComplete }: { isComplete: boolean }) => isComplete)).toContain(true);
@@ -137,7 +155,7 @@ test('a wallet that is taken out keeps its rows and is shown as resting', async 
   both.process.kill('SIGTERM');
   await both.ended;
   const daemon = startProgram(['start'], { ...env, ...often, WALLETS: 'eu' });
-  await daemon.line('"listening"');
+  const { port } = JSON.parse(await daemon.line('"listening"'));
   await until(async () => {
     const [us] = await query("select is_resting from ledger.wallets where wallet = 'us'");
     return us?.['is_resting'] === true;
@@ -149,6 +167,17 @@ test('a wallet that is taken out keeps its rows and is shown as resting', async 
     ['eu', false],
     ['us', true],
   ]);
+  const pageOf = async (path: string) =>
+    await (await fetch(`http://127.0.0.1:${port}/wallets/us/${path}`)).text();
+  const [{ order_no: orderNo } = {}] = await query(
+    "select order_no from ledger.transactions where wallet = 'us' limit 1",
+  );
+  expect(await pageOf('')).toContain('us (resting: kept, no longer read)');
+  expect(await pageOf('')).toContain('proven complete');
+  expect(await pageOf('transactions')).toContain('50 transactions, latest first');
+  expect(await pageOf(`transactions/${orderNo}`)).toContain('<h2 id="facts">');
+  expect(await pageOf('problems')).toContain('Nothing needs a person');
+  expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toContain('href="wallets/us/"');
   daemon.process.kill('SIGTERM');
   await daemon.ended;
 }, 240_000);

@@ -212,6 +212,15 @@ describe('openEmbeddedPostgres', () => {
     expect(existsSync(data())).toBe(false);
   });
 
+  test.runIf(process.platform === 'linux')(
+    'a directory that a file system does not allow is refused at once',
+    async () => {
+      await expect(openEmbeddedPostgres({ dataDir: '/proc/x/y', log })).rejects.toThrow(
+        '/proc/x cannot be created',
+      );
+    },
+  );
+
   test('data that cannot be served are a described failure', async () => {
     await (await open()).close();
     writeFileSync(join(data(), 'PG_VERSION'), '17\n');

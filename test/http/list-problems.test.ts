@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { listProblems, verdictOn } from '../../src/status/list-problems.ts';
+import { nameWallet } from '../../src/status/name-wallet.ts';
 import type { StatusReport } from '../../src/status/status-report.ts';
 import { sampleProblem, sampleReport } from '../support/sample-report.ts';
 
@@ -54,4 +55,17 @@ test('runs that are due while no worker runs are the problem queue_stuck', () =>
     'queue_stuck',
   ]);
   expect(namesOf({ ...queueOf({ waiting: 1, active: 1 }), problems })).toEqual(['daemon_silent']);
+});
+
+test('where there are several wallets, a cure names the wallet of each command that concerns one', () => {
+  const cure =
+    'run `wallet-ledger verify`, then `wallet-ledger pool refill 60 --resume`, or `wallet-ledger start`';
+  expect(nameWallet(cure, 'eu', ['eu', 'us'])).toBe(
+    'run `wallet-ledger verify --wallet eu`, then `wallet-ledger pool refill 60 --resume --wallet eu`, or `wallet-ledger start`',
+  );
+  for (const [wallet, wallets] of [
+    ['main', ['main']],
+    ['', ['eu', 'us']],
+  ] as const)
+    expect(nameWallet(cure, wallet, wallets)).toBe(cure);
 });

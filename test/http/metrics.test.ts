@@ -35,6 +35,7 @@ async function scrape(url: string): Promise<Scrape> {
 }
 
 test('requests, rows and the status are exported under their names', async () => {
+  const coin = { wallet: 'main', symbol: 'USDT', history: [] };
   http = await openHttp({
     readStatus: async () =>
       sampleReport({
@@ -63,6 +64,10 @@ test('requests, rows and the status are exported under their names', async () =>
         ],
         pools: [samplePool({ daysLeft: 2.5 }), samplePool({ slip44: 195 })],
         unexpectedDeposits: { foreign: 3, unknown: 5 },
+        balances: [
+          { ...coin, chain: 'Tron', balance: '1250.50', frozen: '10' },
+          { ...coin, chain: 'Ethereum', balance: null, frozen: null },
+        ],
       }),
   });
   const { onAttempt, onRun, onWebhook } = http.metrics;
@@ -107,6 +112,11 @@ test('requests, rows and the status are exported under their names', async () =>
     'wallet_ledger_feed_failing{consumer="shop",kind="webhook"}': 1,
     'wallet_ledger_feed_failing{consumer="books",kind="consumer"}': 0,
     'wallet_ledger_webhook_attempts_total{receiver="shop",outcome="refused"}': 1,
+    [`wallet_ledger_build_info{version="1.2.3",node="${process.version}"}`]: 1,
+    'wallet_ledger_stream_last_success_timestamp_seconds{stream="deposit",wallet="main"}':
+      Date.parse(sampleReport().readAt) / 1_000 - 3,
+    'wallet_ledger_balance{symbol="USDT",chain="Tron",wallet="main"}': 1_250.5,
+    'wallet_ledger_balance_frozen{symbol="USDT",chain="Tron",wallet="main"}': 10,
     wallet_ledger_up: 1,
   };
   for (const [name, value] of Object.entries(expected))
@@ -118,6 +128,8 @@ test('requests, rows and the status are exported under their names', async () =>
     samples.has('wallet_ledger_stream_verified_age_seconds{stream="addresses:60",wallet="main"}'),
   ).toBe(false);
   expect(samples.has('wallet_ledger_pool_days_left{slip44="195",wallet="main"}')).toBe(false);
+  const money = [...samples.keys()].filter((name) => name.startsWith('wallet_ledger_balance{'));
+  expect(money).toHaveLength(1);
   expect(types.get('wallet_ledger_service_request_duration_seconds')).toBe('histogram');
   expect(types.has('process_cpu_seconds_total')).toBe(true);
 });
@@ -133,7 +145,10 @@ test('a removed stream, or a status that cannot be read, leaves no old gauges', 
     .toBe(0);
   const { samples } = await scrape(url);
   const left = [...samples.keys()].filter((name) => name.startsWith('wallet_ledger_'));
-  expect(left).toEqual(['wallet_ledger_up']);
+  expect(left.map((name) => name.replace(/\{.*/, ''))).toEqual([
+    'wallet_ledger_build_info',
+    'wallet_ledger_up',
+  ]);
 });
 
 test('a queue that does not answer sets wallet_ledger_up, and the gauges of the database stay', async () => {

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
@@ -245,4 +246,41 @@ test('/status.json is the document of `status --json`; it needs the token, and f
     503,
     { error: 'the status cannot be read; the log says why' },
   ]);
+});
+
+test('docs/http.md names every path that is served, and no other', async () => {
+  const hintToken = 'hint-token-of-16-letters';
+  const http = await open({ feedToken: 'feed-token-of-16-letters', hintToken });
+  const page = readFileSync('docs/http.md', 'utf8');
+  const named = [...page.matchAll(/^\| (`\/[^|]+) \| ([A-Z, ]+) \|/gm)].flatMap(
+    ([, paths = '', methods = '']) =>
+      paths.split(', ').map((path) => ({ path: path.replaceAll('`', ''), methods })),
+  );
+  const lost: string[] = [];
+  for (const { path, methods } of named) {
+    const at = path
+      .replace('<token>', hintToken)
+      .replace('/wallets/<name>', '')
+      .replace(/<\w+>/, 'unknown');
+    const gone = new AbortController();
+    const response = await fetch(http.url + at, {
+      method: methods.split(',')[0] ?? '',
+      signal: gone.signal,
+    });
+    const text = response.status === 404 ? await response.text() : '';
+    gone.abort();
+    if (text === 'not found\n') lost.push(path);
+  }
+  expect(lost).toEqual([]);
+  const sources = readdirSync('src/http', { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => readFileSync(`src/http/${file}`, 'utf8'));
+  const served = sources.flatMap((source) =>
+    [...source.matchAll(/app\.(?:get|post)\('([^']+)'/g)].map(([, path = '']) =>
+      path.replaceAll(/:\w+/g, '<>'),
+    ),
+  );
+  expect(served.length).toBeGreaterThan(8);
+  const documented = named.map(({ path }) => path.replaceAll(/<\w+>/g, '<>'));
+  expect(served.filter((path) => !documented.includes(path))).toEqual([]);
 });

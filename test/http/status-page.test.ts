@@ -67,6 +67,22 @@ test('what is wrong comes with what to do', async () => {
   expect(page).toContain('rejects retry');
 });
 
+test('amounts are short with the exact ones at hand, and chains are named', async () => {
+  const [balance] = sampleReport().balances;
+  if (!balance) throw new Error('the sample has a balance');
+  const page = await pageOf(
+    sampleReport({
+      balances: [{ ...balance, balance: '1234567.123456789012345678' }],
+      pools: [samplePool(), samplePool({ slip44: 195, chain: null })],
+    }),
+  );
+  expect(page).toContain(
+    'title="1234567.123456789012345678">1,234,567<span class="decimals">.12345678…</span>',
+  );
+  expect(page).toContain('<h3><bdi>Ethereum</bdi> (60)</h3>');
+  expect(page).toContain('<h3>Chain 195</h3>');
+});
+
 test('hostile text of the service stays text', async () => {
   const evil = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>&lt;\u202e`;
   const page = await pageOf(
@@ -112,11 +128,17 @@ test('the page loads its own script and nothing else, and its style is the one t
     '#main',
     'transactions',
     'coins',
+    'pools',
+    'proof',
     'rejects',
     'runs',
     'problems',
     'queues',
     'metrics',
+    'coins/BTC',
+    'coins/BTC',
+    'pools',
+    'runs',
   ]);
   expect(page).not.toMatch(/<img|<iframe|\sstyle=|\son\w+=|https?:\/\//);
 });
@@ -140,8 +162,10 @@ test('the page can be read by machines that read it aloud', async () => {
 test('each drawing has its numbers in a table', async () => {
   const page = await pageOf(sampleReport());
   expect(page).toContain('2026-03-01</th>\n<td class="number">1,300</td><td class="number">7</td>');
-  expect(page).toContain('2026-03-01</th><td class="number">0.5</td><td class="number">0.1</td>');
-  expect(page).toContain('1.50</td><td><time datetime="2026-02-28T12:00:00Z">');
+  const cell = (exact: string, shown: string) =>
+    `<td class="number"><data value="${exact}" title="${exact}">${shown.replace('.', '<span class="decimals">.')}</span></data></td>`;
+  expect(page).toContain(`2026-03-01</th>${cell('0.5', '0.5')}${cell('0.1', '0.1')}`);
+  expect(page).toContain(`${cell('1.50', '1.5')}<td><time datetime="2026-02-28T12:00:00Z">`);
 });
 
 test('drawings are made of finite numbers, whatever the amounts', async () => {

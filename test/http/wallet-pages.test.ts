@@ -48,7 +48,14 @@ function reportOfTwo(changes: Partial<StatusReport> = {}): StatusReport {
 function contentOf(name: string): WalletContent {
   return {
     name,
-    place: { wallet: name, service: `${name}.example`, database: 'db/ledger', version: '1.2.3' },
+    place: {
+      environment: null,
+      wallet: name,
+      service: `${name}.example`,
+      database: 'db/ledger',
+      version: '1.2.3',
+      daemon: 'host-a, process 17',
+    },
     readFlows: async () => sampleFlows(),
     read: (work) => readBriefly(ledger.forWallet(name), work),
   };
@@ -93,6 +100,9 @@ test('the root shows the whole ledger: a line for each wallet, those that rest t
   const { status, text } = await get(`${url}/`);
   expect(status).toBe(200);
   expect(text).toContain('it is &lt;late&gt;');
+  // A search is for one wallet.
+  expect(text).not.toContain('role="search"');
+  expect((await get(`${url}/wallets/eu/`)).text).toContain('role="search"');
   const rows = [...text.matchAll(/<tr class="(\w*)"><th scope="row">(.*?)<\/tr>/gs)].map(
     ([, kind, row = '']) => [
       kind,
@@ -305,4 +315,25 @@ test('with one wallet the pages are where they were, and nothing is below /walle
   expect((await get(`${http.url}/problems`)).status).toBe(200);
   for (const path of ['/wallets', '/wallets/main/', '/wallets/main/transactions'])
     expect((await get(`${http.url}${path}`)).status).toBe(404);
+});
+
+test('an order that moved between two wallets leads to its other side, both ways, where that wallet has pages', async () => {
+  await query(`
+    insert into ledger.transactions (wallet, order_no, stream, type, symbol, amount, tx_hash, state, is_final, is_success, occurred_at) values
+    ('eu', 'sent 1', 'withdraw', 'withdraw', 'BTC', 3, 'between-1', 'success', true, true, now()),
+    ('us', 'came/1', 'deposit', 'deposit', 'BTC', 2.5, 'between-1', 'pending', false, false, now()),
+    ('eu', 'sent 2', 'withdraw', 'withdraw', 'BTC', 3, 'between-2', 'success', true, true, now()),
+    ('elsewhere', 'came 2', 'deposit', 'deposit', 'BTC', 3, 'between-2', 'success', true, true, now())`);
+  const { url } = await open();
+  const sent = '/wallets/eu/transactions/sent%201';
+  const came = '/wallets/us/transactions/came%2F1';
+  const out = (await get(`${url}${sent}`)).text;
+  expect(linksOf(url, sent, out)).toContain(came);
+  expect(out).toMatch(/<\/a><\/span> of wallet <bdi>us<\/bdi>, <data[^>]*>2.5<\/data>/);
+  const into = (await get(`${url}${came}`)).text;
+  expect(linksOf(url, came, into)).toContain(sent);
+  // Order numbers of another wallet that has no pages here are not shown.
+  const hidden = (await get(`${url}/wallets/eu/transactions/sent%202`)).text;
+  expect(hidden).toContain('between-2');
+  expect(hidden).not.toMatch(/came 2|Other side|elsewhere/);
 });

@@ -138,6 +138,19 @@ describe('createRedactor', () => {
     );
   });
 
+  test('a short secret goes where it stands as a value, and leaves words that contain it', () => {
+    const redact = createRedactor(['wallet', 'a']);
+    const line = 'wallet-ledger: a wallet has 2 lists; run `wallet-ledger status --wallet main`';
+    expect(redact(line)).toBe(line);
+    expect(redact('wallet')).toBe('[redacted]');
+    expect(redact('{"password":"wallet","key":"a"}')).toBe(
+      '{"password":"[redacted]","key":"[redacted]"}',
+    );
+    expect(redact('refused: password=wallet&x=1 (a), key: wallet')).toBe(
+      'refused: password=[redacted]&x=1 ([redacted]), key: [redacted]',
+    );
+  });
+
   test('other texts stay as they are', () => {
     forAllSync(fc.stringMatching(/^[a-z ]*$/))(100, (text) => {
       expect(createRedactor(['S3CRET-S3CRET', ''])(text)).toBe(text);

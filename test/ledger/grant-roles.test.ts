@@ -92,7 +92,7 @@ test('[D10 S10] a reader has no part in the queue, the migrations, the functions
   ]);
 });
 
-test('[S10] an issuer takes addresses and gives hints, and can do nothing else', async () => {
+test('[S10] an issuer takes addresses, sees those that it took, and gives hints, and can do nothing else', async () => {
   await grantIssuer(ledger, issuer);
   await grantIssuer(ledger, issuer);
   await query('insert into ledger.pools (slip44, threshold, target) values (60, 1, 2)');
@@ -109,10 +109,39 @@ test('[S10] an issuer takes addresses and gives hints, and can do nothing else',
     expect(await asRole(reader, `select ${call}`)).toMatch(/permission denied/);
   }
   for (const { name } of await relations('ledger,engine,queue,drizzle')) {
+    if (name === 'ledger.addresses') continue;
     expect(await asRole(issuer, `select * from ${name} limit 1`)).toMatch(/permission denied/);
   }
   for (const statement of [...others, 'delete from ledger.addresses']) {
     expect(await asRole(issuer, statement)).toMatch(/permission denied/);
+  }
+});
+
+test('an issuer sees no address but those that it took; readers see all, also as issuers', async () => {
+  await query(`insert into ledger.addresses (slip44, address, status, form, first_seen_at)
+    select 195, 'T' || n, 'available', 'plain', now() from generate_series(1, 4) as n`);
+  const other = `other ${issuer}`;
+  const rowsAs = async (role: string, statement: string) => {
+    const client = await ledger.pool.connect();
+    await client.query(`select set_config('role', $1, false)`, [role]);
+    const { rows } = await client.query<{ assigned_to: string | null }>(statement);
+    client.release(true);
+    return rows.map((row) => row.assigned_to);
+  };
+  const seenBy = (role: string) =>
+    rowsAs(role, 'select assigned_to from ledger.addresses where slip44 = 195 order by 1');
+  await grantIssuer(ledger, other);
+  try {
+    await rowsAs(issuer, `select ledger.take_address(195, 'anna')`);
+    await rowsAs(other, `select ledger.take_address(195, 'bert')`);
+    expect(await seenBy(issuer)).toEqual(['anna']);
+    expect(await seenBy(other)).toEqual(['bert']);
+    expect(await seenBy(reader)).toEqual(['anna', 'bert', null, null]);
+    await grantReader(ledger, other);
+    expect(await seenBy(other)).toEqual(['anna', 'bert', null, null]);
+  } finally {
+    await query(`drop owned by "${other}"`);
+    await query(`drop role "${other}"`);
   }
 });
 

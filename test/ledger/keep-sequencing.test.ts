@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../../src/kernel/log.ts';
 import { keepListening } from '../../src/ledger/connection/keep-listening.ts';
-import { eventsChannel, outboxChannel } from '../../src/ledger/feed/event-store.ts';
+import { eventsChannel, outboxChannel } from '../../src/ledger/feed/feed-channels.ts';
 import { keepSequencing } from '../../src/ledger/feed/keep-sequencing.ts';
 import { recordLog } from '../support/record-log.ts';
 import { until } from '../support/until.ts';

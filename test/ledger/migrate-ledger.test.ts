@@ -9,6 +9,7 @@ import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, connect, connectionString, query } = await withLedger({ isMigrated: false });
 const earlier = await withLedger({ isMigrated: false });
+const contended = await withLedger({ isMigrated: false });
 
 type Journal = { entries: { idx: number; when: number; tag: string }[] };
 const journal: Journal = JSON.parse(await readFile('migrations/meta/_journal.json', 'utf8'));
@@ -65,6 +66,21 @@ test('[D7 Q14] a migration that waits for an analyst lets everybody else pass, a
   await until(async () => (await earlier.query(isWaiting)).length > 0);
   // Comes behind the migration, and waits until that gives way: the analyst reads on all the while.
   await earlier.query(reading);
+  await analyst.query('commit');
+  expect(await migrating).toEqual({ applied: journal.entries.length - applied });
+});
+
+test('[Q14] a migration that loses a deadlock against an analyst is tried again', async () => {
+  // Alters the addresses first, then the transactions.
+  const applied = await migrateBefore(contended.ledger, 'wallets');
+  const analyst = await contended.ledger.pool.connect();
+  onTestFinished(() => analyst.release(true));
+  await analyst.query('begin');
+  await analyst.query('select from ledger.transactions');
+  const migrating = migrateLedger(contended.connect());
+  const isWaiting = `select 1 from pg_locks where not granted and relation = 'ledger.transactions'::regclass`;
+  await until(async () => (await contended.query(isWaiting)).length > 0);
+  await analyst.query('select from ledger.addresses');
   await analyst.query('commit');
   expect(await migrating).toEqual({ applied: journal.entries.length - applied });
 });

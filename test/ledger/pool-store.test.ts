@@ -243,6 +243,13 @@ test('the status shows the days left, why a pool is not filled, and unexpected d
   const { pools, unexpectedDeposits } = await readStatus(ledger.db, [eth]);
   expect(unexpectedDeposits).toEqual({ foreign: 2, unknown: 1 });
   expect(pools).toEqual([
-    { ...eth, wallet: 'main', available: 4, daysLeft: 4, lastError: 'code 1003: limit reached' },
+    {
+      ...eth,
+      wallet: 'main',
+      chain: null,
+      available: 4,
+      daysLeft: 4,
+      lastError: 'code 1003: limit reached',
+    },
   ]);
 });

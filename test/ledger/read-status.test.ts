@@ -66,6 +66,7 @@ test('an empty ledger has a status', async () => {
       wallet: 'main',
       ...pool,
       available: 0,
+      chain: null,
       daysLeft: null,
       lastError: null,
     })),
@@ -73,6 +74,7 @@ test('an empty ledger has a status', async () => {
     balances: [],
     balanceCount: 0,
     unexplainedDifferences: [],
+    processes: 1,
     feed: [],
     lastRuns: [],
     lastErrors: [],
@@ -174,7 +176,7 @@ test('status --json has the keys of the contract, and the digits of the service'
   ]);
   expect(json.coverage).toBeUndefined();
   expect(Object.keys(json.pools[0])).toEqual([
-    ...['wallet', 'slip44', 'available', 'threshold', 'target', 'daysLeft', 'lastError'],
+    ...['wallet', 'slip44', 'available', 'threshold', 'target', 'chain', 'daysLeft', 'lastError'],
   ]);
   expect(json.balances[0].balance).toBe('12345678901234567890.10');
 });

@@ -1,10 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import {
-  leaseStream,
-  releaseStream,
-  restartStreams,
-  saveStream,
-} from '../../src/ledger/lists/stream-store.ts';
+import { leaseStream } from '../../src/ledger/lists/lease-store.ts';
+import { releaseStream, restartStreams, saveStream } from '../../src/ledger/lists/stream-store.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, connect, query, clear } = await withLedger();

@@ -5,7 +5,7 @@ import { storeListedTransactions } from '../../src/ledger/transactions/store-lis
 import { listed } from '../support/transaction-rows.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
-const { ledger, connect, query, clear } = await withLedger();
+const { ledger, connect, query, fill: write, clear } = await withLedger();
 beforeEach(clear);
 beforeEach(() =>
   query(`insert into ledger.final_states values ('success', true), ('failed', false)`),
@@ -131,12 +131,12 @@ test('a call that waits for another one’s transaction takes what that gives ba
 
 test('after 100,000 handed out a call still reads no more than a few blocks', async () => {
   await fill(101_000);
-  await query(
+  await write(
     `select count(ledger.take_address(60, 'customer-' || n)) from generate_series(1, 20000) n`,
-  );
-  await query(`update ledger.addresses set status = 'assigned', assigned_at = clock_timestamp()
+    `update ledger.addresses set status = 'assigned', assigned_at = clock_timestamp()
     where address in (select address from ledger.addresses where status = 'available'
-                       order by first_seen_at, address limit 80000)`);
+                       order by first_seen_at, address limit 80000)`,
+  );
   await query('select ledger.take_address(60, null)');
   const [row] = await query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
     'explain (analyze, buffers, format json) select ledger.take_address(60, null)',

@@ -110,3 +110,25 @@ test('two wallets close at the same time; of two closings of one wallet one wait
   expect(closings.map(({ outcome }) => outcome).sort()).toEqual(['already', 'closed', 'closed']);
   expect(arrived).toBe(2);
 }, 120_000);
+
+test('a closing holds the writers of its own wallet, and no others', async () => {
+  const both = await withLedger();
+  const [one, two] = [await fill(both, 'main', 2), await fill(both, 'w2', 7)];
+  const closing = await one.pool.connect();
+  await closing.query('begin');
+  await closing.query(
+    `insert into own.closed_months (month, closed_at, transactions, digest) values ('2026-03-01', now(), 0, '')`,
+  );
+  const change = (own: Ledger) =>
+    own.pool.query(
+      `set lock_timeout = '500ms'; update own.transactions set amount = amount + 1 where order_no = 'order-100'`,
+    );
+  await change(two);
+  await expect(change(one)).rejects.toMatchObject({ code: '55P03' });
+  await closing.query('commit');
+  closing.release();
+  await change(one);
+  expect(await both.query('select wallet, order_no, kind from ledger.late_entries')).toEqual([
+    { wallet: 'main', order_no: 'order-100', kind: 'changed' },
+  ]);
+});

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
 import { beforeEach, expect, test } from 'vitest';
 import {
   acceptWallet,
@@ -6,9 +8,10 @@ import {
   readWalletIdentity,
   requireWallet,
 } from '../../src/ledger/wallet-identity.ts';
+import { until } from '../support/until.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
-const { ledger, connect, query } = await withLedger();
+const { ledger, connect, connectionString, query } = await withLedger();
 const { db } = ledger;
 beforeEach(() => query('delete from ledger.wallets'));
 
@@ -37,6 +40,27 @@ test('a key that has a name gets no second one; the same key at another service 
   await expect(acceptWallet(db, 'us', eu)).rejects.toThrow(taken);
   await claimWallet(db, 'us', { ...eu, baseUrl: 'https://other.example' });
   await expect(acceptWallet(db, 'us', eu)).rejects.toThrow(taken);
+});
+
+test('no wallet is added while a version that knows one wallet only is connected', async () => {
+  const earlier = new pg.Client({
+    connectionString,
+    application_name: `wallet-ledger ${randomUUID()}`,
+  });
+  await earlier.connect();
+  const [session] = (await earlier.query('select pg_backend_pid() as pid')).rows;
+  const refused = {
+    code: 'earlier-version',
+    exitCode: 1,
+    message: expect.stringMatching(`session ${session.pid}\\b`),
+  };
+  await expect(claimWallet(db, 'eu', eu)).rejects.toMatchObject(refused);
+  expect(await readWalletIdentity(db, 'eu')).toBeNull();
+  await claimWallet(db, 'main', us);
+  await earlier.end();
+  const isGone = () => query(`select from pg_stat_activity where pid = ${session.pid}`);
+  await until(async () => (await isGone()).length === 0);
+  await claimWallet(db, 'eu', eu);
 });
 
 test('of several that claim one key at once under different names one wins', async () => {

@@ -1,13 +1,14 @@
 import { beforeAll, expect, test } from 'vitest';
 import { withLedger } from '../support/with-ledger.ts';
 
-const { ledger, query } = await withLedger();
+const { ledger, query, fill } = await withLedger();
 const rows = 30_000;
 const coins = 100;
 const growing = /Seq Scan on (transactions|transaction_changes|balance_changes)\b/;
 
 beforeAll(async () => {
-  await query(`
+  await fill(
+    `
     insert into ledger.transactions (order_no, stream, symbol, amount, type, state, is_final, to_address, from_address,
                                      tx_hash, occurred_at, first_seen_at)
     select 'order-' || n, t.type, 'COIN' || n % ${coins}, n, t.type, case when t.is_final then 'success' else 'pending' end,
@@ -27,9 +28,10 @@ beforeAll(async () => {
     select 60, 'COIN' || n, '', n, 0, now(), now(), 1 from generate_series(0, ${coins - 1}) as n;
     insert into ledger.addresses (slip44, address, status, first_seen_at)
     select 60, '0x' || md5(n::text), 'available', now() from generate_series(1, 1000) as n;
-    insert into ledger.pools (slip44, threshold, target) values (60, 5, 20)`);
-  await query('vacuum (analyze)');
-});
+    insert into ledger.pools (slip44, threshold, target) values (60, 5, 20)`,
+    'vacuum (analyze)',
+  );
+}, 300_000);
 
 async function planOf(statement: string): Promise<string> {
   const lines = await query<{ 'QUERY PLAN': string }>(`explain ${statement}`);

@@ -5,6 +5,7 @@ import { feedBugs } from './feed-bugs.ts';
 import { historyBugs } from './history-bugs.ts';
 import { homeBugs } from './home-bugs.ts';
 import { ledgerBugs } from './ledger-bugs.ts';
+import { libraryBugs } from './library-bugs.ts';
 import { pageBugs } from './page-bugs.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { poolBugs } from './pool-bugs.ts';
@@ -25,6 +26,7 @@ export const plantedBugs: PlantedBug[] = [
   ...historyBugs,
   ...booksBugs,
   ...feedBugs,
+  ...libraryBugs,
   ...serviceBugs,
   ...securityBugs,
   ...poolBugs,

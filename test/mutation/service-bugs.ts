@@ -219,7 +219,7 @@ export const serviceBugs: PlantedBug[] = [
     id: 'encoded-secret-shown',
     promise: 'Secrets',
     wrong: 'a secret inside a URL, percent-encoded, is not recognised',
-    in: 'formsOf',
+    in: 'writtenForms',
     find: "new URLSearchParams({ '': wellFormed }).toString().slice(1),",
     put: '',
     caughtBy: 'no planted secret is left, in any encoding, anywhere',

@@ -70,7 +70,8 @@ test('[S12] ops/pin-images.sh puts the digest behind every image of others, and 
   const folder = ownFolder();
   mkdirSync(join(folder, 'ops'));
   mkdirSync(join(folder, 'bin'));
-  const names = ['docker-compose.yml', 'Dockerfile', 'ops/pin-images.sh'];
+  const pinnedFiles = ['docker-compose.yml', 'docker-compose.service.yml', 'Dockerfile'];
+  const names = [...pinnedFiles, 'ops/pin-images.sh'];
   for (const name of names) cpSync(name, join(folder, name));
   const digest = `sha256:${'ab'.repeat(32)}`;
   const docker = join(folder, 'bin', 'docker');
@@ -85,8 +86,8 @@ test('[S12] ops/pin-images.sh puts the digest behind every image of others, and 
       encoding: 'utf8',
     });
   const pinned = pin().trimEnd().split('\n');
-  expect(pinned).toHaveLength(5);
-  for (const name of ['docker-compose.yml', 'Dockerfile']) {
+  expect(pinned).toHaveLength(8);
+  for (const name of pinnedFiles) {
     const text = readFileSync(join(folder, name), 'utf8');
     expect(text.replaceAll(`@${digest}`, '')).toBe(readFileSync(name, 'utf8'));
     const images = [...text.matchAll(/^(?: *image: |ARG NODE_IMAGE=)(\S+)$/gm)].map(([, at]) => at);

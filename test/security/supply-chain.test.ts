@@ -91,7 +91,7 @@ const sources = ['src', 'jobs'].flatMap((folder) =>
 /** What each of these puts into a statement is written in the program itself, or was quoted by PostgreSQL. */
 const rawSql: Record<string, number> = {
   // Columns of the two kinds of answers, from one table of constants.
-  'src/ledger/transactions/answer-words.ts': 11,
+  'src/ledger/transactions/answer-words.ts': 12,
   'src/ledger/transactions/transaction-statement.ts': 1,
   'src/ledger/transactions/store-transaction-details.ts': 1,
   // The template of a caller and the names of properties; names and types of the schema's columns.
@@ -107,7 +107,10 @@ const rawSql: Record<string, number> = {
   'src/ledger/reports/explorer/list-records.ts': 7,
   'src/ledger/reports/explorer/list-transactions.ts': 4,
   'src/ledger/reports/explorer/read-balance-course.ts': 2,
+  'src/ledger/reports/explorer/read-chains.ts': 1,
   'src/ledger/reports/explorer/read-coin-flow.ts': 1,
+  'src/ledger/reports/explorer/read-pools.ts': 6,
+  'src/ledger/reports/explorer/read-proofs.ts': 3,
   'src/ledger/transactions/find-records.ts': 1,
   // What PostgreSQL itself has quoted.
   'src/ledger/connection/grant-roles.ts': 2,

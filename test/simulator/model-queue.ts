@@ -63,6 +63,11 @@ export class ModelQueue {
     this.arm();
   }
 
+  /** Ids of the jobs in these states. */
+  idsIn(states: string[]): string[] {
+    return [...this.jobs].flatMap(([id, { state }]) => (states.includes(state) ? [id] : []));
+  }
+
   add(name: string, id: string): void {
     if (this.jobs.has(id)) return;
     this.jobs.set(id, { name, at: this.wall(), state: 'delayed', since: 0 });

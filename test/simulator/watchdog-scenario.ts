@@ -185,6 +185,8 @@ class WatchdogWorld {
     return {
       getJobSchedulers: () =>
         this.#call(task, this.#locked !== task, () => [...queue.schedules.values()]),
+      getRanges: (types: string[]) =>
+        this.#call(task, this.#locked !== task, () => queue.idsIn(types)),
       getJobState: (id: string) =>
         this.#call(task, false, () => queue.jobs.get(id)?.state ?? 'unknown'),
       removeJobScheduler: (name: string) => this.#call(task, false, () => queue.remove(name)),

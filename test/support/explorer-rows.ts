@@ -31,6 +31,12 @@ export function manyRows(rows: number): string {
     insert into ledger.addresses (slip44, address, status, assigned_to, assigned_no, assigned_at, first_seen_at)
     select c, '0x' || md5(n::text), 'assigned', 'customer ' || n, 1, now(), now()
       from generate_series(1, 20000) as n cross join (values (60), (714)) as chains (c);
+    update ledger.addresses set assigned_at = now() - interval '3 years' * random();
+    insert into ledger.address_requests (slip44, num, state, requested_at, finished_at, received)
+    select 60, 1, 'done', t.at, t.at, 1
+      from (select now() - interval '3 years' * (1 - n / 20000.0) as at from generate_series(1, 20000) as n) as t;
+    insert into ledger.stream_proofs (name, observed_at, is_complete, service_total, ledger_count)
+    select 'deposit', now(), n % 2 = 0, n, n from generate_series(1, 20000) as n;
     insert into ledger.rejects (source, order_no, reason, payload, fingerprint, first_seen_at, last_seen_at, resolved_at)
     select 'transaction-list', 'odd-' || n, 'no number', '{}', 'print-' || n, now(), now(), case when n % 10 > 0 then now() end
       from generate_series(1, 50000) as n;

@@ -27,7 +27,7 @@ export function sampleStream(changes: Partial<StreamStatus> = {}): StreamStatus 
 }
 
 export function samplePool(changes: Partial<PoolStatus> = {}): PoolStatus {
-  const level = { available: 80, daysLeft: null, lastError: null };
+  const level = { chain: 'Ethereum', available: 80, daysLeft: null, lastError: null };
   return { wallet: 'main', slip44: 60, threshold: 50, target: 100, ...level, ...changes };
 }
 
@@ -90,6 +90,7 @@ export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport 
       detailsRefused: 0,
     },
     rejects: 0,
+    processes: 2,
     feed: [],
     pools: [samplePool()],
     unexpectedDeposits: { foreign: 0, unknown: 0 },

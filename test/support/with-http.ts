@@ -14,10 +14,12 @@ export type HttpHarness = {
 };
 
 const place = {
+  environment: 'test',
   wallet: 'main',
   service: 'wallet.example',
   database: 'db:5432/ledger',
   version: '1.2.3',
+  daemon: 'host-a, process 17',
 };
 
 const noFeed: HttpOptions['feed'] = {
@@ -42,7 +44,7 @@ export async function openHttp({
     reads[reader] += 1;
     return readStatus();
   };
-  const metrics = createMetrics(countedFor('metrics'));
+  const metrics = createMetrics(countedFor('metrics'), { version: '1.2.3' });
   const server = await startHttp({
     host: '127.0.0.1',
     port: 0,

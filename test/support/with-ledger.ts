@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterAll } from 'vitest';
 import type { Log } from '../../src/kernel/log.ts';
 import { connectLedger, type Ledger } from '../../src/ledger/connection/connect-ledger.ts';
@@ -12,6 +13,8 @@ export type TestLedger = {
   /** One more ledger on the same database, as another process would open it. */
   connect(connectionString?: string): Ledger;
   query<Row extends Record<string, unknown>>(statement: string): Promise<Row[]>;
+  /** Runs statements that write many rows, for which a busy machine needs longer than the program would wait. */
+  fill(...statements: string[]): Promise<void>;
   /** Empties the tables that the stores write. */
   clear(): Promise<void>;
 };
@@ -44,6 +47,15 @@ export async function withLedger(options: { isMigrated?: boolean } = {}): Promis
     connect,
     async query<Row extends Record<string, unknown>>(statement: string) {
       return (await ledger.pool.query<Row>(statement)).rows;
+    },
+    async fill(...statements: string[]) {
+      const client = new pg.Client({ connectionString: database.connectionString });
+      await client.connect();
+      try {
+        for (const statement of statements) await client.query(statement);
+      } finally {
+        await client.end();
+      }
     },
     async clear() {
       await ledger.pool.query(

@@ -286,6 +286,16 @@ test('of a lost answer only exactly as many as were asked for are ours, and none
   expect(after['foreign']).toBe(before['foreign']);
 });
 
+test('a pool whose list another job reads at that moment is filled in the same pass', async () => {
+  const { ledger, context } = await withPool(10, 20, { latencyMs: 300 });
+  const [, filled] = await Promise.all([
+    syncAddresses(context, { signal, ifLeased: 'skip', sliceMs: null, effort: 'pool' }),
+    fillPools(context, { signal, whenBusy: 'skip' }),
+  ]);
+  expect(filled.isComplete).toBe(true);
+  expect(await statuses(ledger)).toEqual({ available: 20 });
+});
+
 test('a chain that is taken out of the setting while its answer is lost is resolved all the same, and not filled on', async () => {
   const { sandbox, ledger, context, query } = await withPool();
   const pool = { slip44: 60, threshold: 10, target: 20 };

@@ -4,7 +4,8 @@ import { storeListedAddresses } from '../../src/ledger/addresses/address-store.t
 import type { PoolRow, PoolWrite } from '../../src/ledger/addresses/pool-requests.ts';
 import { mirrorPools, takeAddress } from '../../src/ledger/addresses/pool-store.ts';
 import type { Ledger } from '../../src/ledger/connection/connect-ledger.ts';
-import { leaseStream, saveStream } from '../../src/ledger/lists/stream-store.ts';
+import { leaseStream } from '../../src/ledger/lists/lease-store.ts';
+import { saveStream } from '../../src/ledger/lists/stream-store.ts';
 import { numAfterGrant } from '../../src/sync/pools/decide-pool.ts';
 import { openPoolPort, type PoolPort } from '../../src/sync/pools/pool-port.ts';
 import type { SyncContext } from '../../src/sync/sync-context.ts';

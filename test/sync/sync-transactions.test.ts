@@ -22,6 +22,16 @@ describe('transactions and their details', () => {
     ]);
   });
 
+  test('the planner knows from the first rows on that one wallet has many', async () => {
+    const { context, query } = await withWallet({ transactions: 400 });
+    const ofWallet = () =>
+      query(`select n_distinct from pg_stats
+              where schemaname = 'ledger' and tablename = 'transactions' and attname = 'wallet'`);
+    expect(await ofWallet()).toEqual([]);
+    await syncTransactions(context, onePass());
+    expect(await ofWallet()).toEqual([{ n_distinct: 1 }]);
+  });
+
   test.each(['newest-first', 'oldest-first', 'unordered', 'shuffled'] as const)(
     '[P5 P7] a list that is %s is read whole',
     async (listOrder) => {

@@ -59,6 +59,12 @@ test.each(['newest-first', 'oldest-first'] as const)(
     const different = found.flatMap((drift) => drift.different);
     expect(new Set(different.map(({ orderNo }) => orderNo))).toEqual(new Set(altered));
     expect(different.every(({ fields }) => fields.join() === 'amount,state')).toBe(true);
+    for (const { orderNo, ledger, service } of different) {
+      const told = sandbox.world.transactions().find((row) => row.orderNo === orderNo);
+      expect(service).toEqual({ amount: told?.amount, state: told?.state });
+      expect(ledger['state']).toBe('odd');
+      expect(Number(ledger['amount'])).toBeCloseTo(Number(told?.amount) + 1);
+    }
 
     const repaired = await verifyLedger(context, { signal, isRepair: true });
     expect(repaired.reduce((sum, drift) => sum + drift.repaired, 0)).toBe(107);

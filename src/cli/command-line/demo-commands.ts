@@ -75,6 +75,10 @@ function addSandboxCommand(program: Command, run: CommandRunner): void {
       0,
     )
     .option('--arrivals <n>', 'new transactions of each wallet per second', decimal, 1)
+    .option(
+      '--known-only',
+      'send deposits only to addresses that exist at the start, so that no address gets one before it is handed out',
+    )
     .option('--latency <ms>', 'milliseconds before each answer', integer, 0)
     .option('--page-size-max <n>', 'largest page size that it serves', integer, 100)
     .option(
@@ -84,13 +88,14 @@ function addSandboxCommand(program: Command, run: CommandRunner): void {
     )
     .addOption(orderOption)
     .addOption(signerOption)
-    .action(async ({ fault, arrivals, latency, order, ...options }) => {
+    .action(async ({ fault, arrivals, latency, order, knownOnly = false, ...options }) => {
       const { sandbox } = await import('../commands/sandbox.ts');
       const given = {
         faultRate: fault,
         arrivalsPerSecond: arrivals,
         latencyMs: latency,
         listOrder: order,
+        paysKnownOnly: knownOnly,
       };
       await run.inContext((context) => sandbox(context, { ...options, ...given }));
     });

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { readEnvironment } from '../../config/read-environment.ts';
 import { settingsTable } from '../../config/settings-table.ts';
-import { untilAborted } from '../../kernel/abortable-sleep.ts';
 import { LedgerError } from '../../kernel/errors.ts';
 import { type Environment, transactionTypes } from '../../kernel/vocabulary.ts';
 import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
@@ -11,13 +10,13 @@ import { sandboxSettings } from '../../sandbox/sandbox-settings.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/start-sandbox.ts';
 import { fillPools } from '../../sync/pools/fill-pools.ts';
 import { runBackfill } from '../../sync/run-backfill.ts';
-import type { SyncReport } from '../../sync/sync-context.ts';
 import { type CommandContext, runCommand } from '../command-context.ts';
 import { composeAll } from '../compose-sync.ts';
 import { demoSummary } from '../demo-summary.ts';
 import { openLedger, setPools, setStates } from '../open-ledger.ts';
 import { createProgress } from '../progress/create-progress.ts';
 import { readAllStatus } from '../read-all-status.ts';
+import { showArrivals } from '../show-arrivals.ts';
 import { startDaemon } from './start.ts';
 
 const demoTransactions = 6_000;
@@ -35,6 +34,7 @@ export async function demo(options: { once?: boolean; wallets?: string[] }): Pro
   const sandbox = await startSandbox({
     ...(options.wallets && { wallets: options.wallets }),
     transactions: demoTransactions,
+    paysKnownOnly: true,
     arrivalsPerSecond: options.once ? 0 : arrivalsPerSecond,
   });
   try {
@@ -76,28 +76,36 @@ async function runDemo(
   sandbox: Sandbox,
   isOnce: boolean,
 ): Promise<number> {
-  const { shutdown } = context;
   process.stdout.write('Starting an embedded PostgreSQL and a sandbox wallet service …\n');
   const { ledger, connectionString } = await openLedger(context);
   await emptyDatabase(ledger, context);
   const { incomplete, seconds, requests } = await fillFromNothing(context);
   const status = await readAllStatus(ledger, context.settings);
-  process.stdout.write(demoSummary(status, { connectionString, seconds, requests }));
+  const { columns } = process.stdout;
+  process.stdout.write(demoSummary(status, { connectionString, seconds, requests, columns }));
   if (isOnce) {
     process.stdout.write('  The database stops with this demo; without --once it stays up.\n');
+    sayLeft(context);
     return incomplete.length === 0 ? 0 : 3;
   }
-  const { walletNames } = context.settings;
-  const daemon = await startDaemon(context, (wallet, part, report) =>
-    showArrival(walletNames.length === 1 ? part : `${wallet} ${part}`, report),
-  );
+  const daemon = await startDaemon(context);
   const { http } = context.settings;
   if (daemon.url && http) sandbox.pushTo(`${daemon.url}hint/${http.hintToken}`);
-  process.stdout.write(
-    `\nStatus page: ${daemon.url ?? 'off'}\nNew transactions keep arriving and appear there. Ctrl-C ends the demo.\n\n`,
-  );
-  await untilAborted(shutdown.signal);
+  await showArrivals(daemon.feed, context, [
+    `Status page: ${daemon.url ?? 'off'}`,
+    `psql "${connectionString}"`,
+    'Ctrl-C ends the demo.',
+  ]);
+  sayLeft(context);
   return 0;
+}
+
+/** Says what the demo leaves behind. */
+function sayLeft({ settings }: CommandContext): void {
+  const { dataDir } = settings.database;
+  process.stdout.write(
+    `\nThe demo leaves its database in ${resolve(dataDir)}; the next demo begins anew. Remove the directory when you have seen enough.\n`,
+  );
 }
 
 /** Reads everything of each wallet once, with progress. `incomplete`: names of the parts that did not finish. */
@@ -149,16 +157,6 @@ async function emptyDatabase(ledger: Ledger, { shutdown }: CommandContext): Prom
     });
   }
   await client.query('drop schema if exists ledger, engine, own, queue, drizzle cascade');
-}
-
-function showArrival(part: string, { rowsInserted, rowsUpdated }: SyncReport): void {
-  if (rowsInserted + rowsUpdated === 0) return;
-  const time = new Date().toLocaleTimeString('en-GB');
-  const counts = [
-    rowsInserted > 0 ? `${rowsInserted} new` : '',
-    rowsUpdated > 0 ? `${rowsUpdated} changed` : '',
-  ];
-  process.stdout.write(`${time}  ${part.padEnd(12)} ${counts.filter(Boolean).join(', ')}\n`);
 }
 
 async function isPortFree(port: number): Promise<boolean> {

@@ -6,7 +6,7 @@ import type { Settings } from '../../config/settings.ts';
 import { settingsOfWallet } from '../../config/settings-of-wallet.ts';
 import { prefixOf } from '../../config/wallet-names.ts';
 import { describeSigning, type SigningReport } from '../../doctor/describe-signing.ts';
-import type { Finding, Verdict } from '../../doctor/finding.ts';
+import type { Finding } from '../../doctor/finding.ts';
 import { runDoctor } from '../../doctor/run-doctor.ts';
 import { openEmbeddedPostgres } from '../../embedded/embedded-postgres.ts';
 import { systemClock } from '../../kernel/clock.ts';
@@ -20,6 +20,7 @@ import { createLogger } from '../logger.ts';
 import { isDatabaseMissing } from '../open-existing-ledger.ts';
 import { createScreen } from '../screen.ts';
 import { createShutdown } from '../shutdown.ts';
+import { createCanvas, wrap } from '../status-view/terminal-text.ts';
 import { wantsColor } from '../wants-color.ts';
 
 export type DoctorCommandOptions = {
@@ -118,17 +119,27 @@ function withoutWallet(name: string): string {
   return name.replace(/^[a-z0-9_]+: /, '');
 }
 
-const marks: Record<Verdict, string> = { good: 'good   ', warning: 'warning', bad: 'BAD    ' };
+const marks = {
+  good: { mark: 'good     ', style: 'green' },
+  warning: { mark: 'warning  ', style: 'yellow' },
+  bad: { mark: 'BAD      ', style: 'redBright' },
+} as const;
 
+/** Returns a line for each finding; on a terminal it is broken between words, beside its coloured mark. */
 function lineOf({ name, verdict, seen, cure }: Finding): string {
-  return `${marks[verdict]}  ${name}: ${seen}${cure && ` — ${cure}`}\n`;
+  const { mark, style } = marks[verdict];
+  const { columns } = process.stdout;
+  const { paint } = createCanvas({ width: columns, useColor: wantsColor(process.stdout) });
+  const text = `${name}: ${seen}${cure && ` — ${cure}`}`;
+  const lines = columns === undefined ? [text] : wrap(text, Math.max(40, columns) - mark.length);
+  return `${paint(style, mark)}${lines.join(`\n${' '.repeat(mark.length)}`)}\n`;
 }
 
 async function openLedger({ settings, log, shutdown }: CommandContext): Promise<Ledger> {
   const { url, dataDir } = settings.database;
   const connectionString = url ?? (await openEmbedded());
   const ledger = connectLedger({ connectionString, poolSize: 2, log });
-  shutdown.add('database connections', () => ledger.close());
+  shutdown.add('database connections', ledger.close, ledger.cut);
   await reachLedger(ledger, reachMs, { log, signal: shutdown.signal });
   return ledger;
 

@@ -31,6 +31,7 @@ type Told = {
   apiKey: string | null;
   apiSecret: string;
   secretPath: string | null;
+  plainHttpHost: string | null;
 };
 
 const missing =
@@ -95,6 +96,7 @@ async function readTold(options: InitOptions, env: Environment): Promise<Told> {
     apiKey: apiKey.trim() === '' ? null : apiKey.trim(),
     apiSecret: apiSecret.trim(),
     secretPath: secretPath === null ? null : resolve(secretPath),
+    plainHttpHost: env['WALLET_PLAIN_HTTP_HOST'] ?? null,
   };
 }
 
@@ -129,8 +131,12 @@ function unreadable(cause: unknown): LedgerError {
 }
 
 /** Refuses what no service can be asked with; returns the defaults of the settings. */
-function checkTold({ baseUrl, apiSecret }: Told) {
-  const env = { WALLET_BASE_URL: baseUrl, WALLET_API_SECRET: apiSecret };
+function checkTold({ baseUrl, apiSecret, plainHttpHost }: Told) {
+  const env = {
+    WALLET_BASE_URL: baseUrl,
+    WALLET_API_SECRET: apiSecret,
+    ...(plainHttpHost !== null && { WALLET_PLAIN_HTTP_HOST: plainHttpHost }),
+  };
   const { settings, problems } = inspectSettings(env, readTrustedFile, { needs: ['service'] });
   const { service } = settings;
   if (problems.length > 0 || service === null) {
@@ -144,7 +150,7 @@ function checkTold({ baseUrl, apiSecret }: Told) {
 type Names = ReturnType<typeof completeNames>;
 
 function settingsOf(
-  { apiKey, apiSecret, secretPath }: Told,
+  { apiKey, apiSecret, secretPath, plainHttpHost }: Told,
   { baseUrl, way, pageSize }: Discovery,
   names: Names,
   usual: Names,
@@ -154,6 +160,7 @@ function settingsOf(
   );
   return {
     WALLET_BASE_URL: baseUrl,
+    ...(plainHttpHost !== null && { WALLET_PLAIN_HTTP_HOST: plainHttpHost }),
     ...(apiKey !== null && { WALLET_API_KEY: apiKey }),
     ...(secretPath === null
       ? { WALLET_API_SECRET: apiSecret }

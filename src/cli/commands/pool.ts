@@ -11,8 +11,9 @@ import { printableText } from '../../service/decoding/printable-text.ts';
 import { countWords, daysWords } from '../../status/status-words.ts';
 import { fillPools } from '../../sync/pools/fill-pools.ts';
 import { runSyncTask } from '../../sync/run-sync-task.ts';
-import type { CommandContext } from '../command-context.ts';
+import { type CommandContext, forWallet } from '../command-context.ts';
 import { composeSync } from '../compose-sync.ts';
+import { fitLines } from '../fit-lines.ts';
 import { jsonDocument } from '../json-document.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
 import { addMissingPools } from '../open-ledger.ts';
@@ -27,10 +28,11 @@ export async function poolList(
   printLevels(levels, options);
   if (levels.length === 0)
     say(
+      context,
       'the ledger has no pool: set ADDRESS_POOLS, such as 60:50:100, and run `wallet-ledger start`',
     );
   const empty = levels.filter((level) => level.threshold !== null && level.available === 0);
-  for (const { slip44 } of empty) sayEmpty(slip44);
+  for (const { slip44 } of empty) sayEmpty(context, slip44);
   return empty.length === 0 ? 0 : 3;
 }
 
@@ -49,7 +51,7 @@ export async function poolTake(
   const { ledger } = await openExistingLedger(context);
   const address = await takeAddress(ledger.db, slip44, reference ?? null);
   if (address === null) {
-    sayEmpty(slip44);
+    sayEmpty(context, slip44);
     return 3;
   }
   process.stdout.write(`${printableText(address)}\n`);
@@ -78,12 +80,14 @@ export async function poolAdopt(
   const free = foreign.filter(({ hasDeposit, refused }) => !hasDeposit && refused === null).length;
   if (!yes) {
     say(
+      context,
       `chain ${slip44}: ${countWords(free)} of ${countWords(foreign.length)} foreign addresses can be adopted; another program may have handed them out: name those that are yours, and add --yes`,
     );
     return 0;
   }
   const adopted = await ledger.transaction((db) => adoptForeign(db, slip44, asked));
   say(
+    context,
     `${countWords(adopted)} ${adopted === 1 ? 'address' : 'addresses'} of chain ${slip44} became available`,
   );
   return 0;
@@ -140,6 +144,7 @@ export async function poolRefill(
       level.lastError ?? 'its address list, or an earlier request, is not settled yet',
     );
     say(
+      context,
       `the pool of chain ${level.slip44} could not be filled: ${reason}; \`wallet-ledger status\` says what to do`,
     );
   }
@@ -147,7 +152,11 @@ export async function poolRefill(
 }
 
 function printLevels(levels: PoolLevel[], { json }: { json?: boolean }): void {
-  process.stdout.write(json ? jsonDocument({ pools: levels }) : levels.map(levelLine).join(''));
+  process.stdout.write(
+    json
+      ? jsonDocument({ pools: levels })
+      : fitLines(levels.map(levelLine).join(''), process.stdout.columns),
+  );
 }
 
 function levelLine({ slip44, available, threshold, target, ...level }: PoolLevel): string {
@@ -164,12 +173,13 @@ function levelLine({ slip44, available, threshold, target, ...level }: PoolLevel
   return `chain ${slip44}: ${counts.join(' · ')}\n`;
 }
 
-function sayEmpty(slip44: number): void {
+function sayEmpty(context: CommandContext, slip44: number): void {
   say(
+    context,
     `the address pool of chain ${slip44} is empty; run \`wallet-ledger pool refill ${slip44}\`, and \`wallet-ledger status\` says what holds it back`,
   );
 }
 
-function say(line: string): void {
-  process.stderr.write(`wallet-ledger: ${line}\n`);
+function say({ settings }: CommandContext, line: string): void {
+  process.stderr.write(forWallet(settings, `wallet-ledger: ${line}\n`));
 }

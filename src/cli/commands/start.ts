@@ -6,28 +6,35 @@ import { startHttp } from '../../http/start-http.ts';
 import { untilAborted } from '../../kernel/abortable-sleep.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { redactValues } from '../../kernel/redact.ts';
+import { withAnySignal } from '../../kernel/with-any-signal.ts';
 import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
+import type { FeedReader } from '../../ledger/feed/feed-reader.ts';
+import type { LedgerStatus } from '../../ledger/reports/ledger-status.ts';
 import { readFlows } from '../../ledger/reports/read-flows.ts';
 import { releaseAbandonedDetails } from '../../ledger/transactions/detail-checks.ts';
 import { markResting } from '../../ledger/wallet-identity.ts';
 import type { RepeatableJob } from '../../queue/define-job.ts';
 import { type RunningQueue, startQueue } from '../../queue/start-queue.ts';
 import { boundReport } from '../../status/bound-report.ts';
-import type { SyncContext, SyncReport } from '../../sync/sync-context.ts';
 import type { CommandContext } from '../command-context.ts';
 import { type Composed, composeAll } from '../compose-sync.ts';
 import { createPageReader } from '../create-page-reader.ts';
 import { describePlace } from '../describe-place.ts';
+import { startHeartbeat } from '../heartbeat.ts';
 import { openFeed } from '../open-feed.ts';
 import { openHints } from '../open-hints.ts';
 import { openIntervals } from '../open-intervals.ts';
 import { setPools, setStates } from '../open-ledger.ts';
 import { readAllStatus } from '../read-all-status.ts';
+import { readVersion } from '../read-version.ts';
+import { restingPages } from '../resting-pages.ts';
 
 /** Grace period for running jobs, within the 25 s that a shutdown may take. */
 const queueCloseMs = 15_000;
 /** Spreads the first runs of the jobs, so that a start causes no burst of requests. */
 const offsetStepMs = 250;
+/** Time over which the wallets' first runs of a job are spread, so that later ones do not come all at once. */
+const spreadMs = 15_000;
 
 /** Runs `wallet-ledger start`: the daemon, which runs the repeatable jobs until it is stopped. */
 export async function start(context: CommandContext): Promise<number> {
@@ -37,27 +44,24 @@ export async function start(context: CommandContext): Promise<number> {
   return 0;
 }
 
-/** Starts everything that runs in a daemon. `url`: address of its status page, null if that is switched off. */
+/**
+ * Starts everything that runs in a daemon. `url`: address of its status page, null if that is switched off; `feed`: its
+ * reader of the change feed.
+ */
 export async function startDaemon(
   context: CommandContext,
-  onRun?: (wallet: string, part: string, report: SyncReport) => void,
-): Promise<{ url: string | null }> {
+): Promise<{ url: string | null; feed: FeedReader }> {
   const { settings, log, shutdown } = context;
   let queue: RunningQueue | undefined;
-  const report = async () =>
-    redactValues(
-      boundReport({
-        ...(await readAllStatus(opened.ledger, settings)),
-        queue: (await queue?.snapshot().catch(() => null)) ?? null,
-      }),
-      context.redact,
-    );
-  const metrics = createMetrics(report);
+  const complete = completeReport(context, () => queue);
+  const report = async () => complete(await readAllStatus(opened.ledger, settings));
+  const metrics = createMetrics(report, { version: readVersion() });
+  const heartbeat = context.screen.log.isTTY ? startHeartbeat(context) : null;
   const opened = await composeAll(context, (wallet) => ({
     onAttempt: (attempt) => metrics.onAttempt({ wallet, ...attempt }),
     onRun(part, pass) {
       metrics.onRun({ wallet, job: part }, pass);
-      onRun?.(wallet, part, pass);
+      heartbeat?.onRun(pass);
     },
   }));
   const { composed } = opened;
@@ -75,7 +79,10 @@ export async function startDaemon(
       ...http,
       readStatus: report,
       place: describePlace(context),
-      wallets: composed.map(contentOfPages),
+      wallets: [
+        ...composed.map(contentOfPages),
+        ...(await restingPages(context, opened.ledger, complete)),
+      ],
       openBoard: (basePath) => queue?.openBoard(basePath) ?? null,
       isReady: () => isReady(opened.ledger, queue),
       metrics: metrics.registry,
@@ -85,7 +92,7 @@ export async function startDaemon(
       log,
     }));
   if (listening) shutdown.add('status pages', () => listening.close());
-  const jobs = composed.flatMap(({ sync }) => repeatableJobs(context, sync));
+  const jobs = repeatableJobs(context, composed);
   const queueName = `${opened.queueAddress.kind} ${settings.queue.prefix}`;
   const running = await startQueue({
     backend: opened.queueAddress,
@@ -100,7 +107,18 @@ export async function startDaemon(
   queue = running;
   shutdown.add('queue', () => running.close(queueCloseMs));
   shutdown.add('webhooks', webhooks.start());
-  return { url: http && listening ? `http://${http.host}:${listening.port}/` : null };
+  return { url: http && listening ? `http://${http.host}:${listening.port}/` : null, feed };
+}
+
+/** Returns the function that adds the queue, as far as it answers, to a status, and bounds and redacts it. */
+function completeReport({ redact }: CommandContext, queueOf: () => RunningQueue | undefined) {
+  return async (status: LedgerStatus) => {
+    const queue =
+      (await queueOf()
+        ?.snapshot()
+        .catch(() => null)) ?? null;
+    return redactValues(boundReport({ ...status, queue }), redact);
+  };
 }
 
 /** Serves the hints of every wallet. A hint does not say which one it concerns. */
@@ -146,18 +164,21 @@ function contentOfPages({ context, sync: { ledger } }: Composed): WalletContent 
   };
 }
 
-/** The jobs of a wallet. Those of the wallet `main` have the names of the files in `jobs/`. */
-function repeatableJobs(
-  { settings, shutdown }: CommandContext,
-  sync: SyncContext,
-): RepeatableJob[] {
-  const { wallet } = sync.ledger;
-  return allJobs.map((job, index) => ({
-    name: wallet === walletNameDefault ? job.name : `${job.name}.${wallet}`,
-    everyMs: job.everyMs(settings.schedule),
-    offsetMs: index * offsetStepMs,
-    async run(signal) {
-      await job.run(sync, AbortSignal.any([signal, shutdown.signal]));
-    },
-  }));
+/** The jobs of all wallets. Those of the wallet `main` have the names of the files in `jobs/`. */
+function repeatableJobs({ shutdown }: CommandContext, composed: Composed[]): RepeatableJob[] {
+  return composed.flatMap(({ context: { settings }, sync }, place) =>
+    allJobs.map((job, index) => {
+      const { wallet } = sync.ledger;
+      const everyMs = job.everyMs(settings.schedule);
+      const spread = (place / composed.length) * Math.min(everyMs ?? 0, spreadMs);
+      return {
+        name: wallet === walletNameDefault ? job.name : `${job.name}.${wallet}`,
+        everyMs,
+        offsetMs: index * offsetStepMs + Math.floor(spread),
+        async run(signal) {
+          await withAnySignal([signal, shutdown.signal], (any) => job.run(sync, any));
+        },
+      };
+    }),
+  );
 }

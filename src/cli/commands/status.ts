@@ -2,7 +2,7 @@ import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { toError } from '../../kernel/errors.ts';
 import { redactValues } from '../../kernel/redact.ts';
-import { databaseError } from '../../ledger/connection/connect-ledger.ts';
+import { databaseError } from '../../ledger/connection/database-error.ts';
 import { isForbidden } from '../../ledger/connection/postgres-codes.ts';
 import type { QueueAddress } from '../../queue/queue-backend.ts';
 import { readQueueSnapshot } from '../../queue/queue-snapshot.ts';

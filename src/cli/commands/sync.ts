@@ -22,7 +22,7 @@ export async function sync(context: CommandContext, names: string[]): Promise<nu
       onProgress: progress.onProgress,
     });
     progress.stop();
-    return await reportIncomplete(sync.ledger.db, incomplete);
+    return await reportIncomplete(sync.ledger.db, incomplete, context.settings);
   } finally {
     progress.stop();
   }

@@ -2,7 +2,7 @@ import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import { toError } from '../../kernel/errors.ts';
 import { redactValues } from '../../kernel/redact.ts';
 import { keepListening } from '../../ledger/connection/keep-listening.ts';
-import { eventsChannel } from '../../ledger/feed/event-store.ts';
+import { eventsChannel } from '../../ledger/feed/feed-channels.ts';
 import { createFeedReader, type FeedReader } from '../../ledger/feed/feed-reader.ts';
 import { toJsonText } from '../../ledger/feed/json-text.ts';
 import type { CommandContext } from '../command-context.ts';

@@ -2,12 +2,13 @@ import { redactValues } from '../../kernel/redact.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { driftCount, verifyLedger } from '../../sync/checks/verify-ledger.ts';
 import type { Drift } from '../../sync/checks/verify-transactions.ts';
-import type { CommandContext } from '../command-context.ts';
+import { type CommandContext, forWallet } from '../command-context.ts';
 import { composeSync } from '../compose-sync.ts';
 import { jsonDocument } from '../json-document.ts';
 import { createProgress } from '../progress/create-progress.ts';
 
 const namedMax = 10;
+const valueMax = 80;
 
 /**
  * Runs `wallet-ledger verify`. Resolves to 0 when ledger and service are equal, at the latest after the repair; 3 when
@@ -23,7 +24,9 @@ export async function verify(
   process.stdout.write(options.json ? toJson(drifts) : drifts.map(toText).join(''));
   if (left > 0) {
     const cure = isRepair ? 'see the lines above' : 'run `wallet-ledger verify --repair`';
-    process.stderr.write(`wallet-ledger: ${left} rows differ from the service; ${cure}\n`);
+    process.stderr.write(
+      forWallet(context.settings, `wallet-ledger: ${left} rows differ from the service; ${cure}\n`),
+    );
   }
   return left > 0 ? 3 : 0;
 }
@@ -64,13 +67,27 @@ function toText(drift: Drift): string {
   const lines = [
     `${name}: ${compared.toLocaleString('en-US')} compared, ${verdict}`,
     ...named('missing', missing),
-    ...named(
-      'different',
-      different.map(({ orderNo, fields }) => `${orderNo} (${fields.join(', ')})`),
-    ),
+    ...named('different', different.map(describeDifference)),
     ...named('extra', extra),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function describeDifference({
+  orderNo,
+  fields,
+  ledger,
+  service,
+}: Drift['different'][number]): string {
+  const parts = fields.map((field) =>
+    field in ledger ? `${field}: ${shown(ledger[field])}, not ${shown(service[field])}` : field,
+  );
+  return `${orderNo} (${parts.join('; ')})`;
+}
+
+function shown(value: string | null | undefined): string {
+  if (value === null || value === undefined) return 'nothing';
+  return value.length > valueMax ? `${value.slice(0, valueMax - 1)}…` : value;
 }
 
 function named(what: string, keys: string[]): string[] {

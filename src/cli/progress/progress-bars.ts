@@ -1,6 +1,6 @@
 import { MultiBar, Presets, type SingleBar } from 'cli-progress';
 import type { Screen } from '../screen.ts';
-import type { ProgressMeter } from './measure-progress.ts';
+import type { PartFacts, ProgressMeter } from './measure-progress.ts';
 import { durationWords, partWords } from './progress-words.ts';
 
 const drawEveryMs = 250;
@@ -40,14 +40,14 @@ export function showBars(
     const after = `after ${durationWords(seconds)}`;
     head.update(0, { words: waiting === null ? after : `${after} · ${waiting}` });
     for (const facts of parts) {
-      const { part, done, total } = facts;
+      const { part } = facts;
       const shown = hasPages ? facts : { ...facts, pages: null };
       const payload = { part: part.padEnd(nameWidth), words: partWords(shown) };
-      const all = Math.max(total ?? done, done);
-      const bar = bars.get(part) ?? multi.create(all, done, payload);
+      const { all, filled } = lengthsOf(facts);
+      const bar = bars.get(part) ?? multi.create(all, filled, payload);
       bars.set(part, bar);
       bar.setTotal(all);
-      bar.update(done, payload);
+      bar.update(filled, payload);
     }
   };
   const undrawn = drawBelowLog((lines) => multi.log(lines));
@@ -59,4 +59,12 @@ export function showBars(
     multi.stop();
     undrawn();
   };
+}
+
+/** Returns the lengths of a bar: full when the part has ended, and empty while nobody knows of how many rows. */
+function lengthsOf({ done, total, tookSeconds }: PartFacts): { all: number; filled: number } {
+  if (tookSeconds !== null) return { all: 1, filled: 1 };
+  return total === null || total === 0
+    ? { all: 1, filled: 0 }
+    : { all: Math.max(total, done), filled: done };
 }

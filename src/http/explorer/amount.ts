@@ -34,7 +34,7 @@ function withExponent(sign: string, digits: string, exponent: number): string {
 
 /** Shows an amount in short form, with the exact one in the title; amounts of a column are aligned at the point. */
 export function amountCell(decimal: string | null): Html {
-  if (decimal === null) return html`<td class="number soft">–</td>`;
+  if (decimal === null) return html`<td class="number soft">–<span class="decimals"></span></td>`;
   const short = shortAmount(decimal);
   const point = short.indexOf('.');
   const [integer, rest] = point < 0 ? [short, ''] : [short.slice(0, point), short.slice(point)];
@@ -44,5 +44,10 @@ export function amountCell(decimal: string | null): Html {
 /** `1,234.5 BTC` in running text, with the exact amount in the title. */
 export function amountWords(decimal: string | null, symbol: string | null): Html {
   if (decimal === null) return html`<span class="soft">not known</span>`;
-  return html`<data value="${cut(decimal)}" title="${cut(decimal)}">${shortAmount(decimal)}</data> <bdi>${cut(symbol ?? '')}</bdi>`;
+  return html`${shortData(decimal)} <bdi>${cut(symbol ?? '')}</bdi>`;
+}
+
+/** An amount in short form, with the exact one in the title. */
+export function shortData(decimal: string): Html {
+  return html`<data value="${cut(decimal)}" title="${cut(decimal)}">${shortAmount(decimal)}</data>`;
 }

@@ -2,8 +2,10 @@ import type { Context } from 'hono';
 import { html } from 'hono/html';
 import { toError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
-import { databaseError, type LedgerDb } from '../../ledger/connection/connect-ledger.ts';
+import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
+import { databaseError } from '../../ledger/connection/database-error.ts';
 import { sqlStateOf } from '../../ledger/connection/postgres-codes.ts';
+import { keepAnswers } from '../keep-answers.ts';
 import type { Site } from '../place.ts';
 import { type ExplorerPage, renderExplorer } from './explorer-frame.ts';
 import { BadParameter } from './query-params.ts';
@@ -20,18 +22,29 @@ export type Answer =
   | { csv: string; name: string }
   | { goTo: string };
 
-export type PageAnswers = {
-  /** Reads, and answers. Failures become pages. `root` leads from the request's path to the site's status page. */
-  answer(
-    c: Context,
-    root: string,
-    current: ExplorerPage['current'],
-    work: (read: ReadLedger) => Promise<Answer>,
-  ): Promise<Response>;
-};
+type Work = (read: ReadLedger) => Promise<Answer>;
+
+/** Reads, and answers. Failures become pages. `root` leads from the request's path to the site's status page. */
+type AnswerPage = (
+  c: Context,
+  root: string,
+  current: ExplorerPage['current'],
+  work: Work,
+) => Promise<Response>;
+
+/**
+ * `answer` reads for each request. `answerShared` is for pages that are the same for every reader: requests with the
+ * same address within 3 s get the same page, which says when it was read.
+ */
+export type PageAnswers = { answer: AnswerPage; answerShared: AnswerPage };
 
 /** What to tell a reader whose page could not be made. */
 type Failure = { status: 400 | 503; words: string };
+
+type Rendered = Exclude<Answer, { page: unknown }> | { html: string; status: 200 | 404 };
+
+/** A page has about 60,000 characters. */
+const keepBounds = { keepMs: 3_000, entriesMax: 200, sizeMax: 8_000_000 };
 
 /** Creates what all pages share: their form, and pages for what goes wrong. */
 export function createPageAnswers(options: {
@@ -40,30 +53,51 @@ export function createPageAnswers(options: {
   log: Log;
 }): PageAnswers {
   const { read, site, log } = options;
-  return {
-    async answer(c, root, current, work) {
+  const keep = keepAnswers<Rendered>(keepBounds, sizeOf);
+
+  async function render(work: Work, root: string, readAt?: Date): Promise<Rendered> {
+    const answer = await work(read);
+    if (!('page' in answer)) return answer;
+    const { page, status = 200, sought = '' } = answer;
+    const html = await renderExplorer(page, { site, root, sought, readAt });
+    return { html: html.toString(), status };
+  }
+
+  /** Sends what `make` renders, or a page that says why it failed. */
+  const answerWith =
+    (make: (c: Context, root: string, work: Work) => Promise<Rendered>): AnswerPage =>
+    async (c, root, current, work) => {
       try {
-        const answer = await work(read);
-        if ('goTo' in answer) return c.redirect(answer.goTo, 303);
-        if ('csv' in answer) {
-          return c.body(answer.csv, 200, {
-            'Content-Type': 'text/csv; charset=utf-8',
-            'Content-Disposition': `attachment; filename="${answer.name}.csv"`,
-          });
-        }
-        const { page, status, sought } = answer;
-        return c.html(
-          renderExplorer(page, { site, root, ...(sought === undefined ? {} : { sought }) }),
-          status,
-        );
+        return send(c, await make(c, root, work));
       } catch (thrown) {
         const { status, words } = describeFailure(toError(thrown), log);
         const content = html`<section aria-label="Failure"><p class="bad">${words}</p></section>`;
         const title = status === 400 ? 'This page cannot be shown' : 'The ledger cannot be read';
         return c.html(renderExplorer({ title, current, content }, { site, root }), status);
       }
-    },
+    };
+
+  return {
+    answer: answerWith((_, root, work) => render(work, root)),
+    answerShared: answerWith((c, root, work) => {
+      const { pathname, search } = new URL(c.req.url);
+      return keep(`${pathname}${search}`, () => render(work, root, new Date()));
+    }),
   };
+}
+
+function sizeOf(rendered: Rendered): number {
+  if ('html' in rendered) return rendered.html.length;
+  return 'csv' in rendered ? rendered.csv.length : 0;
+}
+
+function send(c: Context, rendered: Rendered): Response | Promise<Response> {
+  if ('html' in rendered) return c.html(rendered.html, rendered.status);
+  if ('goTo' in rendered) return c.redirect(rendered.goTo, 303);
+  return c.body(rendered.csv, 200, {
+    'Content-Type': 'text/csv; charset=utf-8',
+    'Content-Disposition': `attachment; filename="${rendered.name}.csv"`,
+  });
 }
 
 /** The log gets the server's words only: a statement's parameters may be a customer's reference. */

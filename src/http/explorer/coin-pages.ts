@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
 import type { BalanceCourse } from '../../ledger/reports/explorer/read-balance-course.ts';
-import type { DayFlow } from '../../ledger/reports/explorer/read-coin-flow.ts';
+import type { NamedChain } from '../../ledger/reports/explorer/read-chains.ts';
+import type { CoinFlows } from '../../ledger/reports/explorer/read-coin-flow.ts';
 import type {
   AssetRow,
   CoinPage,
@@ -8,9 +9,9 @@ import type {
   CoinRow,
   DifferenceRow,
 } from '../../ledger/reports/explorer/read-coins.ts';
-import { countWords } from '../../status/status-words.ts';
 import { cut, foreign, type Html, scrollingTable, section } from '../page-frame.ts';
 import { amountCell } from './amount.ts';
+import { coinFlow } from './coin-flow.ts';
 import { courseChart } from './course-chart.ts';
 import { linkTo } from './explorer-frame.ts';
 import { filterQuery } from './query-params.ts';
@@ -58,7 +59,12 @@ export type Period = (typeof periods)[number];
 /** Shows a coin: its assets with their balances over time, what moved, and expected against reported. */
 export function coinFacts(
   { coin, assets, differences }: CoinReport,
-  { courses, flow, period }: { courses: (BalanceCourse | null)[]; flow: DayFlow[]; period: Period },
+  {
+    courses,
+    flow,
+    chains,
+    period,
+  }: { courses: (BalanceCourse | null)[]; flow: CoinFlows; chains: NamedChain[]; period: Period },
 ): Html {
   const lengths = periods.map((each) =>
     each === period
@@ -72,7 +78,7 @@ export function coinFacts(
     html`<p>${judgement(coin)}</p>${differences.length === 0 ? '' : differenceTable(differences)}`,
   )}
 ${section('balances', 'Balances', html`<p class="pages">${lengths}</p><ul class="stack">${cards}</ul>`)}
-${section('flows', 'Last 30 days', flowTable(flow))}
+${section('flows', 'Last 30 days', coinFlow(coin.symbol, flow, chains))}
 <p class="pages"><a href="${root}transactions${filterQuery({ coin: coin.symbol })}">Its transactions</a></p>`;
 }
 
@@ -84,11 +90,12 @@ function assetCard(symbol: string, asset: AssetRow, course: BalanceCourse | null
   const { slip44, chainName, contractAddress, isListed } = asset;
   const chain = chainName === null ? `Chain ${slip44}` : `${chainName} (${slip44})`;
   const table = html`<table><thead><tr><th scope="col" class="number">Balance</th><th scope="col" class="number">Frozen</th>
-<th scope="col">Deposit state</th><th scope="col">Withdrawal state</th><th scope="col">Last read</th><th scope="col">Last changed</th></tr></thead>
-<tbody><tr>${amountCell(asset.balance)}${amountCell(asset.frozen)}<td>${asset.depositState ?? '–'}</td><td>${asset.withdrawState ?? '–'}</td>
+<th scope="col" class="number">Expected</th><th scope="col" class="number">Difference</th><th scope="col">Deposit state</th><th scope="col">Withdrawal state</th><th scope="col">Last read</th><th scope="col">Last changed</th></tr></thead>
+<tbody><tr>${amountCell(asset.balance)}${amountCell(asset.frozen)}${amountCell(asset.expected)}${amountCell(asset.difference)}<td>${asset.depositState ?? '–'}</td><td>${asset.withdrawState ?? '–'}</td>
 <td class="time">${timeWords(asset.observedAt)}</td><td class="time">${timeWords(asset.changedAt)}</td></tr></tbody></table>`;
   return html`<li><h3>${foreign(chain)} ${isListed ? '' : html`<span class="bad">no longer listed</span>`}</h3>
 ${contractAddress === '' ? '' : html`<p class="soft">contract ${foreign(contractAddress)}</p>`}
+${asset.difference === null ? '' : html`<p>${judgement(asset)}</p>`}
 ${scrollingTable(`${cut(symbol)} on ${cut(chain)}`, table)}
 ${course === null ? html`<p class="soft">No balance is stored.</p>` : courseChart(course, `${cut(symbol)} on ${cut(chain)}`)}</li>`;
 }
@@ -104,15 +111,4 @@ ${amountCell(each.difference)}<td>${judgement(each)}</td></tr>`,
 <th scope="col" class="number">Expected</th><th scope="col" class="number">Reported</th><th scope="col" class="number">Difference</th><th scope="col">Judgement</th></tr></thead>
 <tbody>${rows}</tbody></table>`;
   return html`<details><summary>Differences over time</summary>${scrollingTable('Differences', table)}</details>`;
-}
-
-function flowTable(flow: DayFlow[]): Html {
-  if (flow.length === 0) return html`<p>Nothing moved.</p>`;
-  const rows = flow.map(
-    (day) =>
-      html`<tr><th scope="row" class="time">${day.day}</th>${amountCell(day.deposited)}${amountCell(day.withdrawn)}<td class="number">${countWords(day.transactions)}</td></tr>`,
-  );
-  const table = html`<table><caption>What succeeded, per UTC day</caption><thead><tr><th scope="col">Day</th><th scope="col" class="number">▲ In</th>
-<th scope="col" class="number">▼ Out</th><th scope="col" class="number">Transactions</th></tr></thead><tbody>${rows}</tbody></table>`;
-  return scrollingTable('Flows per day', table);
 }

@@ -5,6 +5,7 @@ import type { BalanceCourse } from '../../ledger/reports/explorer/read-balance-c
 import { drawnNumber } from '../drawn-number.ts';
 import type { Html } from '../page-frame.ts';
 import { shortAmount } from './amount.ts';
+import { timeAxis } from './time-axis.ts';
 
 const size = { width: 1_000, height: 140 } as const;
 
@@ -41,14 +42,12 @@ export function courseChart({ times, balances }: BalanceCourse, name: string): H
     .curve(curveStepAfter)
     .digits(1);
   const [from, to] = [lowest, highest].map(({ index }) => shortAmount(balances[index] ?? '0'));
-  const days = [0, 0.25, 0.5, 0.75, 1].map((share) =>
-    new Date(x.invert(share * size.width)).toISOString().slice(0, 16).replace('T', ' '),
-  );
-  const label = `${name}: between ${from} and ${to} from ${days[0]} to ${days.at(-1)} UTC`;
+  const axis = timeAxis(times[0] ?? 0, times.at(-1) ?? 0);
+  const label = `${name}: between ${from} and ${to} ${axis.words}`;
   return html`<div class="course"><p class="labels"><span>highest ${to}</span></p>
 <svg role="img" aria-label="${label}" viewBox="0 0 ${size.width} ${size.height}" preserveAspectRatio="none"><path d="${curve(points) ?? ''}"/></svg>
 <p class="labels"><span>lowest ${from}</span></p>
-<p class="labels">${days.map((day, index) => html`<span class="${index % 2 === 1 ? 'wide' : ''}">${day}</span>`)}</p></div>`;
+${axis.labels}</div>`;
 }
 
 const none = { value: 0, index: 0 };

@@ -1,7 +1,9 @@
 import { html, raw } from 'hono/html';
 import { cut, type Html, pageNames } from '../page-frame.ts';
 import { type Site, siteWords } from '../place.ts';
+import { searchForm } from '../search-form.ts';
 import { explorerStyle } from './explorer-style.ts';
+import { timeWords } from './times.ts';
 
 type PageName = keyof typeof pageNames;
 
@@ -10,11 +12,16 @@ export type ExplorerPage = { title: string; current: PageName; content: Html };
 
 /**
  * Renders a page. `root` leads from the page's path to the status page of the site, so that the pages work below any
- * path of a proxy.
+ * path of a proxy. `readAt` is shown on a page that several readers share.
  */
 export function renderExplorer(
   { title, current, content }: ExplorerPage,
-  { site, root, sought = '' }: { site: Site; root: string; sought?: string },
+  {
+    site,
+    root,
+    sought = '',
+    readAt,
+  }: { site: Site; root: string; sought?: string; readAt?: Date | undefined },
 ): Html {
   const links = Object.entries(pageNames).map(
     ([path, name]) =>
@@ -29,6 +36,7 @@ export function renderExplorer(
 <title>${cut(title)}${site.wallet === null ? '' : ` · ${site.wallet}`} · wallet-ledger</title>
 <link rel="icon" href="data:,">
 <style>${raw(explorerStyle)}</style>
+<script src="${root}times.js" defer></script>
 </head>
 <body>
 <a class="skip" href="#main">To the content</a>
@@ -36,16 +44,13 @@ export function renderExplorer(
 <div class="bar"><p><strong>wallet-ledger</strong></p>
 <nav aria-label="Pages"><a href="${root === '' ? './' : root}">Status</a>${links}</nav></div>
 ${siteWords(site, root)}
-<section aria-label="Search"><form method="post" action="${root}transactions" role="search">
-<label class="search">Order, request, hash, address or customer's reference
-<input name="q" value="${sought}" maxlength="1024" autocomplete="off" spellcheck="false" required></label>
-<button>Search</button></form></section>
+${searchForm(root, sought)}
 </header>
 <main id="main" tabindex="-1">
 <h1>${cut(title)}</h1>
 ${content}
 </main>
-<footer><p>Times are UTC. Amounts are shortened; pointing at one shows all digits.</p></footer>
+<footer><p>${readAt === undefined ? '' : html`Read at ${timeWords(readAt.toISOString())}. `}Times are UTC<span data-own-zone></span>. Amounts are shortened; pointing at one shows all digits.</p></footer>
 </body>
 </html>
 `;

@@ -1,3 +1,4 @@
+import type { Context } from 'hono';
 import type { TransactionType } from '../../kernel/vocabulary.ts';
 import type {
   Position,
@@ -8,6 +9,11 @@ import type {
 export class BadParameter extends Error {}
 
 type Read = (name: string) => string | undefined;
+
+/** Gives the parameters in a request's address. */
+export function queryOf(c: Context): Read {
+  return (name) => c.req.query(name);
+}
 
 const textMax = 1_024;
 
@@ -49,6 +55,11 @@ export function readId(read: Read, name: string): number | null {
   return parsed(read, name, (text) => (/^\d{1,15}$/.test(text) ? Number(text) : null));
 }
 
+/** Reads a calendar year; null if there is none. */
+export function readYear(read: Read): number | null {
+  return parsed(read, 'year', (text) => (/^[1-9]\d{3}$/.test(text) ? Number(text) : null));
+}
+
 /** Reads one of these words; null if there is none. */
 export function readWord<const T extends string>(
   read: Read,
@@ -88,7 +99,8 @@ const meanings: Record<string, string> = {
   before: 'the end of a link that this page made',
   after: 'the end of a link that this page made',
   format: 'csv',
-  days: '7, 30, 90, 365 or all',
+  days: '7, 30, 90, or on a coin 365 or all',
+  year: 'a year such as 2026',
   show: 'open or all',
   outcome: 'failed',
 };

@@ -2,7 +2,7 @@ import { html, raw } from 'hono/html';
 import type { LogPage, RejectRow, RunRow } from '../../ledger/reports/explorer/list-records.ts';
 import type { Problem } from '../../ledger/reports/ledger-status.ts';
 import { agoWords, countWords, secondsBetween } from '../../status/status-words.ts';
-import { cut, dateWords, foreign, type Html, scrollingTable } from '../page-frame.ts';
+import { cut, dateWords, foreign, type Html, scrollingTable, withCode } from '../page-frame.ts';
 import { linkTo } from './explorer-frame.ts';
 import { timeWords } from './times.ts';
 
@@ -23,7 +23,8 @@ export function rejectList({ rows, next }: LogPage<RejectRow>, isAll: boolean): 
   const other = isAll
     ? html`<a href="rejects">Only open ones</a>`
     : html`<a href="rejects?show=all">Resolved ones too</a>`;
-  return html`<section aria-label="Rejects">${found}<p class="pages">${other}${olderLink(base, next)}</p></section>`;
+  return html`<section aria-label="Rejects"><p>A reject is a value from the service that could not be decoded, or a row that could not be stored. What came is kept here; the rest of its row is in the ledger.</p>
+${found}<p class="pages">${other}${olderLink(base, next)}</p></section>`;
 }
 
 /** Shows the runs of the jobs, latest first, each with its error. */
@@ -63,10 +64,10 @@ export function problemList(problems: Problem[], readAt: string): Html {
     return html`<section aria-label="Problems"><p class="good">✓ Nothing needs a person.</p></section>`;
   const items = problems.map(
     ({ name, severity, since, what, cure }) =>
-      html`<li><h3 id="${cut(name)}"><span class="${severity === 'critical' ? 'bad' : 'warn'}">${severity}</span> <code>${cut(name)}</code></h3>
+      html`<li><h2 id="${cut(name)}"><span class="${severity === 'critical' ? 'bad' : 'warn'}">${severity}</span> <code>${cut(name)}</code></h2>
 <p>${foreign(what)}</p>
 ${since === null ? '' : html`<p class="soft">since <time datetime="${since}">${dateWords(since)}</time>, ${agoWords(secondsBetween(since, readAt))}</p>`}
-<p>What to do: ${foreign(cure)}</p></li>`,
+<p>What to do: ${withCode(cure)}</p></li>`,
   );
   return html`<section aria-label="Problems"><ul class="stack">${items}</ul></section>`;
 }

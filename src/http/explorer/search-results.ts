@@ -1,8 +1,10 @@
 import { html } from 'hono/html';
 import type { ReferencedAddress } from '../../ledger/reports/explorer/find-by-reference.ts';
+import type { NamedChain } from '../../ledger/reports/explorer/read-chains.ts';
 import type { FoundRecords } from '../../ledger/transactions/find-records.ts';
 import { foreign, type Html, scrollingTable, section } from '../page-frame.ts';
 import { amountCell } from './amount.ts';
+import { chainWords } from './chain-words.ts';
 import { linkTo } from './explorer-frame.ts';
 import { timeWords } from './times.ts';
 
@@ -26,10 +28,13 @@ export function onlyPage({ transactions, addresses, referenced }: Found): string
 }
 
 /** Lists everything that a search found. */
-export function searchResults({ transactions, addresses, referenced, isCut }: Found): Html {
+export function searchResults(
+  { transactions, addresses, referenced, isCut }: Found,
+  chains: NamedChain[],
+): Html {
   const places = [...addresses, ...referenced].map(
     ({ slip44, address, status, assignedAt }) =>
-      html`<tr><td>${slip44}</td><td class="key">${linkTo('', 'addresses', address)}</td><td>${status}</td><td class="time">${assignedAt === null ? '–' : timeWords(assignedAt)}</td></tr>`,
+      html`<tr><td>${chainWords(chains, slip44)}</td><td class="key">${linkTo('', 'addresses', address)}</td><td>${status}</td><td class="time">${assignedAt === null ? '–' : timeWords(assignedAt)}</td></tr>`,
   );
   const rows = transactions.map(
     (

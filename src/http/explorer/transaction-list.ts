@@ -7,6 +7,7 @@ import type {
 import type { Choices } from '../../ledger/reports/explorer/read-coins.ts';
 import { cut, foreign, type Html, scrollingTable } from '../page-frame.ts';
 import { amountCell } from './amount.ts';
+import { chainText, chainWords } from './chain-words.ts';
 import { toCsv } from './csv.ts';
 import { linkTo } from './explorer-frame.ts';
 import { filterQuery } from './query-params.ts';
@@ -48,15 +49,13 @@ export function transactionTable(
   { chains }: Pick<Choices, 'chains'>,
   root = '',
 ): Html {
-  const nameOf = new Map(chains.map(({ slip44, name }) => [slip44, name]));
-  const chainName = (slip44: number) => nameOf.get(slip44) ?? String(slip44);
   const lines = rows.map(
     (row) => html`<tr><td class="time">${timeWords(row.time)}</td>${streamCell(row.stream)}
 ${amountCell(row.amount)}
 <td>${textOr(row.symbol, (symbol) => linkTo(root, 'coins', symbol))}</td>
-<td class="short">${row.slip44 === null ? html`<span class="soft">not known</span>` : cut(chainName(row.slip44))}</td>
+<td class="short">${row.slip44 === null ? html`<span class="soft">not known</span>` : chainWords(chains, row.slip44)}</td>
 ${stateCell(row)}
-<td class="key">${linkTo(root, 'transactions', row.orderNo)}</td>
+<td class="key order">${linkTo(root, 'transactions', row.orderNo)}</td>
 <td class="key">${textOr(row.toAddress, (address) => linkTo(root, 'addresses', address))}</td>
 <td class="key" title="${cut(row.txHash ?? '')}">${textOr(row.txHash, foreign)}</td></tr>`,
   );
@@ -132,7 +131,7 @@ function filterForm(filter: TransactionFilter, { coins, chains, states }: Choice
 <label>List<select name="stream">${option('', 'both', filter.stream)}${option('deposit', 'deposits', filter.stream)}${option('withdraw', 'withdrawals', filter.stream)}</select></label>
 ${input('state', 'State', filter.state, ' list="states"')}
 ${input('coin', 'Coin', filter.coin, ' list="coins"')}
-<label>Chain, where known<select name="chain">${option('', 'any', chain)}${chains.map(({ slip44, name }) => option(String(slip44), name === null ? String(slip44) : `${cut(name)} (${slip44})`, chain))}
+<label>Chain, where known<select name="chain">${option('', 'any', chain)}${chains.map(({ slip44 }) => option(String(slip44), chainText(chains, slip44), chain))}
 ${chain === null || isOffered ? '' : option(chain, chain, chain)}</select></label>
 ${input('from', 'From day', filter.from, ' type="date"')}
 ${input('to', 'To day', filter.to, ' type="date"')}

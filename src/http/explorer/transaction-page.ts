@@ -1,4 +1,7 @@
 import { html } from 'hono/html';
+import type { NamedChain } from '../../ledger/reports/explorer/read-chains.ts';
+import type { OrderPostings } from '../../ledger/reports/explorer/read-postings.ts';
+import type { OtherSide } from '../../ledger/reports/explorer/read-transfer.ts';
 import type {
   FoundAddress,
   FoundRecords,
@@ -6,14 +9,32 @@ import type {
 } from '../../ledger/transactions/find-records.ts';
 import { transactionDoubts } from '../../status/describe-record.ts';
 import { cut, foreign, type Html, scrollingTable, section } from '../page-frame.ts';
-import { amountWords } from './amount.ts';
+import { pagesOfWallet, type Site } from '../place.ts';
+import { amountWords, shortAmount } from './amount.ts';
+import { chainWords } from './chain-words.ts';
 import { factList, linkTo } from './explorer-frame.ts';
+import { postingSection } from './posting-section.ts';
 import { timeWords } from './times.ts';
 
 const root = '../';
 
 /** Shows one transaction: its facts, its address, what is not certain, and its changes. */
-export function transactionFacts(found: FoundTransaction, slip44: number | null): Html {
+export function transactionFacts(
+  found: FoundTransaction,
+  {
+    slip44,
+    chains,
+    books,
+    otherSide,
+    site,
+  }: {
+    slip44: number | null;
+    chains: NamedChain[];
+    books: OrderPostings;
+    otherSide: OtherSide | null;
+    site: Site;
+  },
+): Html {
   const { state, isFinal, isSuccess, extra } = found;
   const standing = isSuccess ? 'final, moved money' : isFinal ? 'final' : 'not final';
   const key = (value: string | null) => value && html`<span class="key">${foreign(value)}</span>`;
@@ -23,12 +44,9 @@ export function transactionFacts(found: FoundTransaction, slip44: number | null)
     factList([
       ['List', found.stream],
       ['Type', found.type && foreign(found.type)],
-      [
-        'Amount',
-        html`${amountWords(found.amount, found.symbol)} <span class="soft">${cut(found.amount ?? '')}</span>`,
-      ],
+      ['Amount', html`${amountWords(found.amount, found.symbol)}${exactWords(found.amount)}`],
       ['Coin', found.symbol && linkTo(root, 'coins', found.symbol)],
-      ['Chain', slip44 === null ? 'not known' : String(slip44)],
+      ['Chain', slip44 === null ? 'not known' : chainWords(chains, slip44)],
       ['State', html`${foreign(state ?? 'none')} (${standing})`],
       ['Fee', found.fee === null ? null : amountWords(found.fee, found.feeSymbol)],
       ['Confirmations', found.confirmNum === null ? null : String(found.confirmNum)],
@@ -41,12 +59,32 @@ export function transactionFacts(found: FoundTransaction, slip44: number | null)
         found.toAddress &&
           html`<span class="key">${linkTo(root, 'addresses', found.toAddress)}</span>`,
       ],
+      ['Other side', otherSide && otherSideWords(found, otherSide, site)],
       ['Further fields', extra === null ? null : html`<pre>${cut(JSON.stringify(extra))}</pre>`],
     ]),
   )}
-${addressSection(found.addresses)}
+${addressSection(found.addresses, chains)}
+${postingSection(books)}
 ${doubtSection(transactionDoubts(found))}
 ${timeline(found)}`;
+}
+
+/** Leads to the row of the other wallet that shows the same transfer. */
+function otherSideWords(
+  { stream, symbol }: FoundTransaction,
+  { wallet, orderNo, amount, isExact, isSuccess }: OtherSide,
+  site: Site,
+): Html {
+  const kind = stream === 'deposit' ? 'withdraw' : 'deposit';
+  const link = linkTo(pagesOfWallet(site, root, wallet), 'transactions', orderNo);
+  const differs = isExact ? '' : html`, ${amountWords(amount, symbol)}`;
+  return html`${kind} <span class="key">${link}</span> of wallet <bdi>${cut(wallet)}</bdi>${differs}${isSuccess ? '' : html` <span class="warn">not both final</span>`}`;
+}
+
+/** The exact amount, where the short form has other digits. */
+function exactWords(amount: string | null): Html | string {
+  if (amount === null || shortAmount(amount) === amount) return '';
+  return html` <span class="soft">exactly ${cut(amount)}</span>`;
 }
 
 /** Shows what the ledger has about an order that it does not hold: the values that could not be decoded. */
@@ -69,10 +107,10 @@ export function doubtSection(doubts: string[]): Html | string {
   return section('doubts', 'Not certain', html`<ul class="stack">${items}</ul>`);
 }
 
-function addressSection(addresses: FoundAddress[]): Html | string {
+function addressSection(addresses: FoundAddress[], chains: NamedChain[]): Html | string {
   if (addresses.length === 0) return '';
   const rows = addresses.map(
-    (address) => html`<tr><td>${address.slip44}</td><td>${address.status}</td>
+    (address) => html`<tr><td>${chainWords(chains, address.slip44)}</td><td>${address.status}</td>
 <td>${address.assignedTo === null ? '–' : foreign(address.assignedTo)}</td><td class="time">${address.assignedAt === null ? '–' : timeWords(address.assignedAt)}</td></tr>`,
   );
   const table = html`<table><caption>The recipient's address in this ledger</caption>

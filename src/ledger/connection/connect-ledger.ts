@@ -1,26 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { DrizzleQueryError } from 'drizzle-orm/errors';
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import pg from 'pg';
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
-import { LedgerError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
+import { databaseError } from './database-error.ts';
 import { createLending } from './lend-connections.ts';
 import {
   connectionTimeoutMillis,
+  holdLiveness,
   type Liveness,
   openClient,
-  openLiveness,
   sessionOptions,
 } from './open-client.ts';
-import {
-  isConflict,
-  isConnectionLost,
-  isUnreachable,
-  isUntrusted,
-  sqlStateOf,
-} from './postgres-codes.ts';
-import { cureOf, untrusted } from './postgres-cures.ts';
+import { isConflict, isConnectionLost, isUnreachable } from './postgres-codes.ts';
 import { prepareStatements } from './prepare-statements.ts';
 import { requireStrongLogin } from './require-strong-login.ts';
 
@@ -50,7 +42,10 @@ export type Ledger = {
   openLiveness(name: string): Promise<Liveness>;
   /** Returns the ledger for another wallet. Both use the same pool; closing one closes both. */
   forWallet(wallet: string): Ledger;
+  /** Closes the pool, once everything that uses it has ended. */
   close(): Promise<void>;
+  /** Breaks every connection: what waits for an answer fails, and nothing more begins. */
+  cut(): void;
 };
 
 /** Reports that other transactions stored some of the same new rows first. The retry sees and compares them. */
@@ -60,6 +55,8 @@ export class StoredMeanwhile extends Error {
   }
 }
 
+/** Versions that knew one wallet only wrote no `2/`. */
+const instancePrefix = 'wallet-ledger 2/';
 const runsMax = 8;
 /**
  * Upper bound of the wait for an answer. It exceeds the server's statement timeout, so only a silent connection reaches
@@ -81,7 +78,7 @@ export function connectLedger(options: {
 }): Ledger {
   const { connectionString, log, wallet = 'main' } = options;
   requireStrongLogin(connectionString);
-  const instance = `wallet-ledger ${randomUUID()}`;
+  const instance = `${instancePrefix}${randomUUID()}`;
   const shared = new pg.Pool({
     connectionString,
     max: options.poolSize,
@@ -99,13 +96,31 @@ export function connectLedger(options: {
   });
   // Handles errors of idle and busy connections; without a listener they would end the process.
   shared.on('error', (error) => log.warn({ error }, 'database connection lost'));
+  const connections = trackConnections();
   shared.on('connect', (client) => {
+    connections.add(client);
     client.on('error', () => undefined);
     prepareStatements(client);
   });
   const lend = createLending(shared, wallet);
   const openFor = (name: string): Ledger => ledgerOf(lend(name), name);
+  let closing: Promise<void> | undefined;
+  const close = () => {
+    closing ??= shared.end();
+    return closing;
+  };
   return openFor(wallet);
+
+  async function open(name: string, own: { wallet: string; isPatient?: boolean }) {
+    const client = await openClient({ connectionString, name, ...own });
+    connections.add(client);
+    return client;
+  }
+
+  function cut(): void {
+    void close();
+    connections.destroy();
+  }
 
   function ledgerOf(pool: pg.Pool, name: string): Ledger {
     return {
@@ -115,16 +130,29 @@ export function connectLedger(options: {
       pool,
       transaction: (work) => runPatiently(pool, work, log),
       async session() {
-        const client = await openClient({ connectionString, name: instance, wallet: name });
+        const client = await open(instance, { wallet: name });
         return { db: drizzle(client), release: () => void client.end().catch(() => undefined) };
       },
-      patient: () =>
-        openClient({ connectionString, name: instance, wallet: name, isPatient: true }),
-      openLiveness: (own) => openLiveness(connectionString, own),
+      patient: () => open(instance, { wallet: name, isPatient: true }),
+      openLiveness: async (own) => holdLiveness(await open(own, { wallet: 'main' }), own),
       forWallet: openFor,
-      close: () => shared.end(),
+      close,
+      cut,
     };
   }
+}
+
+function trackConnections() {
+  const clients = new Set<pg.Client>();
+  return {
+    add(client: pg.Client): void {
+      clients.add(client);
+      client.once('end', () => clients.delete(client));
+    },
+    destroy(): void {
+      for (const { connection } of clients) connection.stream.destroy();
+    },
+  };
 }
 
 async function runPatiently<T>(
@@ -198,37 +226,4 @@ export async function reachLedger(
       await abortableSleep(250, signal);
     }
   }
-}
-
-/**
- * Converts a failure of the database to a LedgerError with the server's message, without the statement and its
- * parameters. Any other error stays as it is.
- */
-export function databaseError(error: unknown): Error {
-  if (error instanceof LedgerError || !(error instanceof Error)) return error as Error;
-  const state = sqlStateOf(error);
-  if (isUntrusted(error)) {
-    const message = `the database failed: ${wordsOf(error)}`;
-    return new LedgerError(untrusted.code, message, { cause: error, cure: untrusted.cure });
-  }
-  const isDown = isUnreachable(error);
-  if (!isDown && state === undefined && !(error instanceof DrizzleQueryError)) return error;
-  const { code = isDown ? 'database-unreachable' : 'unexpected', ...known } =
-    cureOf(state ?? '') ?? {};
-  return new LedgerError(code, `the database failed: ${wordsOf(error)}`, {
-    cause: error,
-    ...known,
-  });
-}
-
-/** PostgreSQL quotes a value that it refuses, however long it is. */
-const wordsMax = 1_000;
-
-function wordsOf(error: Error): string {
-  const inner = error.cause instanceof Error ? error.cause : error;
-  const words =
-    inner instanceof AggregateError
-      ? inner.errors.map((each: Error) => each.message).join('; ')
-      : inner.message;
-  return words.length > wordsMax ? `${words.slice(0, wordsMax - 1)}…` : words;
 }

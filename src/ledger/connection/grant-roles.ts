@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { LedgerError } from '../../kernel/errors.ts';
-import { databaseError, type Ledger, type LedgerDb } from './connect-ledger.ts';
+import type { Ledger, LedgerDb } from './connect-ledger.ts';
+import { databaseError } from './database-error.ts';
 import { isForbidden, isReservedName } from './postgres-codes.ts';
 import { connectionsMax, limitRole, type RoleLimits } from './role-limits.ts';
 
@@ -113,16 +114,28 @@ export async function grantReader(
 }
 
 /**
- * Lets a role call `ledger.take_address`, `ledger.take_further_address` and `ledger.hint`, and nothing else. Throws as
- * `grantReader`.
+ * Lets a role call `ledger.take_address`, `ledger.take_further_address` and `ledger.hint`, and see the addresses that
+ * it took. Throws as `grantReader`.
  */
 export async function grantIssuer(ledger: Ledger, role: string): Promise<GrantReport> {
-  return await grant(ledger, role, issuer);
+  return await grant(ledger, role, issuer, (db) => showTaken(db, role));
 }
 
 /** Lets a role read the change feed and acknowledge its events, and nothing else. Throws as `grantReader`. */
 export async function grantConsumer(ledger: Ledger, role: string): Promise<GrantReport> {
   return await grant(ledger, role, consumer);
+}
+
+/** Lets the role see the addresses that it took. What it sees already needs no right to grant it. */
+async function showTaken(db: LedgerDb, role: string): Promise<void> {
+  const { rows } = await db.execute<{ seen: boolean }>(sql`
+    select has_table_privilege(${role}::name, 'ledger.addresses', 'select')
+       and exists (select from pg_policy
+                    where polrelid = 'ledger.addresses'::regclass and polname = 'taken_addresses') as seen`);
+  if (rows[0]?.seen) return;
+  await db.execute(sql`select engine.restrict_issuers()`);
+  await run(db, 'grant execute on function engine.seen_wallets(name) to %I', role);
+  await run(db, 'grant select on table ledger.addresses to %I', role);
 }
 
 async function grant(

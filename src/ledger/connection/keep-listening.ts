@@ -2,7 +2,14 @@ import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import { toError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import { spaceCalls } from '../../kernel/spaced-calls.ts';
-import type { Ledger } from './connect-ledger.ts';
+
+/** Part of pg's client that listens; `end` closes the connection. */
+export type Listener = {
+  query(statement: string | { text: string; query_timeout: number }): Promise<unknown>;
+  on(event: 'notification', act: (message: { channel: string }) => void): unknown;
+  once(event: 'end', act: () => void): unknown;
+  end(): Promise<void>;
+};
 
 /** A connection on which nothing moves may be dead without an error, so it is asked this often. */
 const pingEveryMs = 10_000;
@@ -20,7 +27,7 @@ const wakeEveryMs = 20;
  * function is called at most 50 times a second. `setUp` is a statement that each connection runs first.
  */
 export function keepListening(options: {
-  ledger: Pick<Ledger, 'patient'>;
+  ledger: { patient(): Promise<Listener> };
   channels: Readonly<Record<string, () => void>>;
   setUp?: string;
   log: Log;

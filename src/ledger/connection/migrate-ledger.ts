@@ -10,7 +10,7 @@ import { type Ask, namingHolders } from '../../kernel/name-lock-holders.ts';
 import { packageRoot } from '../../kernel/package-root.ts';
 import { judgeStored } from '../addresses/refused-addresses.ts';
 import type { Ledger, LedgerDb } from './connect-ledger.ts';
-import { isLockTimeout } from './postgres-codes.ts';
+import { isConflict, isLockTimeout } from './postgres-codes.ts';
 
 /** Advisory lock; any constant works that stays the same in every version. */
 const migrationLock = 7_246_001;
@@ -64,13 +64,18 @@ export async function migrateLedger(
   }
 }
 
+/**
+ * Repeats work that another session was in the way of. It may also lose a deadlock against one that reads a table here
+ * and waits for another.
+ */
 async function givingWay(work: () => Promise<void>): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
       await work();
       return;
     } catch (error) {
-      if (!isLockTimeout(error) || tries === triesMax) throw error;
+      const isInTheWay = isLockTimeout(error) || isConflict(error);
+      if (!isInTheWay || tries === triesMax) throw error;
       await abortableSleep(giveWayMs);
     }
   }

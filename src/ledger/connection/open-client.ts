@@ -15,9 +15,8 @@ export function sessionOptions(wallet: string): string {
 const withoutTimeouts =
   '-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0';
 
-/** Opens a connection that carries this name. While it is held, other processes see that this process is alive. */
-export async function openLiveness(connectionString: string, name: string): Promise<Liveness> {
-  const client = await openClient({ connectionString, name, wallet: 'main' });
+/** Returns the liveness that this connection proves by its name, until it ends. */
+export function holdLiveness(client: pg.Client, name: string): Liveness {
   let isHeld = true;
   client.on('end', () => {
     isHeld = false;

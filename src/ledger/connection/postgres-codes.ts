@@ -2,6 +2,7 @@
 const sqlState = {
   serializationFailure: '40001',
   deadlockDetected: '40P01',
+  uniqueViolation: '23505',
   lockNotAvailable: '55P03',
   insufficientPrivilege: '42501',
   reservedName: '42939',
@@ -33,6 +34,11 @@ export function isDataError(error: unknown): boolean {
 export function isConflict(error: unknown): boolean {
   const code = sqlStateOf(error);
   return code === sqlState.serializationFailure || code === sqlState.deadlockDetected;
+}
+
+/** Returns whether another row has the key already. */
+export function isKeyTaken(error: unknown): boolean {
+  return sqlStateOf(error) === sqlState.uniqueViolation;
 }
 
 /** Returns whether the connection broke; the server may well answer on another one. */
@@ -67,7 +73,7 @@ const socketCode = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_)/;
 const certificateCode = /^(UNABLE_TO_(GET|VERIFY)|DEPTH_ZERO|SELF_SIGNED|CERT_|ERR_TLS_CERT)/;
 /** Messages of pg's own failures, which carry no code. */
 const driverMessage =
-  /^(Connection terminated|timeout (exceeded|expired)|Client has encountered|Query read timeout)/;
+  /^(Connection terminated|timeout (exceeded|expired)|Client has encountered|Query read timeout|received invalid response)/;
 
 /**
  * Returns whether the connection or the server is at fault: a socket error, a lock timeout, or one of these SQLSTATEs.

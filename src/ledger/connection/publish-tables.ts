@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { LedgerError } from '../../kernel/errors.ts';
-import { databaseError, type Ledger, type LedgerDb } from './connect-ledger.ts';
+import type { Ledger, LedgerDb } from './connect-ledger.ts';
+import { databaseError } from './database-error.ts';
 import { isForbidden, isReservedName } from './postgres-codes.ts';
 import { number, out, query, text, truth } from './query-rows.ts';
 

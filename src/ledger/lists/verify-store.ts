@@ -1,18 +1,19 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import type { TransactionDetailRecord, TransactionRecord } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { listOf, number, orNull, out, pick, query, text, truth } from '../connection/query-rows.ts';
 import { addresses as addressTable, transactions } from '../own-tables.ts';
+import { differenceOf, type RowDifference } from '../row-difference.ts';
 import {
   answersOf,
   lastWords,
   namesWhere,
   valueAfterDetail,
+  valuesOf,
 } from '../transactions/answer-words.ts';
 import { isTampered } from '../transactions/row-seal.ts';
 
-export type RowDifference = { orderNo: string; fields: string[] };
 export type Comparison = { missing: string[]; different: RowDifference[] };
 /**
  * Comparison of list rows. `altered`: rows equal to their list rows that another writer changed; only their details can
@@ -54,15 +55,22 @@ with incoming as (
 met as (insert into seen_keys select order_no from incoming on conflict do nothing)
 select ${pick({ orderNo: alias(transactions, 'i').orderNo })}, t.order_no is not null as ${out('isKnown', truth)},
        coalesce(t.is_altered, false) as ${out('isAltered', truth)},
-       ${differing} || case when t.is_listed then '{}' else '{isListed}'::text[] end as ${out('fields', listOf(text))}
+       f.fields as ${out('fields', listOf(text))},
+       ${bothSides(
+         sql`${valuesOf('list', (c) => `t.${c}`)} || jsonb_build_object('isListed', t.is_listed::text)`,
+         sql`${valuesOf('list', (c) => `word.${c}`)} || '{"isListed": "true"}'`,
+       )}
   from incoming i
   left join (select a.*, a.is_final or a.is_altered as is_settled
                from (select t.*, ${isTampered('t')} as is_altered from own.transactions t) a) t on t.order_no = i.order_no
- ${lastWords('list')}`;
+ ${lastWords('list')}
+ cross join lateral (
+       select ${differing} || case when t.is_listed then '{}' else '{isListed}'::text[] end as fields) as f`;
   const comparison: ListComparison = { missing: [], different: [], altered: [] };
-  for (const { orderNo, isKnown, isAltered, fields } of found) {
+  for (const { isKnown, isAltered, ...row } of found) {
+    const { orderNo, fields } = row;
     if (!isKnown) comparison.missing.push(orderNo);
-    else if (fields.length > 0) comparison.different.push({ orderNo, fields });
+    else if (fields.length > 0) comparison.different.push(differenceOf(row));
     else if (isAltered) comparison.altered.push(orderNo);
   }
   return comparison;
@@ -75,11 +83,29 @@ export async function compareDetails(
 ): Promise<RowDifference[]> {
   const found = await query(db)`
 select ${pick({ orderNo: alias(transactions, 'i').orderNo })},
-       ${namesWhere('detail', (c) => `${valueAfterDetail(c)} is distinct from t.${c}`)} as ${out('fields', listOf(text))}
+       f.fields as ${out('fields', listOf(text))},
+       ${bothSides(
+         valuesOf('detail', (c) => `t.${c}`),
+         valuesOf('detail', valueAfterDetail),
+       )}
   from ${answersOf('detail', rows)}
   join own.transactions t on t.order_no = i.order_no
- ${lastWords('detail')}`;
-  return found.filter(({ fields }) => fields.length > 0);
+ ${lastWords('detail')}
+ cross join lateral (
+       select ${namesWhere('detail', (c) => `${valueAfterDetail(c)} is distinct from t.${c}`)} as fields) as f`;
+  return found.filter(({ fields }) => fields.length > 0).map(differenceOf);
+}
+
+/** Selects the values of both sides as JSON texts, for rows with differing fields (`f.fields`) alone. */
+function bothSides(ledger: SQL, service: SQL) {
+  const ifDiffering = (values: SQL) =>
+    sql`case when cardinality(f.fields) > 0 then (${values})::text end`;
+  const ledgerText = out('ledger', orNull(text));
+  const serviceText = out('service', orNull(text));
+  return Object.assign(
+    sql`${ifDiffering(ledger)} as ${ledgerText}, ${ifDiffering(service)} as ${serviceText}`,
+    { decoders: { ...ledgerText.decoders, ...serviceText.decoders } },
+  );
 }
 
 /** Returns the number of keys that the full scan has met. */

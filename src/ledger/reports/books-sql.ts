@@ -102,9 +102,8 @@ export const dayCountsSelect = `
 
 /** The postings of the period in the order of time, those of an order side by side. */
 export const postingsSelect = `
-  select p.order_no, p.posting_no::text, p.booked_at::text, p.account, p.symbol, p.amount::text, t.stream, t.tx_hash
+  select p.order_no, p.posting_no::text, p.booked_at::text, p.account, p.symbol, p.amount::text, p.stream, p.tx_hash
     from own.postings p
-    join own.transactions t on t.order_no = p.order_no
    where ${isBooked}
    order by p.booked_at, p.order_no collate "C", p.posting_no`;
 

@@ -21,6 +21,7 @@ export function joinStatus(statuses: readonly LedgerStatus[]): LedgerStatus {
       ...all(({ problems }) => problems.filter(({ wallet }) => wallet !== '')),
       ...last.problems.filter(({ wallet }) => wallet === ''),
     ],
+    processes: last.processes,
     feed: last.feed,
     streams: all(({ streams }) => streams),
     coverage: all(({ coverage }) => coverage),

@@ -52,6 +52,8 @@ export type StreamStatus = OfWallet & {
  */
 export type PoolStatus = OfWallet &
   PoolTarget & {
+    /** Name of the chain, as the service gives it with its balances; null if it gives none. */
+    chain: string | null;
     available: number;
     daysLeft: number | null;
     lastError: string | null;
@@ -141,6 +143,8 @@ export type LedgerStatus = {
   /** Number of all listed balances. */
   balanceCount: number;
   unexplainedDifferences: UnexplainedDifference[];
+  /** Number of processes of wallet-ledger that are connected to the database: daemons and running commands. */
+  processes: number;
   /** Consumers and webhooks of the change feed. */
   feed: FeedConsumer[];
   /** Latest run of each job. */

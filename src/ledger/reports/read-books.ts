@@ -75,8 +75,8 @@ async function readBooks(client: pg.Client, period: Period): Promise<Books> {
   };
 }
 
-/** A transaction has at most four postings, so a window of so many is read in one batch. */
-const windowTransactions = batchRows / 4;
+/** A transaction has two to four postings, so a window of so many is read in one batch or two. */
+const windowTransactions = batchRows / 2;
 
 /**
  * Cuts the days into windows of at most `windowTransactions`; a day with more is a window of its own. The database

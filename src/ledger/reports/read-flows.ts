@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import type { TransactionType } from '../../kernel/vocabulary.ts';
-import { databaseError, type LedgerDb } from '../connection/connect-ledger.ts';
+import type { LedgerDb } from '../connection/connect-ledger.ts';
+import { databaseError } from '../connection/database-error.ts';
 
 /** Exact amounts of a coin in its own units; `daily` has one entry per day, null if nothing moved. */
 type CoinAmounts = { total: string; daily: (string | null)[] };

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
-import { databaseError, type LedgerDb } from '../connection/connect-ledger.ts';
+import type { LedgerDb } from '../connection/connect-ledger.ts';
+import { databaseError } from '../connection/database-error.ts';
 import { feedConsumers } from '../feed/consumer-report.ts';
 import { ownWallet } from '../own-tables.ts';
 import { isGivenUp } from '../transactions/detail-checks.ts';
@@ -14,6 +15,7 @@ import {
   lastRuns,
   poolLevels,
   problems,
+  processes,
   streams,
   unexpectedDeposits,
   unexplainedDifferences,
@@ -57,6 +59,7 @@ select ${isoText('now()')} as "readAt",
        (${balances}) as balances,
        (${balanceCount}) as "balanceCount",
        (${unexplainedDifferences}) as "unexplainedDifferences",
+       (${processes}) as processes,
        (${feedConsumers}) as feed,
        (${lastRuns}) as "lastRuns",
        (${lastErrors}) as "lastErrors"

@@ -21,7 +21,7 @@ export type StatusRow = RowsRead &
     detailsToFetch: number;
     detailsRefused: number;
     notFinal: number;
-    levels: Record<string, Pick<PoolStatus, 'available' | 'daysLeft' | 'lastError'>>;
+    levels: Record<string, Pick<PoolStatus, 'chain' | 'available' | 'daysLeft' | 'lastError'>>;
   };
 
 /** Returns the status, with one entry per configured pool. */
@@ -53,6 +53,7 @@ export function rowToStatus(row: StatusRow, pools: readonly PoolTarget[]): Ledge
       available: levels[slip44]?.available ?? 0,
       threshold,
       target,
+      chain: levels[slip44]?.chain ?? null,
       daysLeft: levels[slip44]?.daysLeft ?? null,
       lastError: levels[slip44]?.lastError ?? null,
     })),

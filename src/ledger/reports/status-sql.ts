@@ -69,7 +69,8 @@ export const coverage = sql`
            group by d.stream) as c`;
 
 export const poolLevels = sql`
-  select coalesce(json_object_agg(l.slip44, json_build_object('available', l.available, 'daysLeft', l.days_left,
+  select coalesce(json_object_agg(l.slip44, json_build_object('available', l.available,
+                                                              'chain', (select ${bounded('max(coalesce(b.chain_name, b.chain_symbol))')} from own.balances b where b.slip44 = l.slip44), 'daysLeft', l.days_left,
                                                               'lastError', ${bounded('p.last_error')})), '{}')
     from own.pool_levels l left join own.pools p on p.slip44 = l.slip44`;
 
@@ -98,6 +99,11 @@ export const unexplainedDifferences = sql`
                                              'since', ${isoText('u.since')})
                            order by u.symbol, u.slip44 nulls first), '[]')
     from own.unexplained_differences as u`;
+
+/** Each process gives all its connections a name of its own (`connectLedger`). */
+export const processes = sql`
+  select count(distinct application_name)::float8 from pg_stat_activity
+   where datname = current_database() and application_name like 'wallet-ledger %'`;
 
 /** Latest run of each job, from the relation `recent`. */
 export const lastRuns = sql`

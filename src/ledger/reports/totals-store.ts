@@ -1,10 +1,14 @@
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { listOf, number, out, query, text } from '../connection/query-rows.ts';
+import type { RowDifference } from '../row-difference.ts';
 
-/** Groups of running totals. The keys have the form day/stream/symbol/state/fee coin, `-` where there is none. */
+/**
+ * Groups of running totals, without values. The keys have the form day/stream/symbol/state/fee coin, `-` where there is
+ * none.
+ */
 export type TotalsComparison = {
   compared: number;
-  different: { orderNo: string; fields: string[] }[];
+  different: RowDifference[];
 };
 
 /** Recounts all transactions and compares the running totals (view `daily_totals`) with the result. */
@@ -19,7 +23,10 @@ export async function compareTotals(db: LedgerDb): Promise<TotalsComparison> {
   const [groups] = await query(
     db,
   )`select count(*) as ${out('compared', number)} from own.daily_sums`;
-  return { compared: groups?.compared ?? 0, different };
+  return {
+    compared: groups?.compared ?? 0,
+    different: different.map((group) => ({ ...group, ledger: {}, service: {} })),
+  };
 }
 
 /** Corrects the running totals. Returns the number of groups that were wrong. */

@@ -37,6 +37,7 @@ export const addresses = ledger.table(
     form: text('form'),
     refused: text('refused'),
     assignedXact: xid8('assigned_xact'),
+    assignedBy: text('assigned_by'),
   },
   (table) => [
     primaryKey({ columns: [table.wallet, table.slip44, table.addressKey] }),

@@ -57,11 +57,14 @@ export const transactions = ledger.table(
     index('transactions_withdrawal_address')
       .using('hash', sql`ledger.address_key(${table.toAddress})`)
       .where(sql`${table.stream} <> 'deposit'`),
-    // Ranges of pages find what came or changed lately, and cost a row nothing.
+    // Ranges of pages find what came or changed lately, and cost a row nothing. They are short, because a new row may
+    // fill a gap in an old page: its whole range is read then.
     index('transactions_first_seen_at')
       .using('brin', table.firstSeenAt)
-      .with({ autosummarize: true }),
-    index('transactions_changed_at').using('brin', table.changedAt).with({ autosummarize: true }),
+      .with({ autosummarize: true, pages_per_range: 32 }),
+    index('transactions_changed_at')
+      .using('brin', table.changedAt)
+      .with({ autosummarize: true, pages_per_range: 32 }),
     index('transactions_stream_occurred_at').on(table.wallet, table.stream, table.occurredAt),
     // Serves windows of days. The index is a few kilobytes for any history, because rows lie roughly in the order of
     // time.

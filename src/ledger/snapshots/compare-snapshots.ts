@@ -3,12 +3,13 @@ import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { listOf, out, query, text, truth } from '../connection/query-rows.ts';
 import { unnestRows } from '../connection/unnest-rows.ts';
 import { balances, coins } from '../own-tables.ts';
+import { differenceOf, type RowDifference } from '../row-difference.ts';
 import { assetKey } from './store-snapshot.ts';
 
 /** Result of a comparison. Keys have the form slip44/symbol/contract. */
 export type SnapshotComparison = {
   missing: string[];
-  different: { orderNo: string; fields: string[] }[];
+  different: RowDifference[];
   extra: string[];
 };
 
@@ -32,7 +33,11 @@ select concat_ws('/', slip44, symbol, nullif(contract_address, '')) as ${out('ke
          case when i.decimals is distinct from b.decimals and i.decimals is not null then 'decimals' end,
          case when i.balance is distinct from b.balance and i.balance is not null and not is_moving then 'balance' end,
          case when i.frozen is distinct from b.frozen and i.frozen is not null and not is_moving then 'frozen' end
-       ], null) as ${out('fields', listOf(text))}
+       ], null) as ${out('fields', listOf(text))},
+       json_build_object('balance', b.balance::text, 'frozen', b.frozen::text,
+                         'decimals', b.decimals::text)::text as ${out('ledger', text)},
+       json_build_object('balance', i.balance::text, 'frozen', i.frozen::text,
+                         'decimals', i.decimals::text)::text as ${out('service', text)}
   from (select *, true as is_named from incoming) i
   full join (select *, ${isWalletMoving} or exists (
                       select from own.transactions t
@@ -58,13 +63,24 @@ select concat_ws('/', slip44, symbol, nullif(contract_address, '')) as ${out('ke
          case when i.decimals is distinct from c.decimals and i.decimals is not null then 'decimals' end,
          case when i.deposit_state is distinct from c.deposit_state and i.deposit_state is not null then 'depositState' end,
          case when i.withdraw_state is distinct from c.withdraw_state and i.withdraw_state is not null then 'withdrawState' end
-       ], null) as ${out('fields', listOf(text))}
+       ], null) as ${out('fields', listOf(text))},
+       json_build_object('name', c.name, 'decimals', c.decimals::text, 'depositState', c.deposit_state,
+                         'withdrawState', c.withdraw_state)::text as ${out('ledger', text)},
+       json_build_object('name', i.name, 'decimals', i.decimals::text, 'depositState', i.deposit_state,
+                         'withdrawState', i.withdraw_state)::text as ${out('service', text)}
   from (select *, true as is_named from incoming) i
   full join (select * from own.coins where is_listed) c using (slip44, symbol, contract_address)`;
   return comparisonOf(found);
 }
 
-type Row = { key: string; isKnown: boolean; isNamed: boolean; fields: string[] };
+type Row = {
+  key: string;
+  isKnown: boolean;
+  isNamed: boolean;
+  fields: string[];
+  ledger: string;
+  service: string;
+};
 
 function comparisonOf(rows: Row[]): SnapshotComparison {
   return {
@@ -72,6 +88,6 @@ function comparisonOf(rows: Row[]): SnapshotComparison {
     extra: rows.filter((row) => !row.isNamed).map(({ key }) => key),
     different: rows
       .filter((row) => row.isKnown && row.isNamed && row.fields.length > 0)
-      .map(({ key, fields }) => ({ orderNo: key, fields })),
+      .map(({ key, ...row }) => differenceOf({ orderNo: key, ...row })),
   };
 }

@@ -122,13 +122,20 @@ async function insertRuns(db: LedgerDb, rows: Compared[]): Promise<void> {
      order by i.symbol, i.slip44, i.contract_address`);
 }
 
-/** Returns the newest transaction of each coin. The running totals name its day, so that only that day is read. */
+/**
+ * Returns the newest transaction of each coin. The running totals name its day, so that only that day is read. All days
+ * are looked through only for a coin that did not move in the last week.
+ */
 async function newestOrders(db: LedgerDb, symbols: string[]): Promise<Map<string, string>> {
+  const newestDay = (since: SQL) => sql`
+    (select max(d.day) from (select f.day from own.daily_sums_now f
+                              where f.symbol = s.symbol and f.day >= ${since} and f.day < 'infinity'
+                              group by f.day having sum(f.transactions) > 0) as d)`;
   const rows = await query(db)`
     select n.symbol as ${out('symbol', text)}, last.order_no as ${out('orderNo', text)}
-      from (select symbol, max(day) as day from own.daily_totals
-             where symbol = any(${arrayParam(symbols, (symbol) => symbol)}::text[]) and day < 'infinity'
-             group by symbol) as n
+      from (select s.symbol, coalesce(${newestDay(sql`(now() at time zone 'UTC')::date - 7`)},
+                                      ${newestDay(sql`'-infinity'`)}) as day
+              from unnest(${arrayParam(symbols, (symbol) => symbol)}::text[]) as s (symbol)) as n
      cross join lateral (
         select t.order_no from own.transactions t
          where t.stream in ('deposit', 'withdraw') and t.symbol = n.symbol and t.is_listed
@@ -136,6 +143,17 @@ async function newestOrders(db: LedgerDb, symbols: string[]): Promise<Map<string
            and t.occurred_at < (n.day + 1)::timestamp at time zone 'UTC'
          order by t.occurred_at desc, t.order_no desc limit 1) as last`;
   return new Map(rows.map((row) => [row.symbol, row.orderNo]));
+}
+
+/**
+ * Reads the deposits again whose chain may have changed, so that a comparison by asset need not. Returns false if some
+ * are left after `most` seconds: the first reading takes several passes in a long history.
+ */
+export async function keepChainDeposits(db: LedgerDb, most: number): Promise<boolean> {
+  const [row] = await query(
+    db,
+  )`select engine.keep_chain_deposits(engine.wallet(), ${most} * interval '1 second') as ${out('isKept', truth)}`;
+  return row?.isKept ?? false;
 }
 
 /** Upper bound of the counted details. A backlog changes all the time, so the count matters only near its end. */

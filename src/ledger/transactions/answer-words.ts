@@ -95,6 +95,18 @@ export function namesWhere(kind: Kind, condition: (column: string) => string): S
   return sql.raw(`array_remove(array[${names.join(', ')}], null)`);
 }
 
+/** Returns an SQL object of the kind's fields by the service's names, their values as text; times in UTC. */
+export function valuesOf(kind: Kind, value: (column: string) => string): SQL {
+  const pairs = spokenBy[kind].map(({ column, name }) => {
+    const text =
+      name === 'time'
+        ? `to_char(${value(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+        : `(${value(column)})::text`;
+    return `'${name}', ${text}`;
+  });
+  return sql.raw(`jsonb_build_object(${pairs.join(', ')})`);
+}
+
 /** Returns the array literal for the column `unreadable`; null as a rule. */
 function unreadableOf({ unreadable }: Pick<TransactionRecord, 'unreadable'>): string | null {
   return unreadable ? `{${unreadable.join()}}` : null;

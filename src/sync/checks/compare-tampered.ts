@@ -1,5 +1,6 @@
 import { LedgerError } from '../../kernel/errors.ts';
-import { compareDetails, type RowDifference } from '../../ledger/lists/verify-store.ts';
+import { compareDetails } from '../../ledger/lists/verify-store.ts';
+import type { RowDifference } from '../../ledger/row-difference.ts';
 import { storeTransactionDetails } from '../../ledger/transactions/store-transaction-details.ts';
 import type { SyncContext } from '../sync-context.ts';
 

@@ -1,13 +1,9 @@
 import { toError } from '../../kernel/errors.ts';
 import type { TransactionType } from '../../kernel/vocabulary.ts';
-import { databaseError } from '../../ledger/connection/connect-ledger.ts';
+import { databaseError } from '../../ledger/connection/database-error.ts';
 import { endLook, takeLook } from '../../ledger/hint-store.ts';
-import {
-  dropLease,
-  leaseStream,
-  newLeaseOwner,
-  releaseStream,
-} from '../../ledger/lists/stream-store.ts';
+import { dropLease, leaseStream, newLeaseOwner } from '../../ledger/lists/lease-store.ts';
+import { releaseStream } from '../../ledger/lists/stream-store.ts';
 import { glanceAtList } from '../list/glance-list.ts';
 import { openStreamPort, stateOf } from '../streams/stream-port.ts';
 import { transactionStream } from '../streams/sync-transactions.ts';

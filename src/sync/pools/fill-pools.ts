@@ -1,6 +1,6 @@
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import { LedgerError, toError } from '../../kernel/errors.ts';
-import { databaseError } from '../../ledger/connection/connect-ledger.ts';
+import { databaseError } from '../../ledger/connection/database-error.ts';
 import { emptyReport, type SyncContext, type SyncReport } from '../sync-context.ts';
 import {
   createPoolPlanner,
@@ -176,7 +176,8 @@ async function readAddressList(
 ): Promise<boolean> {
   const read = await pools.readList(slip44, {
     signal: options.signal,
-    ifLeased: options.whenBusy,
+    // The job that reads the lists may begin at the same moment; skipped, the pool would wait for the next pass.
+    ifLeased: options.whenBusy === 'wait' ? 'wait' : 'briefly',
     sliceMs: null,
     effort: 'pool',
   });

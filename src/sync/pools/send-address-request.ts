@@ -1,6 +1,6 @@
 import { LedgerError, toError } from '../../kernel/errors.ts';
 import type { Answer } from '../../ledger/addresses/address-answer-store.ts';
-import { databaseError } from '../../ledger/connection/connect-ledger.ts';
+import { databaseError } from '../../ledger/connection/database-error.ts';
 import type { SyncReport } from '../sync-context.ts';
 import { numAfterGrant, numAfterLoss, numAfterRefusal, refusalDelayMs } from './decide-pool.ts';
 import type { PoolTools } from './pool-port.ts';

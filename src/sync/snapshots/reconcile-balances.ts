@@ -1,5 +1,9 @@
 import type { Ledger, LedgerDb } from '../../ledger/connection/connect-ledger.ts';
-import { readMovement, recordReconciliation } from '../../ledger/snapshots/reconciliation-store.ts';
+import {
+  keepChainDeposits,
+  readMovement,
+  recordReconciliation,
+} from '../../ledger/snapshots/reconciliation-store.ts';
 
 /** State of the last comparison in this process. */
 type Comparison = {
@@ -7,45 +11,43 @@ type Comparison = {
   at: number;
   /** The last comparison wrote rows: its judgement is checked once more, even if nothing moves in between. */
   isFresh: boolean;
-  /** Duration (ms) of the last comparison by asset, and when it began (`performance.now()`). */
-  assetsMs: number;
-  assetsAt: number;
+  /** The assets were compared as well. */
+  isWhole: boolean;
 };
 
 const comparisons = new WeakMap<Ledger, Comparison>();
 /** Upper bound of the time between two comparisons: changes made by SQL from outside leave no other trace. */
 const compareAnywayMs = 600_000;
-/**
- * Share of the time that comparisons by asset may take, because they read the deposits of symbols that name several
- * assets. One that takes less than `assetsQuickMs` always runs.
- */
-const assetsShare = 0.01;
-const assetsQuickMs = 100;
+/** Upper bound of the time (s) in which a pass reads deposits of symbols that name several assets. */
+const keepSecondsMax = 3;
 
 /**
  * Compares the transactions with the balances requested at `askedAt` (`performance.now()`), if something moved since
- * the last comparison. The sums of the coins come from running totals.
+ * the last comparison. All sums come from running totals. Assets are left out while `areChainsKept` is false.
  */
 export async function reconcileBalances(
   ledger: Ledger,
   db: LedgerDb,
   askedAt: number,
+  areChainsKept: boolean,
 ): Promise<void> {
   const movement = await readMovement(db);
   const last = comparisons.get(ledger);
-  const isQuiet = movement === last?.movement && !last.isFresh;
+  const isQuiet = movement === last?.movement && !last.isFresh && last.isWhole;
   if (isQuiet && askedAt <= last.at + compareAnywayMs) return;
   const startedAt = performance.now();
   let written = await recordReconciliation(db, startedAt - askedAt, 'coins');
-  const comparedAt = performance.now();
-  const next = { assetsMs: last?.assetsMs ?? 0, assetsAt: last?.assetsAt ?? 0 };
-  if (
-    next.assetsMs < assetsQuickMs ||
-    next.assetsMs <= (comparedAt - next.assetsAt) * assetsShare
-  ) {
-    written += await recordReconciliation(db, comparedAt - askedAt, 'assets');
-    next.assetsMs = performance.now() - comparedAt;
-    next.assetsAt = comparedAt;
-  }
-  comparisons.set(ledger, { ...next, movement, at: askedAt, isFresh: written > 0 });
+  if (areChainsKept)
+    written += await recordReconciliation(db, performance.now() - askedAt, 'assets');
+  comparisons.set(ledger, {
+    movement,
+    at: askedAt,
+    isFresh: written > 0,
+    isWhole: areChainsKept,
+  });
+}
+
+/** Prepares the comparison by asset, outside the transaction that stores the balances. */
+export function keepChains({ db }: Ledger): Promise<boolean> {
+  return keepChainDeposits(db, keepSecondsMax);
 }

@@ -2,7 +2,7 @@ import { storeBalances } from '../../ledger/snapshots/balance-store.ts';
 import { closeSnapshotRejects, storeRejects } from '../../ledger/transactions/reject-store.ts';
 import type { SyncContext, SyncReport } from '../sync-context.ts';
 import { askWhole } from './ask-whole.ts';
-import { reconcileBalances } from './reconcile-balances.ts';
+import { keepChains, reconcileBalances } from './reconcile-balances.ts';
 import { unstoredRows } from './unstored-rows.ts';
 
 /**
@@ -17,11 +17,12 @@ export async function syncBalances(context: SyncContext, signal: AbortSignal): P
   );
   const unstored = unstoredRows(rejects);
   const isComplete = unstored === 0;
+  const areChainsKept = await keepChains(context.ledger);
   const counts = await context.ledger.transaction(async (db) => {
     await storeRejects(db, rejects);
     await closeSnapshotRejects(db, 'balance-list', rejects);
     const stored = await storeBalances(db, records, observation, isComplete, kept);
-    await reconcileBalances(context.ledger, db, askedAt);
+    await reconcileBalances(context.ledger, db, askedAt, areChainsKept);
     return stored;
   });
   return {

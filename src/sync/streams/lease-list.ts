@@ -1,13 +1,8 @@
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import { toError } from '../../kernel/errors.ts';
-import { databaseError } from '../../ledger/connection/connect-ledger.ts';
-import {
-  endWishes,
-  leaseStream,
-  newLeaseOwner,
-  releaseStream,
-  type StreamRow,
-} from '../../ledger/lists/stream-store.ts';
+import { databaseError } from '../../ledger/connection/database-error.ts';
+import { endWishes, leaseStream, newLeaseOwner } from '../../ledger/lists/lease-store.ts';
+import { releaseStream, type StreamRow } from '../../ledger/lists/stream-store.ts';
 import type { SyncContext } from '../sync-context.ts';
 
 /**

@@ -3,6 +3,7 @@ import { LedgerError } from '../../kernel/errors.ts';
 import { inSpan } from '../../kernel/in-span.ts';
 import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { readCoverage, verifyDays } from '../../ledger/lists/coverage-store.ts';
+import { isWishedFor } from '../../ledger/lists/lease-store.ts';
 import {
   countNotedKeys,
   dropUnseenGuests,
@@ -10,13 +11,16 @@ import {
 } from '../../ledger/lists/scan-notes-store.ts';
 import {
   countUntil,
-  isWishedFor,
   listedBetween,
   listedUndated,
   type StreamRow,
   saveStream,
   unlistRows,
 } from '../../ledger/lists/stream-store.ts';
+import {
+  analyzeTransactions,
+  areFirstRows,
+} from '../../ledger/transactions/analyze-transactions.ts';
 import { divisionMemoryOf } from '../list/division-memory.ts';
 import { type Checkpoint, newCheckpoint, parseCheckpoint } from '../list/list-checkpoint.ts';
 import { createPageReader, type ListedPage } from '../list/list-pages.ts';
@@ -107,6 +111,7 @@ export function openStreamPort<T>(
         signal.throwIfAborted();
         const stored = await tracedWrite(stream.name, rows.length, () => write(afterFinding));
         storedAt = performance.now();
+        if (stream.hasRanks && areFirstRows(stored)) await analyzeTransactions(context.ledger.db);
         const { inserted: rowsInserted, updated: rowsUpdated } = stored;
         addCounts(report, { rowsSeen: rows.length, rowsInserted, rowsUpdated });
         pagesStored += batch.pages.length;

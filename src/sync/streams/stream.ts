@@ -7,7 +7,7 @@ export type WithObservation<T> = T & { observation: number };
 
 /** One list that the ledger keeps in step: the source of its pages and the target of its rows. */
 export type Stream<T> = ListSource<T> & {
-  /** Key of `own.streams`. */
+  /** Key of `ledger.streams` beside the wallet. */
   name: string;
   /** Reads a page of a full scan, in a lane of its own; absent: as any other page. */
   scanPage?: ListSource<T>['readPage'];

@@ -29,11 +29,44 @@ export const freshnessPart: BenchPart = {
   },
 };
 
-async function measureDelays(bench: Bench, queue: BenchedQueue): Promise<number[]> {
+const troubles: Record<string, object> = {
+  'whose service hangs': { rate: 1, kinds: ['hang'] },
+  'whose key is refused': { rate: 1, kinds: ['unauthorized'] },
+  'whose service lies': { rate: 0, totalError: 3 },
+  'whose service is 100 times slower': { rate: 0, totalError: 0, slowdown: 100 },
+};
+
+/** How long the transactions of a wallet take beside another one in trouble. */
+export const besideTroublePart: BenchPart = {
+  letters: 'q',
+  title: 'freshness beside a wallet in trouble',
+  async run(bench) {
+    const figures: Figure[] = [];
+    for (const [trouble, faults] of Object.entries(troubles)) {
+      const [queue] = await startQueueBackends(bench);
+      if (!queue) continue;
+      const delays = await measureDelays(bench, queue, faults);
+      const [, p99] = toFigures(queue, delays);
+      if (p99) figures.push({ ...p99, part: 'q', what: `beside a wallet ${trouble}: p99` });
+    }
+    return figures;
+  },
+};
+
+async function measureDelays(
+  bench: Bench,
+  queue: BenchedQueue,
+  faultsBeside: object | null = null,
+): Promise<number[]> {
   const database = await bench.database();
-  const sandbox = await startSandboxProcess(bench, { transactions: 2_000 });
+  const wallets = faultsBeside ? ['sound', 'troubled'] : ['main'];
+  const sandbox = await startSandboxProcess(bench, { transactions: 2_000, wallets });
   const env = { ...sandbox.env, DATABASE_URL: database, WALLET_MAX_RPS: '50' };
-  await runProduct(['backfill', '--no-details'], { ...env, WALLET_MAX_RPS: 'off' });
+  for (const wallet of wallets) {
+    const named = faultsBeside ? ['--wallet', wallet] : [];
+    await runProduct(['backfill', '--no-details', ...named], { ...env, WALLET_MAX_RPS: 'off' });
+  }
+  if (faultsBeside) await sandbox.setFaults('troubled', faultsBeside);
   const daemon = await startDaemon(bench, {
     ...env,
     ...queue.env,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readBriefly } from '../../../src/ledger/connection/read-briefly.ts';
+import { explorerSample, explorerPages as pages } from '../../support/explorer-sample.ts';
 import { recordLog } from '../../support/record-log.ts';
 import { sampleProblem, sampleReport } from '../../support/sample-report.ts';
 import { type HttpHarness, openHttp } from '../../support/with-http.ts';
@@ -8,33 +9,8 @@ import { withLedger } from '../../support/with-ledger.ts';
 const { ledger, query } = await withLedger();
 let http: HttpHarness;
 
-const odd = '<b>&"\'\u202e';
-
 beforeAll(async () => {
-  await query(`
-    insert into ledger.balances (slip44, symbol, contract_address, name, chain_name, balance, frozen, observed_at, changed_at, observation)
-    values (0, 'BTC', '', 'Bitcoin', 'Bitcoin', 1234567.50, 0.000000000012, now(), now(), 1),
-           (60, '=ODD', '', 'Odd', '<i>', 1, 0, now(), now(), 1);
-    insert into ledger.balance_changes (slip44, symbol, contract_address, balance, frozen, observed_at) values
-      (0, 'BTC', '', 1, 0, now() - interval '40 days'), (0, 'BTC', '', 1234567.50, 0, now() - interval '1 day');
-    insert into ledger.reconciliation_runs (symbol, observed_at, expected, reported, difference, is_explained, explanation)
-    values ('BTC', now(), 1234567, 1234567.50, 0.50, false, 'nothing is <open>');
-    insert into ledger.final_states values ('success', true);
-    insert into ledger.addresses (slip44, address, status, assigned_to, assigned_no, assigned_at, first_seen_at)
-    values (0, 'bc1-one', 'assigned', 'customer <7>', 1, now(), now()),
-           (0, 'bc1-two', 'assigned', 'customer of two', 1, now(), now()),
-           (60, '0xtwo', 'assigned', 'customer of two', 1, now(), now());
-    insert into ledger.transactions (order_no, stream, type, request_id, symbol, amount, state, is_final, is_success, to_address, tx_hash, occurred_at)
-    values ('order 1/a', 'deposit', 'deposit', null, 'BTC', 0.123456789, 'success', true, true, 'bc1-one', 'hash-1', now() - interval '1 hour'),
-           ('order-2', 'withdraw', 'withdraw', 'request-2', '=ODD', -5, '=cmd()', false, false, '${odd.replaceAll("'", "''")}', 'hash-2', now() - interval '1 hour'),
-           ('order-3', 'withdraw', 'withdraw', 'request-2', 'BTC', 12345678901234567890, 'success', true, true, 'x', null, null);
-    insert into ledger.transaction_changes (order_no, observed_at, field, old_value, new_value)
-    values ('order 1/a', now(), 'state', 'pending', 'success');
-    insert into ledger.rejects (source, order_no, field, reason, payload, fingerprint, first_seen_at, last_seen_at)
-    values ('transaction-list', 'lost-1', 'amount', 'no <number>', '{"amount":"<script>"}', 'f', now(), now());
-    insert into ledger.sync_runs (job, started_at, finished_at, outcome, requests, rows_seen, rows_inserted, rows_updated, error)
-    select 'details', now(), now(), case when n = 1 then 'failed' else 'done' end, 1, 2, 3, 4, case when n = 1 then 'HTTP <500>' end
-      from generate_series(1, 60) as n`);
+  await query(explorerSample);
   http = await openHttp({
     read: (work) => readBriefly(ledger, work),
     readStatus: async () =>
@@ -72,20 +48,16 @@ function linksOf(path: string, text: string): string[] {
     .map((href) => new URL(href, `${http.url}${path}`).href.slice(http.url.length));
 }
 
-const pages = [
-  '/transactions',
-  '/transactions/order%201%2Fa',
-  '/transactions/order-2',
-  '/addresses/bc1-one',
-  '/coins',
-  '/coins/BTC',
-  '/coins/%3DODD?days=7',
-  '/rejects',
-  '/rejects?show=all',
-  '/runs',
-  '/runs?job=details&outcome=failed',
-  '/problems',
-];
+/** Texts of the rows of a page's tables, without tags. */
+function rowsOf(text: string): string[] {
+  return [...text.matchAll(/<tr\b[^>]*>(.*?)<\/tr>/gs)].map(([, row = '']) =>
+    row
+      .replace(/<\/t[dh]>/g, ' ')
+      .replace(/<[^>]*>/g, '')
+      .replace(/\s+/g, ' ')
+      .trim(),
+  );
+}
 
 test.each(pages)(
   '%s: a whole document with navigation and place, nothing from outside, safe headers',
@@ -93,19 +65,25 @@ test.each(pages)(
     const { status, text, headers } = await get(path);
     expect(status).toBe(200);
     expect(text).toMatch(/^<!doctype html>[\s\S]*<h1>[^<]+<\/h1>[\s\S]*<\/html>\s*$/);
-    for (const words of ['wallet.example', 'db:5432/ledger', '1.2.3'])
+    for (const words of ['test', 'wallet.example', 'db:5432/ledger', '1.2.3', 'host-a, process 17'])
       expect(text).toContain(words);
     expect(linksOf(path, text)).toEqual(
-      expect.arrayContaining(['/', '/transactions', '/coins', '/rejects', '/runs', '/problems']),
+      expect.arrayContaining([
+        ...['/', '/transactions', '/coins', '/pools', '/proof'],
+        ...['/rejects', '/runs', '/problems'],
+      ]),
     );
-    expect(text).not.toMatch(/<script|<b>&"|<i>|undefined|\[object|NaN/);
+    expect(text.match(/<script\b[^>]*>/g)).toHaveLength(1);
+    const script = / src="([^"]*)"/.exec(text)?.[1] ?? '';
+    expect(new URL(script, `${http.url}${path}`).pathname).toBe('/times.js');
+    expect(text).not.toMatch(/<script>|<b>&"|<i>|undefined|\[object|NaN/);
     expect(text.match(/<(?:td|th|tr|table|section|ul|li|dl|div|span|a|p)\b/g)?.length).toBe(
       text.match(/<\/(?:td|th|tr|table|section|ul|li|dl|div|span|a|p)>/g)?.length,
     );
     const policy = headers.get('Content-Security-Policy');
     expect(policy).toContain("default-src 'none'");
     expect(policy).toContain("form-action 'self'");
-    expect(policy).not.toContain('script-src');
+    expect(policy).toContain("script-src 'self';");
     expect(headers.get('Cache-Control')).toBe('no-store');
   },
 );
@@ -123,8 +101,10 @@ test('every link of every page leads to a page', async () => {
   expect(seen.size).toBeGreaterThan(pages.length);
 });
 
-test('the status page leads to the others, and says which installation it is', async () => {
-  const { text } = await get('/');
+test('the status page leads to the others, has their search box, and says which installation it is', async () => {
+  const { text, headers } = await get('/');
+  expect(text).toContain('<form method="post" action="transactions" role="search">');
+  expect(headers.get('Content-Security-Policy')).toContain("form-action 'self'");
   expect(linksOf('/', text)).toEqual(
     expect.arrayContaining(['/transactions', '/coins', '/problems', '/queues']),
   );
@@ -149,6 +129,55 @@ test('an order: its facts, its address with the reference, what is not certain, 
   expect(text).toContain('its detail has not been fetched yet');
   expect(text).toMatch(/<bdi>state<\/bdi>: <bdi>pending<\/bdi> → <bdi>success<\/bdi>/);
   expect(linksOf('/transactions/x', text)).toContain('/addresses/bc1-one');
+});
+
+test('an order: its postings, debits beside credits, and what is not booked yet', async () => {
+  const { text } = await get('/transactions/order%201%2Fa');
+  const rows = rowsOf(text).filter((row) => /^(assets|liabilities|expenses)/.test(row));
+  expect(rows).toEqual([
+    expect.stringMatching(/^assets:custody BTC 0\.12345678… 20/),
+    expect.stringMatching(/^liabilities:customers:customer &lt;7&gt; BTC 0\.12345678… 20/),
+  ]);
+  expect(text).toContain('not booked: the fee is not known yet');
+  const none = (await get('/transactions/order-2')).text;
+  expect(none).toContain('None. Only what the service lists in a success state');
+});
+
+test('the chain of a page is named beside its number', async () => {
+  for (const path of ['/addresses/bc1-one', '/transactions/order%201%2Fa', '/transactions'])
+    expect([path, (await get(path)).text.includes('<bdi>Bitcoin</bdi> (0)')]).toEqual([path, true]);
+});
+
+test('the pools: their levels over time, computed back from now, and the requests', async () => {
+  const { text } = await get('/pools?days=7');
+  // Eight came three days ago, and one was handed out just now.
+  expect(text).toMatch(/aria-label="&lt;i&gt; \(60\): between 0 and 8 available addresses from/);
+  const day = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
+  expect(rowsOf(text)).toEqual(
+    expect.arrayContaining([
+      `${day(0)} 0 1 7`,
+      `${day(1)} 0 0 8`,
+      `${day(3)} 8 0 8`,
+      `${day(4)} 0 0 0`,
+    ]),
+  );
+  expect(text).toContain('too &lt;many&gt;');
+  expect(text).toContain('refilled below 2, up to 10');
+});
+
+test('the proof: the days of a year, those never verified lead to their rows, and each change', async () => {
+  const { text } = await get('/proof?year=2025');
+  expect(text).toContain('<title>2025-02-28: 12 rows, verified 2025-03-01 00:00 UTC</title>');
+  const links = linksOf('/proof', text);
+  expect(links).toEqual(
+    expect.arrayContaining([
+      '/transactions?stream=deposit&from=2025-02-27&to=2025-02-27',
+      '/transactions?stream=deposit&from=2025-02-01&to=2025-02-28',
+    ]),
+  );
+  expect(text).toContain('rows &lt;missing&gt;');
+  const older = links.find((href) => href.includes('before=')) ?? '';
+  expect(rowsOf((await get(older)).text).filter((row) => /[✓✗]/.test(row))).toHaveLength(10);
 });
 
 test('an order that could not be stored says why; what is not there is 404 in words', async () => {
@@ -339,4 +368,38 @@ test('a page that waited too long for others says so', async () => {
   const answer = await fetch(`${busy.url}/coins`);
   expect([answer.status, (await answer.text()).includes('Too many pages')]).toEqual([503, true]);
   await busy.close();
+});
+
+test('readers of an overview share what was read, which says its time; an order and an address are read each time', async () => {
+  let reads = 0;
+  const counted = await openHttp({
+    read: (work) => {
+      reads += 1;
+      return readBriefly(ledger, work);
+    },
+  });
+  const ask = async (path: string) => await (await fetch(`${counted.url}${path}`)).text();
+  const readsOf = async (path: string) => {
+    const before = reads;
+    const texts = await Promise.all([ask(path), ask(path), ask(path)]);
+    const isDated = texts.every((text) => /Read at <time datetime="[^"]+Z"/.test(text));
+    return [path, reads - before, isDated];
+  };
+  for (const path of [
+    '/transactions?coin=BTC',
+    '/coins',
+    '/coins/BTC',
+    '/pools',
+    '/proof',
+    '/runs',
+  ])
+    expect(await readsOf(path)).toEqual([path, 1, true]);
+  expect(await readsOf('/transactions?coin=BTC&stream=deposit')).toContain(1);
+  for (const path of [
+    '/transactions/order-2',
+    '/addresses/bc1-one',
+    '/transactions?address=bc1-one',
+  ])
+    expect(await readsOf(path)).toEqual([path, 3, false]);
+  await counted.close();
 });

@@ -10,6 +10,17 @@ import { readBalanceCourse } from '../../../src/ledger/reports/explorer/read-bal
 import { readCoinFlow } from '../../../src/ledger/reports/explorer/read-coin-flow.ts';
 import { listCoins, readCoin } from '../../../src/ledger/reports/explorer/read-coins.ts';
 import {
+  listRequests,
+  readPoolSteps,
+  readPools,
+} from '../../../src/ledger/reports/explorer/read-pools.ts';
+import { readPostings } from '../../../src/ledger/reports/explorer/read-postings.ts';
+import {
+  listProofs,
+  readCoveredDays,
+  readCoveredYears,
+} from '../../../src/ledger/reports/explorer/read-proofs.ts';
+import {
   findAddress,
   findIndexed,
   findOrder,
@@ -17,14 +28,13 @@ import {
 import { filterBy, manyRows } from '../../support/explorer-rows.ts';
 import { withLedger } from '../../support/with-ledger.ts';
 
-const { ledger, query } = await withLedger();
+const { ledger, fill } = await withLedger();
 const growing =
-  /Seq Scan on (transactions|transaction_changes|balance_changes|addresses|rejects|sync_runs|reconciliation_runs)\b/;
+  /Seq Scan on (transactions|transaction_changes|balance_changes|addresses|rejects|sync_runs|reconciliation_runs|address_requests|stream_proofs)\b/;
 
 beforeAll(async () => {
-  await query(manyRows(200_000));
-  await query('vacuum (analyze)');
-});
+  await fill(manyRows(200_000), 'vacuum (analyze)');
+}, 300_000);
 
 /** Runs a read of a page, and returns the plan of each of its statements. */
 async function plansOf(read: (db: LedgerDb) => Promise<unknown>): Promise<string[]> {
@@ -70,6 +80,13 @@ test.each<[string, (db: LedgerDb) => Promise<unknown>]>([
   ['a search', (db) => findIndexed(db, 'order-77')],
   ['a reference', (db) => findByReference(db, 'customer 77')],
   ['an order', (db) => findOrder(db, 'order-77')],
+  ['postings of an order', (db) => readPostings(db, 'order-77')],
+  ['pools', (db) => readPools(db)],
+  ['levels of a pool', (db) => readPoolSteps(db, 60, { days: 30, stepHours: 4 })],
+  ['requests for addresses', (db) => listRequests(db, 9_000)],
+  ['covered years', (db) => readCoveredYears(db)],
+  ['covered days', (db) => readCoveredDays(db, 2_026)],
+  ['changes of the proof', (db) => listProofs(db, 9_000)],
   ['an address', (db) => findAddress(db, address)],
   ['chains', (db) => chainOf(db, [{ stream: 'deposit', symbol: null, toAddress: address }])],
   ['coins', (db) => listCoins(db, null)],

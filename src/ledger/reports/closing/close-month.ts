@@ -56,8 +56,9 @@ async function closeOnce(
   const fingerprint = await fingerprintOf(client, days);
   const transactions = await keepBooks(client, days);
   const digest = await digestOf(await readKeptBooks(client, days, [days.from]));
-  // Holds writers from here to the commit. Afterwards their triggers see the closed month, and note late entries.
-  await client.query('lock table ledger.transactions in share mode');
+  // Holds this wallet's writers from here to the commit. Afterwards their triggers see the closed month, and note late
+  // entries.
+  await client.query('select engine.hold_closing(engine.wallet())');
   if ((await fingerprintOf(pool, days)) !== fingerprint) return null;
   await client.query(
     'insert into own.closed_months (month, closed_at, transactions, digest) values ($1, clock_timestamp(), $2, $3)',

@@ -2,7 +2,15 @@ import { type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import { type TransactionType, transactionTypes } from '../../../kernel/vocabulary.ts';
 import type { LedgerDb } from '../../connection/connect-ledger.ts';
-import { orNull, pick, query, type RowNamedBy, text } from '../../connection/query-rows.ts';
+import {
+  orNull,
+  out,
+  pick,
+  query,
+  type RowNamedBy,
+  text,
+  truth,
+} from '../../connection/query-rows.ts';
 import { transactions } from '../../own-tables.ts';
 import { amountText } from '../status-sql.ts';
 import { type ChainOf, chainOf, isOnChain } from './chain-of.ts';
@@ -114,9 +122,7 @@ export async function listTransactions(
 
 /** `stop`: the place where reading reached its bound; null if it read as many rows as wanted, or all. */
 type SegmentPage = { rows: Found[]; stop: Place | null };
-type Place = RowNamedBy<typeof place>;
-
-const place = pick(placeColumns);
+type Place = Pick<Found, keyof typeof placeColumns>;
 
 type Reading = { filter: TransactionFilter; segment: Segment; wanted: number; bounds: PageBounds };
 
@@ -142,16 +148,22 @@ async function readStream(
   { filter, segment, wanted, bounds }: Reading,
 ): Promise<SegmentPage> {
   const residual = residualCondition(filter);
-  // Where every row that is read matches, a page reads no more than it shows.
-  const most = residual === null ? wanted : bounds.rowsReadMax;
-  const scan = sql`${scanOf(stream, filter, segment)} ${limitTo(most)}`;
-  const rows = await query(db)`
-    select ${columns} from (${scan}) as t
-     where ${residual ?? sql`true`} ${orders[segment]} ${limitTo(wanted)}`;
-  if (residual === null || rows.length === wanted) return { rows, stop: null };
-  const [stop = null] = await query(db)`
-    select ${place} from (${scan}) as t offset ${sql.raw(String(most - 1))} limit 1`;
-  return { rows, stop };
+  if (residual === null) {
+    // Every row that is read matches, so a page reads no more than it shows.
+    const scan = sql`${scanOf(stream, filter, segment)} ${limitTo(wanted)}`;
+    const rows = await query(db)`select ${columns} from (${scan}) as t ${orders[segment]}`;
+    return { rows, stop: null };
+  }
+  const most = sql.raw(String(bounds.rowsReadMax));
+  // The row at which reading stops comes along, whether it matches or not. Reading ends earlier when the page is full.
+  const found = await query(db)`
+    select ${columns}, t.is_match as ${out('isMatch', truth)}, t.number = ${most} as ${out('isStop', truth)}
+      from (select t.*, coalesce(${residual}, false) as is_match, row_number() over (${orders[segment]}) as number
+              from (${scanOf(stream, filter, segment)} limit ${most}) as t) as t
+     where t.is_match or t.number = ${most} ${orders[segment]} ${limitTo(wanted)}`;
+  const rows = found.filter(({ isMatch }) => isMatch);
+  const stop = rows.length < wanted ? found.find(({ isStop }) => isStop) : undefined;
+  return { rows, stop: stop ?? null };
 }
 
 /** Selects the rows of the stream in the order of the list, by an index of its times or addresses. */

@@ -1,28 +1,60 @@
 import { sql } from 'drizzle-orm';
 import type { LedgerDb } from '../../connection/connect-ledger.ts';
-import { number, orNull, out, query, text } from '../../connection/query-rows.ts';
+import { number, orNull, out, pick, query, text } from '../../connection/query-rows.ts';
 import { amountText } from '../status-sql.ts';
 
-/** What moved of a coin on a UTC day, in success states. Amounts are null if nothing moved that way. */
-export type DayFlow = {
-  day: string;
-  transactions: number;
-  deposited: string | null;
-  withdrawn: string | null;
-};
+/** What moved of a coin, in success states. Amounts are null if nothing moved that way. */
+type Moved = { transactions: number; deposited: string | null; withdrawn: string | null };
+
+/** What moved on a UTC day. */
+type DayFlow = Moved & { day: string };
+
+/** What moved on a UTC day on a chain; `slip44` is null where the chain is not known. */
+type ChainFlow = DayFlow & { slip44: number | null };
+
+/**
+ * What moved of a coin on the last 30 UTC days. `days` are all of them, oldest first; `moved` and `chains` have those
+ * on which something moved, latest first.
+ */
+export type CoinFlows = { days: string[]; all: Moved; moved: DayFlow[]; chains: ChainFlow[] };
 
 /** Constant instead of a parameter, so that the planner sees how few days the query reads. */
 const daysMax = 30;
+const dayMs = 86_400_000;
 
-/** Reads the days of the last 30 on which the coin moved, latest first. */
-export async function readCoinFlow(db: LedgerDb, symbol: string): Promise<DayFlow[]> {
-  return await query(db)`
-    select f.day::text as ${out('day', text)}, sum(f.transactions) as ${out('transactions', number)},
-           ${amountText("sum(f.amount) filter (where lower(btrim(f.type)) = 'deposit')")} as ${out('deposited', orNull(text))},
-           ${amountText("sum(f.amount) filter (where lower(btrim(f.type)) = 'withdraw')")} as ${out('withdrawn', orNull(text))}
+const columns = pick({
+  today: [sql`((now() at time zone 'UTC')::date)::text`, text],
+  day: [sql`f.day::text`, orNull(text)],
+  slip44: [sql`f.slip44`, orNull(number)],
+  transactions: [sql`coalesce(sum(f.transactions), 0)`, number],
+  deposited: [
+    amountText("sum(f.amount) filter (where lower(btrim(f.type)) = 'deposit')"),
+    orNull(text),
+  ],
+  withdrawn: [
+    amountText("sum(f.amount) filter (where lower(btrim(f.type)) = 'withdraw')"),
+    orNull(text),
+  ],
+});
+
+/** Reads what moved of a coin on the last 30 days, over all chains and on each. */
+export async function readCoinFlow(db: LedgerDb, symbol: string): Promise<CoinFlows> {
+  // The number of columns that a row sums over: 0 for a day on a chain, 1 for a day, 3 for all days.
+  const rows = await query(db)`
+    select ${columns}, grouping(f.day, f.slip44) as ${out('level', number)}
       from own.daily_flows f
      where f.day > (now() at time zone 'UTC')::date - ${sql.raw(String(daysMax))}
        and f.day <= (now() at time zone 'UTC')::date and f.symbol = ${symbol}::text
        and lower(btrim(f.state)) in (select s.state from own.final_states s where s.is_success)
-     group by f.day order by f.day desc`;
+     group by grouping sets ((f.day, f.slip44), (f.day), ()) order by f.day desc nulls last, f.slip44`;
+  const of = (level: number) =>
+    rows
+      .filter((row) => row.level === level)
+      .map(({ level: _, today: __, ...row }) => ({ ...row, day: row.day ?? '' }));
+  const last = Date.parse(rows[0]?.today ?? '');
+  const days = Array.from({ length: daysMax }, (_, index) =>
+    new Date(last - (daysMax - 1 - index) * dayMs).toISOString().slice(0, 10),
+  );
+  const none = { transactions: 0, deposited: null, withdrawn: null };
+  return { days, all: of(3)[0] ?? none, moved: of(1), chains: of(0) };
 }

@@ -13,6 +13,7 @@ import {
 } from '../../connection/query-rows.ts';
 import { coins, reconciliationRuns } from '../../own-tables.ts';
 import { amountText } from '../status-sql.ts';
+import { type NamedChain, readChains } from './read-chains.ts';
 
 /**
  * A coin over all its chains. `reported` is the sum of the balances. `difference` is reported minus expected, as last
@@ -67,6 +68,10 @@ const assetColumns = pick({
   withdrawState: alias(coins, 'c').withdrawState,
   observedAt: [sql`b.observed_at::text`, orNull(text)],
   changedAt: [sql`b.changed_at::text`, orNull(text)],
+  expected: [amountText('(b.balance - d.difference)'), orNull(text)],
+  difference: [amountText('d.difference'), orNull(text)],
+  isExplained: [sql`d.is_explained`, orNull(truth)],
+  explanation: [sql`left(d.explanation, 2000)`, orNull(text)],
 });
 
 /** Reads one page of the coins by symbol; those of balances that are listed, and those of the coin list. */
@@ -90,6 +95,10 @@ export async function readCoin(db: LedgerDb, symbol: string): Promise<CoinReport
             union select slip44, symbol, contract_address from own.coins where symbol = ${symbol}::text) as k
       left join own.balances b using (slip44, symbol, contract_address)
       left join own.coins c using (slip44, symbol, contract_address)
+      left join lateral (
+        select * from own.reconciliation_runs r
+         where r.symbol = k.symbol and coalesce(r.slip44, -1) = k.slip44 and coalesce(r.contract_address, '') = k.contract_address
+         order by r.id desc limit 1) as d on true
      order by k.slip44, k.contract_address limit ${assetsMax}`;
   const differences = await query(db)`
     select ${differenceColumns} from own.reconciliation_runs d
@@ -119,11 +128,7 @@ async function selectCoins(db: LedgerDb, condition: SQL, rowsMax: number): Promi
 }
 
 /** The coins, the chains with their names, and the states of the settings: what a filter offers. At most 500 each. */
-export type Choices = {
-  coins: string[];
-  chains: { slip44: number; name: string | null }[];
-  states: string[];
-};
+export type Choices = { coins: string[]; chains: NamedChain[]; states: string[] };
 
 const choicesMax = 500;
 
@@ -131,16 +136,11 @@ export async function readChoices(db: LedgerDb): Promise<Choices> {
   const named = await query(db)`
     select distinct k.symbol as ${out('symbol', text)}
       from (select symbol from own.balances union select symbol from own.coins) as k order by 1 limit ${choicesMax}`;
-  const chains = await query(db)`
-    select k.slip44 as ${out('slip44', number)}, max(k.name) as ${out('name', orNull(text))}
-      from (select slip44, coalesce(chain_name, chain_symbol) as name from own.balances
-            union select slip44, null from own.coins) as k
-     group by 1 order by 1 limit ${choicesMax}`;
   const states = await query(db)`
     select state as ${out('state', text)} from own.final_states order by 1 limit ${choicesMax}`;
   return {
     coins: named.map(({ symbol }) => symbol),
-    chains,
+    chains: await readChains(db),
     states: states.map(({ state }) => state),
   };
 }

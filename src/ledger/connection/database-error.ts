@@ -1,0 +1,37 @@
+import { DrizzleQueryError } from 'drizzle-orm/errors';
+import { LedgerError } from '../../kernel/errors.ts';
+import { isUnreachable, isUntrusted, sqlStateOf } from './postgres-codes.ts';
+import { cureOf, untrusted } from './postgres-cures.ts';
+
+/**
+ * Converts a failure of the database to a LedgerError with the server's message, without the statement and its
+ * parameters. Any other error stays as it is.
+ */
+export function databaseError(error: unknown): Error {
+  if (error instanceof LedgerError || !(error instanceof Error)) return error as Error;
+  const state = sqlStateOf(error);
+  if (isUntrusted(error)) {
+    const message = `the database failed: ${wordsOf(error)}`;
+    return new LedgerError(untrusted.code, message, { cause: error, cure: untrusted.cure });
+  }
+  const isDown = isUnreachable(error);
+  if (!isDown && state === undefined && !(error instanceof DrizzleQueryError)) return error;
+  const { code = isDown ? 'database-unreachable' : 'unexpected', ...known } =
+    cureOf(state ?? '') ?? {};
+  return new LedgerError(code, `the database failed: ${wordsOf(error)}`, {
+    cause: error,
+    ...known,
+  });
+}
+
+/** PostgreSQL quotes a value that it refuses, however long it is. */
+const wordsMax = 1_000;
+
+function wordsOf(error: Error): string {
+  const inner = error.cause instanceof Error ? error.cause : error;
+  const words =
+    inner instanceof AggregateError
+      ? inner.errors.map((each: Error) => each.message).join('; ')
+      : inner.message;
+  return words.length > wordsMax ? `${words.slice(0, wordsMax - 1)}…` : words;
+}

@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import { type SQL, sql } from 'drizzle-orm';
+import type { LedgerDb } from '../connection/connect-ledger.ts';
+import { number, out, pick, query, truth } from '../connection/query-rows.ts';
+import { streams } from '../own-tables.ts';
+import { guestsOf, leaseMs, type StreamRow } from './stream-store.ts';
+
+/** Returns a name for one pass. It begins with the name that the process's connections carry (`ledger.instance`). */
+export function newLeaseOwner(instance: string): string {
+  return `${instance} ${randomUUID().slice(0, 8)}`;
+}
+
+/** Time (ms) for which a wish stands that is not repeated. */
+const wishMs = 1_000;
+
+/**
+ * Leases the stream for one pass, and inserts its row if it is new. Returns undefined while another pass of any process
+ * holds the lease, or wishes for it. `isWished`: asks the pass that holds it to give it back. The lease only saves
+ * requests: two readers at once are harmless.
+ */
+export async function leaseStream(
+  db: LedgerDb,
+  name: string,
+  owner: string,
+  { isWished = false } = {},
+): Promise<StreamRow | undefined> {
+  const leased =
+    (await takeLease(db, name, owner, isWished)) ??
+    ((await insertStream(db, name)) ? await takeLease(db, name, owner, isWished) : undefined);
+  if (isWished && !leased) await noteWish(db, name);
+  return leased;
+}
+
+/** Inserts the row of a new stream; returns false if it is there already. */
+async function insertStream(db: LedgerDb, name: string): Promise<boolean> {
+  const { rowCount } = await db.execute(
+    sql`insert into own.streams (name) values (${name}) on conflict (wallet, name) do nothing`,
+  );
+  return (rowCount ?? 0) > 0;
+}
+
+async function takeLease(
+  db: LedgerDb,
+  name: string,
+  owner: string,
+  isWished: boolean,
+): Promise<StreamRow | undefined> {
+  const { listOrder, pageSize, serviceTotal, ledgerCount, isBacked, acceptedDifference } = streams;
+  const { passes, checkpoint } = streams;
+  const kept = { listOrder, pageSize, serviceTotal, ledgerCount, isBacked, acceptedDifference };
+  const [leased] = await query(db)`
+    update own.streams
+       set lease_owner = ${owner}, lease_until = now() + ${leaseMs} * interval '1 millisecond', passes = passes + 1
+     where name = ${name} and (lease_owner is null or lease_owner = ${owner} or lease_until < now()
+             or not exists (select from pg_stat_activity
+                             where application_name like 'wallet-ledger %' and starts_with(lease_owner, application_name)))
+       and (${isWished} or not ${isLeaseWished(name)})
+    returning ${pick({ ...kept, passes, checkpoint })}, ${guestsOf(name)} as ${out('guests', number)}`;
+  return leased;
+}
+
+/** Returns true if a poll wishes for the lease of the stream. */
+export async function isWishedFor(db: LedgerDb, name: string): Promise<boolean> {
+  const [read] = await query(db)`select ${isLeaseWished(name)} as ${out('isWished', truth)}`;
+  return read?.isWished ?? false;
+}
+
+function isLeaseWished(name: string): SQL {
+  return sql`exists (select from own.lease_wishes w where w.stream = ${name} and w.until > now())`;
+}
+
+async function noteWish(db: LedgerDb, name: string): Promise<void> {
+  await db.execute(sql`
+    insert into own.lease_wishes (stream, until) values (${name}, now() + ${wishMs} * interval '1 millisecond')
+    on conflict (wallet, stream) do update set until = excluded.until`);
+}
+
+/** Ends the wishes for the lease of the stream. A pass that still waits for it wishes again. */
+export async function endWishes(db: LedgerDb, name: string): Promise<void> {
+  await db.execute(sql`delete from own.lease_wishes where stream = ${name}`);
+}
+
+/** Releases the lease of a pass that has read nothing, so that the list's last success stays as it is. */
+export async function dropLease(db: LedgerDb, name: string, owner: string): Promise<void> {
+  await db.execute(sql`
+    update own.streams set lease_owner = null, lease_until = null where name = ${name} and lease_owner = ${owner}`);
+}

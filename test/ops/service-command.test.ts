@@ -1,0 +1,123 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+
+const unit = readFileSync('ops/wallet-ledger.service', 'utf8');
+const wrapper = resolve('ops/wallet-ledger');
+
+/** Prints what a command gets: its words, and those variables of its environment that are of the settings. */
+const program = `#!/bin/sh
+for word; do printf 'word %s\\n' "$word"; done
+env | grep -E '^(WALLET_|LOG_|EU__|NODE_ENV)' | sort
+[ "$1" != fail ] || exit 3
+`;
+
+/** Plays systemd: reads the file of settings, and puts the credentials into a directory. */
+const systemdRun = `#!/bin/sh
+while :; do
+  case $1 in
+    --property=EnvironmentFile=*) file=\${1#*=*=} ;;
+    --property=Environment=*) environment="$environment \${1#*=*=}" ;;
+    --*) ;;
+    *) break ;;
+  esac
+  echo "$1" >>"$FOLDER/options"
+  shift
+done
+set -a
+for word in $environment; do eval "$word"; done
+. "$FOLDER/settings"
+CREDENTIALS_DIRECTORY=$FOLDER/credentials exec "$@"
+`;
+
+type Options = { user?: string; drop?: string; env?: Record<string, string> };
+
+/** Runs the script with a systemd that is played, as the user of the number. */
+function run(args: string[], { user = '0', drop = '', env = {} }: Options = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'wallet ledger '));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text);
+    chmodSync(join(folder, name), 0o755);
+  };
+  mkdirSync(join(folder, 'bin'));
+  file('program', program);
+  file('settings', 'WALLET_BASE_URL=https://wallet.example.com\n');
+  file('bin/id', `#!/bin/sh\necho ${user}\n`);
+  file('bin/systemd-run', systemdRun);
+  file(
+    'bin/systemctl',
+    '#!/bin/sh\n[ "$1" = cat ] && [ "$3" = wallet-ledger.service ] && cat "$FOLDER/unit"\n',
+  );
+  // The path of the program has no blank in a unit.
+  const start = unit.replace(/^ExecStart=.* start$/m, 'ExecStart=/bin/sh program start');
+  file('unit', `# /etc/systemd/system/wallet-ledger.service\n${start}\n${drop}`);
+  const { status, stdout, stderr } = spawnSync(wrapper, args, {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { PATH: `${join(folder, 'bin')}:/usr/bin:/bin`, FOLDER: folder, ...env },
+  });
+  const options = spawnSync('cat', [join(folder, 'options')], { encoding: 'utf8' });
+  return { status, lines: stdout.split('\n'), stderr, options: options.stdout.split('\n'), folder };
+}
+
+test('a command runs as the user of the unit, with its settings and its secret', () => {
+  const { status, lines, options, folder } = run([
+    'pool',
+    'take',
+    '60',
+    '--reference',
+    "Ann's $5  *",
+  ]);
+  expect(status).toBe(0);
+  expect(lines.slice(0, 5)).toEqual([
+    'word pool',
+    'word take',
+    'word 60',
+    'word --reference',
+    "word Ann's $5  *",
+  ]);
+  expect(lines).toContain('WALLET_BASE_URL=https://wallet.example.com');
+  expect(lines).toContain(`WALLET_API_SECRET_FILE=${join(folder, 'credentials', 'api-secret')}`);
+  expect(lines.filter((line) => line.startsWith('LOG_'))).toEqual([]);
+  for (const name of [
+    'User',
+    'WorkingDirectory',
+    'EnvironmentFile',
+    'LoadCredential',
+    'ProtectSystem',
+  ]) {
+    const line = unit.match(new RegExp(`^${name}=.*$`, 'm'))?.[0];
+    expect(options).toContain(`--property=${line}`);
+  }
+  expect(options).toContain('--property=CapabilityBoundingSet=');
+  expect(
+    options.filter((each) => /=(Exec|Restart=|RestartSec|Type|Timeout|WantedBy|After)/.test(each)),
+  ).toEqual([]);
+});
+
+test('its exit code, the level of the log and drop-ins of the unit pass through', () => {
+  const drop =
+    '# /etc/systemd/system/wallet-ledger.service.d/us.conf\n[Service]\nLoadCredential=eu:/etc/eu\nEnvironment=EU__WALLET_API_SECRET_FILE=%d/eu\n';
+  const { status, lines, options, folder } = run(['fail'], { drop, env: { LOG_LEVEL: 'debug' } });
+  expect(status).toBe(3);
+  expect(lines).toContain('LOG_LEVEL=debug');
+  expect(lines).toContain(`EU__WALLET_API_SECRET_FILE=${join(folder, 'credentials', 'eu')}`);
+  expect(options).toContain('--property=LoadCredential=eu:/etc/eu');
+});
+
+test('only root gets settings and secret; help needs neither', () => {
+  const refused = run(['status'], { user: '1000' });
+  expect([refused.status, refused.lines, refused.options]).toEqual([2, [''], ['']]);
+  expect(refused.stderr).toMatch(/^wallet-ledger: only root .*sudo.*\n$/);
+  const help = run(['--help'], { user: '1000' });
+  expect([help.status, help.lines[0], help.options]).toEqual([0, 'word --help', ['']]);
+  expect(run([], { user: '1000' }).status).toBe(0);
+});
+
+test('another unit is refused in words', () => {
+  const { status, stderr } = run(['status'], { env: { WALLET_LEDGER_UNIT: 'other.service' } });
+  expect([status, stderr]).toEqual([2, expect.stringContaining('WALLET_LEDGER_UNIT')]);
+});
