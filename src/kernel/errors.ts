@@ -72,7 +72,7 @@ export const errorTable = {
   'earlier-version': {
     exitCode: 1,
     isRetryable: true,
-    cure: 'end the daemons and commands of the earlier version, then run the command again',
+    cure: 'wait until the daemons and commands of the earlier version have ended, then run the command again',
   },
   rights: {
     exitCode: 2,
