@@ -1,8 +1,9 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { auditHistory } from '../../src/sync/checks/audit-history.ts';
 import { syncAllDetails } from '../../src/sync/details/sync-details.ts';
 import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
 import { rowsOfLedger, rowsOfService } from '../support/compare-rows.ts';
+import { openTcpGate } from '../support/tcp-gate.ts';
 import { onePass, openWallet, withWallet } from '../support/with-wallet.ts';
 
 const signal = new AbortController().signal;
@@ -65,6 +66,33 @@ describe('transactions and their details', () => {
     expect(report.isComplete).toBe(true);
     const rows = await query('select last_error from ledger.streams');
     expect(rows).toEqual([{ last_error: null }, { last_error: null }]);
+  });
+
+  test('a pass that loses the database frees its list as soon as the database is back', async () => {
+    const { sandbox, connectionString, query } = await withWallet({ transactions: 300 });
+    const gate = await openTcpGate(connectionString);
+    onTestFinished(() => gate.close());
+    const { context, ledger } = await openWallet(sandbox, gate.url);
+    onTestFinished(() => ledger.close());
+    const client: typeof context.client = {
+      ...context.client,
+      async listTransactions(page, inFlight) {
+        gate.shut();
+        return context.client.listTransactions(page, inFlight);
+      },
+    };
+    const leaseOwner = async () =>
+      (await query(`select lease_owner from ledger.streams where name = 'deposit'`))[0]?.[
+        'lease_owner'
+      ];
+    await expect(
+      syncTransactions({ ...context, client }, onePass(), ['deposit']),
+    ).rejects.toThrow();
+    expect(await leaseOwner()).toEqual(expect.stringContaining(ledger.instance));
+    gate.open();
+    // Shows others that the process lives, as a daemon's connections do.
+    await ledger.pool.query('select 1');
+    await vi.waitFor(async () => expect(await leaseOwner()).toBeNull(), { timeout: 10_000 });
   });
 
   test('a long scan gives the list back to a poll that asks for it, and reads on afterwards', async () => {

@@ -1,10 +1,10 @@
 import { toError } from '../../kernel/errors.ts';
 import type { TransactionType } from '../../kernel/vocabulary.ts';
-import { databaseError } from '../../ledger/connection/database-error.ts';
 import { endLook, takeLook } from '../../ledger/hint-store.ts';
 import { dropLease, leaseStream, newLeaseOwner } from '../../ledger/lists/lease-store.ts';
 import { releaseStream } from '../../ledger/lists/stream-store.ts';
 import { glanceAtList } from '../list/glance-list.ts';
+import { freeList } from '../streams/lease-list.ts';
 import { openStreamPort, stateOf } from '../streams/stream-port.ts';
 import { transactionStream } from '../streams/sync-transactions.ts';
 import { emptyReport, type SyncContext, type SyncReport } from '../sync-context.ts';
@@ -21,10 +21,10 @@ export async function lookAtList(
 ): Promise<SyncReport | null> {
   const { ledger } = context;
   const owner = newLeaseOwner(ledger.instance);
-  const row = await leaseStream(ledger.db, list, owner);
-  if (!row) return null;
   let ids: number[] = [];
   try {
+    const row = await leaseStream(ledger.db, list, owner);
+    if (!row) return null;
     ids = await takeLook(ledger.db, list);
     if (ids.length === 0) {
       await dropLease(ledger.db, list, owner);
@@ -37,8 +37,7 @@ export async function lookAtList(
     await endLook(ledger.db, list, { ids, fruitless: requests - pagesOfNews });
     return report;
   } catch (error) {
-    const { message } = databaseError(toError(error));
-    await releaseStream(ledger.db, list, owner, message).catch(() => undefined);
+    await freeList(context, list, owner, toError(error));
     await endLook(ledger.db, list, { ids, fruitless: null }).catch(() => undefined);
     throw error;
   }

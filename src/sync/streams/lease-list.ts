@@ -1,8 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import { toError } from '../../kernel/errors.ts';
 import { databaseError } from '../../ledger/connection/database-error.ts';
+import { isUnreachable } from '../../ledger/connection/postgres-codes.ts';
 import { endWishes, leaseStream, newLeaseOwner } from '../../ledger/lists/lease-store.ts';
-import { releaseStream, type StreamRow } from '../../ledger/lists/stream-store.ts';
+import { leaseMs, releaseStream, type StreamRow } from '../../ledger/lists/stream-store.ts';
 import type { SyncContext } from '../sync-context.ts';
 
 /**
@@ -15,21 +17,41 @@ export type Leased = { owner: string; row: StreamRow };
 
 const leasePollMs = 100;
 const brieflyMs = 5_000;
+const freeAgainMs = 500;
 
 /**
  * Runs `work` with the list's lease and stores its outcome; returns undefined if another pass keeps the lease. Rethrows
  * the error of `work`.
  */
 export async function withLease<T>(
-  { ledger, log }: SyncContext,
+  context: SyncContext,
   name: string,
-  { ifLeased, signal }: { ifLeased: WhenLeased; signal: AbortSignal },
+  pass: { ifLeased: WhenLeased; signal: AbortSignal },
   work: (leased: Leased) => Promise<T>,
 ): Promise<T | undefined> {
-  const owner = newLeaseOwner(ledger.instance);
+  const { db, instance } = context.ledger;
+  const owner = newLeaseOwner(instance);
+  try {
+    const row = await awaitLease(context, name, owner, pass);
+    if (!row) return undefined;
+    const result = await work({ owner, row });
+    await releaseStream(db, name, owner, null);
+    return result;
+  } catch (error) {
+    await freeList(context, name, owner, toError(error));
+    throw error;
+  }
+}
+
+async function awaitLease(
+  { ledger: { db }, log }: SyncContext,
+  name: string,
+  owner: string,
+  { ifLeased, signal }: { ifLeased: WhenLeased; signal: AbortSignal },
+): Promise<StreamRow | undefined> {
   const giveUpAt =
     performance.now() + { skip: 0, briefly: brieflyMs, ask: brieflyMs, wait: Infinity }[ifLeased];
-  const lease = () => leaseStream(ledger.db, name, owner, { isWished: ifLeased === 'ask' });
+  const lease = () => leaseStream(db, name, owner, { isWished: ifLeased === 'ask' });
   let row = await lease();
   if (!row && ifLeased === 'wait')
     log.info({ stream: name }, 'another pass is reading the stream, waiting for it');
@@ -38,15 +60,29 @@ export async function withLease<T>(
     await abortableSleep(leasePollMs, signal);
     row = await lease();
   }
-  if (hasWished) await endWishes(ledger.db, name);
-  if (!row) return undefined;
-  try {
-    const result = await work({ owner, row });
-    await releaseStream(ledger.db, name, owner, null);
-    return result;
-  } catch (error) {
-    const { message } = databaseError(toError(error));
-    await releaseStream(ledger.db, name, owner, message).catch(() => undefined);
-    throw error;
-  }
+  if (hasWished) await endWishes(db, name);
+  return row;
+}
+
+/**
+ * Frees the list after a failed pass, also one whose lease was perhaps taken. If the database cannot be reached, goes
+ * on trying in the background: this process lives, so others would wait until the lease runs out.
+ */
+export async function freeList(
+  { ledger }: SyncContext,
+  name: string,
+  owner: string,
+  error: Error,
+): Promise<void> {
+  const { message } = databaseError(error);
+  const runsOutAt = performance.now() + leaseMs;
+  const free = async (): Promise<void> => {
+    try {
+      await releaseStream(ledger.db, name, owner, message);
+    } catch (failure) {
+      if (isUnreachable(failure) && performance.now() < runsOutAt)
+        void delay(freeAgainMs, undefined, { ref: false }).then(free);
+    }
+  };
+  await free();
 }
