@@ -3,7 +3,6 @@ import { sql } from 'drizzle-orm';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { connectLedger } from '../../src/ledger/connection/connect-ledger.ts';
 import { databaseError } from '../../src/ledger/connection/database-error.ts';
-import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { listen } from '../support/listen.ts';
 import { recordLog } from '../support/record-log.ts';
@@ -11,10 +10,9 @@ import { startPostgres } from '../support/start-postgres.ts';
 import { openTcpGate } from '../support/tcp-gate.ts';
 import { listed } from '../support/transaction-rows.ts';
 
-const database = await startPostgres();
+const database = await startPostgres({ isMigrated: true });
 const { log, lines } = recordLog();
 const ledger = connectLedger({ connectionString: database.connectionString, poolSize: 8, log });
-await migrateLedger(ledger);
 await ledger.pool.query('create table public.pairs (id int primary key, n int)');
 await ledger.pool.query('insert into public.pairs values (1, 0), (2, 0)');
 afterAll(async () => {

@@ -13,7 +13,7 @@ const authority = makeAuthority('trusted');
 const stranger = makeAuthority('stranger');
 const directory = mkdtempSync(join(tmpdir(), 'wallet-ledger-tls-'));
 writeFileSync(join(directory, 'authority.pem'), authority.pem);
-const database = await startPostgres();
+const database = await startPostgres({ isMigrated: true });
 afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
   await database.close();

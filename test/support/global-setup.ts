@@ -1,4 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
+import { silentLog } from '../../src/kernel/log.ts';
+import { connectLedger } from '../../src/ledger/connection/connect-ledger.ts';
+import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
 import { describeBookTools } from './book-tools.ts';
 import { postgresImage, redisImage } from './container-images.ts';
 import {
@@ -9,6 +13,7 @@ import {
 } from './containers.ts';
 import { startEmbeddedServer } from './embedded-server.ts';
 import { closeServer, listen } from './listen.ts';
+import { queryOnce } from './on-database.ts';
 import { chromiumProgram } from './open-chromium.ts';
 import { toolsFolder } from './postgres-tools.ts';
 import { redisProgram } from './redis-program.ts';
@@ -21,7 +26,7 @@ const opened: Promise<TestServer | null>[] = [];
 
 /**
  * Says what the tests run against, and serves it to the test files, which ask under TEST_SERVER_BROKER: the address
- * of the run's one PostgreSQL, started for the first that asks, and of a Redis of the asker's own, if there is one.
+ * of the run's one PostgreSQL, started for the first that asks, its template, and of a Redis of the asker's own, if there is one.
  */
 export async function setup(): Promise<() => Promise<void>> {
   const [postgresInDocker, redisInDocker] = await Promise.all([
@@ -31,8 +36,10 @@ export async function setup(): Promise<() => Promise<void>> {
   process.stdout.write(
     `Tests use ${describePostgres(postgresInDocker)}, ${describeRedis(redisInDocker)}, ${describeTools()}, ${describeBookTools()}, ${describeChromium()}\n`,
   );
+  const postgres = createPostgresOffer(postgresInDocker);
   const offers: Record<string, () => Promise<TestServer | null>> = {
-    '/postgres': createPostgresOffer(postgresInDocker),
+    '/postgres': postgres,
+    '/template': createTemplateOffer(postgres),
     '/redis': redisInDocker ? createRedisOffer() : async () => null,
   };
   const broker = createServer((request, response) => {
@@ -56,6 +63,28 @@ function createPostgresOffer(inDocker: boolean): () => Promise<TestServer> {
   const start = async () => (inDocker && (await startPostgresContainer())) || startEmbeddedServer();
   let server: Promise<TestServer> | undefined;
   return () => (server ??= start());
+}
+
+/** The name of a database with the program's schema, made for the first that asks, which others are copied from. */
+function createTemplateOffer(postgres: () => Promise<TestServer>): () => Promise<TestServer> {
+  const make = async (): Promise<TestServer> => {
+    const server = given.postgres
+      ? (process.env['TEST_DATABASE_URL'] ?? '')
+      : (await postgres()).url;
+    const name = `wallet_ledger_template_${randomBytes(8).toString('hex')}`;
+    await queryOnce(server, `create database ${name} template template0`);
+    const url = new URL(server);
+    url.pathname = `/${name}`;
+    const ledger = connectLedger({ connectionString: url.toString(), poolSize: 1, log: silentLog });
+    await migrateLedger(ledger);
+    await ledger.close();
+    const close = async () => {
+      if (given.postgres) await queryOnce(server, `drop database ${name} with (force)`);
+    };
+    return { url: name, close };
+  };
+  let template: Promise<TestServer> | undefined;
+  return () => (template ??= make());
 }
 
 /** Where the first does not start, nothing tries again. */

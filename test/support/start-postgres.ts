@@ -2,20 +2,30 @@ import { randomBytes } from 'node:crypto';
 import { askForServer } from './ask-for-server.ts';
 import { queryOnce } from './on-database.ts';
 
+/** What a migration writes down about the database in which it runs, and a copy has to say about itself. */
+const settle = `
+  update engine.home set own_xid = pg_current_xact_id()::xid, (own_oid, addresses_oid, database_oid, begun_at) =
+         (select f.own_oid, f.addresses_oid, f.database_oid, now() from engine.home_facts() f);
+  update engine.ticket_witness set own_xid = pg_current_xact_id()::xid,
+         database_oid = (select oid from pg_database where datname = current_database())`;
+
 /**
- * A fresh, empty database for one test or file, on the server of TEST_DATABASE_URL or on the run's own.
- * `close` drops it, over whoever is still connected.
+ * A fresh database for one test or file, on the server of TEST_DATABASE_URL or on the run's own: empty, or with the
+ * program's schema, which is a copy of the run's template and so ten times as fast as the migrations. `close` drops it,
+ * over whoever is still connected.
  */
-export async function startPostgres(): Promise<{
+export async function startPostgres({ isMigrated = false } = {}): Promise<{
   connectionString: string;
   close(): Promise<void>;
 }> {
   const server = process.env['TEST_DATABASE_URL'] || (await askForServer('postgres'));
   if (!server) throw new Error('there is no PostgreSQL for the tests');
-  const name = `wallet_ledger_test_${randomBytes(8).toString('hex')}`;
-  await queryOnce(server, `create database ${name} template template0`);
+  const template = isMigrated ? await askForServer('template') : 'template0';
   const url = new URL(server);
-  url.pathname = `/${name}`;
+  url.pathname = `/wallet_ledger_test_${randomBytes(8).toString('hex')}`;
+  const name = url.pathname.slice(1);
+  await queryOnce(server, `create database ${name} template ${template}`);
+  if (isMigrated) await queryOnce(url.toString(), settle);
   return {
     connectionString: url.toString(),
     async close() {

@@ -2,7 +2,6 @@ import pg from 'pg';
 import { afterAll } from 'vitest';
 import type { Log } from '../../src/kernel/log.ts';
 import { connectLedger, type Ledger } from '../../src/ledger/connection/connect-ledger.ts';
-import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
 import { startPostgres } from './start-postgres.ts';
 
 export type TestLedger = {
@@ -21,7 +20,8 @@ export type TestLedger = {
 
 /** A fresh database of this file's own, migrated unless told otherwise; all is closed after the file. */
 export async function withLedger(options: { isMigrated?: boolean } = {}): Promise<TestLedger> {
-  const database = await startPostgres();
+  const isMigrated = options.isMigrated ?? true;
+  const database = await startPostgres({ isMigrated });
   const opened: Ledger[] = [];
   const logged: string[] = [];
   const write: Log['info'] = (_fields, message) => void logged.push(message);
@@ -39,7 +39,6 @@ export async function withLedger(options: { isMigrated?: boolean } = {}): Promis
     await Promise.all(opened.map((each) => each.close()));
     await database.close();
   });
-  if (options.isMigrated ?? true) await migrateLedger(ledger);
   return {
     connectionString: database.connectionString,
     ledger,

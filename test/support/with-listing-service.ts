@@ -5,7 +5,7 @@ import { startPostgres } from './start-postgres.ts';
 
 export type Query = (text: string) => Promise<Record<string, unknown>[]>;
 
-/** A service that answers what a test puts in, and an empty database; closed with the test. */
+/** A service that answers what a test puts in, and a database with the schema; closed with the test. */
 export async function withListingService(): Promise<{
   service: ListingService;
   /** The environment in which the program reaches both. */
@@ -14,7 +14,7 @@ export async function withListingService(): Promise<{
 }> {
   const service = await startListingService();
   onTestFinished(() => service.close());
-  const database = await startPostgres();
+  const database = await startPostgres({ isMigrated: true });
   onTestFinished(() => database.close());
   const pool = new pg.Pool({ connectionString: database.connectionString, max: 1 });
   pool.on('error', () => undefined);

@@ -12,11 +12,11 @@ export type Service = {
   query(text: string): Promise<Record<string, unknown>[]>;
 };
 
-/** A sandbox service and an empty database for processes under test; closed with the test. */
+/** A sandbox service and a database with the schema, for processes under test; closed with the test. */
 export async function withService(options: Partial<SandboxOptions> = {}): Promise<Service> {
   const sandbox = await startSandbox({ signer: 'params-hmac', settleMs: 0, ...options });
   onTestFinished(() => sandbox.close());
-  const database = await startPostgres();
+  const database = await startPostgres({ isMigrated: true });
   onTestFinished(() => database.close());
   const pool = new pg.Pool({ connectionString: database.connectionString, max: 1 });
   pool.on('error', () => undefined);

@@ -3,7 +3,6 @@ import { onTestFinished } from 'vitest';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { silentLog } from '../../src/kernel/log.ts';
 import { connectLedger, type Ledger } from '../../src/ledger/connection/connect-ledger.ts';
-import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
 import { createTicketSource } from '../../src/ledger/ticket-source.ts';
 import { reclassifyByStates } from '../../src/ledger/transactions/final-states.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
@@ -36,7 +35,7 @@ export async function withWallet(
 ): Promise<Wallet> {
   const sandbox = await startSandbox({ signer: 'params-hmac', settleMs: 0, ...options });
   onTestFinished(() => sandbox.close());
-  const database = await startPostgres();
+  const database = await startPostgres({ isMigrated: true });
   onTestFinished(() => database.close());
   const { connectionString } = database;
   const opened = await openWallet(sandbox, connectionString, settings, paramNames);
@@ -52,7 +51,6 @@ export async function openWallet(
   paramNames = sandbox.options.paramNames,
 ): Promise<Omit<Wallet, 'sandbox' | 'connectionString'>> {
   const ledger = connectLedger({ connectionString, poolSize: 6, log: silentLog });
-  await migrateLedger(ledger);
   await reclassifyByStates(ledger, { final: finalStates, success: new Set(['success']) });
   const { credentials } = sandbox;
   const signer = await createSigner({ ...credentials, signer: credentials.signer });
