@@ -190,7 +190,7 @@ test('[D9] a daemon whose database connections have all fallen silent stops with
 }, 240_000);
 
 test('[D8] a server without free connections: the daemon waits and goes on once there are some', async () => {
-  const { sandbox, env, query } = await withService({ transactions: 400 });
+  const { sandbox, env, query } = await withService({ transactions: 400 }, { isMigrated: false });
   const role = `few_${process.pid}_${Date.now()}`;
   const [row] = await query('select current_database() as name');
   await query(

@@ -128,7 +128,7 @@ test('Ctrl-C ends a backfill with 130, a supervisor with 1, and both say how to 
 }, 60_000);
 
 test('a schema of another program is refused with 2', async () => {
-  const { env, query } = await withService({ transactions: 1 });
+  const { env, query } = await withService({ transactions: 1 }, { isMigrated: false });
   await query('create schema ledger create table transactions (id int)');
   expectLine(await runProgram(['migrate'], { ...env, ...quiet }), 2, 'exists', 'another database');
 });

@@ -8,7 +8,7 @@ import { type Service, withService } from '../support/with-service.ts';
 const password = 'least-rights';
 
 test('[S10] a daemon whose role may create nothing backfills, syncs, starts and verifies with what docs/roles.md grants', async () => {
-  const { env, query } = await withService({ transactions: 400 });
+  const { env, query } = await withService({ transactions: 400 }, { isMigrated: false });
   const { owner, daemon } = await makeRoles(query);
   const asOwner = { ...env, DATABASE_URL: withUser(env['DATABASE_URL'], owner) };
   const settings = {

@@ -68,7 +68,7 @@ test('read-only commands create no directory where there is no ledger, and say w
 }, 120_000);
 
 test('no command but start, backfill, sync and migrate makes a schema or changes that of another version', async () => {
-  const service = await withService({ transactions: 0 });
+  const service = await withService({ transactions: 0 }, { isMigrated: false });
   const env = { ...service.env, ADDRESS_POOLS: '60:5:20' };
   const nothing = await contents(service);
   const expectRefused = async () => {

@@ -75,7 +75,7 @@ test('[Q12] two daemons and a backfill keep to one budget and never use a nonce 
 }, 90_000);
 
 test('[Q14] a migrator that is killed half-way leaves nothing behind, and the next one applies everything', async () => {
-  const { env, query } = await withService({ transactions: 10 });
+  const { env, query } = await withService({ transactions: 10 }, { isMigrated: false });
   const blocker = new pg.Client({ connectionString: env['DATABASE_URL'] });
   await blocker.connect();
   onTestFinished(() => blocker.end());

@@ -13,7 +13,7 @@ function fileOf(text: string): string {
 }
 
 async function openMoved() {
-  const { env, query } = await withService({ transactions: 0 });
+  const { env, query } = await withService({ transactions: 0 }, { isMigrated: false });
   const recover = (...args: string[]) => runProgram(['recover', ...args], env);
   const none = await recover();
   expect([none.code, none.stderr]).toEqual([5, expect.stringContaining('wallet-ledger migrate')]);

@@ -18,7 +18,7 @@ test('status makes no database where there is none, and says what to run', async
 }, 30_000);
 
 test('status makes no schema, neither an older nor a newer one is touched, and each is named', async () => {
-  const { env, query } = await withService({ transactions: 0 });
+  const { env, query } = await withService({ transactions: 0 }, { isMigrated: false });
   const schemas = () =>
     query(`select nspname from pg_namespace where nspname in ('ledger', 'drizzle', 'queue')`);
   const none = await runProgram(['status', '--json'], env);

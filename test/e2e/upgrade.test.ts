@@ -84,7 +84,7 @@ async function standing({ query }: Service) {
 }
 
 test('an upgrade keeps the views, grants and publication of analysts, and all of them answer afterwards', async () => {
-  const service = await withService({ transactions: 200 });
+  const service = await withService({ transactions: 200 }, { isMigrated: false });
   const role = await withEarlierLedger(service, 'change_feed');
   const before = await standing(service);
   expect(before.columns.length).toBeGreaterThanOrEqual(20);

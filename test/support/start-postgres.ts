@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { askForServer } from './ask-for-server.ts';
 import { queryOnce } from './on-database.ts';
 
-/** What a migration writes down about the database in which it runs, and a copy has to say about itself. */
-const settle = `
+/** What the migrations do to the database in which they run beside their schema, and a copy lacks. */
+const settle = (name: string) => `
+  revoke connect, temporary on database ${name} from public;
   update engine.home set own_xid = pg_current_xact_id()::xid, (own_oid, addresses_oid, database_oid, begun_at) =
          (select f.own_oid, f.addresses_oid, f.database_oid, now() from engine.home_facts() f);
   update engine.ticket_witness set own_xid = pg_current_xact_id()::xid,
@@ -25,7 +26,7 @@ export async function startPostgres({ isMigrated = false } = {}): Promise<{
   url.pathname = `/wallet_ledger_test_${randomBytes(8).toString('hex')}`;
   const name = url.pathname.slice(1);
   await queryOnce(server, `create database ${name} template ${template}`);
-  if (isMigrated) await queryOnce(url.toString(), settle);
+  if (isMigrated) await queryOnce(url.toString(), settle(name));
   return {
     connectionString: url.toString(),
     async close() {

@@ -12,11 +12,14 @@ export type Service = {
   query(text: string): Promise<Record<string, unknown>[]>;
 };
 
-/** A sandbox service and a database with the schema, for processes under test; closed with the test. */
-export async function withService(options: Partial<SandboxOptions> = {}): Promise<Service> {
+/** A sandbox service and a database, with the schema unless told otherwise, for processes under test; closed with the test. */
+export async function withService(
+  options: Partial<SandboxOptions> = {},
+  { isMigrated = true } = {},
+): Promise<Service> {
   const sandbox = await startSandbox({ signer: 'params-hmac', settleMs: 0, ...options });
   onTestFinished(() => sandbox.close());
-  const database = await startPostgres({ isMigrated: true });
+  const database = await startPostgres({ isMigrated });
   onTestFinished(() => database.close());
   const pool = new pg.Pool({ connectionString: database.connectionString, max: 1 });
   pool.on('error', () => undefined);
