@@ -44,7 +44,8 @@ export async function makeFaults(tools: Tools): Promise<MadeFaults> {
     try {
       await faultActions[fault.kind].act(world, fault);
       counts.set(fault.kind, (counts.get(fault.kind) ?? 0) + 1);
-      for (const orderNo of world.oracle.arrive(1)) world.probes.watch(fault.kind, orderNo);
+      const [orderNo] = world.oracle.arrive(1, { isLate: false });
+      if (orderNo) world.probes.watch(fault.kind, orderNo);
     } catch (error) {
       failures.push(`${fault.kind}: ${error}`);
     }

@@ -4,7 +4,10 @@ import type pg from 'pg';
 /** From the end of the faults to a ledger that equals the service; `converged` judges it. */
 export const faultsOff = 'all faults off';
 
-/** How long the ledger took to know a transaction that arrived when a fault was over. */
+/**
+ * How long the ledger took to know a transaction that arrived, with a present time, when a fault was over. A late one
+ * waits for a search, which the next faults interrupt; `converged` judges those.
+ */
 export type Probes = {
   /** Watches for the order from now on. */
   watch(kind: string, orderNo: string): void;

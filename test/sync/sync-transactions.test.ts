@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { auditHistory } from '../../src/sync/checks/audit-history.ts';
-import { syncAllDetails } from '../../src/sync/details/sync-details.ts';
+import { syncAllDetails, syncDetails } from '../../src/sync/details/sync-details.ts';
 import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
 import { rowsOfLedger, rowsOfService } from '../support/compare-rows.ts';
 import { openTcpGate } from '../support/tcp-gate.ts';
@@ -93,6 +93,37 @@ describe('transactions and their details', () => {
     // Shows others that the process lives, as a daemon's connections do.
     await ledger.pool.query('select 1');
     await vi.waitFor(async () => expect(await leaseOwner()).toBeNull(), { timeout: 10_000 });
+  });
+
+  test('details that could not be stored are due again as soon as the database is back', async () => {
+    const {
+      sandbox,
+      connectionString,
+      context: direct,
+      query,
+    } = await withWallet({
+      transactions: 20,
+    });
+    await syncTransactions(direct, onePass());
+    const gate = await openTcpGate(connectionString);
+    onTestFinished(() => gate.close());
+    const { context, ledger } = await openWallet(sandbox, gate.url);
+    onTestFinished(() => ledger.close());
+    const client: typeof context.client = {
+      ...context.client,
+      async getTransaction(...asked) {
+        const detail = await direct.client.getTransaction(...asked);
+        gate.shut();
+        return detail;
+      },
+    };
+    const claimed = async () =>
+      (await query('select from engine.detail_checks where claimed_until > now()')).length;
+    await expect(syncDetails({ ...context, client }, signal)).rejects.toThrow();
+    expect(await claimed()).toBeGreaterThan(0);
+    gate.open();
+    await vi.waitFor(async () => expect(await claimed()).toBe(0), { timeout: 10_000 });
+    expect(await syncDetails(direct, signal)).toMatchObject({ isComplete: true });
   });
 
   test('a long scan gives the list back to a poll that asks for it, and reads on afterwards', async () => {

@@ -1,5 +1,6 @@
 import type { Reject } from '../../kernel/wallet-records.ts';
 import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
+import { freeWhenReachable } from '../../ledger/connection/free-when-reachable.ts';
 import { isDataError } from '../../ledger/connection/postgres-codes.ts';
 import {
   type ClaimedDetail,
@@ -21,13 +22,16 @@ import type { WalletClient } from '../../service/wallet-client.ts';
 import { bisectRejectedRows, rejectedByPostgres } from '../bisect-rejected-rows.ts';
 import type { SyncContext, SyncSettings } from '../sync-context.ts';
 
+/** Time (ms) for which a claimed row is kept from other workers; the rows of a dead worker are due again after it. */
+export const claimLeaseMs = 30_000;
+
 /** Rows whose detail is due, as their workers see the database; each method is one transaction. */
 export type DetailPort = {
   /** Counts the incomplete rows, those that are not final yet included; `finalIncomplete` counts the final ones. */
   countIncomplete(): Promise<{ incomplete: number; finalIncomplete: number }>;
   /** Claims up to `limit` due rows, current ones first, and keeps them from other workers for `leaseMs`. */
   claim(limit: number, leaseMs: number): Promise<ClaimedDetail[]>;
-  /** Releases rows that were claimed and not fetched. */
+  /** Releases rows that were claimed and not stored, as soon as the database can be reached. */
   release(orderNos: string[]): Promise<void>;
   /**
    * Stores details and rejects, and postpones the rows of `putOff`. A row that PostgreSQL refuses becomes a reject.
@@ -59,7 +63,7 @@ export function openDetailPort(ledger: Ledger): DetailPort {
   return {
     countIncomplete: () => countIncomplete(db),
     claim: (limit, leaseMs) => claimDueDetails(db, limit, leaseMs),
-    release: (orderNos) => releaseDetails(db, orderNos),
+    release: (orderNos) => freeWhenReachable(() => releaseDetails(db, orderNos), claimLeaseMs),
     async store(rows, { putOff, rejects }) {
       try {
         return await store(rows, putOff, rejects);

@@ -13,10 +13,8 @@ import {
   type SyncContext,
   type SyncReport,
 } from '../sync-context.ts';
-import { type DetailTools, openDetailPort } from './detail-port.ts';
+import { claimLeaseMs, type DetailTools, openDetailPort } from './detail-port.ts';
 
-/** Time (ms) for which a claimed row is kept from other workers; the rows of a dead worker are due again after it. */
-const claimLeaseMs = 30_000;
 /** Number of concurrent claims, so that one fetches while the other one stores. */
 const parallelClaims = 2;
 /** Planned duration (ms) of a claim at the pace of the one before: far below the lease, with few statements per row. */
@@ -141,9 +139,14 @@ async function syncClaim(
   const ended = await Promise.allSettled(
     Array.from({ length: context.settings.concurrency }, fetchWaiting),
   );
-  await storeFetched(context, fetched, report);
-  const answered = new Set(fetched.map(({ orderNo }) => orderNo));
   const orderNos = claimed.map(({ orderNo }) => orderNo);
+  try {
+    await storeFetched(context, fetched, report);
+  } catch (error) {
+    await context.details.release(orderNos);
+    throw error;
+  }
+  const answered = new Set(fetched.map(({ orderNo }) => orderNo));
   await context.details.release(orderNos.filter((orderNo) => !answered.has(orderNo)));
   const failure = ended.find((one) => one.status === 'rejected' && !isAbort(one.reason));
   if (failure?.status === 'rejected') throw failure.reason;

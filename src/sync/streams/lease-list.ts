@@ -1,8 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import { toError } from '../../kernel/errors.ts';
 import { databaseError } from '../../ledger/connection/database-error.ts';
-import { isUnreachable } from '../../ledger/connection/postgres-codes.ts';
+import { freeWhenReachable } from '../../ledger/connection/free-when-reachable.ts';
 import { endWishes, leaseStream, newLeaseOwner } from '../../ledger/lists/lease-store.ts';
 import { leaseMs, releaseStream, type StreamRow } from '../../ledger/lists/stream-store.ts';
 import type { SyncContext } from '../sync-context.ts';
@@ -17,7 +16,6 @@ export type Leased = { owner: string; row: StreamRow };
 
 const leasePollMs = 100;
 const brieflyMs = 5_000;
-const freeAgainMs = 500;
 
 /**
  * Runs `work` with the list's lease and stores its outcome; returns undefined if another pass keeps the lease. Rethrows
@@ -65,8 +63,8 @@ async function awaitLease(
 }
 
 /**
- * Frees the list after a failed pass, also one whose lease was perhaps taken. If the database cannot be reached, goes
- * on trying in the background: this process lives, so others would wait until the lease runs out.
+ * Frees the list after a failed pass, also one whose lease was perhaps taken: this process lives, so others would wait
+ * until the lease runs out.
  */
 export async function freeList(
   { ledger }: SyncContext,
@@ -75,14 +73,5 @@ export async function freeList(
   error: Error,
 ): Promise<void> {
   const { message } = databaseError(error);
-  const runsOutAt = performance.now() + leaseMs;
-  const free = async (): Promise<void> => {
-    try {
-      await releaseStream(ledger.db, name, owner, message);
-    } catch (failure) {
-      if (isUnreachable(failure) && performance.now() < runsOutAt)
-        void delay(freeAgainMs, undefined, { ref: false }).then(free);
-    }
-  };
-  await free();
+  await freeWhenReachable(() => releaseStream(ledger.db, name, owner, message), leaseMs);
 }

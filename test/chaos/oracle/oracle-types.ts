@@ -79,8 +79,8 @@ export type Oracle = {
   readonly privateKey: string;
   /** The public key in hex, for WALLET_API_KEY. */
   readonly apiKey: string;
-  /** New deposits and withdrawals; their order numbers. */
-  arrive(count: number): string[];
+  /** New deposits and withdrawals; their order numbers. Unless told, 3 of 100 are late: their time is up to a day ago. */
+  arrive(count: number, when?: { isLate?: boolean }): string[];
   /** Moves that many open rows one step on (state, confirmNum and fee appear); how many moved. */
   advance(count: number): number;
   /** Moves every open row to a final state; how many moved. */

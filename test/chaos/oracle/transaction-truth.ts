@@ -16,7 +16,7 @@ import { type Stream, standingOf, type TransactionRow } from './transaction-row.
 export type TransactionTruth = {
   readonly byOrderNo: ReadonlyMap<string, TransactionRow>;
   readonly lists: Readonly<Record<Stream | 'all', OrderedList>>;
-  arrive(count: number): string[];
+  arrive(count: number, when?: { isLate?: boolean }): string[];
   advance(count: number): number;
   settle(): number;
   amend(count: number): number;
@@ -108,10 +108,10 @@ export function createTransactionTruth(options: TransactionTruthOptions): Transa
       }
       return () => hidden.forEach(show);
     },
-    arrive(count) {
+    arrive(count, when = {}) {
       const moment = moments.begin();
       return Array.from({ length: count }, () => {
-        const isLate = random.chance(0.03);
+        const isLate = when.isLate ?? random.chance(0.03);
         const at = Date.now() - (isLate ? random.below(lateMs) : 0);
         const row = add(at, random.chance(0.2));
         row.enteredAt = Date.now();
