@@ -136,6 +136,15 @@ export const ledgerBugs: PlantedBug[] = [
       'an owner whose connections have ended loses the stream at once, and writes nothing more',
   },
   {
+    id: 'freed-once-or-never',
+    promise: 'Convergent',
+    wrong: 'a pass that lost the database keeps its list until the lease runs out',
+    in: 'freeWhenReachable',
+    find: 'isUnreachable(error) &&',
+    put: '!isUnreachable(error) &&',
+    caughtBy: 'a pass that loses the database frees its list as soon as the database is back',
+  },
+  {
     id: 'migrate-without-lock',
     promise: 'Convergent',
     wrong: 'two that migrate at once do not wait for each other',
