@@ -62,7 +62,10 @@ test('[Q7] a daemon whose database, or whose Redis, is down at its start ends wi
 }, 60_000);
 
 test('[Q12] two daemons and a backfill keep to one budget and never use a nonce twice', async () => {
-  const { sandbox, env, query } = await withService({ transactions: 150, rate: 24 });
+  const { sandbox, env, query } = await withService(
+    { transactions: 150, rate: 24 },
+    { isMigrated: false },
+  );
   const settings = { ...env, ...often, WALLET_MAX_RPS: '20' };
   const daemons = [0, 1].map(() => startProgram(['start'], settings));
   await Promise.all(daemons.map((daemon) => daemon.line('"listening"')));

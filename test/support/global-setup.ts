@@ -26,7 +26,8 @@ const opened: Promise<TestServer | null>[] = [];
 
 /**
  * Says what the tests run against, and serves it to the test files, which ask under TEST_SERVER_BROKER: the address
- * of the run's one PostgreSQL, started for the first that asks, its template, and of a Redis of the asker's own, if there is one.
+ * of the run's one PostgreSQL, started for the first that asks, and of a Redis of the asker's own, if there is one; and
+ * the name of the database that tests' databases are copied from.
  */
 export async function setup(): Promise<() => Promise<void>> {
   const [postgresInDocker, redisInDocker] = await Promise.all([

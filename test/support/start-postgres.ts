@@ -12,8 +12,8 @@ const settle = (name: string) => `
 
 /**
  * A fresh database for one test or file, on the server of TEST_DATABASE_URL or on the run's own: empty, or with the
- * program's schema, which is a copy of the run's template and so ten times as fast as the migrations. `close` drops it,
- * over whoever is still connected.
+ * program's schema, as a copy of the run's template, which saves the migrations. `close` drops it, over whoever is still
+ * connected.
  */
 export async function startPostgres({ isMigrated = false } = {}): Promise<{
   connectionString: string;

@@ -12,7 +12,10 @@ export type Service = {
   query(text: string): Promise<Record<string, unknown>[]>;
 };
 
-/** A sandbox service and a database, with the schema unless told otherwise, for processes under test; closed with the test. */
+/**
+ * A sandbox service and a database for processes under test, with the schema unless told otherwise; closed with the
+ * test.
+ */
 export async function withService(
   options: Partial<SandboxOptions> = {},
   { isMigrated = true } = {},

@@ -4,9 +4,18 @@ import { syncAllDetails, syncDetails } from '../../src/sync/details/sync-details
 import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
 import { rowsOfLedger, rowsOfService } from '../support/compare-rows.ts';
 import { openTcpGate } from '../support/tcp-gate.ts';
-import { onePass, openWallet, withWallet } from '../support/with-wallet.ts';
+import { onePass, openWallet, type Wallet, withWallet } from '../support/with-wallet.ts';
 
 const signal = new AbortController().signal;
+
+/** Another process's view of the wallet, whose database can be taken away. */
+async function openBehindGate({ sandbox, connectionString }: Wallet) {
+  const gate = await openTcpGate(connectionString);
+  onTestFinished(() => gate.close());
+  const opened = await openWallet(sandbox, gate.url);
+  onTestFinished(() => opened.ledger.close());
+  return { ...opened, gate };
+}
 
 describe('transactions and their details', () => {
   test('the ledger equals the service field for field, digit for digit, and knows that it is complete', async () => {
@@ -69,11 +78,9 @@ describe('transactions and their details', () => {
   });
 
   test('a pass that loses the database frees its list as soon as the database is back', async () => {
-    const { sandbox, connectionString, query } = await withWallet({ transactions: 300 });
-    const gate = await openTcpGate(connectionString);
-    onTestFinished(() => gate.close());
-    const { context, ledger } = await openWallet(sandbox, gate.url);
-    onTestFinished(() => ledger.close());
+    const wallet = await withWallet({ transactions: 300 });
+    const { gate, context, ledger } = await openBehindGate(wallet);
+    const { query } = wallet;
     const client: typeof context.client = {
       ...context.client,
       async listTransactions(page, inFlight) {
@@ -96,19 +103,10 @@ describe('transactions and their details', () => {
   });
 
   test('details that could not be stored are due again as soon as the database is back', async () => {
-    const {
-      sandbox,
-      connectionString,
-      context: direct,
-      query,
-    } = await withWallet({
-      transactions: 20,
-    });
+    const wallet = await withWallet({ transactions: 20 });
+    const { context: direct, query } = wallet;
     await syncTransactions(direct, onePass());
-    const gate = await openTcpGate(connectionString);
-    onTestFinished(() => gate.close());
-    const { context, ledger } = await openWallet(sandbox, gate.url);
-    onTestFinished(() => ledger.close());
+    const { gate, context } = await openBehindGate(wallet);
     const client: typeof context.client = {
       ...context.client,
       async getTransaction(...asked) {

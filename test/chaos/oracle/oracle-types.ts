@@ -79,7 +79,7 @@ export type Oracle = {
   readonly privateKey: string;
   /** The public key in hex, for WALLET_API_KEY. */
   readonly apiKey: string;
-  /** New deposits and withdrawals; their order numbers. Unless told, 3 of 100 are late: their time is up to a day ago. */
+  /** New deposits and withdrawals; their order numbers. Unless told, 3 of 100 are late, by up to a day. */
   arrive(count: number, when?: { isLate?: boolean }): string[];
   /** Moves that many open rows one step on (state, confirmNum and fee appear); how many moved. */
   advance(count: number): number;
