@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
+import type { LedgerDb } from '../../src/ledger/connection/connect-ledger.ts';
 import { unlistRows } from '../../src/ledger/lists/stream-store.ts';
 import { storeBalances } from '../../src/ledger/snapshots/balance-store.ts';
 import { reclassifyByStates } from '../../src/ledger/transactions/final-states.ts';
@@ -100,6 +101,49 @@ test('pending transactions, state transitions, balance history and sync health s
       last_error: null,
     },
   ]);
+});
+
+test('changes of states are counted once each: by writers side by side, undone ones, and after the log was altered', async () => {
+  const orders = ['a', 'b', 'c', 'd'];
+  await storeListedTransactions(
+    db,
+    'deposit',
+    orders.map((orderNo) => listed({ orderNo, state: 'pending' })),
+  );
+  const succeeds = (client: LedgerDb, ...changed: string[]) =>
+    storeListedTransactions(
+      client,
+      'deposit',
+      changed.map((orderNo) => listed({ orderNo, state: 'success', observation: 2 })),
+    );
+  const counted = async (source: string) =>
+    query(
+      `select type, from_state, to_state, transactions::int, first_seen_at, last_seen_at from ${source} order by 2`,
+    );
+  const undone = new Error('undone');
+  await ledger.transaction(async (first) => {
+    await succeeds(first, 'a', 'b');
+    await ledger.transaction((second) => succeeds(second, 'c'));
+    const third = ledger.transaction(async (client) => {
+      await succeeds(client, 'd');
+      throw undone;
+    });
+    await expect(third).rejects.toThrow(undone);
+  });
+  const recounted = 'ledger.count_state_transitions()';
+  expect(await counted('ledger.state_transitions')).toMatchObject([
+    { type: 'deposit', from_state: 'pending', to_state: 'success', transactions: 3 },
+  ]);
+  expect(await counted('ledger.state_transitions')).toEqual(await counted(recounted));
+  await query(`update ledger.transaction_changes set old_value = 'new' where order_no = 'a'`);
+  await query(`delete from ledger.transaction_changes where order_no = 'b'`);
+  expect(await counted('ledger.state_transitions')).toMatchObject([
+    { from_state: 'new', transactions: 1 },
+    { from_state: 'pending', transactions: 1 },
+  ]);
+  expect(await counted('ledger.state_transitions')).toEqual(await counted(recounted));
+  await query('truncate ledger.transaction_changes');
+  expect(await counted('ledger.state_transitions')).toEqual([]);
 });
 
 function transition(

@@ -112,6 +112,26 @@ export const transactionChanges = ledger.table(
   ],
 );
 
+/**
+ * Numbers of logged changes of states. Transactions that commit at the same time count in rows of their own (`counter`),
+ * so that none waits for another. `key` is a hash of the three texts, as in `daily_sums`.
+ */
+export const transitionCounts = engine.table(
+  'transition_counts',
+  {
+    wallet: wallet(),
+    counter: integer('counter').notNull(),
+    key: uuid('key').notNull(),
+    type: text('type'),
+    fromState: text('from_state'),
+    toState: text('to_state'),
+    transactions: bigint('transactions', { mode: 'number' }).notNull(),
+    firstSeenAt: instant('first_seen_at').notNull(),
+    lastSeenAt: instant('last_seen_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.wallet, table.counter, table.key] })],
+);
+
 /** States of WALLET_FINAL_STATES and WALLET_SUCCESS_STATES by which the rows were last classified. */
 export const finalStates = ledger.table(
   'final_states',
