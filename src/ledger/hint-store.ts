@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import type { LedgerDb } from './connection/connect-ledger.ts';
 import {
+  type Claim,
   type ClaimedDetail,
   claimed,
   dueAtOnce,
@@ -109,9 +110,9 @@ export async function hintedDetailsDueIn(db: LedgerDb): Promise<number | null> {
 
 /**
  * Claims the incomplete rows that hints name, due or not, if their turn has come, and keeps them from other workers for
- * `leaseMs`.
+ * the claim's time.
  */
-export async function claimHintedDetails(db: LedgerDb, leaseMs: number): Promise<ClaimedDetail[]> {
+export async function claimHintedDetails(db: LedgerDb, claim: Claim): Promise<ClaimedDetail[]> {
   await db.execute(sql`
     with ${dueAtOnce('due', sql`select t.order_no, true, ${turn.news}::smallint from own.transactions t where t.order_no in (${hintedRows}) and ${isOfHistory}`)}
     select`);
@@ -127,6 +128,6 @@ export async function claimHintedDetails(db: LedgerDb, leaseMs: number): Promise
     noted as (
       update own.hints h set taken_at = now() from taken
        where h.subject = 'details' and h.order_no = taken.order_no and h.taken_at is null)`,
-    leaseMs,
+    claim,
   );
 }

@@ -9,7 +9,7 @@ import {
   takeLook,
 } from '../../src/ledger/hint-store.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
-import { listed } from '../support/transaction-rows.ts';
+import { listed, newClaim } from '../support/transaction-rows.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, query } = await withLedger();
@@ -77,15 +77,15 @@ test('of the orders that hints name only incomplete ones are claimed, each at mo
   );
   await storeHint(db, ['open', 'unknown']);
   expect(await hintedDetailsDueIn(db)).toBe(0);
-  expect(await claimHintedDetails(db, 30_000)).toMatchObject([{ orderNo: 'open' }]);
+  expect(await claimHintedDetails(db, newClaim(30_000))).toMatchObject([{ orderNo: 'open' }]);
   await storeHint(db, ['open']);
   await turnComes();
   expect(await hintedDetailsDueIn(db)).toBeNull();
-  expect(await claimHintedDetails(db, 30_000)).toEqual([]);
+  expect(await claimHintedDetails(db, newClaim(30_000))).toEqual([]);
   await query(`update engine.hints set taken_at = taken_at - interval '5 seconds'`);
   await turnComes();
   expect(await hintedDetailsDueIn(db)).toBe(0);
-  expect(await claimHintedDetails(db, 30_000)).toMatchObject([{ orderNo: 'open' }]);
+  expect(await claimHintedDetails(db, newClaim(30_000))).toMatchObject([{ orderNo: 'open' }]);
   await query(`update engine.hints set hinted_at = now() - interval '61 seconds'`);
   await readHintedSubjects(db);
   expect(await readHintedSubjects(db)).not.toContain('details');

@@ -25,6 +25,7 @@ import {
   detailed,
   hostileText,
   listed,
+  newClaim,
   readChanges,
   readMiscounts,
   readTransactions,
@@ -297,7 +298,7 @@ test('a schedule that belongs to other rows is brought in step with the transact
 
 describe('claims', () => {
   const claim = async (of: LedgerDb, limit: number, leaseMs: number) => {
-    const claimed = await claimDueDetails(of, limit, leaseMs);
+    const claimed = await claimDueDetails(of, limit, newClaim(leaseMs));
     return claimed.map(({ orderNo }) => orderNo);
   };
   const orders = Array.from({ length: 60 }, (_, nth) => `order-${nth + 100}`);
@@ -324,10 +325,24 @@ describe('claims', () => {
     await list([listed({})]);
     expect(await claim(db, 10, 100)).toEqual(['order-1']);
     expect(await claim(db, 10, 100)).toEqual([]);
+    const first = newClaim();
     await vi.waitFor(async () => {
-      expect(await claim(db, 10, 60_000)).toEqual(['order-1']);
+      expect(await claimDueDetails(db, 10, first)).toHaveLength(1);
     });
-    await releaseDetails(db, ['order-1']);
+    await releaseDetails(db, first.id);
+    expect(await claim(db, 10, 60_000)).toEqual(['order-1']);
+  });
+
+  test('are released late without freeing the claim of another worker', async () => {
+    await list([listed({})]);
+    const [late, other] = [newClaim(100), newClaim()];
+    expect(await claimDueDetails(db, 10, late)).toHaveLength(1);
+    await vi.waitFor(async () => {
+      expect(await claimDueDetails(db, 10, other)).toHaveLength(1);
+    });
+    await releaseDetails(db, late.id);
+    expect(await claim(db, 10, 60_000)).toEqual([]);
+    await releaseDetails(db, other.id);
     expect(await claim(db, 10, 60_000)).toEqual(['order-1']);
   });
 
@@ -342,14 +357,17 @@ describe('claims', () => {
     await list([listed({ orderNo: 'order-130', state: 'Success', observation: 2 })]);
     const counts = (claimed: ClaimedDetail[]) =>
       (['current', 'backlog'] as const).map((lane) => ordersOf(claimed, lane).length);
-    const claims = [await claimDueDetails(db, 8, 60_000), await claimDueDetails(db, 8, 60_000)];
+    const claims = [
+      await claimDueDetails(db, 8, newClaim()),
+      await claimDueDetails(db, 8, newClaim()),
+    ];
     expect(claims.map(counts)).toEqual([
       [7, 1],
       [5, 3],
     ]);
     const current = ['order-130', 'order-200', ...fresh].sort();
     expect(claims.flatMap((one) => ordersOf(one, 'current')).sort()).toEqual(current);
-    expect(counts(await claimDueDetails(db, 100, 60_000))).toEqual([0, 45]);
+    expect(counts(await claimDueDetails(db, 100, newClaim()))).toEqual([0, 45]);
   });
 
   test('take the oldest due first', async () => {
@@ -362,8 +380,10 @@ describe('claims', () => {
   test('leave out completed rows, and a release does not open them again', async () => {
     await setFinal('success');
     await list([listed({})]);
+    const last = newClaim();
+    expect(await claimDueDetails(db, 10, last)).toHaveLength(1);
     await detail([detailed({ state: 'success' })]);
-    await releaseDetails(db, ['order-1']);
+    await releaseDetails(db, last.id);
     expect(await claim(db, 10, 60_000)).toEqual([]);
     expect(await countIncomplete(db)).toEqual({ due: 0, incomplete: 0, finalIncomplete: 0 });
   });
@@ -371,7 +391,6 @@ describe('claims', () => {
   test('of rows without a detail are put off, longer each time, and go behind the history', async () => {
     await list([listed({}), listed({ orderNo: 'order-2' })]);
     await postponeDetails(db, []);
-    await releaseDetails(db, []);
     for (const due of [15, 30, 60, 120]) {
       await postponeDetails(db, ['order-1']);
       expect(await readDue()).toMatchObject([{ due }, { due: 0 }]);
@@ -382,12 +401,12 @@ describe('claims', () => {
     await query(
       `update engine.detail_checks set due_at = now() - interval '1 hour' where order_no = 'order-1'`,
     );
-    expect(await claimDueDetails(db, 10, 60_000)).toEqual([
+    expect(await claimDueDetails(db, 10, newClaim())).toEqual([
       { orderNo: 'order-2', lane: 'current', isRefused: false },
       { orderNo: 'order-1', lane: 'backlog', isRefused: true },
     ]);
     await list([listed({ state: 'other', observation: 2 })]);
-    expect(await claimDueDetails(db, 10, 60_000)).toEqual([
+    expect(await claimDueDetails(db, 10, newClaim())).toEqual([
       { orderNo: 'order-1', lane: 'current', isRefused: false },
     ]);
   });

@@ -116,6 +116,15 @@ export const ledgerBugs: PlantedBug[] = [
     caughtBy: 'come back after the lease, and at once when given back',
   },
   {
+    id: 'late-release-of-others',
+    promise: 'Convergent',
+    wrong: 'a worker that releases its claim late frees rows that another one has claimed since',
+    in: 'releaseDetails',
+    find: 'claim = ${claimId}::uuid and',
+    put: '${claimId}::uuid is not null and',
+    caughtBy: 'are released late without freeing the claim of another worker',
+  },
+  {
     id: 'history-before-news',
     promise: 'Convergent',
     wrong: 'a transaction that has just become final waits for the details of the whole history',

@@ -10,6 +10,7 @@ type Row = {
   nextCheckAt: number | null;
   changedAt: number;
   isDetailed: boolean;
+  claim?: string | undefined;
 };
 
 export const finalState = 'success';
@@ -49,23 +50,29 @@ export class MemoryTransactions {
           const final = open.filter(({ state }) => state === finalState);
           return { incomplete: open.length, finalIncomplete: final.length };
         }),
-      claim: (limit, leaseMs) =>
+      claim: (limit, { id, leaseMs }) =>
         run(() => {
           const dueAt = ({ nextCheckAt }: Row) => nextCheckAt ?? Number.POSITIVE_INFINITY;
           const due = [...this.rows].filter(([, row]) => dueAt(row) <= now());
           const claimed = due.sort(([, a], [, b]) => dueAt(a) - dueAt(b)).slice(0, limit);
-          for (const [, row] of claimed) row.nextCheckAt = now() + leaseMs;
+          for (const [, row] of claimed) {
+            row.nextCheckAt = now() + leaseMs;
+            row.claim = id;
+          }
           return claimed.map(([orderNo]) => ({ orderNo, lane: 'current', isRefused: false }));
         }),
-      release: (orderNos) =>
+      release: (claimId) =>
         run(() => {
-          for (const row of this.#named(orderNos))
-            if (row.nextCheckAt !== null) row.nextCheckAt = now();
+          for (const row of this.rows.values())
+            if (row.claim === claimId && row.nextCheckAt !== null) row.nextCheckAt = now();
         }),
       store: (answers, { putOff }) =>
         run(() => {
           for (const answer of answers) this.#storeDetail(answer);
-          for (const row of this.#named(putOff)) row.nextCheckAt = this.#nextCheck(row);
+          for (const row of this.#named(putOff)) {
+            row.nextCheckAt = this.#nextCheck(row);
+            row.claim = undefined;
+          }
           return 0;
         }),
     };
@@ -76,6 +83,7 @@ export class MemoryTransactions {
     if (!row || !this.#mayOverwrite(observation, row.observation)) return;
     this.#write(row, state, observation);
     row.isDetailed = true;
+    row.claim = undefined;
     row.nextCheckAt = state === finalState ? null : this.#nextCheck(row);
   }
 

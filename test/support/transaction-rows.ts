@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
+import type { Claim } from '../../src/ledger/transactions/detail-checks.ts';
 import type { ListedTransaction } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import type { DetailedTransaction } from '../../src/ledger/transactions/store-transaction-details.ts';
 import type { TestLedger } from './with-ledger.ts';
@@ -28,6 +30,11 @@ export function detailed(given: Partial<DetailedTransaction>): DetailedTransacti
 }
 
 /** The row's values as PostgreSQL writes them. */
+/** A claim of an id of its own. */
+export function newClaim(leaseMs = 60_000): Claim {
+  return { id: randomUUID(), leaseMs };
+}
+
 export type StoredRow = Record<string, string | null>;
 
 const columns = [

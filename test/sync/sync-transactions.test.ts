@@ -1,6 +1,11 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { auditHistory } from '../../src/sync/checks/audit-history.ts';
-import { syncAllDetails, syncDetails } from '../../src/sync/details/sync-details.ts';
+import { openDetailPort } from '../../src/sync/details/detail-port.ts';
+import {
+  syncAllDetails,
+  syncDetails,
+  syncDetailsThrough,
+} from '../../src/sync/details/sync-details.ts';
 import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
 import { rowsOfLedger, rowsOfService } from '../support/compare-rows.ts';
 import { openTcpGate } from '../support/tcp-gate.ts';
@@ -107,11 +112,13 @@ describe('transactions and their details', () => {
     const { context: direct, query } = wallet;
     await syncTransactions(direct, onePass());
     const { gate, context } = await openBehindGate(wallet);
+    let answers = 0;
     const client: typeof context.client = {
       ...context.client,
       async getTransaction(...asked) {
         const detail = await direct.client.getTransaction(...asked);
-        gate.shut();
+        // Others may still be in flight when the pass has failed and the gate is open again.
+        if (answers++ === 0) gate.shut();
         return detail;
       },
     };
@@ -122,6 +129,23 @@ describe('transactions and their details', () => {
     gate.open();
     await vi.waitFor(async () => expect(await claimed()).toBe(0), { timeout: 10_000 });
     expect(await syncDetails(direct, signal)).toMatchObject({ isComplete: true });
+  });
+
+  test('details whose claim was stored but not learned of are due again at once', async () => {
+    const { context, query } = await withWallet({ transactions: 20 });
+    await syncTransactions(context, onePass());
+    const details = openDetailPort(context.ledger);
+    const unheard: typeof details = {
+      ...details,
+      async claim(limit, claim) {
+        expect((await details.claim(limit, claim)).length).toBeGreaterThan(0);
+        throw new Error('connection lost');
+      },
+    };
+    await expect(syncDetailsThrough({ ...context, details: unheard }, signal)).rejects.toThrow(
+      'connection lost',
+    );
+    expect(await query('select from engine.detail_checks where claimed_until > now()')).toEqual([]);
   });
 
   test('a long scan gives the list back to a poll that asks for it, and reads on afterwards', async () => {

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { bigint, boolean, index, primaryKey, smallint, text } from 'drizzle-orm/pg-core';
+import { bigint, boolean, index, primaryKey, smallint, text, uuid } from 'drizzle-orm/pg-core';
 import { instant, wallet } from './ledger-schema.ts';
 import { engine } from './snapshots.ts';
 
@@ -14,6 +14,7 @@ export const detailChecks = engine.table(
     turn: smallint('turn').notNull(),
     dueAt: instant('due_at').notNull().default(sql`now()`),
     claimedUntil: instant('claimed_until'),
+    claim: uuid('claim'),
     refusals: smallint('refusals').notNull().default(0),
     observation: bigint('observation', { mode: 'number' }).notNull().default(0),
   },

@@ -40,22 +40,25 @@ function due(turns: readonly number[], limit: SQL): SQL {
        limit ${limit}`;
 }
 
+/** A claim of rows: its id, which `releaseDetails` takes, and how long it keeps them from other workers. */
+export type Claim = { id: string; leaseMs: number };
+
 /**
- * Claims up to `limit` rows whose detail is due: current rows first, the history with a share. Keeps them from other
- * workers for `leaseMs`. They are due again after it if this worker dies.
+ * Claims up to `limit` rows whose detail is due: current rows first, the history with a share. They are due again after
+ * the claim's time if this worker dies.
  */
 export async function claimDueDetails(
   db: LedgerDb,
   limit: number,
-  leaseMs: number,
+  claim: Claim,
 ): Promise<ClaimedDetail[]> {
   const currentMax = sql`${limit - Math.floor(limit / historyShare)}::bigint`;
   const left = sql`${limit} - (select count(*) from current)`;
   const rows = sql`
     current as materialized (${due([turn.news, turn.open], currentMax)}),
     history as (
-      insert into own.detail_checks (order_no, is_final, turn, claimed_until)
-      select t.order_no, true, ${turn.history}, now() + ${leaseMs} * interval '1 millisecond'
+      insert into own.detail_checks (order_no, is_final, turn, claimed_until, claim)
+      select t.order_no, true, ${turn.history}, now() + ${claim.leaseMs} * interval '1 millisecond', ${claim.id}::uuid
         from own.transactions t
        where ${isOfHistory} order by t.occurred_at desc limit ${left}
       on conflict (wallet, order_no) do nothing
@@ -64,12 +67,7 @@ export async function claimDueDetails(
     others as materialized (
       ${due([turn.history, turn.refused], sql`${left} - (select count(*) from history)`)}),
     taken as (select order_no from current union all select order_no from others)`;
-  return await claimed(
-    db,
-    rows,
-    leaseMs,
-    sql`union all select order_no, false, false from history`,
-  );
+  return await claimed(db, rows, claim, sql`union all select order_no, false, false from history`);
 }
 
 /**
@@ -79,13 +77,14 @@ export async function claimDueDetails(
 export async function claimed(
   db: LedgerDb,
   rows: SQL,
-  leaseMs: number,
+  { id, leaseMs }: Claim,
   beside = sql``,
 ): Promise<ClaimedDetail[]> {
   const found = await query(db)`
     with ${rows},
     claimed as (
-      update own.detail_checks c set claimed_until = now() + ${leaseMs} * interval '1 millisecond'
+      update own.detail_checks c 
+         set claimed_until = now() + ${leaseMs} * interval '1 millisecond', claim = ${id}::uuid
         from taken where c.order_no = taken.order_no
       returning c.order_no, c.turn <= ${turn.open} as is_current, c.refusals > 0 as is_refused
     )
@@ -105,21 +104,22 @@ export async function postponeDetails(db: LedgerDb, orderNos: string[]): Promise
     update own.detail_checks c
        set refusals = least(c.refusals + 1, 1000), due_at = now() + ${pauseAfterRefusal}, claimed_until = null,
            turn = case when c.refusals + 1 >= ${refusalsBeforeLast} then ${turn.refused} else c.turn end
-      from (${locked(orderNos)}) as l where c.order_no = l.order_no`);
+      from (${locked(sql`order_no = any(${sql.param(orderNos)}::text[])`)}) as l where c.order_no = l.order_no`);
 }
 
-/** Releases rows that were claimed and not fetched; they are due at once. */
-export async function releaseDetails(db: LedgerDb, orderNos: string[]): Promise<void> {
-  if (orderNos.length === 0) return;
+/**
+ * Releases the rows of a claim that were neither stored nor postponed; they are due at once. Rows that another worker
+ * has claimed since stay with it.
+ */
+export async function releaseDetails(db: LedgerDb, claimId: string): Promise<void> {
   await db.execute(sql`
     update own.detail_checks c set claimed_until = null
-      from (${locked(orderNos)}) as l where c.order_no = l.order_no`);
+      from (${locked(sql`claim = ${claimId}::uuid and claimed_until is not null`)}) as l where c.order_no = l.order_no`);
 }
 
 /** Locks in key order, as every writer does. */
-function locked(orderNos: string[]): SQL {
-  return sql`select order_no from own.detail_checks
-    where order_no = any(${sql.param(orderNos)}::text[]) order by order_no for update`;
+function locked(condition: SQL): SQL {
+  return sql`select order_no from own.detail_checks where ${condition} order by order_no for update`;
 }
 
 /**

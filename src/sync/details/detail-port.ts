@@ -3,6 +3,7 @@ import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
 import { freeWhenReachable } from '../../ledger/connection/free-when-reachable.ts';
 import { isDataError } from '../../ledger/connection/postgres-codes.ts';
 import {
+  type Claim,
   type ClaimedDetail,
   claimDueDetails,
   countIncomplete,
@@ -29,10 +30,10 @@ export const claimLeaseMs = 30_000;
 export type DetailPort = {
   /** Counts the incomplete rows, those that are not final yet included; `finalIncomplete` counts the final ones. */
   countIncomplete(): Promise<{ incomplete: number; finalIncomplete: number }>;
-  /** Claims up to `limit` due rows, current ones first, and keeps them from other workers for `leaseMs`. */
-  claim(limit: number, leaseMs: number): Promise<ClaimedDetail[]>;
-  /** Releases rows that were claimed and not stored, as soon as the database can be reached. */
-  release(orderNos: string[]): Promise<void>;
+  /** Claims up to `limit` due rows, current ones first. */
+  claim(limit: number, claim: Claim): Promise<ClaimedDetail[]>;
+  /** Releases the rows of a claim that were neither stored nor postponed, as soon as the database can be reached. */
+  release(claimId: string): Promise<void>;
   /**
    * Stores details and rejects, and postpones the rows of `putOff`. A row that PostgreSQL refuses becomes a reject.
    * Returns the number of changed rows.
@@ -62,8 +63,8 @@ export function openDetailPort(ledger: Ledger): DetailPort {
     });
   return {
     countIncomplete: () => countIncomplete(db),
-    claim: (limit, leaseMs) => claimDueDetails(db, limit, leaseMs),
-    release: (orderNos) => freeWhenReachable(() => releaseDetails(db, orderNos), claimLeaseMs),
+    claim: (limit, claim) => claimDueDetails(db, limit, claim),
+    release: (claimId) => freeWhenReachable(() => releaseDetails(db, claimId), claimLeaseMs),
     async store(rows, { putOff, rejects }) {
       try {
         return await store(rows, putOff, rejects);

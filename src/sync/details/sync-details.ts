@@ -1,10 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import { LedgerError } from '../../kernel/errors.ts';
 import { inSpan } from '../../kernel/in-span.ts';
 import { settleAllThenThrow } from '../../kernel/settle-all-then-throw.ts';
 import type { Reject } from '../../kernel/wallet-records.ts';
 import { claimHintedDetails } from '../../ledger/hint-store.ts';
-import type { ClaimedDetail } from '../../ledger/transactions/detail-checks.ts';
+import type { Claim, ClaimedDetail } from '../../ledger/transactions/detail-checks.ts';
 import type { DetailedTransaction } from '../../ledger/transactions/store-transaction-details.ts';
 import {
   addCounts,
@@ -59,8 +60,8 @@ export async function syncDetailsThrough(
     let limit = 2 * context.settings.concurrency;
     for (;;) {
       const startedAt = performance.now();
-      const claimed = await syncClaim(context, signal, report, () =>
-        context.details.claim(limit, claimLeaseMs),
+      const claimed = await syncClaim(context, signal, report, (claim) =>
+        context.details.claim(limit, claim),
       );
       if (claimed === 0) return;
       limit = nextClaim(context.settings.concurrency, claimed, performance.now() - startedAt);
@@ -98,8 +99,8 @@ export async function syncHintedDetails(
 ): Promise<SyncReport> {
   const report = emptyReport();
   const details = openDetailPort(context.ledger);
-  await syncClaim({ ...context, details }, signal, report, () =>
-    claimHintedDetails(context.ledger.db, claimLeaseMs),
+  await syncClaim({ ...context, details }, signal, report, (claim) =>
+    claimHintedDetails(context.ledger.db, claim),
   );
   return report;
 }
@@ -118,11 +119,28 @@ async function syncClaim(
   context: DetailTools,
   signal: AbortSignal,
   report: SyncReport,
-  claim: () => Promise<ClaimedDetail[]>,
+  claimRows: (claim: Claim) => Promise<ClaimedDetail[]>,
 ): Promise<number> {
   signal.throwIfAborted();
-  const claimed = await claim();
-  if (claimed.length === 0) return 0;
+  const claim = { id: randomUUID(), leaseMs: claimLeaseMs };
+  try {
+    const claimed = await claimRows(claim);
+    if (claimed.length > 0) await fetchClaimed(context, signal, report, claimed);
+    return claimed.length;
+  } catch (error) {
+    // Also after a failed claim: its rows may be claimed although the answer was lost.
+    await context.details.release(claim.id);
+    throw error;
+  }
+}
+
+/** Fetches claimed rows concurrently and stores what was fetched, also if a failure ends it early. */
+async function fetchClaimed(
+  context: DetailTools,
+  signal: AbortSignal,
+  report: SyncReport,
+  claimed: ClaimedDetail[],
+): Promise<void> {
   // A failure that concerns more than one row ends the batch and aborts the requests in flight.
   const stop = new AbortController();
   const inFlight = AbortSignal.any([signal, stop.signal]);
@@ -139,19 +157,10 @@ async function syncClaim(
   const ended = await Promise.allSettled(
     Array.from({ length: context.settings.concurrency }, fetchWaiting),
   );
-  const orderNos = claimed.map(({ orderNo }) => orderNo);
-  try {
-    await storeFetched(context, fetched, report);
-  } catch (error) {
-    await context.details.release(orderNos);
-    throw error;
-  }
-  const answered = new Set(fetched.map(({ orderNo }) => orderNo));
-  await context.details.release(orderNos.filter((orderNo) => !answered.has(orderNo)));
+  await storeFetched(context, fetched, report);
   const failure = ended.find((one) => one.status === 'rejected' && !isAbort(one.reason));
   if (failure?.status === 'rejected') throw failure.reason;
   signal.throwIfAborted();
-  return claimed.length;
 }
 
 /** Fetches a detail. One that the service refused last time is asked for once, not again and again. */
