@@ -29,12 +29,12 @@ export function detailed(given: Partial<DetailedTransaction>): DetailedTransacti
   return { ...listed({ observation: 2 }), confirmNum: null, fee: null, feeSymbol: null, ...given };
 }
 
-/** The row's values as PostgreSQL writes them. */
 /** A claim of an id of its own. */
 export function newClaim(leaseMs = 60_000): Claim {
   return { id: randomUUID(), leaseMs };
 }
 
+/** The row's values as PostgreSQL writes them. */
 export type StoredRow = Record<string, string | null>;
 
 const columns = [

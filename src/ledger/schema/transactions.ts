@@ -113,8 +113,8 @@ export const transactionChanges = ledger.table(
 );
 
 /**
- * Numbers of logged changes of states. Transactions that commit at the same time count in rows of their own (`counter`),
- * so that none waits for another. `key` is a hash of the three texts, as in `daily_sums`.
+ * Numbers of logged changes of states. Transactions that commit at the same time count in rows of their own
+ * (`counter`), so that none waits for another. `key` is a hash of the three texts, as in `daily_sums`.
  */
 export const transitionCounts = engine.table(
   'transition_counts',
