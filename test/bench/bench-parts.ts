@@ -12,6 +12,7 @@ import { newAddressesPart } from './parts/new-addresses.ts';
 import { quietTick } from './parts/quiet-tick.ts';
 import { requestBudgetPart, sharedBudgetPart } from './parts/request-budget.ts';
 import { takeAddressPart } from './parts/take-address.ts';
+import { underLoadPart } from './parts/under-load.ts';
 
 /** In the order in which they run. */
 export const benchParts: BenchPart[] = [
@@ -30,4 +31,5 @@ export const benchParts: BenchPart[] = [
   newAddressesPart,
   hintsPart,
   besideTroublePart,
+  underLoadPart,
 ];

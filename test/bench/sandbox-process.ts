@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import type { TransactionWish } from '../../src/sandbox/invent-movement.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
 import type { SandboxStats } from '../../src/sandbox/sandbox-stats.ts';
 import { stopChild } from '../support/embedded-server.ts';
@@ -16,7 +17,9 @@ export type SandboxProcess = {
   takeArrivals(): Promise<Arrival[]>;
   stats(): Promise<SandboxStats>;
   /** Makes one transaction and returns its order number. */
-  addTransaction(): Promise<string>;
+  addTransaction(wish?: TransactionWish): Promise<string>;
+  addTransactions(count: number, wish?: TransactionWish): Promise<string[]>;
+  setState(orderNo: string, state: string): Promise<void>;
   /** Changes the faults of a wallet (`Faults`). */
   setFaults(wallet: string, faults: object): Promise<void>;
   close(): Promise<void>;
@@ -52,6 +55,12 @@ export async function startSandboxProcess(
     return (await response.json()) as T;
   }
 
+  async function addTransactions(count: number, wish: TransactionWish = {}): Promise<string[]> {
+    const wanted = { count, ...wish };
+    const added = await control<{ orderNos: string[] }>('POST', 'transactions', wanted);
+    return added.orderNos;
+  }
+
   return {
     env,
     async takeArrivals() {
@@ -61,12 +70,13 @@ export async function startSandboxProcess(
       return 'arrivals' in got ? got.arrivals : [];
     },
     stats: () => control('GET', 'stats'),
-    async addTransaction() {
-      const added = await control<{ orderNos: string[] }>('POST', 'transactions', { count: 1 });
-      const [orderNo] = added.orderNos;
+    addTransactions,
+    async addTransaction(wish) {
+      const [orderNo] = await addTransactions(1, wish);
       if (orderNo === undefined) throw new Error('the sandbox added nothing');
       return orderNo;
     },
+    setState: (orderNo, state) => control('POST', 'state', { orderNo, state }),
     setFaults: (wallet, faults) => control('POST', `faults?wallet=${wallet}`, faults),
     close,
   };
