@@ -3,6 +3,7 @@ import { analystQueries } from './parts/analyst-queries.ts';
 import { backfillDetails } from './parts/backfill-details.ts';
 import { backfillList } from './parts/backfill-list.ts';
 import { booksPart } from './parts/books.ts';
+import { feedPart } from './parts/feed.ts';
 import { besideTroublePart, freshnessPart } from './parts/freshness.ts';
 import { hintsPart } from './parts/hints.ts';
 import { idleDaemonPart } from './parts/idle-daemon.ts';
@@ -32,4 +33,5 @@ export const benchParts: BenchPart[] = [
   hintsPart,
   besideTroublePart,
   underLoadPart,
+  feedPart,
 ];
