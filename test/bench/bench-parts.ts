@@ -9,6 +9,7 @@ import { hintsPart } from './parts/hints.ts';
 import { idleDaemonPart } from './parts/idle-daemon.ts';
 import { lateRow } from './parts/late-row.ts';
 import { lyingService } from './parts/lying-service.ts';
+import { manyWalletsPart } from './parts/many-wallets.ts';
 import { newAddressesPart } from './parts/new-addresses.ts';
 import { quietTick } from './parts/quiet-tick.ts';
 import { requestBudgetPart, sharedBudgetPart } from './parts/request-budget.ts';
@@ -34,4 +35,5 @@ export const benchParts: BenchPart[] = [
   besideTroublePart,
   underLoadPart,
   feedPart,
+  manyWalletsPart,
 ];

@@ -7,8 +7,8 @@ import type { SandboxStats } from '../../src/sandbox/sandbox-stats.ts';
 import { stopChild } from '../support/embedded-server.ts';
 import type { Bench } from './bench.ts';
 
-/** A request to the service: when its head had been read, in Unix ms, and its path without the query. */
-export type Arrival = { atMs: number; path: string };
+/** A request to the service: when its head had been read, in Unix ms, its path without the query, and its API key. */
+export type Arrival = { atMs: number; path: string; key: string };
 
 export type SandboxProcess = {
   /** The environment with which wallet-ledger reaches it. */

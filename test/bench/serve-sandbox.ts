@@ -10,10 +10,11 @@ const arrivals: Arrival[] = [];
 
 // Node tells of a request when its head has been read: before the sandbox's latency, and whatever it then answers.
 subscribe('http.server.request.start', (message) => {
-  const { url = '' } = (message as { request: IncomingMessage }).request;
+  const { url = '', headers } = (message as { request: IncomingMessage }).request;
   const path = url.split('?')[0] ?? '';
   if (path.startsWith('/control/')) return;
-  arrivals.push({ atMs: performance.timeOrigin + performance.now(), path });
+  const key = String(headers['biz-api-key'] ?? '');
+  arrivals.push({ atMs: performance.timeOrigin + performance.now(), path, key });
 });
 
 const options = JSON.parse(process.argv[2] ?? '{}') as Partial<SandboxOptions>;
