@@ -8,6 +8,7 @@ import { besideTroublePart, freshnessPart } from './parts/freshness.ts';
 import { hintsPart } from './parts/hints.ts';
 import { idleDaemonPart } from './parts/idle-daemon.ts';
 import { lateRow } from './parts/late-row.ts';
+import { liveWritesPart } from './parts/live-writes.ts';
 import { lyingService } from './parts/lying-service.ts';
 import { manyWalletsPart } from './parts/many-wallets.ts';
 import { newAddressesPart } from './parts/new-addresses.ts';
@@ -36,4 +37,5 @@ export const benchParts: BenchPart[] = [
   underLoadPart,
   feedPart,
   manyWalletsPart,
+  liveWritesPart,
 ];
