@@ -123,9 +123,11 @@ export async function acceptMove(db: LedgerDb): Promise<number> {
     await rebuildDerived(db);
     await beginEpoch(db, await openMove(db, away), { setAside: 0, closed: 0 });
   }
+  await db.execute(sql`
+    update ledger.addresses set place = engine.current_place() where status = 'available'`);
   const back = await db.execute(sql`
     update ledger.addresses
-       set status = 'available', set_aside_epoch = null
+       set status = 'available', set_aside_epoch = null, place = engine.current_place()
      where status = 'foreign' and refused is null
        and set_aside_epoch in (select epoch from engine.moves where acknowledged_at is null)`);
   return back.rowCount ?? 0;
@@ -204,7 +206,7 @@ async function beginEpoch(
       from engine.home_facts()
     on conflict (id) do update
        set epoch = excluded.epoch, begun_at = excluded.begun_at, own_xid = excluded.own_xid, own_oid = excluded.own_oid,
-           addresses_oid = excluded.addresses_oid, database_oid = excluded.database_oid,
+           addresses_oid = excluded.addresses_oid, database_oid = excluded.database_oid, place = excluded.place,
            system_identifier = excluded.system_identifier, timeline = excluded.timeline, disturbed_by = null`);
   await db.execute(sql`
     update engine.moves set healed_at = now(), set_aside = ${setAside}, closed_requests = ${closed}

@@ -89,6 +89,27 @@ describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
   }, 180_000);
 
   test.each([
+    ['with its triggers', []],
+    ['without triggers', ['--disable-triggers']],
+  ])(
+    'data alone, loaded %s into a new database that was migrated, is not handed out',
+    async (_, how) => {
+      const cluster = await newCluster();
+      const url = await ledgerOn(cluster);
+      const dump = join(serverFolder(), 'dump');
+      await runTool('pg_dump', ['-d', url, '-Fc', '-f', dump]);
+      await queryOnce(cluster.url(), 'create database fresh');
+      const fresh = cluster.url('fresh');
+      expect(await runProgram(['migrate'], { DATABASE_URL: fresh })).toMatchObject({ code: 0 });
+      // The tables that the migration has filled refuse their rows, so it does not end well.
+      const load = ['-d', fresh, '--data-only', '-n', 'ledger', '-t', 'addresses', ...how, dump];
+      await runTool('pg_restore', load);
+      await expectMoved(fresh, 'loaded from another database');
+    },
+    120_000,
+  );
+
+  test.each([
     ['emptied', 'truncate ledger.addresses', 'was emptied'],
     ['deleted', 'delete from ledger.addresses', 'were deleted'],
   ])(

@@ -38,6 +38,34 @@ const problems = () =>
 const settle = (onMove: 'heal' | 'stop', of = ledger) =>
   settleHome({ ledger: of, log: silentLog, settings: { onMove } });
 
+/** What a restore of data alone does to a database that has the tables and no rows. */
+const loadElsewhere = () =>
+  query(`update ledger.addresses set place = gen_random_uuid() where slip44 = 60`);
+
+test('available addresses that were loaded from another database are handed out to nobody, in no session', async () => {
+  // This session has found the database at home.
+  expect(await takeAddress(ledger.db, 60, 'before')).not.toBeNull();
+  await loadElsewhere();
+  for (const session of [ledger, connect()]) {
+    await expect(takeAddress(session.db, 60, 'another')).rejects.toMatchObject({
+      cause: { code: 'WL001', message: expect.stringContaining('loaded from another database') },
+    });
+  }
+  // What a reference has already stays its own.
+  await settle('heal');
+  expect(await statuses()).toContain('a5 foreign, a6 foreign');
+  expect(await readAway(ledger.db)).toBeNull();
+  expect(await takeAddress(ledger.db, 60, 'another')).toBeNull();
+});
+
+test('after a load without a loss the loaded addresses are handed out again', async () => {
+  await loadElsewhere();
+  expect(await ledger.transaction(acceptMove)).toBe(0);
+  await acknowledgeMoves(ledger.db);
+  expect(await readAway(ledger.db)).toBeNull();
+  expect(await takeAddress(ledger.db, 60, 'another')).not.toBeNull();
+});
+
 test('a healed move sets available addresses aside, closes open requests, and has the address lists read again', async () => {
   await query(`insert into ledger.address_requests (slip44, num, state, requested_at) values (60, 5, 'sent', now()),
     (195, 5, 'unknown', now()), (61, 5, 'done', now())`);

@@ -126,7 +126,8 @@ ours as (
                       where o.address_key = g.key and o.slip44 <> g.slip44 and o.first_seen_at <= g.requested_at)
 )
 update own.addresses a
-   set generated_by = o.id, status = case when a.status = 'foreign' then 'available' else a.status end
+   set generated_by = o.id, place = engine.current_place(),
+       status = case when a.status = 'foreign' then 'available' else a.status end
   from ours o
  where a.slip44 = o.slip44 and a.address_key = o.key and (select count(*) from ours) <= o.num
    and a.refused is null

@@ -70,7 +70,7 @@ free as (select engine.without_deposit(array(select address_key from chosen)) as
 held as (select f.key, h.* from free f left join lateral engine.holder_of(f.key) h on true)
 update own.addresses a
    set status = case when h.holders is null then 'available' else 'assigned' end,
-       assigned_to = h.assigned_to, assigned_at = h.assigned_at, unchecked_until = '0'
+       assigned_to = h.assigned_to, assigned_at = h.assigned_at, unchecked_until = '0', place = engine.current_place()
   from held h
  where a.slip44 = ${slip44} and a.address_key = h.key and a.status = 'foreign' and coalesce(h.holders, 1) = 1
 returning ${pick({ key: a.addressKey })}`;

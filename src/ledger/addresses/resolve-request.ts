@@ -44,7 +44,8 @@ verdict as (
 ),
 adopted as (
   update own.addresses a
-     set generated_by = ${id}, status = case when a.status = 'foreign' then 'available' else a.status end
+     set generated_by = ${id}, place = engine.current_place(),
+         status = case when a.status = 'foreign' then 'available' else a.status end
     from found f, verdict v
    where v.is_ours and a.slip44 = f.slip44 and a.address_key = f.address_key and a.refused is null
   returning a.address_key

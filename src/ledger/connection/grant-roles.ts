@@ -68,7 +68,12 @@ const consumerFunctions = [
 ] as const;
 
 const consumer: Grant = {
-  statements: [...callsOf(consumerFunctions), 'grant select on table ledger.events to %I'],
+  statements: [
+    ...callsOf(consumerFunctions),
+    'grant select on table ledger.events to %I',
+    // The policy of roles that see one wallet asks it for every role.
+    'grant execute on function engine.seen_wallets(name) to %I',
+  ],
   isGranted: (role) => sql`
     select ${mayCall(role, consumerFunctions)}
        and has_table_privilege(${role}::name, 'ledger.events', 'select') as granted`,

@@ -9,6 +9,7 @@ import {
   primaryKey,
   text,
   uniqueIndex,
+  uuid,
 } from 'drizzle-orm/pg-core';
 import { instant, ledger, wallet } from './ledger-schema.ts';
 import { engine } from './snapshots.ts';
@@ -38,6 +39,7 @@ export const addresses = ledger.table(
     refused: text('refused'),
     assignedXact: xid8('assigned_xact'),
     assignedBy: text('assigned_by'),
+    place: uuid('place').default(sql`engine.current_place()`),
   },
   (table) => [
     primaryKey({ columns: [table.wallet, table.slip44, table.addressKey] }),

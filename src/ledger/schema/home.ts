@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { bigint, check, customType, integer, text } from 'drizzle-orm/pg-core';
+import { bigint, check, customType, integer, text, uuid } from 'drizzle-orm/pg-core';
 import { instant } from './ledger-schema.ts';
 import { engine } from './snapshots.ts';
 
@@ -20,6 +20,7 @@ export const home = engine.table(
     systemIdentifier: bigint('system_identifier', { mode: 'bigint' }),
     timeline: text('timeline'),
     disturbedBy: text('disturbed_by'),
+    place: uuid('place').default(sql`gen_random_uuid()`),
   },
   (table) => [check('home_one_row', sql`${table.id} = 1`)],
 );
