@@ -1,15 +1,24 @@
 import { afterAll, expect, test } from 'vitest';
-import { grantReader } from '../../src/ledger/connection/grant-roles.ts';
+import {
+  grantConsumer,
+  grantIssuer,
+  grantReader,
+} from '../../src/ledger/connection/grant-roles.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, query } = await withLedger();
 const unique = `${process.pid}_${Date.now()}`;
-const [ofMain, ofOther, ofAll, member] = ['main', 'w2', 'all', 'member'].map(
-  (name) => `reader_${name}_${unique}`,
-) as [string, string, string, string];
+const [ofMain, ofOther, ofAll, member, consumer, issuer] = [
+  'main',
+  'w2',
+  'all',
+  'member',
+  'consumer',
+  'issuer',
+].map((name) => `reader_${name}_${unique}`) as [string, string, string, string, string, string];
 
 afterAll(async () => {
-  for (const role of [member, ofMain, ofOther, ofAll]) {
+  for (const role of [member, ofMain, ofOther, ofAll, consumer, issuer]) {
     await query(`drop owned by ${role}`);
     await query(`drop role ${role}`);
   }
@@ -114,6 +123,22 @@ test('a role of one wallet sees no row of another through any relation of the le
       all: names,
     });
   }
+});
+
+test('a consumer reads the feed of all wallets beside issuers and readers of one wallet', async () => {
+  await grantConsumer(ledger, consumer);
+  await grantIssuer(ledger, issuer);
+  await grantReader(ledger, ofMain, 'main');
+  await query(`insert into ledger.events (seq, wallet, recorded_at, kind, key, data)
+    values (2001, 'main', now(), 'k', 'k', '{}'), (2002, 'w2', now(), 'k', 'k', '{}')`);
+  const seen = await asRole(
+    consumer,
+    'select wallet, ledger.events_head() is not null as has_head from ledger.events where seq > 2000 order by seq',
+  );
+  expect(seen).toEqual([
+    { wallet: 'main', has_head: true },
+    { wallet: 'w2', has_head: true },
+  ]);
 });
 
 test('every relation of the ledger tells the wallet of its rows, but for those of no wallet', async () => {

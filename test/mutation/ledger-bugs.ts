@@ -125,6 +125,25 @@ export const ledgerBugs: PlantedBug[] = [
     caughtBy: 'are released late without freeing the claim of another worker',
   },
   {
+    id: 'loaded-rows-stay-strange',
+    promise: 'A moved database hands nothing out twice',
+    wrong:
+      'the available addresses keep the place that they were loaded from after the operator has accepted them',
+    in: 'acceptMove',
+    find: "set place = engine.current_place() where status = 'available'",
+    put: "set place = place where status = 'available'",
+    caughtBy: 'after a load without a loss the loaded addresses are handed out again',
+  },
+  {
+    id: 'consumer-without-policy',
+    promise: 'Roles',
+    wrong: 'a consumer cannot read the feed once a role sees one wallet only',
+    in: 'consumer',
+    find: 'engine.seen_wallets(name)',
+    put: 'engine.wallet()',
+    caughtBy: 'a consumer reads the feed of all wallets beside issuers and readers of one wallet',
+  },
+  {
     id: 'history-before-news',
     promise: 'Convergent',
     wrong: 'a transaction that has just become final waits for the details of the whole history',
