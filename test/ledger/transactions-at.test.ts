@@ -113,3 +113,37 @@ const bare: Step = {
   feeSymbol: null,
   confirmNum: null,
 };
+
+test('which rows were final then stays the same when the final states are set anew, and back again', async () => {
+  const classify = (...final: string[]) =>
+    reclassifyByStates(ledger, { final: new Set(final), success: new Set() });
+  await classify('success');
+  await storeListedTransactions(db, 'deposit', [
+    listed({ orderNo: 'a', state: 'success' }),
+    listed({ orderNo: 'b', state: 'settled' }),
+    listed({ orderNo: 'c', state: 'pending' }),
+  ]);
+  const finalAt = async (at: string) =>
+    (
+      await query<{ orders: string | null }>(
+        `select string_agg(order_no, ' ' order by order_no) filter (where is_final) as orders from ledger.transactions_at('${at}')`,
+      )
+    )[0]?.orders;
+  const now = async () => String((await query('select clock_timestamp()::text as at'))[0]?.['at']);
+  const first = await now();
+  await classify('success', 'settled');
+  const second = await now();
+  await classify('pending');
+  const third = await now();
+  await storeListedTransactions(db, 'deposit', [
+    listed({ orderNo: 'c', state: 'success', observation: 2 }),
+  ]);
+  await classify('success');
+  const fourth = await now();
+  expect([
+    await finalAt(first),
+    await finalAt(second),
+    await finalAt(third),
+    await finalAt(fourth),
+  ]).toEqual(['a', 'a b', 'c', 'a c']);
+});

@@ -132,6 +132,20 @@ export const transitionCounts = engine.table(
   (table) => [primaryKey({ columns: [table.wallet, table.counter, table.key] })],
 );
 
+/**
+ * Final states of each time, for `transactions_at`: a state is one from `validFrom` until `validTo`, null for today's.
+ */
+export const finalStatePeriods = ledger.table(
+  'final_state_periods',
+  {
+    wallet: wallet(),
+    state: text('state').notNull(),
+    validFrom: instant('valid_from').notNull(),
+    validTo: instant('valid_to'),
+  },
+  (table) => [primaryKey({ columns: [table.wallet, table.state, table.validFrom] })],
+);
+
 /** States of WALLET_FINAL_STATES and WALLET_SUCCESS_STATES by which the rows were last classified. */
 export const finalStates = ledger.table(
   'final_states',

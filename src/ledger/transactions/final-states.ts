@@ -58,6 +58,13 @@ async function beginClassification(ledger: Ledger, states: ConfiguredStates): Pr
     await db.execute(sql`lock table ledger.final_states in share row exclusive mode`);
     // Checks again: another process that started at the same time may have made the change meanwhile.
     if ((await compareStates(db, states)) === 'same') return;
+    await db.execute(
+      sql`update own.final_state_periods set valid_to = now() where valid_to is null`,
+    );
+    await db.execute(sql`
+      insert into own.final_state_periods (state, valid_from)
+      select w.state, case when exists (select from own.final_state_periods) then now() else '-infinity' end
+        from (${wantedStates(states)}) as w`);
     await db.execute(sql`delete from own.final_states`);
     await db.execute(sql`insert into own.final_states (state, is_success) ${wantedStates(states)}`);
     // Recounts the use of addresses, because the states decide which deposits count.
