@@ -147,4 +147,13 @@ export const statusBugs: PlantedBug[] = [
     caughtBy:
       'no command but start, backfill, sync and migrate makes a schema or changes that of another version',
   },
+  {
+    id: 'coin-of-transactions-has-no-page',
+    promise: 'Pages',
+    wrong: 'a coin that only transactions have is named on pages and has none itself',
+    in: 'coinsOfTransactions',
+    find: 'select s.symbol from own.totals s union',
+    put: 'select null::text as symbol union',
+    caughtBy: 'every coin, order and address that a page names has a page, in every wallet',
+  },
 ];

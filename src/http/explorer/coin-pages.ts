@@ -77,10 +77,12 @@ export function coinFacts(
     'Expected against reported',
     html`<p>${judgement(coin)}</p>${differences.length === 0 ? '' : differenceTable(differences)}`,
   )}
-${section('balances', 'Balances', html`<p class="pages">${lengths}</p><ul class="stack">${cards}</ul>`)}
+${section('balances', 'Balances', cards.length === 0 ? noAsset : html`<p class="pages">${lengths}</p><ul class="stack">${cards}</ul>`)}
 ${section('flows', 'Last 30 days', coinFlow(coin.symbol, flow, chains))}
 <p class="pages"><a href="${root}transactions${filterQuery({ coin: coin.symbol })}">Its transactions</a></p>`;
 }
+
+const noAsset = html`<p>Neither the balances nor the coins of the service name this coin; only transactions do.</p>`;
 
 function periodWords(period: Period): string {
   return period === 'all' ? 'all' : `${period} days`;

@@ -15,7 +15,8 @@ export function queryOf(c: Context): Read {
   return (name) => c.req.query(name);
 }
 
-const textMax = 1_024;
+/** As many characters as a text of the service may have bytes, because pages link to lists that are filtered by one. */
+const textMax = 2_000;
 
 /** Reads the filters of the list of transactions. Throws BadParameter. An empty value is none. */
 export function readFilter(read: Read): TransactionFilter {
@@ -69,7 +70,7 @@ export function readWord<const T extends string>(
   return parsed(read, name, (text) => words.find((word) => word === text) ?? null);
 }
 
-/** Reads a text of at most 1,024 characters, without surrounding blanks; null if there is none. */
+/** Reads a text of at most 2,000 characters, without surrounding blanks; null if there is none. */
 export function readText(read: Read, name: string): string | null {
   return parsed(read, name, (text) =>
     text.length > textMax || text.includes('\0') || text !== text.toWellFormed() ? null : text,

@@ -140,13 +140,14 @@ const transactionColumns = pick({
   ],
 });
 
-/** Finds an order by its number, and the open rejects that name it. */
+/** Finds an order by its number, and the open rejects that name it; resolved ones too if the order is not stored. */
 export async function findOrder(
   db: LedgerDb,
   orderNo: string,
 ): Promise<{ transaction: FoundTransaction | null } & Pick<FoundRecords, 'rejects'>> {
   const [transaction = null] = await readTransactions(db, sql`t.order_no = ${orderNo}::text`);
-  return { transaction, rejects: await readRejects(db, orderNo) };
+  const isOpen = transaction === null ? sql`true` : sql`r.resolved_at is null`;
+  return { transaction, rejects: await readRejects(db, orderNo, isOpen) };
 }
 
 /** Finds an address in any spelling, on all chains that have it. */
@@ -201,11 +202,15 @@ export async function findByScan(db: LedgerDb, given: string): Promise<FoundReco
   return { ...cut(found), addresses: [], rejects: [] };
 }
 
-/** Reads the open rejects that name this order number. */
-async function readRejects(db: LedgerDb, orderNo: string): Promise<FoundRecords['rejects']> {
+/** Reads the rejects that name this order number; the open ones unless told otherwise. */
+async function readRejects(
+  db: LedgerDb,
+  orderNo: string,
+  condition = sql`r.resolved_at is null`,
+): Promise<FoundRecords['rejects']> {
   const rows = await query(db)`
     select ${rejectJson} as ${out('reject', asReject)} from own.rejects r
-     where r.order_no = ${orderNo}::text and r.resolved_at is null order by r.id limit ${rejectsMax}`;
+     where r.order_no = ${orderNo}::text and ${condition} order by r.id limit ${rejectsMax}`;
   return rows.map(({ reject }) => reject);
 }
 

@@ -8,7 +8,11 @@ import { listRejects, listRuns } from '../../../src/ledger/reports/explorer/list
 import { listTransactions } from '../../../src/ledger/reports/explorer/list-transactions.ts';
 import { readBalanceCourse } from '../../../src/ledger/reports/explorer/read-balance-course.ts';
 import { readCoinFlow } from '../../../src/ledger/reports/explorer/read-coin-flow.ts';
-import { listCoins, readCoin } from '../../../src/ledger/reports/explorer/read-coins.ts';
+import {
+  listCoins,
+  readChoices,
+  readCoin,
+} from '../../../src/ledger/reports/explorer/read-coins.ts';
 import {
   listRequests,
   readPoolSteps,
@@ -91,6 +95,8 @@ test.each<[string, (db: LedgerDb) => Promise<unknown>]>([
   ['chains', (db) => chainOf(db, [{ stream: 'deposit', symbol: null, toAddress: address }])],
   ['coins', (db) => listCoins(db, null)],
   ['a coin', (db) => readCoin(db, 'COIN7')],
+  ['an unknown coin', (db) => readCoin(db, 'NONE')],
+  ['the choices of the filters', (db) => readChoices(db)],
   ['flows of a coin', (db) => readCoinFlow(db, 'COIN7')],
   ['the course of a balance', (db) => readBalanceCourse(db, asset, 90)],
   ['the whole course of a balance', (db) => readBalanceCourse(db, asset, null)],

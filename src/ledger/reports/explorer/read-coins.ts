@@ -16,8 +16,8 @@ import { amountText } from '../status-sql.ts';
 import { type NamedChain, readChains } from './read-chains.ts';
 
 /**
- * A coin over all its chains. `reported` is the sum of the balances. `difference` is reported minus expected, as last
- * compared; null before the first comparison.
+ * A coin over all its chains. `reported` is the sum of the balances, null if no balance was read. `difference` is
+ * reported minus expected, as last compared; null before the first comparison.
  */
 export type CoinRow = RowNamedBy<typeof coinColumns>;
 
@@ -33,13 +33,19 @@ export type CoinReport = { coin: CoinRow; assets: AssetRow[]; differences: Diffe
 const pageRows = 100;
 const assetsMax = 50;
 const differencesMax = 50;
+/** Number of the latest unlisted transactions among which a coin is looked for, so that any history costs the same. */
+const unlistedMax = 10_000;
+
+/** The coins of listed transactions and of their fees, from the running totals. */
+const coinsOfTransactions = sql`
+  select s.symbol from own.totals s union select s.fee_symbol from own.totals s`;
 
 const d = alias(reconciliationRuns, 'd');
 const coinColumns = pick({
   symbol: [sql`c.symbol`, text],
   chains: [sql`c.chains`, number],
   reported: [amountText('c.reported'), orNull(text)],
-  expected: [amountText('(c.reported - d.difference)'), orNull(text)],
+  expected: [amountText('(coalesce(c.reported, 0) - d.difference)'), orNull(text)],
   difference: [amountText('d.difference'), orNull(text)],
   isExplained: [sql`d.is_explained`, orNull(truth)],
   explanation: [sql`left(d.explanation, 2000)`, orNull(text)],
@@ -74,7 +80,7 @@ const assetColumns = pick({
   explanation: [sql`left(d.explanation, 2000)`, orNull(text)],
 });
 
-/** Reads one page of the coins by symbol; those of balances that are listed, and those of the coin list. */
+/** Reads one page of the coins by symbol: those of the balances, of the coin list and of the listed transactions. */
 export async function listCoins(db: LedgerDb, after: string | null): Promise<CoinPage> {
   const rows = await selectCoins(
     db,
@@ -85,10 +91,11 @@ export async function listCoins(db: LedgerDb, after: string | null): Promise<Coi
   return { rows: rows.slice(0, pageRows), next };
 }
 
-/** Reads a coin, its assets and its latest 50 differences, or null if no list of the service named it. */
+/** Reads a coin, its assets and its latest 50 differences, or null if neither a list nor a transaction names it. */
 export async function readCoin(db: LedgerDb, symbol: string): Promise<CoinReport | null> {
-  const [coin] = await selectCoins(db, sql`k.symbol = ${symbol}::text`, 1);
-  if (!coin) return null;
+  const condition = sql`k.symbol = ${symbol}::text`;
+  const [coin] = await selectCoins(db, condition, 1);
+  if (!coin && !(await isOfUnlisted(db, symbol))) return null;
   const assets = await query(db)`
     select ${assetColumns}
       from (select slip44, symbol, contract_address from own.balances where symbol = ${symbol}::text
@@ -104,7 +111,22 @@ export async function readCoin(db: LedgerDb, symbol: string): Promise<CoinReport
     select ${differenceColumns} from own.reconciliation_runs d
      where d.symbol = ${symbol}::text and coalesce(d.slip44, -1) = -1 and coalesce(d.contract_address, '') = ''
      order by d.id desc limit ${differencesMax}`;
-  return { coin, assets, differences };
+  return { coin: coin ?? unlistedCoin(symbol), assets, differences };
+}
+
+/** Returns true if one of the latest unlisted transactions is of this coin. The running totals have none of these. */
+async function isOfUnlisted(db: LedgerDb, symbol: string): Promise<boolean> {
+  const rows = await query(db)`
+    select u.symbol as ${out('symbol', text)}
+      from (select t.symbol from own.transactions t where not t.is_listed
+             order by t.stream desc, t.occurred_at desc limit ${unlistedMax}) as u
+     where u.symbol = ${symbol}::text limit 1`;
+  return rows.length > 0;
+}
+
+function unlistedCoin(symbol: string): CoinRow {
+  const unknown = { reported: null, expected: null, difference: null };
+  return { symbol, chains: 0, ...unknown, isExplained: null, explanation: null };
 }
 
 async function selectCoins(db: LedgerDb, condition: SQL, rowsMax: number): Promise<CoinRow[]> {
@@ -115,7 +137,9 @@ async function selectCoins(db: LedgerDb, condition: SQL, rowsMax: number): Promi
               union all
               select n.symbol, n.slip44, null from own.coins n
                where not exists (select from own.balances e where (e.slip44, e.symbol, e.contract_address)
-                                                                   = (n.slip44, n.symbol, n.contract_address))) as k
+                                                                   = (n.slip44, n.symbol, n.contract_address))
+              union all
+              select o.symbol, null, null from (${coinsOfTransactions}) as o) as k
        where ${condition}
        group by k.symbol order by k.symbol collate "C" limit ${rowsMax}
     )
@@ -135,7 +159,8 @@ const choicesMax = 500;
 export async function readChoices(db: LedgerDb): Promise<Choices> {
   const named = await query(db)`
     select distinct k.symbol as ${out('symbol', text)}
-      from (select symbol from own.balances union select symbol from own.coins) as k order by 1 limit ${choicesMax}`;
+      from (select symbol from own.balances union select symbol from own.coins union ${coinsOfTransactions}) as k
+     where k.symbol is not null order by 1 limit ${choicesMax}`;
   const states = await query(db)`
     select state as ${out('state', text)} from own.final_states order by 1 limit ${choicesMax}`;
   return {
