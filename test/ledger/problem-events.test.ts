@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../../src/kernel/log.ts';
 import { readEvents } from '../../src/ledger/feed/event-store.ts';
 import { watchProblems } from '../../src/ledger/feed/watch-problems.ts';
@@ -6,14 +6,40 @@ import { numberEvents } from '../support/number-events.ts';
 import { until } from '../support/until.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
-const { ledger, connect, query } = await withLedger();
+const { ledger, connect, query, clear } = await withLedger();
 
-async function told(): Promise<string[]> {
+beforeEach(async () => {
+  await clear();
+  await query(
+    'truncate engine.outbox, ledger.events, engine.consumers, engine.webhooks, engine.deliveries, engine.raised_problems',
+  );
+});
+
+/** The events of problems as `raised pool_empty critical 60`; of one problem only if it is named. */
+async function told(name = ''): Promise<string[]> {
   await numberEvents(ledger.db);
-  const events = await readEvents(ledger.db, 0, 100);
+  const events = await readEvents(ledger.db, 0, 1_000);
   return events
-    .filter(({ kind }) => kind.startsWith('problem.'))
-    .map(({ kind, key, data }) => `${kind} ${key} ${data['severity']}`);
+    .filter(({ kind, key }) => kind.startsWith('problem.') && key.includes(name))
+    .map(({ kind, key, data }) =>
+      [kind.replace('problem.', ''), key, data['severity'], data['subject']].join(' ').trim(),
+    );
+}
+
+/** Has the feed compare the problems, and returns the events of this problem that are new. */
+async function toldNow(name: string): Promise<string[]> {
+  const before = await told(name);
+  await query('select engine.note_problems()');
+  return (await told(name)).slice(before.length);
+}
+
+/** Stores what a comparison of balances and transactions found. */
+async function compare(symbol: string, difference: number, more: { chain?: number } = {}) {
+  const { chain = null } = more;
+  await query(`insert into ledger.reconciliation_runs
+    (symbol, slip44, contract_address, observed_at, expected, reported, difference, is_explained, unexplained_since)
+    values ('${symbol}', ${chain}, ${chain === null ? 'null' : "''"}, now(), 1, 1 + ${difference}, ${difference},
+            ${difference === 0}, ${difference === 0 ? 'null' : 'now()'})`);
 }
 
 test('a problem is on the feed once when it begins and once when it ends, of several daemons too', async () => {
@@ -25,33 +51,91 @@ test('a problem is on the feed once when it begins and once when it ends, of sev
     for (const { wake } of watchers) wake();
   };
   await query(`insert into ledger.pools (slip44, threshold, target) values (60, 3, 5), (61, 3, 5)`);
-  const raised = [`problem.raised pool_empty critical`];
   await until(async () => {
     wakeAll();
-    return (await told()).includes(raised[0] ?? '');
+    return (await told('pool_empty')).length > 0;
   });
-  const begun = await told();
-  expect(begun.filter((one) => one.includes('pool_empty'))).toEqual(raised);
+  const raised = ['raised pool_empty critical 60', 'raised pool_empty critical 61'];
+  expect(await told('pool_empty')).toEqual(raised);
   const [event] = (await readEvents(ledger.db, 0, 100)).filter(({ key }) => key === 'pool_empty');
-  expect(event?.data).toMatchObject({
+  expect(event?.data).toEqual({
     name: 'pool_empty',
-    what: expect.stringContaining('chain 6'),
-    cure: expect.any(String),
+    severity: 'critical',
+    since: null,
+    what: expect.stringContaining('chain 60'),
+    cure: expect.stringContaining('pool refill 60'),
+    subject: '60',
   });
-  await query('delete from ledger.pools where slip44 = 60');
-  wakeAll();
-  await query('select engine.note_problems()');
-  expect(await told()).toEqual(begun);
   await query('delete from ledger.pools');
   await until(async () => {
     wakeAll();
-    return (await told()).includes('problem.cleared pool_empty critical');
+    return (await told('pool_empty')).length > raised.length;
   });
   const ended = await told();
   expect(ended.filter((one) => one.includes('pool_empty'))).toEqual([
     ...raised,
-    'problem.cleared pool_empty critical',
+    'cleared pool_empty critical 60',
+    'cleared pool_empty critical 61',
   ]);
   for (let count = 0; count < 5; count += 1) await query('select engine.note_problems()');
   expect(await told()).toEqual(ended);
+});
+
+test('of several problems of one kind each is told when it begins and when it ends', async () => {
+  const name = 'unexplained_difference';
+  await compare('BTC', 1);
+  await compare('ETH', 1);
+  expect(await toldNow(name)).toEqual([
+    `raised ${name} critical BTC`,
+    `raised ${name} critical ETH`,
+  ]);
+  await compare('USDT', 1);
+  await compare('USDT', 1, { chain: 195 });
+  expect(await toldNow(name)).toEqual([
+    `raised ${name} critical USDT`,
+    `raised ${name} critical 195/USDT`,
+  ]);
+  await compare('BTC', 0);
+  expect(await toldNow(name)).toEqual([`cleared ${name} critical BTC`]);
+  for (const symbol of ['ETH', 'USDT']) await compare(symbol, 0);
+  await compare('USDT', 0, { chain: 195 });
+  expect(await toldNow(name)).toHaveLength(3);
+});
+
+test('a problem whose words or whose age changes is still the same one', async () => {
+  const name = 'unexplained_difference';
+  await compare('BTC', 1);
+  expect(await toldNow(name)).toEqual([`raised ${name} critical BTC`]);
+  await compare('BTC', 2);
+  await query(`update ledger.reconciliation_runs set unexplained_since = now() - interval '1 day'`);
+  expect(await toldNow(name)).toEqual([]);
+  await compare('BTC', 0);
+  expect(await toldNow(name)).toEqual([`cleared ${name} critical BTC`]);
+});
+
+test('each consumer and webhook that is behind is a problem of its own', async () => {
+  await query(`insert into ledger.events (wallet, seq, recorded_at, kind, key, data)
+               select '', coalesce(max(seq), 0) + 1, now() - interval '2 days', 'k', 'a', '{}' from ledger.events;
+               insert into engine.consumers (name, role, position)
+               select n, 'r', ledger.events_head() - 1 from unnest(array['books', 'crm']) as n;
+               insert into engine.webhooks (name, position) values ('crm', ledger.events_head() - 1)`);
+  const raised = ['consumer books', 'consumer crm', 'webhook crm'];
+  expect(await toldNow('feed_consumer_stalled')).toEqual(
+    raised.map((subject) => `raised feed_consumer_stalled warning ${subject}`),
+  );
+  await query(`delete from engine.consumers where name = 'crm'`);
+  expect(await toldNow('feed_consumer_stalled')).toEqual([
+    'cleared feed_consumer_stalled warning consumer crm',
+  ]);
+});
+
+test('the columns of the problems keep their places', async () => {
+  const columns = await query<{ names: string[] }>(
+    `select array_agg(attname::text order by attnum) as names from pg_attribute
+      where attrelid = 'ledger.problems'::regclass and attnum > 0`,
+  );
+  expect(columns[0]?.names).toEqual([
+    ...['name', 'severity', 'since', 'what', 'cure', 'wallet'],
+    'subject',
+  ]);
 });

@@ -283,7 +283,7 @@ test('readers call the functions and see the contract, in a transaction that can
     'chains',
   ])
     await call(`select * from ledger.${view}`);
-  expect(await call('select ledger.contract_version() as version')).toEqual([{ version: '1.2' }]);
+  expect(await call('select ledger.contract_version() as version')).toEqual([{ version: '1.3' }]);
   const promised = await call(
     `select relation || '.' || "column" as name from ledger.contract where meaning is null`,
   );

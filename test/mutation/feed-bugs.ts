@@ -139,4 +139,20 @@ export const feedBugs: PlantedBug[] = [
     caughtBy:
       'events are kept for a receiver that has not got them, and their loss is not passed over',
   },
+  {
+    id: 'problems-of-a-kind-told-once',
+    promise: 'Each change once, in order',
+    wrong: 'of several problems of one kind the feed reports the oldest only',
+    in: 'engine.note_problems',
+    find: 'DISTINCT ON (p.wallet, p.name, p.severity, p.subject)',
+    put: 'DISTINCT ON (p.wallet, p.name, p.severity)',
+    also: [
+      {
+        in: 'engine.note_problems',
+        find: 'ORDER BY p.wallet, p.name, p.severity, p.subject, p.since)',
+        put: 'ORDER BY p.wallet, p.name, p.severity, p.since)',
+      },
+    ],
+    caughtBy: 'of several problems of one kind each is told when it begins and when it ends',
+  },
 ];

@@ -44,6 +44,7 @@ export const raisedProblems = engine.table(
     since: instant('since'),
     what: text('what').notNull(),
     cure: text('cure').notNull(),
+    subject: text('subject').notNull().default(''),
   },
-  (table) => [primaryKey({ columns: [table.wallet, table.name, table.severity] })],
+  (table) => [primaryKey({ columns: [table.wallet, table.name, table.severity, table.subject] })],
 );
