@@ -4,6 +4,7 @@ import { abortableSleep } from '../kernel/abortable-sleep.ts';
 import { LedgerError } from '../kernel/errors.ts';
 import { isLockTimeout, isUnreachable } from '../ledger/connection/postgres-codes.ts';
 import { answerMs } from './ask-database.ts';
+import { requireText, wrongArgument } from './check-arguments.ts';
 import type { FeedWatch } from './feed-watch.ts';
 import { type LedgerEvent, parseEvent } from './ledger-event.ts';
 import { libraryError } from './library-error.ts';
@@ -137,6 +138,8 @@ function deliver({ drizzle }: Feed, client: pg.PoolClient, event: LedgerEvent): 
   return {
     event,
     query: async (text, values = []) => {
+      requireText('the statement', text);
+      if (!Array.isArray(values)) throw wrongArgument('the values of a statement must be an array');
       const { rows, rowCount } = await client.query(text, [...values]);
       return { rows: rows as never[], rowCount };
     },

@@ -1,3 +1,5 @@
+import { requireObject, requireText } from './check-arguments.ts';
+
 /**
  * A transaction as the change feed shows it: the row of `ledger.transactions` as it was at the event. The names are the
  * columns'; their meanings are in docs/tables.md. Amounts are decimal texts with the service's own digits. Times are
@@ -79,8 +81,10 @@ export type OtherEvent = EventOf<
 /** Event of the change feed (docs/change-feed.md). `kind` tells which; later versions may add kinds. */
 export type LedgerEvent = TransactionEvent | OtherEvent;
 
-/** Returns true for the events of transactions, whose `data` is the transaction. */
+/** Returns true for events of transactions, whose `data` is the transaction. Throws `usage` for what is no event. */
 export function isTransactionEvent(event: LedgerEvent): event is TransactionEvent {
+  requireObject('the event', event);
+  requireText('the kind of the event', event.kind);
   return event.kind.startsWith('transaction.');
 }
 

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { LedgerError } from '../kernel/errors.ts';
 import type { Listener } from '../ledger/connection/keep-listening.ts';
 import { type Ask, askOn } from './ask-database.ts';
+import { wrongArgument } from './check-arguments.ts';
 import { libraryError } from './library-error.ts';
 import { requireSchema } from './require-schema.ts';
 
@@ -85,8 +86,10 @@ async function ownPool(url: string, max: number): Promise<Opened> {
 }
 
 function borrowedPool(given: PgPool): Opened {
-  if (given.options.max !== undefined && given.options.max < borrowedMin) {
-    throw new LedgerError('usage', `the pool has ${given.options.max} connections at most`, {
+  requirePool(given);
+  const { options } = given;
+  if (options.max !== undefined && options.max < borrowedMin) {
+    throw new LedgerError('usage', `the pool has ${options.max} connections at most`, {
       cure: `give openLedger() a pool with max of at least ${borrowedMin}: one connection listens all the time`,
     });
   }
@@ -106,4 +109,10 @@ function borrowedPool(given: PgPool): Opened {
     },
     close: async () => undefined,
   };
+}
+
+function requirePool(given: { connect?: unknown; options?: unknown } | null | undefined): void {
+  const { connect, options } = given ?? {};
+  if (typeof connect === 'function' && typeof options === 'object' && options !== null) return;
+  throw wrongArgument('the database must be a connection string or a pg.Pool');
 }

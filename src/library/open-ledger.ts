@@ -1,6 +1,19 @@
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 import { LedgerError, toError } from '../kernel/errors.ts';
 import { withAnySignal } from '../kernel/with-any-signal.ts';
+import {
+  type EventOptions,
+  type OfWallet,
+  type OpenOptions,
+  parseDepositOf,
+  parseEventOptions,
+  parseOfWallet,
+  parseOpenOptions,
+  parseWaitOptions,
+  slip44Max,
+  type WaitForDepositOptions,
+} from './call-options.ts';
+import { requireText, requireWhole } from './check-arguments.ts';
 import { createFeedWatch } from './feed-watch.ts';
 import type { DepositOf } from './find-deposits.ts';
 import { type Delivery, type Feed, followEvents } from './follow-events.ts';
@@ -11,6 +24,12 @@ import { takeAddress } from './take-address.ts';
 import { createDepositWatch, readHead } from './wait-for-deposit.ts';
 
 export type { ErrorCode } from '../kernel/errors.ts';
+export type {
+  EventOptions,
+  OfWallet,
+  OpenOptions,
+  WaitForDepositOptions,
+} from './call-options.ts';
 export type { DepositOf } from './find-deposits.ts';
 export type { Delivery } from './follow-events.ts';
 export type {
@@ -23,49 +42,10 @@ export type {
 export type { PgPool, Query } from './open-database.ts';
 export { isTransactionEvent, LedgerError };
 
-export type OpenOptions = {
-  /** Wallet that the calls are about unless they name another one. Default: see each call. */
-  wallet?: string;
-  /**
-   * Largest number of connections of the own pool, besides one that listens. Default 5. A loop of `events` uses one
-   * while it processes an event or waits for another loop of its consumer. Ignored for a given pool.
-   */
-  poolSize?: number;
-  /** Gets failures that the library retries, such as a lost connection. Default: they are ignored. */
-  onWarning?: (error: Error) => void;
-};
-
-/** One wallet; default: that of `OpenOptions`. */
-export type OfWallet = { wallet?: string };
-
-export type EventOptions = OfWallet & {
-  /** Ends the loop, without an error, after the event that is being processed is committed. */
-  signal?: AbortSignal;
-  /** Number of events that are committed together. Default 1; at most 10,000. More is faster for many small events. */
-  eventsPerTransaction?: number;
-};
-
-export type WaitForDepositOptions = OfWallet & {
-  /**
-   * `seen`: the service lists the deposit, in any state. `final` (default): its state will not change any more; it
-   * moved money only if `is_success` is true.
-   */
-  until?: 'seen' | 'final';
-  /**
-   * Only an event behind this number ends the wait; with the `seq` of a deposit, the next one does. Default 0: the wait
-   * begins with a look at all events that the feed keeps, about a second for 500,000. With the `head` that was stored
-   * before the address was given to a customer, it reads only what came since.
-   */
-  after?: number;
-  /** Milliseconds after which the wait rejects with LedgerError `timed-out`. Default: no limit. */
-  timeoutMs?: number;
-  /** Rejects the wait with the signal's reason. */
-  signal?: AbortSignal;
-};
-
 /**
  * An opened ledger. Failures are LedgerErrors: `code` says what failed and `cure` what to do. Beside those of each
- * call: `database-unreachable`, `rights`, `schema-older`, and `closed` after `close`.
+ * call: `usage` for an argument of a wrong type or out of range, before anything is sent; `database-unreachable`,
+ * `rights`, `schema-older`, and `closed` after `close`.
  */
 export type OpenedLedger = {
   /**
@@ -123,8 +103,9 @@ export type OpenedLedger = {
  */
 export async function openLedger(
   database: string | PgPool,
-  { wallet, poolSize = 5, onWarning = () => undefined }: OpenOptions = {},
+  options: OpenOptions = {},
 ): Promise<OpenedLedger> {
+  const { wallet, poolSize, onWarning } = parseOpenOptions(options);
   const [opened, { drizzle }] = await Promise.all([
     openDatabase(database, poolSize),
     import('drizzle-orm/node-postgres'),
@@ -148,16 +129,17 @@ export async function openLedger(
   return {
     async takeAddress(slip44, reference, options = {}) {
       closing.signal.throwIfAborted();
+      requireWhole('slip44', slip44, 0, slip44Max);
       requireText('reference', reference);
-      return await takeAddress(opened, [slip44, reference], options.wallet ?? wallet);
+      const of = parseOfWallet(options, wallet);
+      return await takeAddress(opened, [slip44, reference], of);
     },
-    async waitForDeposit(of, { until = 'final', after = 0, timeoutMs, signal, ...options } = {}) {
+    async waitForDeposit(of, options = {}) {
       closing.signal.throwIfAborted();
-      if ('reference' in of) requireText('reference', of.reference);
-      else requireText('address', of.address);
-      const asked = { until, after, wallet: options.wallet ?? wallet ?? null };
+      const deposit = parseDepositOf(of);
+      const { timeoutMs, signal, ...asked } = parseWaitOptions(options, wallet);
       return await withinTime(timeoutMs, [closing.signal, signal], (stop) =>
-        deposits.wait(of, asked, stop),
+        deposits.wait(deposit, asked, stop),
       );
     },
     async head() {
@@ -166,10 +148,10 @@ export async function openLedger(
         throw libraryError(error, opened.role);
       });
     },
-    events(consumer, { signal, eventsPerTransaction = 1, ...options } = {}) {
+    events(consumer, options = {}) {
       closing.signal.throwIfAborted();
-      const place = options.wallet ?? wallet ?? null;
-      return followEvents(feed, consumer, { signal, eventsPerTransaction, wallet: place });
+      requireText('consumer', consumer);
+      return followEvents(feed, consumer, parseEventOptions(options, wallet));
     },
     db: drizzle(opened.pool),
     close() {
@@ -195,13 +177,6 @@ async function withinTime<T>(
   } finally {
     clearTimeout(timer);
   }
-}
-
-/** Throws unless the text is one: null as a reference would take another address with each call. */
-function requireText(name: string, text: unknown): void {
-  if (typeof text === 'string' && text.trim() !== '') return;
-  const message = `${name} must be a text that is not empty`;
-  throw new LedgerError('usage', message, { cure: 'correct the arguments of the call' });
 }
 
 function wasCutOff(cause: unknown): LedgerError {

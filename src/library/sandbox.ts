@@ -1,58 +1,21 @@
-import type { ListOrder } from '../kernel/vocabulary.ts';
 import type { Faults } from '../sandbox/sandbox-faults.ts';
 import { sandboxSettings } from '../sandbox/sandbox-settings.ts';
 import type { SandboxWallet } from '../sandbox/sandbox-wallets.ts';
 import type { Credentials } from '../sandbox/signing-recipes.ts';
 import { startSandbox as start } from '../sandbox/start-sandbox.ts';
 
+import { requireNumber, requireText, requireWallet, wrongArgument } from './check-arguments.ts';
+import {
+  checkDeposit,
+  checkFaults,
+  checkSandboxOptions,
+  type NewDeposit,
+  type SandboxOptions,
+} from './sandbox-arguments.ts';
+
 export type { FaultKind, Faults } from '../sandbox/sandbox-faults.ts';
 export type { Credentials, SignerName } from '../sandbox/signing-recipes.ts';
-
-/** Options of the emulator. Their names and meanings are those of `wallet-ledger sandbox --help`. */
-export type SandboxOptions = {
-  /** Port on 127.0.0.1; 0, the default: a free one. */
-  port?: number;
-  /** Names of the wallets, told apart by their keys. Default: `main` alone. */
-  wallets?: readonly string[];
-  /** Number of transactions in the history of each wallet. Default 0. */
-  transactions?: number;
-  /** The same seed gives the same wallets. Default 1. */
-  seed?: number;
-  /** Share of faulty answers, 0 to 1. Default 0. */
-  fault?: number;
-  /** Requests per second and wallet above which it answers 429; 0, the default: no limit. */
-  rate?: number;
-  /** New transactions of each wallet per second. Default 0. */
-  arrivals?: number;
-  /** Milliseconds before each answer. Default 0. */
-  latency?: number;
-  /** Largest page size that it serves. Default 100. */
-  pageSizeMax?: number;
-  /** URL that gets a POST for each new or changed transaction. */
-  push?: string;
-  /** Order of the transaction lists. Default `newest-first`. */
-  order?: ListOrder | 'shuffled';
-  /** How requests must be signed. Default `params-secp256k1`. */
-  signer?: Credentials['signer'] | 'none';
-  /** Average time in ms from a transaction to its final state. Default 60,000; `advance` passes it. */
-  settleMs?: number;
-};
-
-/** A deposit to add. Everything that is left out is drawn from the seed. */
-export type NewDeposit = {
-  /** Recipient. The coin of a known address is one of its chain, by default the chain's own. */
-  toAddress?: string;
-  /** Coin, such as `USDT`. */
-  symbol?: string;
-  /** Chain of the coin, as a slip44 code. */
-  slip44?: number;
-  /** Decimal text in units of the coin, such as "1.5". */
-  amount?: string;
-  /** State that the deposit keeps, such as `success` or `pending`. Default: it settles with time. */
-  state?: string;
-  /** Wallet that receives it. Default: the first one. */
-  wallet?: string;
-};
+export type { NewDeposit, SandboxOptions } from './sandbox-arguments.ts';
 
 /** A running emulator of the wallet service. */
 export type Sandbox = {
@@ -76,8 +39,12 @@ export type Sandbox = {
   close(): Promise<void>;
 };
 
-/** Starts the emulator of the wallet service on 127.0.0.1, for tests. Rejects when the port is in use. */
+/**
+ * Starts the emulator of the wallet service on 127.0.0.1, for tests. Rejects when the port is in use, and with
+ * LedgerError `usage` for an option that is not what its type says.
+ */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  checkSandboxOptions(options);
   const {
     fault = 0,
     arrivals = 0,
@@ -99,10 +66,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   });
 
   function walletOf(name: string | undefined): SandboxWallet {
+    requireWallet(name);
     const wallet = sandbox.wallets.find((each) => each.name === (name ?? sandbox.name));
     if (wallet) return wallet;
     const known = sandbox.wallets.map((each) => each.name).join(', ');
-    throw new Error(`the sandbox has no wallet ${name}; it has ${known}`);
+    throw wrongArgument(`the sandbox has no wallet ${name}; it has ${known}`);
   }
 
   return {
@@ -110,17 +78,25 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     credentials: sandbox.credentials,
     wallets: sandbox.wallets.map(({ name, credentials }) => ({ name, credentials })),
     settings: sandboxSettings(sandbox),
-    addDeposit({ wallet, ...wish } = {}) {
+    addDeposit(given = {}) {
+      checkDeposit(given);
+      const { wallet, ...wish } = given;
       const { world } = walletOf(wallet);
       const deposit = { ...wish, ...coinOf(world, wish), type: 'deposit' as const };
       const [orderNo = ''] = world.addTransactions(1, deposit);
       return orderNo;
     },
-    setState: (orderNo, state, wallet) => walletOf(wallet).world.setState(orderNo, state),
+    setState(orderNo, state, wallet) {
+      requireText('orderNo', orderNo);
+      requireText('state', state);
+      walletOf(wallet).world.setState(orderNo, state);
+    },
     advance(ms) {
+      requireNumber('ms', ms ?? null, 0, Number.MAX_SAFE_INTEGER);
       aheadMs += ms;
     },
     setFaults(faults, wallet) {
+      checkFaults(faults);
       Object.assign(walletOf(wallet).faults, faults);
     },
     close: sandbox.close,
@@ -137,7 +113,7 @@ function coinOf(
   const chain = slip44 ?? ofAddress?.slip44;
   if (symbol !== undefined) return chain === undefined ? {} : { slip44: chain };
   const coin = own.find((each) => each.slip44 === chain) ?? (amount ? own[0] : undefined);
-  if (slip44 !== undefined && !coin) throw new Error(`the sandbox has no chain ${slip44}`);
+  if (slip44 !== undefined && !coin) throw wrongArgument(`the sandbox has no chain ${slip44}`);
   return coin ? { symbol: coin.symbol, slip44: coin.slip44 } : {};
 }
 

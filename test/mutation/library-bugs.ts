@@ -49,4 +49,13 @@ export const libraryBugs: PlantedBug[] = [
     put: 'minor > contract.minor',
     caughtBy: 'a database without a ledger, or with one of another version, is named with its cure',
   },
+  {
+    id: 'library-number-unchecked',
+    promise: 'The library',
+    wrong: 'a wrong number reaches PostgreSQL, and its answer is called a bug of the program',
+    in: 'requireWhole',
+    find: 'Number.isSafeInteger(value)',
+    put: "typeof value === 'number'",
+    caughtBy: 'a wrong %s is a usage error that names it: %s',
+  },
 ];

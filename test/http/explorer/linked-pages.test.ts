@@ -59,7 +59,12 @@ function contentOf(name: string): WalletContent {
     version: '1.2.3',
     daemon: 'host-a, process 17',
   };
-  return { name, place, readFlows: () => readFlows(own), read: (work) => readBriefly(own, work) };
+  return {
+    name,
+    place,
+    readFlows: () => readFlows(own.db),
+    read: (work) => readBriefly(own, work),
+  };
 }
 
 async function open(names: string[]): Promise<HttpHarness> {
