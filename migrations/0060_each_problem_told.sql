@@ -2,7 +2,41 @@ ALTER TABLE "engine"."raised_problems" DROP CONSTRAINT "raised_problems_wallet_n
 ALTER TABLE "engine"."raised_problems" ADD COLUMN "subject" text DEFAULT '' NOT NULL;--> statement-breakpoint
 ALTER TABLE "engine"."raised_problems" ADD CONSTRAINT "raised_problems_wallet_name_severity_subject_pk" PRIMARY KEY("wallet","name","severity","subject");
 --> statement-breakpoint
+ALTER TABLE "engine"."webhooks" ADD COLUMN "set_at" timestamp with time zone DEFAULT now() NOT NULL;--> statement-breakpoint
+ALTER TABLE "engine"."webhooks" ADD COLUMN "unset_at" timestamp with time zone;
+--> statement-breakpoint
 COMMENT ON COLUMN engine.raised_problems.subject IS 'As problems.subject; empty instead of null';
+COMMENT ON COLUMN engine.webhooks.set_at IS 'When a daemon that has it in FEED_WEBHOOKS said so last';
+COMMENT ON COLUMN engine.webhooks.unset_at IS 'Since when the daemons that run do not have it in FEED_WEBHOOKS; null while one has';
+--> statement-breakpoint
+-- A receiver that was taken out of FEED_WEBHOOKS rests: it neither fails nor is late, and it has lost nothing yet.
+CREATE OR REPLACE VIEW ledger.feed_consumers AS
+SELECT c.name, c.kind, c.position, c.behind, e.recorded_at AS oldest_at,
+       CASE WHEN c.is_unset THEN 'unset'
+            WHEN c.position < (SELECT min(o.seq) FROM ledger.events o) - 1 THEN 'lost'
+            WHEN c.stopped_because IS NOT NULL THEN 'stopped'
+            WHEN c.paused_at IS NOT NULL THEN 'paused'
+            WHEN c.failing_since IS NOT NULL THEN 'failing'
+            WHEN e.recorded_at < now() - interval '1 day' THEN 'stalled'
+            ELSE 'reading' END AS state,
+       CASE WHEN c.is_unset THEN NULL
+            WHEN c.stopped_because IS NOT NULL THEN c.paused_at ELSE c.failing_since END AS failing_since,
+       CASE WHEN NOT c.is_unset
+            THEN coalesce(c.stopped_because, CASE WHEN c.failing_since IS NOT NULL THEN c.last_error END) END AS last_error,
+       c.moved_at
+  FROM (SELECT k.name, 'consumer'::text AS kind, k.position, ledger.events_head() - k.position AS behind, k.moved_at,
+               NULL::timestamptz AS paused_at, NULL::text AS stopped_because, NULL::timestamptz AS failing_since,
+               NULL::text AS last_error, false AS is_unset
+          FROM engine.consumers k
+        UNION ALL
+        SELECT w.name, 'webhook', coalesce(d.first - 1, w.position), ledger.events_head() - w.position + d.open, w.moved_at,
+               w.paused_at, w.stopped_because, d.failing_since, w.last_error, w.unset_at IS NOT NULL
+          FROM engine.webhooks w
+          CROSS JOIN LATERAL (SELECT min(o.seq) AS first, count(*) AS open, min(o.failed_since) AS failing_since
+                                FROM engine.deliveries o WHERE o.receiver = w.name) AS d) AS c
+  LEFT JOIN ledger.events e ON e.seq = c.position + 1;
+--> statement-breakpoint
+COMMENT ON COLUMN ledger.feed_consumers.state IS 'reading; failing: an event is being sent again; paused by a person; stopped by the program; stalled: behind by more than a day; lost: events were deleted before it got them; unset: a webhook that no daemon has in FEED_WEBHOOKS any more';
 --> statement-breakpoint
 -- What a problem is about, apart from the words about it, in which numbers change while it stands. A function cannot get
 -- a further column while a view reads it, so the view reads nothing for a moment.
@@ -55,13 +89,18 @@ SELECT 'feed_blocked'::text AS name, 'critical'::text AS severity, w.since,
  WHERE w.since IS NOT NULL
 UNION ALL
 SELECT 'feed_consumer_stalled', 'warning', c.oldest_at,
-       'the ' || c.kind || ' ' || c.name || CASE WHEN c.kind = 'webhook' THEN ' has not accepted event ' ELSE ' has not acknowledged event ' END
+       'the ' || c.kind || ' ' || c.name
+         || CASE WHEN c.state = 'unset' THEN ', which no daemon has in FEED_WEBHOOKS any more, has not got event '
+                 WHEN c.kind = 'webhook' THEN ' has not accepted event ' ELSE ' has not acknowledged event ' END
          || (c.position + 1) || ' of the change feed; it is deleted on '
          || to_char((c.oldest_at + interval '30 days') AT TIME ZONE 'UTC', 'YYYY-MM-DD'),
        CASE WHEN c.kind = 'webhook'
-            THEN CASE WHEN c.state IN ('paused', 'stopped') THEN 'run `wallet-ledger feed resume ' || c.name || '`'
+            THEN CASE WHEN c.state = 'unset' THEN 'set it in FEED_WEBHOOKS again, then it gets everything since'
+                      WHEN c.state IN ('paused', 'stopped') THEN 'run `wallet-ledger feed resume ' || c.name || '`'
                       ELSE 'check that a daemon has it in FEED_WEBHOOKS, and that the receiver works' END
-              || '; if it is no longer used, take it out of FEED_WEBHOOKS, restart the daemons, then: `delete from engine.webhooks where name = '''
+              || '; if it is no longer used, '
+              || CASE WHEN c.state = 'unset' THEN '' ELSE 'take it out of FEED_WEBHOOKS, restart the daemons, then: ' END
+              || '`delete from engine.webhooks where name = '''
             ELSE 'start the program that reads as this consumer; if it is no longer used: `delete from engine.consumers where name = ''' END
          || c.name || '''`',
        c.kind || ' ' || c.name
@@ -75,7 +114,7 @@ SELECT 'feed_events_lost', 'critical', c.moved_at,
          || CASE WHEN c.kind = 'webhook' THEN 'let it go on: `wallet-ledger feed replay ' || c.name || ' --from ' || f.oldest || '`'
                  ELSE 'acknowledge: `select ledger.ack_events(''' || c.name || ''', ledger.events_head())`' END,
        c.kind || ' ' || c.name
-  FROM (SELECT min(e.seq) AS oldest FROM ledger.events e) AS f JOIN ledger.feed_consumers c ON c.position < f.oldest - 1
+  FROM (SELECT min(e.seq) AS oldest FROM ledger.events e) AS f JOIN ledger.feed_consumers c ON c.position < f.oldest - 1 AND c.state <> 'unset'
 UNION ALL
 SELECT 'feed_webhook_stopped', 'critical', c.failing_since,
        'nothing is sent to the webhook ' || c.name || ' any more: ' || c.last_error,

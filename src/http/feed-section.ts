@@ -1,5 +1,6 @@
 import { html } from 'hono/html';
-import { isFailing } from '../ledger/feed/consumer-report.ts';
+import { type FeedConsumer, isFailing } from '../ledger/feed/consumer-report.ts';
+import { stateReason } from '../status/consumer-words.ts';
 import type { StatusReport } from '../status/status-report.ts';
 import { countWords, durationWords } from '../status/status-words.ts';
 import { foreign, type Html, scrollingTable, section } from './page-frame.ts';
@@ -9,7 +10,7 @@ export function feedSection({ feed }: StatusReport): Html | string {
   if (feed.length === 0) return '';
   const rows = feed.map(
     (consumer) => html`<tr><th scope="row">${foreign(consumer.name)}</th><td>${consumer.kind}</td>
-<td class="${isFailing(consumer) ? 'bad' : ''}">${consumer.state}${consumer.lastError === null ? '' : html`: ${foreign(consumer.lastError)}`}</td>
+<td class="${isFailing(consumer) ? 'bad' : ''}">${consumer.state}${reasonWords(consumer)}</td>
 <td class="number">${countWords(consumer.position)}</td><td class="number">${countWords(Math.max(0, consumer.lagEvents))}</td>
 <td class="number">${durationWords(consumer.lagSeconds)}</td></tr>`,
   );
@@ -21,4 +22,9 @@ ${columns.map((column) => html`<th scope="col" class="number">${column}</th>`)}<
 <tbody>${rows}</tbody>
 </table>`;
   return section('feed', 'Change feed', scrollingTable('Change feed', table));
+}
+
+function reasonWords(consumer: FeedConsumer): Html | string {
+  const reason = stateReason(consumer);
+  return reason === null ? '' : html`: ${foreign(reason)}`;
 }

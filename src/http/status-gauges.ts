@@ -155,7 +155,7 @@ export const statusGauges: StatusGauge[] = [
   },
   {
     name: 'wallet_ledger_feed_lag_events',
-    help: 'Events that a consumer or webhook of the change feed has not got yet',
+    help: 'Events that a consumer or webhook of the change feed has not got yet; none for a webhook that is no longer set',
     labelNames: ['consumer', 'kind'],
     samples: perConsumer((consumer) => consumer.lagEvents),
   },
@@ -188,7 +188,7 @@ function perConsumer(value: (consumer: FeedConsumer) => number): StatusGauge['sa
     (['consumer', 'webhook'] as const).flatMap((kind) =>
       cappedSeries(
         feed
-          .filter((consumer) => consumer.kind === kind)
+          .filter((consumer) => consumer.kind === kind && consumer.state !== 'unset')
           .map((consumer) => ({ name: consumer.name, value: value(consumer) })),
       ).map((series) => ({ labels: { consumer: series.name, kind }, value: series.value })),
     );

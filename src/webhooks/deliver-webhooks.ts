@@ -7,6 +7,7 @@ import {
   claimDelivery,
   type DeliveryFailure,
   endDelivery,
+  noteReceivers,
   readDueDeliveries,
 } from '../ledger/feed/webhook-store.ts';
 import { type Resolve, resolveAll } from './receiver-address.ts';
@@ -44,32 +45,37 @@ export type Webhooks = {
 const runsMax = 4;
 /** Wakes by itself: for attempts that are due again, and because a notification may be lost. */
 const heartbeatMs = 5_000;
+/** How often a daemon says which receivers it has. */
+const noteMs = 15_000;
 
 /**
  * Sends the events of the change feed to the receivers. PostgreSQL knows what is to be sent and when; the queue only
  * spreads the attempts over the daemons, and may lose its jobs at any time.
  */
 export async function deliverWebhooks(options: WebhookOptions): Promise<Webhooks> {
-  const { ledger, receivers } = options;
-  await addReceivers(
-    ledger.db,
-    receivers.map(({ name }) => name),
-  );
+  const { ledger, receivers, log } = options;
+  const names = receivers.map(({ name }) => name);
+  await addReceivers(ledger.db, names);
   const senders = receivers.map((receiver) => createSender(receiver, options));
-  let heartbeat: NodeJS.Timeout | undefined;
+  const notes = createWokenWorker(
+    () => noteReceivers(ledger.db, names),
+    (error) => log.debug({ error: toError(error) }, 'the receivers of webhooks cannot be noted'),
+  );
+  const timers: NodeJS.Timeout[] = [];
   const wake = () => {
-    if (heartbeat !== undefined) for (const sender of senders) sender.wake();
+    if (timers.length > 0) for (const sender of senders) sender.wake();
   };
   return {
     jobs: senders,
     wake,
     start() {
-      heartbeat = setInterval(wake, heartbeatMs);
+      timers.push(setInterval(wake, heartbeatMs), setInterval(notes.wake, noteMs));
+      notes.wake();
       wake();
       return () => {
-        clearInterval(heartbeat);
+        for (const timer of timers) clearInterval(timer);
         // Not awaited, because adding a job may hang while the queue is down.
-        for (const sender of senders) void sender.stop();
+        for (const worker of [...senders, notes]) void worker.stop();
       };
     },
   };

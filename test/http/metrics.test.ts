@@ -58,6 +58,7 @@ test('requests, rows and the status are exported under their names', async () =>
         feed: [
           sampleWebhook(),
           sampleWebhook({ name: 'books', kind: 'consumer', state: 'reading' }),
+          sampleWebhook({ name: 'resting', state: 'unset' }),
         ],
         unexplainedDifferences: [
           { wallet: 'main', symbol: 'BTC', amount: '-0.5', since: '2026-03-01T11:00:00Z' },
@@ -111,6 +112,8 @@ test('requests, rows and the status are exported under their names', async () =>
     'wallet_ledger_feed_lag_seconds{consumer="shop",kind="webhook"}': 720,
     'wallet_ledger_feed_failing{consumer="shop",kind="webhook"}': 1,
     'wallet_ledger_feed_failing{consumer="books",kind="consumer"}': 0,
+    'wallet_ledger_feed_failing{consumer="resting",kind="webhook"}': undefined,
+    'wallet_ledger_feed_lag_events{consumer="resting",kind="webhook"}': undefined,
     'wallet_ledger_webhook_attempts_total{receiver="shop",outcome="refused"}': 1,
     [`wallet_ledger_build_info{version="1.2.3",node="${process.version}"}`]: 1,
     'wallet_ledger_stream_last_success_timestamp_seconds{stream="deposit",wallet="main"}':

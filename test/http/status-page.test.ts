@@ -49,7 +49,10 @@ test('what is wrong comes with what to do', async () => {
           notCompleteBecause: '12 of 5012 rows are missing',
         }),
       ],
-      feed: [sampleWebhook({ lastError: 'it answered <500>' })],
+      feed: [
+        sampleWebhook({ lastError: 'it answered <500>' }),
+        sampleWebhook({ name: 'crm', state: 'unset', lastError: null }),
+      ],
       pools: [samplePool({ available: 10, daysLeft: 1.5 })],
       unexpectedDeposits: { foreign: 2, unknown: 0 },
       rejects: 2,
@@ -62,6 +65,7 @@ test('what is wrong comes with what to do', async () => {
     'since <time datetime="2026-03-01T11:00:00Z">2026-03-01 11:00:00 UTC</time>',
   );
   expect(page).toContain('failing: <bdi>it answered &lt;500&gt;</bdi>');
+  expect(page).toContain('<td class="">unset: <bdi>no daemon has it in FEED_WEBHOOKS any more;');
   expect(page).toContain('lasts 1.5 days');
   expect(page).toContain('2 foreign, 0 unknown');
   expect(page).toContain('rejects retry');

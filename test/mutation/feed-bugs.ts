@@ -155,4 +155,23 @@ export const feedBugs: PlantedBug[] = [
     ],
     caughtBy: 'of several problems of one kind each is told when it begins and when it ends',
   },
+  {
+    id: 'webhook-unset-at-once',
+    promise: 'Webhooks',
+    wrong: 'a daemon takes a receiver for unset that another daemon has',
+    in: 'noteReceivers',
+    find: '45 seconds',
+    put: '0 seconds',
+    caughtBy: 'while a daemon with a webhook runs beside one without it, it stays set',
+  },
+  {
+    id: 'webhook-unset-fails',
+    promise: 'Webhooks',
+    wrong: 'a receiver that is no longer set counts as one that fails',
+    in: 'wanted',
+    find: ", 'unset'",
+    put: '',
+    caughtBy:
+      'a webhook that no daemon has any more is unset, which is no failure, and says what to do',
+  },
 ];

@@ -48,7 +48,9 @@ export async function feedPause(context: CommandContext, name: string): Promise<
 export async function feedResume(context: CommandContext, name: string): Promise<number> {
   const { db } = await openReceiver(context, name);
   await resumeReceiver(db, name);
-  say(`${name} gets events again, from the first one that it has not accepted`);
+  say(
+    `${name} gets events again${await whenSet(db, name)}, from the first one that it has not accepted`,
+  );
   return 0;
 }
 
@@ -69,8 +71,15 @@ export async function feedReplay(
       cure: `its latest event is ${page.head}`,
     });
   await replayEvents(ledger.db, name, from);
-  say(`${name} gets event ${from}, and all behind it, again`);
+  say(`${name} gets event ${from}, and all behind it, again${await whenSet(ledger.db, name)}`);
   return 0;
+}
+
+/** Says that nothing is sent before a daemon has the webhook again; empty if one has it. */
+async function whenSet(db: Ledger['db'], receiver: string): Promise<string> {
+  const feed = await readFeedConsumers(db);
+  const found = feed.find(({ kind, name }) => kind === 'webhook' && name === receiver);
+  return found?.state === 'unset' ? ' when a daemon has it in FEED_WEBHOOKS' : '';
 }
 
 /** Opens the ledger. Throws a LedgerError `usage` that names the webhooks if there is none of this name. */

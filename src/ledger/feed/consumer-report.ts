@@ -21,7 +21,10 @@ const [asJson, decode] = object({
     sql`coalesce(greatest(0, trunc(extract(epoch from now() - c.oldest_at))), 0)::float8`,
     number,
   ],
-  state: [sql`c.state`, oneOf('reading', 'failing', 'paused', 'stopped', 'stalled', 'lost')],
+  state: [
+    sql`c.state`,
+    oneOf('reading', 'failing', 'paused', 'stopped', 'stalled', 'lost', 'unset'),
+  ],
   failingSince: [isoText('c.failing_since'), orNull(text)],
   lastError: [sql`c.last_error`, orNull(text)],
 });
@@ -29,7 +32,7 @@ const [asJson, decode] = object({
 /**
  * A consumer or webhook of the change feed. `position`: it has all events up to this one. `lagEvents`: number of those
  * that it has not got; `lagSeconds`: age of the first of them, 0 if there is none. `failingSince`: when an event first
- * failed, or when the program stopped the webhook.
+ * failed, or when the program stopped the webhook. `unset`: a webhook that no daemon has in FEED_WEBHOOKS any more.
  */
 export type FeedConsumer = ReturnType<typeof decode>;
 
@@ -44,7 +47,10 @@ export async function readFeedConsumers(db: LedgerDb): Promise<FeedConsumer[]> {
   return row?.feed ?? [];
 }
 
-/** Returns true if events do not reach the consumer, or webhook, and nobody has paused it. */
+/** States of a consumer, or webhook, that events reach, or that a person does not want any to reach. */
+const wanted: readonly FeedConsumer['state'][] = ['reading', 'paused', 'unset'];
+
+/** Returns true if events do not reach the consumer, or webhook, although they should. */
 export function isFailing({ state }: FeedConsumer): boolean {
-  return state !== 'reading' && state !== 'paused';
+  return !wanted.includes(state);
 }

@@ -21,6 +21,20 @@ export async function addReceivers(db: LedgerDb, names: readonly string[]): Prom
 }
 
 /**
+ * Says that a running daemon has these receivers in its settings, and finds those that no daemon has any more: none has
+ * said so for 45 s. Call it every 15 s. While daemons with different settings run, the receivers of all of them count.
+ */
+export async function noteReceivers(db: LedgerDb, names: readonly string[]): Promise<void> {
+  const own = sql.param([...names]);
+  await db.execute(sql`
+    update engine.webhooks w set set_at = now(), unset_at = null
+     where w.name = any(${own}::text[]) and (w.unset_at is not null or w.set_at < now() - interval '12 seconds')`);
+  await db.execute(sql`
+    update engine.webhooks w set unset_at = now()
+     where w.name <> all(${own}::text[]) and w.unset_at is null and w.set_at < now() - interval '45 seconds'`);
+}
+
+/**
  * Takes further events over into the deliveries of a receiver. Returns those that may be sent now: with those that are
  * on their way, at most `max`.
  */

@@ -12,6 +12,8 @@ export const webhooks = engine.table('webhooks', {
   lastError: text('last_error'),
   pausedAt: instant('paused_at'),
   stoppedBecause: text('stopped_because'),
+  setAt: instant('set_at').notNull().defaultNow(),
+  unsetAt: instant('unset_at'),
 });
 
 /** Events that a receiver has not accepted yet. A row is deleted by the answer that accepts its event. */
