@@ -88,6 +88,8 @@ export type Page<T> = Decoded<T> & {
   totalSize: number | null;
   /** Length of the answer's list, including rows that could not be decoded. */
   listed: number;
+  /** The answer had no total and null in place of its list, which means the end only behind rows that were read. */
+  isListless?: boolean;
 };
 
 /** Decoded rows of an answer that is not paged. */

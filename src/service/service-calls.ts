@@ -132,10 +132,11 @@ function pageCall<T>(
     ...(unsettledMax !== undefined && { unsettledMax }),
     malformedMax: query.failuresMax ?? unreadableAttempts,
     decode(data, observation, isLenient) {
-      const { rows, pageNo, pageSize, totalSize } = openListPage(data, query, isLenient);
+      const opened = openListPage(data, query, isLenient);
+      const { rows, pageNo, pageSize, totalSize, isListless = false } = opened;
       const listed = rows.length;
       const page = { observation, pageNo, pageSize: pageSize ?? listed, totalSize, listed };
-      return { ...page, ...decodeRows(rows, clock()) };
+      return { ...page, ...(isListless && { isListless }), ...decodeRows(rows, clock()) };
     },
   };
 }

@@ -132,6 +132,15 @@ export const readingBugs: PlantedBug[] = [
       'a manual change of fields that only a detail shows, or of an open row, is named and corrected',
   },
   {
+    id: 'failure-discards-pages',
+    promise: 'Complete',
+    wrong: 'a page that cannot be read discards the pages that were read before it',
+    in: 'scanList',
+    find: 'cursor.batch.length > 0',
+    put: 'cursor.batch.length > 2_000',
+    caughtBy: 'a page that cannot be read leaves what the pages before it brought (total %s)',
+  },
+  {
     id: 'checkpoint-overtakes',
     promise: 'Complete',
     wrong: 'the batches of a walk are written side by side, not one after the other',

@@ -224,6 +224,67 @@ test('[P17] a row that the service takes away stays, marked, and is unmarked whe
   expect(await orders()).toHaveLength(60);
 });
 
+/** The page object with null for its list. */
+const nullList = { rows: ['null],"list":null,"x":[null'] };
+
+test.each([
+  ['newest-first', null],
+  ['newest-first', undefined],
+  ['oldest-first', null],
+  ['oldest-first', undefined],
+] as const)(
+  '[V13] without a total, null for the list behind the last page is its end (%s, total %s)',
+  async (order, totalSize) => {
+    // The last page is full, so only the one behind it shows the end.
+    const rows = Array.from({ length: 400 }, (_, nth) => row(nth));
+    const inOrder = order === 'oldest-first' ? rows.reverse() : rows;
+    put(inOrder);
+    service.twist = (page) => ({ ...page, totalSize, ...(page.rows.length === 0 && nullList) });
+    expect(await pass()).toMatchObject({ isComplete: false, rowsInserted: 400 });
+    const late = row(-1);
+    put(order === 'oldest-first' ? [...inOrder, late] : [late, ...inOrder]);
+    expect(await pass()).toMatchObject({ rowsInserted: 1 });
+    expect(await orders()).toHaveLength(401);
+  },
+);
+
+test('[V13] without a total, null for the first page is an error and no empty list', async () => {
+  service.twist = (page) => ({ ...page, totalSize: null, ...nullList });
+  await expect(pass()).rejects.toMatchObject({
+    code: 'service-malformed',
+    message: expect.stringContaining('a page without a list'),
+  });
+  expect(await query('select 1 from ledger.streams where is_complete')).toEqual([]);
+});
+
+test('[V13] without a total, null for a page in the middle is asked for again', async () => {
+  let nulls = 2;
+  service.twist = (page, { pageNo }) => {
+    const isNull = pageNo === 3 && nulls > 0;
+    if (isNull) nulls -= 1;
+    return { ...page, totalSize: null, ...(isNull && nullList) };
+  };
+  expect(await pass()).toMatchObject({ rowsInserted: count });
+});
+
+test.each([null, count])(
+  '[P8] a page that cannot be read leaves what the pages before it brought (total %s)',
+  async (totalSize) => {
+    const isBroken = { value: true };
+    service.twist = (page, { pageNo, pageSize }) => {
+      const isUnreadable = isBroken.value && pageNo * pageSize > 200;
+      return { ...page, totalSize, ...(isUnreadable && { body: '{"code":0,"data":"no' }) };
+    };
+    await expect(pass()).rejects.toMatchObject({ code: 'service-malformed' });
+    expect(await orders()).toHaveLength(200);
+    service.asked.length = 0;
+    isBroken.value = false;
+    expect(await pass()).toMatchObject({ rowsInserted: count - 200 });
+    // The scan continues behind the pages that it has read.
+    expect(service.asked.filter((path) => path.includes('pageNo=2&'))).toEqual([]);
+  },
+);
+
 test('[V13] a page without a list is a failure, not an empty page, and no row is marked as unlisted because of it', async () => {
   expect((await pass()).isComplete).toBe(true);
   for (const rows of [['null],"list":null,"x":[null'], ['],"list":{},"x":[']]) {

@@ -12,6 +12,8 @@ export type RawPage = {
   pageNo: number | null;
   pageSize: number | null;
   totalSize: number | null;
+  /** A page without a total and without a list, which was accepted as empty. */
+  isListless?: boolean;
 };
 
 /** Page number (from 1) and page size of the request. */
@@ -19,9 +21,14 @@ export type AskedPlace = { pageNo: number; pageSize: number };
 
 /**
  * Reads a page object. A null or missing list counts as empty if the total is 0 or the requested page is beyond it.
- * Throws service-malformed for any other page without a list.
+ * Without a total such a list behind page 1 may be the end of the list or a fault, so it is service-malformed with an
+ * OddAnswer as cause, unless `isLenient`. Throws service-malformed for any other page without a list.
  */
-export function openPage(data: unknown, asked: AskedPlace = { pageNo: 1, pageSize: 1 }): RawPage {
+export function openPage(
+  data: unknown,
+  asked: AskedPlace = { pageNo: 1, pageSize: 1 },
+  isLenient = false,
+): RawPage {
   const { list, pageNo, pageSize, totalSize } = openObject(data);
   const page: RawPage = {
     rows: Array.isArray(list) ? openList(list) : [],
@@ -30,10 +37,14 @@ export function openPage(data: unknown, asked: AskedPlace = { pageNo: 1, pageSiz
     totalSize: integerIn(totalSize, 0, Number.MAX_SAFE_INTEGER),
   };
   if (Array.isArray(list)) return page;
+  const message = 'a page without a list';
   const rowsBefore = (asked.pageNo - 1) * (page.pageSize ?? asked.pageSize);
-  const isNothing = page.totalSize !== null && rowsBefore >= page.totalSize;
-  if (isNothing && (list === null || list === undefined)) return page;
-  throw new LedgerError('service-malformed', 'a page without a list');
+  if (list !== null && list !== undefined) throw new LedgerError('service-malformed', message);
+  if (page.totalSize !== null && rowsBefore >= page.totalSize) return page;
+  const isMaybeEnd = page.totalSize === null && asked.pageNo > 1;
+  if (isMaybeEnd && isLenient) return { ...page, isListless: true };
+  const cause = isMaybeEnd ? new OddAnswer(message) : undefined;
+  throw new LedgerError('service-malformed', message, { cause });
 }
 
 /**
@@ -43,7 +54,7 @@ export function openPage(data: unknown, asked: AskedPlace = { pageNo: 1, pageSiz
  */
 export function openListPage(data: unknown, asked: AskedPlace, isLenient: boolean): RawPage {
   const isBare = data === null || (Array.isArray(data) && data.length === 0);
-  if (!isBare) return openPage(data, asked);
+  if (!isBare) return openPage(data, asked, isLenient);
   if (!isLenient) {
     const message = 'an answer whose data is not an object';
     throw new LedgerError('service-malformed', message, { cause: new OddAnswer(message) });

@@ -124,9 +124,19 @@ async function ask<T>(
   const { source, size, signal } = division;
   if (division.calls > 2 * size + 20) throw new GivenUp();
   division.calls += 1;
-  return await source
+  const answer = await source
     .readPage(part.place / part.size + 1, part.size, signal, failuresMax)
     .catch(pageFailure);
+  const isEndShown = division.read.some(({ content }) => content.listed > 0);
+  return isListless(answer) && !isEndShown ? listless() : answer;
+}
+
+function isListless(answer: Page<unknown> | LedgerError): boolean {
+  return !(answer instanceof LedgerError) && answer.isListless === true;
+}
+
+function listless(): LedgerError {
+  return new LedgerError('service-malformed', 'a page without a list');
 }
 
 /**
@@ -137,7 +147,7 @@ async function isAnythingReadable<T>({ source, page, size, signal }: Division<T>
   const pages = [page * size, page * size - Math.floor(size / 2), page * size + 1];
   for (const pageNo of pages) {
     const answer = await source.readPage(pageNo, 1, signal, 1).catch(pageFailure);
-    if (!(answer instanceof LedgerError)) return true;
+    if (!(answer instanceof LedgerError || isListless(answer))) return true;
   }
   return false;
 }

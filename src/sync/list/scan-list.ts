@@ -96,17 +96,25 @@ export async function scanList<P extends PageFacts>(
     uncounted: 0,
   };
   const writer = createBatchWriter();
+  const storeBatch = async (): Promise<void> => {
+    const { batch: pages, days } = cursor;
+    Object.assign(cursor, { batch: [], days: null });
+    const write = session.prepare({ pages, days });
+    await writer.add(async () => {
+      await write();
+      cursor.uncounted -= rowsIn(pages);
+    });
+  };
   try {
     for (;;) {
-      const walk = await takePage(session, cursor);
+      const walk = await takePage(session, cursor).catch(async (error: unknown) => {
+        // A page that cannot be read must not cost the pages before it.
+        if (cursor.batch.length > 0) await storeBatch().catch(() => undefined);
+        throw error;
+      });
       const { isEnd } = cursor;
       if (!isEnd && !session.port.isBatchFull(rowsIn(cursor.batch))) continue;
-      const pages = cursor.batch.splice(0);
-      const write = session.prepare({ pages, days: takeDays(cursor) });
-      await writer.add(async () => {
-        await write();
-        cursor.uncounted -= rowsIn(pages);
-      });
+      await storeBatch();
       if (!isEnd && !session.port.shouldPause()) continue;
       await writer.end();
       if (cursor.ignoredPage !== null) throw pageIgnored(cursor.ignoredPage);
@@ -115,12 +123,6 @@ export async function scanList<P extends PageFacts>(
   } finally {
     await writer.end().catch(() => undefined);
   }
-}
-
-function takeDays<P>(cursor: Cursor<P>): ReadDays | null {
-  const { days } = cursor;
-  cursor.days = null;
-  return days;
 }
 
 async function beginScan<P extends PageFacts>(
@@ -140,15 +142,9 @@ async function beginScan<P extends PageFacts>(
   const fallenBefore = addsUp ? state.checkpoint.fallenBefore : fallenNow;
   const hadDifferingDays = differingDays.length > 0;
   const fallenSeen = state.checkpoint.fallen;
-  const kind = {
-    isSequential,
-    notesKeys,
-    isFromEmpty,
-    hadMismatch,
-    hadDifferingDays,
-    fallenSeen,
-  };
-  session.apply(withCheckpoint(state, { walk: newWalk(kind), differingDays: [], fallenBefore }));
+  const begun = { isSequential, notesKeys, isFromEmpty, hadMismatch };
+  const walk = newWalk({ ...begun, hadDifferingDays, fallenSeen });
+  session.apply(withCheckpoint(state, { walk, differingDays: [], fallenBefore }));
 }
 
 /**
