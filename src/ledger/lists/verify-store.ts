@@ -122,21 +122,18 @@ export async function knownByNow(db: LedgerDb, orderNos: string[]): Promise<Set<
   return new Set(found.map((row) => row.orderNo));
 }
 
-/**
- * Returns the number of rows that the full scan has met and other writers have stored since `startedAt`, except
- * `butNot`.
- */
-export async function countBroughtMeanwhile(
+/** Returns those of the rows of which the ledger has a later answer. */
+export async function heardSince(
   db: LedgerDb,
-  stream: string,
-  startedAt: string,
-  butNot: string[],
-): Promise<number> {
-  const [counted] = await query(db)`
-    select count(*) as ${out('count', number)} from own.transactions t join seen_keys s using (order_no)
-     where t.stream = ${stream} and t.first_seen_at >= ${startedAt}::timestamptz
-       and t.order_no <> all(${sql.param(butNot)}::text[])`;
-  return counted?.count ?? 0;
+  rows: { orderNo: string; observation: number }[],
+): Promise<Set<string>> {
+  const orderNos = sql.param(rows.map(({ orderNo }) => orderNo));
+  const observations = sql.param(rows.map(({ observation }) => observation));
+  const found = await query(db)`
+    select ${pick({ orderNo: alias(transactions, 't').orderNo })}
+      from unnest(${orderNos}::text[], ${observations}::bigint[]) as i (order_no, observation)
+      join own.transactions t on t.order_no = i.order_no and t.observation > i.observation`;
+  return new Set(found.map((row) => row.orderNo));
 }
 
 /** Returns rows that the ledger lists and knew before `startedAt` (database time), but the full scan has not met. */
@@ -174,14 +171,14 @@ export async function recountStream(db: LedgerDb, stream: string): Promise<void>
      where c.transactions <> excluded.transactions`);
 }
 
-/** Returns the database's time, and the service's last count for the stream (null before its first pass). */
+/** Returns the database's time, and the number of passes over the stream so far. */
 export async function startOfVerification(
   db: LedgerDb,
   stream: string,
-): Promise<{ startedAt: string; knownTotal: number | null }> {
+): Promise<{ startedAt: string; passes: number }> {
   const [row] = await query(db)`
     select clock_timestamp()::text as ${out('startedAt', text)},
-           (select service_total from own.streams where name = ${stream}) as ${out('knownTotal', orNull(number))}`;
+           coalesce((select passes from own.streams where name = ${stream}), 0) as ${out('passes', number)}`;
   if (!row) throw new Error("the query for the database's time returned no row");
   return row;
 }

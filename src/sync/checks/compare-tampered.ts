@@ -1,7 +1,10 @@
 import { LedgerError } from '../../kernel/errors.ts';
 import { compareDetails } from '../../ledger/lists/verify-store.ts';
 import type { RowDifference } from '../../ledger/row-difference.ts';
-import { storeTransactionDetails } from '../../ledger/transactions/store-transaction-details.ts';
+import {
+  type DetailedTransaction,
+  storeTransactionDetails,
+} from '../../ledger/transactions/store-transaction-details.ts';
 import type { SyncContext } from '../sync-context.ts';
 
 /**
@@ -14,6 +17,20 @@ export async function compareAltered(
   orderNos: string[],
   { signal, isRepair }: { signal: AbortSignal; isRepair: boolean },
 ): Promise<RowDifference[]> {
+  const rows = await fetchDetails(context, orderNos, signal);
+  const different = await compareDetails(context.ledger.db, rows);
+  if (isRepair) {
+    await context.ledger.transaction((db) => storeTransactionDetails(db, rows));
+  }
+  return different;
+}
+
+/** Fetches the details of the orders, without those that the service does not give. */
+export async function fetchDetails(
+  context: SyncContext,
+  orderNos: string[],
+  signal: AbortSignal,
+): Promise<DetailedTransaction[]> {
   const fetched = await Promise.all(
     orderNos.map(async (orderNo) => {
       const { records, observation } = await context.client
@@ -22,12 +39,7 @@ export async function compareAltered(
       return records.map((record) => ({ ...record, observation }));
     }),
   );
-  const rows = fetched.flat();
-  const different = await compareDetails(context.ledger.db, rows);
-  if (isRepair) {
-    await context.ledger.transaction((db) => storeTransactionDetails(db, rows));
-  }
-  return different;
+  return fetched.flat();
 }
 
 /** Returns no detail if the error concerns this row only, so that the comparison of the other rows continues. */

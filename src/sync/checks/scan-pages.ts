@@ -1,5 +1,5 @@
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
-import { newCheckpoint } from '../list/list-checkpoint.ts';
+import { newCheckpoint, type WalkProgress } from '../list/list-checkpoint.ts';
 import { createPageReader, type ListedPage, type ListSource } from '../list/list-pages.ts';
 import type { ListPort, ScanNotes } from '../list/list-port.ts';
 import { createListSession } from '../list/list-session.ts';
@@ -22,16 +22,18 @@ const noNotes: ScanNotes = {
 };
 
 /**
- * Scans a whole list without changing its checkpoint, and passes its rows to `onRows` in batches. `expected`: rows with
- * a usable key that the list held throughout, by the service's own count. `unstorable`: rows without a usable key.
- * `isClean`: every boundary between two pages was consistent.
+ * A scan of a whole list. `expected`: rows with a usable key that the list held throughout, by the service's own count.
+ * `isClean` of its walk: every boundary between two pages was consistent.
  */
+export type PagesScan = { expected: number; walk: WalkProgress; state: ListState };
+
+/** Scans a whole list without changing its checkpoint, and passes its rows to `onRows` in batches. */
 export async function scanPages<T>(
   context: SyncContext,
   source: ListSource<T> & { name: string },
   { signal, onProgress }: { signal: AbortSignal; onProgress?: Progress },
   onRows: (rows: WithObservation<T>[]) => Promise<void>,
-): Promise<{ expected: number; unstorable: number; isClean: boolean }> {
+): Promise<PagesScan> {
   const { pageSize, concurrency } = context.settings;
   const pages = createPageReader(source, { requestedPageSize: pageSize, concurrency, signal });
   let startTotal: number | null = null;
@@ -81,9 +83,9 @@ export async function scanPages<T>(
   try {
     const session = createListSession(port, initial);
     const { walk } = await scanList(session, { isSequential: false, hadMismatch: false });
-    const { unstorable, isClean } = walk;
-    const total = Math.min(startTotal ?? 0, session.state.serviceTotal ?? 0);
-    return { expected: total - unstorable, unstorable, isClean };
+    const { state } = session;
+    const total = Math.min(startTotal ?? 0, state.serviceTotal ?? 0);
+    return { expected: total - walk.unstorable, walk, state };
   } finally {
     pages.close();
   }

@@ -1,3 +1,4 @@
+import { settleAllThenThrow } from '../../kernel/settle-all-then-throw.ts';
 import { transactionTypes } from '../../kernel/vocabulary.ts';
 import { compareTotals, mendTotals } from '../../ledger/reports/totals-store.ts';
 import {
@@ -8,7 +9,9 @@ import {
 import { syncAllDetails } from '../details/sync-details.ts';
 import { syncBalances } from '../snapshots/sync-balances.ts';
 import { syncCoins } from '../snapshots/sync-coins.ts';
+import { transactionStream } from '../streams/sync-transactions.ts';
 import type { SyncContext } from '../sync-context.ts';
+import { readListEnd } from './read-list-end.ts';
 import { verifyAddresses } from './verify-addresses.ts';
 import { type Drift, type Verification, verifyTransactions } from './verify-transactions.ts';
 
@@ -18,11 +21,22 @@ import { type Drift, type Verification, verifyTransactions } from './verify-tran
  */
 export async function verifyLedger(context: SyncContext, options: Verification): Promise<Drift[]> {
   const drifts: Drift[] = [];
-  for (const type of transactionTypes)
-    drifts.push(await verifyTransactions(context, type, options));
-  if (options.isRepair) await syncAllDetails(context, options.signal, options.onProgress);
+  const { signal, isRepair } = options;
+  const { pageSize } = context.settings;
+  // Both before anything is compared: what arrives from here on is no drift.
+  const lists = await settleAllThenThrow(
+    transactionTypes.map(async (type) => {
+      const source = transactionStream(context, type, 'backlog');
+      return { type, end: await readListEnd({ source, pageSize, signal }) };
+    }),
+  );
+  for (const { type, end } of lists)
+    drifts.push(await verifyTransactions(context, type, options, end));
+  if (isRepair) await syncAllDetails(context, signal, options.onProgress);
   const { client, ledger } = context;
-  const isWalletMoving = drifts.some(({ arrivals }) => arrivals > 0);
+  const isWalletMoving = drifts.some(
+    ({ arrivals, missing }) => arrivals > 0 || (missing.length > 0 && !isRepair),
+  );
   const balances = await client.listBalances(options.signal);
   drifts.push(
     await mended(

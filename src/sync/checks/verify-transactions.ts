@@ -7,19 +7,20 @@ import {
   beginSightings,
   type Comparison,
   compareListed,
-  countBroughtMeanwhile,
   countSightings,
-  knownByNow,
   recountStream,
   startOfVerification,
   unmetRows,
 } from '../../ledger/lists/verify-store.ts';
 import { storeListedTransactions } from '../../ledger/transactions/store-listed-transactions.ts';
+import { orderOf } from '../list/list-state.ts';
 import type { WithObservation } from '../streams/stream.ts';
 import { transactionStream } from '../streams/sync-transactions.ts';
 import type { Progress, SyncContext } from '../sync-context.ts';
 import { compareAltered } from './compare-tampered.ts';
-import { scanPages } from './scan-pages.ts';
+import { confirmDrift, confirmedMax, type Suspects } from './confirm-drift.ts';
+import type { ListEnd } from './read-list-end.ts';
+import { type PagesScan, scanPages } from './scan-pages.ts';
 
 export type Drift = Comparison & {
   name: string;
@@ -27,13 +28,11 @@ export type Drift = Comparison & {
   extra: string[];
   /** Rows written by the repair. */
   repaired: number;
-  /** Rows that arrived during the comparison or shortly before it; these are no drift. */
+  /** Rows that arrived during the comparison, by the service's total; those that are missing are no drift. */
   arrivals: number;
 };
 
 export type Verification = { signal: AbortSignal; isRepair: boolean; onProgress?: Progress };
-
-type Start = Awaited<ReturnType<typeof startOfVerification>>;
 
 /**
  * Upper bound of the scans. A scan that met fewer rows than the service counts is repeated, and so is the first one
@@ -43,15 +42,17 @@ const scansMax = 4;
 
 /**
  * Reads one transaction list to its end and compares it with the ledger row by row. For rows whose seal shows that
- * another program wrote them, compares the detail as well.
+ * another program wrote them, compares the detail as well. `end`: the list's end before anything was compared.
  *
- * The list may change during the scan: rows that arrive are not missing, and rows first seen during it are not extra.
+ * The list may change during the scan: rows that provably arrived since are not missing, and rows first seen during it
+ * are not extra. What differs is compared once more at the end, because another process may have stored it meanwhile.
  * With `isRepair` stores missing and different rows, which makes their details due, and marks extra rows as unlisted.
  */
 export async function verifyTransactions(
   context: SyncContext,
   type: TransactionType,
   verification: Verification,
+  end: ListEnd,
 ): Promise<Drift> {
   const { signal, isRepair } = verification;
   const drift: Drift = {
@@ -64,35 +65,30 @@ export async function verifyTransactions(
     arrivals: 0,
   };
   const { db, release } = await context.ledger.session();
+  const stream = transactionStream(context, type, 'backlog');
   try {
     const start = await startOfVerification(db, type);
     const comparing: Comparing = {
-      db,
-      start,
-      drift,
-      isRepair,
-      signal,
+      ...{ db, drift, isRepair, signal, end },
       named: new Set(),
       timesOfMissing: new Map(),
-      unstorable: 0,
+      suspects: new Map(),
+      scan: null,
       isRead: false,
     };
     let notMetBefore: Set<string> | null = null;
     for (let scans = 1; scans <= scansMax; scans += 1) {
       await beginSightings(db);
-      const { expected, unstorable, isClean } = await scanPages(
-        context,
-        transactionStream(context, type, 'backlog'),
-        verification,
-        (rows) => compareBatch(context, type, rows, comparing),
+      const scan = await scanPages(context, stream, verification, (rows) =>
+        compareBatch(context, type, rows, comparing),
       );
-      comparing.unstorable = unstorable;
+      comparing.scan = scan;
       drift.compared = await countSightings(db);
-      if (drift.compared < expected || !isClean) continue;
+      if (drift.compared < scan.expected || !scan.walk.isClean) continue;
       const notMet = await unmetRows(db, type, start.startedAt);
       // A row is extra only if two scans have not met it.
-      comparing.isRead = notMet.length === 0 || notMetBefore !== null;
       drift.extra = notMet.filter((orderNo) => notMetBefore?.has(orderNo) ?? false);
+      comparing.isRead = notMet.length === drift.extra.length;
       if (comparing.isRead) break;
       notMetBefore = new Set(notMet);
     }
@@ -106,22 +102,24 @@ export async function verifyTransactions(
 
 type Comparing = {
   db: LedgerDb;
-  start: Start;
   drift: Drift;
+  end: ListEnd;
   isRepair: boolean;
   signal: AbortSignal;
   /** Rows already reported as missing or different. */
   named: Set<string>;
   timesOfMissing: Map<string, number>;
-  unstorable: number;
-  /** The list was read to its end, and a second scan confirmed the rows that the first did not meet. */
+  suspects: Suspects;
+  /** The last scan; null before it has ended. */
+  scan: PagesScan | null;
+  /** The list was read to its end, and the last two scans have not met the same rows of the ledger. */
   isRead: boolean;
 };
 
 /** Returns true if the ledger now lists exactly the rows that the service lists. */
-function isProof({ isRead, isRepair, drift, unstorable }: Comparing): boolean {
+function isProof({ isRead, isRepair, drift, scan }: Comparing): boolean {
   const isEqual = [drift.missing, drift.different, drift.extra].every(({ length }) => length === 0);
-  return isRead && unstorable === 0 && (isEqual || isRepair);
+  return isRead && scan?.walk.unstorable === 0 && (isEqual || isRepair);
 }
 
 async function compareBatch(
@@ -130,17 +128,22 @@ async function compareBatch(
   rows: WithObservation<TransactionRecord>[],
   comparing: Comparing,
 ): Promise<void> {
-  const { db, isRepair, signal, timesOfMissing } = comparing;
+  const { db, isRepair, signal, timesOfMissing, suspects } = comparing;
   const { altered, ...found } = await compareListed(db, rows);
   addDrift(comparing, found);
   const missing = new Set(found.missing);
-  const wrong = new Set([...missing, ...found.different.map(({ orderNo }) => orderNo)]);
+  const differing = new Set(found.different.map(({ orderNo }) => orderNo));
+  const wrong = new Set([...missing, ...differing]);
   for (const row of rows)
     if (missing.has(row.orderNo)) timesOfMissing.set(row.orderNo, row.occurredAt ?? 0);
   if (altered.length > 0) {
     const different = await compareAltered(context, altered, { signal, isRepair });
     addDrift(comparing, { missing: [], different });
+    for (const { orderNo } of different) differing.add(orderNo);
   }
+  const differingRows = rows.filter(({ orderNo }) => differing.has(orderNo));
+  for (const row of differingRows.slice(0, confirmedMax - suspects.size))
+    suspects.set(row.orderNo, row);
   if (!isRepair || wrong.size === 0) return;
   const mended = rows.filter((row) => wrong.has(row.orderNo));
   await context.ledger.transaction((tx) => storeListedTransactions(tx, type, mended));
@@ -155,14 +158,14 @@ function addDrift({ drift, named }: Comparing, found: Comparison): void {
 }
 
 async function settleDrift(context: SyncContext, comparing: Comparing): Promise<void> {
-  const { db, drift, isRepair } = comparing;
+  const { db, drift, isRepair, end, scan, suspects, signal } = comparing;
+  const total = scan?.state.serviceTotal ?? 0;
+  drift.arrivals = Math.max(0, total - (end.total ?? total));
   if (!isRepair) {
-    const known = await knownByNow(db, drift.missing);
-    drift.missing = drift.missing.filter((orderNo) => !known.has(orderNo));
+    const found = { missing: withoutArrivals(comparing), different: drift.different };
+    Object.assign(drift, await confirmDrift(context, db, { found, suspects, signal }));
+    return;
   }
-  drift.arrivals = await countArrivals(comparing);
-  drift.missing = withoutArrivals(comparing);
-  if (!isRepair) return;
   await context.ledger.transaction(async (tx) => {
     await unlistRows(tx, drift.extra);
     await recountStream(tx, drift.name);
@@ -171,19 +174,14 @@ async function settleDrift(context: SyncContext, comparing: Comparing): Promise<
 }
 
 /**
- * Counts the rows met that the service had not counted at the stream's last pass and no other process has stored since.
+ * Removes the missing rows that arrived after the comparison had begun; the next pass brings them. In a list that
+ * follows the times these are later than its newest row was. Any other missing row is drift: it may have been there.
  */
-async function countArrivals({ db, start, drift, unstorable }: Comparing): Promise<number> {
-  if (start.knownTotal === null) return 0;
-  const brought = await countBroughtMeanwhile(db, drift.name, start.startedAt, drift.missing);
-  return Math.max(0, drift.compared + unstorable - start.knownTotal - brought);
-}
-
-/** Removes the newest missing rows that have only just arrived; the next pass brings them. */
-function withoutArrivals({ drift, timesOfMissing }: Comparing): string[] {
-  const newestFirst = [...drift.missing].sort(
-    (a, b) => (timesOfMissing.get(b) ?? 0) - (timesOfMissing.get(a) ?? 0),
-  );
-  const arrived = new Set(newestFirst.slice(0, drift.arrivals));
-  return drift.missing.filter((orderNo) => !arrived.has(orderNo));
+function withoutArrivals({ drift, end, scan, timesOfMissing }: Comparing): string[] {
+  const { newest } = end;
+  if (newest === null || scan === null || orderOf(scan.walk) === 'unordered') return drift.missing;
+  const earlier = drift.missing.filter((orderNo) => !((timesOfMissing.get(orderNo) ?? 0) > newest));
+  // A row whose time has changed looks like an arrival, but the total does not count it as one.
+  const arrived = drift.missing.length - earlier.length;
+  return end.total !== null && arrived > drift.arrivals ? drift.missing : earlier;
 }

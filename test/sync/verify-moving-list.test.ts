@@ -1,0 +1,134 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { verifyLedger } from '../../src/sync/checks/verify-ledger.ts';
+import type { Verification } from '../../src/sync/checks/verify-transactions.ts';
+import { syncAllDetails } from '../../src/sync/details/sync-details.ts';
+import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
+import { startListingService } from '../support/listing-service.ts';
+import { makeClient } from '../support/make-client.ts';
+import { toolsOver } from '../support/tools-over.ts';
+import { withLedger } from '../support/with-ledger.ts';
+import { onePass } from '../support/with-wallet.ts';
+
+const { ledger, query, clear } = await withLedger();
+const service = await startListingService();
+afterAll(() => service.close());
+
+const { client } = await makeClient(service.baseUrl);
+const context = toolsOver({ ledger, client }, { pageSize: 10 });
+const { signal } = new AbortController();
+const now = Date.now();
+
+type Row = { orderNo: string; time: number } & Record<string, unknown>;
+
+function row(nth: number, fields: Record<string, unknown> = {}): Row {
+  const time = now + nth * 60_000;
+  return {
+    orderNo: `order-${nth}`,
+    amount: '1',
+    type: 'deposit',
+    state: 'success',
+    time,
+    ...fields,
+  };
+}
+
+const history = Array.from({ length: 45 }, (_, nth) => row(nth - 100));
+
+let order: 'newest-first' | 'oldest-first' | 'unordered' = 'newest-first';
+
+/** Lists the rows in the order of this test, and gives each a detail with a fee. */
+function put(rows: Row[]): void {
+  const sign = order === 'newest-first' ? -1 : 1;
+  const inOrder =
+    order === 'unordered'
+      ? rows.toSorted((a, b) => (a.time % 7) - (b.time % 7) || a.time - b.time)
+      : rows.toSorted((a, b) => sign * (a.time - b.time));
+  service.lists.set(
+    'deposit',
+    inOrder.map((each) => JSON.stringify(each)),
+  );
+  for (const each of rows) {
+    const detail = { ...each, fee: '0.1', feeSymbol: 'ETH', confirmNum: 3 };
+    service.details.set(each.orderNo, JSON.stringify(detail));
+  }
+}
+
+/** What a daemon does. */
+async function bringUpToDate(): Promise<void> {
+  await syncTransactions(context, onePass(), ['deposit']);
+  await query(`update engine.detail_checks set due_at = now(), claimed_until = null`);
+  await syncAllDetails(context, signal);
+}
+
+async function verify(isRepair = false) {
+  const options: Verification = { signal, isRepair };
+  const deposit = (await verifyLedger(context, options)).find(({ name }) => name === 'deposit');
+  if (!deposit) throw new Error('the deposits were not compared');
+  return { ...deposit, missing: deposit.missing.toSorted() };
+}
+
+beforeEach(async () => {
+  await clear();
+  await query(`insert into ledger.final_states values ('success', true)`);
+  service.twist = (page) => page;
+  service.details.clear();
+  order = 'newest-first';
+});
+
+test.each(['newest-first', 'oldest-first', 'unordered'] as const)(
+  'a new, a late and a deleted row that the ledger lacks are all named (%s)',
+  async (given) => {
+    order = given;
+    put(history);
+    await bringUpToDate();
+    await query(`delete from ledger.transactions where order_no = 'order--70'`);
+    put([...history, row(1), row(-80.5)]);
+    const lacking = ['order--70', 'order--80.5', 'order-1'];
+    expect(await verify()).toMatchObject({ missing: lacking, different: [], extra: [] });
+    expect((await verify(true)).missing).toEqual(lacking);
+    expect(await verify()).toMatchObject({ missing: [], different: [], extra: [] });
+    const rows = await query(`select 1 from ledger.transactions where fee = 0.1 and is_listed`);
+    expect(rows).toHaveLength(47);
+  },
+);
+
+test.each(['newest-first', 'oldest-first'] as const)(
+  'of the rows that appear while the list is read, those that provably arrived since are left out (%s)',
+  async (given) => {
+    order = given;
+    put(history);
+    await bringUpToDate();
+    // A row that the service does not list costs a second scan, which meets what has arrived at the start.
+    await query(`insert into ledger.transactions (order_no, stream, type, state, amount, occurred_at, is_final,
+        first_seen_at, changed_at, observed_at, observation)
+      select 'invented', stream, type, state, amount, occurred_at, true, now(), now(), now(), observation
+        from ledger.transactions where order_no = 'order--90'`);
+    put([...history, row(1)]);
+    service.twist = (page, { pageNo }) => {
+      if (pageNo === 3) put([...history, row(1), row(2), row(-80.5)]);
+      return page;
+    };
+    expect(await verify()).toMatchObject({
+      missing: ['order--80.5', 'order-1'],
+      extra: ['invented'],
+    });
+  },
+);
+
+test('a row whose time has changed is no arrival', async () => {
+  put(history);
+  await bringUpToDate();
+  await query(`delete from ledger.transactions where order_no = 'order--70'`);
+  await query(`insert into ledger.transactions (order_no, stream, type, state, amount, occurred_at, is_final,
+      first_seen_at, changed_at, observed_at, observation)
+    select 'invented', stream, type, state, amount, occurred_at, true, now(), now(), now(), observation
+      from ledger.transactions where order_no = 'order--90'`);
+  service.twist = (page, { pageNo }) => {
+    if (pageNo === 3) {
+      const others = history.filter(({ orderNo }) => orderNo !== 'order--70');
+      put([...others, row(5, { orderNo: 'order--70' })]);
+    }
+    return page;
+  };
+  expect((await verify()).missing).toEqual(['order--70']);
+});
