@@ -132,3 +132,79 @@ test('a row whose time has changed is no arrival', async () => {
   };
   expect((await verify()).missing).toEqual(['order--70']);
 });
+
+test('a row that is not final is named with all fields in which it differs, and repaired with its detail', async () => {
+  put([...history, row(1, { state: 'pending' }), row(2, { state: 'pending' })]);
+  await bringUpToDate();
+  put([...history, row(1), row(2, { amount: '7', txHash: '0xfe' })]);
+  const different = [
+    { orderNo: 'order-1', fields: ['state'] },
+    { orderNo: 'order-2', fields: ['txHash', 'amount', 'state'] },
+  ];
+  const found = await verify();
+  const byOrder = found.different.toSorted((a, b) => (a.orderNo < b.orderNo ? -1 : 1));
+  expect(byOrder).toMatchObject(different);
+  expect(byOrder[1]).toMatchObject({
+    ledger: { txHash: null, amount: '1', state: 'pending' },
+    service: { txHash: '0xfe', amount: '7', state: 'success' },
+  });
+  expect(await verify(true)).toMatchObject({ repaired: 2 });
+  expect(await verify()).toMatchObject({ different: [] });
+  expect(
+    await query(`select order_no, amount::text, state, is_final, fee::text, detail_synced_at > changed_at - interval '1 minute' as has_detail
+      from ledger.transactions where order_no in ('order-1', 'order-2') order by 1`),
+  ).toEqual([
+    {
+      order_no: 'order-1',
+      amount: '1',
+      state: 'success',
+      is_final: true,
+      fee: '0.1',
+      has_detail: true,
+    },
+    {
+      order_no: 'order-2',
+      amount: '7',
+      state: 'success',
+      is_final: true,
+      fee: '0.1',
+      has_detail: true,
+    },
+  ]);
+});
+
+test('a row that a daemon brings up to date while verify reads is no drift, whichever of the two heard first', async () => {
+  const open = [row(1, { state: 'pending' }), row(-90, { state: 'pending' })];
+  const rest = history.filter(({ orderNo }) => orderNo !== 'order--90');
+  put([...rest, ...open]);
+  await bringUpToDate();
+  let daemon: Promise<void> | undefined;
+  let hasReadEnd = false;
+  service.twist = async (page, { pageNo }) => {
+    // The first request reads the list's end alone.
+    if (pageNo === 1 && !hasReadEnd) {
+      hasReadEnd = true;
+      return page;
+    }
+    if (daemon) return page;
+    // Verify gets this page as it was, after the daemon has stored the change.
+    put([...rest, row(1), row(-90)]);
+    daemon = bringUpToDate();
+    await daemon;
+    return page;
+  };
+  expect(await verify()).toMatchObject({ missing: [], different: [] });
+  expect(await query(`select 1 from ledger.transactions where is_final`)).toHaveLength(46);
+
+  // The daemon stores what verify has read, a little later.
+  put([...rest, row(1, { amount: '8' }), row(-90), row(3)]);
+  hasReadEnd = false;
+  let isBegun = false;
+  service.twist = (page) => {
+    if (!isBegun) setTimeout(() => (daemon = bringUpToDate()), 400);
+    isBegun = true;
+    return page;
+  };
+  expect(await verify()).toMatchObject({ missing: [], different: [] });
+  await daemon;
+});

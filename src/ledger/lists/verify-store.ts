@@ -37,8 +37,9 @@ const free = new Set(['request_id', 'tx_hash', 'state']);
 
 /**
  * Compares listed rows with the ledger's, field by field, and notes that the scan met them. A list value that a detail
- * has corrected since is no difference, nor is an empty field that the list never filled. The free fields of a row that
- * is not final may differ, unless another writer changed the row.
+ * has corrected since is no difference, nor is an empty field that the list never filled. Without the list's last
+ * values (a row of an earlier version) nothing shows whether a detail has corrected the free fields of a row that is
+ * not final; such a row counts as altered, so that its detail decides.
  */
 export async function compareListed(
   db: LedgerDb,
@@ -46,7 +47,7 @@ export async function compareListed(
 ): Promise<ListComparison> {
   const differing = namesWhere('list', (c) => {
     const differs = `word.${c} is distinct from said.${c} and word.${c} is distinct from t.${c}`;
-    return free.has(c) ? `t.is_settled and ${differs}` : differs;
+    return free.has(c) ? `not t.is_unsure and ${differs}` : differs;
   });
   const found = await query(db)`
 with incoming as (
@@ -54,14 +55,14 @@ with incoming as (
 ),
 met as (insert into seen_keys select order_no from incoming on conflict do nothing)
 select ${pick({ orderNo: alias(transactions, 'i').orderNo })}, t.order_no is not null as ${out('isKnown', truth)},
-       coalesce(t.is_altered, false) as ${out('isAltered', truth)},
+       coalesce(t.is_altered or t.is_unsure, false) as ${out('isAltered', truth)},
        f.fields as ${out('fields', listOf(text))},
        ${bothSides(
          sql`${valuesOf('list', (c) => `t.${c}`)} || jsonb_build_object('isListed', t.is_listed::text)`,
          sql`${valuesOf('list', (c) => `word.${c}`)} || '{"isListed": "true"}'`,
        )}
   from incoming i
-  left join (select a.*, a.is_final or a.is_altered as is_settled
+  left join (select a.*, coalesce(a.list_word = '"unknown"', false) and not (a.is_final or a.is_altered) as is_unsure
                from (select t.*, ${isTampered('t')} as is_altered from own.transactions t) a) t on t.order_no = i.order_no
  ${lastWords('list')}
  cross join lateral (
