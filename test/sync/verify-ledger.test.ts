@@ -114,6 +114,80 @@ test('after a repair the ledger equals the service digit for digit, and its proo
   expect((await syncTransactions(context, onePass())).isComplete).toBe(true);
 });
 
+const proofs = `
+  select name, is_complete, service_total = ledger_count as is_equal, not_complete_because as why
+    from ledger.streams order by 1`;
+const proven = ['addresses:60', 'deposit', 'withdraw'].map((name) => ({
+  name,
+  is_complete: true,
+  is_equal: true,
+  why: null,
+}));
+
+test('a repair of rows that have arrived leaves the proof that its reading gives', async () => {
+  const { sandbox, context, query } = await filledWallet({ transactions: 150 });
+  const [orderNo] = sandbox.world.addTransactions(1, { type: 'deposit' });
+  const drifts = await verifyLedger(context, { signal, isRepair: false });
+  expect(drifts.map((drift) => [drift.name, drift.missing])).toContainEqual(['deposit', [orderNo]]);
+  expect(count(drifts)).toBe(1);
+  await context.client.generateAddresses({ slip44: 60, num: 10 });
+  await verifyLedger(context, { signal, isRepair: true });
+  expect(await query(proofs)).toEqual(proven);
+  expect(await rowsOfLedger(query)).toEqual(rowsOfService(sandbox));
+});
+
+test('a repair of rows that have vanished leaves the proof that its reading gives, without another scan', async () => {
+  const { sandbox, context, query } = await filledWallet({ transactions: 600, pageSizeMax: 10 });
+  const [vanished] = await query(
+    `select order_no from ledger.transactions where stream = 'deposit' order by md5(order_no) limit 1`,
+  );
+  sandbox.world.removeTransaction(vanished.order_no);
+  const requestsBefore = context.client.requests();
+  const found = await verifyLedger(context, { signal, isRepair: true });
+  expect(found.flatMap(({ extra }) => extra)).toEqual([vanished.order_no]);
+  expect(await query(proofs)).toEqual(proven);
+  // Two scans of the list that lost the row, and one of the other.
+  const [pages] = await query(
+    `select sum(ledger_count * case name when 'deposit' then 2 else 1 end)::int / 10 as n from ledger.streams where name <> 'addresses:60'`,
+  );
+  const requests = context.client.requests();
+  expect(requests - requestsBefore).toBeLessThan(pages.n + 25);
+  expect((await syncTransactions(context, onePass())).isComplete).toBe(true);
+  expect(context.client.requests() - requests).toBe(2);
+});
+
+test('a verification that ends equal proves a list that was in doubt, and a repaired one that was never read', async () => {
+  const { context, query } = await filledWallet({ transactions: 300 });
+  await query(`
+    update ledger.streams set doubt = 'the rows of a day differed',
+      checkpoint = jsonb_set(checkpoint, '{isScanUnclean}', 'true') where name = 'deposit'`);
+  expect(count(await verifyLedger(context, { signal, isRepair: false }))).toBe(0);
+  expect(await query(proofs)).toEqual(proven);
+  await query(
+    `delete from ledger.streams where name <> 'addresses:60'; delete from ledger.transactions`,
+  );
+  await verifyLedger(context, { signal, isRepair: true });
+  expect(await query(proofs)).toEqual(proven);
+});
+
+test.each([3, -3])(
+  'a total that is wrong by %i lets a verification prove nothing',
+  async (wrong) => {
+    const { sandbox, context, query } = await filledWallet({ transactions: 300 });
+    const accepted = `select accepted_difference, is_complete, not_complete_because as why from ledger.streams where name = 'deposit'`;
+    sandbox.faults.totalError = wrong;
+    await syncTransactions(context, onePass({ effort: 'backfill' }));
+    const before = await query(accepted);
+    expect(before).toMatchObject([{ is_complete: false }]);
+    const [deleted] = await query(
+      `delete from ledger.transactions where order_no = (select min(order_no) from ledger.transactions where stream = 'deposit') returning order_no`,
+    );
+    const found = await verifyLedger(context, { signal, isRepair: true });
+    expect(found.flatMap(({ missing }) => missing)).toEqual([deleted.order_no]);
+    expect(await query(accepted)).toEqual(before);
+  },
+);
+
 test('balances, coins and addresses that differ from the service are named and corrected', async () => {
   const { context, query } = await filledWallet({ transactions: 100 });
   expect(count(await verifyLedger(context, { signal, isRepair: false }))).toBe(0);

@@ -2,12 +2,14 @@ import { storeListedAddresses } from '../../ledger/addresses/address-store.ts';
 import {
   beginSightings,
   compareAddresses,
+  countSightings,
   startOfVerification,
   unmetAddresses,
 } from '../../ledger/lists/verify-store.ts';
 import { addressStream } from '../pools/sync-addresses.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { scanPages } from './scan-pages.ts';
+import { settleProof } from './settle-proof.ts';
 import type { Drift, Verification } from './verify-transactions.ts';
 
 /**
@@ -32,8 +34,8 @@ export async function verifyAddresses(
   const { db, release } = await context.ledger.session();
   try {
     await beginSightings(db);
-    const { startedAt } = await startOfVerification(db, stream.name);
-    await scanPages(context, stream, verification, async (rows) => {
+    const { startedAt, passes } = await startOfVerification(db, stream.name);
+    const scan = await scanPages(context, stream, verification, async (rows) => {
       const addresses = rows.map((row) => row.address);
       const missing = await compareAddresses(db, slip44, addresses);
       drift.compared += addresses.length;
@@ -45,6 +47,13 @@ export async function verifyAddresses(
       drift.repaired += inserted;
     });
     drift.extra = await unmetAddresses(db, slip44, startedAt);
+    const isHeld = drift.extra.length === 0 && drift.missing.length === drift.repaired;
+    const isWhole = scan.walk.isClean && scan.walk.unstorable === 0;
+    const isCounted = scan.state.serviceTotal === (await countSightings(db));
+    await settleProof(context, stream, {
+      ...{ scan: isHeld && isWhole && isCounted ? scan : null, signal: verification.signal },
+      ...{ passesBefore: passes, mayRead: verification.isRepair },
+    });
   } finally {
     release();
   }

@@ -21,6 +21,7 @@ import { compareAltered } from './compare-tampered.ts';
 import { confirmDrift, confirmedMax, type Suspects } from './confirm-drift.ts';
 import type { ListEnd } from './read-list-end.ts';
 import { type PagesScan, scanPages } from './scan-pages.ts';
+import { settleProof } from './settle-proof.ts';
 
 export type Drift = Comparison & {
   name: string;
@@ -94,6 +95,10 @@ export async function verifyTransactions(
     }
     await settleDrift(context, comparing);
     if (isProof(comparing)) await verifyDays(db, type, drift.arrivals === 0);
+    await settleProof(context, stream, {
+      ...{ scan: provingScan(comparing), signal },
+      ...{ passesBefore: start.passes, mayRead: isRepair },
+    });
   } finally {
     release();
   }
@@ -120,6 +125,15 @@ type Comparing = {
 function isProof({ isRead, isRepair, drift, scan }: Comparing): boolean {
   const isEqual = [drift.missing, drift.different, drift.extra].every(({ length }) => length === 0);
   return isRead && scan?.walk.unstorable === 0 && (isEqual || isRepair);
+}
+
+/** Returns the scan that met each row that the service counts, and no other than the ledger now lists. */
+function provingScan(comparing: Comparing): PagesScan | null {
+  const { scan, drift, isRepair } = comparing;
+  const isCounted = scan !== null && scan.state.serviceTotal === drift.compared;
+  // Without a repair the ledger lacks what has arrived.
+  const isHeld = isRepair || drift.arrivals === 0;
+  return isCounted && isHeld && isProof(comparing) ? scan : null;
 }
 
 async function compareBatch(

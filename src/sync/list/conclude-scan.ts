@@ -83,6 +83,25 @@ function afterCleanScan(state: ListState, walk: WalkProgress): ListState {
   });
 }
 
+/**
+ * Returns the state after a clean scan by a reader that has no list state of its own. It met exactly the rows that the
+ * ledger now lists, so nothing is in doubt but what has fallen during the scan itself.
+ */
+export function afterWholeScan(
+  state: ListState,
+  { walk, state: seen }: { walk: WalkProgress; state: ListState },
+): ListState {
+  const { serviceTotal, pageSize, checkpoint } = seen;
+  const told = {
+    ...orderAfterScan(state, walk),
+    serviceTotal,
+    pageSize: pageSize ?? state.pageSize,
+  };
+  const { isTotalOlder } = checkpoint;
+  const met = withCheckpoint(told, { unseen: [], differingDays: [], fallen: 0, isTotalOlder });
+  return withCheckpoint(afterCleanScan(met, walk), { fallen: checkpoint.fallen });
+}
+
 function pagesOfFirst({ checkpoint }: ListState, { nextPage }: WalkProgress): number {
   return checkpoint.walks === 0 ? nextPage - 1 : checkpoint.scannedPages;
 }

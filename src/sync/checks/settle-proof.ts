@@ -1,0 +1,69 @@
+import { afterWholeScan } from '../list/conclude-scan.ts';
+import { efforts } from '../list/doubt.ts';
+import type { ListedPage } from '../list/list-pages.ts';
+import { createListSession } from '../list/list-session.ts';
+import { isProven, withCheckpoint } from '../list/list-state.ts';
+import { readList } from '../list/read-list.ts';
+import { withLease } from '../streams/lease-list.ts';
+import type { Stream } from '../streams/stream.ts';
+import { openStreamPort, stateOf } from '../streams/stream-port.ts';
+import type { SyncContext } from '../sync-context.ts';
+import type { PagesScan } from './scan-pages.ts';
+
+/**
+ * What a verification leaves. `scan`: the scan that met exactly the rows that the ledger now lists; null: none did.
+ * `passesBefore`: the passes over the list before the verification began. `mayRead`: an ordinary pass may follow, which
+ * reads and stores what has arrived since.
+ */
+type Verified = {
+  scan: PagesScan | null;
+  passesBefore: number;
+  mayRead: boolean;
+  signal: AbortSignal;
+};
+
+/**
+ * Lets the scan of a verification back the list's counts, under the list's lease, as any other clean scan does. If
+ * another pass has read the list meanwhile, its findings stand, and the list's own passes resolve them.
+ */
+export async function settleProof<T>(
+  context: SyncContext,
+  stream: Stream<T>,
+  { scan, passesBefore, mayRead, signal }: Verified,
+): Promise<void> {
+  if (scan === null && !mayRead) return;
+  await withLease(
+    context,
+    stream.name,
+    { ifLeased: mayRead ? 'wait' : 'briefly', signal },
+    async ({ owner, row }) => {
+      const state = stateOf(row, context);
+      const isAlone = row.passes === passesBefore + 1 && state.guests === 0;
+      const isToldAlready = isProven(state) && state.serviceTotal === scan?.state.serviceTotal;
+      if (isToldAlready) return;
+      const opened = openStreamPort<T>(
+        context,
+        stream,
+        { signal, sliceMs: null },
+        { state, owner },
+      );
+      try {
+        const session = createListSession<ListedPage<T>>(opened.port, state);
+        if (scan !== null && isAlone) {
+          const scannedAt = opened.port.now();
+          session.apply(withCheckpoint(afterWholeScan(state, scan), { scannedAt }));
+          await session.store([]);
+        }
+        if (mayRead) await readList(opened.port, session.state, effort(context));
+      } finally {
+        opened.close();
+      }
+    },
+  );
+}
+
+/** Returns the effort of a pass that leaves a doubt to the list's own passes. */
+function effort({ settings }: SyncContext) {
+  const { looksMs, ...rest } = efforts.daemon;
+  return { ...rest, looksMs: settings.looksMs ?? looksMs, patienceMs: settings.auditCycleMs };
+}
