@@ -19,8 +19,8 @@ export function arrangeSettings(
   const arrange = (values: Partial<SettingValues>) =>
     arrangeGroups({ ...defaults, ...values } as SettingValues);
   const wallets = read.map(({ name, values }): WalletSettings => {
-    const { service, lists, states, pools } = arrange(values);
-    return { name, service, lists, states, pools };
+    const { service, partialService, lists, states, pools } = arrange(values);
+    return { name, service, partialService, lists, states, pools };
   });
   const walletNames = wallets.map(({ name }) => name);
   const [wallet = ''] = walletNames;
@@ -36,6 +36,7 @@ function arrangeGroups(
   return {
     ...groups,
     service: baseUrl && apiSecret && isSigned ? { ...service, baseUrl, apiSecret } : null,
+    partialService: service,
     pools: { ...pools, chains: pools.chains ?? [] },
     http: http.port === null ? null : { ...http, port: http.port },
   };

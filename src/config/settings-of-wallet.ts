@@ -13,6 +13,6 @@ export function settingsOfWallet(settings: Settings, name: string): Settings {
       cure: `use a name of the setting WALLETS: ${known}`,
     });
   }
-  const { service, lists, states, pools } = found;
-  return { ...settings, wallet: name, service, lists, states, pools };
+  const { name: wallet, ...groups } = found;
+  return { ...settings, wallet, ...groups };
 }

@@ -27,7 +27,7 @@ export type ServiceSettings = SettingGroups['service'] & { baseUrl: string; apiS
 
 /**
  * All settings of the program, validated. Durations are in milliseconds; null means `off` or absent. The groups
- * `service`, `lists`, `states` and `pools` are those of one wallet: of the first one, until `settingsOfWallet` selects
+ * `service`, `partialService`, `lists`, `states` and `pools` are those of one wallet: of the first one, until `settingsOfWallet` selects
  * another. Code that concerns a wallet uses `settingsOfWallet`. All other groups are shared.
  */
 export type Settings = Omit<SettingGroups, 'service' | 'pools' | 'wallets' | 'http' | 'feed'> & {
@@ -39,6 +39,8 @@ export type Settings = Omit<SettingGroups, 'service' | 'pools' | 'wallets' | 'ht
   wallets: readonly WalletSettings[];
   /** Null if the address, the secret, or the API key of an hmac signer is not set; see `needs` of parseSettings. */
   service: ServiceSettings | null;
+  /** The same settings as far as they are set. */
+  partialService: SettingGroups['service'];
   pools: SettingGroups['pools'] & { chains: NonNullable<SettingGroups['pools']['chains']> };
   /** Null disables the status pages. */
   http: (SettingGroups['http'] & { port: number }) | null;
@@ -55,5 +57,5 @@ export type Settings = Omit<SettingGroups, 'service' | 'pools' | 'wallets' | 'ht
 /** The settings that each wallet may have of its own. */
 export type WalletSettings = { name: string } & Pick<
   Settings,
-  'service' | 'lists' | 'states' | 'pools'
+  'service' | 'partialService' | 'lists' | 'states' | 'pools'
 >;

@@ -8,6 +8,9 @@ import { wallets } from './schema/wallets.ts';
 /** Identity of a wallet that a ledger keeps; `baseUrl` has no trailing slash. */
 export type WalletIdentity = { baseUrl: string; keyFingerprint: string };
 
+/** As much of an identity as the settings name; null: not set. */
+export type NamedIdentity = { [Field in keyof WalletIdentity]: WalletIdentity[Field] | null };
+
 /**
  * Returns the fingerprint of a key. `publicKey` is the same text for every signature recipe; without one, the value of
  * BIZ-API-KEY counts (docs/wallet-service-api.md, section 5).
@@ -30,12 +33,12 @@ export async function readWalletIdentity(
 
 /**
  * Throws LedgerError `settings` if the ledger keeps another wallet under this name, or the same wallet under another
- * name. Returns false if it keeps none under this name yet.
+ * name. Returns false if it keeps none under this name yet. Compares what is named of the identity.
  */
 export async function requireWallet(
   db: LedgerDb,
   name: string,
-  own: WalletIdentity,
+  own: NamedIdentity,
 ): Promise<boolean> {
   const stored = await readWalletIdentity(db, name);
   const differing = stored && compareIdentities(stored, own);
@@ -70,8 +73,9 @@ async function requireNoEarlierVersion(db: LedgerDb, name: string): Promise<void
 }
 
 /** Throws LedgerError `settings` if another wallet of the ledger has this key at this service. */
-async function requireNewKey(db: LedgerDb, name: string, own: WalletIdentity): Promise<void> {
+async function requireNewKey(db: LedgerDb, name: string, own: NamedIdentity): Promise<void> {
   const { wallet, baseUrl, keyFingerprint } = wallets;
+  if (own.baseUrl === null || own.keyFingerprint === null) return;
   const isSame = and(
     ne(wallet, name),
     eq(baseUrl, own.baseUrl),
@@ -84,13 +88,13 @@ async function requireNewKey(db: LedgerDb, name: string, own: WalletIdentity): P
   });
 }
 
-/** Returns the differences in words, or null if it is the same wallet. */
-export function compareIdentities(stored: WalletIdentity, own: WalletIdentity): string | null {
+/** Returns the differences in words, or null if it is the same wallet as far as it is named. */
+export function compareIdentities(stored: WalletIdentity, own: NamedIdentity): string | null {
   const differing = [
-    ...(stored.baseUrl === own.baseUrl
+    ...(own.baseUrl === null || stored.baseUrl === own.baseUrl
       ? []
       : [`WALLET_BASE_URL is ${own.baseUrl} and not ${stored.baseUrl}`]),
-    ...(stored.keyFingerprint === own.keyFingerprint
+    ...(own.keyFingerprint === null || stored.keyFingerprint === own.keyFingerprint
       ? []
       : ['WALLET_API_SECRET or WALLET_API_KEY contains another key']),
   ];

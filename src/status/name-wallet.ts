@@ -1,5 +1,6 @@
 /** Commands that concern one wallet, or can be limited to one. */
-const ofOneWallet = 'backfill|close|doctor|export|pool|rejects|show|status|sync|verify';
+const ofOneWallet =
+  'backfill|close|doctor|export|migrate --wallet-key|pool|rejects|show|status|sync|verify';
 const command = new RegExp(`\`wallet-ledger (?:${ofOneWallet})\\b[^\`]*(?=\`)`, 'g');
 
 /**

@@ -10,6 +10,7 @@ import {
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { countWords } from '../../status/status-words.ts';
 import type { CommandContext } from '../command-context.ts';
+import { refuseOtherWallet, sayOtherWallet } from '../compare-wallet.ts';
 import { jsonDocument } from '../json-document.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
 
@@ -20,6 +21,7 @@ export async function close(
   options: { json?: boolean },
 ): Promise<number> {
   const { ledger } = await openExistingLedger(context);
+  await refuseOtherWallet(context, ledger);
   const { signal } = context.shutdown;
   const closing = await closeMonth(ledger, daysOf(month), { digestOf, signal });
   process.stdout.write(
@@ -36,6 +38,7 @@ export async function closeList(
   options: { json?: boolean },
 ): Promise<number> {
   const { ledger } = await openExistingLedger(context);
+  await sayOtherWallet(context, ledger);
   const { signal } = context.shutdown;
   const months = await listClosedMonths(ledger, { digestOf, signal });
   process.stdout.write(options.json ? jsonDocument({ months }) : monthsWords(months));

@@ -10,6 +10,7 @@ import { LedgerError } from '../../kernel/errors.ts';
 import type { Books } from '../../ledger/reports/books.ts';
 import { openBooks } from '../../ledger/reports/read-books.ts';
 import type { CommandContext } from '../command-context.ts';
+import { sayOtherWallet } from '../compare-wallet.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
 
 type ExportFormat = 'hledger' | 'beancount' | 'ledger' | 'csv' | 'parquet';
@@ -33,6 +34,7 @@ export async function exportBooks(
     });
   }
   const { ledger } = await openExistingLedger(context);
+  await sayOtherWallet(context, ledger);
   const { signal } = context.shutdown;
   const { books, end } = await openBooks(ledger, { from: from ?? null, to: to ?? null });
   // Ends a statement that runs; the pieces then fail, and a partial file is removed.

@@ -15,6 +15,7 @@ import {
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { consumerWords } from '../../status/consumer-words.ts';
 import type { CommandContext } from '../command-context.ts';
+import { refuseOtherWallet, sayOtherWallet } from '../compare-wallet.ts';
 import { jsonDocument } from '../json-document.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
 
@@ -24,6 +25,7 @@ export async function feedList(
   { json }: { json?: boolean },
 ): Promise<number> {
   const { ledger } = await openExistingLedger(context);
+  await sayOtherWallet(context, ledger, context.settings.walletNames);
   const feed = await readFeedConsumers(ledger.db);
   process.stdout.write(json ? jsonDocument({ feed }) : feed.map(line).join(''));
   if (feed.length === 0 && !json)
@@ -85,6 +87,8 @@ async function whenSet(db: Ledger['db'], receiver: string): Promise<string> {
 /** Opens the ledger. Throws a LedgerError `usage` that names the webhooks if there is none of this name. */
 async function openReceiver(context: CommandContext, name: string): Promise<Ledger> {
   const { ledger } = await openExistingLedger(context);
+  // A webhook gets the events of all wallets.
+  await refuseOtherWallet(context, ledger, context.settings.walletNames);
   const names = await listReceivers(ledger.db);
   if (names.includes(name)) return ledger;
   const feed = await readFeedConsumers(ledger.db);

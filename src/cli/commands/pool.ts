@@ -12,6 +12,7 @@ import { countWords, daysWords } from '../../status/status-words.ts';
 import { fillPools } from '../../sync/pools/fill-pools.ts';
 import { runSyncTask } from '../../sync/run-sync-task.ts';
 import { type CommandContext, forWallet } from '../command-context.ts';
+import { refuseOtherWallet, sayOtherWallet } from '../compare-wallet.ts';
 import { composeSync } from '../compose-sync.ts';
 import { fitLines } from '../fit-lines.ts';
 import { jsonDocument } from '../json-document.ts';
@@ -24,6 +25,7 @@ export async function poolList(
   options: { json?: boolean },
 ): Promise<number> {
   const { ledger } = await openExistingLedger(context);
+  await sayOtherWallet(context, ledger);
   const levels = redactValues(await readPoolLevels(ledger.db), context.redact);
   printLevels(levels, options);
   if (levels.length === 0)
@@ -49,6 +51,7 @@ export async function poolTake(
     });
   }
   const { ledger } = await openExistingLedger(context);
+  await refuseOtherWallet(context, ledger);
   const address = await takeAddress(ledger.db, slip44, reference ?? null);
   if (address === null) {
     sayEmpty(context, slip44);
@@ -69,6 +72,7 @@ export async function poolAdopt(
   { yes }: { yes?: boolean },
 ): Promise<number> {
   const { ledger } = await openExistingLedger(context);
+  await (yes ? refuseOtherWallet : sayOtherWallet)(context, ledger);
   const asked = named.length === 0 ? null : named;
   const foreign = await listForeign(ledger.db, slip44, asked);
   if (asked !== null && foreign.length < new Set(asked).size) {

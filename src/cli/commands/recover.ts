@@ -18,6 +18,7 @@ import {
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { countWords } from '../../status/status-words.ts';
 import type { CommandContext } from '../command-context.ts';
+import { refuseOtherWallet, sayOtherWallet } from '../compare-wallet.ts';
 import { jsonDocument } from '../json-document.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
 import { readHandedOut } from '../read-handed-out.ts';
@@ -32,6 +33,10 @@ export async function recover(context: CommandContext, options: RecoverOptions):
   const path = options.handedOut;
   const list = path === undefined ? null : readList(path);
   const { ledger } = await openExistingLedger(context);
+  // A move concerns all wallets of the database.
+  const { walletNames } = context.settings;
+  const isChange = list !== null || options.same === true;
+  await (isChange ? refuseOtherWallet : sayOtherWallet)(context, ledger, walletNames);
   if (list || options.same) {
     const { marked, back } = await settle(ledger, list, options.same ?? false);
     process.stderr.write(

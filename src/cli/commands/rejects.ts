@@ -7,6 +7,7 @@ import { printableText } from '../../service/decoding/printable-text.ts';
 import { countWords } from '../../status/status-words.ts';
 import { retryRejects } from '../../sync/checks/retry-rejects.ts';
 import type { CommandContext } from '../command-context.ts';
+import { refuseOtherWallet, sayOtherWallet } from '../compare-wallet.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
 
 /** Rejects that are read at once: each may bring 64 KiB. */
@@ -20,6 +21,7 @@ export async function rejects(
   options: { json?: boolean },
 ): Promise<number> {
   const { ledger } = await openExistingLedger(context);
+  await sayOtherWallet(context, ledger);
   const open = readOpen(ledger.db, { ids: null, hasPayloads: options.json === true }, context);
   if (options.json) await writeOut(jsonOf(open, '{\n  "rejects": ['));
   else process.stdout.write(printRejects(await tableRows(open)));
@@ -36,6 +38,7 @@ export async function rejectsRetry(
   options: { json?: boolean },
 ): Promise<number> {
   const { ledger } = await openExistingLedger(context);
+  await refuseOtherWallet(context, ledger);
   const retried = await retryRejects(ledger, ids.length > 0 ? ids : null, systemClock());
   const wanted = { ids: retried.open, hasPayloads: options.json === true };
   const open = readOpen(ledger.db, wanted, context);

@@ -10,6 +10,7 @@ import {
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { addressDoubts, transactionDoubts } from '../../status/describe-record.ts';
 import type { CommandContext } from '../command-context.ts';
+import { sayOtherWallet } from '../compare-wallet.ts';
 import { jsonDocument } from '../json-document.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
 
@@ -29,6 +30,7 @@ export async function show(
     });
   }
   const { ledger } = await openExistingLedger(context);
+  await sayOtherWallet(context, ledger);
   const indexed = await findIndexed(ledger.db, text);
   const stored = isEmpty(indexed) ? await findByScan(ledger.db, text) : indexed;
   const found = redactValues(stored, context.redact);

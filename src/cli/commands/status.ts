@@ -11,6 +11,7 @@ import { listProblems } from '../../status/list-problems.ts';
 import { type StatusReport, toStatusJson } from '../../status/status-report.ts';
 import type { WalletOption } from '../choose-wallet.ts';
 import { type CommandContext, failureLine } from '../command-context.ts';
+import { sayOtherWallet } from '../compare-wallet.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
 import type { OpenedLedger } from '../open-ledger.ts';
 import { readAllStatus } from '../read-all-status.ts';
@@ -30,6 +31,9 @@ export async function status(
   options: { json?: boolean; check?: boolean; watch?: boolean } & WalletOption,
 ): Promise<number> {
   const opened = await openExistingLedger(context);
+  const { walletNames } = context.settings;
+  const shown = options.wallet === undefined ? walletNames : [options.wallet];
+  await sayOtherWallet(context, opened.ledger, shown);
   const read = () => readReport(context, opened, options);
   if (options.watch) return await watch(context, read);
   const report = await read();

@@ -6,6 +6,7 @@ import { eventsChannel } from '../../ledger/feed/feed-channels.ts';
 import { createFeedReader, type FeedReader } from '../../ledger/feed/feed-reader.ts';
 import { toJsonText } from '../../ledger/feed/json-text.ts';
 import type { CommandContext } from '../command-context.ts';
+import { sayOtherWallet } from '../compare-wallet.ts';
 import { describeEvent } from '../describe-event.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
 
@@ -19,6 +20,7 @@ const retryMs = 1_000;
 export async function tail(context: CommandContext, { json }: { json?: boolean }): Promise<number> {
   const { log, shutdown, redact } = context;
   const { ledger } = await openExistingLedger(context);
+  await sayOtherWallet(context, ledger, context.settings.walletNames);
   const left = new AbortController();
   process.stdout.on('error', () => left.abort());
   const signal = AbortSignal.any([shutdown.signal, left.signal]);
