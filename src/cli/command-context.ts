@@ -1,5 +1,5 @@
 import { filesRead } from '../config/files-read.ts';
-import { parseSettings } from '../config/parse-settings.ts';
+import { type Needs, parseSettings } from '../config/parse-settings.ts';
 import { readEnvironment } from '../config/read-environment.ts';
 import { readTrustedFile } from '../config/read-trusted-file.ts';
 import type { Settings } from '../config/settings.ts';
@@ -9,6 +9,7 @@ import { createRedactor, type Redactor } from '../kernel/redact.ts';
 import type { Environment } from '../kernel/vocabulary.ts';
 import { databaseError } from '../ledger/connection/database-error.ts';
 import { sqlStateOf } from '../ledger/connection/postgres-codes.ts';
+import { findSignerMistakes } from '../service/signing/create-signer.ts';
 import { nameWallet } from '../status/name-wallet.ts';
 import { chooseWallet, type WalletOption } from './choose-wallet.ts';
 import { describeError } from './describe-error.ts';
@@ -31,6 +32,9 @@ export type CommandContext = {
   isTraced: boolean;
 };
 
+/** `scope`: the options of a command that concerns one wallet. `needs`: what the command needs of the settings. */
+export type CommandDemands = { scope?: WalletOption | undefined } & Pick<Needs, 'needs'>;
+
 /**
  * Runs a command: opens settings, logger and shutdown before it and closes everything after it. Resolves to the exit
  * code (listed in docs/operations.md). A failure prints one line with the problem and its cure. With `scope` the
@@ -38,10 +42,14 @@ export type CommandContext = {
  */
 export async function runCommand(
   work: (context: CommandContext) => Promise<number>,
-  { extraSettings = {}, scope }: { extraSettings?: Environment; scope?: WalletOption } = {},
+  { extraSettings = {}, scope, needs = [] }: CommandDemands & { extraSettings?: Environment } = {},
 ): Promise<number> {
   const env = { ...readEnvironment(), ...extraSettings };
-  const read = parseSettings(env, readTrustedFile);
+  const read = parseSettings(env, readTrustedFile, {
+    needs,
+    concerns: (wallet, all) => !scope || wallet === (scope.wallet ?? onlyOf(all)),
+    findSignerMistakes,
+  });
   const settings = scope ? chooseWallet(read, scope) : read;
   const redact = createRedactor(settings.secrets);
   const { level, format } = settings.log;
@@ -80,6 +88,11 @@ export async function runCommand(
   } finally {
     await shutdown.close();
   }
+}
+
+/** Returns the only wallet; undefined if there are several, of which the command line has to name one. */
+function onlyOf([only, ...others]: readonly string[]): string | undefined {
+  return others.length === 0 ? only : undefined;
 }
 
 /** Adds the wallet of the settings to the commands that a text names, if there are several. */

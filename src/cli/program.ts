@@ -43,8 +43,8 @@ Settings are environment variables, also read from the file .env; .env.example n
 export async function runProgram(argv: string[]): Promise<number> {
   let exitCode = 0;
   const run: CommandRunner = {
-    async inContext(work, scope) {
-      exitCode = await runCommand(work, scope ? { scope } : {});
+    async inContext(work, demands) {
+      exitCode = await runCommand(work, demands);
     },
     async alone(work) {
       exitCode = await work;

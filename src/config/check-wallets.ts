@@ -1,6 +1,6 @@
 import { isLoopbackHost } from '../kernel/loopback.ts';
 import type { WalletTexts } from './read-wallet-texts.ts';
-import type { SettingValues } from './settings.ts';
+import type { SettingName, SettingValues } from './settings.ts';
 import { settingsTable } from './settings-table.ts';
 
 /** One wallet with its values; one that did not parse is absent, because it has its own problem. */
@@ -96,6 +96,40 @@ export function checkService(
     );
   }
   return missing;
+}
+
+/** Returns each mistake of a signer's settings, in words that name the setting without a wallet's prefix. */
+export type FindSignerMistakes = (signer: {
+  signer: string;
+  apiSecret: string | null;
+  apiKey?: string | undefined;
+  hash?: NonNullable<SettingValues['WALLET_SIGN_HASH']> | undefined;
+  encoding?: NonNullable<SettingValues['WALLET_SIGN_ENCODING']> | undefined;
+}) => string[];
+
+/** Returns the mistakes of credentials that are readable one by one, and cannot be used with each other. */
+export function checkSigner(
+  { values, variableOf }: ReadWallet,
+  findMistakes: FindSignerMistakes,
+): string[] {
+  const { WALLET_SIGNER: signer, WALLET_API_SECRET: apiSecret = null } = values;
+  if (signer === undefined) return [];
+  const found = findMistakes({
+    signer,
+    apiSecret,
+    apiKey: values.WALLET_API_KEY ?? undefined,
+    hash: values.WALLET_SIGN_HASH ?? undefined,
+    encoding: values.WALLET_SIGN_ENCODING ?? undefined,
+  });
+  const settings = /\bWALLET_(?:API_SECRET|API_KEY|SIGNER|SIGN_ENCODING)\b/g;
+  return found.map((words) => words.replace(settings, (name) => variableOf(name as SettingName)));
+}
+
+/** Returns the mistake of a wallet without address pools, for a command that fills them. */
+export function checkPools({ given, prefix }: ReadWallet, isOnlyWallet: boolean): string[] {
+  if (given.has('ADDRESS_POOLS')) return [];
+  const name = `${isOnlyWallet ? '' : prefix}ADDRESS_POOLS`;
+  return [`${name}: not set; expected slip44:threshold:target, such as 60:50:100`];
 }
 
 /**

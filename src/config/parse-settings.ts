@@ -6,8 +6,11 @@ import { checkShared } from './check-settings.ts';
 import {
   checkBaseUrl,
   checkKeys,
+  checkPools,
   checkService,
+  checkSigner,
   checkStates,
+  type FindSignerMistakes,
   matchStates,
   type ReadWallet,
   warnOfPlainHttp,
@@ -22,28 +25,40 @@ import { warnOfUnknownNames } from './unknown-names.ts';
 import { validNamesIn } from './wallet-names.ts';
 import { readWebhooks } from './webhook-settings.ts';
 
-/** A group of settings that a command requires. */
-type Need = 'service';
+/**
+ * What a command needs of the settings: `service` the address and the credentials, `credentials` that those which are
+ * set can be used, `pools` the address pools.
+ */
+export type Need = 'service' | 'credentials' | 'pools';
+
+export type Needs = {
+  needs?: readonly Need[];
+  /** Returns true for a wallet that the command concerns; default: all of them. */
+  concerns?: (wallet: string, all: readonly string[]) => boolean;
+  /** Finds the mistakes in the credentials, which only the code that signs can see. */
+  findSignerMistakes?: FindSignerMistakes;
+};
 
 /**
  * Reads all settings from an environment; `readFile` reads the files of secrets. Throws one LedgerError 'settings' that
  * names every mistake by its variable and never contains a secret. With `needs: ['service']` the address and the
- * credentials of the service are required, for every wallet. Without it, `service` is null when they are absent.
+ * credentials of the service are required, for every wallet that the command concerns. Without it, `service` is null
+ * when they are absent.
  */
 export function parseSettings(
   env: Environment,
   readFile: (path: string) => string,
-  options: { needs: readonly [Need, ...Need[]] },
+  options: Needs & { needs: readonly ['service', ...Need[]]; concerns?: never },
 ): Settings & { service: ServiceSettings };
 export function parseSettings(
   env: Environment,
   readFile: (path: string) => string,
-  options?: { needs?: readonly Need[] },
+  options?: Needs,
 ): Settings;
 export function parseSettings(
   env: Environment,
   readFile: (path: string) => string,
-  options: { needs?: readonly Need[] } = {},
+  options: Needs = {},
 ): Settings {
   const { settings, problems } = inspectSettings(env, readFile, options);
   if (problems.length > 0) throw new LedgerError('settings', sentence(problems));
@@ -57,7 +72,7 @@ export function parseSettings(
 export function inspectSettings(
   env: Environment,
   readFile: (path: string) => string,
-  options: { needs?: readonly Need[] } = {},
+  options: Needs = {},
 ): { settings: Settings; problems: string[] } {
   const shared = readSettingTexts(env, readFile);
   const { values, problems: valueProblems } = readValues(shared.texts);
@@ -75,9 +90,7 @@ export function inspectSettings(
     ...wallets.flatMap(checkStates),
     ...wallets.flatMap(checkBaseUrl),
     ...checkKeys(wallets),
-    ...(options.needs?.includes('service')
-      ? wallets.flatMap((wallet) => checkService(wallet, names.length === 1))
-      : []),
+    ...checkNeeds(wallets, options),
   ];
   const secrets = [...collectSecrets(env, shared.texts, wallets), ...hooks.secretTexts];
   const files = [shared, ...wallets, link, hooks].flatMap((source) => source.files);
@@ -95,6 +108,21 @@ export function inspectSettings(
   if (problems.length === 0) return { settings, problems };
   // A mistake of a variable that holds for several wallets is named once.
   return { settings, problems: [...new Set(problems)].map(createRedactor(secrets)) };
+}
+
+function checkNeeds(
+  all: readonly ReadWallet[],
+  { needs = [], concerns = () => true, findSignerMistakes = () => [] }: Needs,
+): string[] {
+  const names = all.map(({ name }) => name);
+  const isOnly = names.length === 1;
+  const wallets = all.filter(({ name }) => concerns(name, names));
+  const isSigning = needs.includes('service') || needs.includes('credentials');
+  return [
+    ...(needs.includes('service') ? wallets.flatMap((each) => checkService(each, isOnly)) : []),
+    ...(isSigning ? wallets.flatMap((each) => checkSigner(each, findSignerMistakes)) : []),
+    ...(needs.includes('pools') ? wallets.flatMap((each) => checkPools(each, isOnly)) : []),
+  ];
 }
 
 function sentence(problems: string[]): string {

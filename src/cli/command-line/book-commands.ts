@@ -20,7 +20,7 @@ export const addBookCommands: CommandGroup = (program, run) => {
     .option(...walletOption)
     .action(async (options) => {
       const { exportBooks } = await import('../commands/export.ts');
-      await run.inContext((context) => exportBooks(context, options), options);
+      await run.inContext((context) => exportBooks(context, options), { scope: options });
     });
   addCloseCommand(program, run);
 };
@@ -37,7 +37,10 @@ const addCloseCommand: CommandGroup = (program, run) => {
     .option(...walletOption)
     .action(async (month: string, options) => {
       const { close } = await commands();
-      await run.inContext((context) => close(context, month, options), options);
+      await run.inContext((context) => close(context, month, options), {
+        scope: options,
+        needs: ['credentials'],
+      });
     })
     .command('list')
     .description('list the closed months, and what came or changed after each was closed')
@@ -47,6 +50,6 @@ const addCloseCommand: CommandGroup = (program, run) => {
       const { closeList } = await commands();
       // The parent command `close` has the same options, so commander may assign it there.
       const options = list.optsWithGlobals();
-      await run.inContext((context) => closeList(context, options), options);
+      await run.inContext((context) => closeList(context, options), { scope: options });
     });
 };

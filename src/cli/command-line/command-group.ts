@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import type { WalletOption } from '../choose-wallet.ts';
-import type { CommandContext } from '../command-context.ts';
+import type { CommandContext, CommandDemands } from '../command-context.ts';
 
 /**
  * Adds related commands to the program. Each command imports its code when it is called, so that `--help` answers at
@@ -10,12 +9,12 @@ export type CommandGroup = (program: Command, run: CommandRunner) => void;
 
 export type CommandRunner = {
   /**
-   * Runs the work with settings, log and shutdown; its exit code becomes the program's. `scope`: the options of a
-   * command that concerns one wallet.
+   * Runs the work with settings, log and shutdown; its exit code becomes the program's. A command whose `needs` the
+   * settings lack does not run.
    */
   inContext(
     work: (context: CommandContext) => Promise<number>,
-    scope?: WalletOption,
+    demands?: CommandDemands,
   ): Promise<void>;
   /** Awaits a command that creates its own context; its exit code becomes the program's. */
   alone(work: Promise<number>): Promise<void>;

@@ -6,5 +6,8 @@ export const addDaemonCommand: CommandGroup = (program, run) => {
     .description(
       'run the daemon: keep ledger and address pools up to date and serve the status page',
     )
-    .action(async () => run.inContext((await import('../commands/start.ts')).start));
+    .action(async () => {
+      const { start } = await import('../commands/start.ts');
+      await run.inContext(start, { needs: ['service'] });
+    });
 };

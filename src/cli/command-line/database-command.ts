@@ -29,6 +29,9 @@ export const addDatabaseCommand: CommandGroup = (program, run) => {
       const isOfOne = options.wallet !== undefined || options.walletKey;
       const scope = isOfOne ? options : undefined;
       const { migrateCommand } = await import('../commands/migrate.ts');
-      await run.inContext((context) => migrateCommand(context, options), scope);
+      await run.inContext((context) => migrateCommand(context, options), {
+        scope,
+        needs: options.walletKey ? ['service'] : [],
+      });
     });
 };

@@ -22,7 +22,7 @@ export const addFeedCommands: CommandGroup = (program, run) => {
     .description('send nothing more to a webhook; its events wait')
     .action(async (name: string) => {
       const { feedPause } = await commands();
-      await run.inContext((context) => feedPause(context, name));
+      await run.inContext((context) => feedPause(context, name), { needs: ['credentials'] });
     });
   feed
     .command('resume')
@@ -30,7 +30,7 @@ export const addFeedCommands: CommandGroup = (program, run) => {
     .description('send to a webhook again that was paused, or that the program has stopped')
     .action(async (name: string) => {
       const { feedResume } = await commands();
-      await run.inContext((context) => feedResume(context, name));
+      await run.inContext((context) => feedResume(context, name), { needs: ['credentials'] });
     });
   feed
     .command('replay')
@@ -39,6 +39,8 @@ export const addFeedCommands: CommandGroup = (program, run) => {
     .description('send events to a webhook again, in order, from one of them on')
     .action(async (name: string, options) => {
       const { feedReplay } = await commands();
-      await run.inContext((context) => feedReplay(context, name, options));
+      await run.inContext((context) => feedReplay(context, name, options), {
+        needs: ['credentials'],
+      });
     });
 };

@@ -13,7 +13,7 @@ export const addPoolCommands: CommandGroup = (program, run) => {
     .option(...walletOption)
     .action(async (options) => {
       const { poolList } = await commands();
-      await run.inContext((context) => poolList(context, options), options);
+      await run.inContext((context) => poolList(context, options), { scope: options });
     });
   pool
     .command('refill')
@@ -27,7 +27,10 @@ export const addPoolCommands: CommandGroup = (program, run) => {
     .option(...walletOption)
     .action(async (slip44: number | undefined, options) => {
       const { poolRefill } = await commands();
-      await run.inContext((context) => poolRefill(context, slip44, options), options);
+      await run.inContext((context) => poolRefill(context, slip44, options), {
+        scope: options,
+        needs: ['service', 'pools'],
+      });
     });
   pool
     .command('take')
@@ -40,7 +43,10 @@ export const addPoolCommands: CommandGroup = (program, run) => {
     .option(...walletOption)
     .action(async (slip44: number, options) => {
       const { poolTake } = await commands();
-      await run.inContext((context) => poolTake(context, slip44, options), options);
+      await run.inContext((context) => poolTake(context, slip44, options), {
+        scope: options,
+        needs: ['credentials'],
+      });
     });
   pool
     .command('adopt')
@@ -53,6 +59,9 @@ export const addPoolCommands: CommandGroup = (program, run) => {
     .option(...walletOption)
     .action(async (slip44: number, addresses: string[], options) => {
       const { poolAdopt } = await commands();
-      await run.inContext((context) => poolAdopt(context, slip44, addresses, options), options);
+      await run.inContext((context) => poolAdopt(context, slip44, addresses, options), {
+        scope: options,
+        needs: options.yes ? ['credentials'] : [],
+      });
     });
 };

@@ -16,6 +16,10 @@ export const addRecoverCommand: CommandGroup = (program, run) => {
     .action(async (options) => {
       const scope = options.handedOut === undefined ? undefined : options;
       const { recover } = await import('../commands/recover.ts');
-      await run.inContext((context) => recover(context, options), scope);
+      const isChange = options.handedOut !== undefined || options.same;
+      await run.inContext((context) => recover(context, options), {
+        scope,
+        needs: isChange ? ['credentials'] : [],
+      });
     });
 };

@@ -13,7 +13,7 @@ export const addRejectsCommands: CommandGroup = (program, run) => {
     .option(...walletOption)
     .action(async (options) => {
       const { rejects } = await commands();
-      await run.inContext((context) => rejects(context, options), options);
+      await run.inContext((context) => rejects(context, options), { scope: options });
     })
     .command('retry')
     .argument(
@@ -28,6 +28,9 @@ export const addRejectsCommands: CommandGroup = (program, run) => {
       const { rejectsRetry } = await commands();
       // The parent command `rejects` has the same options, so commander may assign it there.
       const options = retry.optsWithGlobals();
-      await run.inContext((context) => rejectsRetry(context, ids, options), options);
+      await run.inContext((context) => rejectsRetry(context, ids, options), {
+        scope: options,
+        needs: ['credentials'],
+      });
     });
 };

@@ -29,7 +29,7 @@ export const addCheckCommands: CommandGroup = (program, run) => {
     .option(...walletOption)
     .action(async (text: string, options) => {
       const { show } = await import('../commands/show.ts');
-      await run.inContext((context) => show(context, text, options), options);
+      await run.inContext((context) => show(context, text, options), { scope: options });
     });
   program
     .command('tail')

@@ -19,7 +19,10 @@ export const addLedgerCommands: CommandGroup = (program, run) => {
     .option(...walletOption)
     .action(async (options) => {
       const { backfill } = await import('../commands/backfill.ts');
-      await run.inContext((context) => backfill(context, options), options);
+      await run.inContext((context) => backfill(context, options), {
+        scope: options,
+        needs: ['service'],
+      });
     });
   program
     .command('sync')
@@ -31,7 +34,10 @@ export const addLedgerCommands: CommandGroup = (program, run) => {
     .option(...walletOption)
     .action(async (parts: string[], options) => {
       const { sync } = await import('../commands/sync.ts');
-      await run.inContext((context) => sync(context, parts), options);
+      await run.inContext((context) => sync(context, parts), {
+        scope: options,
+        needs: ['service'],
+      });
     });
   program
     .command('verify')
@@ -46,6 +52,9 @@ export const addLedgerCommands: CommandGroup = (program, run) => {
     .option(...walletOption)
     .action(async (options) => {
       const { verify } = await import('../commands/verify.ts');
-      await run.inContext((context) => verify(context, options), options);
+      await run.inContext((context) => verify(context, options), {
+        scope: options,
+        needs: ['service'],
+      });
     });
 };

@@ -13,6 +13,7 @@ import { systemClock } from '../../kernel/clock.ts';
 import { LedgerError, toError } from '../../kernel/errors.ts';
 import { createRedactor } from '../../kernel/redact.ts';
 import { connectLedger, type Ledger, reachLedger } from '../../ledger/connection/connect-ledger.ts';
+import { findSignerMistakes } from '../../service/signing/create-signer.ts';
 import { chooseWallet, type WalletOption } from '../choose-wallet.ts';
 import { type CommandContext, failureLine, isDebugging } from '../command-context.ts';
 import { jsonDocument } from '../json-document.ts';
@@ -42,6 +43,7 @@ export async function doctor(options: DoctorCommandOptions): Promise<number> {
     const env = readEnvironment();
     const { settings, problems } = inspectSettings(env, readTrustedFile, {
       needs: ['service'],
+      findSignerMistakes,
     });
     redact = createRedactor(settings.secrets);
     const screen = createScreen(process.stderr);

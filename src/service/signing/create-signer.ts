@@ -1,5 +1,5 @@
 import { LedgerError } from '../../kernel/errors.ts';
-import { loadSignerModule, type SignerSource } from './load-signer-module.ts';
+import { findModuleMistake, loadSignerModule, type SignerSource } from './load-signer-module.ts';
 import type { RequestToSign, Signer } from './signer.ts';
 import { type Curve, parseSigningKey, type SigningKey } from './signing-key.ts';
 import {
@@ -28,11 +28,46 @@ export type SignerOptions = SignerSource & {
 export async function createSigner(options: SignerOptions): Promise<Signer> {
   const { signer } = options;
   if (isSigningRecipeName(signer)) return createRecipeSigner(signingRecipes[signer], options);
-  if (/[/\\.]/.test(signer)) return await loadSignerModule(options);
-  throw new LedgerError(
-    'settings',
-    `WALLET_SIGNER is none of ${Object.keys(signingRecipes).join(', ')}, and not the path of a module`,
-  );
+  if (isModulePath(signer)) return await loadSignerModule(options);
+  throw new LedgerError('settings', noSuchSigner);
+}
+
+const noSuchSigner = `WALLET_SIGNER is none of ${Object.keys(signingRecipes).join(', ')}, and not the path of a module`;
+
+function isModulePath(signer: string): boolean {
+  return /[/\\.]/.test(signer);
+}
+
+/**
+ * Returns every mistake for which `createSigner` would refuse the settings, each in words that name its setting and
+ * contain no secret. Runs no module. A secret or a key that is null is not set, which is no mistake here.
+ */
+export function findSignerMistakes(
+  options: Omit<SignerOptions, 'apiSecret'> & { apiSecret: string | null },
+): string[] {
+  const { signer, apiSecret } = options;
+  if (!isSigningRecipeName(signer)) {
+    const mistake = isModulePath(signer) ? findModuleMistake(signer) : noSuchSigner;
+    return mistake === null ? [] : [mistake];
+  }
+  const recipe: SigningRecipe = signingRecipes[signer];
+  const [bareCurve] = recipe.curves;
+  return [
+    ...mistakeOf(() => assertEncodingFits(signer, bareCurve, options.encoding ?? recipe.encoding)),
+    ...(bareCurve && apiSecret !== null
+      ? mistakeOf(() => readKeys(recipe, bareCurve, { ...options, apiSecret }))
+      : []),
+  ];
+}
+
+function mistakeOf(work: () => unknown): string[] {
+  try {
+    work();
+    return [];
+  } catch (error) {
+    if (error instanceof LedgerError) return [error.message];
+    throw error;
+  }
 }
 
 function createRecipeSigner(recipe: SigningRecipe, options: SignerOptions): Signer {
@@ -42,12 +77,7 @@ function createRecipeSigner(recipe: SigningRecipe, options: SignerOptions): Sign
   assertEncodingFits(options.signer, bareCurve, encoding);
   if (!bareCurve) return createHmacSigner(recipe, options, hash, encoding);
 
-  const key = parseSigningKey(
-    options.apiSecret,
-    recipe.curves,
-    curveOfApiKey(recipe, options.apiKey) ?? bareCurve,
-  );
-  const apiKey = ownApiKey(recipe, key, options.apiKey);
+  const { key, apiKey } = readKeys(recipe, bareCurve, options);
   const textOf = (request: RequestToSign) => recipe.stringToSign(request, apiKey);
   return {
     apiKey,
@@ -59,6 +89,17 @@ function createRecipeSigner(recipe: SigningRecipe, options: SignerOptions): Sign
       publicKey: key.publicKey[recipe.apiKeyForm],
     }),
   };
+}
+
+/** Returns the private key, and the value of BIZ-API-KEY that belongs to it. */
+function readKeys(
+  recipe: SigningRecipe,
+  bareCurve: Curve,
+  { apiSecret, apiKey: given }: Pick<SignerOptions, 'apiSecret' | 'apiKey'>,
+): { key: SigningKey; apiKey: string } {
+  const curve = curveOfApiKey(recipe, given) ?? bareCurve;
+  const key = parseSigningKey(apiSecret, recipe.curves, curve);
+  return { key, apiKey: ownApiKey(recipe, key, given) };
 }
 
 function createHmacSigner(

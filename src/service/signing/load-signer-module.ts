@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { LedgerError, toError } from '../../kernel/errors.ts';
-import { findDistrust } from '../../kernel/trusted-path.ts';
+import { type Distrust, findDistrust } from '../../kernel/trusted-path.ts';
 import type { Environment } from '../../kernel/vocabulary.ts';
 import { printableText } from '../decoding/printable-text.ts';
 import type { Signer } from './signer.ts';
@@ -14,6 +15,17 @@ export type SignerSource = {
   env?: Environment;
 };
 
+/** Returns the reason why the module cannot be run, as far as it shows without running it; null if there is none. */
+export function findModuleMistake(path: string): string | null {
+  if (!existsSync(resolve(path))) return `WALLET_SIGNER: there is no module ${path}`;
+  const distrust = findDistrust(resolve(path));
+  return distrust && `${distrusted(path, distrust)}; ${distrust.cure}`;
+}
+
+function distrusted(path: string, { what }: Distrust): string {
+  return `WALLET_SIGNER: the module ${path} is not run, because another user could have changed it: ${what}`;
+}
+
 /**
  * Loads a signer of the user: `export default async ({ env, options }) => ({ apiKey, sign, verifyResponse? })`.
  * Resolves the path against the working directory, and refuses a module that another user may have written. Reports
@@ -22,10 +34,8 @@ export type SignerSource = {
 export async function loadSignerModule(options: SignerSource): Promise<Signer> {
   const { signer: path, env = {}, ...rest } = options;
   const distrust = findDistrust(resolve(path));
-  if (distrust) {
-    const message = `WALLET_SIGNER: the module ${path} is not run, because another user could have changed it: ${distrust.what}`;
-    throw new LedgerError('settings', message, { cure: distrust.cure });
-  }
+  if (distrust)
+    throw new LedgerError('settings', distrusted(path, distrust), { cure: distrust.cure });
   let made: unknown;
   try {
     const module: { default?: unknown } = await import(pathToFileURL(resolve(path)).href);
