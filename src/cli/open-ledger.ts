@@ -5,7 +5,7 @@ import { connectLedger, type Ledger, reachLedger } from '../ledger/connection/co
 import { migrateLedger } from '../ledger/connection/migrate-ledger.ts';
 import { refreshPublications } from '../ledger/connection/publish-tables.ts';
 import { compareStates, reclassifyByStates } from '../ledger/transactions/final-states.ts';
-import { migrateQueue } from '../queue/migrate-queue.ts';
+import { migrateQueue, requireOwnQueue } from '../queue/migrate-queue.ts';
 import type { QueueAddress } from '../queue/queue-backend.ts';
 import type { CommandContext } from './command-context.ts';
 
@@ -107,7 +107,7 @@ export async function addMissingPools(
   if (differing.length > 0)
     log.warn(
       { pools: differing.map(poolWords) },
-      "ADDRESS_POOLS differs from the ledger's pools, which stay as they are; `wallet-ledger start` updates them",
+      "ADDRESS_POOLS differs from the ledger's pools, which stay as they are; `wallet-ledger start` and `backfill` update them",
     );
 }
 
@@ -123,13 +123,17 @@ function poolWords({ slip44, before, after }: PoolChange): string {
  * publications.
  */
 export async function migrate(opened: OpenedLedger, { log }: CommandContext): Promise<void> {
-  const { applied } = await migrateLedger(opened.ledger, { log });
+  const { ledger, queueAddress } = opened;
+  // Checked before anything is created.
+  if (queueAddress.kind === 'postgres')
+    await requireOwnQueue((statement, values) => ledger.pool.query(statement, values));
+  const { applied } = await migrateLedger(ledger, { log });
   if (applied > 0) log.info({ migrations: applied }, 'schema brought up to date');
-  const publications = await refreshPublications(opened.ledger).catch((error: unknown) => {
+  const publications = await refreshPublications(ledger).catch((error: unknown) => {
     if (!(error instanceof LedgerError)) throw error;
     log.warn({ error }, 'publications lack tables: run `wallet-ledger migrate` as their owner');
     return [];
   });
   if (publications.length > 0) log.info({ publications }, 'publications brought up to date');
-  if (opened.queueAddress.kind === 'postgres') await migrateQueue(opened.connectionString, { log });
+  if (queueAddress.kind === 'postgres') await migrateQueue(opened.connectionString, { log });
 }

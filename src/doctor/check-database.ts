@@ -2,6 +2,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Ledger } from '../ledger/connection/connect-ledger.ts';
 import { countPendingMigrations } from '../ledger/connection/migrate-ledger.ts';
 import { type DatabaseFacts, readDatabaseFacts } from '../ledger/connection/read-database-facts.ts';
+import { requireOwnQueue } from '../queue/migrate-queue.ts';
 import { queueSchema } from '../queue/postgres-queue-options.ts';
 import { checkClock } from './check-clock.ts';
 import { badFinding, type Finding, failedFinding, okFinding, warningFinding } from './finding.ts';
@@ -19,7 +20,7 @@ export async function checkDatabase(
 ): Promise<DatabaseCheck> {
   const schemas = ['ledger', 'engine', ...(hasQueue ? [queueSchema] : [])];
   const facts = await readDatabaseFacts(ledger, clock, schemas);
-  const migrations = await checkMigrations(ledger);
+  const migrations = await checkMigrations(ledger, hasQueue);
   const findings = [
     checkVersion(facts),
     checkRights(facts, migrations.verdict === 'good'),
@@ -73,9 +74,10 @@ function checkDurability({ synchronousCommit }: DatabaseFacts): Finding {
   return warningFinding(name, seen, cure);
 }
 
-async function checkMigrations(ledger: Ledger): Promise<Finding> {
+async function checkMigrations(ledger: Ledger, hasQueue: boolean): Promise<Finding> {
   const name = 'migrations';
   try {
+    if (hasQueue) await requireOwnQueue((text, values) => ledger.pool.query(text, values));
     const pending = await countPendingMigrations(ledger);
     if (pending === 0) return okFinding(name, 'the schema is up to date');
     const cure = 'run `wallet-ledger migrate`; start, sync and backfill migrate as well';

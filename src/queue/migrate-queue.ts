@@ -5,6 +5,7 @@ import {
   SchemaMigrationRequiredError,
 } from 'bullmq';
 import { Client, type ClientConfig } from 'pg';
+import { LedgerError } from '../kernel/errors.ts';
 import { type Log, silentLog } from '../kernel/log.ts';
 import { namingHolders } from '../kernel/name-lock-holders.ts';
 import { settlesWithin } from './deadline.ts';
@@ -14,6 +15,29 @@ import { queueSchema } from './postgres-queue-options.ts';
 const closeMs = 2_000;
 /** Upper bound of the wait for another process, which may be migrating. */
 const lockWaitMs = 60_000;
+
+/**
+ * Throws LedgerError `settings` if the queue's schema holds tables and none of them is BullMQ's own record of
+ * migrations: it belongs to another program.
+ */
+export async function requireOwnQueue(
+  ask: (statement: string, values: unknown[]) => Promise<{ rows: { name: string }[] }>,
+): Promise<void> {
+  const { rows } = await ask(
+    `select n.nspname || '.' || c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = $1 and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+        and not exists (select from pg_class m where m.relnamespace = n.oid and m.relname = 'migration')
+      order by 1 limit 3`,
+    [queueSchema],
+  );
+  if (rows.length === 0) return;
+  const names = rows.map(({ name }) => name).join(', ');
+  throw new LedgerError(
+    'settings',
+    `the database has a schema of another program: it holds ${names}`,
+    { cure: 'name another database in DATABASE_URL, or set REDIS_URL: the queue is in Redis then' },
+  );
+}
 
 /**
  * Migrates the queue's schema in one transaction, under BullMQ's advisory lock, so that any number of processes may
@@ -29,6 +53,7 @@ export async function migrateQueue(
   try {
     await client.connect();
     if (!(await isPending(client))) return;
+    await requireOwnQueue((statement, values) => client.query(statement, values));
     const watcher = open({ statement_timeout: 5_000 });
     try {
       await watcher.connect();

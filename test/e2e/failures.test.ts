@@ -127,12 +127,6 @@ test('Ctrl-C ends a backfill with 130, a supervisor with 1, and both say how to 
   for (const { stderr } of [byHand, bySupervisor]) expect(stderr).toMatch(/stopped by SIG.*; run/);
 }, 60_000);
 
-test('a schema of another program is refused with 2', async () => {
-  const { env, query } = await withService({ transactions: 1 }, { isMigrated: false });
-  await query('create schema ledger create table transactions (id int)');
-  expectLine(await runProgram(['migrate'], { ...env, ...quiet }), 2, 'exists', 'another database');
-});
-
 test('a stack is shown at LOG_LEVEL=debug', async () => {
   const { stderr } = await runProgram(['status'], { LOG_LEVEL: 'debug', WALLET_MAX_RPS: 'many' });
   expect(stderr).toMatch(/\bat \S+/);

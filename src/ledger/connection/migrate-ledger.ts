@@ -1,16 +1,18 @@
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
+import { DrizzleQueryError } from 'drizzle-orm/errors';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
-import { LedgerError } from '../../kernel/errors.ts';
+import { toError } from '../../kernel/errors.ts';
 import { type Log, silentLog } from '../../kernel/log.ts';
 import { type Ask, namingHolders } from '../../kernel/name-lock-holders.ts';
 import { packageRoot } from '../../kernel/package-root.ts';
 import { judgeStored } from '../addresses/refused-addresses.ts';
-import type { Ledger, LedgerDb } from './connect-ledger.ts';
-import { isConflict, isLockTimeout } from './postgres-codes.ts';
+import { countMissing, damaged, type Migration } from './applied-migrations.ts';
+import type { Ledger } from './connect-ledger.ts';
+import { isConflict, isLockTimeout, sqlStateOf } from './postgres-codes.ts';
 
 /** Advisory lock; any constant works that stays the same in every version. */
 const migrationLock = 7_246_001;
@@ -26,15 +28,14 @@ const triesMax = 24;
 /**
  * Applies all pending migrations in one transaction, under an advisory lock. Of several processes that start at once,
  * one applies them, and the others wait. Needs no right to create objects if nothing is pending. Logs the sessions that
- * block it, and names them in the error if a lock is not free in time. Throws LedgerError `schema-newer` for a schema
- * of a later version.
+ * block it, and names them in the error if a lock is not free in time. Throws the errors of `countMissing`.
  */
 export async function migrateLedger(
   ledger: Ledger,
   { log = silentLog, waitMs = migrationWaitMs }: { log?: Log; waitMs?: number } = {},
 ): Promise<{ applied: number }> {
   const { migrationsFolder, known } = readMigrations();
-  if ((await pending(ledger.db, known)) === 0) return { applied: 0 };
+  if ((await countMissing(ledger.db, known)) === 0) return { applied: 0 };
   const client = await ledger.patient();
   try {
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
@@ -44,9 +45,11 @@ export async function migrateLedger(
       await client.query('select pg_advisory_lock($1)', [migrationLock]);
       await client.query(`set lock_timeout = ${tableWaitMs}`);
       const db = drizzle(client);
-      const applied = await pending(db, known);
+      const applied = await countMissing(db, known);
       if (applied > 0) {
-        await givingWay(() => migrate(db, { migrationsFolder }));
+        await givingWay(() => migrate(db, { migrationsFolder })).catch((error: unknown) => {
+          throw explained(error, known, applied);
+        });
         await db.execute(sql`select engine.settle_rights()`);
         // Versions that left addresses without a judgement had one wallet.
         const refused = await judgeStored(ledger.forWallet('main'));
@@ -82,11 +85,10 @@ async function givingWay(work: () => Promise<void>): Promise<void> {
 }
 
 /**
- * Returns the number of migrations that the schema lacks. Throws LedgerError `schema-newer` for a schema of a later
- * version.
+ * Returns the number of migrations that the schema lacks. Throws the errors of `countMissing`.
  */
 export function countPendingMigrations(ledger: Ledger): Promise<number> {
-  return pending(ledger.db, readMigrations().known);
+  return countMissing(ledger.db, readMigrations().known);
 }
 
 function readMigrations() {
@@ -94,21 +96,19 @@ function readMigrations() {
   return { migrationsFolder, known: readMigrationFiles({ migrationsFolder }) };
 }
 
-async function pending(db: LedgerDb, known: { folderMillis: number }[]): Promise<number> {
-  const exists = await db.execute<{ found: boolean }>(
-    sql`select to_regclass('drizzle.__drizzle_migrations') is not null as found`,
-  );
-  if (!exists.rows[0]?.found) return known.length;
-  const applied = await db.execute<{ created_at: string }>(
-    sql`select created_at from drizzle.__drizzle_migrations`,
-  );
-  const done = new Set(applied.rows.map((row) => Number(row.created_at)));
-  const newest = Math.max(...known.map((migration) => migration.folderMillis));
-  if ([...done].some((at) => at > newest)) {
-    throw new LedgerError(
-      'schema-newer',
-      'the database was migrated by a later version of wallet-ledger',
-    );
-  }
-  return known.filter((migration) => !done.has(migration.folderMillis)).length;
+/** Collisions of a migration with the schema: a name that exists, or one that is missing. */
+const collision = /^42(?!501)/;
+
+/**
+ * Returns the error that tells why a migration failed. Where earlier ones were applied, a collision comes from a
+ * migration that was applied as well, and is not recorded.
+ */
+function explained(error: unknown, known: readonly Migration[], missing: number): unknown {
+  if (missing === known.length || !collision.test(sqlStateOf(error) ?? '')) return error;
+  const statement = error instanceof DrizzleQueryError ? error.query : '';
+  const failed = known.find((migration) => migration.sql.includes(statement));
+  const first = known[known.length - missing];
+  const reason = toError(toError(error).cause ?? error).message;
+  const migration = failed ?? first;
+  return migration ? damaged(migration, `lacks one that the schema has: ${reason}`) : error;
 }

@@ -3,10 +3,13 @@ import type { ErrorCode } from '../../kernel/errors.ts';
 /** Advice for an operator about an error of PostgreSQL. */
 export type PostgresCure = { code: ErrorCode; cure: string };
 
+/** Advice for a database that another program uses. */
+export const anotherDatabase = 'name another database in DATABASE_URL';
+
 /** Only a migration creates anything, and only where its own objects are not. */
 const foreign: PostgresCure = {
   code: 'settings',
-  cure: 'the schemas ledger and engine of this database belong to another program: name another database in DATABASE_URL',
+  cure: `the schemas ledger and engine of this database belong to another program: ${anotherDatabase}`,
 };
 const outdated: PostgresCure = { code: 'unexpected', cure: 'run `wallet-ledger migrate`' };
 

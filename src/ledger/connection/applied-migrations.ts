@@ -1,0 +1,97 @@
+import { sql } from 'drizzle-orm';
+import { LedgerError } from '../../kernel/errors.ts';
+import type { LedgerDb } from './connect-ledger.ts';
+import { anotherDatabase } from './postgres-cures.ts';
+import { listOf, out, query, text, truth } from './query-rows.ts';
+
+/** A migration as Drizzle's migrator records it: a row of `hash` and `created_at` (`folderMillis`). */
+export type Migration = { folderMillis: number; hash: string; sql: string[] };
+
+const table = 'drizzle.__drizzle_migrations';
+const namedMax = 3;
+
+/**
+ * Returns the number of the known migrations that the schema lacks. Throws LedgerError `settings` if the schemas, or
+ * the table of migrations, belong to another program; `schema-newer` for a schema of a later version; `unexpected` if
+ * the table of migrations is damaged.
+ */
+export async function countMissing(db: LedgerDb, known: readonly Migration[]): Promise<number> {
+  const done = await readApplied(db);
+  if (done.size === 0 && (await isOccupied(db))) return await countMissing(db, known);
+  if (done.size === 0) return known.length;
+  const missing = known.filter(({ folderMillis }) => !done.has(folderMillis));
+  if (missing.length === known.length) {
+    throw new LedgerError('settings', `the table ${table} belongs to another program`, {
+      cure: anotherDatabase,
+    });
+  }
+  const newest = Math.max(...known.map(({ folderMillis }) => folderMillis));
+  const last = Math.max(...done);
+  if (last > newest) {
+    throw new LedgerError(
+      'schema-newer',
+      'the database was migrated by a later version of wallet-ledger',
+    );
+  }
+  const [gap] = missing.filter(({ folderMillis }) => folderMillis < last);
+  if (gap) throw damaged(gap, 'lacks one that is older than others that it has');
+  return missing.length;
+}
+
+/** Returns the error for a migration that fails because its objects exist, or those that it changes do not. */
+export function damaged({ folderMillis, hash }: Migration, why: string): LedgerError {
+  return new LedgerError(
+    'unexpected',
+    `the table ${table}, which records the applied migrations, is damaged: it ${why}`,
+    {
+      cure: `restore that table from a backup; if only this row was lost, run as the owner of the schema: insert into ${table} (hash, created_at) values ('${hash}', ${folderMillis})`,
+    },
+  );
+}
+
+async function readApplied(db: LedgerDb): Promise<Set<number>> {
+  const exists = await db.execute<{ found: boolean }>(
+    sql`select to_regclass('drizzle.__drizzle_migrations') is not null as found`,
+  );
+  if (!exists.rows[0]?.found) return new Set();
+  const applied = await db.execute<{ created_at: string }>(
+    sql`select created_at from drizzle.__drizzle_migrations`,
+  );
+  return new Set(applied.rows.map((row) => Number(row.created_at)));
+}
+
+/**
+ * Throws an error if the program's schemas hold objects although no migration was applied. Returns true if another
+ * process has applied them meanwhile. Empty schemas are an administrator's preparation.
+ */
+async function isOccupied(db: LedgerDb): Promise<boolean> {
+  const [found] = await query(db)`
+    select array(select format('%I.%I', n.nspname, o.name)
+                   from pg_namespace n
+                   join (select relnamespace, relname from pg_class where relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+                         union all select pronamespace, proname from pg_proc
+                         union all select typnamespace, typname from pg_type where typtype in ('d', 'e', 'r')
+                        ) as o (schema, name) on o.schema = n.oid
+                  where n.nspname in ('ledger', 'engine', 'own')
+                  order by 1 limit ${namedMax}) as ${out('names', listOf(text))},
+           to_regclass('ledger.observations') is not null and to_regclass('ledger.address_requests') is not null
+             as ${out('isOurs', truth)}`;
+  const { names = [], isOurs = false } = found ?? {};
+  if (names.length === 0) return false;
+  // The migrations are committed together with their objects, which were perhaps not there when the table was read.
+  if ((await readApplied(db)).size > 0) return true;
+  if (isOurs) {
+    throw new LedgerError(
+      'unexpected',
+      `the schemas ledger and engine are those of wallet-ledger, but the table ${table}, which records the applied migrations, is missing or empty`,
+      {
+        cure: `restore that table from a backup: a dump of single schemas lacks it`,
+      },
+    );
+  }
+  throw new LedgerError(
+    'settings',
+    `the database has a schema of another program: it holds ${names.join(', ')}`,
+    { cure: anotherDatabase },
+  );
+}
