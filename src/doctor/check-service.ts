@@ -24,6 +24,8 @@ export type ServiceTools = {
   /** Null without a usable ledger. */
   db: LedgerDb | null;
   isTryingVariants: boolean;
+  /** Receives the number of other ways to sign before they are tried, each with one request. */
+  onTrying(requests: number): void;
   log: Log;
   clock: Clock;
   signal: AbortSignal;
@@ -45,8 +47,7 @@ export async function checkService(
     onFindings(['signature', 'clock', 'lists'].map((name) => skippedFinding(name, reason)));
     return onFindings(await checkStored(tools));
   }
-  const { env, isTryingVariants } = tools;
-  const { findings, signer } = await checkSignature(tools, { env, isTryingVariants });
+  const { findings, signer } = await checkSignature(tools, tools);
   onFindings(findings);
   if (signer) return onFindings(await checkAnswers(tools, signer));
   onFindings(checkBaseUrl(tools.service.baseUrl));

@@ -4,7 +4,7 @@ import type { Failure } from '../service/transport/judge-answer.ts';
 import { askCoins, type Contact, signedEndpoint } from './ask-coins.ts';
 import { checkClock } from './check-clock.ts';
 import { badFinding, type Finding, failedFinding, okFinding, skippedFinding } from './finding.ts';
-import { fittingRecipes, makeSigner, signingVariants, tryVariants } from './signing-variants.ts';
+import { makeSigner, tryVariants } from './signing-variants.ts';
 
 /** Findings, and the signer that the service accepts; null when it accepts none that was tried. */
 export type SignatureCheck = { findings: Finding[]; signer: Signer | null };
@@ -15,7 +15,7 @@ export type SignatureCheck = { findings: Finding[]; signer: Signer | null };
  */
 export async function checkSignature(
   contact: Contact,
-  options: { env: Environment; isTryingVariants: boolean },
+  options: { env: Environment; isTryingVariants: boolean; onTrying(requests: number): void },
 ): Promise<SignatureCheck> {
   const { service } = contact;
   let signer: Signer;
@@ -36,9 +36,7 @@ export async function checkSignature(
     const reason = 'no answer shows if the service accepts the signature';
     return { findings: [...findings, skippedFinding('signing-variants', reason)], signer: null };
   }
-  const recipes = await fittingRecipes(service, options.env);
-  const ways = { recipes, variants: signingVariants(service) };
-  const tried = await tryVariants(contact, ways, options.env, isRefusal);
+  const tried = await tryVariants(contact, isRefusal, options.onTrying);
   return { findings: [...findings, tried.finding], signer: tried.signer };
 }
 

@@ -34,6 +34,8 @@ export type DoctorOptions = {
   /** Connects to the ledger, which the caller closes; null if the embedded database does not exist yet. */
   openLedger(): Promise<Ledger | null>;
   isTryingVariants: boolean;
+  /** Receives the number of other ways to sign before they are tried, each with one request. */
+  onTrying?(requests: number): void;
   log: Log;
   clock: Clock;
   signal: AbortSignal;
@@ -85,7 +87,8 @@ async function checkOneWallet(
   const ledger = opened?.forWallet(wallet) ?? null;
   const tickets = ledger ? createTicketSource(ledger, service) : createClockTickets(clock, service);
   if (ledger) onFindings(await guardedFindings('wallet', () => checkWallet(ledger, service, env)));
-  const shared = { service, settings, env, isTryingVariants, log, clock, signal };
+  const { onTrying = () => undefined } = options;
+  const shared = { service, settings, env, isTryingVariants, onTrying, log, clock, signal };
   try {
     await checkService({ ...shared, tickets, db: ledger?.db ?? null }, onFindings);
   } catch (thrown) {

@@ -2,140 +2,84 @@ import type { ServiceSettings } from '../config/settings.ts';
 import type { Environment } from '../kernel/vocabulary.ts';
 import { createSigner } from '../service/signing/create-signer.ts';
 import type { Signer } from '../service/signing/signer.ts';
-import {
-  isSigningRecipeName,
-  type SignatureEncoding,
-  type SigningHash,
-  type SigningRecipe,
-  type SigningRecipeName,
-  signingRecipes,
-} from '../service/signing/signing-recipes.ts';
+import { isSigningRecipeName, signingRecipes } from '../service/signing/signing-recipes.ts';
 import type { Failure } from '../service/transport/judge-answer.ts';
 import { askCoinsOnce, type Contact } from './ask-coins.ts';
 import { badFinding, type Finding, skippedFinding, warningFinding } from './finding.ts';
+import {
+  type FittingWay,
+  fittingWays,
+  isSameWay,
+  type SigningWay,
+  wayWords,
+} from './signing-ways.ts';
 
-/** Another way to sign. `signer` is a recipe other than that of the settings, with its own hash and encoding. */
-export type SigningVariant =
-  | { hash: SigningHash; encoding: SignatureEncoding }
-  | { signer: SigningRecipeName };
+const name = 'signing-variants';
 
-const variantsTriedMax = 4;
-
-export function makeSigner(
-  service: ServiceSettings,
-  env: Environment,
-  variant?: SigningVariant,
-): Promise<Signer> {
-  const { signer, signHash: hash, signEncoding: encoding } = service;
-  const way = variant ?? { hash: hash ?? undefined, encoding: encoding ?? undefined };
+export function makeSigner(service: ServiceSettings, env: Environment): Promise<Signer> {
   return createSigner({
-    signer,
+    signer: service.signer,
     apiSecret: service.apiSecret,
     apiKey: service.apiKey ?? undefined,
-    ...way,
+    hash: service.signHash ?? undefined,
+    encoding: service.signEncoding ?? undefined,
     env,
   });
 }
 
-/**
- * Lists the other hashes and encodings that the recipe of the settings allows, the nearest first. Empty for a custom
- * signer.
- */
-export function signingVariants(
-  service: Pick<ServiceSettings, 'signer' | 'signHash' | 'signEncoding'>,
-): { hash: SigningHash; encoding: SignatureEncoding }[] {
-  const { signer } = service;
-  if (!isSigningRecipeName(signer)) return [];
-  const recipe: SigningRecipe = signingRecipes[signer];
-  const hash = service.signHash ?? recipe.hash;
-  const encoding = service.signEncoding ?? recipe.encoding;
-  const otherHash = hash === 'sha256' ? 'sha256d' : 'sha256';
-  const encodings = nearestEncodings(encoding, recipe);
-  return encodings
-    .flatMap((each) => [{ hash, encoding: each }, { hash: otherHash, encoding: each } as const])
-    .filter((variant) => variant.hash !== hash || variant.encoding !== encoding);
-}
-
-/** Lists the other recipes that the secret and the key fit. Empty for a custom signer. */
-export async function fittingRecipes(
-  service: ServiceSettings,
-  env: Environment,
-): Promise<SigningVariant[]> {
-  if (!isSigningRecipeName(service.signer)) return [];
-  const others = Object.keys(signingRecipes)
-    .filter(isSigningRecipeName)
-    .filter((name) => name !== service.signer);
-  const fitting: SigningVariant[] = [];
-  for (const signer of others) {
-    const isFitting = await makeSigner(service, env, { signer }).then(
-      () => true,
-      () => false,
-    );
-    if (isFitting) fitting.push({ signer });
-  }
-  return fitting;
+/** Returns the other ways to sign that fit the credentials, the likeliest first; null for a signer module. */
+async function otherWays(service: ServiceSettings): Promise<FittingWay[] | null> {
+  const { signer: recipe, signHash: hash, signEncoding: encoding } = service;
+  if (!isSigningRecipeName(recipe)) return null;
+  const ways = await fittingWays(service, recipe);
+  return ways.filter(({ way }) => !isSameWay(way, { recipe, hash, encoding }));
 }
 
 /**
- * Lists the given encoding, the other form in the same alphabet, then the other alphabet. DER exists for ECDSA only.
- */
-function nearestEncodings(encoding: SignatureEncoding, recipe: SigningRecipe): SignatureEncoding[] {
-  const [form, alphabet] = encoding.split('-') as ['der' | 'raw', 'hex' | 'base64'];
-  const otherForm = form === 'der' ? 'raw' : 'der';
-  const otherAlphabet = alphabet === 'hex' ? 'base64' : 'hex';
-  const isEcdsa = recipe.curves.some((curve) => curve !== 'ed25519');
-  const all: SignatureEncoding[] = [
-    encoding,
-    `${otherForm}-${alphabet}`,
-    `${form}-${otherAlphabet}`,
-    `${otherForm}-${otherAlphabet}`,
-  ];
-  return all.filter((each) => isEcdsa || each.startsWith('raw-'));
-}
-
-/**
- * Sends one request per other recipe and per variant, of these at most 4, until one is accepted. Stops at an answer
- * that is not about the signature.
+ * Sends one request for each other way to sign that fits the credentials, until one is accepted. Stops at an answer
+ * that is not about the signature. `onTrying` receives the number of requests before the first one.
  */
 export async function tryVariants(
   contact: Contact,
-  { recipes, variants }: { recipes: SigningVariant[]; variants: SigningVariant[] },
-  env: Environment,
   isRefusal: (failure: Failure) => boolean,
+  onTrying: (requests: number) => void,
 ): Promise<{ finding: Finding; signer: Signer | null }> {
-  const name = 'signing-variants';
-  if (variants.length === 0) {
+  const ways = await otherWays(contact.service);
+  if (ways === null) {
     return {
       finding: skippedFinding(name, 'a signer module has no variants to try'),
       signer: null,
     };
   }
-  const tried = [...recipes, ...variants.slice(0, variantsTriedMax)];
-  for (const variant of tried) {
-    const signer = await makeSigner(contact.service, env, variant);
+  onTrying(ways.length);
+  for (const { way, signer } of ways) {
     const { failure } = await askCoinsOnce(contact, signer);
     if (failure === null) {
-      const works = settingsOf(variant);
+      const works = settingsOf(way, contact.service);
       const seen = `the service accepts ${works}; the checks below use it`;
       return { finding: warningFinding(name, seen, `set ${works}`), signer };
     }
     if (!isRefusal(failure)) {
-      const seen = `stopped at ${textOf(variant)}: ${failure.message}`;
+      const seen = `stopped at ${wayWords(way)}: ${failure.message}`;
       return { finding: badFinding(name, seen, 'run the command again'), signer: null };
     }
   }
-  const others = variants.slice(variantsTriedMax);
-  const untried = others.length === 0 ? '' : `; not tried: ${others.map(textOf).join(', ')}`;
-  const seen = `refused, too: ${tried.map(textOf).join(', ')}${untried}`;
-  const cure = `the secret, the key or WALLET_SIGNER does not match the service; recipes: ${Object.keys(signingRecipes).join(', ')}`;
-  return { finding: badFinding(name, seen, cure), signer: null };
+  return { finding: refusedFinding(ways.map(({ way }) => way)), signer: null };
 }
 
-function settingsOf(variant: SigningVariant): string {
-  if ('signer' in variant) return `WALLET_SIGNER=${variant.signer}, without hash and encoding`;
-  return `WALLET_SIGN_HASH=${variant.hash} and WALLET_SIGN_ENCODING=${variant.encoding}`;
+function refusedFinding(ways: readonly SigningWay[]): Finding {
+  const recipes = [...new Set(ways.map(({ recipe }) => recipe))].join(', ');
+  const seen = `refused, too: all ${ways.length} other ways to sign with ${recipes}, in every hash and encoding`;
+  const cure = `the secret or the key does not match the service, or no recipe does: ${Object.keys(signingRecipes).join(', ')}; docs/signing.md explains how to write a signer`;
+  return badFinding(name, seen, cure);
 }
 
-function textOf(variant: SigningVariant): string {
-  return 'signer' in variant ? variant.signer : `${variant.hash} with ${variant.encoding}`;
+/** Returns the settings of a way, as far as they differ from those in force. */
+function settingsOf({ recipe, hash, encoding }: SigningWay, told: ServiceSettings): string {
+  const isTold = recipe === told.signer;
+  if (!isTold && hash === null && encoding === null)
+    return `WALLET_SIGNER=${recipe}, without hash and encoding`;
+  const own = signingRecipes[recipe];
+  const variant = `WALLET_SIGN_HASH=${hash ?? own.hash} and WALLET_SIGN_ENCODING=${encoding ?? own.encoding}`;
+  return isTold ? variant : `WALLET_SIGNER=${recipe}, ${variant}`;
 }

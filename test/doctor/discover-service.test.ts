@@ -8,6 +8,7 @@ import {
 } from '../../src/doctor/discover/discover-service.ts';
 import { type SandboxOptions, withDefaults } from '../../src/sandbox/sandbox-options.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/start-sandbox.ts';
+import { parseSigningKey } from '../../src/service/signing/signing-key.ts';
 import { listen } from '../support/listen.ts';
 
 async function open(options: Partial<SandboxOptions>): Promise<Sandbox> {
@@ -45,16 +46,22 @@ test.each<[string, Partial<SandboxOptions>]>([
   ['a shared secret of another recipe', { signer: 'body-hmac' }],
   ['another hash', { signHash: 'sha256' }],
   ['another encoding', { signEncoding: 'raw-base64' }],
+  ['another hash and another encoding', { signHash: 'sha256', signEncoding: 'raw-base64' }],
+  [
+    'another hash and another encoding of another recipe',
+    { signer: 'body-secp256k1', signHash: 'sha256', signEncoding: 'raw-base64' },
+  ],
 ])('%s are found out with at most 40 requests', async (_what, options) => {
   const sandbox = await open(options);
-  const isKeyTold = options.signEncoding !== undefined;
+  const isKeyTold = options.signEncoding !== undefined && options.signHash === undefined;
   const found = await discover(sandbox, { isKeyTold });
   expect(found.way.recipe).toBe(options.signer ?? 'params-secp256k1');
   expect([found.way.hash, found.way.encoding].filter(Boolean)).toEqual(
     expect.arrayContaining([options.signHash, options.signEncoding].filter(Boolean) as string[]),
   );
   expect(found.names).toEqual(options.paramNames ?? usual);
-  expect(found.pageSize).toBe(100);
+  // The last ways to sign leave no request for it.
+  if (found.requests < 40) expect(found.pageSize).toBe(100);
   expect(found.states.length).toBeGreaterThan(0);
   expect(found.requests).toBeLessThanOrEqual(40);
 });
@@ -96,6 +103,29 @@ test('a wrong secret is refused after at most 40 requests, and no address is gen
   expect([failure.code, failure.exitCode]).toEqual(['service-authentication', 4]);
   expect(sandbox.stats.signatureFailures).toBeGreaterThan(2);
   expect(sandbox.stats.signatureFailures).toBeLessThan(40);
+});
+
+test('what 40 requests do not suffice for is named, with the command that tries it', async () => {
+  const sandbox = await open({ signer: 'params-secp256k1' });
+  const apiKey = `02${'ab'.repeat(32)}`;
+  // A shared secret that looks like a private key, together with the public key of that.
+  const { publicKey } = parseSigningKey('11'.repeat(32), ['secp256k1'], 'secp256k1');
+  for (const [key, untried] of [
+    [publicKey.spki, 4],
+    [apiKey, 0],
+  ] as const) {
+    const credentials = { ...sandbox.credentials, apiSecret: '11'.repeat(32), apiKey: key };
+    const failure = await discover({ ...sandbox, credentials }, { isKeyTold: true }).catch(
+      (error) => error,
+    );
+    expect([failure.code, failure.exitCode]).toEqual(['service-authentication', 4]);
+    expect(failure.message.includes('not tried: ')).toBe(untried > 0);
+    if (untried > 0) {
+      expect(failure.message.split('not tried: ')[1].split(', ')).toHaveLength(untried);
+      expect(failure.cure).toContain('wallet-ledger doctor --try-variants');
+    }
+  }
+  expect(sandbox.stats.signatureFailures).toBeLessThanOrEqual(28 + 8);
 });
 
 test('credentials that fit no recipe are a mistake of the settings, and nothing but the first request is sent', async () => {

@@ -310,7 +310,35 @@ describe('--try-variants', () => {
     expect(find('param-page').verdict).toBe('good');
   });
 
-  test('gives up after the other recipes and four variants, and names what it tried', async () => {
+  test.each([
+    ['params-secp256k1', 'sha256', 'raw-base64', 'params-secp256k1'],
+    ['body-secp256k1', 'sha256', 'raw-hex', 'params-secp256k1'],
+    ['body-ed25519', 'sha256', 'raw-base64', 'params-secp256k1'],
+    ['body-hmac', 'sha256', 'raw-base64', 'params-hmac'],
+  ] as const)(
+    'finds %s with %s and %s where the settings say %s',
+    async (signer, signHash, signEncoding, told) => {
+      const isHmac = signer.endsWith('hmac');
+      const bare = isHmac ? {} : { apiSecret: 'cd'.repeat(32) };
+      const sandbox = await withSandboxOf({ signer, signHash, signEncoding, ...bare });
+      const unset = { WALLET_SIGN_HASH: '', WALLET_SIGN_ENCODING: '' };
+      const env = { ...unset, WALLET_SIGNER: told, ...(isHmac ? {} : { WALLET_API_KEY: '' }) };
+      const announced: number[] = [];
+      const { find } = await examine(sandbox, env, {
+        isTryingVariants: true,
+        onTrying: (requests) => announced.push(requests),
+      });
+      const recipe = signer === told ? '' : `WALLET_SIGNER=${signer}, `;
+      expect(find('signing-variants').cure).toBe(
+        `set ${recipe}WALLET_SIGN_HASH=${signHash} and WALLET_SIGN_ENCODING=${signEncoding}`,
+      );
+      expect(find('param-page').verdict).toBe('good');
+      expect(announced).toEqual([isHmac ? 7 : 27]);
+      expect(sandbox.stats.signatureFailures).toBeLessThanOrEqual(announced[0] ?? 0);
+    },
+  );
+
+  test('gives up after every way that fits the key, and says how many there were', async () => {
     const sandbox = await withSandboxOf({ signer: 'params-secp256k1', apiSecret: 'cd'.repeat(32) });
     const { find } = await examine(
       sandbox,
@@ -318,9 +346,10 @@ describe('--try-variants', () => {
       { isTryingVariants: true },
     );
     expect(find('signing-variants').verdict).toBe('bad');
-    expect(find('signing-variants').seen).toContain('not tried: ');
-    expect(find('signing-variants').seen).toContain('body-secp256k1, body-ed25519, concat-ecdsa');
-    expect(sandbox.stats.signatureFailures).toBe(8);
+    expect(find('signing-variants').seen).toContain('all 27 other ways');
+    for (const recipe of ['params-secp256k1', 'body-secp256k1', 'body-ed25519', 'concat-ecdsa'])
+      expect(find('signing-variants').seen).toContain(recipe);
+    expect(sandbox.stats.signatureFailures).toBe(28);
   });
 });
 

@@ -31,6 +31,7 @@ test('doctor ends with 2 for mistaken settings, 5 for the database and 4 for the
   for (const name of ['settings', 'database', 'signature', 'signing-variants'])
     expect(stdout).toMatch(new RegExp(`^BAD +${name}:`, 'm'));
   expect(stdout + stderr).not.toMatch(/not-the-secret|also-hidden/);
+  expect(stderr).toContain('trying 7 other ways to sign, one request each');
   const wordy = { ...env, DATABASE_URL: 'postgres://nobody:bad@127.0.0.1:9/none' };
   const [noDatabase, noService] = await Promise.all([
     runProgram(['doctor', '--json'], wordy),

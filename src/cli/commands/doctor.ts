@@ -84,6 +84,11 @@ async function examine(
     env,
     openLedger: async () => ((await isDatabaseMissing(context)) ? null : openLedger(context)),
     isTryingVariants: tryVariants === true,
+    onTrying(requests) {
+      process.stderr.write(
+        `wallet-ledger: the signature was refused; trying ${requests} other ways to sign, one request each\n`,
+      );
+    },
     log,
     clock: systemClock,
     signal: shutdown.signal,

@@ -6,6 +6,7 @@ import {
   completeNames,
   type Discovery,
   discoverService,
+  requestsMax,
   withoutVersion,
 } from '../../doctor/discover/discover-service.ts';
 import { systemClock } from '../../kernel/clock.ts';
@@ -53,7 +54,9 @@ export async function init(options: InitOptions): Promise<number> {
     const told = await readTold(options, setOf(readEnvironment()));
     redact = createRedactor([told.apiSecret, ...(told.apiKey === null ? [] : [told.apiKey])]);
     const { timeoutMs, paramNames } = checkTold(told);
-    process.stdout.write('asking the service, with at most 40 requests that only read\n');
+    process.stdout.write(
+      `asking the service, with at most ${requestsMax} requests that only read\n`,
+    );
     const found = await discoverService(
       { baseUrl: told.baseUrl, credentials: told, timeoutMs },
       { clock: systemClock, signal: stop.signal },
@@ -192,7 +195,7 @@ function reportOf(told: Told, found: Discovery, names: Names, out: string): stri
     `page size   ${pageSize ?? 'not shown by the answers'}`,
     `chains      ${chains.length === 0 ? 'none listed' : chains.join(', ')}`,
     `states      ${states.length === 0 ? 'none seen' : printableText(states.join(', '))}`,
-    `requests    ${requests}`,
+    `requests    ${requests}${requests < requestsMax ? '' : ', no more are sent: doctor checks what they did not show'}`,
     `written     ${out}, readable by you alone`,
     '',
     'Next:',

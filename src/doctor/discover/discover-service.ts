@@ -7,9 +7,10 @@ import { openPage } from '../../service/decoding/open-page.ts';
 import type { Signer } from '../../service/signing/signer.ts';
 import { checkConnection } from '../check-connection.ts';
 import { createClockTickets } from '../clock-tickets.ts';
+import type { Credentials, SigningWay } from '../signing-ways.ts';
 import { createServiceAsker, type ServiceAsker } from './ask-service.ts';
 import { type FoundNames, findNames, pageOf } from './find-names.ts';
-import { type Credentials, findSigner, type SigningWay } from './find-signer.ts';
+import { findSigner } from './find-signer.ts';
 
 /**
  * What the answers of a service show. `pageSize` is the largest that was granted, null if none was shown; `chains` are
@@ -26,7 +27,8 @@ export type Discovery = {
   requests: number;
 };
 
-const requestsMax = 40;
+/** Upper bound of the requests of one discovery. */
+export const requestsMax = 40;
 const maxRps = 10;
 const usualSize = 100;
 const largerSizes = [200, 500];
