@@ -29,7 +29,7 @@ import { readWebhooks } from './webhook-settings.ts';
  * What a command needs of the settings: `service` the address and the credentials, `credentials` that those which are
  * set can be used, `pools` the address pools.
  */
-export type Need = 'service' | 'credentials' | 'pools';
+type Need = 'service' | 'credentials' | 'pools';
 
 export type Needs = {
   needs?: readonly Need[];
@@ -61,9 +61,13 @@ export function parseSettings(
   options: Needs = {},
 ): Settings {
   const { settings, problems } = inspectSettings(env, readFile, options);
-  if (problems.length > 0) throw new LedgerError('settings', sentence(problems));
-  return settings;
+  if (problems.length === 0) return settings;
+  const isNew = problems.some((problem) => /WALLET_BASE_URL\b.*: not set/.test(problem));
+  throw new LedgerError('settings', sentence(problems), isNew ? { cure: firstSteps } : {});
 }
+
+const firstSteps =
+  'set them in the environment or the file .env: `wallet-ledger init` writes one, and `wallet-ledger demo` needs none';
 
 /**
  * Does the same as `parseSettings` without throwing. Returns every mistake, redacted, and the settings with the default

@@ -27,8 +27,8 @@ export type ServiceSettings = SettingGroups['service'] & { baseUrl: string; apiS
 
 /**
  * All settings of the program, validated. Durations are in milliseconds; null means `off` or absent. The groups
- * `service`, `partialService`, `lists`, `states` and `pools` are those of one wallet: of the first one, until `settingsOfWallet` selects
- * another. Code that concerns a wallet uses `settingsOfWallet`. All other groups are shared.
+ * `service`, `partialService`, `lists`, `states` and `pools` are those of one wallet: of the first one, until
+ * `settingsOfWallet` selects another. Code that concerns a wallet uses `settingsOfWallet`. All other groups are shared.
  */
 export type Settings = Omit<SettingGroups, 'service' | 'pools' | 'wallets' | 'http' | 'feed'> & {
   /** Name of the wallet that the groups of one wallet are of. */
