@@ -8,6 +8,7 @@ import { chooseServerAccount, isReachable, type ServerAccount } from './server-a
 import { locateServerFiles, makeHome, rootHome, type ServerFiles } from './server-files.ts';
 import { isSocketPathShort, shortNameOf } from './socket-path.ts';
 import { stopServer } from './stop-server.ts';
+import { assertDirectory, assertPassable } from './unusable-path.ts';
 
 /** Files of the embedded database, and the account that runs its server. */
 export type ServerPlace = { files: ServerFiles; account: ServerAccount };
@@ -27,10 +28,16 @@ async function choosePlace(dataDir: string): Promise<ServerPlace> {
   return { files: isUsable && !(await exists(other.data)) ? given : other, account };
 }
 
-/** Returns true if the data directory has a database, in either place. Creates nothing. */
+/**
+ * Returns true if the data directory has a database, in either place. Creates nothing. Throws LedgerError `settings` if
+ * this user cannot use the path.
+ */
 export async function hasDatabase(dataDir: string): Promise<boolean> {
   const { files } = await choosePlace(dataDir);
-  return (await exists(files.data)) || (await exists(locateServerFiles(dataDir).data));
+  const given = locateServerFiles(dataDir);
+  await assertDirectory(given.home);
+  await assertPassable(given.data);
+  return (await exists(files.data)) || (await exists(given.data));
 }
 
 /** Creates the place's home directory, and moves the files of an earlier version there from the data directory. */
@@ -41,6 +48,7 @@ export async function preparePlace(
 ): Promise<ServerPlace> {
   const { files, account } = await choosePlace(dataDir);
   const given = locateServerFiles(dataDir);
+  await assertDirectory(given.home);
   // Checks the files before anything is created, and again after it exists.
   assertOwnFiles(given, account.owner);
   await makeHome(files);

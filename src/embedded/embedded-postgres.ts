@@ -11,6 +11,7 @@ import type { ServerPresence } from './server-presence.ts';
 import { databaseName, userName } from './server-roles.ts';
 import { serverPort } from './socket-path.ts';
 import { stopServer } from './stop-server.ts';
+import { isUnusablePath } from './unusable-path.ts';
 
 export type EmbeddedPostgres = {
   connectionString: string;
@@ -129,7 +130,7 @@ async function leave(server: Server, presence: ServerPresence): Promise<void> {
 function described(error: unknown, dataDir: string): LedgerError {
   if (error instanceof LedgerError) return error;
   return new LedgerError(
-    'database-unreachable',
+    isUnusablePath(error) ? 'settings' : 'database-unreachable',
     `the embedded PostgreSQL in ${dataDir} cannot be opened: ${toError(error).message}`,
     {
       cause: error,
