@@ -19,9 +19,15 @@ const scanSliceMaxMs = 20_000;
 /** A pass that ran longer than the interval would hold up the next one. */
 const scanSliceOf = (everyMs: number | null) => Math.min(scanSliceMaxMs, everyMs ?? scanSliceMaxMs);
 
-/** Callbacks that observe the work. `onPause`: the service asked this process to wait, in milliseconds. */
+/**
+ * Callbacks that observe the work. `onPause`: the service asked this process to wait, in milliseconds; `onOpened`: the
+ * database has answered.
+ */
 export type Observers = Pick<SyncContext, 'onRun'> &
-  Pick<WalletClientOptions, 'onAttempt'> & { onPause?: (ms: number) => void };
+  Pick<WalletClientOptions, 'onAttempt'> & {
+    onPause?: (ms: number) => void;
+    onOpened?: () => void;
+  };
 
 /** `isOnlyLooking`: the wallet claims no ledger that belongs to no wallet yet. */
 type Opening = { isOnlyLooking?: boolean };
@@ -38,6 +44,7 @@ export async function composeSync(
   // Opens the wallet first, so that mistaken settings are refused before any change.
   const wallet = await openWallet(context);
   const opened = await (isSchemaKept ? openExistingLedger : openMigratedLedger)(context);
+  options.onOpened?.();
   return { ...opened, sync: await createSync(context, opened.ledger, wallet, options) };
 }
 

@@ -36,7 +36,9 @@ describe('lines', () => {
     const { screen, written } = fakeScreen(false);
     const startMs = performance.now();
     const progress = createProgress(screen);
-    await vi.advanceTimersByTimeAsync(21_000);
+    await vi.advanceTimersByTimeAsync(11_000);
+    progress.observers.onOpened();
+    await vi.advanceTimersByTimeAsync(10_000);
     progress.observers.onAttempt(answer);
     progress.onProgress('deposit', 1_000, 5_000, 10);
     await vi.advanceTimersByTimeAsync(40_000);
@@ -45,7 +47,8 @@ describe('lines', () => {
     for (const [index, atMs] of times.entries())
       expect(atMs - (times[index - 1] ?? 0)).toBeLessThanOrEqual(10_000);
     expect(times.at(-1)).toBe(61_000);
-    expect(written[0]?.text).toBe('progress after 5 s: no answer from the service yet\n');
+    expect(written[0]?.text).toBe('progress after 5 s: waiting for the database\n');
+    expect(written[2]?.text).toBe('progress after 15 s: no answer from the service yet\n');
     expect(written.at(-2)?.text).toMatch(/^progress after 1 min 0 s: deposit: 1,000 of 5,000 rows/);
     expect(written.at(-2)?.text).toContain('no answer from the service for 39 s');
   });

@@ -16,6 +16,15 @@ test('a service that lets wait gets a progress line within 11 s, which says so',
   program.process.kill('SIGKILL');
 }, 60_000);
 
+test('while the database does not answer, the progress lines say that, and not that the service is silent', async () => {
+  const { env } = await withService({ transactions: 100 });
+  const unreachable = { ...env, DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:9/none' };
+  const { code, stderr } = await runProgram(['sync'], unreachable);
+  expect(code).toBe(5);
+  expect(stderr).toMatch(/^progress after \d+ s: waiting for the database$/m);
+  expect(stderr).not.toContain('no answer from the service');
+}, 60_000);
+
 test('verify shows its progress, too', async () => {
   const { env } = await withService({ transactions: 4_000 });
   expect((await runProgram(['migrate'], env)).code).toBe(0);

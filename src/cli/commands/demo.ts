@@ -126,6 +126,7 @@ async function fillFromNothing(
       progress.stop();
       if (composed.length > 1) process.stdout.write(`Wallet ${sync.ledger.wallet}\n`);
       progress = createProgress(context.screen);
+      progress.observers.onOpened();
       await setStates(sync.ledger, own);
       await setPools(sync.ledger, own);
       const missing = await runBackfill(sync, {

@@ -43,6 +43,7 @@ const slowestPerSecond = 0.01;
 export function createProgressMeter(now: () => number): ProgressMeter {
   const startMs = now();
   const parts = new Map<string, Part>();
+  let isOpened = false;
   let answers = 0;
   let answeredMs = startMs;
   let failure: string | null = null;
@@ -56,7 +57,7 @@ export function createProgressMeter(now: () => number): ProgressMeter {
     }
     const silentMs = nowMs - answeredMs;
     if (silentMs < silenceMs) return null;
-    // The database may still be starting if there was neither an answer nor a failure.
+    if (!isOpened) return 'waiting for the database';
     if (answers === 0 && failure === null) return 'no answer from the service yet';
     const last = failure === null ? '' : ` (last failure: ${failure}), retrying`;
     return `no answer from the service for ${Math.floor(silentMs / 1_000)} s${last}`;
@@ -70,10 +71,14 @@ export function createProgressMeter(now: () => number): ProgressMeter {
       const told = { done, total, pages: pages ?? null, toldMs: nowMs, endedMs: null };
       parts.set(part, Object.assign(known, told));
     },
+    onOpened() {
+      isOpened = true;
+    },
     onRun() {
       for (const part of parts.values()) part.endedMs ??= now();
     },
     onAttempt({ outcome }) {
+      isOpened = true;
       if (outcome !== 'success') {
         failure = outcome;
         return;
