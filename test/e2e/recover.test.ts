@@ -35,7 +35,7 @@ async function openMoved() {
     (await query(`select severity from ledger.problems where name = 'database_moved'`)).map(
       ({ severity }) => severity,
     );
-  return { query, recover, rows, problems };
+  return { env, query, recover, rows, problems };
 }
 
 test('what was handed out is marked, the rest is set aside, and the problem ends', async () => {
@@ -103,3 +103,17 @@ test('after a clean move all comes back; with a file the rest does', async () =>
     '0xA6 assigned customer-6',
   ]);
 }, 60_000);
+
+test('with ON_MOVE=stop, a pass over the pools of a moved database ends with 3, also while they are full', async () => {
+  const { env } = await openMoved();
+  const stop = { ...env, ON_MOVE: 'stop', ADDRESS_POOLS: '60:1:2', POOL_SETTLE: '0s' };
+  for (const command of [
+    ['sync', 'pools'],
+    ['pool', 'refill'],
+  ]) {
+    const { code, stderr } = await runProgram(command, stop);
+    expect([command, code, stderr]).toEqual([command, 3, expect.stringContaining('status')]);
+  }
+  expect(await runProgram(['recover', '--same'], stop)).toMatchObject({ code: 0 });
+  expect(await runProgram(['sync', 'pools'], stop)).toMatchObject({ code: 0 });
+}, 120_000);

@@ -143,7 +143,10 @@ export async function poolRefill(
   const asked = levels.filter((level) => chains.includes(level.slip44));
   printLevels(asked, options);
   if (report.isComplete) return 0;
-  for (const level of asked.filter(({ available, target }) => available < (target ?? 0))) {
+  const low = asked.filter(({ available, target }) => available < (target ?? 0));
+  if (low.length === 0)
+    say(context, 'no pool is settled; `wallet-ledger status` says what holds them back');
+  for (const level of low) {
     const reason = printableText(
       level.lastError ?? 'its address list, or an earlier request, is not settled yet',
     );

@@ -1,6 +1,7 @@
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import { LedgerError, toError } from '../../kernel/errors.ts';
 import { databaseError } from '../../ledger/connection/database-error.ts';
+import { readAway } from '../../ledger/home-store.ts';
 import { emptyReport, type SyncContext, type SyncReport } from '../sync-context.ts';
 import {
   createPoolPlanner,
@@ -31,10 +32,15 @@ const busyPollMs = 250;
  * All chains run concurrently: a refusal for one chain delays no other. Several processes may call it at the same time.
  *
  * Resolves the open request of a chain that is no longer configured as well. `isComplete`: every pool is full, or
- * another process fills it. Throws errors that concern more than one chain.
+ * another process fills it; false for a database that has moved, with ON_MOVE=stop. Throws errors that concern more
+ * than one chain.
  */
 export async function fillPools(context: SyncContext, options: FillOptions): Promise<SyncReport> {
-  return await fillPoolsThrough({ ...context, pools: openPoolPort(context) }, options);
+  const report = await fillPoolsThrough({ ...context, pools: openPoolPort(context) }, options);
+  // With ON_MOVE=stop no address of a moved database is handed out, however full its pools are.
+  const { ledger, settings } = context;
+  if (settings.onMove === 'stop' && (await readAway(ledger.db)) !== null) report.isComplete = false;
+  return report;
 }
 
 /** Does the same as `fillPools`, through a port that is open; ends the port. */
