@@ -91,3 +91,19 @@ test('memory stays flat: ten times the history, at most 1.3 times the peak', asy
   const [small = 0, large = 0] = peaks;
   expect(large).toBeLessThanOrEqual(small * 1.3);
 }, 120_000);
+
+test('records the configured pools, whose levels and problems are then those of a daemon', async () => {
+  const { env, query } = await withService({ transactions: 20 });
+  const pools = { ...env, ADDRESS_POOLS: '60:5:10' };
+  const levels = () => query('select threshold, target from ledger.pool_levels where slip44 = 60');
+  expect(await runProgram(['status'], pools)).toMatchObject({ code: 0 });
+  expect(await query('select from ledger.pools')).toEqual([]);
+  expect(await runProgram(['backfill'], pools)).toMatchObject({ code: 0 });
+  expect(await levels()).toEqual([{ threshold: 5, target: 10 }]);
+  const { code, stdout } = await runProgram(['status', '--check'], pools);
+  expect([code, stdout]).toEqual([3, expect.stringContaining('chain 60 is empty')]);
+  expect(await runProgram(['backfill'], { ...env, ADDRESS_POOLS: '60:2:4' })).toMatchObject({
+    code: 0,
+  });
+  expect(await levels()).toEqual([{ threshold: 2, target: 4 }]);
+}, 120_000);
