@@ -1,5 +1,5 @@
 import { runSyncTask } from '../src/sync/run-sync-task.ts';
-import { syncTransactions } from '../src/sync/streams/sync-transactions.ts';
+import { syncTransactionLists } from '../src/sync/sync-transaction-lists.ts';
 import type { JobDefinition } from './job-definition.ts';
 
 export const syncTransactionsJob: JobDefinition = {
@@ -7,7 +7,7 @@ export const syncTransactionsJob: JobDefinition = {
   everyMs: (schedule) => schedule.transactionsEveryMs,
   run: (context, signal) =>
     runSyncTask(context, 'transactions', (own) =>
-      syncTransactions(own, {
+      syncTransactionLists(own, {
         signal,
         ifLeased: 'ask',
         sliceMs: own.settings.scanSliceMs,

@@ -2,6 +2,7 @@ import { LedgerError } from '../kernel/errors.ts';
 import type { TransactionType } from '../kernel/vocabulary.ts';
 import { restartStreams } from '../ledger/lists/stream-store.ts';
 import { analyzeTransactions } from '../ledger/transactions/analyze-transactions.ts';
+import { assignChains } from '../ledger/transactions/assign-chains.ts';
 import { releaseAbandonedDetails } from '../ledger/transactions/detail-checks.ts';
 import { syncAllDetails } from './details/sync-details.ts';
 import { syncAddresses } from './pools/sync-addresses.ts';
@@ -9,8 +10,8 @@ import { runSyncTask } from './run-sync-task.ts';
 import { syncBalances } from './snapshots/sync-balances.ts';
 import { syncCoins } from './snapshots/sync-coins.ts';
 import type { SyncOptions } from './streams/sync-stream.ts';
-import { syncTransactions } from './streams/sync-transactions.ts';
 import type { Progress, SyncContext, SyncReport } from './sync-context.ts';
+import { syncTransactionLists } from './sync-transaction-lists.ts';
 
 export type Backfill = {
   types: TransactionType[];
@@ -31,8 +32,8 @@ const sliceMs = 20_000;
 
 /**
  * Reads the whole history once: transactions, their details, balances, coins, and the addresses of the configured
- * chains. Continues from the checkpoints of an earlier backfill. Returns the names of the tasks that ended incomplete.
- * Throws the error of a task that fails twice or cannot be retried.
+ * chains; then assigns chains to rows that have none. Continues from the checkpoints of an earlier backfill. Returns the
+ * names of the tasks that ended incomplete. Throws the error of a task that fails twice or cannot be retried.
  */
 export async function runBackfill(context: SyncContext, backfill: Backfill): Promise<string[]> {
   const { signal, onProgress } = backfill;
@@ -46,7 +47,7 @@ export async function runBackfill(context: SyncContext, backfill: Backfill): Pro
   if (backfill.isRestart) await restartStreams(context.ledger.db, backfill.types);
   await releaseAbandonedDetails(context.ledger.db, context.ledger.instance);
   const parts: [string, (own: SyncContext) => Promise<SyncReport>][] = [
-    ['transactions', (own) => syncTransactions(own, pass, backfill.types)],
+    ['transactions', (own) => syncTransactionLists(own, pass, backfill.types)],
     ['details', (own) => syncAllDetails(own, signal, onProgress)],
     ['balances', (own) => syncBalances(own, signal)],
     ['coins', (own) => syncCoins(own, signal)],
@@ -61,6 +62,7 @@ export async function runBackfill(context: SyncContext, backfill: Backfill): Pro
       await analyzeTransactions(context.ledger.db);
     }
   }
+  await assignChains(context.ledger, { signal, mostMs: Number.POSITIVE_INFINITY });
   return incomplete;
 }
 

@@ -5,14 +5,14 @@ import { runSyncTask } from './run-sync-task.ts';
 import { syncBalances } from './snapshots/sync-balances.ts';
 import { syncCoins } from './snapshots/sync-coins.ts';
 import type { SyncOptions } from './streams/sync-stream.ts';
-import { syncTransactions } from './streams/sync-transactions.ts';
 import type { SyncContext, SyncReport } from './sync-context.ts';
+import { syncTransactionLists } from './sync-transaction-lists.ts';
 
 type Part = (context: SyncContext, pass: SyncOptions) => Promise<SyncReport>;
 
 /** All tasks, in the order in which one pass over everything runs them. */
 export const syncTasks = {
-  transactions: (context, pass) => syncTransactions(context, pass),
+  transactions: (context, pass) => syncTransactionLists(context, pass),
   details: (context, pass) => syncAllDetails(context, pass.signal, pass.onProgress),
   balances: (context, pass) => syncBalances(context, pass.signal),
   coins: (context, pass) => syncCoins(context, pass.signal),

@@ -74,6 +74,8 @@ export async function withLedger(options: { isMigrated?: boolean } = {}): Promis
             'delete from engine.snapshots',
             'delete from engine.moves',
             'delete from engine.detail_checks',
+            'delete from engine.chain_assignments',
+            'delete from engine.chain_addresses',
           )
           // Deleted addresses are a sign of a restore.
           .concat('update engine.home set disturbed_by = null, own_xid = pg_current_xact_id()::xid')

@@ -47,6 +47,8 @@ export const transactions = ledger.table(
     listWord: jsonb('list_word'),
     detailWord: jsonb('detail_word'),
     firstDetailFilled: text('first_detail_filled').array(),
+    slip44: integer('slip44'),
+    contractAddress: text('contract_address'),
   },
   (table) => [
     primaryKey({ columns: [table.wallet, table.orderNo] }),
@@ -88,6 +90,10 @@ export const transactions = ledger.table(
       .where(
         sql`${table.isFinal} and ${table.isBackfilled} and ${table.isListed} and ${table.detailSyncedAt} is null`,
       ),
+    // Rows whose chain is not known, for `assignChains`.
+    index('transactions_without_chain')
+      .on(table.wallet, table.orderNo)
+      .where(sql`${table.slip44} is null`),
     index('transactions_deposit_address')
       .on(sql`ledger.address_key(${table.toAddress})`, table.wallet)
       .where(sql`${table.stream} = 'deposit'`),

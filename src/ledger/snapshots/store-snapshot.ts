@@ -73,6 +73,13 @@ async function isOvertaken(db: LedgerDb, name: string, observation: number): Pro
   return noted.rows.length === 0;
 }
 
+/** Returns whether the ledger has stored an answer of each snapshot table. */
+export async function areAssetsKnown(db: LedgerDb): Promise<boolean> {
+  const [row] = await query(db)`
+    select count(*) = 2 as ${out('known', truth)} from own.snapshots where name in ('balances', 'coins')`;
+  return row?.known ?? false;
+}
+
 /** Returns whether the ledger lists rows that an answer with these keys does not name. */
 export async function hasUnnamed(
   db: LedgerDb,

@@ -3,6 +3,7 @@ import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { out, query, text } from '../connection/query-rows.ts';
 import { answersOf, columnsOf, each, filledByFirstDetail, keptWords } from './answer-words.ts';
 import { dueAtOnce, turn } from './detail-checks.ts';
+import { keptOrRechained, knownChains, rechained } from './row-chain.ts';
 import type { DetailedTransaction } from './store-transaction-details.ts';
 import { changedFields, uniqueNewest } from './transaction-statement.ts';
 
@@ -23,9 +24,10 @@ export async function fillTransactions(
 ): Promise<Set<string>> {
   const batch = uniqueNewest(rows);
   const found = await query(db)`
-with incoming as (select * from ${answersOf('any', batch)}),
+with ${knownChains},
+incoming as (select * from ${answersOf('any', batch)}),
 heard as (
-  select t.order_no, t.list_word, t.detail_word, t.detail_synced_at, t.extra, t.extra as new_extra,
+  select t.order_no, t.stream, t.slip44, t.list_word, t.detail_word, t.detail_synced_at, t.extra, t.extra as new_extra,
          ${each('any', (c) => `t.${c}`)}, ${each('any', valueAfterFilling)},
          t.detail_synced_at is null and t.first_detail_at is null
            and coalesce(i.confirm_num::text, i.fee::text, i.fee_symbol) is not null as is_first_detail
@@ -41,6 +43,7 @@ stored as (
     from heard h
    where (${each('any', (c) => `h.new_${c}`)}) is distinct from (${each('any', (c) => `h.${c}`)})
 ),
+${rechained},
 filled as (
   update own.transactions t
      set ${each('any', (c) => `${c} = s.new_${c}`)},
@@ -49,8 +52,10 @@ filled as (
          first_detail_filled = case when s.is_first_detail then s.filled else t.first_detail_filled end,
          is_final = case when t.state is null then f.state is not null else t.is_final end,
          is_success = case when t.state is null then coalesce(f.is_success, false) else t.is_success end,
-         seal = null, changed_at = now(), observed_at = now()
-    from stored s left join own.final_states f on f.state = lower(btrim(s.new_state))
+         seal = null, changed_at = now(), observed_at = now(),
+         ${keptOrRechained}
+    from stored s left join rechained r on r.order_no = s.order_no
+    left join own.final_states f on f.state = lower(btrim(s.new_state))
    where t.order_no = s.order_no
   returning t.order_no, t.is_final
 ),

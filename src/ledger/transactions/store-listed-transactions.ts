@@ -16,6 +16,7 @@ import {
   wordsBeside,
 } from './answer-words.ts';
 import { dueAtOnce, turn } from './detail-checks.ts';
+import { chainOfRow, contractOfRow, keptOrRechained, knownChains, rechained } from './row-chain.ts';
 import { changedFields, mergedExtra, uniqueNewest } from './transaction-statement.ts';
 
 export type ListedTransaction = TransactionRecord & { observation: number };
@@ -66,7 +67,8 @@ async function runListStatement(
 
 function listStatement(stream: TransactionType, batch: ListedTransaction[]) {
   return statement`
-with incoming as (
+with ${knownChains},
+incoming as (
   select i.*,
          ${stream}::text as stream,
          f.state is not null as is_final, coalesce(f.is_success, false) as is_success,
@@ -94,6 +96,7 @@ select (select count(*) from inserted) as ${out('inserted', number)},
 /** Rows for which the list brings a new value: locked, with their values before and after. */
 const stored = sql`heard as (
   select t.order_no, t.stream, t.is_final, t.is_success, t.is_listed, t.extra, t.list_word, t.detail_word, t.detail_synced_at,
+         t.slip44,
          ${wordsAndValues('list')},
          ${mergedExtra} as merged_extra, i.observation as new_observation, i.is_final as is_word_final,
          i.is_success as is_word_success, i.stream as new_stream,
@@ -123,7 +126,8 @@ stored as (
   select j.*, case when j.differs then coalesce(j.merged_extra, j.extra) else j.extra end as new_extra from judged j
 )`;
 /** Updates the rows. If a list value only caught up with the detail, the row changes in its stored list value alone. */
-const updated = sql`updated as (
+const updated = sql`${rechained},
+updated as (
   update own.transactions t
      set ${each('list', (c) => `${c} = s.new_${c}`)},
          stream = s.new_stream,
@@ -136,8 +140,9 @@ const updated = sql`updated as (
          seal = case when not s.is_due then t.seal end,
          changed_at = case when s.differs then now() else t.changed_at end,
          observed_at = case when s.differs then now() else t.observed_at end,
-         observation = s.new_observation
-    from stored s
+         observation = s.new_observation,
+         ${keptOrRechained}
+    from stored s left join rechained r on r.order_no = s.order_no
    where t.order_no = s.order_no
   returning s.differs
 )`;
@@ -156,13 +161,15 @@ const shared = sql`shared as (
 const inserted = sql`inserted as (
   insert into own.transactions (order_no, stream, request_id, symbol, tx_hash, from_address, to_address, amount,
     type, state, occurred_at, extra, is_final, is_success, is_backfilled, first_seen_at, changed_at, observed_at,
-    observation)
+    observation, slip44, contract_address)
   select i.order_no, i.stream, i.request_id, i.symbol, i.tx_hash, i.from_address, i.to_address, i.amount,
          i.type, i.state, i.occurred_at, i.extra, i.is_final, i.is_success,
          i.stream not in (select s.name from own.streams s where s.last_walk_at is not null),
-         now(), now(), now(), i.observation
-    from incoming i
-   where i.known_in is null
+         now(), now(), now(), i.observation, i.slip44, ${contractOfRow('i.slip44', 'i.symbol')}
+    from (select n.*, ${chainOfRow({ stream: 'n.stream', symbol: 'n.symbol', toAddress: 'n.to_address' })} as slip44
+            from incoming n
+           where n.known_in is null
+          offset 0) as i
    order by i.order_no
   returning order_no, is_final, is_backfilled
 )`;

@@ -13,6 +13,7 @@ import {
   wordsBeside,
 } from './answer-words.ts';
 import { dueAtOnce, turn } from './detail-checks.ts';
+import { keptOrRechained, knownChains, rechained } from './row-chain.ts';
 import { isTampered, rowHashOf } from './row-seal.ts';
 import { changedFields, mergedExtra, uniqueNewest } from './transaction-statement.ts';
 
@@ -25,6 +26,7 @@ const seal = rowHashOf((name) => sql.raw(name === 'order_no' ? 's.order_no' : `s
 /** Rows, locked, with their values before and after. */
 const stored = sql`heard as (
   select t.order_no, t.stream, t.is_final, t.is_success, t.extra, t.list_word, t.detail_word, t.detail_synced_at, t.first_detail_at,
+         t.slip44,
          ${wordsAndValues('detail')},
          ${mergedExtra} as merged_extra, i.observation as new_observation, i.is_final as is_word_final,
          i.is_success as is_word_success,
@@ -89,13 +91,15 @@ export async function storeTransactionDetails(
   const batch = uniqueNewest(rows);
   if (batch.length === 0) return 0;
   const [result] = await query(db)`
-with incoming as (
+with ${knownChains},
+incoming as (
   select i.*,
          f.state is not null as is_final, coalesce(f.is_success, false) as is_success
     from ${answersOf('detail', batch, 'extra', 'observation')}
     left join own.final_states f on f.state = lower(btrim(i.state))
 ),
 ${stored},
+${rechained},
 updated as (
   update own.transactions t
      set ${each('detail', (c) => `${c} = s.new_${c}`)},
@@ -107,8 +111,9 @@ updated as (
          detail_synced_at = now(),
          changed_at = case when s.has_changed then now() else t.changed_at end,
          observed_at = now(),
-         observation = s.new_observation
-    from stored s
+         observation = s.new_observation,
+         ${keptOrRechained}
+    from stored s left join rechained r on r.order_no = s.order_no
    where t.order_no = s.order_no and (s.has_changed or s.is_news)
   returning s.differs
 ),

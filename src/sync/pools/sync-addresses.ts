@@ -5,6 +5,7 @@ import { judgeStored } from '../../ledger/addresses/refused-addresses.ts';
 import { noticeForeign } from '../../ledger/home-store.ts';
 import { unseenAddresses } from '../../ledger/lists/scan-notes-store.ts';
 import type { ListVerdict } from '../list/read-list.ts';
+import { assignBriefly } from '../snapshots/assign-briefly.ts';
 import type { Stream } from '../streams/stream.ts';
 import { type SyncOptions, syncStream } from '../streams/sync-stream.ts';
 import { addCounts, emptyReport, type SyncContext, type SyncReport } from '../sync-context.ts';
@@ -29,6 +30,7 @@ export async function syncAddressList(
 ): Promise<(SyncReport & ListVerdict) | undefined> {
   const verdict = await syncStream(context, addressStream(context, slip44), pass);
   await checkNewAddresses(context.ledger.db);
+  await assignBriefly(context, pass.signal);
   await judgeStored(context.ledger);
   if (context.settings.isPoolExclusive) await noticeForeign(context.ledger.db, slip44);
   return verdict;

@@ -2,29 +2,35 @@ import { storeBalances } from '../../ledger/snapshots/balance-store.ts';
 import { closeSnapshotRejects, storeRejects } from '../../ledger/transactions/reject-store.ts';
 import type { SyncContext, SyncReport } from '../sync-context.ts';
 import { askWhole } from './ask-whole.ts';
+import { assignBriefly } from './assign-briefly.ts';
 import { keepChains, reconcileBalances } from './reconcile-balances.ts';
 import { unstoredRows } from './unstored-rows.ts';
 
 /**
  * Runs one pass over the wallet's balances (docs/wallet-service-api.md, section 4.5); one answer holds them all.
  * Requests them once more if the answer lacks a balance that the ledger lists. Then compares the transactions with the
- * balances. Writes nothing if nothing changed.
+ * balances, unless `isCompared` is false. Writes nothing if nothing changed.
  */
-export async function syncBalances(context: SyncContext, signal: AbortSignal): Promise<SyncReport> {
+export async function syncBalances(
+  context: SyncContext,
+  signal: AbortSignal,
+  { isCompared = true }: { isCompared?: boolean } = {},
+): Promise<SyncReport> {
   const askedAt = performance.now();
   const { records, rejects, observation, kept } = await askWhole(context, 'balances', () =>
     context.client.listBalances(signal),
   );
   const unstored = unstoredRows(rejects);
   const isComplete = unstored === 0;
-  const areChainsKept = await keepChains(context.ledger);
+  const areChainsKept = isCompared && (await keepChains(context.ledger));
   const counts = await context.ledger.transaction(async (db) => {
     await storeRejects(db, rejects);
     await closeSnapshotRejects(db, 'balance-list', rejects);
     const stored = await storeBalances(db, records, observation, isComplete, kept);
-    await reconcileBalances(context.ledger, db, askedAt, areChainsKept);
+    if (isCompared) await reconcileBalances(context.ledger, db, askedAt, areChainsKept);
     return stored;
   });
+  await assignBriefly(context, signal);
   return {
     rowsSeen: records.length + unstored,
     rowsInserted: counts.inserted,

@@ -2,6 +2,7 @@ import { storeCoins } from '../../ledger/snapshots/coin-store.ts';
 import { closeSnapshotRejects, storeRejects } from '../../ledger/transactions/reject-store.ts';
 import type { SyncContext, SyncReport } from '../sync-context.ts';
 import { askWhole } from './ask-whole.ts';
+import { assignBriefly } from './assign-briefly.ts';
 import { unstoredRows } from './unstored-rows.ts';
 
 /** Runs one pass over the wallet's coins (docs/wallet-service-api.md, section 4.6); one answer holds them all. */
@@ -16,6 +17,7 @@ export async function syncCoins(context: SyncContext, signal: AbortSignal): Prom
     await closeSnapshotRejects(db, 'coin-list', rejects);
     return await storeCoins(db, records, observation, isComplete, kept);
   });
+  await assignBriefly(context, signal);
   return {
     rowsSeen: records.length + unstored,
     rowsInserted: counts.inserted,

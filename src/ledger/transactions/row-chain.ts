@@ -1,0 +1,62 @@
+import { type SQL, sql } from 'drizzle-orm';
+
+/**
+ * CTE with one row about the assets that the wallet's coins and balances have or had. `of_symbol` gives the only chain
+ * of a symbol, `of_main_coin` the only chain with a symbol as its main coin, and `contracts` the contract of `chain/symbol`
+ * (null where several assets have both). Objects, because a plan that joins relations may compare each row with each asset.
+ */
+export const knownChains = sql`known_assets as materialized (
+  select slip44, symbol, contract_address from own.balances union select slip44, symbol, contract_address from own.coins
+),
+known_chains as materialized (
+  select (select jsonb_object_agg(s.symbol, s.slip44)
+            from (select symbol, min(slip44) as slip44 from known_assets
+                   group by symbol having min(slip44) = max(slip44)) as s) as of_symbol,
+         (select jsonb_object_agg(s.symbol, s.slip44)
+            from (select symbol, min(slip44) as slip44 from known_assets where contract_address = ''
+                   group by symbol having min(slip44) = max(slip44)) as s) as of_main_coin,
+         (select jsonb_object_agg(s.slip44 || '/' || s.symbol, s.contract)
+            from (select slip44, symbol, case when count(*) = 1 then min(contract_address) end as contract
+                    from known_assets group by slip44, symbol) as s) as contracts
+)`;
+
+type RowColumns = { stream: string; symbol: string; toAddress: string; feeSymbol?: string };
+
+/**
+ * Returns the chain of a row, null if nothing tells it: the only one of its coin, otherwise of a deposit's address,
+ * otherwise the one whose main coin paid the fee. The statement has the CTEs `knownChains`.
+ */
+export function chainOfRow({ stream, symbol, toAddress, feeSymbol }: RowColumns): SQL {
+  const ofFee = `(select of_main_coin from known_chains) ->> ${feeSymbol}`;
+  return sql.raw(`coalesce(
+           ((select of_symbol from known_chains) ->> ${symbol})::integer,
+           case when ${stream} = 'deposit'
+             then (select min(a.slip44) from own.addresses a where a.address_key = ledger.address_key(${toAddress})
+                   having min(a.slip44) = max(a.slip44)) end${
+                     feeSymbol
+                       ? `,
+           case when (select contracts from known_chains) ? (${ofFee} || '/' || ${symbol}) then (${ofFee})::integer end`
+                       : ''
+                   })`);
+}
+
+/** Returns the contract of the symbol on the chain; null if it is not known. */
+export function contractOfRow(slip44: string, symbol: string): SQL {
+  return sql.raw(`(select contracts from known_chains) ->> (${slip44} || '/' || ${symbol})`);
+}
+
+/**
+ * CTE `rechained` with the chain of the rows of `stored` (columns x and new_x) that have none, or whose symbol changes.
+ * Needs the CTEs `knownChains`.
+ */
+export const rechained = sql`rechained as (
+  select s.order_no, s.slip44, ${contractOfRow('s.slip44', 's.new_symbol')} as contract_address
+    from (select r.*, ${chainOfRow({ stream: 'r.stream', symbol: 'r.new_symbol', toAddress: 'r.new_to_address', feeSymbol: 'r.new_fee_symbol' })} as slip44
+            from (select order_no, stream, new_symbol, new_to_address, new_fee_symbol from stored
+                   where slip44 is null or new_symbol is distinct from symbol) as r
+          offset 0) as s
+)`;
+
+/** Assignments of an update of `t` that joins `rechained` as `r`. */
+export const keptOrRechained = sql`slip44 = case when r.order_no is null then t.slip44 else r.slip44 end,
+         contract_address = case when r.order_no is null then t.contract_address else r.contract_address end`;
