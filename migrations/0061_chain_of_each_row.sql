@@ -56,7 +56,7 @@ CREATE TRIGGER coins_new_assets AFTER INSERT ON ledger.coins
 CREATE TRIGGER balances_new_assets AFTER INSERT ON ledger.balances
   REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION engine.note_new_assets();
 --> statement-breakpoint
--- An address that is on one chain now tells the chain of its earlier deposits.
+-- A new address may tell the chain of its earlier deposits.
 DO $migration$
 DECLARE
   former text := pg_get_functiondef('engine.check_new_addresses()'::regprocedure);
@@ -64,9 +64,9 @@ DECLARE
   INSERT INTO own.chain_addresses (address_key)
   SELECT u.key
     FROM unnest(keys) AS u (key)
-   WHERE EXISTS (SELECT FROM own.transactions t
-                  WHERE t.stream = 'deposit' AND ledger.address_key(t.to_address) = u.key AND t.slip44 IS NULL)
-     AND EXISTS (SELECT FROM own.addresses a WHERE a.address_key = u.key HAVING min(a.slip44) = max(a.slip44))
+   WHERE (SELECT count(*) FROM (SELECT FROM own.transactions t
+                                 WHERE t.stream = 'deposit' AND ledger.address_key(t.to_address) = u.key
+                                   AND t.slip44 IS NULL LIMIT 1) AS d) > 0
    ORDER BY u.key
   ON CONFLICT (wallet, address_key) DO NOTHING;$to$);
 BEGIN

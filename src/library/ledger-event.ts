@@ -39,6 +39,13 @@ export type TransactionFacts = {
   changed_at: string;
   /** Fields of the service that its document does not name; usually null. */
   extra: unknown;
+  /**
+   * Chain as its slip44 code, if it was known at the event. One that becomes known later is no change: it makes no
+   * event and is not named in `changed`. Events of earlier versions lack this and `contract_address`.
+   */
+  slip44?: number | null;
+  /** Contract of the coin on that chain: empty for a main-chain coin, null where it is not known. */
+  contract_address?: string | null;
   /** Reference for which a deposit's address was handed out; null for other addresses and for withdrawals. */
   reference: string | null;
   /** Names of the fields that changed; null for a new row. */

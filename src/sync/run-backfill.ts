@@ -32,8 +32,8 @@ const sliceMs = 20_000;
 
 /**
  * Reads the whole history once: transactions, their details, balances, coins, and the addresses of the configured
- * chains; then assigns chains to rows that have none. Continues from the checkpoints of an earlier backfill. Returns the
- * names of the tasks that ended incomplete. Throws the error of a task that fails twice or cannot be retried.
+ * chains; then assigns chains to rows that have none. Continues from the checkpoints of an earlier backfill. Returns
+ * the names of the tasks that ended incomplete. Throws the error of a task that fails twice or cannot be retried.
  */
 export async function runBackfill(context: SyncContext, backfill: Backfill): Promise<string[]> {
   const { signal, onProgress } = backfill;

@@ -99,7 +99,8 @@ async function fold(from: Moment, head: number): Promise<Tables> {
   const folded = new Map(from.tables);
   for (const { seq, wallet, kind, key, data } of await readEvents(db, from.head, 10_000)) {
     if (seq > head || !kind.startsWith('transaction.')) continue;
-    const { reference: _, changed: __, ...facts } = data;
+    // A chain that becomes known later is no event.
+    const { reference: _, changed: __, slip44: ___, contract_address: ____, ...facts } = data;
     folded.set(`${wallet}/${key}`, facts);
   }
   return folded;

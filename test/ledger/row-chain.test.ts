@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import pg from 'pg';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { silentLog } from '../../src/kernel/log.ts';
 import {
   checkNewAddresses,
   storeListedAddresses,
 } from '../../src/ledger/addresses/address-store.ts';
 import type { Ledger } from '../../src/ledger/connection/connect-ledger.ts';
+import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
 import { storeBalances } from '../../src/ledger/snapshots/balance-store.ts';
 import { storeCoins } from '../../src/ledger/snapshots/coin-store.ts';
 import { assignChains } from '../../src/ledger/transactions/assign-chains.ts';
@@ -14,6 +16,7 @@ import { storeListedTransactions } from '../../src/ledger/transactions/store-lis
 import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
 import '../support/fixed-seed.ts';
 import { forAll } from '../support/for-all.ts';
+import { migrateBefore } from '../support/migrate-before.ts';
 import { detailed, listed, readVersions } from '../support/transaction-rows.ts';
 import { withLedger } from '../support/with-ledger.ts';
 import { balance } from './little-wallet.ts';
@@ -375,3 +378,37 @@ test('a symbol that a later answer fills in tells the chain', async () => {
   await storeTransactionDetails(ledger.db, [detailed({ orderNo: 'b', symbol: 'ETH' })]);
   expect(await chains()).toEqual([{ symbol: 'ETH', slip44: 60, contract_address: '', rows: 2 }]);
 });
+
+test('rows of an earlier version get their chain after the migration, and views on them stay', async () => {
+  const earlier = await withLedger({ isMigrated: false });
+  await migrateBefore(earlier.ledger, 'chain_of_each_row');
+  await earlier.query(`
+    insert into ledger.coins (wallet, slip44, symbol, contract_address, observed_at, changed_at, observation)
+    values ('main', 60, 'ETH', '', now(), now(), 1), ('w2', 10, 'ETH', '', now(), now(), 1)`);
+  await earlier.query(`
+    insert into ledger.transactions (wallet, order_no, stream, symbol, state)
+    values ('main', 'a', 'withdraw', 'ETH', 'pending'), ('w2', 'a', 'withdraw', 'ETH', 'pending'), ('w2', 'b', 'withdraw', 'X', 'pending')`);
+  await earlier.query('create view public.open as select * from ledger.pending_transactions');
+  await migrateLedger(earlier.ledger, { log: silentLog });
+  for (const own of [earlier.ledger, earlier.ledger.forWallet('w2')])
+    await assignChains(own, whole);
+  expect(
+    await earlier.query(
+      'select wallet, order_no, slip44, contract_address from ledger.pending_transactions order by 1, 2',
+    ),
+  ).toEqual([
+    { wallet: 'main', order_no: 'a', slip44: 60, contract_address: '' },
+    { wallet: 'w2', order_no: 'a', slip44: 10, contract_address: '' },
+    { wallet: 'w2', order_no: 'b', slip44: null, contract_address: null },
+  ]);
+  expect(await earlier.query('select order_no from public.open')).toHaveLength(3);
+  expect(
+    await earlier.query(`
+      select relation, "column", since from ledger.contract
+       where "column" in ('slip44', 'contract_address') and relation like '%transactions' order by 1, 2`),
+  ).toEqual(
+    ['pending_transactions', 'transactions'].flatMap((relation) =>
+      ['contract_address', 'slip44'].map((column) => ({ relation, column, since: '1.3' })),
+    ),
+  );
+}, 60_000);

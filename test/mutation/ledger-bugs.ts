@@ -190,4 +190,34 @@ export const ledgerBugs: PlantedBug[] = [
     put: 'grant select, insert on all tables in schema ledger',
     caughtBy: 'a reader reads every table and view, later ones included, and writes none',
   },
+  {
+    id: 'chain-of-shared-symbol',
+    promise: 'Exact',
+    wrong:
+      'a row of a coin that is on several chains gets one of them without anything that tells it',
+    in: 'knownChains',
+    find: 'having min(slip44) = max(slip44)) as s) as of_symbol',
+    put: ') as s) as of_symbol',
+    caughtBy:
+      'each row has the chain that its coin, its address or its fee told, whatever came first',
+  },
+  {
+    id: 'chain-kept-from-late-row',
+    promise: 'Convergent',
+    wrong: 'a row that was being stored while its coin came never gets its chain',
+    in: 'assignNextRows',
+    find: 'if (task.isRepeat)',
+    put: 'if (task)',
+    caughtBy: 'a row that was being stored while its coin came gets its chain as well',
+  },
+  {
+    id: 'chain-left-behind',
+    promise: 'Exact',
+    wrong: 'a row whose symbol changes keeps the chain of the former one',
+    in: 'rechained',
+    find: 'or new_symbol is distinct from symbol',
+    put: '',
+    caughtBy:
+      'each row has the chain that its coin, its address or its fee told, whatever came first',
+  },
 ];

@@ -7,9 +7,10 @@ import { chainOfRow, contractOfRow, knownChains } from './row-chain.ts';
 const batchMax = 5_000;
 
 /**
- * Assigns chains to stored rows that have none, after the wallet got an asset (`engine.chain_assignments`) or an address
- * (`engine.chain_addresses`). Ends after `mostMs`, and continues with the next call. Each batch is a transaction of its
- * own. Only the columns of the chain change: the service said nothing new. Writes nothing if nothing is due.
+ * Assigns chains to stored rows that have none, after the wallet got an asset (`engine.chain_assignments`) or an
+ * address (`engine.chain_addresses`). Ends after `mostMs`, and continues with the next call. Each batch is a
+ * transaction of its own. Only the columns of the chain change: the service said nothing new. Writes nothing if nothing
+ * is due.
  */
 export async function assignChains(
   ledger: Ledger,
@@ -41,7 +42,9 @@ const chain = chainOfRow({
   feeSymbol: 'p.fee_symbol',
 });
 
-/** Assigns chains to the rows of the CTE `page`. A row that was changed meanwhile has the chain that its writer found. */
+/**
+ * Assigns chains to the rows of the CTE `page`. A row that was changed meanwhile has the chain that its writer found.
+ */
 const assigned = sql`${knownChains},
 found as materialized (
   select f.order_no, f.symbol, f.slip44, ${contractOfRow('f.slip44', 'f.symbol')} as contract_address

@@ -2,8 +2,9 @@ import { type SQL, sql } from 'drizzle-orm';
 
 /**
  * CTE with one row about the assets that the wallet's coins and balances have or had. `of_symbol` gives the only chain
- * of a symbol, `of_main_coin` the only chain with a symbol as its main coin, and `contracts` the contract of `chain/symbol`
- * (null where several assets have both). Objects, because a plan that joins relations may compare each row with each asset.
+ * of a symbol, `of_main_coin` the only chain with a symbol as its main coin, and `contracts` the contract of
+ * `chain/symbol` (null where several assets have both). They are objects, because a plan that joins relations may
+ * compare each row with each asset.
  */
 export const knownChains = sql`known_assets as materialized (
   select slip44, symbol, contract_address from own.balances union select slip44, symbol, contract_address from own.coins
