@@ -1,5 +1,5 @@
-import { judgeFilter, unusedChain } from '../kernel/chain-filter.ts';
-import { LedgerError } from '../kernel/errors.ts';
+import type { ChainFilter } from '../kernel/chain-filter.ts';
+import { isListRefusal, seeChainFilter } from '../service/see-chain-filter.ts';
 import type { WalletClient } from '../service/wallet-client.ts';
 import { checkAddressForms } from './check-address-forms.ts';
 import { badFinding, type Finding, okFinding, warningFinding } from './finding.ts';
@@ -15,77 +15,55 @@ type ChainTools = {
 
 const name = 'param-chain';
 const cure = "set WALLET_PARAM_NAMES chain= to the service's name for the chain parameter";
-const sampleSize = 20;
-const refusals = new Set<string>(['service-refused', 'service-unsettled']);
+const pageSizeMax = 20;
 
 /**
- * Checks that the address list honours its chain parameter: a list that ignores it shows the same addresses for a chain
- * that does not exist. If it is honoured, also checks the form of the addresses. Without a configured pool, reads and
- * reports nothing.
+ * Checks that the address list honours its chain parameter, by the evidence that the pools take as well. If it is
+ * honoured, also checks the form of the addresses. Without a configured pool, reads and reports nothing.
  */
 export async function checkChain(tools: ChainTools): Promise<Finding[]> {
-  const { chains, chain, signal } = tools;
+  const { chains, chain } = tools;
   if (chains.length === 0) return [];
   const byChain = new Map<number, string[]>();
+  const filters = new Set<ChainFilter>();
   for (const slip44 of chains) {
-    const own = await listOrRefusal(tools, slip44, signal);
-    if (own !== null) byChain.set(slip44, own);
+    const seen = await seeOrRefusal(tools, slip44);
+    if (seen === null) continue;
+    byChain.set(slip44, seen.own);
+    filters.add(seen.filter);
   }
-  const listed = [...byChain.values()];
-  if (listed.length === 0) {
+  if (byChain.size === 0) {
     return [
       badFinding(name, `with ${chain}=${chains[0]} the service refuses to list addresses`, cure),
     ];
   }
-  const unused = await listOrRefusal(tools, unusedChain, signal);
-  const verdicts = listed.map((own, nth) =>
-    judgeFilter({
-      own,
-      unused,
-      others: listed.filter((_, other) => other !== nth),
-      isOwn: (addresses) => addresses.some((address) => own.includes(address)),
-    }),
-  );
-  if (verdicts.includes('broken')) {
-    return [
-      badFinding(
-        name,
-        `with ${chain}=${unusedChain}, a chain that does not exist, the service lists the same addresses`,
-        cure,
-      ),
-    ];
+  if (filters.has('broken')) {
+    const seen = `${chain} is ignored: the service lists the same addresses for a chain that does not exist, or for a chain that cannot have them`;
+    return [badFinding(name, seen, cure)];
   }
-  if (verdicts.includes('works')) {
+  if (filters.has('works')) {
     return [
-      okFinding(
-        name,
-        `${chain} is honoured: a chain that does not exist has other addresses, or none`,
-      ),
+      okFinding(name, `${chain} is honoured: other chains have other addresses, or none`),
       ...checkAddressForms(byChain),
     ];
   }
   return [
     warningFinding(
       name,
-      'too few addresses for this check',
-      'run the command again when there are some',
+      `nothing shows yet that ${chain} is honoured: there are too few addresses, or all chains list the same ones`,
+      'run the command again when one chain has an address that the others do not have',
     ),
   ];
 }
 
-/** Returns the first listed addresses; null if the service refuses to list the chain. */
-async function listOrRefusal(
-  { client }: ChainTools,
-  slip44: number,
-  signal: AbortSignal,
-): Promise<string[] | null> {
+/** Returns null if the service refuses to list the chain. */
+async function seeOrRefusal({ client, chains, signal }: ChainTools, slip44: number) {
+  const isListed = () => Promise.resolve(false);
   try {
-    const query = { slip44, pageNo: 1, pageSize: sampleSize, failuresMax: 1 };
-    const page = await client.listAddresses(query, signal);
-    return page.records.map(({ address }) => address);
+    return await seeChainFilter({ client, chains, pageSizeMax, isListed, signal }, slip44);
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof LedgerError && refusals.has(error.code)) return null;
+    if (isListRefusal(error)) return null;
     throw error;
   }
 }

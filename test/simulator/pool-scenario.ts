@@ -125,6 +125,7 @@ class PoolWorld {
     const client: PoolTools['client'] = {
       generateAddresses: ({ num }) => this.#generate(task, num),
       listAddresses: (query) => this.#list(task, query),
+      listCoins: () => this.#coins(task),
     };
     return {
       pools: this.#port(task, instance, client),
@@ -225,6 +226,15 @@ class PoolWorld {
       records,
       rejects: [],
     };
+  }
+
+  /** The wallet has one chain only. */
+  async #coins(task: Task) {
+    await this.#travel(task);
+    this.#requests += 1;
+    const coin = { slip44, symbol: 'ETH', contractAddress: '', name: null, decimals: null };
+    const records = [{ ...coin, depositState: 1, withdrawState: 1 }];
+    return { observation: this.#requests, records, rejects: [] };
   }
 
   /** Whether the pool is as full as it may be, with nothing in doubt. */

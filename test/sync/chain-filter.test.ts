@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { type FilterSeen, judgeFilter } from '../../src/kernel/chain-filter.ts';
+import {
+  type FilterSeen,
+  judgeFilter,
+  type ListSample,
+  type OtherList,
+} from '../../src/kernel/chain-filter.ts';
 import { mirrorPools } from '../../src/ledger/addresses/pool-store.ts';
 import { fillPools } from '../../src/sync/pools/fill-pools.ts';
 import { until } from '../support/until.ts';
@@ -73,29 +78,106 @@ test('if all lists are empty, the first addresses wait until the list has shown 
   ]);
 });
 
-test.each<[string, Omit<FilterSeen, 'isOwn'>, string]>([
-  ['the chain that does not exist is refused', { own: [], unused: null, others: [] }, 'works'],
-  ['it is empty beside a list that is not', { own: ['a'], unused: [], others: [] }, 'works'],
-  ['all lists are empty', { own: [], unused: [], others: [[]] }, 'unknown'],
-  ['it shows the same addresses', { own: ['a', 'b'], unused: ['b'], others: [] }, 'broken'],
-  ['it shows other addresses', { own: ['a'], unused: ['x'], others: [] }, 'works'],
+const sample = (addresses: string[], total = addresses.length): ListSample => ({
+  addresses,
+  total,
+  isWhole: total === addresses.length,
+});
+
+/** Another chain's list that shows the same each time; the own list is the same after it. */
+function other(slip44: number, own: ListSample, list: ListSample, again = list): OtherList {
+  const isApart =
+    list.addresses.length > 0 && !list.addresses.some((a) => own.addresses.includes(a));
+  return { slip44, answers: { first: list, ownAfter: own, again, isApart } };
+}
+
+const evm = `0x${'ab'.repeat(20)}`;
+const tron = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t';
+const refusedChain: OtherList = { slip44: 61, answers: null };
+const both = sample(['a', 'b']);
+const long = sample(['a', 'b'], 50);
+const none = sample([]);
+
+test.each<[string, Partial<FilterSeen>, string]>([
+  ['all lists are empty', { own: none, others: [other(61, none, none)] }, 'unknown'],
+  ['the unused chain is empty beside a list that is not', { unused: 'empty' }, 'works'],
+  ['it shows the same addresses', { unused: 'same' }, 'broken'],
+  ['it shows other addresses', { unused: 'apart' }, 'works'],
   [
     'it shows the same ones, but another chain shows others',
-    { own: ['a'], unused: ['a'], others: [['x']] },
+    { unused: 'same', others: [other(61, both, sample(['x']))] },
     'works',
   ],
   [
-    'every chain and the one that does not exist show the same',
-    { own: ['a'], unused: ['a'], others: [['a']] },
+    'every chain and the unused one show the same',
+    { unused: 'same', others: [other(61, both, both)] },
     'broken',
   ],
   [
     'one address on every real chain is normal',
-    { own: ['a'], unused: [], others: [['a']] },
+    { unused: 'empty', others: [other(61, both, both)] },
     'works',
   ],
-  ['only another chain has addresses', { own: [], unused: [], others: [['x']] }, 'works'],
+  [
+    'only another chain has addresses',
+    { own: none, unused: 'empty', others: [other(61, none, sample(['x']))] },
+    'works',
+  ],
+  ['the unused chain is refused, and no other was asked', {}, 'unknown'],
+  ['every other chain is refused', { others: [refusedChain], areAllAsked: true }, 'works'],
+  ['there is no other chain', { areAllAsked: true }, 'works'],
+  ['there is no other chain, and no address', { own: none, areAllAsked: true }, 'unknown'],
+  ['some refused chains were not asked', { others: [refusedChain] }, 'unknown'],
+  ['all chains show the same', { others: [other(61, both, both)], areAllAsked: true }, 'unknown'],
+  [
+    'another chain shows nothing beside a list that is not empty',
+    { others: [other(61, both, none)] },
+    'works',
+  ],
+  ['another chain lacks an address', { others: [other(61, both, sample(['a']))] }, 'works'],
+  ['another chain has one more', { others: [other(61, both, sample(['a', 'b', 'c']))] }, 'works'],
+  [
+    'another chain lacked it only once',
+    { others: [other(61, both, sample(['a']), both)] },
+    'unknown',
+  ],
+  [
+    'a page of another chain lacks an address of a longer list',
+    { own: long, others: [other(61, long, sample(['b', 'c'], 50))] },
+    'unknown',
+  ],
+  [
+    'another chain has another total',
+    { own: long, others: [other(61, long, sample(['a', 'b'], 49))] },
+    'works',
+  ],
+  [
+    'another chain has another total each time',
+    { own: long, others: [other(61, long, sample(['a', 'b'], 49), sample(['a', 'b'], 50))] },
+    'unknown',
+  ],
+  ['the list shows an address of another chain', { own: sample([evm, tron]) }, 'broken'],
+  [
+    'it does, though the unused chain is empty',
+    { own: sample([evm, tron]), unused: 'empty' },
+    'broken',
+  ],
+  [
+    'a chain that cannot have the address lists it as well',
+    { own: sample([evm]), others: [other(195, sample([evm]), sample([evm]))] },
+    'broken',
+  ],
+  [
+    'a chain of the same form lists it as well',
+    { own: sample([evm]), others: [other(61, sample([evm]), sample([evm]))] },
+    'unknown',
+  ],
+  [
+    'an emulator lists texts of its own on all chains',
+    { others: [other(195, both, both)] },
+    'unknown',
+  ],
 ])('where %s', (_what, seen, verdict) => {
-  const isOwn = (addresses: string[]) => addresses.some((each) => seen.own.includes(each));
-  expect(judgeFilter({ ...seen, isOwn })).toBe(verdict);
+  const refused = { slip44: 60, own: both, unused: 'refused' as const, others: [] };
+  expect(judgeFilter({ ...refused, areAllAsked: false, ...seen })).toBe(verdict);
 });

@@ -114,7 +114,7 @@ function decideHindrance(facts: PoolFacts, limits: PoolLimits): PoolAction | und
     return blocked('the service lists no address, although it listed some before');
   if (facts.nextTryInMs > 0) {
     const seconds = Math.ceil(facts.nextTryInMs / 1_000);
-    return blocked(`refused by the service; retrying in ${seconds} s`);
+    return blocked(`no address joined the pool with the last request; retrying in ${seconds} s`);
   }
   if (facts.generated24h >= limits.maxPerDay) {
     return blocked(`POOL_MAX_PER_DAY is reached: ${facts.generated24h} generated in 24 h`);
@@ -140,12 +140,12 @@ function decideFilter(facts: PoolFacts, { chainParam }: PoolLimits): PoolAction 
   if (!facts.isFilterTried) return { kind: 'prove-filter' };
   if (facts.filter === 'broken') {
     return blocked(
-      `the address list shows the same addresses for a chain that does not exist: set WALLET_PARAM_NAMES chain= (now ${chainParam}) to the service's name for the chain parameter`,
+      `the address list shows addresses of other chains as well: set WALLET_PARAM_NAMES chain= (now ${chainParam}) to the service's name for the chain parameter`,
     );
   }
   if (facts.isListEmpty) return undefined;
   return blocked(
-    `nothing shows yet that the address list honours the chain parameter (WALLET_PARAM_NAMES chain=${chainParam})`,
+    `nothing shows yet that the address list honours the chain parameter (WALLET_PARAM_NAMES chain=${chainParam}): no other chain lists other addresses`,
   );
 }
 

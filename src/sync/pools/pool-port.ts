@@ -78,7 +78,7 @@ export type PoolPort = {
 /** Dependencies of the filling of pools. */
 export type PoolTools = Pick<SyncContext, 'log'> & {
   pools: PoolPort;
-  client: Pick<WalletClient, 'generateAddresses' | 'listAddresses'>;
+  client: Pick<WalletClient, 'generateAddresses' | 'listAddresses' | 'listCoins'>;
   settings: Pick<SyncSettings, 'pageSize' | 'chains' | 'pools' | 'chainParam'>;
 };
 

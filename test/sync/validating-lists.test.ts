@@ -1,0 +1,186 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { unusedChain } from '../../src/kernel/chain-filter.ts';
+import { mirrorPools } from '../../src/ledger/addresses/pool-store.ts';
+import { createTicketSource } from '../../src/ledger/ticket-source.ts';
+import { fillPools } from '../../src/sync/pools/fill-pools.ts';
+import { makeClient } from '../support/make-client.ts';
+import { startScriptedService } from '../support/scripted-service.ts';
+import { toolsOver } from '../support/tools-over.ts';
+import { withLedger } from '../support/with-ledger.ts';
+
+const { ledger, query, clear } = await withLedger();
+const patiently = { signal: new AbortController().signal, whenBusy: 'wait' as const };
+
+const evm = (number: number) => `0x${number.toString(16).padStart(40, '0')}`;
+const evms = (from: number, count = 5) => Array.from({ length: count }, (_, n) => evm(from + n));
+const tron = ['TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t', 'TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8'];
+
+type Setting = {
+  /** Chains of the service's coin list. */
+  coins: number[];
+  pools: number[];
+  /** Addresses that the lists show at first. */
+  first?: Record<number, string[]>;
+};
+type Twist = (slip44: number, listed: (slip44: number) => string[]) => string[] | null;
+
+/**
+ * A service that lists for each chain what the twist says; null: it refuses the chain. Chains have Ethereum's form,
+ * except 195. Generated addresses join their chain's own list.
+ */
+async function withListsOf(twist: Twist, { coins, pools, first = {} }: Setting) {
+  const service = await startScriptedService();
+  onTestFinished(() => service.close());
+  const lists = new Map<number, string[]>();
+  const listed = (slip44: number) => lists.get(slip44) ?? [];
+  for (const [slip44, addresses] of Object.entries(first)) lists.set(Number(slip44), addresses);
+  let posts = 0;
+  const refusal = { code: 40_004, data: null, msg: 'unsupported chain' };
+  const addressesOf = (addresses: string[]) => addresses.map((address) => ({ address }));
+  service.answer(({ method, url, body }) => {
+    if (url.pathname.endsWith('/coin')) {
+      const data = coins.map((slip44) => ({ slip44, symbol: `C${slip44}`, contractAddress: '' }));
+      return { code: 0, msg: '', data };
+    }
+    if (method === 'POST') {
+      posts += 1;
+      const { slip44, num } = JSON.parse(body) as { slip44: number; num: number };
+      const made = Array.from({ length: num }, (_, n) => evm(slip44 * 100_000 + posts * 1_000 + n));
+      lists.set(slip44, [...listed(slip44), ...made]);
+      return { code: 0, msg: '', data: addressesOf(made) };
+    }
+    const shown = twist(Number(url.searchParams.get('slip44')), listed);
+    if (shown === null) return refusal;
+    const [pageNo, pageSize] = ['pageNo', 'pageSize'].map((name) =>
+      Number(url.searchParams.get(name)),
+    ) as [number, number];
+    const list = addressesOf(shown.slice((pageNo - 1) * pageSize, pageNo * pageSize));
+    return { code: 0, msg: '', data: { pageNo, pageSize, totalSize: shown.length, list } };
+  });
+  await clear();
+  const settings = { chains: pools, pools: { settleMs: 50, maxPerDay: 10_000 } };
+  const tickets = createTicketSource(ledger, { maxRps: null, nonceUnit: 'ms' });
+  const { client } = await makeClient(service.baseUrl, { tickets });
+  await mirrorPools(
+    ledger,
+    pools.map((slip44) => ({ slip44, threshold: 5, target: 10 })),
+  );
+  return { service, context: toolsOver({ ledger, client }, settings), posts: () => posts };
+}
+
+const filters = `select slip44, chain_filter from ledger.pools order by slip44`;
+const available = `select slip44, count(*)::int as n from ledger.addresses where status = 'available' group by 1 order by 1`;
+const isChain = (slip44: number) => [60, 61, 195].includes(slip44);
+
+test.each<[string, Setting, { filter: string | null; post: number }]>([
+  [
+    'one pool, whose list shows another form too',
+    { coins: [60, 195], pools: [60], first: { 60: evms(1), 195: tron } },
+    { filter: 'broken', post: 0 },
+  ],
+  [
+    'one pool, whose addresses a chain of another form lists',
+    { coins: [60, 195], pools: [60], first: { 60: evms(1) } },
+    { filter: 'broken', post: 0 },
+  ],
+  [
+    'one pool beside a chain of the same form',
+    { coins: [60, 61], pools: [60], first: { 60: evms(1), 61: evms(50) } },
+    { filter: null, post: 0 },
+  ],
+  [
+    'two pools of one form',
+    { coins: [60, 61], pools: [60, 61], first: { 60: evms(1), 61: evms(50) } },
+    { filter: null, post: 0 },
+  ],
+  [
+    'two pools of one form, beside a chain of another',
+    { coins: [60, 61, 195], pools: [60, 61], first: { 60: evms(1), 61: evms(50) } },
+    { filter: 'broken', post: 0 },
+  ],
+  [
+    'a coin list that does not name the chain',
+    { coins: [], pools: [60], first: { 60: evms(1), 61: evms(50) } },
+    { filter: null, post: 0 },
+  ],
+  [
+    'two pools whose lists are empty at first',
+    { coins: [60, 61], pools: [60, 61] },
+    { filter: null, post: 2 },
+  ],
+])(
+  'a list that refuses unknown chains and ignores the others makes no address available: %s',
+  async (_what, setting, { filter, post }) => {
+    const all = (listed: (slip44: number) => string[]) => [60, 61, 195].flatMap(listed);
+    const { context, posts } = await withListsOf(
+      (slip44, listed) => (isChain(slip44) ? all(listed) : null),
+      setting,
+    );
+    for (let pass = 0; pass < 2; pass += 1)
+      expect((await fillPools(context, patiently)).isComplete).toBe(false);
+    expect(await query(available)).toEqual([]);
+    expect(posts()).toBe(post);
+    expect(await query(filters)).toEqual(
+      setting.pools.map((slip44) => ({ slip44, chain_filter: filter })),
+    );
+    const reasons = await query<{ last_error: string }>('select last_error from ledger.pools');
+    for (const { last_error } of reasons) expect(last_error).toContain('WALLET_PARAM_NAMES chain=');
+  },
+);
+
+test.each<[string, Setting]>([
+  ['its only chain', { coins: [60], pools: [60], first: { 60: evms(1) } }],
+  ['its only chain, without an address yet', { coins: [60], pools: [60] }],
+  [
+    'a chain beside others without addresses',
+    { coins: [60, 195], pools: [60], first: { 60: evms(1) } },
+  ],
+  [
+    'a chain beside another form',
+    { coins: [60, 195], pools: [60], first: { 60: evms(1), 195: tron } },
+  ],
+  ['a chain beside refused ones', { coins: [60, 2, 3], pools: [60], first: { 60: evms(1) } }],
+  ['a long list', { coins: [60, 61], pools: [60], first: { 60: evms(1, 250), 61: evms(900, 30) } }],
+  [
+    'two chains of one form that share most addresses',
+    { coins: [60, 61], pools: [60, 61], first: { 60: evms(1), 61: evms(2) } },
+  ],
+  [
+    'two chains of one form with long lists that share addresses',
+    { coins: [60, 61], pools: [60, 61], first: { 60: evms(1, 40), 61: evms(1, 50) } },
+  ],
+  [
+    'two chains of one form with the same addresses, beside another form',
+    { coins: [60, 61, 195], pools: [60, 61], first: { 60: evms(1), 61: evms(1), 195: tron } },
+  ],
+  ['two chains without an address yet', { coins: [60, 61], pools: [60, 61] }],
+])(
+  'a list that refuses unknown chains and honours the others has its pools filled: %s',
+  async (_what, setting) => {
+    const { context, service } = await withListsOf(
+      (slip44, listed) => (isChain(slip44) ? listed(slip44) : null),
+      setting,
+    );
+    expect((await fillPools(context, patiently)).isComplete).toBe(true);
+    expect(await query(available)).toEqual(setting.pools.map((slip44) => ({ slip44, n: 10 })));
+    expect(service.seen.length).toBeLessThan(setting.pools.length * 25);
+    // What was shown is remembered: the next request needs no further evidence.
+    service.seen.length = 0;
+    await query('update ledger.pools set target = 15, is_filling = true');
+    expect((await fillPools(context, patiently)).isComplete).toBe(true);
+    expect(await query(available)).toEqual(setting.pools.map((slip44) => ({ slip44, n: 15 })));
+    const asked = service.seen.map(({ url }) => url.searchParams.get('slip44'));
+    expect(asked).not.toContain(String(unusedChain));
+  },
+);
+
+test('chains of one form that list the same addresses are not broken, and wait for a difference', async () => {
+  const shared = evms(1);
+  const { context, posts } = await withListsOf(
+    (slip44, listed) => (isChain(slip44) ? [...shared, ...listed(slip44)] : null),
+    { coins: [60, 61], pools: [60, 61] },
+  );
+  expect((await fillPools(context, patiently)).isComplete).toBe(false);
+  expect(await query(filters)).toEqual([60, 61].map((slip44) => ({ slip44, chain_filter: null })));
+  expect(posts()).toBe(0);
+});
