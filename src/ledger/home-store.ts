@@ -50,9 +50,18 @@ export async function noticeForeign(db: LedgerDb, slip44: number): Promise<void>
   await db.execute(sql`select engine.notice_foreign(${slip44})`);
 }
 
-/** Marks the database as moved, for a reason that its own facts do not show. */
-export async function disturbHome(db: LedgerDb, reason: string): Promise<void> {
-  await db.execute(sql`select engine.disturb_home(${reason})`);
+/**
+ * Marks the database as moved, for a reason that its own facts do not show. Does nothing if its epoch began after
+ * `sinceMs`, a time of the database's clock: the move of that time has been healed.
+ */
+export async function disturbHomeSince(
+  db: LedgerDb,
+  reason: string,
+  sinceMs: number,
+): Promise<void> {
+  await db.execute(sql`
+    select engine.disturb_home(${reason}) from engine.home
+     where begun_at <= to_timestamp(${sinceMs}::double precision / 1000)`);
 }
 
 /**

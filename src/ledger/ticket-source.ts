@@ -9,13 +9,14 @@ import {
   type TicketSource,
 } from '../kernel/ticket.ts';
 import type { Ledger } from './connection/connect-ledger.ts';
-import { disturbHome } from './home-store.ts';
+import { disturbHomeSince } from './home-store.ts';
 import { type TicketMoments, type WatchedClock, watchClock } from './watch-clock.ts';
 
 type Grant = Ticket & TicketMoments;
 type TicketRow = { observation: string; nonce: string; wait_ms: number; asked_ms: number };
 /** Of a row without numbers, `wait_ms` says when to ask again. */
 type AnswerRow = TicketRow | { observation: null; nonce: null; wait_ms: number; asked_ms: number };
+type Highest = { observation: number; givenMs: number };
 type Waiter = { resolve(answer: Grant | Deferral): void; reject(error: unknown): void };
 
 /** Tickets of a wallet, for all processes; each method is one statement. */
@@ -25,8 +26,8 @@ export type TicketPort = {
   pause(ms: number): Promise<void>;
   /** Returns the database's clock in milliseconds. */
   clock(): Promise<number>;
-  /** Marks the database as moved. */
-  disturbHome(reason: string): Promise<void>;
+  /** Marks the database as moved, unless a move was healed after `sinceMs`, a time of the database's clock. */
+  disturbHome(reason: string, sinceMs: number): Promise<void>;
 };
 
 /**
@@ -62,7 +63,7 @@ export function createTicketSource(
       if (!row) throw new Error('the database did not say its time');
       return row.ms;
     },
-    disturbHome: (reason) => disturbHome(db, reason),
+    disturbHome: (reason, sinceMs) => disturbHomeSince(db, reason, sinceMs),
   };
   return shareTickets(port, maxRps);
 }
@@ -75,26 +76,31 @@ export function shareTickets(port: TicketPort, maxRps: number | null): TicketSou
   /** Counts pauses. A ticket from before a pause is discarded, because its slot lies inside the pause. */
   let pauses = 0;
   const clock = watchClock(maxRps);
-  /** Highest observation that this process has received. */
-  let highest = 0;
+  /** Highest observation that this process has received, and when it was given, by the database's clock. */
+  let highest: Highest = { observation: 0, givenMs: 0 };
 
   const fetchGrants = async (lane: Lane, served: Waiter[]): Promise<void> => {
     const highestBefore = highest;
     try {
-      const { grants, deferral } = await takeGrants(port, clock, lane, served.length);
-      await noticeReturn(grants, highestBefore);
+      const { grants, deferral, askedMs } = await takeGrants(port, clock, lane, served.length);
+      await noticeReturn(grants, askedMs, highestBefore);
       for (const [index, waiter] of served.entries()) waiter.resolve(grants[index] ?? deferral);
     } catch (error) {
       for (const waiter of served) waiter.reject(error);
     }
   };
 
-  /** Detects falling numbers: they mean that someone replaced the database's files with those of an earlier time. */
-  const noticeReturn = async (grants: Grant[], highestBefore: number): Promise<void> => {
+  /**
+   * Detects falling numbers: they mean that someone replaced the database's files with those of an earlier time. After
+   * a restore that was healed since the highest number was given, they are part of that move and not a second one.
+   */
+  const noticeReturn = async (grants: Grant[], givenMs: number, before: Highest): Promise<void> => {
+    if (grants.length === 0) return;
     const numbers = grants.map(({ observation }) => observation);
-    const isFallen = Math.min(...numbers) <= highestBefore;
-    highest = isFallen ? Math.max(...numbers) : Math.max(highest, ...numbers);
-    if (isFallen) await port.disturbHome('the numbers of its requests decreased');
+    const isFallen = Math.min(...numbers) <= before.observation;
+    const observation = Math.max(...numbers);
+    if (isFallen || observation > highest.observation) highest = { observation, givenMs };
+    if (isFallen) await port.disturbHome('the numbers of its requests decreased', before.givenMs);
   };
 
   const pump = async (): Promise<void> => {
@@ -143,7 +149,7 @@ async function takeGrants(
   clock: WatchedClock,
   lane: Lane,
   count: number,
-): Promise<{ grants: Grant[]; deferral: Deferral }> {
+): Promise<{ grants: Grant[]; deferral: Deferral; askedMs: number }> {
   const sentAt = performance.now();
   const rows = await port.take(count, lane);
   clock.compare(sentAt, rows[0]?.asked_ms ?? 0);
@@ -157,7 +163,7 @@ async function takeGrants(
   const last = rows.at(-1);
   if (last?.nonce !== null && grants.length < count)
     throw new Error('ledger.take_tickets returned too few tickets');
-  return { grants, deferral: { backInMs: last?.wait_ms ?? 0 } };
+  return { grants, deferral: { backInMs: last?.wait_ms ?? 0 }, askedMs: rows[0]?.asked_ms ?? 0 };
 }
 
 /** Callers that wait for a trip, by lane. One trip serves one lane. */

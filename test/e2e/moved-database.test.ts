@@ -251,6 +251,59 @@ describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
     await Promise.all(daemons.map((daemon) => daemon.ended));
   }, 180_000);
 
+  test('a dump that is restored in place under a running daemon is one move, also for the daemon that did not heal it', async () => {
+    const cluster = await newCluster();
+    const url = cluster.url();
+    const sandbox = await startSandbox({ signer: 'params-hmac', settleMs: 0, transactions: 50 });
+    onTestFinished(() => sandbox.close());
+    const env = {
+      ...sandboxSettings(sandbox),
+      DATABASE_URL: url,
+      WALLET_MAX_RPS: 'off',
+      HTTP_PORT: '0',
+      ADDRESS_POOLS: '60:5:10',
+      FILL_POOLS_EVERY: '1s',
+      POOL_SETTLE: '0s',
+      SYNC_TRANSACTIONS_EVERY: '1s',
+    };
+    const number = async (statement: string) =>
+      Number((await queryOnce(url, `select (${statement}) as n`))[0]?.['n']);
+    const isFilled = async () =>
+      (await number('select available from ledger.pool_levels where slip44 = 60')) === 10;
+    expect(await runProgram(['sync'], env)).toMatchObject({ code: 0 });
+    const dump = join(serverFolder(), 'dump');
+    await runTool('pg_dump', ['-d', url, '-Fc', '-f', dump]);
+    const daemon = startProgram(['start'], env);
+    await until(isFilled, 60_000);
+    // As after some restarts of the server: a restored ledger goes on below the numbers that the daemon remembers.
+    await queryOnce(
+      url,
+      `select setval('ledger.observations', nextval('ledger.observations') + 5000000)`,
+    );
+    const numbers = 'select last_value from ledger.observations';
+    const before = await number(numbers);
+    await until(async () => (await number(numbers)) > before + 3, 60_000);
+    // The daemon hangs meanwhile, so that another process heals the move.
+    daemon.process.kill('SIGSTOP');
+    await queryOnce(
+      url,
+      `select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and application_name <> ''`,
+    );
+    await runTool('pg_restore', ['-d', url, '--clean', '--if-exists', dump]);
+    expect(await runProgram(['sync'], env)).toMatchObject({ code: 0 });
+    expect(await away(url)).toBeNull();
+    daemon.process.kill('SIGCONT');
+    await until(isFilled, 60_000);
+    const after = await number(numbers);
+    await until(async () => (await number(numbers)) > after + 10, 60_000);
+    expect(await away(url)).toBeNull();
+    expect(await queryOnce(url, 'select what from engine.moves')).toEqual([
+      { what: expect.stringContaining('created again') },
+    ]);
+    daemon.process.kill('SIGTERM');
+    await daemon.ended;
+  }, 180_000);
+
   test('after a crash, and on a standby that lagged, observation numbers and nonces are above all given out', async () => {
     const cluster = await newCluster();
     const url = await ledgerOn(cluster);

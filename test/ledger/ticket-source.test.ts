@@ -1,6 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
+import { silentLog } from '../../src/kernel/log.ts';
 import type { Ticket, TicketSource } from '../../src/kernel/ticket.ts';
 import { createTicketSource } from '../../src/ledger/ticket-source.ts';
+import { settleHome } from '../../src/sync/settle-home.ts';
 import { until } from '../support/until.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
@@ -244,4 +246,28 @@ test('numbers that go back show that the files of the database were put back', a
   expect(await query(`select engine.home_state() as away`)).toEqual([
     { away: 'the numbers of its requests decreased' },
   ]);
+});
+
+test('numbers that went back with a move that was healed are no second one, and later ones are noticed', async () => {
+  const [source, second] = sources(null);
+  const back = async (from: Ticket) =>
+    await query(`select setval('ledger.observations', ${from.observation - 1})`);
+  const epochs = async () =>
+    await query(`select epoch, engine.home_state() as away from engine.home`);
+  const heal = () => settleHome({ ledger, log: silentLog, settings: { onMove: 'heal' } });
+  await heal();
+  const highest = [await takeFirst(source), await takeFirst(second)];
+  // As a restore in place does: the catalogue shows it first.
+  await query(`select engine.disturb_home('its tables were created again')`);
+  await heal();
+  const healed = await epochs();
+  await back(highest[0] as Ticket);
+  const low = [await takeFirst(source), await takeFirst(second)];
+  expect(low[0]?.observation).toBeLessThanOrEqual(highest[0]?.observation ?? 0);
+  expect(await epochs()).toEqual(healed);
+  expect(healed).toMatchObject([{ away: null }]);
+  await takeFirst(source);
+  await back(low[0] as Ticket);
+  await takeFirst(source);
+  expect(await epochs()).toMatchObject([{ away: 'the numbers of its requests decreased' }]);
 });

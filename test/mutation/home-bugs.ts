@@ -34,6 +34,26 @@ export const homeBugs: PlantedBug[] = [
     caughtBy: 'without a word from anyone nothing is handed out twice, and the problem stands',
   },
   {
+    id: 'one-move-twice',
+    promise: moved,
+    wrong: 'numbers that went back with a restore are a second move after the first one was healed',
+    in: 'disturbHomeSince',
+    find: 'begun_at <= to_timestamp',
+    put: 'now() > to_timestamp',
+    caughtBy:
+      'numbers that went back with a move that was healed are no second one, and later ones are noticed',
+  },
+  {
+    id: 'healed-once-for-all',
+    promise: moved,
+    wrong: 'numbers that go back after a healed move are not noticed any more',
+    in: 'shareTickets',
+    find: 'before.givenMs',
+    put: '0',
+    caughtBy:
+      'numbers that went back with a move that was healed are no second one, and later ones are noticed',
+  },
+  {
     id: 'available-after-a-move',
     promise: moved,
     wrong: 'a new epoch begins and leaves available what may have been handed out',
