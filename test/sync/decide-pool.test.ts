@@ -167,7 +167,7 @@ describe('the address request protocol', () => {
   });
 
   test.each<[string, Partial<PoolFacts>, RegExp]>([
-    ['a refusal', { available: 0, nextTryInMs: 30_000 }, /refused/],
+    ['the wait after a request', { available: 0, nextTryInMs: 30_000 }, /retrying in 30 s/],
     ['the daily ceiling', { available: 0, generated24h: 1_000 }, /POOL_MAX_PER_DAY/],
     [
       'a list that is suddenly empty',

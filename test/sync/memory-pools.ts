@@ -1,4 +1,4 @@
-import type { Answer } from '../../src/ledger/addresses/address-answer-store.ts';
+import { type Answer, describeShortfall } from '../../src/ledger/addresses/address-answer-store.ts';
 import type { PoolRow, PoolWrite } from '../../src/ledger/addresses/pool-requests.ts';
 import { requestTransitions } from '../../src/sync/pools/decide-pool.ts';
 import type { PoolPort } from '../../src/sync/pools/pool-port.ts';
@@ -15,6 +15,8 @@ type AddressRequest = {
   lostAt: number | null;
   listReadAt: number | null;
   answer: string[] | null;
+  /** Difference between what was requested and what came. */
+  error: string | null;
 };
 type Address = {
   generatedBy: number | null;
@@ -191,7 +193,7 @@ export class MemoryPools {
   #open(slip44: number, num: number, owner: string): number {
     if (this.open(slip44)) throw new Error('two open requests for one chain');
     const id = this.requests.length + 1;
-    const nothing = { received: null, lostAt: null, listReadAt: null, answer: null };
+    const nothing = { received: null, lostAt: null, listReadAt: null, answer: null, error: null };
     this.requests.push({ id, slip44, num, owner, state: 'sent', at: this.#now(), ...nothing });
     return id;
   }
@@ -222,7 +224,7 @@ export class MemoryPools {
   }
 
   #storeAnswer(answer: Answer, numAfterGrant: Parameters<PoolPort['storeAnswer']>[1]) {
-    const { id, slip44, num, addresses, ifNothingNew } = answer;
+    const { id, slip44, num, addresses, ifNoneJoins } = answer;
     const { pool } = this.chain(slip44);
     if (pool.filter.value !== 'works') {
       const request = this.requests[id - 1];
@@ -232,10 +234,11 @@ export class MemoryPools {
       return null;
     }
     const joined = this.#storeGenerated(id, addresses);
+    const lastError = this.requests[id - 1]?.error ?? null;
     if (joined > 0) pool.numMax = numAfterGrant(num, pool.numMax, this.#refusedAfterGrant(slip44));
     else {
-      const { error, refusals, delayMs } = ifNothingNew;
-      Object.assign(pool, { refusals, nextTryAt: this.#now() + delayMs, lastError: error });
+      const { refusals, delayMs } = ifNoneJoins;
+      Object.assign(pool, { refusals, nextTryAt: this.#now() + delayMs, lastError });
     }
     return joined;
   }
@@ -250,12 +253,16 @@ export class MemoryPools {
       const isKnown = this.#others(slip44, address).some((other) => other.firstSeenAt <= at);
       return firstSeenAt >= at && given.includes(address) && !isKnown;
     });
-    if (ours.length <= num) adopt(ours, id);
+    const isOurs = ours.length <= num;
+    if (isOurs) adopt(ours, id);
     const { addresses, pool } = this.chain(slip44);
+    const keys = isOurs ? ours.map(([address]) => address) : [];
+    const came = { came: new Set(given).size, fresh: ours.length, keys };
     const received = [...addresses.values()].filter((each) => each.generatedBy === id).length;
     Object.assign(pool, { refusals: 0, losses: 0, nextTryAt: null, lastError: null });
     turn(request, 'done');
-    Object.assign(request, { received, answer: null });
+    const error = received === num ? null : describeShortfall(num, came);
+    Object.assign(request, { received, answer: null, error });
     return received;
   }
 

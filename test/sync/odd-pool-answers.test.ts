@@ -48,8 +48,11 @@ test('[A4] of an answer with more new addresses than were asked for none is hand
   const wallet = await withPool(2);
   say(wallet, [address(1), address(2), address(3)]);
   expect((await fillPools(wallet.context, patiently)).isComplete).toBe(false);
-  expect(await requests(wallet)).toEqual([
-    { num: 2, state: 'done', received: 0, error: '2 addresses were asked for, 0 new ones came' },
+  const error =
+    '2 addresses were requested; 3 new ones came: nobody can prove which of them are ours, so all stay foreign';
+  expect(await requests(wallet)).toEqual([{ num: 2, state: 'done', received: 0, error }]);
+  expect(await wallet.query('select last_error from ledger.pools')).toEqual([
+    { last_error: error },
   ]);
   const { rows } = await wallet.ledger.pool.query('select distinct status from ledger.addresses');
   expect(rows).toEqual([{ status: 'foreign' }]);
@@ -81,12 +84,16 @@ test('[A4] an address that another chain has already is not ours on this one', a
 });
 
 test.each([
-  ['no address', []],
-  ['only known addresses', [address(1), address(2)]],
-  ['only unusable addresses', ['', null]],
+  ['no address', [], '10 addresses were requested, and no usable one came'],
+  [
+    'the same addresses',
+    [address(1), address(2)],
+    '8 addresses were requested; 2 came, all known before: none joined the pool',
+  ],
+  ['only unusable addresses', ['', null], '10 addresses were requested, and no usable one came'],
 ])(
-  '[A4 A8] a service that answers %s again and again is not asked again and again',
-  async (_what, addresses) => {
+  '[A4 A8] a service that answers %s again and again is not asked again and again, and the reason says what came',
+  async (_what, addresses, reason) => {
     const wallet = await withPool();
     const { sandbox, context } = wallet;
     const stop = new AbortController();
@@ -103,6 +110,9 @@ test.each([
     }
     const asked = sandbox.stats.requests[path];
     expect(asked).toBeLessThanOrEqual(3);
+    expect(await wallet.query('select last_error from ledger.pools')).toEqual([
+      { last_error: reason },
+    ]);
     expect((await fillPools(context, patiently)).isComplete).toBe(false);
     expect(sandbox.stats.requests[path]).toBe(asked);
     sandbox.answers.clear();

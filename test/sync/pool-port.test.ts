@@ -162,10 +162,10 @@ async function answer(
 ): Promise<unknown> {
   // What was refused has no answer.
   if (state === 'failed') return undefined;
-  const ifNothingNew = { error: 'nothing new', refusals: 2, delayMs: 30 * minuteMs };
+  const ifNoneJoins = { refusals: 2, delayMs: 30 * minuteMs };
   const answered = { addresses: one.addresses.map(textOf), rejects: [] };
   return await port.storeAnswer(
-    { id, slip44: chain, num, ...answered, ifNothingNew },
+    { id, slip44: chain, num, ...answered, ifNoneJoins },
     numAfterGrant,
   );
 }

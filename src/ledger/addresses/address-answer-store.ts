@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/pg-core';
 import type { Judgement } from '../../kernel/address-form/judge-addresses.ts';
 import type { Reject } from '../../kernel/wallet-records.ts';
 import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
-import { number, orNull, out, pick, query } from '../connection/query-rows.ts';
+import { listOf, number, orNull, out, pick, query, text } from '../connection/query-rows.ts';
 import { requireHomeOfRequest } from '../home-store.ts';
 import { addressRequests, addresses as addressTable, pools } from '../own-tables.ts';
 import { storeRejects } from '../transactions/reject-store.ts';
@@ -11,14 +11,14 @@ import { recountUse } from './address-store.ts';
 import { lockPoolOf } from './pool-requests.ts';
 import { judgements, judgeShown, noteRefusals, storeJudgements } from './refused-addresses.ts';
 
-/** A clear answer of the service, and the backoff of the chain if the answer brings no new address. */
+/** A clear answer of the service, and the backoff of the chain if no address of the answer joins the pool. */
 export type Answer = {
   id: number;
   slip44: number;
   num: number;
   addresses: string[];
   rejects: Reject[];
-  ifNothingNew: { error: string; refusals: number; delayMs: number };
+  ifNoneJoins: { refusals: number; delayMs: number };
 };
 
 /** Computes the new upper bound of addresses per request after the service granted `num`. */
@@ -48,7 +48,7 @@ export function openAnswers(ledger: Ledger, chainParam: string) {
           return null;
         }
         const joined = await storeGenerated(db, id, addresses);
-        if (joined === 0) await postponePool(db, slip44, answer.ifNothingNew);
+        if (joined === 0) await postponePool(db, answer);
         else await raiseNumber(db, answer, numAfterGrant);
         return joined;
       }),
@@ -89,7 +89,7 @@ export async function storeGenerated(
   addresses: string[] | null,
 ): Promise<number> {
   await lockPoolOf(db, id);
-  const { slip44, judged } = await judgeAnswer(db, id, addresses);
+  const { slip44, num, judged } = await judgeAnswer(db, id, addresses);
   const given = sql`${judgements(judged)},
 given as (
   select distinct on (r.id, ledger.address_key(i.address)) r.id, r.slip44, r.num, r.requested_at, i.address,
@@ -117,25 +117,29 @@ counted as (
 select ${pick({ key: alias(addressTable, 'inserted').addressKey })} from inserted`;
   // Judges misfits again: the list may have shown some of these addresses before its chain filter was shown to work.
   await storeJudgements(db, slip44, judged, { misfitsOnly: true });
-  const joined = await query(db)`
+  const [joining] = await query(db)`
 with ${given},
 ours as (
   select g.* from given g join own.addresses a on a.slip44 = g.slip44 and a.address_key = g.key
    where a.generated_by is null and a.first_seen_at >= g.requested_at
      and not exists (select from own.addresses o
                       where o.address_key = g.key and o.slip44 <> g.slip44 and o.first_seen_at <= g.requested_at)
+),
+joined as (
+  update own.addresses a
+     set generated_by = o.id, place = engine.current_place(),
+         status = case when a.status = 'foreign' then 'available' else a.status end
+    from ours o
+   where a.slip44 = o.slip44 and a.address_key = o.key and (select count(*) from ours) <= o.num
+     and a.refused is null
+  returning a.address_key
 )
-update own.addresses a
-   set generated_by = o.id, place = engine.current_place(),
-       status = case when a.status = 'foreign' then 'available' else a.status end
-  from ours o
- where a.slip44 = o.slip44 and a.address_key = o.key and (select count(*) from ours) <= o.num
-   and a.refused is null
-returning ${pick({ key: alias(addressTable, 'a').addressKey })}`;
+select (select count(*) from given) as ${out('came', number)}, (select count(*) from ours) as ${out('fresh', number)},
+       (select coalesce(array_agg(address_key), '{}') from joined) as ${out('keys', listOf(text))}`;
+  const { keys: joined } = joining ?? nothingCame;
   await noteRefusals(db, slip44, judged);
   // Counts deposits: a customer may have paid to one of the addresses already.
-  const keys = [...inserted, ...joined].map(({ key }) => key);
-  await recountUse(db, [...new Set(keys)]);
+  await recountUse(db, [...new Set([...inserted.map(({ key }) => key), ...joined])]);
   await db.execute(sql`
     update own.pools p
        set refusals = 0, losses = 0, next_try_at = null, last_error = null, last_error_at = null
@@ -145,7 +149,7 @@ returning ${pick({ key: alias(addressTable, 'a').addressKey })}`;
     update own.address_requests r
        set state = 'done', finished_at = now(), received = n.received, answer = null,
            error = case when n.received <> r.num
-                        then format('%s addresses were asked for, %s new ones came', r.num, n.received) end
+                        then ${describeShortfall(num, joining ?? nothingCame)}::text end
       from (select count(*)::int as received from own.addresses where generated_by = ${id}) n
      where r.id = ${id}
     returning ${pick({ received: alias(addressRequests, 'r').received })}`;
@@ -160,26 +164,41 @@ async function judgeAnswer(
   db: LedgerDb,
   id: number,
   addresses: string[] | null,
-): Promise<{ slip44: number; judged: Judgement[] }> {
+): Promise<{ slip44: number; num: number; judged: Judgement[] }> {
   const [request] = await db.select().from(addressRequests).where(eq(addressRequests.id, id));
-  const { slip44 = -1, answer = null } = request ?? {};
+  const { slip44 = -1, num = 0, answer = null } = request ?? {};
   const given = [...new Set(addresses ?? answer ?? [])];
-  return { slip44, judged: await judgeShown(db, slip44, given) };
+  return { slip44, num, judged: await judgeShown(db, slip44, given) };
+}
+
+/** Distinct addresses of an answer: all, those that were not known before, and the keys of those that joined the pool. */
+export type Came = { came: number; fresh: number; keys: string[] };
+
+const nothingCame: Came = { came: 0, fresh: 0, keys: [] };
+
+/** Returns what came and what was done with it, for an answer that did not bring what was requested. */
+export function describeShortfall(num: number, { came, fresh, keys }: Came): string {
+  const requested = `${num} ${num === 1 ? 'address was' : 'addresses were'} requested`;
+  if (came === 0) return `${requested}, and no usable one came`;
+  if (fresh === 0) return `${requested}; ${came} came, all known before: none joined the pool`;
+  const known = came > fresh ? ` and ${came - fresh} known before` : '';
+  const brought = `${requested}; ${fresh} new ${fresh === 1 ? 'one' : 'ones'}${known} came`;
+  if (fresh > num)
+    return `${brought}: nobody can prove which of them are ours, so all stay foreign`;
+  const refused = fresh - keys.length;
+  return refused > 0 ? `${brought}: ${refused} refused as no addresses of the chain` : brought;
 }
 
 /**
- * Backs off as after a refusal. A service that accepts and returns no new address may still generate, so without a
+ * Backs off as after a refusal. A service that accepts and returns no usable address may still generate, so without a
  * backoff we would ask forever.
  */
-async function postponePool(
-  db: LedgerDb,
-  slip44: number,
-  { error, refusals, delayMs }: Answer['ifNothingNew'],
-): Promise<void> {
+async function postponePool(db: LedgerDb, { id, slip44, ifNoneJoins }: Answer): Promise<void> {
+  const { refusals, delayMs } = ifNoneJoins;
   await db.execute(sql`
     update own.pools
        set refusals = ${refusals}, next_try_at = now() + ${delayMs} * interval '1 millisecond',
-           last_error = ${error}, last_error_at = now()
+           last_error = (select error from own.address_requests where id = ${id}), last_error_at = now()
      where slip44 = ${slip44}`);
 }
 

@@ -34,7 +34,7 @@ export async function sendAddressRequest(
     const answer = await client.generateAddresses({ slip44, num: request.num }, bounded);
     const addresses = answer.records.map((record) => record.address);
     const added = await pools.storeAnswer(
-      { ...request, slip44, addresses, rejects: answer.rejects, ifNothingNew: nothingNew(request) },
+      { ...request, slip44, addresses, rejects: answer.rejects, ifNoneJoins: ifNoneJoins(request) },
       numAfterGrant,
     );
     report.rowsSeen += addresses.length;
@@ -64,10 +64,9 @@ const clearRefusals = new Set<string>([
   'service-rate-limited',
 ]);
 
-function nothingNew({ num, refusals: before }: Sending): Answer['ifNothingNew'] {
+function ifNoneJoins({ refusals: before }: Sending): Answer['ifNoneJoins'] {
   const refusals = before + 1;
-  const error = `${num} addresses were requested, and the answer contained no new one`;
-  return { error, refusals, delayMs: refusalDelayMs(refusals) };
+  return { refusals, delayMs: refusalDelayMs(refusals) };
 }
 
 /** Handles a clear refusal: the chain waits, and requests fewer addresses if the refusal may concern the number. */
