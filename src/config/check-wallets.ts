@@ -86,7 +86,7 @@ export function checkService(
     .map((name) => {
       const isSecret = 'isSecret' in settingsTable[name];
       const orFile = isSecret ? ` (nor ${prefix}${name}_FILE)` : '';
-      // No two wallets may have one secret, so the variable that holds for all is not suggested.
+      // Wallets of one service need different secrets, so the variable that holds for all is not suggested.
       const orShared = isOnlyWallet || isSecret ? '' : ` (or ${name})`;
       return `${prefix}${name}${orShared}: not set${orFile}; expected: ${settingsTable[name].help}`;
     });
@@ -133,15 +133,15 @@ export function checkPools({ given, prefix }: ReadWallet, isOnlyWallet: boolean)
 }
 
 /**
- * Returns the mistakes of wallets that have one key: each key of the service is one wallet, so its history would be
- * stored twice. The same private key in two notations is not found here.
+ * Returns the mistakes of wallets that have one key at one service: each key of a service is one wallet, so its history
+ * would be stored twice. The same private key in two notations is not found here.
  */
 export function checkKeys(wallets: readonly ReadWallet[]): string[] {
-  const secretOf = ({ texts }: ReadWallet) => comparable(texts.WALLET_API_SECRET);
-  const keyOf = ({ values }: ReadWallet) => {
-    const { WALLET_BASE_URL: baseUrl, WALLET_API_KEY: key } = values;
-    return baseUrl && key ? `${baseUrl} ${key}` : null;
-  };
+  const atService = ({ values }: ReadWallet, key: string | null | undefined) =>
+    values.WALLET_BASE_URL && key ? `${values.WALLET_BASE_URL} ${key}` : null;
+  const secretOf = (wallet: ReadWallet) =>
+    atService(wallet, comparable(wallet.texts.WALLET_API_SECRET));
+  const keyOf = (wallet: ReadWallet) => atService(wallet, wallet.values.WALLET_API_KEY);
   const haveOneSecret = (sharing: ReadWallet[]) => new Set(sharing.map(secretOf)).size === 1;
   return [
     ...sharingOf(wallets, secretOf).map((sharing) => describe('WALLET_API_SECRET', sharing)),

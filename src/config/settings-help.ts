@@ -45,8 +45,8 @@ US__WALLET_MAX_RPS=5
 
 - A name has at most 32 characters: lower-case letters, digits and \`_\`. The first is a letter, the last is not \`_\`, and
   no two \`_\` follow each other. There are at most 100 wallets.
-- Each wallet has a key of its own. The same secret in two wallets is a mistake, and so is the same API key at the same
-  address. So \`WALLET_API_SECRET\` without a prefix fits one wallet at most.
+- Each key of a service is one wallet. The same secret or API key in two wallets at the same \`WALLET_BASE_URL\` is a
+  mistake; at different services it is none. So \`WALLET_API_SECRET\` without a prefix fits one wallet per service.
 - A prefix that is not in \`WALLETS\`, or before a shared setting, is reported as a warning.
 
 ## All settings

@@ -237,10 +237,9 @@ describe('several wallets', () => {
 });
 
 describe('one key in two wallets', () => {
-  test('is a mistake that names both and never the key', () => {
-    const urls = { US__WALLET_BASE_URL: 'https://us.example' };
+  test('is a mistake at one service that names both and never the key', () => {
     for (const other of [secretA, ` ${secretA}`, `0x${secretA.toUpperCase()}`]) {
-      expect(inspect({ ...two, ...urls, US__WALLET_API_SECRET: other }).problems).toEqual([
+      expect(inspect({ ...two, US__WALLET_API_SECRET: other }).problems).toEqual([
         'EU__WALLET_API_SECRET, US__WALLET_API_SECRET: one key for the wallets eu and us; each wallet needs a key of its own, in EU__WALLET_API_SECRET and US__WALLET_API_SECRET',
       ]);
     }
@@ -255,6 +254,16 @@ describe('one key in two wallets', () => {
       expect.stringMatching(/^WALLET_API_SECRET: one key for the wallets eu and asia; /),
     ]);
     accept({ ...two, EU__WALLET_API_SECRET: '', WALLET_API_SECRET: secretA });
+  });
+
+  test('is none at different services: a secret without a prefix holds for all', () => {
+    const env = { ...service, WALLETS: 'main,eu', WALLET_API_SECRET: secretA };
+    const { wallets } = accept({ ...env, EU__WALLET_BASE_URL: 'https://eu.example' });
+    expect(wallets.map((each) => each.service?.apiSecret)).toEqual([secretA, secretA]);
+    const same = inspect({ ...env, EU__WALLET_BASE_URL: `${service.WALLET_BASE_URL}/` });
+    expect(same.problems).toEqual([
+      expect.stringMatching(/^WALLET_API_SECRET: one key for the wallets main and eu; /),
+    ]);
   });
 
   test('is a mistake of the API key at one address', () => {

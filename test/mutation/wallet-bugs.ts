@@ -29,4 +29,13 @@ export const walletBugs: PlantedBug[] = [
     put: 'IF EXISTS (SELECT FROM engine.reader_wallets)',
     caughtBy: 'a role of one wallet sees no row of another through any relation of the ledger',
   },
+  {
+    id: 'one-secret-per-ledger',
+    promise: 'Several wallets',
+    wrong: 'a secret that two wallets at different services share is refused',
+    in: 'checkKeys',
+    find: '? `${values.WALLET_BASE_URL} ${key}` : null',
+    put: '? key : null',
+    caughtBy: 'is none at different services: a secret without a prefix holds for all',
+  },
 ];
