@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { Reject } from '../../src/kernel/wallet-records.ts';
 import {
-  closeFilledRejects,
+  closeAnsweredRejects,
   closeSnapshotRejects,
   storeRejects,
 } from '../../src/ledger/transactions/reject-store.ts';
@@ -97,13 +97,17 @@ test('thousands of rejects that differ only in their payload are stored in secon
 }, 120_000);
 
 test('the answer that brings the value closes the reject, and the list does not open it again', async () => {
-  await storeListedTransactions(db, 'deposit', [listed({ orderNo: 'a' })]);
+  const bad = listed({ orderNo: 'a', unreadable: ['amount', 'time'] });
+  await storeListedTransactions(db, 'deposit', [bad]);
   await storeRejects(db, [reject(), reject({ field: 'time' })]);
-  expect(await closeFilledRejects(db, ['a'])).toBe(0);
-  await storeTransactionDetails(db, [detailed({ orderNo: 'a', amount: '5' })]);
-  expect(await closeFilledRejects(db, ['b'])).toBe(0);
-  expect(await closeFilledRejects(db, ['a'], [reject()])).toBe(0);
-  expect(await closeFilledRejects(db, ['a'])).toBe(1);
+  expect(await closeAnsweredRejects(db, 'transaction-list', [bad])).toBe(0);
+  const good = detailed({ orderNo: 'a', amount: '5', unreadable: ['time'] });
+  await storeTransactionDetails(db, [good]);
+  const close = (row: object, repeated: Reject[] = []) =>
+    closeAnsweredRejects(db, 'transaction-detail', [row], repeated);
+  expect(await close({ ...good, orderNo: 'b' })).toBe(0);
+  expect(await close(good, [reject()])).toBe(0);
+  expect(await close(good)).toBe(1);
   const settled = await stored();
   expect(settled).toMatchObject([{ is_open: false }, { is_open: true }]);
   await storeRejects(db, [reject()]);
@@ -112,18 +116,61 @@ test('the answer that brings the value closes the reject, and the list does not 
   expect(await open()).toBe(2);
 });
 
+test('a list reject that a detail without the value did not settle opens again', async () => {
+  const row = listed({ orderNo: 'a', amount: '5' });
+  await storeListedTransactions(db, 'deposit', [row]);
+  await storeRejects(db, [reject()]);
+  await storeTransactionDetails(db, [detailed({ orderNo: 'a', unreadable: ['amount'] })]);
+  const good = { ...row, observation: 3 };
+  expect(await closeAnsweredRejects(db, 'transaction-list', [good])).toBe(1);
+  await storeRejects(db, [reject()]);
+  expect(await open()).toBe(1);
+});
+
+test('a value that the row had before settles nothing, nor does the other kind of answer', async () => {
+  const fee = reject({ source: 'transaction-detail', field: 'fee', reason: 'fee is NaN' });
+  const refused = reject({ source: 'transaction-detail', field: null, reason: 'refused' });
+  await storeListedTransactions(db, 'deposit', [listed({ orderNo: 'a', amount: '5' })]);
+  const bad = detailed({ orderNo: 'a', observation: 3, unreadable: ['fee'] });
+  await storeTransactionDetails(db, [detailed({ orderNo: 'a', fee: '1' })]);
+  await storeTransactionDetails(db, [bad]);
+  await storeRejects(db, [fee, refused]);
+  expect(await closeAnsweredRejects(db, 'transaction-detail', [bad], [fee, refused])).toBe(0);
+  const row = listed({ orderNo: 'a', amount: '6', observation: 4 });
+  await storeListedTransactions(db, 'deposit', [row]);
+  expect(await closeAnsweredRejects(db, 'transaction-list', [row])).toBe(0);
+  const blank = detailed({ orderNo: 'a', observation: 5 });
+  expect(await closeAnsweredRejects(db, 'transaction-detail', [blank])).toBe(2);
+});
+
+test('an older answer that comes later settles no reject', async () => {
+  const fee = reject({ source: 'transaction-detail', field: 'fee', reason: 'fee is NaN' });
+  await query(`insert into ledger.final_states values ('success', true)`);
+  const row = { orderNo: 'a', state: 'success', amount: '5' };
+  await storeListedTransactions(db, 'deposit', [listed(row)]);
+  await storeTransactionDetails(db, [detailed({ ...row, fee: '1', observation: 2 })]);
+  // Equal to the row but for the field that cannot be read.
+  await storeTransactionDetails(db, [detailed({ ...row, unreadable: ['fee'], observation: 9 })]);
+  await storeRejects(db, [fee]);
+  const late = detailed({ ...row, fee: '1', observation: 8 });
+  await storeTransactionDetails(db, [late]);
+  expect(await closeAnsweredRejects(db, 'transaction-detail', [late])).toBe(0);
+  const good = { ...late, observation: 10 };
+  expect(await closeAnsweredRejects(db, 'transaction-detail', [good])).toBe(1);
+});
+
 test('a text with replaced characters is settled by one without', async () => {
   const odd = reject({
     field: 'txHash',
     reason: 'txHash is text with characters that cannot be stored (replaced)',
   });
-  await storeListedTransactions(db, 'deposit', [listed({ orderNo: 'a', txHash: 'x\uFFFD' })]);
+  const bad = listed({ orderNo: 'a', txHash: 'x\uFFFD', unreadable: ['txHash'] });
+  await storeListedTransactions(db, 'deposit', [bad]);
   await storeRejects(db, [odd]);
-  expect(await closeFilledRejects(db, ['a'])).toBe(0);
-  await storeListedTransactions(db, 'deposit', [
-    listed({ orderNo: 'a', txHash: 'xy', observation: 2 }),
-  ]);
-  expect(await closeFilledRejects(db, ['a'])).toBe(1);
+  expect(await closeAnsweredRejects(db, 'transaction-list', [bad])).toBe(0);
+  const good = listed({ orderNo: 'a', txHash: 'xy', observation: 2 });
+  await storeListedTransactions(db, 'deposit', [good]);
+  expect(await closeAnsweredRejects(db, 'transaction-list', [good])).toBe(1);
 });
 
 test('a snapshot closes what its answer no longer has, of its own source alone', async () => {

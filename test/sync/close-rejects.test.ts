@@ -1,6 +1,57 @@
-import { expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { retryRejects } from '../../src/sync/checks/retry-rejects.ts';
 import { runParts } from '../../src/sync/sync-tasks.ts';
+import { startListingService } from '../support/listing-service.ts';
+import { makeClient } from '../support/make-client.ts';
+import { toolsOver } from '../support/tools-over.ts';
+import { withLedger } from '../support/with-ledger.ts';
 import { onePass, withWallet } from '../support/with-wallet.ts';
+
+const { ledger, query: ask, clear } = await withLedger();
+const service = await startListingService();
+afterAll(() => service.close());
+const tools = toolsOver({ ledger, client: (await makeClient(service.baseUrl)).client });
+
+beforeEach(async () => {
+  await clear();
+  await ask(`insert into ledger.final_states values ('success', true)`);
+  service.lists.clear();
+  service.details.clear();
+});
+
+const sync = () => runParts(tools, ['transactions', 'details'], onePass());
+const kept = () =>
+  ask(`select field, resolved_at is null as is_open, times, xmin::text from ledger.rejects`);
+
+test('a later detail that cannot be read stays a reject until a detail brings the value', async () => {
+  const row = { orderNo: 'a', amount: '5', type: 'deposit', time: Date.now() - 60_000 };
+  const list = (state: string) => service.lists.set('deposit', [JSON.stringify({ ...row, state })]);
+  const detail = (state: string, fee: string) =>
+    service.details.set('a', JSON.stringify({ ...row, state, fee, confirmNum: '1' }));
+  list('pending');
+  detail('pending', '0.1');
+  await sync();
+  list('success');
+  detail('success', 'NaN');
+  await sync();
+  const opened = await kept();
+  expect(opened).toMatchObject([{ field: 'fee', is_open: true, times: 1 }]);
+  for (let pass = 0; pass < 2; pass += 1) await sync();
+  // Read again, and written by another answer: the value is still the one from before.
+  service.details.set(
+    'a',
+    JSON.stringify({ ...row, state: 'success', fee: 'NaN', confirmNum: '2' }),
+  );
+  await ask('update ledger.transactions set seal = null, detail_synced_at = null');
+  await sync();
+  expect(await kept()).toEqual(opened);
+  expect((await retryRejects(ledger, null, Date.now())).resolved).toEqual([]);
+  expect(await ask('select fee from ledger.transactions')).toEqual([{ fee: '0.1' }]);
+  detail('success', '0.2');
+  await ask('update ledger.transactions set seal = null, detail_synced_at = null');
+  await sync();
+  expect(await kept()).toMatchObject([{ field: 'fee', is_open: false, times: 1 }]);
+});
 
 test('the detail that brings an unreadable amount closes its reject, and no poll opens it again', async () => {
   const { sandbox, context, query } = await withWallet({ transactions: 20 });

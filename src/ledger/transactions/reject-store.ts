@@ -1,10 +1,11 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
-import type { Reject } from '../../kernel/wallet-records.ts';
+import type { RecordSource, Reject } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { out, pick, query, text } from '../connection/query-rows.ts';
+import { number, orNull, out, pick, query, text } from '../connection/query-rows.ts';
 import { rejects as rejectTable } from '../own-tables.ts';
 import { fingerprintOf, payloadPrefix } from './reject-identity.ts';
+import { uniqueNewest } from './transaction-statement.ts';
 
 /**
  * Upper bound of open rejects that only their payload identifies, over the sources of a batch. Further ones are not
@@ -40,7 +41,7 @@ counted as (
      and case when r.resolved_at is null then r.last_seen_at < now() - interval '1 hour'
               else not exists (select from own.transactions t
                                 where t.order_no = i.order_no and i.source = 'transaction-list'
-                                  and t.detail_synced_at >= r.first_seen_at and ${isFilled}) end
+                                  and t.detail_synced_at >= r.first_seen_at and ${isFilledByDetail}) end
 )
 insert into own.rejects (source, order_no, field, reason, payload, fingerprint, first_seen_at, last_seen_at)
 select i.source, i.order_no, i.field, i.reason, i.payload, i.fingerprint, now(), now()
@@ -53,48 +54,125 @@ select i.source, i.order_no, i.field, i.reason, i.payload, i.fingerprint, now(),
 on conflict (wallet, fingerprint) do nothing`);
 }
 
+/** Columns of the fields that a reject names, by the service's name of the field. */
+const columnOfField = {
+  requestId: 'request_id',
+  symbol: 'symbol',
+  txHash: 'tx_hash',
+  fromAddress: 'from_address',
+  toAddress: 'to_address',
+  amount: 'amount',
+  type: 'type',
+  state: 'state',
+  confirmNum: 'confirm_num',
+  fee: 'fee',
+  feeSymbol: 'fee_symbol',
+  time: 'occurred_at',
+};
+
+/** Selects by the field of reject r. */
+const byField = (value: (column: string) => string) =>
+  Object.entries(columnOfField)
+    .map(([field, column]) => `when '${field}' then ${value(column)}`)
+    .join(' ');
+
+/** Column of the field of reject r. */
+const rejectedColumn = sql.raw(`case r.field ${byField((column) => `'${column}'`)} end`);
+
+/** Condition that the first detail of row t filled the field of reject r. */
+const isOfFirstDetail = sql`(r.field in ('confirmNum', 'fee', 'feeSymbol') or ${rejectedColumn} = any(t.first_detail_filled))`;
+
 /** Value of row t in the field of reject r; the order number if the reject concerns the whole row. */
-const filledValue = sql.raw(`case r.field
-    when 'requestId' then t.request_id when 'symbol' then t.symbol when 'txHash' then t.tx_hash
-    when 'fromAddress' then t.from_address when 'toAddress' then t.to_address
-    when 'amount' then t.amount::text when 'type' then t.type when 'state' then t.state
-    when 'confirmNum' then t.confirm_num::text when 'fee' then t.fee::text
-    when 'feeSymbol' then t.fee_symbol when 'time' then t.occurred_at::text
-    else case when r.field is null then t.order_no end
-  end`);
+const filledValue = sql.raw(
+  `case when r.field is null then t.order_no else case r.field ${byField((column) => `t.${column}::text`)} end end`,
+);
 
-/** Condition that row t has a value in the field of reject r, without characters that were replaced. */
-const isFilled = sql`case when r.reason like '%(replaced)%' then strpos(${filledValue}, ${'\uFFFD'}::text) = 0
-                          else ${filledValue} is not null end`;
+/** Value of the last detail of row t in the field of reject r. */
+const detailValue = sql.raw(
+  `case r.field ${byField((column) => `case when t.detail_word ? '${column}' then t.detail_word ->> '${column}' else t.${column}::text end`)} end`,
+);
 
-/** Returns the order numbers of the rows that have one, for `closeFilledRejects`. */
-export function orderNosOf(rows: readonly object[]): string[] {
-  return rows.flatMap((row) =>
-    'orderNo' in row && typeof row.orderNo === 'string' ? [row.orderNo] : [],
-  );
-}
+/** Condition that a value of reject r's field is known, without characters that were replaced. */
+const isReadable = (
+  value: SQL,
+) => sql`case when r.reason like '%(replaced)%' then strpos(${value}, ${'\uFFFD'}::text) = 0
+                          else ${value} is not null end`;
+const isFilled = isReadable(filledValue);
+const isFilledByDetail = isReadable(detailValue);
+
+/** An answer with an order number. `unreadable`: its fields that yielded a reject. */
+type Answer = { orderNo: string; observation: number; unreadable?: string[] };
 
 /**
- * Resolves open rejects of these orders whose field has a value now. Call it in the transaction that stores an answer,
- * after its rows. `repeated` are the rejects of the same answer; they stay open. Returns the number of resolved
- * rejects.
+ * Resolves the open rejects that the answers of one source settle. An answer settles a reject of its own kind if it
+ * shows the field readably or, for a reject of the whole row, if its row was stored. A detail that brings a value also
+ * settles the list's reject of this field, because the detail's value is the one that counts. A value that the row had
+ * before settles nothing, nor does an answer that is older than the row.
+ *
+ * Call it in the transaction that stores the answers, after its rows. Answers without an order number are left out.
+ * `repeated` are the rejects of the same answers; they stay open. Returns the number of resolved rejects.
  */
-export async function closeFilledRejects(
+export async function closeAnsweredRejects(
   db: LedgerDb,
-  orderNos: string[],
+  source: RecordSource,
+  rows: readonly object[],
   repeated: Reject[] = [],
 ): Promise<number> {
-  if (orderNos.length === 0) return 0;
-  const closed = await db.execute(sql`
-    with open as materialized (
-      select r.id, r.order_no, r.field, r.reason, r.fingerprint
-        from own.rejects r where r.resolved_at is null and r.order_no = any(${sql.param(orderNos)}::text[])
+  const answers = rows.filter(isAnswer);
+  if (answers.length === 0) return 0;
+  const open = await openRejectsOf(
+    db,
+    answers.map(({ orderNo }) => orderNo),
+  );
+  if (open.length === 0) return 0;
+  const newest = new Map(uniqueNewest(answers).map((answer) => [answer.orderNo, answer]));
+  const stays = new Set(repeated.map(fingerprintOf));
+  const settled = open.filter((reject) => {
+    const answer = newest.get(reject.orderNo ?? '');
+    if (!answer || stays.has(reject.fingerprint)) return false;
+    return answer.observation >= (reject.observation ?? 0) && isSettled(reject, source, answer);
+  });
+  await resolveRejects(
+    db,
+    settled.map(({ id }) => id),
+  );
+  return settled.length;
+}
+
+function isAnswer(row: object): row is Answer {
+  return 'orderNo' in row && typeof row.orderNo === 'string' && 'observation' in row;
+}
+
+/** Returns the open rejects of the orders, with the observation of the last answer that wrote the row. */
+async function openRejectsOf(db: LedgerDb, orderNos: string[]) {
+  const { id, source, orderNo, field, fingerprint } = alias(rejectTable, 'r');
+  return await query(db)`
+    with r as materialized (
+      select * from own.rejects where resolved_at is null and order_no = any(${sql.param(orderNos)}::text[])
     )
-    update own.rejects settled set resolved_at = now()
-      from open r join own.transactions t on t.order_no = r.order_no
-     where settled.id = r.id and r.fingerprint <> all(${sql.param(repeated.map(fingerprintOf))}::text[])
-       and ${isFilled}`);
-  return closed.rowCount ?? 0;
+    select ${pick({ id, source, orderNo, field, fingerprint })},
+           greatest((select t.observation from own.transactions t where t.order_no = r.order_no),
+                    (select c.observation from own.detail_checks c where c.order_no = r.order_no))
+             as ${out('observation', orNull(number))}
+      from r`;
+}
+
+function isSettled(
+  reject: { source: RecordSource; field: string | null },
+  source: RecordSource,
+  answer: Answer,
+): boolean {
+  const { field } = reject;
+  if (field !== null && answer.unreadable?.includes(field)) return false;
+  if (reject.source === source) return true;
+  if (reject.source !== 'transaction-list' || field === null) return false;
+  const value = Object.entries(answer).find(([key]) => key === keyOfField(field))?.[1];
+  return value !== null && value !== undefined;
+}
+
+/** Returns the field's name in the records. */
+function keyOfField(field: string): string {
+  return field === 'time' ? 'occurredAt' : field;
 }
 
 /**
@@ -153,12 +231,19 @@ export async function knownAddresses(db: LedgerDb, addresses: string[]): Promise
   return new Set(found.map(({ address }) => address));
 }
 
-/** Returns those of the rejects whose field a later answer of the service has filled with a readable value. */
+/**
+ * Returns those of the rejects whose field a later answer of the service has filled: by the change that it logged, or
+ * with the row or the first detail, which came after the reject. A value that was there before fills nothing.
+ */
 export async function outlivedRejects(db: LedgerDb, ids: number[]): Promise<number[]> {
   const found = await query(db)`
     select ${pick({ id: alias(rejectTable, 'r').id })}
       from own.rejects r
       join own.transactions t on t.order_no = r.order_no and t.observed_at > r.last_seen_at
-     where r.id = any(${sql.param(ids)}::bigint[]) and ${isFilled}`;
+     where r.id = any(${sql.param(ids)}::bigint[]) and ${isFilled}
+       and (r.source = 'transaction-list' or t.detail_synced_at > r.last_seen_at)
+       and (t.first_seen_at > r.last_seen_at or t.first_detail_at > r.last_seen_at and ${isOfFirstDetail}
+         or exists (select from own.transaction_changes h
+                     where h.order_no = r.order_no and h.observed_at > r.last_seen_at and h.field = ${rejectedColumn}))`;
   return found.map(({ id }) => id);
 }

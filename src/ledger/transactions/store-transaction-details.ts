@@ -32,7 +32,8 @@ const stored = sql`heard as (
          i.is_success as is_word_success,
          t.detail_synced_at is null and t.first_detail_at is null as is_first_detail,
          t.seal is null or ${isTampered('t')} as is_unsealed, t.changed_at,
-         t.detail_synced_at is null or t.detail_synced_at < t.changed_at as is_awaited
+         t.detail_synced_at is null or t.detail_synced_at < t.changed_at as is_awaited,
+         i.unreadable is not null as is_unreadable
     from incoming i join own.transactions t on t.order_no = i.order_no
     left join own.detail_checks c on c.order_no = i.order_no
    ${lastWords('detail')}
@@ -55,6 +56,8 @@ judged as (
 stored as (
   select j.*, j.differs or j.new_extra is distinct from j.extra as has_changed,
          j.is_unsealed or j.is_awaited or (j.new_list_word, j.new_detail_word) is distinct from (j.list_word, j.detail_word)
+           -- An unreadable field keeps its value: the observation alone shows that older answers come too late.
+           or (j.is_unreadable and j.new_is_final)
            -- Equal numbers may have other digits.
            or (j.new_amount::text, j.new_fee::text) is distinct from (j.amount::text, j.fee::text) as is_news,
          case when j.is_first_detail then ${filledByFirstDetail('j')} end as filled

@@ -10,11 +10,7 @@ import {
   postponeDetails,
   releaseDetails,
 } from '../../ledger/transactions/detail-checks.ts';
-import {
-  closeFilledRejects,
-  orderNosOf,
-  storeRejects,
-} from '../../ledger/transactions/reject-store.ts';
+import { closeAnsweredRejects, storeRejects } from '../../ledger/transactions/reject-store.ts';
 import {
   type DetailedTransaction,
   storeTransactionDetails,
@@ -58,7 +54,7 @@ export function openDetailPort(ledger: Ledger): DetailPort {
       const count = await storeTransactionDetails(tx, rows);
       await postponeDetails(tx, putOff);
       await storeRejects(tx, rejects);
-      await closeFilledRejects(tx, orderNosOf(rows), rejects);
+      await closeAnsweredRejects(tx, 'transaction-detail', rows, rejects);
       return count;
     });
   return {

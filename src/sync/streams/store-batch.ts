@@ -3,11 +3,7 @@ import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { isDataError } from '../../ledger/connection/postgres-codes.ts';
 import { compareDays } from '../../ledger/lists/coverage-store.ts';
 import { noteKeys } from '../../ledger/lists/scan-notes-store.ts';
-import {
-  closeFilledRejects,
-  orderNosOf,
-  storeRejects,
-} from '../../ledger/transactions/reject-store.ts';
+import { closeAnsweredRejects, storeRejects } from '../../ledger/transactions/reject-store.ts';
 import { bisectRejectedRows, rejectedByPostgres } from '../bisect-rejected-rows.ts';
 import type { ListedPage } from '../list/list-pages.ts';
 import type { AfterFinding, Batch, Stored } from '../list/list-port.ts';
@@ -41,7 +37,7 @@ export function prepareBatch<T>(
       ledger.transaction(async (db) => {
         const counts = await storeRows(db);
         await storeRejects(db, [...rejects, ...refused]);
-        await closeFilledRejects(db, orderNosOf(good), [...rejects, ...refused]);
+        await closeAnsweredRejects(db, stream.rejectSource, good, [...rejects, ...refused]);
         await noteKeys(db, stream.name, noted);
         const differingDays = batch.days ? await compareDays(db, stream.name, batch.days) : [];
         const found = { ...counts, differingDays };
