@@ -258,4 +258,24 @@ export const readingBugs: PlantedBug[] = [
     caughtBy:
       'a day is verified where as many rows were read as the ledger lists, and named where not',
   },
+  {
+    id: 'waits-use-up-the-slice',
+    promise: 'Cheap doubts',
+    wrong:
+      'the waits before a second look count as work of the slice, and none is left for the scan',
+    in: 'createSlice',
+    find: 'endsAt += performance.now() - beganAt',
+    put: 'endsAt += 0 * beganAt',
+    caughtBy: 'a wait uses up nothing of a slice',
+  },
+  {
+    id: 'scans-of-each-slice',
+    promise: 'Cheap doubts',
+    wrong:
+      'each slice of a pass may run all the scans of a pass, so that a short page keeps it from ending',
+    in: 'syncStream',
+    find: '{ ...pass, onProgress, scans }',
+    put: '{ ...pass, onProgress, scans: scans.begun() < 0 ? scans : createPassScans() }',
+    caughtBy: '[P7] a page that stays short ends a backfill whose slices are %s, without a proof',
+  },
 ];

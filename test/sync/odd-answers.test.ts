@@ -66,6 +66,46 @@ test.each([10, 50])(
   },
 );
 
+const requestsMax = 150;
+
+/** Page 2 never shows its last row, and the total counts it. Stops a pass that does not end. */
+function withShortPage(delayMs: number): AbortSignal {
+  const stop = new AbortController();
+  service.twist = async (page, { pageNo }) => {
+    if (service.asked.length > requestsMax) stop.abort();
+    await new Promise((resolve) => setTimeout(resolve, delayMs));
+    return pageNo === 2 ? { ...page, rows: page.rows.slice(0, -1) } : page;
+  };
+  return stop.signal;
+}
+const sliced = (sliceMs: number, looksMs: number[], stop: AbortSignal) =>
+  syncTransactions(
+    toolsOver({ ledger, client }, { looksMs }),
+    onePass({ effort: 'backfill', sliceMs, signal: stop }),
+    ['deposit'],
+  );
+
+test.each([
+  ['shorter than the waits before a second look', 600, [400, 400], 0],
+  ['shorter than a scan', 60, [0], 30],
+])(
+  '[P7] a page that stays short ends a backfill whose slices are %s, without a proof',
+  async (_what, sliceMs, looksMs, delayMs) => {
+    const stop = withShortPage(delayMs);
+    expect(await sliced(sliceMs, looksMs, stop)).toMatchObject({
+      isComplete: false,
+      rowsInserted: count - 1,
+    });
+    // After a pass that ended so, too.
+    service.asked.length = 0;
+    expect(await sliced(sliceMs, looksMs, stop)).toMatchObject({ isComplete: false });
+    expect(await query(`select is_complete from ledger.streams where name = 'deposit'`)).toEqual([
+      { is_complete: false },
+    ]);
+  },
+  20_000,
+);
+
 test('[P8] a page size that shrinks in the middle of a walk loses no row', async () => {
   service.twist = (page, { pageNo }) =>
     service.asked.length < 4 ? page : { ...page, pageSize: 30, ...inSize(pageNo, 30) };

@@ -111,8 +111,9 @@ async function readRange(
   while (!place.isOver) {
     const next = await inSlice(audit, async (session) => {
       let at = place;
-      while (!at.isOver && !session.port.shouldPause())
-        at = await readPage(audit, session, at, { range, ...pages });
+      // Each slice reads a page, however late it begins.
+      do at = await readPage(audit, session, at, { range, ...pages });
+      while (!at.isOver && !session.port.shouldPause());
       if (session.state.checkpoint.differingDays.length > 0) await resolveDifferingDays(session);
       return at;
     });
@@ -177,7 +178,7 @@ async function readInTurn(audit: Audit, pages: number[]): Promise<void> {
   const waiting = [...pages];
   while (waiting.length > 0) {
     const isRead = await inSlice(audit, async (session) => {
-      while (waiting.length > 0 && !session.port.shouldPause()) {
+      do {
         const page = waiting.shift() ?? 1;
         const facts = await session.read(page);
         session.apply(withCheckpoint(session.state, { auditPage: page + 1 }));
@@ -186,7 +187,7 @@ async function readInTurn(audit: Audit, pages: number[]): Promise<void> {
           audit.context.ledger.db,
           facts.content.records.map(({ orderNo }) => orderNo),
         );
-      }
+      } while (waiting.length > 0 && !session.port.shouldPause());
       return true;
     });
     if (!isRead) return;

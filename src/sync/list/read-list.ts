@@ -21,15 +21,12 @@ import {
   type PageFacts,
   withCheckpoint,
 } from './list-state.ts';
+import { createPassScans, type PassScans } from './pass-scans.ts';
 import { isKnownCounts, pollList } from './poll-list.ts';
 import { joinDays, type ReadDays } from './read-days.ts';
 import { resolveDifferingDays } from './resolve-days.ts';
 import { scanList } from './scan-list.ts';
 import { searchList } from './search-list.ts';
-
-/** Upper bound of the scans of one pass. A list in random order shows about 63 % of the missing rows per scan. */
-const scansMax = 14;
-const scansWithoutNewRowsMax = 3;
 
 export type ListVerdict = {
   /** The ledger provably lists exactly the rows that the service lists. */
@@ -44,14 +41,15 @@ export type ListVerdict = {
 type Pass<P extends PageFacts> = {
   session: ListSession<P>;
   effort: Effort;
+  scans: PassScans;
   /** Days that polls have read completely; marked as verified after new rows were stored. */
   days: ReadDays | null;
   inserted: number;
 };
 
 /**
- * Runs one pass over a list: brings the ledger in step with it at the least cost that still proves it. `effort` bounds
- * the cost of a doubt.
+ * Runs one pass over a list, or a slice of it: brings the ledger in step with it at the least cost that still proves
+ * it. `effort` bounds the cost of a doubt, `scans` counts over the slices of the pass.
  *
  * The steps, from cheap to expensive, each only if the one before left a doubt:
  * 1. It reads the end where the list grows, and checks it again after a pause.
@@ -62,9 +60,10 @@ export async function readList<P extends PageFacts>(
   port: ListPort<P>,
   state: ListState,
   effort: Effort,
+  scans: PassScans = createPassScans(),
 ): Promise<ListVerdict> {
   const session = createListSession(port, state);
-  const pass: Pass<P> = { session, effort, days: null, inserted: 0 };
+  const pass: Pass<P> = { session, effort, scans, days: null, inserted: 0 };
   const isFirst = !state.isBacked && state.checkpoint.walks === 0;
   if (isFirst || state.checkpoint.walk !== null) {
     if (isHeadWorthReading(state)) await poll(pass);
@@ -72,6 +71,7 @@ export async function readList<P extends PageFacts>(
       ? await scanOnce(pass, false)
       : await spending(pass, () => scanOnce(pass, false));
     if (isPaused) return verdictOf(session.state, true);
+    session.apply(scans.afterScan(session.state));
   }
   await poll(pass);
   const isPaused = await resolveDoubts(pass);
@@ -148,28 +148,15 @@ async function search<P extends PageFacts>(pass: Pass<P>): Promise<void> {
 }
 
 async function scanAgain<P extends PageFacts>(pass: Pass<P>): Promise<boolean> {
-  const { session, effort } = pass;
-  let scansWithoutNewRows = 0;
-  const { fruitlessScans } = session.state.checkpoint;
+  const { session, effort, scans } = pass;
   const isAffordableNow = () => isScanAffordable(session.state, effort, session.port.now());
-  for (let scans = 1; scans <= scansMax && isAffordableNow(); scans += 1) {
-    const { ledgerCount, checkpoint } = session.state;
-    const isPaused = await spending(pass, () => scanOnce(pass, scans > 1));
+  while (scans.mayBegin() && isDoubtful(session.state) && isAffordableNow()) {
+    scans.begin(session.state);
+    const isPaused = await spending(pass, () => scanOnce(pass, scans.begun() > 1));
     if (isPaused) return true;
-    // The scans of one pass count as one, because the back-off concerns later passes.
-    session.apply(withFruitlessAtMost(session.state, fruitlessScans + 1));
-    const hasProgressed =
-      session.state.ledgerCount > ledgerCount ||
-      session.state.checkpoint.unseen.length < checkpoint.unseen.length;
-    scansWithoutNewRows = hasProgressed ? 0 : scansWithoutNewRows + 1;
-    if (!isDoubtful(session.state) || scansWithoutNewRows === scansWithoutNewRowsMax) return false;
+    session.apply(scans.afterScan(session.state));
   }
   return false;
-}
-
-function withFruitlessAtMost(state: ListState, most: number): ListState {
-  const { fruitlessScans } = state.checkpoint;
-  return fruitlessScans <= most ? state : withCheckpoint(state, { fruitlessScans: most });
 }
 
 /** Runs a scan to its end; returns true if it was paused. */

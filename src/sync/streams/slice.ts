@@ -3,10 +3,17 @@ const listenMs = 200;
 
 /**
  * Measures how long a scan may keep the list: `sliceMs`, or until a poll wishes for it; null: as long as it takes.
- * `listen` asks for wishes now and then.
+ * `listen` asks for wishes now and then. The time of `pause` does not count: a wait is no work, and a slice that it
+ * used up would leave none.
  */
 export function createSlice(sliceMs: number | null, isWished: () => Promise<boolean>) {
-  if (sliceMs === null) return { isOver: () => false, listen: async () => undefined };
+  if (sliceMs === null) {
+    return {
+      isOver: () => false,
+      listen: async () => undefined,
+      pause: (wait: Promise<void>) => wait,
+    };
+  }
   let endsAt = performance.now() + sliceMs;
   let listensAt = performance.now() + listenMs;
   return {
@@ -15,6 +22,11 @@ export function createSlice(sliceMs: number | null, isWished: () => Promise<bool
       if (performance.now() < listensAt) return;
       listensAt = performance.now() + listenMs;
       if (await isWished()) endsAt = Number.NEGATIVE_INFINITY;
+    },
+    async pause(wait: Promise<void>) {
+      const beganAt = performance.now();
+      await wait;
+      endsAt += performance.now() - beganAt;
     },
   };
 }

@@ -102,7 +102,7 @@ export function openStreamPort<T>(
       ? (keys, current) => saveWith(current, (db) => unlistRows(db, keys))
       : null,
     now: context.clock,
-    wait: (ms) => abortableSleep(ms, signal),
+    wait: (ms) => slice.pause(abortableSleep(ms, signal)),
     prepare(batch, current) {
       const rows = rowsOf(batch.pages);
       const writing = { batch, rows, state: current };

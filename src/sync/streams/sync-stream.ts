@@ -1,5 +1,6 @@
 import { LedgerError } from '../../kernel/errors.ts';
 import { type Effort, efforts } from '../list/doubt.ts';
+import { createPassScans, type PassScans } from '../list/pass-scans.ts';
 import { type ListVerdict, readList } from '../list/read-list.ts';
 import {
   addCounts,
@@ -29,6 +30,7 @@ export async function syncStream<T>(
   pass: SyncOptions,
 ): Promise<(SyncReport & ListVerdict) | undefined> {
   const sum = emptyReport();
+  const scans = createPassScans();
   let pages = 0;
   for (;;) {
     const pagesBefore = pages;
@@ -38,7 +40,7 @@ export async function syncStream<T>(
     };
     try {
       const slice = await withLease(context, stream.name, pass, (leased) =>
-        readLeased(context, stream, { ...pass, onProgress }, leased),
+        readLeased(context, stream, { ...pass, onProgress, scans }, leased),
       );
       if (!slice) return undefined;
       addCounts(sum, slice);
@@ -61,13 +63,13 @@ function isTakenOver(error: unknown, { signal }: SyncOptions): boolean {
 async function readLeased<T>(
   context: SyncContext,
   stream: Stream<T>,
-  pass: SyncOptions,
+  pass: SyncOptions & { scans: PassScans },
   { owner, row }: Leased,
 ): Promise<SyncReport & ListVerdict> {
   const state = stateOf(row, context);
   const { port, report, close } = openStreamPort(context, stream, pass, { state, owner });
   try {
-    const verdict = await readList(port, state, effortOf(context, pass));
+    const verdict = await readList(port, state, effortOf(context, pass), pass.scans);
     return { ...report, ...verdict };
   } finally {
     close();
