@@ -24,8 +24,8 @@ test('rows that are one address become one: nothing is lost without a trace, and
     insert into ledger.streams (name, service_total, ledger_count, is_backed) values ('addresses:60', 9, 11, true), ('addresses:56', 2, 2, true)`);
   await migrateLedger(ledger);
   expect(
-    await query(`select slip44, address_key as key, status, assigned_to as "to", assigned_no as no, first_deposit_order_no as deposit
-                   from ledger.addresses order by slip44, address_key`),
+    await query(`select slip44, regexp_replace(address_key, '^0{34,}', '') as key, status, assigned_to as "to", assigned_no as no, first_deposit_order_no as deposit
+                   from ledger.addresses order by slip44, key`),
   ).toEqual([
     { slip44: 56, key: 'dd', status: 'assigned', to: 'dora', no: null, deposit: null },
     { slip44: 56, key: 'ee', status: 'assigned', to: 'fred', no: 1, deposit: null },

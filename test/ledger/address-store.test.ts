@@ -77,7 +77,11 @@ test('[V14] one address in two spellings is one row, which the stream counts as 
   expect(
     await query('select address, address_key, listed_as from ledger.addresses order by 1'),
   ).toEqual([
-    { address: '0xaBc', address_key: 'abc', listed_as: ['0xaBc', '0xABC', 'abc', 'ABC'] },
+    {
+      address: '0xaBc',
+      address_key: 'abc'.padStart(40, '0'),
+      listed_as: ['0xaBc', '0xABC', 'abc', 'ABC'],
+    },
     { address: 'TAbc', address_key: 'TAbc', listed_as: ['TAbc'] },
     { address: 'Tabc', address_key: 'Tabc', listed_as: ['Tabc'] },
   ]);
