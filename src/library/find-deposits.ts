@@ -1,4 +1,3 @@
-import { addressKey } from './address-spelling.ts';
 import type { Ask } from './ask-database.ts';
 import type { Deposit, TransactionEvent } from './ledger-event.ts';
 
@@ -8,34 +7,38 @@ export type DepositOf = { reference: string } | { address: string };
 /** Deposit to look for. `wallet` null: of any wallet. */
 export type Wanted = { of: DepositOf; wallet: string | null; until: 'seen' | 'final' };
 
+/** Event of a deposit, and those of the wanted addresses that its recipient is a spelling of. */
+export type FoundEvent = { event: TransactionEvent; addresses: string[] };
+
 /** Returns the events behind `after`, up to `head`, of deposits that one of these may want, oldest first. */
 export async function readDeposits(
   ask: Ask,
   wanted: Pick<Wanted, 'of'>[],
   { after, head }: { after: number; head: number },
-): Promise<TransactionEvent[]> {
+): Promise<FoundEvent[]> {
   const references = wanted.flatMap(({ of }) => ('reference' in of ? [of.reference] : []));
-  const keys = wanted.flatMap(({ of }) => ('address' in of ? [addressKey(of.address)] : []));
-  const rows = await ask<{ event: string }>(
-    `select json_build_object('seq', e.seq, 'wallet', e.wallet, 'kind', e.kind, 'key', e.key, 'data', e.data)::text as event
+  const addresses = wanted.flatMap(({ of }) => ('address' in of ? [of.address] : []));
+  const rows = await ask<{ event: string; addresses: string[] }>(
+    `with wanted as materialized (
+       select w.address, ledger.key_of_address(w.address) as key from (select distinct unnest($4::text[])) as w (address))
+     select json_build_object('seq', e.seq, 'wallet', e.wallet, 'kind', e.kind, 'key', e.key, 'data', e.data)::text as event,
+            array(select w.address from wanted w where w.key = r.key) as addresses
        from ledger.events e
+      cross join lateral (
+            select case when cardinality($4::text[]) > 0 then ledger.key_of_address(e.data ->> 'to_address') end as key) as r
       where e.seq > $1 and e.seq <= $2 and e.kind like 'transaction.%' and e.data ->> 'stream' = 'deposit'
-        and (e.data ->> 'reference' = any ($3)
-             or cardinality($4::text[]) > 0 and regexp_replace(lower(btrim(e.data ->> 'to_address', E' \\t\\r\\n\\f\\v')),
-                  '^(0x|bitcoincash:|bchtest:|bchreg:|ecash:|ectest:|simpleledger:|slptest:|etoken:)', '') = any ($4))
+        and (e.data ->> 'reference' = any ($3) or r.key in (select w.key from wanted w))
       order by e.seq`,
-    [after, head, references, keys.map((key) => key.toLowerCase())],
+    [after, head, references, addresses],
   );
-  return rows.map(({ event }) => JSON.parse(event) as TransactionEvent);
+  return rows.map((row) => ({ ...row, event: JSON.parse(row.event) as TransactionEvent }));
 }
 
 /** Returns the first deposit whose event ends the wait, unless a later event took it back. */
-export function findDeposit(
-  events: TransactionEvent[],
-  { of, wallet, until }: Wanted,
-): Deposit | null {
-  const isTo = recipientTest(of);
-  const own = events.filter((event) => isTo(event) && (wallet === null || event.wallet === wallet));
+export function findDeposit(found: FoundEvent[], { of, wallet, until }: Wanted): Deposit | null {
+  const own = found
+    .filter((each) => isTo(of, each) && (wallet === null || each.event.wallet === wallet))
+    .map(({ event }) => event);
   const first = own.find(({ kind, key, wallet: place }) => {
     if (kind !== `transaction.${until}` && kind !== 'transaction.relisted') return false;
     const { data } = latestOf(own, key, place) ?? {};
@@ -45,10 +48,9 @@ export function findDeposit(
   return first && latest ? { ...latest.data, seq: first.seq, wallet: first.wallet } : null;
 }
 
-function recipientTest(of: DepositOf): (event: TransactionEvent) => boolean {
-  if ('reference' in of) return ({ data }) => data.reference === of.reference;
-  const key = addressKey(of.address);
-  return ({ data }) => data.to_address !== null && addressKey(data.to_address) === key;
+function isTo(of: DepositOf, { event, addresses }: FoundEvent): boolean {
+  if ('reference' in of) return event.data.reference === of.reference;
+  return addresses.includes(of.address);
 }
 
 function latestOf(events: TransactionEvent[], key: string, wallet: string) {

@@ -65,6 +65,7 @@ const consumerFunctions = [
   'ledger.next_events(text, integer)',
   'ledger.ack_events(text, bigint)',
   'ledger.events_head()',
+  'ledger.key_of_address(text)',
 ] as const;
 
 const consumer: Grant = {
