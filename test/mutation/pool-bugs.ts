@@ -154,6 +154,16 @@ export const poolBugs: PlantedBug[] = [
     caughtBy: 'a key is its own key, and the case of a hexadecimal text never matters',
   },
   {
+    id: 'other-forms-apart',
+    promise: 'Pools hand out once',
+    wrong: 'an address of Tron in hexadecimal is another one than in base58',
+    in: 'ledger.hex_address_key',
+    find: `length(bare) = 42 AND bare LIKE '41%'`,
+    put: 'false',
+    caughtBy:
+      'a list that spells addresses otherwise than the answer shows the same ones: no address goes to two',
+  },
+  {
     id: 'empty-reference-served',
     promise: 'Pools hand out once',
     wrong: 'all callers whose reference is empty get the same address',
