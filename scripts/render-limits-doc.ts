@@ -37,6 +37,18 @@ never handed out, and stops generating for its chain until \`wallet-ledger pool 
 4. A list that was not yet shown to honour the chain parameter may show another chain's addresses: an address in another
    format is only marked (\`addresses.form\` is \`misfit\`), and checked again before it may become available.
 
+All spellings of an address have one key (\`ledger.address_key\`), so it has one row per chain and goes to one customer:
+hexadecimal digits in either case, with \`0x\` or without, with leading zeros or without; bech32 and base32 in either case;
+Tron in base58 or as \`41…\`; TON as text of every kind (\`EQ…\`, \`UQ…\`, \`kQ…\`, \`0Q…\`, in both alphabets) or as workchain and
+hash; Bitcoin Cash as cashaddr, with its prefix or without, or in base58; Polkadot under every network prefix or as public
+key; an X-address of XRP and the classic address with its tag; \`M…\` and \`3…\` of Litecoin; \`f410…\` and \`0x…\`, \`f0…\` and
+\`0xff…\` of Filecoin; \`tex1…\` and \`t1…\` of Zcash; a tag behind any separator, with its name or without.
+
+- The checksums of Polkadot and of \`f410…\` are not verified for this, because PostgreSQL has no BLAKE2b.
+- Two hexadecimal texts that differ in leading zeros only are one address on every chain, also where they are names (NEAR).
+- A muxed address of Stellar (\`M…\`) and its account with a memo are two addresses, as are a unified address of Zcash and
+  its parts.
+
 A wrong letter cannot be detected in an address without a checksum, on a chain of the third kind, or in a format that is
 not in the table: \`wallet-ledger doctor\` names those of your pools (\`address-form\`).
 
