@@ -108,7 +108,7 @@ AS $$ SELECT '1.3' $$;
 DO $migration$
 DECLARE
   former text := pg_get_viewdef('ledger.contract'::regclass);
-  present text := regexp_replace(former, 'CASE[[:space:]]+WHEN(?=[^;]{0,400}postings)',
+  present text := regexp_replace(former, 'CASE[[:space:]]+WHEN(?=[^;]{0,255}postings)',
     'CASE WHEN c.relname IN (''transactions'', ''pending_transactions'') AND a.attname IN (''slip44'', ''contract_address'') THEN ''1.3'' WHEN');
 BEGIN
   ASSERT present <> former;
