@@ -250,7 +250,6 @@ test(`a comment is at most ${commentColumnsMax} columns wide`, () => {
 /** Statements about the server itself, the machinery (migrations, tickets, intervals, hints), and two reports in JSON. */
 const unchecked = [
   'src/ledger/connection/grant-roles.ts',
-  'src/ledger/connection/migrate-ledger.ts',
   'src/ledger/connection/role-limits.ts',
   'src/ledger/hint-store.ts',
   'src/ledger/interval-store.ts',

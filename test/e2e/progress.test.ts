@@ -23,7 +23,7 @@ test('while the database does not answer, the progress lines say that, and not t
   expect(code).toBe(5);
   expect(stderr).toMatch(/^progress after \d+ s: waiting for the database$/m);
   expect(stderr).not.toContain('no answer from the service');
-}, 60_000);
+}, 120_000);
 
 test('verify shows its progress, too', async () => {
   const { env } = await withService({ transactions: 4_000 });

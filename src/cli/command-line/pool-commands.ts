@@ -15,23 +15,7 @@ export const addPoolCommands: CommandGroup = (program, run) => {
       const { poolList } = await commands();
       await run.inContext((context) => poolList(context, options), { scope: options });
     });
-  pool
-    .command('refill')
-    .argument('[slip44]', 'code of the chain (default: every configured pool)', chainCode)
-    .description('fill the pools to their targets now')
-    .option(
-      '--resume',
-      'generate again on a chain that was stopped because the service sent an invalid address',
-    )
-    .option(...jsonOption)
-    .option(...walletOption)
-    .action(async (slip44: number | undefined, options) => {
-      const { poolRefill } = await commands();
-      await run.inContext((context) => poolRefill(context, slip44, options), {
-        scope: options,
-        needs: ['service', 'pools'],
-      });
-    });
+  addRefillCommand(pool, run);
   pool
     .command('take')
     .argument('<slip44>', 'code of the chain', chainCode)
@@ -62,6 +46,26 @@ export const addPoolCommands: CommandGroup = (program, run) => {
       await run.inContext((context) => poolAdopt(context, slip44, addresses, options), {
         scope: options,
         needs: options.yes ? ['credentials'] : [],
+      });
+    });
+};
+
+const addRefillCommand: CommandGroup = (pool, run) => {
+  pool
+    .command('refill')
+    .argument('[slip44]', 'code of the chain (default: every configured pool)', chainCode)
+    .description('fill the pools to their targets now')
+    .option(
+      '--resume',
+      'generate again on a chain that was stopped because the service sent an invalid address',
+    )
+    .option(...jsonOption)
+    .option(...walletOption)
+    .action(async (slip44: number | undefined, options) => {
+      const { poolRefill } = await import('../commands/pool.ts');
+      await run.inContext((context) => poolRefill(context, slip44, options), {
+        scope: options,
+        needs: ['service', 'pools'],
       });
     });
 };

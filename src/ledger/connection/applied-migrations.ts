@@ -1,8 +1,7 @@
-import { sql } from 'drizzle-orm';
 import { LedgerError } from '../../kernel/errors.ts';
 import type { LedgerDb } from './connect-ledger.ts';
 import { anotherDatabase } from './postgres-cures.ts';
-import { listOf, out, query, text, truth } from './query-rows.ts';
+import { listOf, number, out, query, text, truth } from './query-rows.ts';
 
 /** A migration as Drizzle's migrator records it: a row of `hash` and `created_at` (`folderMillis`). */
 export type Migration = { folderMillis: number; hash: string; sql: string[] };
@@ -50,14 +49,12 @@ export function damaged({ folderMillis, hash }: Migration, why: string): LedgerE
 }
 
 async function readApplied(db: LedgerDb): Promise<Set<number>> {
-  const exists = await db.execute<{ found: boolean }>(
-    sql`select to_regclass('drizzle.__drizzle_migrations') is not null as found`,
-  );
-  if (!exists.rows[0]?.found) return new Set();
-  const applied = await db.execute<{ created_at: string }>(
-    sql`select created_at from drizzle.__drizzle_migrations`,
-  );
-  return new Set(applied.rows.map((row) => Number(row.created_at)));
+  const [table] = await query(db)`
+    select to_regclass('drizzle.__drizzle_migrations') is not null as ${out('exists', truth)}`;
+  if (!table?.exists) return new Set();
+  const applied = await query(db)`
+    select created_at as ${out('at', number)} from drizzle.__drizzle_migrations`;
+  return new Set(applied.map(({ at }) => at));
 }
 
 /**
