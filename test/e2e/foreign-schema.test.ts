@@ -35,7 +35,7 @@ test.each([
     );
     expect(await query(tables)).toEqual(before);
   },
-  60_000,
+  120_000,
 );
 
 test('a table of migrations of another program is refused with 2', async () => {
@@ -79,7 +79,7 @@ test.each([
     await query(statement);
     expect(await runProgram(['sync', 'coins'], env)).toMatchObject({ code: 0 });
   },
-  60_000,
+  120_000,
 );
 
 test('a schema whose table of migrations is gone is that of wallet-ledger', async () => {
