@@ -19,6 +19,12 @@ export function renderLimitsDoc(): string {
 }
 
 const addresses = () => `
+## References
+
+A reference of \`ledger.take_address\` has at most 2,000 bytes; a longer one is an error (\`invalid_parameter_value\`), and a
+line of a list of handed out addresses that is not accepted. An index holds the references, and a longer text may not
+fit into it.
+
 ## Addresses
 
 Each text that the service returns or lists as an address is checked before it may become available. A refused text is

@@ -22,6 +22,9 @@ export function readHandedOut(text: string): { list: HandedOut[]; bad: BadLine[]
   return { list, bad };
 }
 
+/** As `engine.admit_take` accepts: a longer one may not fit into the index of references. */
+const referenceBytesMax = 2_000;
+
 function readLine(line: number, fields: string[]): HandedOut | string {
   const [chain = '', address = '', reference = '', ...rest] = fields;
   if (rest.length > 0 || fields.length < 2)
@@ -29,6 +32,9 @@ function readLine(line: number, fields: string[]): HandedOut | string {
   if (!/^\d{1,10}$/.test(chain) || Number(chain) > 2_147_483_647)
     return `${JSON.stringify(chain)} is not the slip44 code of a chain`;
   if (address === '') return 'the address is empty';
+  const bytes = Buffer.byteLength(reference);
+  if (bytes > referenceBytesMax)
+    return `the reference has ${bytes} bytes, and at most ${referenceBytesMax} are accepted`;
   return { line, slip44: Number(chain), address, reference: reference === '' ? null : reference };
 }
 

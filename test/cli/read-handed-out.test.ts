@@ -38,3 +38,12 @@ test('every bad line is named, by its place in the file', () => {
   expect(bad.map(({ line }) => line)).toEqual([3, 4, 5, 6, 7, 9]);
   expect(bad[0]?.reason).toContain('"Ethereum"');
 });
+
+test('a reference that no index may hold is a bad line', () => {
+  const accepted = 'é'.repeat(1_000);
+  const { list, bad } = readHandedOut(`60,0xaa,${accepted}\n60,0xbb,${accepted}e\n`);
+  expect(list.map(({ line }) => line)).toEqual([1]);
+  expect(bad).toEqual([
+    { line: 2, reason: 'the reference has 2001 bytes, and at most 2000 are accepted' },
+  ]);
+});

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
 import { checkNewAddresses } from '../../src/ledger/addresses/address-store.ts';
 import { takeAddress, takeFurtherAddress } from '../../src/ledger/addresses/pool-store.ts';
@@ -102,11 +103,24 @@ test('a further address is another one with each call, and the first stays the f
   );
 });
 
+test('a reference of as many bytes as are accepted gets its address again, however it compresses', async () => {
+  await fill(60, 1, 2);
+  const reference = Array.from({ length: 63 }, () => randomBytes(16).toString('hex'))
+    .join('')
+    .slice(0, 2_000);
+  expect([await take(60, reference), await take(60, reference)]).toEqual(['0xA1', '0xA1']);
+});
+
 test.each([
   [`ledger.take_address(60, '')`, /the reference is empty/],
   [`ledger.take_address(60, E' \\n')`, /the reference is empty/],
   [`ledger.take_further_address(60, '')`, /the reference is empty/],
   ['ledger.take_further_address(60, null)', /needs a reference/],
+  [
+    `ledger.take_address(60, (select string_agg(md5(n::text), '') from generate_series(1, 300) n))`,
+    /the reference has 9600 bytes, and at most 2000 are accepted/,
+  ],
+  [`ledger.take_address(60, repeat('é', 1001))`, /has 2002 bytes, and at most 2000/],
   [`ledger.take_address(null, 'anna')`, /no chain is named/],
   [`ledger.take_address(424242, 'anna')`, /chain 424242 has neither a pool nor addresses/],
   [`ledger.take_address(-1, null)`, /chain -1 has neither/],

@@ -135,6 +135,46 @@ export const poolBugs: PlantedBug[] = [
       'if all lists are empty, the first addresses wait until the list has shown that it honours the chain parameter',
   },
   {
+    id: 'too-many-called-none',
+    promise: 'Pools never lose',
+    wrong:
+      'an answer with more addresses than were requested is described as one without new addresses',
+    in: 'describeShortfall',
+    find: 'if (fresh === 0)',
+    put: 'if (fresh === 0 || fresh > num)',
+    caughtBy: '[A4] of an answer with more new addresses than were asked for none is handed out',
+  },
+  {
+    id: 'refusal-shows-filter',
+    promise: 'Pools hand out once',
+    wrong: 'a service that refuses unknown chains is taken for one that filters its list by chain',
+    in: 'judgeFilter',
+    find: "if (unused === 'empty')",
+    put: "if (unused === 'empty' || unused === 'refused')",
+    caughtBy:
+      'a list that refuses unknown chains and ignores the others makes no address available: %s',
+  },
+  {
+    id: 'coins-unread',
+    promise: 'Pools hand out once',
+    wrong: 'chains of the coin list are not asked for before refusals count as evidence',
+    in: 'seeChainFilter',
+    find: 'more.slice(0, othersMax)',
+    put: '[]',
+    caughtBy:
+      'a list that refuses unknown chains and ignores the others makes no address available: %s',
+  },
+  {
+    id: 'same-form-is-broken',
+    promise: 'Pools never lose',
+    wrong: 'two chains of one form that list the same addresses are taken for a broken filter',
+    in: 'isMixed',
+    find: 'isCertain(slip44, address) && isUnfit(other, address)',
+    put: 'isCertain(slip44, address)',
+    caughtBy:
+      'chains of one form that list the same addresses are not broken, and wait for a difference',
+  },
+  {
     id: 'refill-rewrites-pools',
     promise: 'Pools never lose',
     wrong: 'a command with another ADDRESS_POOLS rewrites the pools that a daemon fills',
@@ -170,6 +210,15 @@ export const poolBugs: PlantedBug[] = [
     in: 'engine.hand_out',
     find: "btrim(hand_out.reference, E' \\t\\r\\n') = ''",
     put: "hand_out.reference = '-'",
+    caughtBy: '%s is an error that says why',
+  },
+  {
+    id: 'reference-unbounded',
+    promise: 'Pools hand out once',
+    wrong: 'a reference that does not fit into the index is an error of the index',
+    in: 'engine.admit_take',
+    find: 'octet_length(reference) > bytes_max',
+    put: 'octet_length(reference) > 9 * bytes_max',
     caughtBy: '%s is an error that says why',
   },
   {
@@ -216,8 +265,8 @@ export const poolBugs: PlantedBug[] = [
     promise: 'Pools hand out once',
     wrong: '`pool adopt` takes all foreign addresses of a chain without --yes',
     in: 'poolAdopt',
-    find: '!yes',
-    put: 'yes === false',
+    find: 'const adopted = yes',
+    put: 'const adopted = yes !== false',
     caughtBy: 'a pool is listed, filled, taken from and joined by what the service listed already',
   },
 ];

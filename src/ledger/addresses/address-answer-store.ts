@@ -117,7 +117,7 @@ counted as (
 select ${pick({ key: alias(addressTable, 'inserted').addressKey })} from inserted`;
   // Judges misfits again: the list may have shown some of these addresses before its chain filter was shown to work.
   await storeJudgements(db, slip44, judged, { misfitsOnly: true });
-  const [joining] = await query(db)`
+  const [came = nothingCame] = await query(db)`
 with ${given},
 ours as (
   select g.* from given g join own.addresses a on a.slip44 = g.slip44 and a.address_key = g.key
@@ -136,10 +136,9 @@ joined as (
 )
 select (select count(*) from given) as ${out('came', number)}, (select count(*) from ours) as ${out('fresh', number)},
        (select coalesce(array_agg(address_key), '{}') from joined) as ${out('keys', listOf(text))}`;
-  const { keys: joined } = joining ?? nothingCame;
   await noteRefusals(db, slip44, judged);
   // Counts deposits: a customer may have paid to one of the addresses already.
-  await recountUse(db, [...new Set([...inserted.map(({ key }) => key), ...joined])]);
+  await recountUse(db, [...new Set([...inserted.map(({ key }) => key), ...came.keys])]);
   await db.execute(sql`
     update own.pools p
        set refusals = 0, losses = 0, next_try_at = null, last_error = null, last_error_at = null
@@ -149,7 +148,7 @@ select (select count(*) from given) as ${out('came', number)}, (select count(*) 
     update own.address_requests r
        set state = 'done', finished_at = now(), received = n.received, answer = null,
            error = case when n.received <> r.num
-                        then ${describeShortfall(num, joining ?? nothingCame)}::text end
+                        then ${describeShortfall(num, came)}::text end
       from (select count(*)::int as received from own.addresses where generated_by = ${id}) n
      where r.id = ${id}
     returning ${pick({ received: alias(addressRequests, 'r').received })}`;
@@ -171,7 +170,7 @@ async function judgeAnswer(
   return { slip44, num, judged: await judgeShown(db, slip44, given) };
 }
 
-/** Distinct addresses of an answer: all, those that were not known before, and the keys of those that joined the pool. */
+/** Distinct addresses of an answer: all, those not known before, and the keys of those that joined the pool. */
 export type Came = { came: number; fresh: number; keys: string[] };
 
 const nothingCame: Came = { came: 0, fresh: 0, keys: [] };
