@@ -49,6 +49,16 @@ test('a pool is listed, filled, taken from and joined by what the service listed
   const shown = await run('adopt', '60');
   expect(shown).toMatchObject({ code: 0, stderr: expect.stringContaining('add --yes') });
   expect(shown.stdout.trim().split('\n')).toHaveLength(foreign.length);
+  const reported = await run('adopt', '60', '--json');
+  expect(reported).toMatchObject({ code: 0, stderr: '' });
+  const report = JSON.parse(reported.stdout) as { foreign: { address: string }[] };
+  expect(report).toMatchObject({ slip44: 60, adopted: null });
+  expect(report.foreign.map(({ address }) => address)).toEqual(
+    shown.stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.split(' ')[0]),
+  );
   const stillForeign = `select address from ledger.addresses where slip44 = 60 and status = 'foreign' order by 1`;
   expect(await query(stillForeign)).toHaveLength(foreign.length);
   const free = shown.stdout
@@ -60,9 +70,15 @@ test('a pool is listed, filled, taken from and joined by what the service listed
     stderr: expect.stringContaining('1 address of chain 60 became available'),
   });
   expect(await run('adopt', '60', 'nowhere', '--yes')).toMatchObject({ code: 2 });
+  const adopted = await run('adopt', '60', String(free[1]), '--yes', '--json');
+  expect(adopted).toMatchObject({ code: 0, stderr: '' });
+  expect(JSON.parse(adopted.stdout)).toMatchObject({
+    ...{ adoptable: 1, adopted: 1 },
+    foreign: [{ address: free[1], hasDeposit: false, isHandedOut: false, refused: null }],
+  });
   expect(await run('adopt', '60', '--yes')).toMatchObject({
     code: 0,
-    stderr: expect.stringContaining(`${free.length - 1} addresses of chain 60 became available`),
+    stderr: expect.stringContaining(`${free.length - 2} addresses of chain 60 became available`),
   });
   const listed = await run('list', '--json');
   expect(listed).toMatchObject({ code: 0, stderr: '' });
@@ -74,7 +90,7 @@ test('a pool is listed, filled, taken from and joined by what the service listed
     },
     { slip44: 195, available: 4, assigned: 0, generated24h: 4, daysLeft: null },
   ]);
-}, 60_000);
+}, 180_000);
 
 test('a refused pool ends with 3 in the service’s own words, and status says what to do', async () => {
   const { env } = await withService({ transactions: 0, mayAddAddresses: false });

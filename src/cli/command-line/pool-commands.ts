@@ -40,6 +40,7 @@ export const addPoolCommands: CommandGroup = (program, run) => {
       'show the foreign addresses of a chain: the service lists them, this ledger did not generate them',
     )
     .option('--yes', 'make them available; do this only if no other program hands them out')
+    .option(...jsonOption)
     .option(...walletOption)
     .action(async (slip44: number, addresses: string[], options) => {
       const { poolAdopt } = await commands();

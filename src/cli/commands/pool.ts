@@ -63,13 +63,13 @@ export async function poolTake(
 
 /**
  * Runs `wallet-ledger pool adopt`: prints the chain's foreign addresses, or the named ones of them. With `--yes`, those
- * without a deposit become available.
+ * without a deposit become available. With `--json`, prints one document; `adopted` is null without `--yes`.
  */
 export async function poolAdopt(
   context: CommandContext,
   slip44: number,
   named: string[],
-  { yes }: { yes?: boolean },
+  { yes, json }: { yes?: boolean; json?: boolean },
 ): Promise<number> {
   const { ledger } = await openExistingLedger(context);
   await (yes ? refuseOtherWallet : sayOtherWallet)(context, ledger);
@@ -80,20 +80,23 @@ export async function poolAdopt(
       cure: `\`wallet-ledger pool adopt ${slip44}\` shows those that are`,
     });
   }
-  process.stdout.write(foreign.map((each) => `${foreignLine(each)}\n`).join(''));
   const free = foreign.filter(({ hasDeposit, refused }) => !hasDeposit && refused === null).length;
-  if (!yes) {
+  if (!json) process.stdout.write(foreign.map((each) => `${foreignLine(each)}\n`).join(''));
+  const adopted = yes ? await ledger.transaction((db) => adoptForeign(db, slip44, asked)) : null;
+  if (json) {
+    const report = { slip44, adoptable: free, adopted, foreign };
+    process.stdout.write(jsonDocument(redactValues(report, context.redact)));
+  } else if (adopted === null) {
     say(
       context,
       `chain ${slip44}: ${countWords(free)} of ${countWords(foreign.length)} foreign addresses can be adopted; another program may have handed them out: name those that are yours, and add --yes`,
     );
-    return 0;
+  } else {
+    say(
+      context,
+      `${countWords(adopted)} ${adopted === 1 ? 'address' : 'addresses'} of chain ${slip44} became available`,
+    );
   }
-  const adopted = await ledger.transaction((db) => adoptForeign(db, slip44, asked));
-  say(
-    context,
-    `${countWords(adopted)} ${adopted === 1 ? 'address' : 'addresses'} of chain ${slip44} became available`,
-  );
   return 0;
 }
 
