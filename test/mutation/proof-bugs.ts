@@ -138,4 +138,14 @@ export const proofBugs: PlantedBug[] = [
     put: 'Math.min',
     caughtBy: '200 passes over 100 pages cost at most twice those of an honest service: %s',
   },
+  {
+    id: 'day-with-an-unstored-row',
+    promise: 'Verified days',
+    wrong:
+      'a day is marked as verified although the service lists a row of it that cannot be stored',
+    in: 'compareDays',
+    find: 'x.is_equal and not ${isUnstored(unstored)}',
+    put: 'x.is_equal',
+    caughtBy: 'a day with a row that cannot be stored is verified by no scan, poll or audit: %s',
+  },
 ];

@@ -9,6 +9,8 @@ export type DaysRead = {
   rows: [day: number, rows: number][];
   head: number | null;
   isHeadNew: boolean;
+  /** Days with a listed row that the ledger cannot store. */
+  unstored?: number[];
 };
 
 const dateOf = (day: number | null, otherwise: '-infinity' | 'infinity') =>
@@ -17,12 +19,12 @@ const dateOf = (day: number | null, otherwise: '-infinity' | 'infinity') =>
 /**
  * Compares the listed rows of each day with those that were read. Marks equal days as verified, clears the mark of the
  * others, and returns these (days since 1970). Every row that was read is in the ledger, so equal counts mean equal
- * sets. Compares nothing and returns null while the ledger counts rows of this list in another list.
+ * sets; a day with a row that could not be stored loses its mark. Compares nothing and returns null while the ledger counts rows of this list in another list.
  */
 export async function compareDays(
   db: LedgerDb,
   stream: string,
-  { low, high, rows, head, isHeadNew }: DaysRead,
+  { low, high, rows, head, isHeadNew, unstored = [] }: DaysRead,
 ): Promise<number[] | null> {
   const { rows: guests } = await db.execute(
     sql`select from own.transactions where also_listed_in = ${stream} limit 1`,
@@ -49,8 +51,13 @@ compared as (
      and c.transactions > coalesce(l.rows, 0)
 ),
 marked as (
-  update own.coverage c set verified_at = case when x.is_equal then now() end
+  update own.coverage c set verified_at = case when x.is_equal and not ${isUnstored(unstored)} then now() end
     from compared x where c.stream = ${stream} and c.day = x.day
+),
+unmarked as (
+  update own.coverage c set verified_at = null
+   where c.stream = ${stream} and c.verified_at is not null and ${isUnstored(unstored)}
+     and not exists (select from compared x where x.day = c.day)
 )
 select day - date '1970-01-01' as ${out('day', number)} from compared where not is_equal
 union
@@ -61,13 +68,22 @@ select day - date '1970-01-01' from late where ${isHeadNew}`;
   return compared.map(({ day }) => day);
 }
 
+/** Condition that day c has a listed row that the ledger cannot store. */
+const isUnstored = (days: number[]) =>
+  sql`(c.day - date '1970-01-01') = any(${sql.param(days)}::integer[])`;
+
 /**
  * Marks the days of the list as verified. Without `isToTheEnd` it leaves out today and yesterday, which may have new
- * rows.
+ * rows. `unstored`: days with a listed row that the ledger cannot store; they lose their mark.
  */
-export async function verifyDays(db: LedgerDb, stream: string, isToTheEnd: boolean): Promise<void> {
+export async function verifyDays(
+  db: LedgerDb,
+  stream: string,
+  isToTheEnd: boolean,
+  unstored: number[] = [],
+): Promise<void> {
   await db.execute(sql`
-    update own.coverage set verified_at = now()
+    update own.coverage c set verified_at = case when not ${isUnstored(unstored)} then now() end
      where stream = ${stream} and (${isToTheEnd} or day < (now() at time zone 'UTC')::date - 1)`);
 }
 

@@ -12,6 +12,7 @@ import { decodeBalances } from './decode-balance.ts';
 import { decodeCoins } from './decode-coin.ts';
 import { decodeTransactionDetails, decodeTransactions } from './decode-transaction.ts';
 import { parseExactJson } from './exact-json.ts';
+import { readTime } from './field-readers.ts';
 
 type RecordOf = {
   'transaction-list': TransactionRecord;
@@ -42,6 +43,18 @@ export function decodePayload<S extends RecordSource>(
 ): Decoded<RecordOf[S]> | null {
   try {
     return decoders[source]([parseExactJson(payload)], now);
+  } catch {
+    return null;
+  }
+}
+
+/** Returns the time (Unix ms) that the payload of a transaction shows; null if none can be read. */
+export function timeOfPayload(payload: string, now: number): number | null {
+  try {
+    const row = parseExactJson(payload);
+    if (typeof row !== 'object' || row === null || !('time' in row)) return null;
+    const time = readTime(row.time, now);
+    return typeof time === 'number' ? time : null;
   } catch {
     return null;
   }

@@ -205,7 +205,11 @@ async function scanWhenOld(audit: Audit, held: HeldDay[]): Promise<void> {
     audit.context.clock() - (verifiedAt ?? 0) > auditCycleMs;
   if (!held.some(isOld)) return;
   await inSlice(audit, async (session) => {
-    if (session.state.checkpoint.walk !== null) return;
+    const { walk: unfinished, scannedAt } = session.state.checkpoint;
+    const isScannedLately = audit.context.clock() - (scannedAt ?? 0) <= auditCycleMs;
+    // A day with a row that cannot be stored is never verified, whatever a further scan shows.
+    const isKnown = session.state.acceptedDifference > 0 && isScannedLately;
+    if (unfinished !== null || isKnown) return;
     const { isPaused, walk } = await scanList(session, { isSequential: false, hadMismatch: false });
     if (!isPaused) await concludeScan(session, walk);
   });

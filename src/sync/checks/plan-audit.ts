@@ -22,19 +22,38 @@ export function planAudit(held: HeldDay[], now: number, share: number): DayRange
     const isRecent = one.day > today - recentDays && ageOf(one) >= dayMs;
     if (isLast || isRecent) chosen.add(one.day);
   }
-  let rowsLeft = share * held.reduce((rows, one) => rows + one.rows, 0);
-  const oldest = [...held].sort(
-    (a, b) => (a.verifiedAt ?? 0) - (b.verifiedAt ?? 0) || b.day - a.day,
+  const rowsMax = share * held.reduce((rows, one) => rows + one.rows, 0);
+  const marked = held.filter(({ verifiedAt }) => verifiedAt !== null);
+  const oldest = marked.sort((a, b) => (a.verifiedAt ?? 0) - (b.verifiedAt ?? 0) || b.day - a.day);
+  const unmarked = inTurn(
+    held.filter(({ verifiedAt }) => verifiedAt === null),
+    now,
   );
-  for (const one of oldest) {
-    if (rowsLeft <= 0) break;
-    chosen.add(one.day);
-    rowsLeft -= one.rows;
-  }
+  // A day with a row that cannot be stored never gets a mark, and must not keep the others from their turn.
+  const rowsUnmarked = take(chosen, unmarked, marked.length > 0 ? rowsMax / 2 : rowsMax);
+  take(chosen, oldest, rowsMax - Math.min(rowsUnmarked, rowsMax / 2));
   return rangesOf(
     held.map(({ day }) => day),
     chosen,
   );
+}
+
+/** Chooses days until they hold `rowsMax` rows. Returns the rows chosen. */
+function take(chosen: Set<number>, days: HeldDay[], rowsMax: number): number {
+  let rows = 0;
+  for (const one of days) {
+    if (rows >= rowsMax) break;
+    chosen.add(one.day);
+    rows += one.rows;
+  }
+  return rows;
+}
+
+/** Returns the days newest first, beginning with another one every hour. */
+function inTurn(days: HeldDay[], now: number): HeldDay[] {
+  const sorted = days.sort((a, b) => b.day - a.day);
+  const first = Math.floor(now / hourMs) % Math.max(1, sorted.length);
+  return [...sorted.slice(first), ...sorted.slice(0, first)];
 }
 
 /**

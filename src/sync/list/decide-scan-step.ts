@@ -1,6 +1,7 @@
 /** Decisions of a full scan after each page, and the scan's next progress. Pure. */
 import type { WalkProgress } from './list-checkpoint.ts';
 import { isTotalTold, type PageFacts, timeSteps } from './list-state.ts';
+import { unstoredDays, unstoredMax } from './read-days.ts';
 
 /**
  * Bounds of the rewinds, so that a list that constantly loses rows or changes its page size cannot keep a scan from
@@ -193,6 +194,7 @@ export function afterStep(
     isClean: walk.isClean && !isSeamOpen,
     isBack: step.kind === 'rewind',
     undated: withUndated(walk.undated, facts),
+    ...withUnstored(walk, facts),
   };
 }
 
@@ -240,4 +242,9 @@ function withUndated(known: string[], { keys, datedKeys }: PageFacts): string[] 
   const dated = new Set(datedKeys);
   const undated = keys.filter((key) => !dated.has(key) && !known.includes(key));
   return [...known, ...undated].slice(0, undatedMax + 1);
+}
+
+function withUnstored({ unstored = [] }: WalkProgress, facts: PageFacts) {
+  const days = unstoredDays(facts).filter((day) => !unstored.includes(day));
+  return days.length === 0 ? {} : { unstored: [...unstored, ...days].slice(0, unstoredMax + 1) };
 }

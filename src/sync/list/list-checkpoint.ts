@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { readingSchema } from './read-days.ts';
 
 /**
- * Version of the stored form. A new field, or another meaning of one, takes a new number; a field that goes does not,
- * because unknown fields are ignored. A checkpoint of another version is begun anew.
+ * Version of the stored form. A new field, or another meaning of one, takes a new number, except a field that may be
+ * absent; a field that goes does not, because unknown fields are ignored. A checkpoint of another version is begun anew.
  */
 const version = 4;
 
@@ -48,6 +48,8 @@ const walkSchema = z.object({
   reading: readingSchema.nullable(),
   /** Keys of the rows without a readable time that were met. */
   undated: z.array(z.string()),
+  /** Days (since 1970) of the rows that could not be stored; absent: none. */
+  unstored: z.array(int).optional(),
 });
 
 /**

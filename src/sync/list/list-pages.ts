@@ -129,6 +129,7 @@ function toListedPage<T>(page: number, content: Page<T>, source: ListSource<T>):
     total: content.totalSize,
     listed: content.listed,
     unstorable: content.listed - content.records.length,
+    unstorableTimes: unstorableTimes(content, source),
     keys,
     times,
     datedKeys,
@@ -140,6 +141,13 @@ function toListedPage<T>(page: number, content: Page<T>, source: ListSource<T>):
     answered: nextAnswer(),
     content,
   };
+}
+
+/** Returns the readable times of the rows that cannot be stored. */
+function unstorableTimes<T>({ rejects }: Page<T>, source: ListSource<T>): number[] {
+  return rejects.flatMap(({ orderNo, payload }) =>
+    orderNo === null ? (source.timeOfPayload?.(payload) ?? []) : [],
+  );
 }
 
 let answers = 0;

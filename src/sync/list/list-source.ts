@@ -17,4 +17,6 @@ export type ListSource<T> = {
   keyOf(record: T): string;
   /** Time of the record, Unix ms; null if the list shows no times. */
   timeOf(record: T): number | null;
+  /** Time of a row that cannot be stored, from its text; absent: the list shows no times. */
+  timeOfPayload?(payload: string): number | null;
 };

@@ -14,6 +14,8 @@ import type { ListOrder } from '../../kernel/vocabulary.ts';
 export const dayMs = 86_400_000;
 /** Upper bound of the rows of one millisecond that are compared by key; with more the reading ends. */
 const edgeKeysMax = 1_000;
+/** Upper bound of the days with rows that cannot be stored; with more the reading ends. */
+export const unstoredMax = 366;
 
 const int = z.number().int();
 
@@ -30,6 +32,10 @@ export const readingSchema = z.object({
   head: int.nullable(),
   /** The reading begins at the first row of an oldest-first list, and has not passed its first page yet. */
   isStartOpen: z.boolean(),
+  /** Days of listed rows that the ledger cannot store: their counts prove nothing. Absent: none. */
+  unstored: z.array(int).optional(),
+  /** A row without a readable time that cannot be stored may be of the next page's first day. */
+  isNextUnsure: z.boolean().optional(),
 });
 
 /** Facts about one page that a reading needs. */
@@ -40,6 +46,9 @@ export type DatedRows = {
   /** Times (Unix ms) of the rows in the list's order, without unreadable ones, and the keys of these rows. */
   times: number[];
   datedKeys: string[];
+  /** Rows without a usable key, and the times (Unix ms) of those that show one. */
+  unstorable?: number;
+  unstorableTimes?: number[];
 };
 
 /** Position of a reading. */
@@ -54,7 +63,28 @@ export type ReadDays = {
   head: number | null;
   /** The reading has just begun at the list's newest row: the ledger must list nothing beyond `head`. */
   isHeadNew: boolean;
+  /** Days with a listed row that the ledger cannot store; none of them is verified. */
+  unstored?: number[];
 };
+
+/** Returns the days of the page's rows that cannot be stored; all days of the page if one of them shows no time. */
+export function unstoredDays({ times, unstorable = 0, unstorableTimes = [] }: DatedRows): number[] {
+  const hidden = unstorable > unstorableTimes.length ? times : [];
+  return [...new Set([...unstorableTimes, ...hidden].map(dayOf))];
+}
+
+/** Returns the days of rows that cannot be stored, up to and on this page, and if the next page may have one, too. */
+function unstoredSoFar(reading: Reading, facts: DatedRows) {
+  const { unstorable = 0, unstorableTimes = [], times } = facts;
+  const isHidden = unstorable > unstorableTimes.length;
+  const days = new Set([...(reading.unstored ?? []), ...unstoredDays(facts)]);
+  const [first] = times;
+  if (isHidden) days.add(dayOf(reading.edge));
+  if (reading.isNextUnsure && first !== undefined) days.add(dayOf(first));
+  const isNextUnsure = isHidden || (reading.isNextUnsure === true && first === undefined);
+  if (days.size === 0 && !isNextUnsure) return {};
+  return { unstored: [...days], isNextUnsure };
+}
 
 export function dayOf(time: number): number {
   return Math.floor(time / dayMs);
@@ -98,7 +128,10 @@ export function readOn(
   });
   const { edge, day, rows, isDayWhole, edgeKeys, closed } = place;
   const isTold = edgeKeys.size <= edgeKeysMax;
-  const next = { ...reading, edge, edgeKeys: [...edgeKeys], day, rows, isDayWhole };
+  const unstored = unstoredSoFar(reading, facts);
+  const isKnown = isTold && (unstored.unstored ?? []).length <= unstoredMax;
+  const moved = { ...reading, edge, edgeKeys: [...edgeKeys], day, rows, isDayWhole };
+  const next = { ...moved, ...unstored };
   const isHeadNew = reading.edgeKeys.length === 0 && head !== null;
   const isNothing = day === reading.day && !isHeadNew && !isStartOpen;
   const [begun, last] = [firstWholeDay(reading), day + (isNewestFirst ? 1 : -1)];
@@ -106,9 +139,13 @@ export function readOn(
   const start = isStartOpen ? null : begun;
   const [low, high] = isNewestFirst ? [last, start] : [start, last];
   return {
-    reading: isTold ? { ...next, isStartOpen: false } : null,
-    days: isNothing ? null : { low, high, rows: closed, head, isHeadNew },
+    reading: isKnown ? { ...next, isStartOpen: false } : null,
+    days: isNothing ? null : { low, high, rows: closed, head, isHeadNew, ...unstoredIn(next) },
   };
+}
+
+function unstoredIn({ unstored }: Reading): Pick<ReadDays, 'unstored'> {
+  return unstored === undefined ? {} : { unstored };
 }
 
 /** Position of a reading within a page. */
@@ -151,7 +188,7 @@ export function endReading(reading: Reading): ReadDays {
   const begun = firstWholeDay(reading);
   const closed: [number, number][] = isDayWhole ? [[day, rows]] : [];
   const [low, high] = isNewestFirst ? [null, begun] : [begun, null];
-  return { low, high, rows: closed, head, isHeadNew: false };
+  return { low, high, rows: closed, head, isHeadNew: false, ...unstoredIn(reading) };
 }
 
 /** Collects the days that consecutive pages complete. `isStart`: the page is the first of them. */
@@ -185,5 +222,6 @@ export function joinDays(earlier: ReadDays | null, later: ReadDays | null): Read
     rows: [...earlier.rows, ...later.rows],
     head: later.head,
     isHeadNew: earlier.isHeadNew || later.isHeadNew,
+    unstored: [...new Set([...(earlier.unstored ?? []), ...(later.unstored ?? [])])],
   };
 }

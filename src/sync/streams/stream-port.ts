@@ -27,6 +27,7 @@ import { createPageReader, type ListedPage } from '../list/list-pages.ts';
 import type { ListPort, Ranks, ScanNotes, Stored } from '../list/list-port.ts';
 import { doubtOf, type ListState } from '../list/list-state.ts';
 import { probeSize, rememberedSize } from '../list/probe-size.ts';
+import { unstoredMax } from '../list/read-days.ts';
 import {
   addCounts,
   emptyReport,
@@ -217,7 +218,11 @@ function notesOf<T>(context: SyncContext, stream: Stream<T>, saveWith: SaveWith)
     count: () => countNotedKeys(db, name),
     unseen: (limit) => stream.unseen(db, limit),
     dropUnseenGuests: (state) => saveWith(state, (tx) => dropUnseenGuests(tx, name)),
-    verifyAll: (state) => saveWith(state, (tx) => verifyDays(tx, name, true)),
+    verifyAll: (state) =>
+      saveWith(state, async (tx) => {
+        const { unstored = [] } = state.checkpoint.walk ?? {};
+        if (unstored.length <= unstoredMax) await verifyDays(tx, name, true, unstored);
+      }),
   };
 }
 

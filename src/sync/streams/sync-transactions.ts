@@ -4,6 +4,7 @@ import { type TransactionType, transactionTypes } from '../../kernel/vocabulary.
 import type { TransactionRecord } from '../../kernel/wallet-records.ts';
 import { unseenTransactions } from '../../ledger/lists/scan-notes-store.ts';
 import { prepareListedTransactions } from '../../ledger/transactions/store-listed-transactions.ts';
+import { timeOfPayload } from '../../service/decoding/decode-payload.ts';
 import type { ListSource } from '../list/list-source.ts';
 import { addCounts, emptyReport, type SyncContext, type SyncReport } from '../sync-context.ts';
 import type { Stream } from './stream.ts';
@@ -44,6 +45,7 @@ export function transactionStream(
     scanPage: readPageIn('backlog'),
     keyOf: (record) => record.orderNo,
     timeOf: (record) => record.occurredAt,
+    timeOfPayload: (payload) => timeOfPayload(payload, context.clock()),
     unseen: (db, limit) => unseenTransactions(db, type, limit),
     prepareRows: (rows) => prepareListedTransactions(type, rows),
     toReject: ({ observation, ...record }, reason) => ({
