@@ -147,8 +147,7 @@ select (select count(*) from given) as ${out('came', number)}, (select count(*) 
   const [closed] = await query(db)`
     update own.address_requests r
        set state = 'done', finished_at = now(), received = n.received, answer = null,
-           error = case when n.received <> r.num
-                        then ${describeShortfall(num, came)}::text end
+           error = case when n.received <> r.num then ${describeShortfall(num, came)}::text end
       from (select count(*)::int as received from own.addresses where generated_by = ${id}) n
      where r.id = ${id}
     returning ${pick({ received: alias(addressRequests, 'r').received })}`;

@@ -19,7 +19,8 @@ const dateOf = (day: number | null, otherwise: '-infinity' | 'infinity') =>
 /**
  * Compares the listed rows of each day with those that were read. Marks equal days as verified, clears the mark of the
  * others, and returns these (days since 1970). Every row that was read is in the ledger, so equal counts mean equal
- * sets; a day with a row that could not be stored loses its mark. Compares nothing and returns null while the ledger counts rows of this list in another list.
+ * sets; a day with a row that could not be stored loses its mark. Compares nothing and returns null while the ledger
+ * counts rows of this list in another list.
  */
 export async function compareDays(
   db: LedgerDb,

@@ -3,7 +3,7 @@ import { readingSchema } from './read-days.ts';
 
 /**
  * Version of the stored form. A new field, or another meaning of one, takes a new number, except a field that may be
- * absent; a field that goes does not, because unknown fields are ignored. A checkpoint of another version is begun anew.
+ * absent; a field that goes does not, because unknown fields are ignored. Of another version nothing is read.
  */
 const version = 4;
 
