@@ -69,9 +69,16 @@ export const pageBugs: PlantedBug[] = [
     id: 'null-is-evidence',
     promise: 'Complete',
     wrong: 'a service that never has a list is read as an empty one',
-    in: 'ask',
-    find: 'isListless(answer) && !isEndShown',
-    put: 'isListless(answer) && !isEndShown && part.place < 0',
+    in: 'isAnythingReadable',
+    find: 'answer instanceof LedgerError || isListless(answer)',
+    put: 'answer instanceof LedgerError',
+    also: [
+      {
+        in: 'ask',
+        find: 'isListless(answer) && !isEndShown',
+        put: 'isListless(answer) && !isEndShown && part.place < 0',
+      },
+    ],
     caughtBy: 'without a total, null for the first page is an error and no empty list',
   },
   {

@@ -29,8 +29,8 @@ test.each(['newest-first', 'oldest-first'] as const)(
     let frozenAt = Number.POSITIVE_INFINITY;
     const { sandbox, context, query } = await filledWallet({
       clock: () => Math.min(Date.now(), frozenAt),
-      transactions: 3_000,
-      arrivalsPerSecond: 40,
+      transactions: 1_500,
+      arrivalsPerSecond: 20,
       settleMs: 500,
       listOrder,
     });
@@ -60,13 +60,14 @@ test.each(['newest-first', 'oldest-first'] as const)(
     const rowsBefore = sandbox.world.transactions();
     const lacking = rowsBefore.filter(({ orderNo }) => !isFinal.has(orderNo));
     const found = await verifyLedger(context, { signal, isRepair: false });
+    frozenAt = Date.now();
     const all = (what: 'missing' | 'extra') => new Set(found.flatMap((drift) => drift[what]));
     const missing = all('missing');
     expect([...deleted, ...lacking.map(({ orderNo }) => orderNo)]).toSatisfy((orderNos: string[]) =>
       orderNos.every((orderNo) => missing.has(orderNo)),
     );
     const arrived = sandbox.world.transactions().filter(({ time }) => time > startedAt + 1_000);
-    expect(arrived.length).toBeGreaterThan(20);
+    expect(arrived.length).toBeGreaterThan(10);
     expect(arrived.filter(({ orderNo }) => missing.has(orderNo))).toEqual([]);
     expect(all('extra')).toEqual(new Set(invented));
     const named = found.flatMap((drift) => drift.different);
@@ -85,8 +86,6 @@ test.each(['newest-first', 'oldest-first'] as const)(
     const repaired = await verifyLedger(context, { signal, isRepair: true });
     expect(repaired.reduce((sum, drift) => sum + drift.repaired, 0)).toBe(count(repaired));
     expect(count(repaired)).toBeGreaterThanOrEqual(107);
-    frozenAt = Date.now();
-    await verifyLedger(context, { signal, isRepair: true });
     expect(count(await verifyLedger(context, { signal, isRepair: false }))).toBe(0);
     const rows = await query(
       'select count(*)::int as n from ledger.transactions where not is_listed',
