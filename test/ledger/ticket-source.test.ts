@@ -256,6 +256,7 @@ test('numbers that went back with a move that was healed are no second one, and 
     await query(`select epoch, engine.home_state() as away from engine.home`);
   const heal = () => settleHome({ ledger, log: silentLog, settings: { onMove: 'heal' } });
   await heal();
+  await query(`select setval('ledger.observations', nextval('ledger.observations') + 1000)`);
   const highest = [await takeFirst(source), await takeFirst(second)];
   // As a restore in place does: the catalogue shows it first.
   await query(`select engine.disturb_home('its tables were created again')`);
