@@ -47,23 +47,26 @@ async function withProgress(context: CommandContext, isRepair: boolean): Promise
 }
 
 function toJson(drifts: Drift[]): string {
-  const streams = drifts.map(({ name, compared, missing, different, extra }) => ({
+  const streams = drifts.map(({ name, compared, missing, different, extra, unstorable }) => ({
     name,
     compared,
     missing,
     different,
     extra,
+    unstorable,
   }));
   const repaired = drifts.reduce((sum, drift) => sum + drift.repaired, 0);
   return jsonDocument({ streams, repaired });
 }
 
 function toText(drift: Drift): string {
-  const { name, compared, missing, different, extra, repaired } = drift;
+  const { name, compared, missing, different, extra, unstorable, repaired } = drift;
+  const lacked =
+    unstorable > 0 ? `, ${unstorable} that cannot be stored (wallet-ledger rejects shows why)` : '';
   const verdict =
     driftCount(drift) === 0
       ? 'equal'
-      : `${missing.length} missing, ${different.length} different, ${extra.length} extra${repaired > 0 ? `, ${repaired} mended` : ''}`;
+      : `${missing.length} missing, ${different.length} different, ${extra.length} extra${lacked}${repaired > 0 ? `, ${repaired} mended` : ''}`;
   const lines = [
     `${name}: ${compared.toLocaleString('en-US')} compared, ${verdict}`,
     ...named('missing', missing),

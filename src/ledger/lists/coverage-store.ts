@@ -73,6 +73,13 @@ select day - date '1970-01-01' from late where ${isHeadNew}`;
 const isUnstored = (days: number[]) =>
   sql`(c.day - date '1970-01-01') = any(${sql.param(days)}::integer[])`;
 
+/** Takes the mark of these days of a list. */
+export async function clearDays(db: LedgerDb, stream: string, days: number[]): Promise<void> {
+  await db.execute(sql`
+    update own.coverage c set verified_at = null
+     where c.stream = ${stream} and c.verified_at is not null and ${isUnstored(days)}`);
+}
+
 /**
  * Marks the days of the list as verified. Without `isToTheEnd` it leaves out today and yesterday, which may have new
  * rows. `unstored`: days with a listed row that the ledger cannot store; they lose their mark.

@@ -123,6 +123,16 @@ export async function knownByNow(db: LedgerDb, orderNos: string[]): Promise<Set<
   return new Set(found.map((row) => row.orderNo));
 }
 
+/** Returns the distinct UTC days of the rows (since 1970), as the list shows their times; null for rows without one. */
+export async function daysOfRows(db: LedgerDb, orderNos: string[]): Promise<(number | null)[]> {
+  if (orderNos.length === 0) return [];
+  const found = await query(db)`
+    select distinct (ledger.listed_at(occurred_at, list_word) at time zone 'UTC')::date - date '1970-01-01'
+             as ${out('day', orNull(number))}
+      from own.transactions where order_no = any(${sql.param(orderNos)}::text[])`;
+  return found.map(({ day }) => day);
+}
+
 /** Returns those of the rows of which the ledger has a later answer. */
 export async function heardSince(
   db: LedgerDb,

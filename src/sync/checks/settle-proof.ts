@@ -1,8 +1,9 @@
+import { clearDays } from '../../ledger/lists/coverage-store.ts';
 import { afterWholeScan } from '../list/conclude-scan.ts';
 import { efforts } from '../list/doubt.ts';
 import type { ListedPage } from '../list/list-pages.ts';
 import { createListSession } from '../list/list-session.ts';
-import { isProven, withCheckpoint } from '../list/list-state.ts';
+import { isProven, withCheckpoint, withDifferingDays } from '../list/list-state.ts';
 import { readList } from '../list/read-list.ts';
 import { withLease } from '../streams/lease-list.ts';
 import type { Stream } from '../streams/stream.ts';
@@ -60,6 +61,37 @@ export async function settleProof<T>(
       }
     },
   );
+}
+
+/** Days (since 1970) whose rows differ; `isUndated`: so do rows without a time. */
+export type Places = { days: number[]; isUndated: boolean };
+
+/**
+ * Takes the proof off a list of which a verification found rows that only the service or only the ledger has, and the
+ * mark off their days. The list's own passes read them again.
+ */
+export async function noteDrift<T>(
+  context: SyncContext,
+  stream: Stream<T>,
+  { days, isUndated }: Places,
+  signal: AbortSignal,
+): Promise<void> {
+  if (days.length === 0 && !isUndated) return;
+  await clearDays(context.ledger.db, stream.name, days);
+  await withLease(context, stream.name, { ifLeased: 'briefly', signal }, async ({ owner, row }) => {
+    const state = stateOf(row, context);
+    if (!state.isBacked) return;
+    const pass = { signal, sliceMs: null };
+    const opened = openStreamPort<T>(context, stream, pass, { state, owner });
+    try {
+      const session = createListSession<ListedPage<T>>(opened.port, state);
+      const isScanUnclean = isUndated || state.checkpoint.isScanUnclean;
+      session.apply(withCheckpoint(withDifferingDays(state, days), { isScanUnclean }));
+      await session.store([]);
+    } finally {
+      opened.close();
+    }
+  });
 }
 
 /** Returns the effort of a pass that leaves a doubt to the list's own passes. */

@@ -29,6 +29,7 @@ export async function verifyAddresses(
     different: [],
     extra: [],
     repaired: 0,
+    unstorable: 0,
     arrivals: 0,
   };
   const { db, release } = await context.ledger.session();

@@ -69,8 +69,8 @@ export async function verifyLedger(context: SyncContext, options: Verification):
 }
 
 /** Counts the rows that do not match the service. */
-export function driftCount({ missing, different, extra }: Drift): number {
-  return missing.length + different.length + extra.length;
+export function driftCount({ missing, different, extra, unstorable }: Drift): number {
+  return missing.length + different.length + extra.length + unstorable;
 }
 
 async function mended(
@@ -80,7 +80,7 @@ async function mended(
   { isRepair }: Verification,
   mend: () => Promise<unknown>,
 ): Promise<Drift> {
-  const drift: Drift = { name, compared, ...found, repaired: 0, arrivals: 0 };
+  const drift: Drift = { name, compared, ...found, repaired: 0, unstorable: 0, arrivals: 0 };
   if (!isRepair || driftCount(drift) === 0) return drift;
   await mend();
   return { ...drift, repaired: driftCount(drift) };

@@ -8,12 +8,14 @@ import {
   type Comparison,
   compareListed,
   countSightings,
+  daysOfRows,
   recountStream,
   startOfVerification,
   unmetRows,
 } from '../../ledger/lists/verify-store.ts';
 import { storeListedTransactions } from '../../ledger/transactions/store-listed-transactions.ts';
 import { orderOf } from '../list/list-state.ts';
+import { dayMs } from '../list/read-days.ts';
 import type { WithObservation } from '../streams/stream.ts';
 import { transactionStream } from '../streams/sync-transactions.ts';
 import type { Progress, SyncContext } from '../sync-context.ts';
@@ -21,14 +23,16 @@ import { compareAltered } from './compare-tampered.ts';
 import { confirmDrift, confirmedMax, type Suspects } from './confirm-drift.ts';
 import type { ListEnd } from './read-list-end.ts';
 import { type PagesScan, scanPages } from './scan-pages.ts';
-import { settleProof } from './settle-proof.ts';
+import { noteDrift, type Places, settleProof } from './settle-proof.ts';
 
 export type Drift = Comparison & {
   name: string;
   compared: number;
   extra: string[];
-  /** Rows written by the repair. */
+  /** Rows that equal the service's after the repair. */
   repaired: number;
+  /** Listed rows that the ledger cannot store, so that it lacks them; the rejects show them. */
+  unstorable: number;
   /** Rows that arrived during the comparison, by the service's total; those that are missing are no drift. */
   arrivals: number;
 };
@@ -63,6 +67,7 @@ export async function verifyTransactions(
     different: [],
     extra: [],
     repaired: 0,
+    unstorable: 0,
     arrivals: 0,
   };
   const { db, release } = await context.ledger.session();
@@ -74,6 +79,7 @@ export async function verifyTransactions(
       named: new Set(),
       timesOfMissing: new Map(),
       suspects: new Map(),
+      unrepaired: new Set(),
       scan: null,
       isRead: false,
     };
@@ -95,6 +101,7 @@ export async function verifyTransactions(
     }
     await settleDrift(context, comparing);
     if (isProof(comparing)) await verifyDays(db, type, drift.arrivals === 0);
+    if (!isRepair) await noteDrift(context, stream, await placesOf(comparing), signal);
     await settleProof(context, stream, {
       ...{ scan: provingScan(comparing), signal },
       ...{ passesBefore: start.passes, mayRead: isRepair },
@@ -115,6 +122,8 @@ type Comparing = {
   named: Set<string>;
   timesOfMissing: Map<string, number>;
   suspects: Suspects;
+  /** Rows that the repair did not make equal, for example one that the service shows in both lists. */
+  unrepaired: Set<string>;
   /** The last scan; null before it has ended. */
   scan: PagesScan | null;
   /** The list was read to its end, and the last two scans have not met the same rows of the ledger. */
@@ -122,9 +131,10 @@ type Comparing = {
 };
 
 /** Returns true if the ledger now lists exactly the rows that the service lists. */
-function isProof({ isRead, isRepair, drift, scan }: Comparing): boolean {
+function isProof({ isRead, isRepair, drift, scan, unrepaired }: Comparing): boolean {
   const isEqual = [drift.missing, drift.different, drift.extra].every(({ length }) => length === 0);
-  return isRead && scan?.walk.unstorable === 0 && (isEqual || isRepair);
+  const isRepaired = isRepair && unrepaired.size === 0;
+  return isRead && scan?.walk.unstorable === 0 && (isEqual || isRepaired);
 }
 
 /** Returns the scan that met each row that the service counts, and no other than the ledger now lists. */
@@ -161,6 +171,9 @@ async function compareBatch(
   if (!isRepair || wrong.size === 0) return;
   const mended = rows.filter((row) => wrong.has(row.orderNo));
   await context.ledger.transaction((tx) => storeListedTransactions(tx, type, mended));
+  const left = await compareListed(db, mended);
+  for (const orderNo of [...left.missing, ...left.different.map((row) => row.orderNo)])
+    comparing.unrepaired.add(orderNo);
 }
 
 /** Adds the rows found to the drift. Pages may show a row twice; it is reported once. */
@@ -174,6 +187,7 @@ function addDrift({ drift, named }: Comparing, found: Comparison): void {
 async function settleDrift(context: SyncContext, comparing: Comparing): Promise<void> {
   const { db, drift, isRepair, end, scan, suspects, signal } = comparing;
   const total = scan?.state.serviceTotal ?? 0;
+  drift.unstorable = scan?.walk.unstorable ?? 0;
   drift.arrivals = Math.max(0, total - (end.total ?? total));
   if (!isRepair) {
     const found = { missing: withoutArrivals(comparing), different: drift.different };
@@ -184,7 +198,16 @@ async function settleDrift(context: SyncContext, comparing: Comparing): Promise<
     await unlistRows(tx, drift.extra);
     await recountStream(tx, drift.name);
   });
-  drift.repaired = drift.missing.length + drift.different.length + drift.extra.length;
+  const found = drift.missing.length + drift.different.length + drift.extra.length;
+  drift.repaired = found - comparing.unrepaired.size;
+}
+
+/** Returns the days (since 1970) of the rows that only the list or only the ledger has. */
+async function placesOf({ db, drift, timesOfMissing }: Comparing): Promise<Places> {
+  const times = drift.missing.map((orderNo) => timesOfMissing.get(orderNo) ?? 0);
+  const extra = await daysOfRows(db, drift.extra);
+  const days = [...times.map((ms) => (ms > 0 ? Math.floor(ms / dayMs) : null)), ...extra];
+  return { days: days.filter((day) => day !== null), isUndated: days.includes(null) };
 }
 
 /**
