@@ -3,8 +3,8 @@ import type { Reject } from '../../src/kernel/wallet-records.ts';
 import {
   closeAnsweredRejects,
   closeSnapshotRejects,
-  storeRejects,
-} from '../../src/ledger/transactions/reject-store.ts';
+} from '../../src/ledger/transactions/close-rejects.ts';
+import { storeRejects } from '../../src/ledger/transactions/reject-store.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
 import { detailed, listed } from '../support/transaction-rows.ts';

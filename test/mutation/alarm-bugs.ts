@@ -88,4 +88,14 @@ export const alarmBugs: PlantedBug[] = [
     put: '',
     caughtBy: 'an older answer that comes later settles no reject',
   },
+  {
+    id: 'keyless-reject-for-ever',
+    promise: 'Nothing is dropped',
+    wrong: 'the reject of a row without an order number stays open after the row has gone',
+    in: 'syncTransactions',
+    find: 'if (report.isComplete)',
+    put: 'if (!report.isComplete)',
+    caughtBy:
+      'a reject without a key is resolved when both lists are proven to show no such row any more',
+  },
 ];

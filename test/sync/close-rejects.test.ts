@@ -53,6 +53,31 @@ test('a later detail that cannot be read stays a reject until a detail brings th
   expect(await kept()).toMatchObject([{ field: 'fee', is_open: false, times: 1 }]);
 });
 
+test('a reject without a key is resolved when both lists are proven to show no such row any more', async () => {
+  const row = (orderNo: string | null, type = 'deposit') =>
+    JSON.stringify({ orderNo, amount: '5', type, state: 'success', time: Date.now() - 60_000 });
+  const pass = () => runParts(tools, ['transactions'], onePass({ effort: 'backfill' }));
+  service.lists.set('deposit', [row('a'), row('b')]);
+  service.lists.set('withdraw', [row(null, 'withdraw'), row('c', 'withdraw')]);
+  await pass();
+  const opened = await kept();
+  expect(opened).toMatchObject([{ field: 'orderNo', is_open: true }]);
+  // The deposits are complete; the row is in the other list.
+  await pass();
+  expect(await kept()).toEqual(opened);
+  service.lists.set('withdraw', [row('c', 'withdraw')]);
+  for (let passes = 0; passes < 3; passes += 1) await pass();
+  const complete = await ask('select bool_and(is_complete) as is_complete from ledger.streams');
+  expect(complete).toEqual([{ is_complete: true }]);
+  const resolved = await kept();
+  expect(resolved).toMatchObject([{ field: 'orderNo', is_open: false, times: 1 }]);
+  await pass();
+  expect(await kept()).toEqual(resolved);
+  service.lists.set('withdraw', [row(null, 'withdraw'), row('c', 'withdraw')]);
+  await pass();
+  expect(await kept()).toMatchObject([{ field: 'orderNo', is_open: true, times: 2 }]);
+});
+
 test('the detail that brings an unreadable amount closes its reject, and no poll opens it again', async () => {
   const { sandbox, context, query } = await withWallet({ transactions: 20 });
   const row = {

@@ -2,6 +2,7 @@ import type { Reject } from '../../kernel/wallet-records.ts';
 import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
 import { freeWhenReachable } from '../../ledger/connection/free-when-reachable.ts';
 import { isDataError } from '../../ledger/connection/postgres-codes.ts';
+import { closeAnsweredRejects } from '../../ledger/transactions/close-rejects.ts';
 import {
   type Claim,
   type ClaimedDetail,
@@ -10,7 +11,7 @@ import {
   postponeDetails,
   releaseDetails,
 } from '../../ledger/transactions/detail-checks.ts';
-import { closeAnsweredRejects, storeRejects } from '../../ledger/transactions/reject-store.ts';
+import { storeRejects } from '../../ledger/transactions/reject-store.ts';
 import {
   type DetailedTransaction,
   storeTransactionDetails,

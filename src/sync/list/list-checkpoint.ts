@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { readingSchema } from './read-days.ts';
 
 /**
- * Version of the stored form. A new field, or another meaning of one, takes a new number, except a field that may be
- * absent; a field that goes does not, because unknown fields are ignored. Of another version nothing is read.
+ * Version of the stored form. A new field, or another meaning of one, takes a new number. A field that goes does not,
+ * because unknown fields are ignored, nor does one that may be absent. A checkpoint of another version is begun anew.
  */
 const version = 4;
 

@@ -1,5 +1,6 @@
 import { storeBalances } from '../../ledger/snapshots/balance-store.ts';
-import { closeSnapshotRejects, storeRejects } from '../../ledger/transactions/reject-store.ts';
+import { closeSnapshotRejects } from '../../ledger/transactions/close-rejects.ts';
+import { storeRejects } from '../../ledger/transactions/reject-store.ts';
 import type { SyncContext, SyncReport } from '../sync-context.ts';
 import { askWhole } from './ask-whole.ts';
 import { assignBriefly } from './assign-briefly.ts';

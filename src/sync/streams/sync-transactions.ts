@@ -3,6 +3,7 @@ import type { Lane } from '../../kernel/ticket.ts';
 import { type TransactionType, transactionTypes } from '../../kernel/vocabulary.ts';
 import type { TransactionRecord } from '../../kernel/wallet-records.ts';
 import { unseenTransactions } from '../../ledger/lists/scan-notes-store.ts';
+import { closeUnlistedRejects } from '../../ledger/transactions/close-rejects.ts';
 import { prepareListedTransactions } from '../../ledger/transactions/store-listed-transactions.ts';
 import { timeOfPayload } from '../../service/decoding/decode-payload.ts';
 import type { ListSource } from '../list/list-source.ts';
@@ -25,6 +26,7 @@ export async function syncTransactions(
     addCounts(report, one);
     report.isComplete &&= one.isComplete;
   }
+  if (report.isComplete) await closeUnlistedRejects(context.ledger.db);
   return report;
 }
 
