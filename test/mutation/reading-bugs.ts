@@ -253,8 +253,8 @@ export const readingBugs: PlantedBug[] = [
     promise: 'Verified days',
     wrong: 'a day whose rows differ from those that were read is marked as verified',
     in: 'compareDays',
-    find: 'case when x.is_equal then now() end',
-    put: 'now()',
+    find: 'x.is_equal and not ${isUnstored(unstored)}',
+    put: 'not ${isUnstored(unstored)}',
     caughtBy:
       'a day is verified where as many rows were read as the ledger lists, and named where not',
   },
