@@ -114,7 +114,12 @@ test('a refused pool ends with 3 in the service’s own words, and status says w
 }, 30_000);
 
 test('bad usage is reported before anything is opened or handed out', async () => {
-  const pools = { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none', ADDRESS_POOLS: '60:5:20' };
+  const pools = {
+    DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none',
+    WALLET_BASE_URL: 'http://127.0.0.1:9',
+    WALLET_API_SECRET: '1'.repeat(64),
+    ADDRESS_POOLS: '60:5:20',
+  };
   const runs = await Promise.all(
     [['take', 'eth'], ['take', '2147483648'], ['refill', '195'], []].map((args) =>
       runProgram(['pool', ...args], pools),

@@ -186,7 +186,7 @@ test('[A8] the daily ceiling stops it and says so', async () => {
 
 test('[A5] a list that has not shown the first addresses yet is asked again before the next request, not taken for a fault', async () => {
   const { sandbox, ledger, context, query } = await withPool(10, 20, { addressLagMs: 700 });
-  await fillPools(context, patiently);
+  await until(async () => (await fillPools(context, patiently)).isComplete);
   await query(`update ledger.addresses set status = 'assigned'`);
   await until(async () => (await fillPools(context, patiently)).isComplete);
   expect(await statuses(ledger)).toEqual({ assigned: 20, available: 20 });
