@@ -9,11 +9,11 @@ CREATE TABLE "ledger"."final_state_periods" (
 COMMENT ON TABLE ledger.final_state_periods IS 'Final states of each time, so that transactions_at can tell which rows were final then';
 COMMENT ON COLUMN ledger.final_state_periods.wallet IS 'Wallet whose setting it was';
 COMMENT ON COLUMN ledger.final_state_periods.state IS 'State of WALLET_FINAL_STATES, in lower case';
-COMMENT ON COLUMN ledger.final_state_periods.valid_from IS 'Since when it was a final one; -infinity: since the first reading';
+COMMENT ON COLUMN ledger.final_state_periods.valid_from IS 'Since when it was a final one; 1970: since the first reading';
 COMMENT ON COLUMN ledger.final_state_periods.valid_to IS 'Until when; null: still is';
 --> statement-breakpoint
 INSERT INTO ledger.final_state_periods (wallet, state, valid_from)
-SELECT f.wallet, f.state, '-infinity' FROM ledger.final_states f;
+SELECT f.wallet, f.state, 'epoch' FROM ledger.final_states f;
 --> statement-breakpoint
 CREATE OR REPLACE FUNCTION ledger.transactions_at(wallet text, at timestamptz)
 RETURNS TABLE (order_no text, stream text, request_id text, symbol text, tx_hash text, from_address text, to_address text,

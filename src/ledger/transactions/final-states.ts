@@ -63,7 +63,7 @@ async function beginClassification(ledger: Ledger, states: ConfiguredStates): Pr
     );
     await db.execute(sql`
       insert into own.final_state_periods (state, valid_from)
-      select w.state, case when exists (select from own.final_state_periods) then now() else '-infinity' end
+      select w.state, case when exists (select from own.final_state_periods) then now() else 'epoch' end
         from (${wantedStates(states)}) as w`);
     await db.execute(sql`delete from own.final_states`);
     await db.execute(sql`insert into own.final_states (state, is_success) ${wantedStates(states)}`);
