@@ -107,7 +107,7 @@ export async function addMissingPools(
   if (differing.length > 0)
     log.warn(
       { pools: differing.map(poolWords) },
-      "ADDRESS_POOLS differs from the ledger's pools, which stay as they are; `wallet-ledger start` and `backfill` update them",
+      "ADDRESS_POOLS differs from the ledger's pools, which stay as they are; `wallet-ledger start` updates them",
     );
 }
 

@@ -105,5 +105,6 @@ test('records the configured pools, whose levels and problems are then those of 
   expect(await runProgram(['backfill'], { ...env, ADDRESS_POOLS: '60:2:4' })).toMatchObject({
     code: 0,
   });
-  expect(await levels()).toEqual([{ threshold: 2, target: 4 }]);
+  // Only `start` changes a pool.
+  expect(await levels()).toEqual([{ threshold: 5, target: 10 }]);
 }, 120_000);

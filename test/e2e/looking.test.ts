@@ -116,9 +116,7 @@ test('start alone sets the pools, and says what changed; sync adds those that ar
   expect((await runProgram(['sync', 'pools'], { ...env, ADDRESS_POOLS: '60:2:4' })).code).toBe(0);
   const added = await runProgram(['sync', 'pools'], { ...env, ADDRESS_POOLS: '60:5:9,195:1:2' });
   expect(added.stderr).toContain('"none -> 195:1:2"');
-  expect(added.stderr).toMatch(
-    /"60:2:4 -> 60:5:9".*`wallet-ledger start` and `backfill` update them/,
-  );
+  expect(added.stderr).toMatch(/"60:2:4 -> 60:5:9".*`wallet-ledger start` updates them/);
   const eth = { slip44: 60, threshold: 2, target: 4 };
   expect(await pools()).toEqual([eth, { slip44: 195, threshold: 1, target: 2 }]);
 

@@ -2,7 +2,7 @@ import { type TransactionType, transactionTypes } from '../../kernel/vocabulary.
 import { runBackfill } from '../../sync/run-backfill.ts';
 import type { CommandContext } from '../command-context.ts';
 import { composeSync } from '../compose-sync.ts';
-import { setPools, setStates } from '../open-ledger.ts';
+import { addMissingPools, setStates } from '../open-ledger.ts';
 import { createProgress } from '../progress/create-progress.ts';
 import { reportIncomplete } from '../report-incomplete.ts';
 
@@ -14,7 +14,7 @@ export async function backfill(context: CommandContext, options: BackfillOptions
   try {
     const { sync } = await composeSync(context, progress.observers);
     await setStates(sync.ledger, context);
-    await setPools(sync.ledger, context);
+    await addMissingPools(sync.ledger, context);
     const incomplete = await runBackfill(sync, {
       types: options.type ? [options.type] : transactionTypes,
       withDetails: options.details,
