@@ -7,7 +7,7 @@ import { withService } from '../support/with-service.ts';
 const { ledger, query: ask } = await withLedger();
 
 test('a statement that fails leaves the words of the database, and neither its text nor its values', async () => {
-  const { env, query } = await withService({ transactions: 30, addressesPerChain: 0 });
+  const { env, query } = await withService({ transactions: 30, addressesPerChain: 5 });
   const settings = { ...env, ADDRESS_POOLS: '60:5:20', LOG_LEVEL: 'debug', POOL_SETTLE: '0s' };
   expect((await runProgram(['migrate'], settings)).code).toBe(0);
   await query(`
