@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  createPoolPlanner,
   decidePool,
   numAfterGrant,
   numAfterLoss,
@@ -84,6 +85,18 @@ describe('the address request protocol', () => {
     expect(decidePool({ ...shown, filter: 'works' }, limits)).toEqual({ kind: 'resolve', id: 7 });
     const broken = { ...shown, filter: 'broken' as const, isFilterTried: true };
     expect(decidePool(broken, limits)).toMatchObject({ kind: 'blocked' });
+  });
+
+  test('a list that was empty when the filter was tried, and has filled since, is tried again', () => {
+    const { isListFresh: _fresh, isFilterTried: _tried, ...pool } = full;
+    const wanted = { ...pool, available: 0, filter: 'unknown' as const };
+    const kindOf = (wasListEmpty: boolean, isListEmpty: boolean) => {
+      const done = { isListFresh: false, isFilterTried: true, wasListEmpty };
+      return createPoolPlanner(done, limits)({ ...wanted, isListEmpty }).action.kind;
+    };
+    expect(kindOf(true, false)).toBe('prove-filter');
+    expect(kindOf(false, false)).toBe('blocked');
+    expect(kindOf(true, true)).toBe('request');
   });
 
   const full: PoolFacts = {

@@ -32,9 +32,11 @@ export type PassSoFar = {
   isListFresh: boolean;
   /** This pass has tried to show that the list applies the chain filter. */
   isFilterTried: boolean;
+  /** The list was empty then; one that has filled meanwhile, perhaps by another process, may show the filter. */
+  wasListEmpty: boolean;
 };
 
-export type PoolFacts = PoolRow & PassSoFar;
+export type PoolFacts = PoolRow & Omit<PassSoFar, 'wasListEmpty'>;
 
 /**
  * `chainParam`: name of the chain parameter, for the operator. `settleMs`: wait after a list was read, before it is
@@ -71,7 +73,9 @@ export function createPoolPlanner(
   limits: PoolLimits,
 ): (pool: PoolRow) => PoolPlan {
   return (pool) => {
-    const action = decidePool({ ...pool, ...done }, limits);
+    const { isListFresh, isFilterTried, wasListEmpty } = done;
+    const isTriedNow = isFilterTried && (pool.isListEmpty || !wasListEmpty);
+    const action = decidePool({ ...pool, isListFresh, isFilterTried: isTriedNow }, limits);
     return { action, write: writeOf(action, pool), refusals: pool.refusals };
   };
 }

@@ -1,5 +1,6 @@
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import { LedgerError, toError } from '../../kernel/errors.ts';
+import type { PoolRow } from '../../ledger/addresses/pool-requests.ts';
 import { databaseError } from '../../ledger/connection/database-error.ts';
 import { readAway } from '../../ledger/home-store.ts';
 import { emptyReport, type SyncContext, type SyncReport } from '../sync-context.ts';
@@ -94,16 +95,21 @@ async function fillPool(
 ): Promise<void> {
   const { pools, settings } = context;
   if (options.force) await pools.forceFilling(slip44);
-  const done: PassSoFar = { isListFresh: false, isFilterTried: false };
+  const done: PassSoFar = { isListFresh: false, isFilterTried: false, wasListEmpty: false };
   const { chainParam } = settings;
-  const decide = createPoolPlanner(done, { ...settings.pools, chainParam });
+  const plan = createPoolPlanner(done, { ...settings.pools, chainParam });
+  let isListEmpty = false;
+  const decide = (pool: PoolRow) => {
+    isListEmpty = pool.isListEmpty;
+    return plan(pool);
+  };
   let hasAsked = false;
   for (let verdict: FillVerdict = 'again'; verdict === 'again'; ) {
     options.signal.throwIfAborted();
     const planned = plannedOf(slip44, await pools.plan(slip44, decide));
     hasAsked ||= planned.kind === 'send';
     verdict = await act(context, slip44, planned, options, report);
-    noteDone(done, planned.kind);
+    noteDone(done, planned.kind, isListEmpty);
     if (verdict === 'incomplete') report.isComplete = false;
   }
   // The list should show the generated addresses: reading it proves the list again, at the cost of a request or two.
@@ -124,10 +130,10 @@ function plannedOf(
   return { kind: 'send', id: openedId, num: action.num, refusals, plannedAt: performance.now() };
 }
 
-function noteDone(done: PassSoFar, kind: Planned['kind']): void {
+function noteDone(done: PassSoFar, kind: Planned['kind'], wasListEmpty: boolean): void {
   if (kind === 'read-list') done.isListFresh = true;
   if (kind === 'settle') done.isListFresh = false;
-  if (kind === 'prove-filter') done.isFilterTried = true;
+  if (kind === 'prove-filter') Object.assign(done, { isFilterTried: true, wasListEmpty });
   // The first addresses may show the filter that an empty list could not show.
   if (kind === 'send') done.isFilterTried = false;
 }
