@@ -136,8 +136,9 @@ BEGIN
          SET status = 'assigned', assigned_to = hand_out.reference, assigned_no = number, assigned_at = clock_timestamp(),
              assigned_xact = pg_current_xact_id(), assigned_by = engine.calling_role()
        WHERE t.wallet = hand_out.wallet AND t.slip44 = hand_out.slip44
-         AND EXISTS (SELECT FROM engine.own_place o
-                      WHERE o.addresses_oid = 'ledger.addresses'::regclass AND coalesce(t.place = o.place, true))
+         AND EXISTS (SELECT FROM engine.own_place o WHERE o.addresses_oid = 'ledger.addresses'::regclass)
+         -- Evaluated once: a condition on both rows could be planned as a join.
+         AND coalesce(t.place = (SELECT h.place FROM engine.home h WHERE h.id = 1), true)
          AND NOT EXISTS (SELECT FROM ledger.pools p WHERE p.wallet = hand_out.wallet AND p.slip44 = hand_out.slip44 AND p.chain_filter = 'broken')
          AND t.address_key = coalesce(
            (SELECT a.address_key FROM ledger.addresses a
