@@ -83,7 +83,7 @@ export async function claimed(
   const found = await query(db)`
     with ${rows},
     claimed as (
-      update own.detail_checks c 
+      update own.detail_checks c
          set claimed_until = now() + ${leaseMs} * interval '1 millisecond', claim = ${id}::uuid
         from taken where c.order_no = taken.order_no
       returning c.order_no, c.turn <= ${turn.open} as is_current, c.refusals > 0 as is_refused
