@@ -31,7 +31,7 @@ export function chainOfRow({ stream, symbol, toAddress, feeSymbol }: RowColumns)
   const ofFee = `(select of_main_coin from known_chains) ->> ${feeSymbol}`;
   return sql.raw(`coalesce(
            ((select of_symbol from known_chains) ->> ${symbol})::integer,
-           case when ${stream} = 'deposit'
+           case when ${stream} = 'deposit' and (select exists (select from own.addresses))
              then (select min(a.slip44) from own.addresses a where a.address_key = ledger.address_key(${toAddress})
                    having min(a.slip44) = max(a.slip44)) end${
                      feeSymbol

@@ -3,7 +3,7 @@ import type { TransactionType } from '../../kernel/vocabulary.ts';
 import type { TransactionRecord } from '../../kernel/wallet-records.ts';
 import { type LedgerDb, StoredMeanwhile } from '../connection/connect-ledger.ts';
 import { isKeyTaken } from '../connection/postgres-codes.ts';
-import { number, out, runStatement, statement } from '../connection/query-rows.ts';
+import { number, out, runStatement, statement, truth } from '../connection/query-rows.ts';
 import {
   answersOf,
   anyOf,
@@ -20,7 +20,10 @@ import { chainOfRow, contractOfRow, keptOrRechained, knownChains, rechained } fr
 import { changedFields, mergedExtra, uniqueNewest } from './transaction-statement.ts';
 
 export type ListedTransaction = TransactionRecord & { observation: number };
-export type StoredCounts = { inserted: number; updated: number };
+/** `hasOpenRejects`: the ledger has rejects that the rows may settle. */
+export type StoredRows = { inserted: number; updated: number; hasOpenRejects: boolean };
+
+const nothingStored: StoredRows = { inserted: 0, updated: 0, hasOpenRejects: false };
 
 /**
  * Stores rows of a list (docs/wallet-service-api.md, section 2.4) in one statement. Inserts new rows, updates fields
@@ -34,7 +37,7 @@ export function storeListedTransactions(
   db: LedgerDb,
   stream: TransactionType,
   rows: ListedTransaction[],
-): Promise<StoredCounts> {
+): Promise<StoredRows> {
   return prepareListedTransactions(stream, rows)(db);
 }
 
@@ -45,9 +48,9 @@ export function storeListedTransactions(
 export function prepareListedTransactions(
   stream: TransactionType,
   rows: ListedTransaction[],
-): (db: LedgerDb) => Promise<StoredCounts> {
+): (db: LedgerDb) => Promise<StoredRows> {
   const batch = uniqueNewest(rows);
-  if (batch.length === 0) return async () => ({ inserted: 0, updated: 0 });
+  if (batch.length === 0) return async () => nothingStored;
   const store = listStatement(stream, batch);
   return (db) => runListStatement(db, store);
 }
@@ -55,10 +58,10 @@ export function prepareListedTransactions(
 async function runListStatement(
   db: LedgerDb,
   store: ReturnType<typeof listStatement>,
-): Promise<StoredCounts> {
+): Promise<StoredRows> {
   try {
     const [counts] = await runStatement(db, store);
-    return counts ?? { inserted: 0, updated: 0 };
+    return counts ?? nothingStored;
   } catch (error) {
     // A second statement would lock rows out of order: two such transactions would deadlock.
     throw isKeyTaken(error) ? new StoredMeanwhile() : error;
@@ -89,7 +92,8 @@ counted as (
    where s.name = l.name
 )
 select (select count(*) from inserted) as ${out('inserted', number)},
-       (select count(*) filter (where differs) from updated) as ${out('updated', number)}`;
+       (select count(*) filter (where differs) from updated) as ${out('updated', number)},
+       exists (select from own.rejects r where r.resolved_at is null) as ${out('hasOpenRejects', truth)}`;
 }
 
 // The statements below are the same for every batch, so they are built once.

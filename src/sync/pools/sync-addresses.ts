@@ -54,7 +54,7 @@ export function addressStream(context: SyncContext, slip44: number): Stream<Addr
       const addresses = rows.map((row) => row.address);
       const isChainShown = await isFilterProven(db, slip44, context.settings.chainParam);
       const { inserted } = await storeListedAddresses(db, slip44, addresses, isChainShown);
-      return { inserted, updated: 0 };
+      return { inserted, updated: 0, hasOpenRejects: false };
     },
     toReject: ({ observation, ...record }, reason) => ({
       source: 'address-list',

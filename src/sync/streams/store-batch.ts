@@ -36,9 +36,10 @@ export function prepareBatch<T>(
     const storeRows = stream.prepareRows(good);
     return (afterFinding: AfterFinding) =>
       ledger.transaction(async (db) => {
-        const counts = await storeRows(db);
+        const { hasOpenRejects, ...counts } = await storeRows(db);
         await storeRejects(db, [...rejects, ...refused]);
-        await closeAnsweredRejects(db, stream.rejectSource, good, [...rejects, ...refused]);
+        if (hasOpenRejects)
+          await closeAnsweredRejects(db, stream.rejectSource, good, [...rejects, ...refused]);
         await noteKeys(db, stream.name, noted);
         const differingDays = batch.days ? await compareDays(db, stream.name, batch.days) : [];
         const found = { ...counts, differingDays };

@@ -15,10 +15,13 @@ export type Stream<T> = ListSource<T> & {
   hasRanks: boolean;
   /** Returns the keys of up to `limit` rows that the ledger lists and a scan has not noted. */
   unseen(db: LedgerDb, limit: number): Promise<string[]>;
-  /** Prepares rows for a transaction, which may start more than once. */
+  /**
+   * Prepares rows for a transaction, which may start more than once. `hasOpenRejects`: the ledger has rejects that the
+   * rows may settle.
+   */
   prepareRows(
     rows: WithObservation<T>[],
-  ): (db: LedgerDb) => Promise<{ inserted: number; updated: number }>;
+  ): (db: LedgerDb) => Promise<{ inserted: number; updated: number; hasOpenRejects: boolean }>;
   /** Builds the reject of a row that PostgreSQL refused: the same however often it is read. */
   toReject(row: WithObservation<T>, reason: string): Reject;
 };
