@@ -47,6 +47,7 @@ export function createServiceTransport(options: TransportOptions): ServiceTransp
   ): Promise<T> {
     const endpoint = `${call.method} ${call.path}`;
     const failures = { unsettled: 0, malformed: 0, oddInARow: 0 };
+    const { attemptsMax = retry.attemptsMax } = call;
     for (let attempt = 1; ; attempt += 1) {
       const isLenient = isOddAccepted(call, failures.oddInARow);
       const outcome = await attemptCall(call, { attempt, isLenient }, signal, onSent);
@@ -56,7 +57,7 @@ export function createServiceTransport(options: TransportOptions): ServiceTransp
       }
       const { failure } = outcome;
       countFailure(failures, failure);
-      const isLast = attempt === retry.attemptsMax || !mayRepeat(call, failure, failures);
+      const isLast = attempt >= attemptsMax || !mayRepeat(call, failure, failures);
       if (!isLast) logRepeat(log, call, attempt, failure);
       await waitAfter(failure, attempt, isLast, signal);
       if (isLast) throw errorOf(failure, endpoint, attempt);
