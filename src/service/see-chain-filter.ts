@@ -24,6 +24,18 @@ const samplePageSize = 20;
 /** Upper bound of the chains that are not configured and whose lists are requested. */
 const othersMax = 8;
 const refusals = new Set<string>(['service-refused', 'service-unsettled']);
+/**
+ * Neither codes nor HTTP statuses of failures are documented, so each of these may be how the service refuses a chain.
+ * The list of the chain itself, which is requested between two of them, shows that the service works.
+ */
+const failures = new Set<string>([
+  ...refusals,
+  'service-unreachable',
+  'service-authentication',
+  'service-malformed',
+]);
+/** A code is an answer at once; any other failure may be transient. The fourth attempt accepts an odd answer. */
+const briefly = { unsettledMax: 1, attemptsMax: 4 };
 
 /**
  * Requests first pages of address lists until they show whether the chain's list applies the chain filter. Requests the
@@ -120,7 +132,7 @@ async function supportedChains(
   { client, signal }: FilterTools,
   slip44: number,
 ): Promise<number[] | null> {
-  const coins = await orRefusal(() => client.listCoins(signal), signal);
+  const coins = await unlessFailed(() => client.listCoins(signal), refusals, signal);
   const named = [...new Set(coins?.records.map((coin) => coin.slip44))];
   if (!named.includes(slip44)) return null;
   const others = named.filter((chain) => chain !== slip44);
@@ -136,25 +148,30 @@ function isShared(one: ListSample, other: ListSample): boolean {
 async function sampleList(
   { client, pageSizeMax, signal }: FilterTools,
   slip44: number,
-  failuresMax?: number,
+  limits?: typeof briefly,
 ): Promise<ListSample> {
   const pageSize = Math.min(samplePageSize, pageSizeMax);
-  const page = await client.listAddresses({ slip44, pageNo: 1, pageSize, failuresMax }, signal);
+  const page = await client.listAddresses({ slip44, pageNo: 1, pageSize, ...limits }, signal);
   const addresses = page.records.map(({ address }) => address);
   return { addresses, total: page.totalSize, isWhole: page.totalSize === addresses.length };
 }
 
-/** Returns null if the service refused to list the chain. */
+/** Returns null if the service did not list the chain. */
 async function sampleOrRefusal(tools: FilterTools, slip44: number): Promise<ListSample | null> {
-  return await orRefusal(() => sampleList(tools, slip44, 1), tools.signal);
+  return await unlessFailed(() => sampleList(tools, slip44, briefly), failures, tools.signal);
 }
 
-async function orRefusal<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T | null> {
+/** Returns null for a failure with one of the codes. */
+async function unlessFailed<T>(
+  ask: () => Promise<T>,
+  codes: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<T | null> {
   try {
     return await ask();
   } catch (error) {
     signal.throwIfAborted();
-    if (isListRefusal(error)) return null;
+    if (error instanceof LedgerError && codes.has(error.code)) return null;
     throw error;
   }
 }

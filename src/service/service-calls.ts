@@ -24,6 +24,10 @@ export type PageQuery = {
    * three codes if more than 10 rows are requested.
    */
   failuresMax?: number | undefined;
+  /** Maximum of answers with a code other than 0; goes before `failuresMax`. */
+  unsettledMax?: number | undefined;
+  /** Maximum of attempts, whatever the failure. */
+  attemptsMax?: number | undefined;
 };
 
 /** A page of transactions; the lane is `head` unless it is named. */
@@ -124,12 +128,14 @@ function pageCall<T>(
 ): Omit<Call<Page<T>>, 'lane'> {
   // The code may mean that the page is too large, so the caller gets the error early.
   const sizeMax = query.pageSize > documentedPageSize ? refusedSizeAttempts : undefined;
-  const unsettledMax = query.failuresMax ?? sizeMax;
+  const unsettledMax = query.unsettledMax ?? query.failuresMax ?? sizeMax;
+  const { attemptsMax } = query;
   return {
     method: 'GET',
     path,
     query: [filter, ...pageParams(query, paramNames)],
     ...(unsettledMax !== undefined && { unsettledMax }),
+    ...(attemptsMax !== undefined && { attemptsMax }),
     malformedMax: query.failuresMax ?? unreadableAttempts,
     decode(data, observation, isLenient) {
       const opened = openListPage(data, query, isLenient);

@@ -160,12 +160,24 @@ async function openStrictFront(sandbox: Sandbox): Promise<string> {
   return `http://127.0.0.1:${port}/api`;
 }
 
-test('a service that refuses unknown parameters is asked with one at a time', async () => {
-  const sandbox = await open({ paramNames: others });
-  const baseUrl = await openStrictFront(sandbox);
-  const found = await discover(sandbox, { baseUrl, isKeyTold: true });
-  expect(found.names).toEqual(others);
-  expect(found.requests).toBeLessThanOrEqual(40);
+test.each<[string, SandboxOptions['paramNames'], number]>([
+  ['others', others, 3],
+  ['rarer ones', { page: 'current', size: 'perPage', chain: 'network', type: 'tradeType' }, 3],
+  ['others, before the first address', others, 0],
+])(
+  'a service that refuses unknown parameters is asked with one at a time: %s',
+  async (_what, paramNames, addressesPerChain) => {
+    const sandbox = await open({ paramNames, addressesPerChain });
+    const baseUrl = await openStrictFront(sandbox);
+    const found = await discover(sandbox, { baseUrl, isKeyTold: true });
+    expect(found.names).toEqual(paramNames);
+    expect(found.requests).toBeLessThanOrEqual(40);
+  },
+);
+
+test('the chain is named by what the service requires, before it lists an address', async () => {
+  const sandbox = await open({ paramNames: others, addressesPerChain: 0 });
+  expect((await discover(sandbox)).names).toEqual(others);
 });
 
 test('a service that answers everything with nonsense is left after few requests', async () => {

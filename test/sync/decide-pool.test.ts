@@ -183,6 +183,11 @@ describe('the address request protocol', () => {
     ['the wait after a request', { available: 0, nextTryInMs: 30_000 }, /retrying in 30 s/],
     ['the daily ceiling', { available: 0, generated24h: 1_000 }, /POOL_MAX_PER_DAY/],
     [
+      'a list that was not read to its end',
+      { available: 0, isListRead: false, isListFresh: true },
+      /from end to end/,
+    ],
+    [
       'a list that is suddenly empty',
       { available: 0, isListGone: true, isListFresh: true },
       /lists no address/,

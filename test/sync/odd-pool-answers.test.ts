@@ -44,6 +44,29 @@ test('[A4] of an answer with fewer, doubled, known and empty addresses the valid
   expect(rejects).toEqual([{ n: 5 }]);
 });
 
+test('a service that gives no totals has its pools filled, also after a lost answer', async () => {
+  const wallet = await withPool();
+  const { sandbox, query } = wallet;
+  const client: typeof wallet.context.client = {
+    ...wallet.context.client,
+    listAddresses: async (...asked) => {
+      const page = await wallet.context.client.listAddresses(...asked);
+      return { ...page, totalSize: null };
+    },
+  };
+  const context = { ...wallet.context, client };
+  expect((await fillPools(context, patiently)).isComplete).toBe(true);
+  expect(await requests(wallet)).toEqual([{ num: 10, state: 'done', received: 10, error: null }]);
+  await query(`select ledger.take_address(60, 'customer ' || n) from generate_series(1, 4) n`);
+  sandbox.answers.set(path, { status: 200, text: 'cut' });
+  const lost = fillPools(context, patiently);
+  await expect.poll(() => requests(wallet)).toHaveLength(2);
+  sandbox.answers.delete(path);
+  expect((await lost).isComplete).toBe(true);
+  const available = await query(`select available::int from ledger.pool_levels where slip44 = 60`);
+  expect(available).toEqual([{ available: 10 }]);
+});
+
 test('[A4] of an answer with more new addresses than were asked for none is handed out', async () => {
   const wallet = await withPool(2);
   say(wallet, [address(1), address(2), address(3)]);

@@ -4,7 +4,7 @@ import { mirrorPools } from '../../src/ledger/addresses/pool-store.ts';
 import { createTicketSource } from '../../src/ledger/ticket-source.ts';
 import { fillPools } from '../../src/sync/pools/fill-pools.ts';
 import { makeClient } from '../support/make-client.ts';
-import { startScriptedService } from '../support/scripted-service.ts';
+import { send, startScriptedService } from '../support/scripted-service.ts';
 import { toolsOver } from '../support/tools-over.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
@@ -21,23 +21,29 @@ type Setting = {
   pools: number[];
   /** Addresses that the lists show at first. */
   first?: Record<number, string[]>;
+  /** Status and body of the refusal of a chain. */
+  refusal?: [status: number, body: string];
 };
+
+const unsupported = '{"code":40004,"data":null,"msg":"unsupported chain"}';
 type Twist = (slip44: number, listed: (slip44: number) => string[]) => string[] | null;
 
 /**
  * A service that lists for each chain what the twist says; null: it refuses the chain. Chains have Ethereum's form,
  * except 195. Generated addresses join their chain's own list.
  */
-async function withListsOf(twist: Twist, { coins, pools, first = {} }: Setting) {
+async function withListsOf(
+  twist: Twist,
+  { coins, pools, first = {}, refusal: [status, refused] = [200, unsupported] }: Setting,
+) {
   const service = await startScriptedService();
   onTestFinished(() => service.close());
   const lists = new Map<number, string[]>();
   const listed = (slip44: number) => lists.get(slip44) ?? [];
   for (const [slip44, addresses] of Object.entries(first)) lists.set(Number(slip44), addresses);
   let posts = 0;
-  const refusal = { code: 40_004, data: null, msg: 'unsupported chain' };
   const addressesOf = (addresses: string[]) => addresses.map((address) => ({ address }));
-  service.answer(({ method, url, body }) => {
+  service.answer(({ method, url, body }, response) => {
     if (url.pathname.endsWith('/coin')) {
       const data = coins.map((slip44) => ({ slip44, symbol: `C${slip44}`, contractAddress: '' }));
       return { code: 0, msg: '', data };
@@ -50,7 +56,7 @@ async function withListsOf(twist: Twist, { coins, pools, first = {} }: Setting) 
       return { code: 0, msg: '', data: addressesOf(made) };
     }
     const shown = twist(Number(url.searchParams.get('slip44')), listed);
-    if (shown === null) return refusal;
+    if (shown === null) return send(response, status, refused);
     const [pageNo, pageSize] = ['pageNo', 'pageSize'].map((name) =>
       Number(url.searchParams.get(name)),
     ) as [number, number];
@@ -173,6 +179,35 @@ test.each<[string, Setting]>([
     expect(asked).not.toContain(String(unusedChain));
   },
 );
+
+test.each<[string, [number, string]]>([
+  ['HTTP 500 and a code', [500, '{"code":500,"data":null,"msg":"unsupported chain"}']],
+  ['HTTP 500 and a page of a gateway', [500, '<html>Internal Server Error</html>']],
+  ['HTTP 403', [403, '{"code":403,"data":null,"msg":"no such chain for this key"}']],
+  ['HTTP 404', [404, 'Not Found']],
+  ['text that is not JSON', [200, 'unsupported chain']],
+  ['an empty page object', [200, '{"code":0,"data":{},"msg":""}']],
+])('a list that refuses unknown chains by %s has its pools filled', async (_what, refusal) => {
+  for (const coins of [[60], [60, 61, 2]]) {
+    const pools = coins.filter(isChain);
+    const { context } = await withListsOf(
+      (slip44, listed) => (isChain(slip44) ? listed(slip44) : null),
+      { coins, pools, refusal },
+    );
+    expect((await fillPools(context, patiently)).isComplete).toBe(true);
+    expect(await query(available)).toEqual(pools.map((slip44) => ({ slip44, n: 10 })));
+  }
+});
+
+test('an answer about an unknown chain that cannot be read once is requested again', async () => {
+  let failures = 1;
+  const { context } = await withListsOf(
+    (slip44, listed) => (slip44 === unusedChain && failures-- > 0 ? null : listed(slip44)),
+    { coins: [60], pools: [60], first: { 60: evms(1) }, refusal: [200, '{"code":0,"data"'] },
+  );
+  expect((await fillPools(context, patiently)).isComplete).toBe(true);
+  expect(await query(available)).toEqual([{ slip44: 60, n: 10 }]);
+});
 
 test('chains of one form that list the same addresses are not broken, and wait for a difference', async () => {
   const shared = evms(1);

@@ -104,14 +104,15 @@ async function findByValue(
   const found = told === null ? undefined : names[values.indexOf(told)];
   if (found !== undefined || 'data' in answer) return found ?? null;
   const [value] = values;
-  for (const name of names.slice(0, 4))
+  for (const name of names)
     if (read(await ask(transactionList, [...more, [name, String(value)]])) === value) return name;
   return null;
 }
 
 /**
  * Finds the name of a filter: with it, the first value is accepted, and the second one is refused or shows other rows.
- * Halves the names, each half with one of the values, until one is left.
+ * Halves the names, each half with one of the values, until one is left. Where both values show the same, the filter
+ * may still be required: then the name is the one without which the service refuses.
  */
 async function findFilter(
   ask: Ask,
@@ -124,28 +125,46 @@ async function findFilter(
   const withOwn = await ask(path, filter(names, own));
   const withOther = await ask(path, filter(names, other));
   if (!('data' in withOwn)) return await findAlone(ask, path, names, [own, other]);
-  if (isSame(withOwn, withOther)) return null;
-  let left = [...names];
+  if (!isSame(withOwn, withOther))
+    return await halve(names, async (half, rest) =>
+      isSame(await ask(path, [...filter(half, own), ...filter(rest, other)]), withOwn),
+    );
+  if ('data' in (await ask(path, []))) return null;
+  return await halve(names, async (half) => 'data' in (await ask(path, filter(half, own))));
+}
+
+/** Halves the names until one is left; `isInHalf` tells whether the wanted one is in the first of two halves. */
+async function halve(
+  names: readonly string[],
+  isInHalf: (half: readonly string[], rest: readonly string[]) => Promise<boolean>,
+): Promise<string | null> {
+  let left = names;
   while (left.length > 1) {
     const half = left.slice(0, left.length / 2);
     const rest = left.slice(half.length);
-    const answer = await ask(path, [...filter(half, own), ...filter(rest, other)]);
-    left = isSame(answer, withOwn) ? half : rest;
+    left = (await isInHalf(half, rest)) ? half : rest;
   }
   return left[0] ?? null;
 }
 
+/** A service that refuses unknown names shows the name of a filter without effect too: it is the one accepted. */
 async function findAlone(
   ask: Ask,
   path: string,
   names: readonly string[],
   [own, other]: [string, string],
 ): Promise<string | null> {
-  for (const name of names.slice(0, 4)) {
+  const accepted: string[] = [];
+  let isAnyRefused = false;
+  for (const name of names) {
     const withOwn = await ask(path, [[name, own]]);
-    if ('data' in withOwn && !isSame(withOwn, await ask(path, [[name, other]]))) return name;
+    if (!('data' in withOwn)) isAnyRefused = true;
+    else if (isSame(withOwn, await ask(path, [[name, other]]))) accepted.push(name);
+    else return name;
+    if (isAnyRefused && accepted.length > 0) break;
   }
-  return null;
+  const [only = null] = accepted;
+  return isAnyRefused && accepted.length === 1 ? only : null;
 }
 
 /** Two answers with the same total and the same first row. A refusal equals no page. */

@@ -25,6 +25,8 @@ export type Call<T> = RequestParts & {
   unsettledMax?: number;
   /** Maximum of unreadable answers; default: the maximum of attempts. */
   malformedMax?: number;
+  /** Maximum of attempts; default: that of the retry policy. */
+  attemptsMax?: number;
 };
 
 /** One attempt of a call. `attempt` counts from 1; `isLenient` accepts an OddAnswer. */

@@ -4,6 +4,7 @@ import { LedgerError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import { type RetryPolicy, retryDelayMs } from '../../kernel/retry-delay.ts';
 import { OddAnswer } from '../decoding/unreadable-answer.ts';
+import { createAcceptedKey } from './accepted-key.ts';
 import { type AttemptOptions, type Call, createRequestSender } from './attempt-call.ts';
 import type { RequestParts } from './build-request.ts';
 import type { Failure } from './judge-answer.ts';
@@ -39,6 +40,7 @@ export function createServiceTransport(options: TransportOptions): ServiceTransp
   const { tickets, log, random, retry = defaultRetry } = options;
   const { attempt: attemptCall, requests } = createRequestSender(options);
   const odd = createOddMemory(options.clock);
+  const key = createAcceptedKey();
 
   async function callRepeatedly<T>(
     call: Call<T>,
@@ -47,16 +49,19 @@ export function createServiceTransport(options: TransportOptions): ServiceTransp
   ): Promise<T> {
     const endpoint = `${call.method} ${call.path}`;
     const failures = { unsettled: 0, malformed: 0, oddInARow: 0 };
+    const { attemptsMax = retry.attemptsMax } = call;
     for (let attempt = 1; ; attempt += 1) {
+      const isCurable = key.begin(attempt);
       const isLenient = isOddAccepted(call, failures.oddInARow);
       const outcome = await attemptCall(call, { attempt, isLenient }, signal, onSent);
       if ('value' in outcome) {
+        key.note();
         await options.onAccepted?.();
         return outcome.value;
       }
       const { failure } = outcome;
       countFailure(failures, failure);
-      const isLast = attempt === retry.attemptsMax || !mayRepeat(call, failure, failures);
+      const isLast = attempt >= attemptsMax || !mayRepeat(call, failures, isCurable(failure));
       if (!isLast) logRepeat(log, call, attempt, failure);
       await waitAfter(failure, attempt, isLast, signal);
       if (isLast) throw errorOf(failure, endpoint, attempt);
@@ -117,11 +122,10 @@ function countFailure(failures: Failures, { code, cause }: Failure): void {
   failures.malformed += Number(code === 'service-malformed' && !isOdd);
 }
 
-function mayRepeat<T>(call: Call<T>, failure: Failure, failures: Failures): boolean {
+function mayRepeat<T>(call: Call<T>, failures: Failures, isCurable: boolean): boolean {
   const { unsettledMax = Number.POSITIVE_INFINITY, malformedMax = Number.POSITIVE_INFINITY } = call;
   const isEnough = failures.unsettled >= unsettledMax || failures.malformed >= malformedMax;
-  const isSafe = call.method === 'GET' && failure.isRetryable;
-  return isSafe && !isEnough;
+  return call.method === 'GET' && isCurable && !isEnough;
 }
 
 function errorOf(

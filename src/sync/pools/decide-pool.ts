@@ -111,9 +111,10 @@ function decideHindrance(facts: PoolFacts, limits: PoolLimits): PoolAction | und
       'the service sent a text that is not a valid address of the chain: read `wallet-ledger rejects`, then run `wallet-ledger pool refill <slip44> --resume`',
     );
   }
-  if (!facts.isListRead || (facts.isListGone && !facts.isListFresh)) {
+  if (!facts.isListFresh && (!facts.isListRead || facts.isListGone)) {
     return { kind: 'read-list', lostId: null };
   }
+  if (!facts.isListRead) return blocked('the address list could not be read from end to end yet');
   if (facts.isListGone)
     return blocked('the service lists no address, although it listed some before');
   if (facts.nextTryInMs > 0) {

@@ -180,7 +180,10 @@ async function act(
   }
 }
 
-/** Reads the chain's list to its end; returns true if the ledger lacks none of its rows. */
+/**
+ * Reads the chain's list to its end; returns true if the ledger lacks none of its rows. A list without a total is read
+ * until it shows nothing new: that it has another row cannot be known.
+ */
 async function readAddressList(
   { pools }: PoolTools,
   slip44: number,
@@ -193,5 +196,5 @@ async function readAddressList(
     sliceMs: null,
     effort: 'pool',
   });
-  return read?.missing === 0 || (read?.missing ?? 1) < 0;
+  return read !== undefined && (read.missing ?? 0) <= 0;
 }
