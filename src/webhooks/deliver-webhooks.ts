@@ -100,10 +100,11 @@ function createSender(
   );
 
   async function run(data: unknown, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
     const seq = seqOf(data);
     const claimed = await claimDelivery(db, receiver.name, seq);
     if (claimed === null) return;
-    const failure = await sendWebhook(receiver, claimed.event, { resolve, signal });
+    const failure = await sendWebhook(receiver, claimed.event, { resolve, stopping: signal });
     await endDelivery(db, { receiver: receiver.name, seq, attempt: claimed.attempt }, failure);
     onAttempt(receiver.name, outcomeOf(failure));
     report(seq, failure);

@@ -157,14 +157,31 @@ test('the position moves with the answer, and what a dead daemon was sending is 
   first.wake();
   await until(async () => receiver.attempts.length === 1);
   expect(await consumer()).toMatchObject({ position: 0, behind: 1 });
-  await first.close();
-  answer(500);
+  const isClosed = first.close();
   receiver.behaviour = () => 204;
   const second = await deliver([settingOf(receiver)]);
   await query(`update engine.deliveries set claimed_until = now()`);
   second.wake();
   await isDone(receiver, 1);
   await until(async () => (await consumer())?.['position'] === 1);
+  answer(500);
+  await isClosed;
+  expect(await consumer()).toMatchObject({ position: 1, behind: 0, state: 'reading' });
+});
+
+test('a daemon that stops waits for the answer to what it has sent, so that nothing is sent twice', async () => {
+  const receiver = await startReceiver();
+  let answer = (_status: number): void => undefined;
+  receiver.behaviour = () => new Promise<number>((resolve) => (answer = resolve));
+  const stopping = await deliver([settingOf(receiver)]);
+  await record('a');
+  stopping.wake();
+  await until(async () => receiver.attempts.length === 1);
+  const isClosed = stopping.close();
+  setTimeout(() => answer(204), 300);
+  await isClosed;
+  expect(receiver.accepted).toHaveLength(1);
+  expect(await consumer()).toMatchObject({ position: 1, behind: 0, state: 'reading' });
 });
 
 test('[S19] a redirect is not followed, and counts as refused', async () => {
