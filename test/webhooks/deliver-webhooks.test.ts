@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../../src/kernel/log.ts';
 import { pruneEvents } from '../../src/ledger/feed/event-store.ts';
@@ -286,6 +287,24 @@ test('[Q18] a receiver that is down for a day gets everything in order, at once 
     expect(own).toEqual(own.toSorted((a, b) => a - b));
   }
   expect(other.attempts.length).toBe(31);
+});
+
+test('[Q18] a receiver that accepts nothing is left alone for a while, and gets everything soon after it is up', async () => {
+  const receiver = await startReceiver();
+  receiver.behaviour = () => 500;
+  const { wake } = await deliver([settingOf(receiver)]);
+  const keys = Array.from({ length: 100 }, (_, index) => `key ${index}`);
+  await record(...keys);
+  wake();
+  await until(async () => receiver.attempts.length >= 8);
+  await delay(1_500);
+  expect(receiver.attempts.length).toBeLessThan(50);
+  receiver.behaviour = ({ seq }) => (seq <= 20 ? 500 : 204);
+  await isDone(receiver, 80);
+  receiver.behaviour = () => 204;
+  await query('update engine.deliveries set due_at = now()');
+  wake();
+  await isDone(receiver, 100);
 });
 
 test('[Q18] after 7 days the receiver is stopped, and a problem stands', async () => {
