@@ -47,6 +47,26 @@ describe('transactions and their details', () => {
     expect(await ofWallet()).toEqual([{ n_distinct: 1 }]);
   });
 
+  test('the first scan of a list goes before the details of its history, a further one beside them', async () => {
+    const { context, query } = await withWallet({ transactions: 600, pageSizeMax: 50 });
+    const lanes = new Set<string>();
+    const client: typeof context.client = {
+      ...context.client,
+      async listTransactions(page, inFlight) {
+        if (page.pageNo > 2) lanes.add(page.lane ?? 'head');
+        return await context.client.listTransactions(page, inFlight);
+      },
+    };
+    await syncTransactions({ ...context, client }, onePass());
+    expect([...lanes]).toEqual(['current']);
+    lanes.clear();
+    await query(`delete from ledger.transactions where order_no in (
+      select order_no from ledger.transactions where stream = 'deposit' order by occurred_at limit 3)`);
+    await syncTransactions({ ...context, client }, onePass({ effort: 'backfill' }));
+    expect(lanes).toContain('backlog');
+    expect(lanes).not.toContain('current');
+  });
+
   test.each(['newest-first', 'oldest-first', 'unordered', 'shuffled'] as const)(
     '[P5 P7] a list that is %s is read whole',
     async (listOrder) => {
