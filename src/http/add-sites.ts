@@ -7,6 +7,7 @@ import { cacheFor } from './cache-for.ts';
 import { answerWithEvents } from './event-stream.ts';
 import type { ReadLedger } from './explorer/answer-page.ts';
 import { addExplorer, isOfExplorer } from './explorer/explorer-routes.ts';
+import { findWallet, recordPages } from './explorer/find-wallet.ts';
 import { createLiveStatus } from './live-status.ts';
 import { timesScript } from './own-times.ts';
 import { renderDocument } from './page-frame.ts';
@@ -51,7 +52,7 @@ const liveListenersMax = 50;
 /**
  * Adds the status pages and the pages to look things up. The pages of a single wallet are at the root. Of several, each
  * has pages below `/wallets/<name>/`, the status page at the root shows the whole ledger, and the root's other paths
- * lead to the first wallet's.
+ * lead to the first wallet's; those of an order, an address or a coin to the first wallet that has it.
  */
 export function addSites(app: Hono, options: SiteOptions): Closing {
   const { place, log, liveEveryMs = liveEveryDefaultMs } = options;
@@ -81,7 +82,12 @@ export function addSites(app: Hono, options: SiteOptions): Closing {
       }),
     ),
   ];
-  addWays(app, wallets, first.name);
+  addWays(
+    app,
+    options.wallets.map(({ name, read, place: own }) => {
+      return { name, read, site: { place: own, wallet: name, wallets } };
+    }),
+  );
   return {
     close() {
       for (const each of all) each.close();
@@ -137,7 +143,12 @@ function addStatus(
 }
 
 /** Adds the ways to the wallets' pages. All are relative, so that they hold below any path of a proxy. */
-function addWays(app: Hono, wallets: readonly string[], first: string): void {
+function addWays(
+  app: Hono,
+  sources: readonly { name: string; read: ReadLedger; site: Site }[],
+): void {
+  const wallets = sources.map(({ name }) => name);
+  const [first = ''] = wallets;
   app.get(walletsPath, (c) => c.redirect('./', 307));
   app.get(`${walletsPath}/`, (c) => c.redirect('../', 307));
   for (const name of wallets) app.get(basePathOf(name), (c) => c.redirect(`${name}/`, 307));
@@ -146,6 +157,11 @@ function addWays(app: Hono, wallets: readonly string[], first: string): void {
     if (wallets.includes(name)) return c.notFound();
     return c.text(`there is no page of such a wallet; there are: ${wallets.join(', ')}\n`, 404);
   });
+  for (const kind of Object.keys(recordPages))
+    app.get(`/${kind}/:id`, async (c) => {
+      const found = await findWallet(c, { kind, id: c.req.param('id') }, sources);
+      return c.redirect(wayToWallet(c, found ?? first), 307);
+    });
   app.all('*', async (c, next) => {
     if (!isOfExplorer(c.req.path)) return await next();
     return c.redirect(wayToWallet(c, first), 307);

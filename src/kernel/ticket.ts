@@ -1,7 +1,8 @@
 /**
  * Lanes in which requests share the budget; the first one goes first. `head`: looks at the growing end of a list.
- * `pools`: addresses. `current`: balances, coins, details of open, new and changed rows. `backlog`: details of the
- * history, full scans, audit and verify. Each lower lane has a floor, so that none starves.
+ * `pools`: addresses. `current`: balances, coins, details of open, new and changed rows, the first scan of a list.
+ * `backlog`: details of the history, further scans, audit and verify. Each lower lane has a floor, so that none
+ * starves.
  */
 export const lanes = ['head', 'pools', 'current', 'backlog'] as const;
 

@@ -11,6 +11,7 @@ import {
   readDueDeliveries,
 } from '../ledger/feed/webhook-store.ts';
 import { type Resolve, resolveAll } from './receiver-address.ts';
+import { createReceiverRest } from './receiver-rest.ts';
 import { type Receiver, sendWebhook } from './send-webhook.ts';
 
 /** Adds a job to the queue; a job with the same id that has not ended is kept instead. */
@@ -88,11 +89,14 @@ function createSender(
 ) {
   const { db } = ledger;
   const name = `webhook-${receiver.name}`;
+  const rest = createReceiverRest(() => performance.now());
   let isFailing = false;
 
   const maker = createWokenWorker(
     async () => {
-      for (const { seq, attempts } of await readDueDeliveries(db, receiver.name, runsMax))
+      if (rest.isResting()) return;
+      const options = { max: runsMax, isProbe: rest.isDown() };
+      for (const { seq, attempts } of await readDueDeliveries(db, receiver.name, options))
         await addJob(name, `${name}-${seq}-${attempts}`, { receiver: receiver.name, seq });
     },
     (error) =>
@@ -100,14 +104,17 @@ function createSender(
   );
 
   async function run(data: unknown, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
     const seq = seqOf(data);
     const claimed = await claimDelivery(db, receiver.name, seq);
     if (claimed === null) return;
-    const failure = await sendWebhook(receiver, claimed.event, { resolve, signal });
+    const failure = await sendWebhook(receiver, claimed.event, { resolve, stopping: signal });
     await endDelivery(db, { receiver: receiver.name, seq, attempt: claimed.attempt }, failure);
     onAttempt(receiver.name, outcomeOf(failure));
     report(seq, failure);
-    maker.wake();
+    const restMs = rest.note(failure === null);
+    if (restMs > 0) setTimeout(maker.wake, restMs).unref();
+    else maker.wake();
   }
 
   /** Logs the first failure, and the first success after it. */

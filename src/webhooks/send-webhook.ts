@@ -18,27 +18,37 @@ export type Receiver = {
 
 /** Time limit of an attempt, resolving the name included; shorter than the claim of a delivery. */
 const attemptMs = 15_000;
+/** Time that an attempt still has when the process stops: a receiver that has the event is accepting it. */
+const lastAnswerMs = 5_000;
 const headersMaxBytes = 8_192;
 
 /**
  * Posts the event to the receiver once. Returns null if it accepted the event with a status of 2xx, else the reason: no
- * redirect is followed, and of the answer nothing but the status is read. Rejects only when `signal` aborts.
+ * redirect is followed, and of the answer nothing but the status is read. When `stopping` aborts, the answer to what
+ * was sent is awaited for a few seconds: without it the receiver would get the event again.
  */
 export async function sendWebhook(
   receiver: Receiver,
   event: FeedEvent,
-  tools: { resolve: Resolve; signal: AbortSignal },
+  { resolve, stopping }: { resolve: Resolve; stopping: AbortSignal },
 ): Promise<DeliveryFailure | null> {
-  const timeout = AbortSignal.timeout(attemptMs);
+  const late = new AbortController();
+  const abortAfter = (ms: number) => setTimeout(() => late.abort(), ms);
+  const timers = [abortAfter(attemptMs)];
+  const hurry = () => timers.push(abortAfter(lastAnswerMs));
+  stopping.addEventListener('abort', hurry, { once: true });
   try {
-    const signal = AbortSignal.any([tools.signal, timeout]);
-    const status = await post(receiver, event, tools.resolve, signal);
+    const status = await post(receiver, event, resolve, late.signal);
     if (status >= 200 && status < 300) return null;
     return { message: `it answered ${status}`, isGone: status === 410 };
   } catch (error) {
-    tools.signal.throwIfAborted();
-    const message = timeout.aborted ? 'it did not answer in time' : reasonOf(toError(error));
-    return { message, isGone: false };
+    const words = stopping.aborted
+      ? 'it did not answer before the daemon stopped'
+      : 'it did not answer in time';
+    return { message: late.signal.aborted ? words : reasonOf(toError(error)), isGone: false };
+  } finally {
+    stopping.removeEventListener('abort', hurry);
+    for (const timer of timers) clearTimeout(timer);
   }
 }
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { rowsOfLedger, rowsOfService } from '../support/compare-rows.ts';
 import { runProgram, startProgram } from '../support/run-cli.ts';
 import { until as untilWithin } from '../support/until.ts';
@@ -144,6 +144,20 @@ test('commands concern the wallet that is named, and ask for it where there are 
     new Set(['us']),
   );
 }, 240_000);
+
+test('a role that hands out addresses or reads the feed does so for every wallet, and migrate says so', async () => {
+  const { env, query } = await openTwo(0);
+  const roles = ['cashier', 'shop'].map((name) => `${name} ${process.pid} ${Date.now()}`);
+  const [issuer = '', consumer = ''] = roles;
+  onTestFinished(async () => {
+    for (const role of roles) await query(`drop owned by "${role}"; drop role "${role}"`);
+  });
+  const args = ['migrate', '--issuer', issuer, '--consumer', consumer];
+  const { code, stderr } = await runProgram([...args, '--wallet', 'eu'], env);
+  expect(code).toBe(0);
+  for (const may of ['ledger.take_address and ledger.hint', 'the events of the change feed'])
+    expect(stderr).toContain(`${may}, for every wallet: --wallet limits a reader only`);
+}, 60_000);
 
 test('a wallet that is taken out keeps its rows and is shown as resting', async () => {
   const service = await openTwo(60);

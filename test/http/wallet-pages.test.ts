@@ -204,6 +204,31 @@ test.each([
   expect(new URL(way, `${url}${path}`).origin).toBe(url);
 });
 
+test('what only another wallet has is found from the root, and the others are named where it is not', async () => {
+  await query(`
+    insert into ledger.transactions (wallet, order_no, stream, type, symbol, amount, state, is_final, is_success, occurred_at, to_address)
+    select 'us', 'us only/1', 'deposit', 'deposit', 'USO', 5, 'success', true, true, now(), 'address-of-us'`);
+  const { url } = await open();
+  for (const [path, way] of [
+    ['/transactions/us%20only%2F1', '../wallets/us/transactions/us%20only%2F1'],
+    ['/addresses/address-of-us', '../wallets/us/addresses/address-of-us'],
+    ['/coins/USO?days=7', '../wallets/us/coins/USO?days=7'],
+    ['/coins/USO?days=x', '../wallets/eu/coins/USO?days=x'],
+  ] as const)
+    expect([path, (await get(`${url}${path}`)).location]).toEqual([path, way]);
+  const missed = await get(`${url}/wallets/eu/transactions/us%20only%2F1`);
+  expect(missed.status).toBe(404);
+  expect(missed.text).toContain('The wallet eu knows no order');
+  const links = linksOf(url, '/wallets/eu/transactions/us%20only%2F1', missed.text);
+  expect(links).toContain('/wallets/us/transactions/us%20only%2F1');
+  const body = new URLSearchParams({ q: '"us only/1' });
+  const search = await get(`${url}/wallets/eu/transactions`, { method: 'POST', body });
+  expect(search.status).toBe(404);
+  expect(search.text).toContain(
+    '<form method="post" action="../../wallets/us/transactions"><input type="hidden" name="q" value="&quot;us only/1">',
+  );
+});
+
 test('a search at the root is taken to the first wallet with its body', async () => {
   const { url } = await open();
   const init = { method: 'POST', body: new URLSearchParams({ q: 'x' }) };

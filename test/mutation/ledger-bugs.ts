@@ -119,7 +119,7 @@ export const ledgerBugs: PlantedBug[] = [
     id: 'late-release-of-others',
     promise: 'Convergent',
     wrong: 'a worker that releases its claim late frees rows that another one has claimed since',
-    in: 'releaseDetails',
+    in: 'heldBy',
     find: 'claim = ${claimId}::uuid and',
     put: '${claimId}::uuid is not null and',
     caughtBy: 'are released late without freeing the claim of another worker',

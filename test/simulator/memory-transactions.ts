@@ -61,6 +61,11 @@ export class MemoryTransactions {
           }
           return claimed.map(([orderNo]) => ({ orderNo, lane: 'current', isRefused: false }));
         }),
+      extend: ({ id, leaseMs }) =>
+        run(() => {
+          for (const row of this.rows.values())
+            if (row.claim === id && row.nextCheckAt !== null) row.nextCheckAt = now() + leaseMs;
+        }),
       release: (claimId) =>
         run(() => {
           for (const row of this.rows.values())

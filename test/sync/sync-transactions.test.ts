@@ -47,6 +47,26 @@ describe('transactions and their details', () => {
     expect(await ofWallet()).toEqual([{ n_distinct: 1 }]);
   });
 
+  test('the first scan of a list goes before the details of its history, a further one beside them', async () => {
+    const { context, query } = await withWallet({ transactions: 600, pageSizeMax: 50 });
+    const lanes = new Set<string>();
+    const client: typeof context.client = {
+      ...context.client,
+      async listTransactions(page, inFlight) {
+        if (page.pageNo > 2) lanes.add(page.lane ?? 'head');
+        return await context.client.listTransactions(page, inFlight);
+      },
+    };
+    await syncTransactions({ ...context, client }, onePass());
+    expect([...lanes]).toEqual(['current']);
+    lanes.clear();
+    await query(`delete from ledger.transactions where order_no in (
+      select order_no from ledger.transactions where stream = 'deposit' order by occurred_at limit 3)`);
+    await syncTransactions({ ...context, client }, onePass({ effort: 'backfill' }));
+    expect(lanes).toContain('backlog');
+    expect(lanes).not.toContain('current');
+  });
+
   test.each(['newest-first', 'oldest-first', 'unordered', 'shuffled'] as const)(
     '[P5 P7] a list that is %s is read whole',
     async (listOrder) => {
@@ -130,6 +150,41 @@ describe('transactions and their details', () => {
     await vi.waitFor(async () => expect(await claimed()).toBe(0), { timeout: 10_000 });
     expect(await syncDetails(direct, signal)).toMatchObject({ isComplete: true });
   });
+
+  test('a claim that lasts is extended, stores what it has fetched, and gives back what it has not begun', async () => {
+    const { context, query } = await withWallet({ transactions: 40 });
+    await syncTransactions(context, onePass());
+    const count = async (condition: string) =>
+      (await query(`select order_no from engine.detail_checks where ${condition}`)).length;
+    let answer = (): void => undefined;
+    const isAnswered = new Promise<void>((resolve) => (answer = resolve));
+    const asked: string[] = [];
+    const client: typeof context.client = {
+      ...context.client,
+      async getTransaction(orderNo, inFlight, query) {
+        asked.push(orderNo);
+        if (asked.length > 2) await isAnswered;
+        return await context.client.getTransaction(orderNo, inFlight, query);
+      },
+    };
+    const slow = { ...context, client, settings: { ...context.settings, concurrency: 4 } };
+    const syncing = syncDetails(slow, signal);
+    await vi.waitFor(async () => expect(asked.length).toBeGreaterThanOrEqual(8));
+    await query(`update engine.detail_checks set claimed_until = now() + interval '12 seconds'
+                  where claimed_until is not null`);
+    const before = await count('true');
+    await vi.waitFor(
+      async () => {
+        expect(await count('true')).toBe(before - 2);
+        expect(await count(`claimed_until > now() + interval '20 seconds'`)).toBeGreaterThan(8);
+      },
+      { timeout: 15_000, interval: 250 },
+    );
+    answer();
+    expect(await syncing).toMatchObject({ isComplete: true });
+    expect(new Set(asked).size).toBe(asked.length);
+    expect(await count('claimed_until is not null')).toBe(0);
+  }, 60_000);
 
   test('details whose claim was stored but not learned of are due again at once', async () => {
     const { context, query } = await withWallet({ transactions: 20 });

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../../src/kernel/log.ts';
 import { pruneEvents } from '../../src/ledger/feed/event-store.ts';
@@ -157,14 +158,31 @@ test('the position moves with the answer, and what a dead daemon was sending is 
   first.wake();
   await until(async () => receiver.attempts.length === 1);
   expect(await consumer()).toMatchObject({ position: 0, behind: 1 });
-  await first.close();
-  answer(500);
+  const isClosed = first.close();
   receiver.behaviour = () => 204;
   const second = await deliver([settingOf(receiver)]);
   await query(`update engine.deliveries set claimed_until = now()`);
   second.wake();
   await isDone(receiver, 1);
   await until(async () => (await consumer())?.['position'] === 1);
+  answer(500);
+  await isClosed;
+  expect(await consumer()).toMatchObject({ position: 1, behind: 0, state: 'reading' });
+});
+
+test('a daemon that stops waits for the answer to what it has sent, so that nothing is sent twice', async () => {
+  const receiver = await startReceiver();
+  let answer = (_status: number): void => undefined;
+  receiver.behaviour = () => new Promise<number>((resolve) => (answer = resolve));
+  const stopping = await deliver([settingOf(receiver)]);
+  await record('a');
+  stopping.wake();
+  await until(async () => receiver.attempts.length === 1);
+  const isClosed = stopping.close();
+  setTimeout(() => answer(204), 300);
+  await isClosed;
+  expect(receiver.accepted).toHaveLength(1);
+  expect(await consumer()).toMatchObject({ position: 1, behind: 0, state: 'reading' });
 });
 
 test('[S19] a redirect is not followed, and counts as refused', async () => {
@@ -269,6 +287,24 @@ test('[Q18] a receiver that is down for a day gets everything in order, at once 
     expect(own).toEqual(own.toSorted((a, b) => a - b));
   }
   expect(other.attempts.length).toBe(31);
+});
+
+test('[Q18] a receiver that accepts nothing is left alone for a while, and gets everything soon after it is up', async () => {
+  const receiver = await startReceiver();
+  receiver.behaviour = () => 500;
+  const { wake } = await deliver([settingOf(receiver)]);
+  const keys = Array.from({ length: 100 }, (_, index) => `key ${index}`);
+  await record(...keys);
+  wake();
+  await until(async () => receiver.attempts.length >= 8);
+  await delay(1_500);
+  expect(receiver.attempts.length).toBeLessThan(50);
+  receiver.behaviour = ({ seq }) => (seq <= 20 ? 500 : 204);
+  await isDone(receiver, 80);
+  receiver.behaviour = () => 204;
+  await query('update engine.deliveries set due_at = now()');
+  wake();
+  await isDone(receiver, 100);
 });
 
 test('[Q18] after 7 days the receiver is stopped, and a problem stands', async () => {

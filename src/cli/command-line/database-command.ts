@@ -23,7 +23,7 @@ export const addDatabaseCommand: CommandGroup = (program, run) => {
     )
     .option(
       '--wallet <name>',
-      'with --wallet-key: the wallet; with --reader: the only one whose rows the role sees',
+      'with --wallet-key: the wallet; with --reader: the only one whose rows the role sees. It does not limit the other roles',
     )
     .action(async (options) => {
       const isOfOne = options.wallet !== undefined || options.walletKey;

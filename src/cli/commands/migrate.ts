@@ -37,13 +37,14 @@ export async function migrateCommand(
     const rows = name === undefined ? '' : `, and sees the rows of the wallet ${name} only`;
     sayGranted(reader, `may read all tables and views of the schema ledger${rows}`, report);
   }
+  const scope = scopeWords(context.settings.walletNames.length > 1, name);
   if (issuer !== undefined) {
     const report = await grantIssuer(opened.ledger, issuer);
-    sayGranted(issuer, 'may call ledger.take_address and ledger.hint', report);
+    sayGranted(issuer, `may call ledger.take_address and ledger.hint${scope}`, report);
   }
   if (consumer !== undefined) {
     const report = await grantConsumer(opened.ledger, consumer);
-    sayGranted(consumer, 'may read and acknowledge the events of the change feed', report);
+    sayGranted(consumer, `may read and acknowledge the events of the change feed${scope}`, report);
   }
   if (publication !== undefined) {
     sayPublished(publication, await publishTables(opened.ledger, publication));
@@ -55,6 +56,14 @@ export async function migrateCommand(
     );
   }
   return 0;
+}
+
+/** Says that rights which cannot be limited to one wallet hold for every wallet. */
+function scopeWords(hasSeveral: boolean, wallet: string | undefined): string {
+  if (!hasSeveral) return '';
+  return wallet === undefined
+    ? ', for every wallet'
+    : ', for every wallet: --wallet limits a reader only';
 }
 
 function sayPublished(publication: string, { tables, isLogical }: PublicationReport): void {

@@ -8,6 +8,7 @@ import { sqlStateOf } from '../../ledger/connection/postgres-codes.ts';
 import { keepAnswers } from '../keep-answers.ts';
 import type { Site } from '../place.ts';
 import { type ExplorerPage, renderExplorer } from './explorer-frame.ts';
+import { nothingFound } from './nothing-found.ts';
 import { BadParameter } from './query-params.ts';
 
 /**
@@ -16,9 +17,13 @@ import { BadParameter } from './query-params.ts';
  */
 export type ReadLedger = <T>(work: (db: LedgerDb) => Promise<T>) => Promise<T>;
 
-/** A page with its HTTP status; or text of another type; or the path to go on to, relative to the request's. */
+/**
+ * A page; or that there is nothing like what was sought; or text of another type; or the path to go on to, relative to
+ * the request's.
+ */
 export type Answer =
-  | { page: ExplorerPage; status?: 200 | 404; sought?: string }
+  | { page: ExplorerPage; sought?: string }
+  | { nothingIn: ExplorerPage['current']; sought?: string }
   | { csv: string; name: string }
   | { goTo: string };
 
@@ -41,7 +46,11 @@ export type PageAnswers = { answer: AnswerPage; answerShared: AnswerPage };
 /** What to tell a reader whose page could not be made. */
 type Failure = { status: 400 | 503; words: string };
 
-type Rendered = Exclude<Answer, { page: unknown }> | { html: string; status: 200 | 404 };
+type Rendered =
+  | Extract<Answer, { csv: string } | { goTo: string }>
+  | { html: string; status: 200 | 404 };
+
+type Way = { root: string; pathname: string };
 
 /** A page has about 60,000 characters. */
 const keepBounds = { keepMs: 3_000, entriesMax: 200, sizeMax: 8_000_000 };
@@ -55,12 +64,20 @@ export function createPageAnswers(options: {
   const { read, site, log } = options;
   const keep = keepAnswers<Rendered>(keepBounds, sizeOf);
 
-  async function render(work: Work, root: string, readAt?: Date): Promise<Rendered> {
+  async function render(work: Work, { root, pathname }: Way, readAt?: Date): Promise<Rendered> {
     const answer = await work(read);
-    if (!('page' in answer)) return answer;
-    const { page, status = 200, sought = '' } = answer;
+    if ('csv' in answer || 'goTo' in answer) return answer;
+    const { sought = '' } = answer;
+    const isFound = 'page' in answer;
+    const page = isFound
+      ? answer.page
+      : {
+          title: 'Nothing found',
+          current: answer.nothingIn,
+          content: nothingFound(site, root, { pathname, sought }),
+        };
     const html = await renderExplorer(page, { site, root, sought, readAt });
-    return { html: html.toString(), status };
+    return { html: html.toString(), status: isFound ? 200 : 404 };
   }
 
   /** Sends what `make` renders, or a page that says why it failed. */
@@ -78,12 +95,17 @@ export function createPageAnswers(options: {
     };
 
   return {
-    answer: answerWith((_, root, work) => render(work, root)),
+    answer: answerWith((c, root, work) => render(work, { root, pathname: pathnameOf(c) })),
     answerShared: answerWith((c, root, work) => {
       const { pathname, search } = new URL(c.req.url);
-      return keep(`${pathname}${search}`, () => render(work, root, new Date()));
+      return keep(`${pathname}${search}`, () => render(work, { root, pathname }, new Date()));
     }),
   };
+}
+
+/** Returns the path as the request has it, not decoded. */
+function pathnameOf(c: Context): string {
+  return new URL(c.req.url).pathname;
 }
 
 function sizeOf(rendered: Rendered): number {

@@ -22,7 +22,6 @@ import { type PoolPeriodName, poolPeriods, poolsPage } from './pools-page.ts';
 import { proofPage } from './proof-page.ts';
 import { queryOf, readId, readText, readWord, readYear } from './query-params.ts';
 import { problemList, rejectList, runList } from './record-pages.ts';
-import { nothingFound } from './search-results.ts';
 
 type ReadStatus = () => Promise<StatusReport>;
 
@@ -50,11 +49,7 @@ export async function coinPage(c: Context, symbol: string, read: ReadLedger): Pr
     const flow = await readCoinFlow(db, symbol);
     return { report, courses, flow, chains: await readChains(db) };
   });
-  if (!found)
-    return {
-      page: { title: 'Nothing found', current: 'coins', content: nothingFound },
-      status: 404,
-    };
+  if (!found) return { nothingIn: 'coins' };
   const { report, ...rest } = found;
   return {
     page: { title: symbol, current: 'coins', content: coinFacts(report, { ...rest, period }) },

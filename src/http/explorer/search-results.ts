@@ -48,6 +48,3 @@ export function searchResults(
   return html`${places.length === 0 ? '' : section('addresses', 'Addresses', scrollingTable('Addresses', addressTable))}
 ${rows.length === 0 ? '' : section('found', 'Transactions', scrollingTable('Transactions', rowTable))}`;
 }
-
-export const nothingFound: Html = html`<section aria-label="Result"><p>The ledger knows no order, request, hash, address or reference like this.</p>
-<p class="soft">A hash is found as the service gave it or in lower case. <code>wallet-ledger show</code> also finds other spellings and senders; it reads the whole history. The status page says how complete the ledger is.</p></section>`;

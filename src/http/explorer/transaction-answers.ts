@@ -14,7 +14,7 @@ import type { Site } from '../place.ts';
 import { addressFacts } from './address-page.ts';
 import type { Answer, ReadLedger } from './answer-page.ts';
 import { BadParameter, queryOf, readFilter, readText, readWord } from './query-params.ts';
-import { nothingFound, onlyPage, searchResults } from './search-results.ts';
+import { onlyPage, searchResults } from './search-results.ts';
 import { transactionCsv, transactionList } from './transaction-list.ts';
 import { rejectedOrder, transactionFacts } from './transaction-page.ts';
 
@@ -52,12 +52,9 @@ export async function searchPage(c: Context, read: ReadLedger): Promise<Answer> 
   // A rejected row has no page but that of its order.
   if (isNothing && found.rejects.length > 0)
     return { goTo: `transactions/${encodeURIComponent(sought)}` };
-  const content = isNothing ? nothingFound : searchResults(found, found.chains);
-  return {
-    page: { title: isNothing ? 'Nothing found' : 'Found', current: 'transactions', content },
-    status: isNothing ? 404 : 200,
-    sought,
-  };
+  if (isNothing) return { nothingIn: 'transactions', sought };
+  const content = searchResults(found, found.chains);
+  return { page: { title: 'Found', current: 'transactions', content }, sought };
 }
 
 /** Answers with the page of an order. Another wallet's side of it is shown if that wallet has pages here. */
@@ -75,8 +72,7 @@ export async function orderPage(orderNo: string, read: ReadLedger, site: Site): 
   const current = 'transactions';
   if (transaction === null && rejects.length > 0)
     return { page: { title: `Order ${orderNo}`, current, content: rejectedOrder(rejects) } };
-  if (transaction === null)
-    return { page: { title: 'Nothing found', current, content: nothingFound }, status: 404 };
+  if (transaction === null) return { nothingIn: current };
   const content = transactionFacts(transaction, { ...more, site });
   return { page: { title: `${transaction.stream} ${orderNo}`, current, content } };
 }
@@ -104,8 +100,7 @@ export async function addressPage(address: string, read: ReadLedger): Promise<An
     chains: await readChains(db),
   }));
   const current = 'transactions';
-  if (addresses.length + list.rows.length === 0)
-    return { page: { title: 'Nothing found', current, content: nothingFound }, status: 404 };
+  if (addresses.length + list.rows.length === 0) return { nothingIn: current };
   const found = { addresses, rows: list.rows, hasMore: list.next !== null };
   return {
     page: { title: `Address ${address}`, current, content: addressFacts(address, found, chains) },

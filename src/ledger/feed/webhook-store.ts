@@ -36,18 +36,19 @@ export async function noteReceivers(db: LedgerDb, names: readonly string[]): Pro
 
 /**
  * Takes further events over into the deliveries of a receiver. Returns those that may be sent now: with those that are
- * on their way, at most `max`.
+ * on their way, at most `max`. `isProbe`: any of those that were not tried yet, so that events which the receiver never
+ * accepts do not hide that it accepts others.
  */
 export async function readDueDeliveries(
   db: LedgerDb,
   receiver: string,
-  max: number,
+  { max, isProbe }: { max: number; isProbe: boolean },
 ): Promise<DueDelivery[]> {
   await db.execute(sql`select engine.take_over_events(${receiver})`);
   return await query(db)`
     select d.seq as ${out('seq', number)}, d.attempts as ${out('attempts', number)} from engine.due_deliveries d
      where d.receiver = ${receiver} and exists (select from ${events} where ${events.seq} = d.seq)
-     order by d.due_at, d.seq
+     order by case when ${isProbe} then random() + sign(d.attempts) else 0 end, d.due_at, d.seq
      limit greatest(0, ${max} - (select count(*) from engine.deliveries o
                                   where o.receiver = ${receiver} and o.claimed_until > now()))`;
 }

@@ -107,6 +107,13 @@ export async function postponeDetails(db: LedgerDb, orderNos: string[]): Promise
       from (${locked(sql`order_no = any(${sql.param(orderNos)}::text[])`)}) as l where c.order_no = l.order_no`);
 }
 
+/** Keeps the rows of a claim for its time again. Rows that another worker has claimed since stay with it. */
+export async function extendClaim(db: LedgerDb, { id, leaseMs }: Claim): Promise<void> {
+  await db.execute(sql`
+    update own.detail_checks c set claimed_until = now() + ${leaseMs} * interval '1 millisecond'
+      from (${heldBy(id)}) as l where c.order_no = l.order_no`);
+}
+
 /**
  * Releases the rows of a claim that were neither stored nor postponed; they are due at once. Rows that another worker
  * has claimed since stay with it.
@@ -114,7 +121,12 @@ export async function postponeDetails(db: LedgerDb, orderNos: string[]): Promise
 export async function releaseDetails(db: LedgerDb, claimId: string): Promise<void> {
   await db.execute(sql`
     update own.detail_checks c set claimed_until = null
-      from (${locked(sql`claim = ${claimId}::uuid and claimed_until is not null`)}) as l where c.order_no = l.order_no`);
+      from (${heldBy(claimId)}) as l where c.order_no = l.order_no`);
+}
+
+/** Locks the rows that a claim still holds. */
+function heldBy(claimId: string): SQL {
+  return locked(sql`claim = ${claimId}::uuid and claimed_until is not null`);
 }
 
 /** Locks in key order, as every writer does. */

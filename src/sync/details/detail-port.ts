@@ -8,6 +8,7 @@ import {
   type ClaimedDetail,
   claimDueDetails,
   countIncomplete,
+  extendClaim,
   postponeDetails,
   releaseDetails,
 } from '../../ledger/transactions/detail-checks.ts';
@@ -29,6 +30,8 @@ export type DetailPort = {
   countIncomplete(): Promise<{ incomplete: number; finalIncomplete: number }>;
   /** Claims up to `limit` due rows, current ones first. */
   claim(limit: number, claim: Claim): Promise<ClaimedDetail[]>;
+  /** Keeps the rows of a claim that were neither stored nor postponed from other workers for a further lease. */
+  extend(claim: Claim): Promise<void>;
   /** Releases the rows of a claim that were neither stored nor postponed, as soon as the database can be reached. */
   release(claimId: string): Promise<void>;
   /**
@@ -61,6 +64,7 @@ export function openDetailPort(ledger: Ledger): DetailPort {
   return {
     countIncomplete: () => countIncomplete(db),
     claim: (limit, claim) => claimDueDetails(db, limit, claim),
+    extend: (claim) => extendClaim(db, claim),
     release: (claimId) => freeWhenReachable(() => releaseDetails(db, claimId), claimLeaseMs),
     async store(rows, { putOff, rejects }) {
       try {

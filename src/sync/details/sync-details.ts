@@ -1,12 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
-import { LedgerError } from '../../kernel/errors.ts';
-import { inSpan } from '../../kernel/in-span.ts';
 import { settleAllThenThrow } from '../../kernel/settle-all-then-throw.ts';
-import type { Reject } from '../../kernel/wallet-records.ts';
 import { claimHintedDetails } from '../../ledger/hint-store.ts';
 import type { Claim, ClaimedDetail } from '../../ledger/transactions/detail-checks.ts';
-import type { DetailedTransaction } from '../../ledger/transactions/store-transaction-details.ts';
 import {
   addCounts,
   emptyReport,
@@ -15,6 +11,7 @@ import {
   type SyncReport,
 } from '../sync-context.ts';
 import { claimLeaseMs, type DetailTools, openDetailPort } from './detail-port.ts';
+import { fetchClaimed } from './fetch-claimed.ts';
 
 /** Number of concurrent claims, so that one fetches while the other one stores. */
 const parallelClaims = 2;
@@ -24,13 +21,6 @@ const claimedMax = 500;
 /** Upper bound of the wait (ms) for rows that another worker holds, slightly longer than its lease. */
 const othersWaitMs = 35_000;
 const othersPollMs = 250;
-
-/** Order numbers that one line of the log names. */
-const namedMax = 10;
-
-type Fetched =
-  | { kind: 'detail'; rows: DetailedTransaction[]; rejects: Reject[]; orderNo: string }
-  | { kind: 'failed'; orderNo: string; error: LedgerError };
 
 /**
  * Fetches the details of all due rows (docs/wallet-service-api.md, section 4.4), oldest due first, shared with any
@@ -112,8 +102,8 @@ function nextClaim(concurrency: number, claimed: number, tookMs: number): number
 }
 
 /**
- * Fetches one claimed batch concurrently and stores it in one write. Returns the number of claimed rows; 0: none was
- * due.
+ * Fetches one claimed batch concurrently and stores it, in one write if that does not last long. Returns the number of
+ * rows that were asked for; 0: none was due.
  */
 async function syncClaim(
   context: DetailTools,
@@ -125,99 +115,13 @@ async function syncClaim(
   const claim = { id: randomUUID(), leaseMs: claimLeaseMs };
   try {
     const claimed = await claimRows(claim);
-    if (claimed.length > 0) await fetchClaimed(context, signal, report, claimed);
-    return claimed.length;
+    if (claimed.length === 0) return 0;
+    const asked = await fetchClaimed(context, signal, report, { claimed, claim });
+    if (asked < claimed.length) await context.details.release(claim.id);
+    return asked;
   } catch (error) {
     // Also after a failed claim: its rows may be claimed although the answer was lost.
     await context.details.release(claim.id);
     throw error;
   }
-}
-
-/** Fetches claimed rows concurrently and stores what was fetched, also if a failure ends it early. */
-async function fetchClaimed(
-  context: DetailTools,
-  signal: AbortSignal,
-  report: SyncReport,
-  claimed: ClaimedDetail[],
-): Promise<void> {
-  // A failure that concerns more than one row ends the batch and aborts the requests in flight.
-  const stop = new AbortController();
-  const inFlight = AbortSignal.any([signal, stop.signal]);
-  const fetched: Fetched[] = [];
-  const waiting = claimed.values();
-  const fetchWaiting = async () => {
-    try {
-      for (const one of waiting) fetched.push(await fetchDetail(context, one, inFlight));
-    } catch (error) {
-      stop.abort();
-      throw error;
-    }
-  };
-  const ended = await Promise.allSettled(
-    Array.from({ length: context.settings.concurrency }, fetchWaiting),
-  );
-  await storeFetched(context, fetched, report);
-  const failure = ended.find((one) => one.status === 'rejected' && !isAbort(one.reason));
-  if (failure?.status === 'rejected') throw failure.reason;
-  signal.throwIfAborted();
-}
-
-/** Fetches a detail. One that the service refused last time is asked for once, not again and again. */
-async function fetchDetail(
-  context: DetailTools,
-  { orderNo, lane, isRefused }: ClaimedDetail,
-  signal: AbortSignal,
-): Promise<Fetched> {
-  try {
-    const query = { lane, ...(isRefused && { failuresMax: 1 }) };
-    const { records, rejects, observation } = await context.client.getTransaction(
-      orderNo,
-      signal,
-      query,
-    );
-    return {
-      kind: 'detail',
-      orderNo,
-      rejects,
-      rows: records.map((record) => ({ ...record, observation })),
-    };
-  } catch (error) {
-    if (!(error instanceof LedgerError) || !rowsOwn.has(error.code)) throw error;
-    return { kind: 'failed', orderNo, error };
-  }
-}
-
-/** Failures that concern one row; all others concern the service. */
-const rowsOwn = new Set<string>(['service-refused', 'service-unsettled', 'service-malformed']);
-
-async function storeFetched(
-  context: DetailTools,
-  fetched: Fetched[],
-  report: SyncReport,
-): Promise<void> {
-  const details = fetched.filter((one) => one.kind === 'detail');
-  const rows = details.flatMap((one) => one.rows);
-  const stored = new Set(rows.map((row) => row.orderNo));
-  const putOff = fetched.map(({ orderNo }) => orderNo).filter((orderNo) => !stored.has(orderNo));
-  const rejects = details.flatMap((one) => one.rejects);
-  const attributes = { 'wallet_ledger.stream': 'details', 'wallet_ledger.rows': rows.length };
-  const updated = await inSpan('store batch', { attributes }, async (span) => {
-    const written = await context.details.store(rows, { putOff, rejects });
-    span.setAttribute('wallet_ledger.updated', written);
-    return written;
-  });
-  // Added after the write: the other claim adds to the report while this one waits.
-  report.rowsUpdated += updated;
-  report.rowsSeen += rows.length;
-  const failed = fetched.filter((one) => one.kind === 'failed');
-  if (failed[0]) {
-    const orderNos = failed.slice(0, namedMax).map(({ orderNo }) => orderNo);
-    const fields = { count: failed.length, orderNos, error: failed[0].error };
-    context.log.warn(fields, 'details not available; postponed');
-  }
-}
-
-function isAbort(error: unknown): boolean {
-  return error instanceof Error && error.name === 'AbortError';
 }

@@ -1,7 +1,7 @@
 import { isDoubtful } from './doubt.ts';
 import type { ListPort } from './list-port.ts';
 import { createListSession } from './list-session.ts';
-import type { ListState, PageFacts } from './list-state.ts';
+import { isFirstScan, type ListState, type PageFacts } from './list-state.ts';
 import { pollList } from './poll-list.ts';
 import { endPass, isHeadWorthReading } from './read-list.ts';
 
@@ -13,8 +13,7 @@ export async function glanceAtList<P extends PageFacts>(
   port: ListPort<P>,
   state: ListState,
 ): Promise<{ requests: number }> {
-  const isFirst = !state.isBacked && state.checkpoint.walks === 0;
-  const isScanning = isFirst || state.checkpoint.walk !== null;
+  const isScanning = isFirstScan(state) || state.checkpoint.walk !== null;
   if (isScanning && !isHeadWorthReading(state)) return { requests: 0 };
   const session = createListSession(port, state);
   const { days, inserted } = await pollList(session);

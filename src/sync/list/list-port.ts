@@ -1,6 +1,9 @@
 import type { ListState, PageFacts } from './list-state.ts';
 import type { ReadDays } from './read-days.ts';
 
+/** A full scan: the first one of a list, or a further one. */
+export type Scan = 'first' | 'further';
+
 /** Result of a write: new rows, the ledger's counts, and days whose rows differ from those that were read. */
 export type Stored = {
   inserted: number;
@@ -49,8 +52,11 @@ export type ListPort<P extends PageFacts> = {
   isBatchFull(rows: number): boolean;
   /** Returns true if a long scan should stop at its next checkpoint and continue in a later pass. */
   shouldPause(): boolean;
-  /** Begins or ends a full scan, whose requests let all others go first; absent: they go as any other. */
-  scanning?(isOn: boolean): void;
+  /**
+   * Begins a full scan, or ends it with null. The requests of a scan let others go first, those of the first one only
+   * what is more urgent than a list that is not known yet; absent: they go as any other.
+   */
+  scanning?(scan: Scan | null): void;
   /** Current time, Unix ms. */
   now(): number;
   wait(ms: number): Promise<void>;

@@ -55,6 +55,11 @@ export function missingRows(state: ListState): number {
   return (state.serviceTotal ?? Number.NaN) - held;
 }
 
+/** Returns true until a scan of the list has ended. */
+export function isFirstScan({ isBacked, checkpoint }: ListState): boolean {
+  return !isBacked && checkpoint.walks === 0;
+}
+
 /**
  * Returns true if the ledger provably lists exactly the rows that the service lists. A clean full scan backs the
  * counts, the counts are equal, and there is no doubt. The database derives `streams.is_complete` from the same facts.

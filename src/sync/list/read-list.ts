@@ -14,6 +14,7 @@ import { searchVanished } from './find-vanished.ts';
 import type { ListPort } from './list-port.ts';
 import { createListSession, type ListSession } from './list-session.ts';
 import {
+  isFirstScan,
   isProven,
   type ListState,
   lastPage,
@@ -64,7 +65,7 @@ export async function readList<P extends PageFacts>(
 ): Promise<ListVerdict> {
   const session = createListSession(port, state);
   const pass: Pass<P> = { session, effort, scans, days: null, inserted: 0 };
-  const isFirst = !state.isBacked && state.checkpoint.walks === 0;
+  const isFirst = isFirstScan(state);
   if (isFirst || state.checkpoint.walk !== null) {
     if (isHeadWorthReading(state)) await poll(pass);
     const isPaused = isFirst
@@ -166,9 +167,9 @@ async function scanOnce<P extends PageFacts>(
 ): Promise<boolean> {
   const { session } = pass;
   const hadMismatch = isLongStanding(session.state, pass.effort, session.port.now());
-  session.port.scanning?.(true);
+  session.port.scanning?.(isFirstScan(session.state) ? 'first' : 'further');
   const scan = await scanList(session, { isSequential, hadMismatch }).finally(() =>
-    session.port.scanning?.(false),
+    session.port.scanning?.(null),
   );
   if (scan.isPaused) return true;
   const isClean = await concludeScan(session, scan.walk);

@@ -1,6 +1,7 @@
 import type { Reject } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import type { ListSource } from '../list/list-pages.ts';
+import type { Scan } from '../list/list-port.ts';
 
 /** A row with the observation of the request that brought it. */
 export type WithObservation<T> = T & { observation: number };
@@ -9,8 +10,8 @@ export type WithObservation<T> = T & { observation: number };
 export type Stream<T> = ListSource<T> & {
   /** Key of `ledger.streams` beside the wallet. */
   name: string;
-  /** Reads a page of a full scan, in a lane of its own; absent: as any other page. */
-  scanPage?: ListSource<T>['readPage'];
+  /** Reads a page of a full scan, in the lane of that scan; absent: as any other page. */
+  scanPage?: Record<Scan, ListSource<T>['readPage']>;
   /** The ledger can find the rank of a row by its time, and marks a row that the list no longer shows as unlisted. */
   hasRanks: boolean;
   /** Returns the keys of up to `limit` rows that the ledger lists and a scan has not noted. */
@@ -28,14 +29,16 @@ export type Stream<T> = ListSource<T> & {
 
 /** Returns the pages of a stream, which are those of `scanPage` while a full scan is under way. */
 export function createLanedSource<T>(stream: Stream<T>) {
-  let isScanning = false;
+  let current: Scan | null = null;
   const source: ListSource<T> = {
     ...stream,
-    readPage: (...args) =>
-      isScanning && stream.scanPage ? stream.scanPage(...args) : stream.readPage(...args),
+    readPage: (...args) => {
+      const readPage = (current && stream.scanPage?.[current]) ?? stream.readPage;
+      return readPage(...args);
+    },
   };
-  const scanning = (isOn: boolean): void => {
-    isScanning = isOn;
+  const scanning = (scan: Scan | null): void => {
+    current = scan;
   };
   return { source, scanning };
 }

@@ -44,7 +44,10 @@ export function transactionStream(
     hasRanks: true,
     rejectSource: 'transaction-list',
     readPage: readPageIn(lane),
-    scanPage: readPageIn('backlog'),
+    scanPage: {
+      first: readPageIn(lane === 'head' ? 'current' : lane),
+      further: readPageIn('backlog'),
+    },
     keyOf: (record) => record.orderNo,
     timeOf: (record) => record.occurredAt,
     timeOfPayload: (payload) => timeOfPayload(payload, context.clock()),
