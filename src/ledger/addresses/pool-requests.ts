@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
+import type { ChainFilter } from '../../kernel/chain-filter.ts';
 import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
 import {
   number,
@@ -42,7 +43,7 @@ export type PoolRow = {
   /** The list has never shown an address. */
   isListEmpty: boolean;
   /** Observed behaviour of the list's chain filter. */
-  filter: 'works' | 'broken' | 'unknown';
+  filter: ChainFilter;
   open: OpenRequest | null;
 };
 
@@ -132,7 +133,7 @@ const ms = (interval: SQL) => sql`(extract(epoch from ${interval}) * 1000)::floa
  * Locks the chain's pool until the transaction ends, and reads it; undefined if the chain has none. Filling starts
  * below the threshold and stops at the target. If the open request's owner is `self`, its sender is gone: the commit
  * succeeded but the caller never learned of it. An observed chain filter counts only for its parameter name. A working
- * one expires after a day; a broken one does not expire.
+ * or shared one expires after a day; a broken one does not expire.
  */
 async function lockPool(
   db: LedgerDb,
@@ -174,8 +175,8 @@ select c.available as ${out('available', number)}, ${pick({ threshold, target, n
        coalesce(s.service_total = 0 and s.count_at_last_pass > 0, false) as ${out('isListGone', truth)},
        not exists (select from own.addresses a where a.slip44 = p.slip44 and a.listed_as <> '{}') as ${out('isListEmpty', truth)},
        case when p.chain_filter is null or p.chain_param <> ${chainParam} then 'unknown'
-            when p.chain_filter = 'works' and p.chain_filter_at < now() - interval '1 day' then 'unknown'
-            else p.chain_filter end as ${out('filter', oneOf('works', 'broken', 'unknown'))},
+            when p.chain_filter <> 'broken' and p.chain_filter_at < now() - interval '1 day' then 'unknown'
+            else p.chain_filter end as ${out('filter', oneOf('works', 'shared', 'broken', 'unknown'))},
        (select ${request} from own.address_requests r
          where r.slip44 = p.slip44 and r.state in ('sent', 'unknown')) as ${out('open', orNull(asRequest))}
   from own.pools p

@@ -1,3 +1,4 @@
+import { isAnswerEnough } from '../../kernel/chain-filter.ts';
 import type { OpenRequest, PoolRow, PoolWrite } from '../../ledger/addresses/pool-requests.ts';
 
 /**
@@ -140,7 +141,7 @@ function blocked(reason: string): PoolAction {
  * yet.
  */
 function decideFilter(facts: PoolFacts, { chainParam }: PoolLimits): PoolAction | undefined {
-  if (facts.filter === 'works') return undefined;
+  if (isAnswerEnough(facts.filter)) return undefined;
   if (!facts.isFilterTried) return { kind: 'prove-filter' };
   if (facts.filter === 'broken') {
     return blocked(
@@ -149,7 +150,7 @@ function decideFilter(facts: PoolFacts, { chainParam }: PoolLimits): PoolAction 
   }
   if (facts.isListEmpty) return undefined;
   return blocked(
-    `nothing shows yet that the address list honours the chain parameter (WALLET_PARAM_NAMES chain=${chainParam}): no other chain lists other addresses`,
+    `nothing shows that the address list honours the chain parameter, because chains with different forms of addresses list the same ones: set WALLET_PARAM_NAMES chain= (now ${chainParam}) to the service's name for the chain parameter`,
   );
 }
 
@@ -170,7 +171,7 @@ function decideOpen(facts: PoolFacts, open: OpenRequest, limits: PoolLimits): Po
  * a lost answer.
  */
 function decideAnswer(facts: PoolFacts, open: OpenRequest, limits: PoolLimits): PoolAction {
-  if (facts.filter === 'works') return { kind: 'resolve', id: open.id };
+  if (isAnswerEnough(facts.filter)) return { kind: 'resolve', id: open.id };
   if (!facts.isListEmpty) return decideFilter(facts, limits) ?? { kind: 'resolve', id: open.id };
   const leftMs = limits.settleMs - (open.listReadAgeMs ?? 0);
   if (leftMs > 0) return { kind: 'settle', ms: leftMs };
