@@ -150,13 +150,13 @@ export class MemoryPools {
         }),
       storeAnswer: (answer, numAfterGrant) => run(() => this.#storeAnswer(answer, numAfterGrant)),
       markRequestUnknown: (id, loss) => run(() => this.#lose(id, loss.numMax)),
-      failRequest: (id, { error, delayMs, numMax }) =>
+      failRequest: (id, { error, refusals, delayMs, numMax }) =>
         run(() => {
           const request = this.#become(id, 'failed');
           if (!request) return;
           request.received = 0;
           const { pool } = this.chain(request.slip44);
-          pool.refusals += 1;
+          pool.refusals = refusals;
           pool.nextTryAt = this.#now() + delayMs;
           pool.numMax = Math.min(pool.numMax, numMax);
           pool.lastError = error;

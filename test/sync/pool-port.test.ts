@@ -160,7 +160,7 @@ async function close(port: PoolTransactions, one: Closing, request: Request): Pr
   if (one.kind === 'answer') return await answer(port, one, request);
   if (one.kind === 'lose') return await port.markRequestUnknown(id, { error, numMax: 1 });
   if (one.kind === 'fail')
-    return await port.failRequest(id, { error, delayMs: 15 * minuteMs, numMax: 1 });
+    return await port.failRequest(id, { error, refusals: 3, delayMs: 15 * minuteMs, numMax: 1 });
   if (one.kind === 'list-read') return await port.noteListRead(id);
   return await port.resolveRequest(id);
 }

@@ -23,6 +23,8 @@ type Setting = {
   first?: Record<number, string[]>;
   /** The n-th address of each chain is the same one, as of an account with one key for several chains. */
   isDerived?: true;
+  /** More addresses in one request are refused. */
+  numMax?: number;
 };
 type Twist = (slip44: number, listed: (slip44: number) => string[]) => string[] | null;
 
@@ -30,7 +32,10 @@ type Twist = (slip44: number, listed: (slip44: number) => string[]) => string[] 
  * A service that lists for each chain what the twist says; null: it refuses the chain. Chains have Ethereum's form,
  * except 195. Generated addresses join their chain's own list.
  */
-async function withListsOf(twist: Twist, { coins, pools, first = {}, isDerived }: Setting) {
+async function withListsOf(
+  twist: Twist,
+  { coins, pools, first = {}, isDerived, numMax = 200 }: Setting,
+) {
   const service = await startScriptedService();
   onTestFinished(() => service.close());
   const lists = new Map<number, string[]>();
@@ -50,6 +55,7 @@ async function withListsOf(twist: Twist, { coins, pools, first = {}, isDerived }
     if (method === 'POST') {
       posts += 1;
       const { slip44, num } = JSON.parse(body) as { slip44: number; num: number };
+      if (num > numMax) return { code: 40_005, data: null, msg: 'num exceeds the allowed limit' };
       const from = isDerived ? made(slip44).length : slip44 * 100_000 + posts * 1_000;
       const news = evms(from, num);
       lists.set(slip44, [...listed(slip44), ...news]);
@@ -230,6 +236,15 @@ test('an address that a move of the database set aside on one chain is not ours 
   await query(`update ledger.addresses set status = 'foreign' where slip44 = 60`);
   expect((await fillPools(context, { ...patiently, chains: [61] })).isComplete).toBe(false);
   expect(await query(`select from ledger.addresses where status <> 'foreign'`)).toEqual([]);
+});
+
+test('a service that grants fewer addresses in one request than are wanted has its pool filled in one pass', async () => {
+  const { context, made } = await withListsOf(
+    (slip44, listed) => (isChain(slip44) ? listed(slip44) : null),
+    { coins: [60], pools: [60], first: { 60: evms(1) }, numMax: 3 },
+  );
+  expect((await fillPools(context, patiently)).isComplete).toBe(true);
+  expect(made(60)).toHaveLength(10);
 });
 
 test('of a lost answer nothing becomes available while the lists of all chains are the same', async () => {

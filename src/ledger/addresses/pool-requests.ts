@@ -66,8 +66,11 @@ export type OpenRequest = {
 /** A lost answer. Only the address list can show its result; later requests of the chain ask for at most `numMax`. */
 export type Loss = { error: string; numMax: number };
 
-/** A certain refusal: the chain waits `delayMs` and then asks for at most `numMax`. */
-export type Refusal = { error: string; delayMs: number; numMax: number };
+/**
+ * A certain refusal, the `refusals`-th in a row that makes the chain wait: it waits `delayMs` and then asks for at most
+ * `numMax`.
+ */
+export type Refusal = { error: string; refusals: number; delayMs: number; numMax: number };
 
 /** A change that a plan writes before it releases the lock. */
 export type PoolWrite =
@@ -234,7 +237,7 @@ async function failRequest(db: LedgerDb, id: number, refusal: Refusal): Promise<
       update own.address_requests set state = 'failed', finished_at = now(), received = 0, error = ${refusal.error}
        where id = ${id} and state = 'sent' returning slip44)
     update own.pools p
-       set refusals = p.refusals + 1, next_try_at = now() + ${refusal.delayMs} * interval '1 millisecond',
+       set refusals = ${refusal.refusals}, next_try_at = now() + ${refusal.delayMs} * interval '1 millisecond',
            num_max = least(p.num_max, ${refusal.numMax}),
            last_error = ${refusal.error}, last_error_at = now()
       from failed f where p.slip44 = f.slip44`);

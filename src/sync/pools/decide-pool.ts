@@ -189,6 +189,8 @@ function settleMs(losses: number, limits: PoolLimits): number {
 
 /** Words of a refusal that seem to concern the number; the service's document shows no codes. */
 const numberWords = /\bnum|limit|exceed|too many|maximum|quota/i;
+/** Words of a refusal that concern the pace of requests: a smaller number would not help. */
+const paceWords = /\brate\b|frequen|too many requests|too often|slow down|per (second|minute)/i;
 /** Number of refusals in a row from which the number is doubted whatever the words. */
 const doubtedRefusals = 3;
 
@@ -220,6 +222,11 @@ export function numAfterGrant(
 /** Returns the most addresses to request after the answer to a request for `num` was lost. */
 export function numAfterLoss(num: number): number {
   return Math.max(1, Math.floor(num / 2));
+}
+
+/** Returns true if the service seems to refuse the number itself, and a smaller one may be granted at once. */
+export function isNumberRefused(num: number, message: string): boolean {
+  return num > 1 && numberWords.test(message) && !paceWords.test(message);
 }
 
 /** Returns the wait (ms) of a chain after this number of refusals in a row: 15 s, doubling, at most 1 h. */
