@@ -10,7 +10,16 @@ import { readAddress } from './address-form/judge-addresses.ts';
 /** A slip44 code that no chain has. */
 export const unusedChain = 2_000_000_017;
 
-export type ChainFilter = 'works' | 'broken' | 'unknown';
+/**
+ * `shared`: the service reads the chain parameter, but no list differs from another. Its chains may share their
+ * addresses, or it lists those of all chains. So only clear answers tell which addresses were generated for a chain.
+ */
+export type ChainFilter = 'works' | 'shared' | 'broken' | 'unknown';
+
+/** Returns whether a clear answer alone shows which addresses were generated for the chain. */
+export function isAnswerEnough(filter: ChainFilter): boolean {
+  return filter === 'works' || filter === 'shared';
+}
 
 /** First page of a chain's list. `isWhole`: it shows all addresses of the list. */
 export type ListSample = { addresses: string[]; total: number | null; isWhole: boolean };
@@ -46,10 +55,11 @@ export type FilterSeen = {
  * 6. Two chains list an address that can only be one's: it is broken.
  * 7. The unused chain and every other one that the service supports are refused: no other chain's address can be
  *    listed, so it works.
+ * 8. The unused chain is refused, and the other lists show what chains that share their addresses would show: shared.
  *
  * A refusal of the unused chain alone shows only that the parameter is read: the service may validate it and then list
- * all addresses. The same addresses on two chains of one form show nothing, because many services use one address on
- * several chains. Without evidence it stays unknown.
+ * all addresses. The same addresses on two chains of one form show nothing more, because many services use one address
+ * on several chains. Without evidence it stays unknown.
  */
 export function judgeFilter({ slip44, own, unused, others, areAllAsked }: FilterSeen): ChainFilter {
   if (others.some(({ answers }) => answers?.isApart)) return 'works';
@@ -60,7 +70,16 @@ export function judgeFilter({ slip44, own, unused, others, areAllAsked }: Filter
   if (own.addresses.some((address) => isOfAnotherChain(slip44, address))) return 'broken';
   if (unused === 'empty') return 'works';
   if (others.some((other) => isMixed(slip44, own, other))) return 'broken';
-  return areAllAsked && others.every(({ answers }) => answers === null) ? 'works' : 'unknown';
+  if (areAllAsked && others.every(({ answers }) => answers === null)) return 'works';
+  return others.every((other) => mayShare(slip44, own, other)) ? 'shared' : 'unknown';
+}
+
+/** Returns true unless the chains differ in form and the lists share an address that does not fit both of them. */
+function mayShare(slip44: number, own: ListSample, { slip44: other, answers }: OtherList): boolean {
+  if (!answers || chainForms.get(slip44) === chainForms.get(other)) return true;
+  return sharedBy([own, answers.first]).every(
+    (address) => isFit(slip44, address) && isFit(other, address),
+  );
 }
 
 /** Returns true if the two lists differ in each of their answers. A list that grows meanwhile does not count. */
@@ -107,6 +126,12 @@ function isOfAnotherChain(slip44: number, address: string): boolean {
   return (
     isUnfit(slip44, address) && [...chainForms.keys()].some((other) => isCertain(other, address))
   );
+}
+
+/** Returns true for an address that fits the chain's form, and for any address of a chain whose form is not known. */
+function isFit(slip44: number, address: string): boolean {
+  const { form } = readAddress(slip44, address);
+  return form === 'proven' || form === 'plain' || form === 'other';
 }
 
 function isUnfit(slip44: number, address: string): boolean {

@@ -64,8 +64,9 @@ export async function seeChainFilter(
     const supported = await supportedChains(tools, slip44);
     const more = supported?.filter((chain) => !tools.chains.includes(chain)) ?? [];
     filter = await askOthers(tools, seen, more.slice(0, othersMax));
-    if (filter === 'unknown' && supported !== null && more.length <= othersMax)
-      filter = await judgeRefusals(tools, seen);
+    const areAllAsked = supported !== null && more.length <= othersMax;
+    const isOpen = filter === 'unknown' || filter === 'shared';
+    if (isOpen && areAllAsked && (await isShownByRefusals(tools, seen))) filter = 'works';
   }
   return { filter, own: own.addresses };
 }
@@ -115,13 +116,12 @@ async function askOther(tools: FilterTools, seen: FilterSeen, other: number): Pr
 }
 
 /** Requests the refused lists again, and the own list was granted meanwhile: refusals of both times are no faults. */
-async function judgeRefusals(tools: FilterTools, seen: FilterSeen): Promise<ChainFilter> {
-  const areAllAsked = true;
-  if (judgeFilter({ ...seen, areAllAsked }) !== 'works') return 'unknown';
+async function isShownByRefusals(tools: FilterTools, seen: FilterSeen): Promise<boolean> {
+  if (judgeFilter({ ...seen, areAllAsked: true }) !== 'works') return false;
   if (seen.others.length > 0) await sampleList(tools, seen.slip44);
   for (const other of seen.others)
-    if ((await sampleOrRefusal(tools, other.slip44)) !== null) return 'unknown';
-  return 'works';
+    if ((await sampleOrRefusal(tools, other.slip44)) !== null) return false;
+  return true;
 }
 
 /**

@@ -199,3 +199,29 @@ test('where nobody else generates addresses, a new foreign one is a sign; one th
   await noticeForeign(ledger.db, 60);
   expect(await readAway(ledger.db)).toBeNull();
 });
+
+test('an address that another chain lists as generated for it is no sign of another generator', async () => {
+  await query('update ledger.streams set is_backed = false');
+  await query('update ledger.streams set is_backed = true');
+  const list = (slip44: number, name: string, generatedBy: number | null) =>
+    query(`insert into ledger.addresses (slip44, address, status, generated_by, first_seen_at)
+      values (${slip44}, '${name}', '${generatedBy === null ? 'foreign' : 'available'}', ${generatedBy}, now())`);
+  // A request for another chain may bring it as long as it is open, and later if the chains share addresses.
+  await query(
+    `insert into ledger.address_requests (slip44, num, state, requested_at) values (966, 1, 'sent', now())`,
+  );
+  await list(60, 'shared', null);
+  await noticeForeign(ledger.db, 60);
+  expect(await readAway(ledger.db)).toBeNull();
+  await list(966, 'shared', 1);
+  await query(`update ledger.address_requests set state = 'done', received = 1`);
+  await noticeForeign(ledger.db, 60);
+  expect(await readAway(ledger.db)).toBeNull();
+  await query(`update ledger.address_requests set received = 0`);
+  await list(60, 'of a lost answer', null);
+  await noticeForeign(ledger.db, 60);
+  expect(await readAway(ledger.db)).toBeNull();
+  await query('delete from ledger.address_requests');
+  await noticeForeign(ledger.db, 60);
+  expect(await readAway(ledger.db)).toContain('lists 1 addresses of chain 60');
+});

@@ -89,7 +89,7 @@ test('a refusal that is written down while the pool is planned waits for the pla
   onTestFinished(() => planning.release(true));
   await planning.query('begin');
   await planning.query('select from ledger.pools where slip44 = 60 for update');
-  const refusal = { error: 'no', delayMs: 1_000, numMax: 5 };
+  const refusal = { error: 'no', refusals: 1, delayMs: 1_000, numMax: 5 };
   const failing = openPoolRequests(connect(), 'slip44').failRequest(id, refusal);
   await until(isSomeoneLockedOut);
   await planning.query(`update ledger.address_requests set state = 'unknown'`);

@@ -129,8 +129,8 @@ export const poolBugs: PlantedBug[] = [
     promise: 'Pools hand out once',
     wrong: 'addresses are available before the list has shown that it heeds the chain',
     in: 'openAnswers',
-    find: '(await isFilterProven(db, slip44, chainParam))',
-    put: '(await isFilterProven(db, slip44, chainParam)) && id < 0',
+    find: '!isAnswerEnough(await readChainFilter(db, slip44, chainParam))',
+    put: '!isAnswerEnough(await readChainFilter(db, slip44, chainParam)) && id < 0',
     caughtBy:
       'if all lists are empty, the first addresses wait until the list has shown that it honours the chain parameter',
   },
@@ -172,7 +172,7 @@ export const poolBugs: PlantedBug[] = [
     find: 'isCertain(slip44, address) && isUnfit(other, address)',
     put: 'isCertain(slip44, address)',
     caughtBy:
-      'chains of one form that list the same addresses are not broken, and wait for a difference',
+      'chains of one form that list the same addresses are not broken, and clear answers fill their pools: %s',
   },
   {
     id: 'refill-rewrites-pools',

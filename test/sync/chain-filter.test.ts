@@ -123,12 +123,12 @@ test.each<[string, Partial<FilterSeen>, string]>([
     { own: none, unused: 'empty', others: [other(61, none, sample(['x']))] },
     'works',
   ],
-  ['the unused chain is refused, and no other was asked', {}, 'unknown'],
+  ['the unused chain is refused, and no other was asked', {}, 'shared'],
   ['every other chain is refused', { others: [refusedChain], areAllAsked: true }, 'works'],
   ['there is no other chain', { areAllAsked: true }, 'works'],
   ['there is no other chain, and no address', { own: none, areAllAsked: true }, 'unknown'],
-  ['some refused chains were not asked', { others: [refusedChain] }, 'unknown'],
-  ['all chains show the same', { others: [other(61, both, both)], areAllAsked: true }, 'unknown'],
+  ['some refused chains were not asked', { others: [refusedChain] }, 'shared'],
+  ['all chains show the same', { others: [other(61, both, both)], areAllAsked: true }, 'shared'],
   [
     'another chain shows nothing beside a list that is not empty',
     { others: [other(61, both, none)] },
@@ -139,12 +139,12 @@ test.each<[string, Partial<FilterSeen>, string]>([
   [
     'another chain lacked it only once',
     { others: [other(61, both, sample(['a']), both)] },
-    'unknown',
+    'shared',
   ],
   [
     'a page of another chain lacks an address of a longer list',
     { own: long, others: [other(61, long, sample(['b', 'c'], 50))] },
-    'unknown',
+    'shared',
   ],
   [
     'another chain has another total',
@@ -154,7 +154,7 @@ test.each<[string, Partial<FilterSeen>, string]>([
   [
     'another chain has another total each time',
     { own: long, others: [other(61, long, sample(['a', 'b'], 49), sample(['a', 'b'], 50))] },
-    'unknown',
+    'shared',
   ],
   ['the list shows an address of another chain', { own: sample([evm, tron]) }, 'broken'],
   [
@@ -170,7 +170,12 @@ test.each<[string, Partial<FilterSeen>, string]>([
   [
     'a chain of the same form lists it as well',
     { own: sample([evm]), others: [other(61, sample([evm]), sample([evm]))] },
-    'unknown',
+    'shared',
+  ],
+  [
+    'a chain of a form that is not known lists it as well',
+    { own: sample([evm]), others: [other(990_001, sample([evm]), sample([evm]))] },
+    'shared',
   ],
   [
     'an emulator lists texts of its own on all chains',

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import {
   createPoolPlanner,
   decidePool,
+  isNumberRefused,
   numAfterGrant,
   numAfterLoss,
   numAfterRefusal,
@@ -206,6 +207,21 @@ describe('the address request protocol', () => {
     expect(numAfterRefusal(1, 1, 'too many')).toBe(1);
     expect(numAfterRefusal(5, 2, 'the caller may not add addresses')).toBe(200);
     expect(numAfterRefusal(200, 3, 'the caller may not add addresses')).toBe(100);
+  });
+
+  test('a smaller number is asked for at once only if the refusal names the number, not the pace or the rights', () => {
+    const isRefused = (message: string, num = 200) => isNumberRefused(num, message);
+    expect(
+      ['num exceeds the limit', 'at most 50 per request: too many'].map((m) => isRefused(m)),
+    ).toEqual([true, true]);
+    expect(isRefused('num exceeds the limit', 1)).toBe(false);
+    const others = [
+      'rate limit exceeded',
+      'too many requests',
+      'limit per minute',
+      'no permission',
+    ];
+    expect(others.map((m) => isRefused(m))).toEqual(others.map(() => false));
   });
 
   test('however it was lowered, the number is 200 again after a few granted requests', () => {

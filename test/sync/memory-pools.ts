@@ -1,3 +1,4 @@
+import { isAnswerEnough } from '../../src/kernel/chain-filter.ts';
 import { type Answer, describeShortfall } from '../../src/ledger/addresses/address-answer-store.ts';
 import type { PoolRow, PoolWrite } from '../../src/ledger/addresses/pool-requests.ts';
 import { requestTransitions } from '../../src/sync/pools/decide-pool.ts';
@@ -64,12 +65,25 @@ export class MemoryPools {
     return this.requests.find((each) => each.slip44 === slip44 && isOpen(each));
   }
 
-  /** Hands out so many addresses, or as many as there are; returns how many. */
+  /**
+   * Hands out so many addresses, or as many as there are; returns how many. The next one is the oldest after the one
+   * that was handed out last. What is handed out is nobody else's on any chain.
+   */
   assign(slip44: number, wanted: number): number {
-    const { addresses } = this.chain(slip44);
-    const taken = [...addresses.values()].filter(({ status }) => status === 'available');
-    for (const kept of taken.slice(0, wanted)) kept.status = 'assigned';
-    return Math.min(wanted, taken.length);
+    const chain = this.chain(slip44);
+    let count = 0;
+    while (count < wanted) {
+      const next = nextAvailable(chain);
+      if (!next) return count;
+      const [address, kept] = next;
+      const others = this.#others(slip44, address);
+      kept.status = 'assigned';
+      chain.lastTaken = address;
+      if (others.some(({ status }) => status === 'assigned')) continue;
+      for (const other of others) if (other.status === 'available') other.status = 'assigned';
+      count += 1;
+    }
+    return count;
   }
 
   available(slip44: number): number {
@@ -103,7 +117,7 @@ export class MemoryPools {
     const available = this.available(slip44);
     pool.isFilling = (pool.isFilling || available < pool.threshold) && available < pool.target;
     const { nextTryAt, filter, lastError, ...numbers } = pool;
-    const isOld = filter.value === 'works' && filter.at < this.#now() - dayMs;
+    const isOld = filter.value !== 'broken' && filter.at < this.#now() - dayMs;
     return {
       ...numbers,
       available,
@@ -136,13 +150,13 @@ export class MemoryPools {
         }),
       storeAnswer: (answer, numAfterGrant) => run(() => this.#storeAnswer(answer, numAfterGrant)),
       markRequestUnknown: (id, loss) => run(() => this.#lose(id, loss.numMax)),
-      failRequest: (id, { error, delayMs, numMax }) =>
+      failRequest: (id, { error, refusals, delayMs, numMax }) =>
         run(() => {
           const request = this.#become(id, 'failed');
           if (!request) return;
           request.received = 0;
           const { pool } = this.chain(request.slip44);
-          pool.refusals += 1;
+          pool.refusals = refusals;
           pool.nextTryAt = this.#now() + delayMs;
           pool.numMax = Math.min(pool.numMax, numMax);
           pool.lastError = error;
@@ -226,7 +240,7 @@ export class MemoryPools {
   #storeAnswer(answer: Answer, numAfterGrant: Parameters<PoolPort['storeAnswer']>[1]) {
     const { id, slip44, num, addresses, ifNoneJoins } = answer;
     const { pool } = this.chain(slip44);
-    if (pool.filter.value !== 'works') {
+    if (!isAnswerEnough(pool.filter.value)) {
       const request = this.requests[id - 1];
       if (!request || !isOpen(request)) return null;
       if (request.state === 'sent') turn(request, 'unknown');
@@ -243,14 +257,16 @@ export class MemoryPools {
     return joined;
   }
 
-  /** Ours are the addresses that were known nowhere before the request; when too many came, none is. */
+  /** Ours are the addresses that were known nowhere before, unless as another chain's own; of too many, none is. */
   #storeGenerated(id: number, given: string[]): number {
     const request = this.requests[id - 1];
     if (!request) return 0;
     const { slip44, num, at } = request;
     this.#insertForeign(slip44, given);
     const ours = this.#unclaimed(slip44, ([address, { firstSeenAt }]) => {
-      const isKnown = this.#others(slip44, address).some((other) => other.firstSeenAt <= at);
+      const isKnown = this.#others(slip44, address).some(
+        (other) => other.firstSeenAt <= at && other.generatedBy === null,
+      );
       return firstSeenAt >= at && given.includes(address) && !isKnown;
     });
     const isOurs = ours.length <= num;
@@ -273,7 +289,8 @@ export class MemoryPools {
     if (answer) return this.#storeGenerated(id, answer);
     const found = this.#unclaimed(slip44, ([, { firstSeenAt }]) => firstSeenAt > at);
     const isElsewhere = found.some(([address]) => this.#others(slip44, address).length > 0);
-    const isOurs = found.length === num && !isElsewhere;
+    const isShared = this.chain(slip44).pool.filter.value === 'shared';
+    const isOurs = found.length === num && !isElsewhere && !isShared;
     if (isOurs) adopt(found, id);
     turn(request, 'done');
     request.received = isOurs ? found.length : 0;
@@ -333,9 +350,21 @@ function newChain(threshold: number, target: number) {
       lastError: null as string | null,
     },
     addresses: new Map<string, Address>(),
+    lastTaken: null as string | null,
     /** The list as its last reading left it. */
     list: { isBacked: false as boolean, serviceTotal: null as number | null, countAtLastPass: 0 },
   };
+}
+
+function nextAvailable({ addresses, lastTaken }: Chain): [string, Address] | undefined {
+  const placeOf = ([address, { firstSeenAt }]: [string, Address]) =>
+    `${String(firstSeenAt).padStart(20, '0')} ${address}`;
+  const available = [...addresses]
+    .filter(([, { status }]) => status === 'available')
+    .sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+  const last = lastTaken === null ? undefined : addresses.get(lastTaken);
+  const after = last && lastTaken !== null ? placeOf([lastTaken, last]) : '';
+  return available.find((entry) => placeOf(entry) > after) ?? available[0];
 }
 
 function turn(request: AddressRequest, state: State): void {

@@ -37,7 +37,8 @@ type Closes = 'lose' | 'fail' | 'list-read' | 'resolve';
 type Op =
   | Plan
   | Closing
-  | { kind: 'begin' | 'filter' | 'error'; slip44: number }
+  | { kind: 'begin' | 'error'; slip44: number }
+  | { kind: 'filter'; slip44: number; filter: 'works' | 'shared' }
   | { kind: 'list' | 'listed'; slip44: number; addresses: number[] }
   | { kind: 'take'; slip44: number; count: number }
   | { kind: 'pass'; minutes: number }
@@ -67,7 +68,15 @@ const op: fc.Arbitrary<Op> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({ kind: kind('lose', 'fail', 'list-read', 'resolve'), caller, request }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: kind('begin', 'filter', 'filter', 'error'), slip44 }) },
+  { weight: 1, arbitrary: fc.record({ kind: kind('begin', 'error'), slip44 }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: kind('filter'),
+      slip44,
+      filter: fc.constantFrom('works', 'works', 'shared'),
+    }),
+  },
   { weight: 2, arbitrary: fc.record({ kind: kind('list', 'list', 'listed'), slip44, addresses }) },
   {
     weight: 1,
@@ -111,7 +120,8 @@ async function play(side: Side, one: Op): Promise<unknown> {
   if (one.kind === 'listed') return await port.isAnyListed(one.slip44, one.addresses.map(textOf));
   if (one.kind === 'begin') return await port.forceFilling(one.slip44);
   if (one.kind === 'error') return await port.noteError(one.slip44, 'the operator is to look');
-  return await port.noteChainFilter(one.slip44, 'works');
+  if (one.kind !== 'filter') throw new Error(`the port has no ${one.kind}`);
+  return await port.noteChainFilter(one.slip44, one.filter);
 }
 
 async function plan(port: PoolTransactions, { slip44: chain, write: wanted, num }: Plan) {
@@ -150,7 +160,7 @@ async function close(port: PoolTransactions, one: Closing, request: Request): Pr
   if (one.kind === 'answer') return await answer(port, one, request);
   if (one.kind === 'lose') return await port.markRequestUnknown(id, { error, numMax: 1 });
   if (one.kind === 'fail')
-    return await port.failRequest(id, { error, delayMs: 15 * minuteMs, numMax: 1 });
+    return await port.failRequest(id, { error, refusals: 3, delayMs: 15 * minuteMs, numMax: 1 });
   if (one.kind === 'list-read') return await port.noteListRead(id);
   return await port.resolveRequest(id);
 }
@@ -337,9 +347,16 @@ const rare: Op[][] = [
   // Listed by another chain, and listed before the request: neither is ours.
   [listing(chains[1]), open(1), closing('lose'), listing(chains[0]), closing('resolve')],
   [listing(chains[0]), open(1), closing('lose'), closing('resolve')],
+  // Generated for another chain before: ours on this one as well, and nobody else's.
+  [
+    ...([0, 1] as const).map((n): Op => ({ kind: 'filter', slip44: chains[n], filter: 'shared' })),
+    { kind: 'plan', write: 'open', num: 2, ...own, slip44: chains[1] },
+    ...[answered(1, 2), { kind: 'take', slip44: chains[1], count: 1 } as const],
+    ...[open(2), answered(1, 2), { kind: 'take', slip44: chains[0], count: 2 } as const],
+  ],
   // A number that is refused right after a smaller one was granted is a limit.
   [
-    { kind: 'filter', slip44: chains[0] },
+    { kind: 'filter', slip44: chains[0], filter: 'works' },
     ...[open(3), closing('fail'), open(1), answered(0), open(3), closing('fail')],
     ...[open(1), answered(1), open(2), answered(2, 3)],
   ],
@@ -348,7 +365,7 @@ const rare: Op[][] = [
 test('the pools in memory answer and end as those in PostgreSQL, whatever calls come after one another', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(op, { minLength: 10, maxLength: 40 }), async (drawn) => {
-      const shown = { kind: 'filter', slip44: chains[0] } as const;
+      const shown = { kind: 'filter', slip44: chains[0], filter: 'works' } as const;
       const ops = drawn[0]?.kind === 'plan' ? [shown, ...drawn] : drawn;
       const [postgres, memory] = [await openPostgres(), openMemory()];
       for (const one of ops) {

@@ -23,6 +23,10 @@ type Setting = {
   first?: Record<number, string[]>;
   /** Status and body of the refusal of a chain. */
   refusal?: [status: number, body: string];
+  /** The n-th address of each chain is the same one, as of an account with one key for several chains. */
+  isDerived?: true;
+  /** More addresses in one request are refused. */
+  numMax?: number;
 };
 
 const unsupported = '{"code":40004,"data":null,"msg":"unsupported chain"}';
@@ -34,7 +38,14 @@ type Twist = (slip44: number, listed: (slip44: number) => string[]) => string[] 
  */
 async function withListsOf(
   twist: Twist,
-  { coins, pools, first = {}, refusal: [status, refused] = [200, unsupported] }: Setting,
+  {
+    coins,
+    pools,
+    first = {},
+    isDerived,
+    numMax = 200,
+    refusal: [status, refused] = [200, unsupported],
+  }: Setting,
 ) {
   const service = await startScriptedService();
   onTestFinished(() => service.close());
@@ -42,6 +53,9 @@ async function withListsOf(
   const listed = (slip44: number) => lists.get(slip44) ?? [];
   for (const [slip44, addresses] of Object.entries(first)) lists.set(Number(slip44), addresses);
   let posts = 0;
+  let toLose = 0;
+  const generated = new Map<number, string[]>();
+  const made = (slip44: number) => generated.get(slip44) ?? [];
   const addressesOf = (addresses: string[]) => addresses.map((address) => ({ address }));
   service.answer(({ method, url, body }, response) => {
     if (url.pathname.endsWith('/coin')) {
@@ -51,9 +65,13 @@ async function withListsOf(
     if (method === 'POST') {
       posts += 1;
       const { slip44, num } = JSON.parse(body) as { slip44: number; num: number };
-      const made = Array.from({ length: num }, (_, n) => evm(slip44 * 100_000 + posts * 1_000 + n));
-      lists.set(slip44, [...listed(slip44), ...made]);
-      return { code: 0, msg: '', data: addressesOf(made) };
+      if (num > numMax) return { code: 40_005, data: null, msg: 'num exceeds the allowed limit' };
+      const from = isDerived ? made(slip44).length : slip44 * 100_000 + posts * 1_000;
+      const news = evms(from, num);
+      lists.set(slip44, [...listed(slip44), ...news]);
+      generated.set(slip44, [...made(slip44), ...news]);
+      if (posts <= toLose) return void response.destroy();
+      return { code: 0, msg: '', data: addressesOf(news) };
     }
     const shown = twist(Number(url.searchParams.get('slip44')), listed);
     if (shown === null) return send(response, status, refused);
@@ -71,7 +89,12 @@ async function withListsOf(
     ledger,
     pools.map((slip44) => ({ slip44, threshold: 5, target: 10 })),
   );
-  return { service, context: toolsOver({ ledger, client }, settings), posts: () => posts };
+  const context = toolsOver({ ledger, client }, settings);
+  /** Loses the answers of the first so many address requests. */
+  const lose = (count: number) => {
+    toLose = count;
+  };
+  return { service, context, posts: () => posts, made, lose };
 }
 
 const filters = `select slip44, chain_filter from ledger.pools order by slip44`;
@@ -90,29 +113,14 @@ test.each<[string, Setting, { filter: string | null; post: number }]>([
     { filter: 'broken', post: 0 },
   ],
   [
-    'one pool beside a chain of the same form',
-    { coins: [60, 61], pools: [60], first: { 60: evms(1), 61: evms(50) } },
-    { filter: null, post: 0 },
-  ],
-  [
-    'two pools of one form',
-    { coins: [60, 61], pools: [60, 61], first: { 60: evms(1), 61: evms(50) } },
-    { filter: null, post: 0 },
-  ],
-  [
     'two pools of one form, beside a chain of another',
     { coins: [60, 61, 195], pools: [60, 61], first: { 60: evms(1), 61: evms(50) } },
     { filter: 'broken', post: 0 },
   ],
   [
-    'a coin list that does not name the chain',
-    { coins: [], pools: [60], first: { 60: evms(1), 61: evms(50) } },
+    'texts that fit no chain, on chains of two forms',
+    { coins: [60, 195], pools: [60, 195], first: { 60: ['wallet-0001'], 195: ['wallet-0002'] } },
     { filter: null, post: 0 },
-  ],
-  [
-    'two pools whose lists are empty at first',
-    { coins: [60, 61], pools: [60, 61] },
-    { filter: null, post: 2 },
   ],
 ])(
   'a list that refuses unknown chains and ignores the others makes no address available: %s',
@@ -209,13 +217,88 @@ test('an answer about an unknown chain that cannot be read once is requested aga
   expect(await query(available)).toEqual([{ slip44: 60, n: 10 }]);
 });
 
-test('chains of one form that list the same addresses are not broken, and wait for a difference', async () => {
-  const shared = evms(1);
-  const { context, posts } = await withListsOf(
-    (slip44, listed) => (isChain(slip44) ? [...shared, ...listed(slip44)] : null),
-    { coins: [60, 61], pools: [60, 61] },
+/** Lists of chains of one form that never differ: shared addresses, or a filter that is ignored. */
+const alike: [string, Setting][] = [
+  ['one pool', { coins: [60, 61], pools: [60], first: { 60: evms(1), 61: evms(50) } }],
+  ['two pools', { coins: [60, 61], pools: [60, 61], first: { 60: evms(1), 61: evms(50) } }],
+  ['two pools whose lists are empty at first', { coins: [60, 61], pools: [60, 61] }],
+  [
+    'a coin list that does not name the chain',
+    { coins: [], pools: [60], first: { 60: evms(1), 61: evms(50) } },
+  ],
+];
+const generated = `select slip44, array_agg(address order by address) as addresses from ledger.addresses
+  where status = 'available' group by 1 order by 1`;
+
+test.each(alike)(
+  'chains of one form that list the same addresses are not broken, and clear answers fill their pools: %s',
+  async (_what, setting) => {
+    const every = (listed: (slip44: number) => string[]) => [60, 61].flatMap(listed);
+    const { context, made } = await withListsOf(
+      (slip44, listed) => (isChain(slip44) ? every(listed) : null),
+      setting,
+    );
+    expect((await fillPools(context, patiently)).isComplete).toBe(true);
+    const pools = setting.pools.map((slip44) => ({ slip44, chain_filter: 'shared' }));
+    expect(await query(filters)).toEqual(pools);
+    const own = setting.pools.map((slip44) => ({ slip44, addresses: made(slip44) }));
+    expect(await query(generated)).toEqual(own);
+  },
+);
+
+test('chains that derive the same addresses have their pools filled one after the other, and each address one customer', async () => {
+  const { context, made } = await withListsOf(
+    (slip44, listed) => (isChain(slip44) ? listed(slip44) : null),
+    { coins: [60, 61], pools: [60, 61], isDerived: true },
   );
-  expect((await fillPools(context, patiently)).isComplete).toBe(false);
-  expect(await query(filters)).toEqual([60, 61].map((slip44) => ({ slip44, chain_filter: null })));
-  expect(posts()).toBe(0);
+  expect((await fillPools(context, { ...patiently, chains: [60] })).isComplete).toBe(true);
+  const [anna] = await query<{ address: string }>(
+    `select ledger.take_address(60, 'anna') as address`,
+  );
+  expect((await fillPools(context, { ...patiently, chains: [61] })).isComplete).toBe(true);
+  expect(made(61)).toEqual(made(60));
+  const takes = `select ledger.take_address(61, 'anna') as anna, ledger.take_address(61, 'ben') as ben`;
+  const [taken] = await query<{ anna: string; ben: string }>(takes);
+  expect(taken?.anna).toBe(anna?.address);
+  expect(made(61).filter((each) => each !== taken?.anna)).toContain(taken?.ben);
+  expect(await query(`select ledger.take_address(60, 'ben') as ben`)).toEqual([
+    { ben: taken?.ben },
+  ]);
+});
+
+test('an address that a move of the database set aside on one chain is not ours on another', async () => {
+  const { context } = await withListsOf(
+    (slip44, listed) => (isChain(slip44) ? listed(slip44) : null),
+    { coins: [60, 61], pools: [60, 61], isDerived: true },
+  );
+  expect((await fillPools(context, { ...patiently, chains: [60] })).isComplete).toBe(true);
+  await query(`update ledger.addresses set status = 'foreign' where slip44 = 60`);
+  expect((await fillPools(context, { ...patiently, chains: [61] })).isComplete).toBe(false);
+  expect(await query(`select from ledger.addresses where status <> 'foreign'`)).toEqual([]);
+});
+
+test('a service that grants fewer addresses in one request than are wanted has its pool filled in one pass', async () => {
+  const { context, made } = await withListsOf(
+    (slip44, listed) => (isChain(slip44) ? listed(slip44) : null),
+    { coins: [60], pools: [60], first: { 60: evms(1) }, numMax: 3 },
+  );
+  expect((await fillPools(context, patiently)).isComplete).toBe(true);
+  expect(made(60)).toHaveLength(10);
+});
+
+test('of a lost answer nothing becomes available while the lists of all chains are the same', async () => {
+  const every = (listed: (slip44: number) => string[]) => [60, 61].flatMap(listed);
+  const { context, made, lose } = await withListsOf(
+    (slip44, listed) => (isChain(slip44) ? every(listed) : null),
+    { coins: [60, 61], pools: [60], first: { 60: evms(1) } },
+  );
+  lose(1);
+  expect((await fillPools(context, patiently)).isComplete).toBe(true);
+  expect(made(60)).toHaveLength(20);
+  const [pool] = await query<{ addresses: string[] }>(generated);
+  expect(pool?.addresses).toHaveLength(10);
+  const requests = `select state, received, error from ledger.address_requests order by id limit 1`;
+  expect(await query(requests)).toEqual([
+    { state: 'done', received: 0, error: expect.stringContaining('nobody can prove to be ours') },
+  ]);
 });

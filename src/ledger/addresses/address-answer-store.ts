@@ -1,6 +1,7 @@
 import { eq, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import type { Judgement } from '../../kernel/address-form/judge-addresses.ts';
+import { isAnswerEnough } from '../../kernel/chain-filter.ts';
 import type { Reject } from '../../kernel/wallet-records.ts';
 import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
 import { listOf, number, orNull, out, pick, query, text } from '../connection/query-rows.ts';
@@ -9,6 +10,7 @@ import { addressRequests, addresses as addressTable, pools } from '../own-tables
 import { storeRejects } from '../transactions/reject-store.ts';
 import { recountUse } from './address-store.ts';
 import { lockPoolOf } from './pool-requests.ts';
+import { readChainFilter } from './pool-store.ts';
 import { judgements, judgeShown, noteRefusals, storeJudgements } from './refused-addresses.ts';
 
 /** A clear answer of the service, and the backoff of the chain if no address of the answer joins the pool. */
@@ -43,7 +45,7 @@ export function openAnswers(ledger: Ledger, chainParam: string) {
         const { id, slip44, addresses } = answer;
         await requireHomeOfRequest(db, id);
         await storeRejects(db, answer.rejects);
-        if (!(await isFilterProven(db, slip44, chainParam))) {
+        if (!isAnswerEnough(await readChainFilter(db, slip44, chainParam))) {
           await holdAnswer(db, id, addresses);
           return null;
         }
@@ -53,16 +55,6 @@ export function openAnswers(ledger: Ledger, chainParam: string) {
         return joined;
       }),
   };
-}
-
-/** Returns whether the chain's list was shown to filter by chain with this parameter name. */
-export async function isFilterProven(
-  db: LedgerDb,
-  slip44: number,
-  chainParam: string,
-): Promise<boolean> {
-  const [pool] = await db.select().from(pools).where(eq(pools.slip44, slip44));
-  return pool?.chainFilter === 'works' && pool.chainParam === chainParam;
 }
 
 /**
@@ -78,10 +70,11 @@ async function holdAnswer(db: LedgerDb, id: number, addresses: string[]): Promis
 
 /**
  * Stores the addresses of a clear answer and closes the request. With `addresses` null it stores the answer that was
- * put off. An address is ours if no list and no other request brought it before this request, on any chain. An address
- * that the list brought in since then is ours too. If there are more of them than were requested, nobody can prove
- * which are ours, and all stay foreign. An answer that arrives after its request became unknown still counts. Returns
- * the number of addresses that joined the pool. Call it inside a transaction.
+ * put off. An address is ours if no list and no other request brought it before this request, on any chain. Another
+ * chain may have it, as chains of one form do, if the ledger generated it there and has not set it aside since. An
+ * address that the list brought in since then is ours too. If there are more of them than were requested, nobody can
+ * prove which are ours, and all stay foreign. An answer that arrives after its request became unknown still counts.
+ * Returns the number of addresses that joined the pool. Call it inside a transaction.
  */
 export async function storeGenerated(
   db: LedgerDb,
@@ -122,8 +115,8 @@ with ${given},
 ours as (
   select g.* from given g join own.addresses a on a.slip44 = g.slip44 and a.address_key = g.key
    where a.generated_by is null and a.first_seen_at >= g.requested_at
-     and not exists (select from own.addresses o
-                      where o.address_key = g.key and o.slip44 <> g.slip44 and o.first_seen_at <= g.requested_at)
+     and not exists (select from own.addresses o where o.address_key = g.key and o.slip44 <> g.slip44
+                      and o.first_seen_at <= g.requested_at and (o.generated_by is null or o.status = 'foreign'))
 ),
 joined as (
   update own.addresses a

@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
+import type { ChainFilter } from '../../kernel/chain-filter.ts';
 import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
 import {
   number,
@@ -42,7 +43,7 @@ export type PoolRow = {
   /** The list has never shown an address. */
   isListEmpty: boolean;
   /** Observed behaviour of the list's chain filter. */
-  filter: 'works' | 'broken' | 'unknown';
+  filter: ChainFilter;
   open: OpenRequest | null;
 };
 
@@ -65,8 +66,11 @@ export type OpenRequest = {
 /** A lost answer. Only the address list can show its result; later requests of the chain ask for at most `numMax`. */
 export type Loss = { error: string; numMax: number };
 
-/** A certain refusal: the chain waits `delayMs` and then asks for at most `numMax`. */
-export type Refusal = { error: string; delayMs: number; numMax: number };
+/**
+ * A certain refusal, the `refusals`-th in a row that makes the chain wait: it waits `delayMs` and then asks for at most
+ * `numMax`.
+ */
+export type Refusal = { error: string; refusals: number; delayMs: number; numMax: number };
 
 /** A change that a plan writes before it releases the lock. */
 export type PoolWrite =
@@ -132,7 +136,7 @@ const ms = (interval: SQL) => sql`(extract(epoch from ${interval}) * 1000)::floa
  * Locks the chain's pool until the transaction ends, and reads it; undefined if the chain has none. Filling starts
  * below the threshold and stops at the target. If the open request's owner is `self`, its sender is gone: the commit
  * succeeded but the caller never learned of it. An observed chain filter counts only for its parameter name. A working
- * one expires after a day; a broken one does not expire.
+ * or shared one expires after a day; a broken one does not expire.
  */
 async function lockPool(
   db: LedgerDb,
@@ -174,8 +178,8 @@ select c.available as ${out('available', number)}, ${pick({ threshold, target, n
        coalesce(s.service_total = 0 and s.count_at_last_pass > 0, false) as ${out('isListGone', truth)},
        not exists (select from own.addresses a where a.slip44 = p.slip44 and a.listed_as <> '{}') as ${out('isListEmpty', truth)},
        case when p.chain_filter is null or p.chain_param <> ${chainParam} then 'unknown'
-            when p.chain_filter = 'works' and p.chain_filter_at < now() - interval '1 day' then 'unknown'
-            else p.chain_filter end as ${out('filter', oneOf('works', 'broken', 'unknown'))},
+            when p.chain_filter <> 'broken' and p.chain_filter_at < now() - interval '1 day' then 'unknown'
+            else p.chain_filter end as ${out('filter', oneOf('works', 'shared', 'broken', 'unknown'))},
        (select ${request} from own.address_requests r
          where r.slip44 = p.slip44 and r.state in ('sent', 'unknown')) as ${out('open', orNull(asRequest))}
   from own.pools p
@@ -233,7 +237,7 @@ async function failRequest(db: LedgerDb, id: number, refusal: Refusal): Promise<
       update own.address_requests set state = 'failed', finished_at = now(), received = 0, error = ${refusal.error}
        where id = ${id} and state = 'sent' returning slip44)
     update own.pools p
-       set refusals = p.refusals + 1, next_try_at = now() + ${refusal.delayMs} * interval '1 millisecond',
+       set refusals = ${refusal.refusals}, next_try_at = now() + ${refusal.delayMs} * interval '1 millisecond',
            num_max = least(p.num_max, ${refusal.numMax}),
            last_error = ${refusal.error}, last_error_at = now()
       from failed f where p.slip44 = f.slip44`);

@@ -1,7 +1,8 @@
 import { inArray, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
+import type { ChainFilter } from '../../kernel/chain-filter.ts';
 import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
-import { number, orNull, out, pick, query, text, truth } from '../connection/query-rows.ts';
+import { number, oneOf, orNull, out, pick, query, text, truth } from '../connection/query-rows.ts';
 import { addressRequests, ownWallet, pools as poolTable } from '../own-tables.ts';
 import type { PoolTarget } from '../reports/ledger-status.ts';
 
@@ -133,12 +134,24 @@ export async function notePoolError(db: LedgerDb, slip44: number, error: string)
 export async function noteChainFilter(
   db: LedgerDb,
   slip44: number,
-  seen: { filter: 'works' | 'broken'; chainParam: string },
+  seen: { filter: Exclude<ChainFilter, 'unknown'>; chainParam: string },
 ): Promise<void> {
   await db.execute(sql`
     update own.pools
        set chain_filter = ${seen.filter}, chain_param = ${seen.chainParam}, chain_filter_at = now()
      where slip44 = ${slip44}`);
+}
+
+/** Returns the last evidence about the list's chain filter with this parameter name, however old it is. */
+export async function readChainFilter(
+  db: LedgerDb,
+  slip44: number,
+  chainParam: string,
+): Promise<ChainFilter> {
+  const [pool] = await query(db)`
+    select chain_filter as ${out('filter', oneOf('works', 'shared', 'broken'))} from own.pools
+     where slip44 = ${slip44} and chain_param = ${chainParam} and chain_filter is not null`;
+  return pool?.filter ?? 'unknown';
 }
 
 /** Returns whether the ledger has one of the addresses as listed for the chain, in any spelling. */

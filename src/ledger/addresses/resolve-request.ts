@@ -9,9 +9,9 @@ import { judgeMisfits } from './refused-addresses.ts';
 
 /**
  * Closes a request whose answer was lost, by what the list has shown since. The new addresses are ours only if there
- * are exactly as many as were requested, and no other chain has any of them. Otherwise nobody can prove it, and they
- * stay foreign. Stores the answer instead if it was put off. Returns the number of addresses that joined the pool. Call
- * it inside a transaction.
+ * are exactly as many as were requested, no other chain has any of them, and the list was not seen to be the same as
+ * those of other chains. Otherwise nobody can prove it, and they stay foreign. Stores the answer instead if it was put
+ * off. Returns the number of addresses that joined the pool. Call it inside a transaction.
  */
 export async function resolveRequest(db: LedgerDb, id: number): Promise<number> {
   await lockPoolOf(db, id);
@@ -40,7 +40,10 @@ found as (
    where a.generated_by is null and a.first_seen_at > r.requested_at
 ),
 verdict as (
-  select count(*) as found, count(*) = (select num from request) and not bool_or(is_elsewhere) as is_ours from found
+  select count(*) as found,
+         count(*) = (select num from request) and not bool_or(is_elsewhere)
+           and not exists (select from own.pools p join request r on r.slip44 = p.slip44 where p.chain_filter = 'shared') as is_ours
+    from found
 ),
 adopted as (
   update own.addresses a

@@ -1,3 +1,4 @@
+import { isAnswerEnough } from '../../kernel/chain-filter.ts';
 import type { OpenRequest, PoolRow, PoolWrite } from '../../ledger/addresses/pool-requests.ts';
 
 /**
@@ -141,7 +142,7 @@ function blocked(reason: string): PoolAction {
  * yet.
  */
 function decideFilter(facts: PoolFacts, { chainParam }: PoolLimits): PoolAction | undefined {
-  if (facts.filter === 'works') return undefined;
+  if (isAnswerEnough(facts.filter)) return undefined;
   if (!facts.isFilterTried) return { kind: 'prove-filter' };
   if (facts.filter === 'broken') {
     return blocked(
@@ -150,7 +151,7 @@ function decideFilter(facts: PoolFacts, { chainParam }: PoolLimits): PoolAction 
   }
   if (facts.isListEmpty) return undefined;
   return blocked(
-    `nothing shows yet that the address list honours the chain parameter (WALLET_PARAM_NAMES chain=${chainParam}): no other chain lists other addresses`,
+    `nothing shows that the address list honours the chain parameter, because chains with different forms of addresses list the same ones: set WALLET_PARAM_NAMES chain= (now ${chainParam}) to the service's name for the chain parameter`,
   );
 }
 
@@ -171,7 +172,7 @@ function decideOpen(facts: PoolFacts, open: OpenRequest, limits: PoolLimits): Po
  * a lost answer.
  */
 function decideAnswer(facts: PoolFacts, open: OpenRequest, limits: PoolLimits): PoolAction {
-  if (facts.filter === 'works') return { kind: 'resolve', id: open.id };
+  if (isAnswerEnough(facts.filter)) return { kind: 'resolve', id: open.id };
   if (!facts.isListEmpty) return decideFilter(facts, limits) ?? { kind: 'resolve', id: open.id };
   const leftMs = limits.settleMs - (open.listReadAgeMs ?? 0);
   if (leftMs > 0) return { kind: 'settle', ms: leftMs };
@@ -189,6 +190,8 @@ function settleMs(losses: number, limits: PoolLimits): number {
 
 /** Words of a refusal that seem to concern the number; the service's document shows no codes. */
 const numberWords = /\bnum|limit|exceed|too many|maximum|quota/i;
+/** Words of a refusal that concern the pace of requests: a smaller number would not help. */
+const paceWords = /\brate\b|frequen|too many requests|too often|slow down|per (second|minute)/i;
 /** Number of refusals in a row from which the number is doubted whatever the words. */
 const doubtedRefusals = 3;
 
@@ -220,6 +223,11 @@ export function numAfterGrant(
 /** Returns the most addresses to request after the answer to a request for `num` was lost. */
 export function numAfterLoss(num: number): number {
   return Math.max(1, Math.floor(num / 2));
+}
+
+/** Returns true if the service seems to refuse the number itself, and a smaller one may be granted at once. */
+export function isNumberRefused(num: number, message: string): boolean {
+  return num > 1 && numberWords.test(message) && !paceWords.test(message);
 }
 
 /** Returns the wait (ms) of a chain after this number of refusals in a row: 15 s, doubling, at most 1 h. */

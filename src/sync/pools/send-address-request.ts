@@ -2,7 +2,13 @@ import { LedgerError, toError } from '../../kernel/errors.ts';
 import type { Answer } from '../../ledger/addresses/address-answer-store.ts';
 import { databaseError } from '../../ledger/connection/database-error.ts';
 import type { SyncReport } from '../sync-context.ts';
-import { numAfterGrant, numAfterLoss, numAfterRefusal, refusalDelayMs } from './decide-pool.ts';
+import {
+  isNumberRefused,
+  numAfterGrant,
+  numAfterLoss,
+  numAfterRefusal,
+  refusalDelayMs,
+} from './decide-pool.ts';
 import type { PoolTools } from './pool-port.ts';
 
 /** A request that was stored as `sent`; `plannedAt` by `performance.now()`. */
@@ -44,8 +50,7 @@ export async function sendAddressRequest(
   } catch (thrown) {
     const error = databaseError(toError(thrown));
     if (error instanceof LedgerError && clearRefusals.has(error.code)) {
-      await acceptRefusal(context, slip44, request, error);
-      return 'incomplete';
+      return await acceptRefusal(context, slip44, request, error);
     }
     const loss = { error: error.message, numMax: numAfterLoss(request.num) };
     await pools.markRequestUnknown(request.id, loss);
@@ -69,26 +74,24 @@ function ifNoneJoins({ refusals: before }: Sending): Answer['ifNoneJoins'] {
   return { refusals, delayMs: refusalDelayMs(refusals) };
 }
 
-/** Handles a clear refusal: the chain waits, and requests fewer addresses if the refusal may concern the number. */
+/**
+ * Handles a clear refusal: the chain waits, and requests fewer addresses if the refusal may concern the number. If it
+ * seems to concern the number alone, it asks for fewer at once.
+ */
 async function acceptRefusal(
   { pools, log }: PoolTools,
   slip44: number,
   request: Sending,
   error: LedgerError,
-): Promise<void> {
-  const refusals = request.refusals + 1;
-  const delayMs = refusalDelayMs(refusals);
+): Promise<FillVerdict> {
+  const { num, refusals: before } = request;
   // A wrong key or an exhausted rate limit shows nothing about the number.
-  const isOfNumber = error.code === 'service-refused';
-  const numMax = numAfterRefusal(
-    request.num,
-    isOfNumber ? refusals : 0,
-    isOfNumber ? error.message : '',
-  );
-  const refusal = { error: error.message, delayMs, numMax };
-  await pools.failRequest(request.id, refusal);
-  log.warn(
-    { slip44, num: request.num, retryInMs: delayMs, error },
-    'the service refused to generate addresses',
-  );
+  const words = error.code === 'service-refused' ? error.message : null;
+  const isSmallerNext = words !== null && isNumberRefused(num, words);
+  const refusals = isSmallerNext ? before : before + 1;
+  const delayMs = isSmallerNext ? 0 : refusalDelayMs(refusals);
+  const numMax = numAfterRefusal(num, words === null ? 0 : refusals, words ?? '');
+  await pools.failRequest(request.id, { error: error.message, refusals, delayMs, numMax });
+  log.warn({ slip44, num, retryInMs: delayMs, error }, 'the service refused to generate addresses');
+  return isSmallerNext ? 'again' : 'incomplete';
 }

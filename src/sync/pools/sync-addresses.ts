@@ -1,6 +1,6 @@
 import type { AddressRecord } from '../../kernel/wallet-records.ts';
-import { isFilterProven } from '../../ledger/addresses/address-answer-store.ts';
 import { checkNewAddresses, storeListedAddresses } from '../../ledger/addresses/address-store.ts';
+import { readChainFilter } from '../../ledger/addresses/pool-store.ts';
 import { judgeStored } from '../../ledger/addresses/refused-addresses.ts';
 import { noticeForeign } from '../../ledger/home-store.ts';
 import { unseenAddresses } from '../../ledger/lists/scan-notes-store.ts';
@@ -52,8 +52,8 @@ export function addressStream(context: SyncContext, slip44: number): Stream<Addr
     unseen: (db, limit) => unseenAddresses(db, slip44, limit),
     prepareRows: (rows) => async (db) => {
       const addresses = rows.map((row) => row.address);
-      const isChainShown = await isFilterProven(db, slip44, context.settings.chainParam);
-      const { inserted } = await storeListedAddresses(db, slip44, addresses, isChainShown);
+      const filter = await readChainFilter(db, slip44, context.settings.chainParam);
+      const { inserted } = await storeListedAddresses(db, slip44, addresses, filter === 'works');
       return { inserted, updated: 0, hasOpenRejects: false };
     },
     toReject: ({ observation, ...record }, reason) => ({
