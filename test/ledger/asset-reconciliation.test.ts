@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { storeBalances } from '../../src/ledger/snapshots/balance-store.ts';
 import { recordReconciliation } from '../../src/ledger/snapshots/reconciliation-store.ts';
+import { assignChains } from '../../src/ledger/transactions/assign-chains.ts';
 import { reclassifyByStates } from '../../src/ledger/transactions/final-states.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
@@ -49,6 +50,7 @@ async function hold(ethereum: string, tron: string): Promise<void> {
     balance('USDC', tron, 195, contracts[195]),
   ];
   await storeBalances(db, records, 3, true);
+  await assignChains(ledger, { signal: new AbortController().signal, mostMs: 60_000 });
 }
 
 const assets = (columns: string) =>
@@ -126,6 +128,24 @@ test('rows of an unknown chain explain as much as they could make up, on the sid
     { symbol: 'ETH' },
     { slip44: 60, difference: '31', is_explained: false },
     { slip44: 195, difference: '-1', is_explained: false },
+  ]);
+});
+
+test('a row is on the chain that its transaction has, whatever told it', async () => {
+  await fill([{ orderNo: 'd6', toAddress: 'both', amount: '70' }]);
+  await hold('4970', '5000');
+  await query(`update ledger.transactions set slip44 = 60 where order_no = 'd6'`);
+  const usdc = { symbol: 'USDC', difference: '0', unassigned: '0' };
+  expect(await assets('deposits, difference, unassigned')).toMatchObject([
+    { symbol: 'ETH' },
+    { ...usdc, slip44: 60, deposits: '5070' },
+    { ...usdc, slip44: 195, deposits: '5000' },
+  ]);
+  const ofDays = `select slip44, sum(amount) as amount from ledger.daily_totals
+    where stream = 'deposit' and symbol = 'USDC' group by slip44 order by slip44`;
+  expect(await query(ofDays)).toEqual([
+    { slip44: 60, amount: '5070' },
+    { slip44: 195, amount: '5000' },
   ]);
 });
 

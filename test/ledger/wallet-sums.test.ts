@@ -27,8 +27,8 @@ async function fill(): Promise<void> {
       insert into ledger.final_states (wallet, state, is_success) values ('${name}', 'success', true);
       insert into ledger.streams (wallet, name, is_backed) values ('${name}', 'deposit', true), ('${name}', 'withdraw', true);
       insert into ledger.transactions (wallet, order_no, stream, type, symbol, state, is_final, is_success, amount, fee, fee_symbol,
-                                       occurred_at, first_seen_at, changed_at, detail_synced_at)
-      select '${name}', n::text, 'deposit', 'deposit', 'USDT', 'success', true, true, ${amount}, ${amount / 10}, 'USDT', t.at, t.at, t.at, t.at
+                                       slip44, occurred_at, first_seen_at, changed_at, detail_synced_at)
+      select '${name}', n::text, 'deposit', 'deposit', 'USDT', 'success', true, true, ${amount}, ${amount / 10}, 'USDT', ${chain}, t.at, t.at, t.at, t.at
         from generate_series(1, 3) n, (select now() - interval '5 days') as t (at)`);
     await storeBalances(of.db, [balance('USDT', String((amount * 27) / 10), chain)], 1, true);
   }

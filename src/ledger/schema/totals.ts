@@ -1,4 +1,4 @@
-import { bigint, boolean, date, index, numeric, text, uuid } from 'drizzle-orm/pg-core';
+import { bigint, boolean, date, index, integer, numeric, text, uuid } from 'drizzle-orm/pg-core';
 import { wallet } from './ledger-schema.ts';
 import { engine } from './snapshots.ts';
 
@@ -34,6 +34,7 @@ export const dailySums = engine.table(
     key: uuid('key').primaryKey(),
     day: date('day', { mode: 'string' }),
     ...common,
+    slip44: integer('slip44'),
     ...sums,
   },
   (table) => [index('daily_sums_day').on(table.wallet, table.day)],
@@ -53,6 +54,7 @@ export const totalChanges = engine.table('total_changes', {
   id: bigint('id', { mode: 'number' }).generatedAlwaysAsIdentity(),
   day: date('day', { mode: 'string' }),
   ...common,
+  slip44: integer('slip44'),
   ...sums,
   lostFee: numeric('lost_fee'),
 });
