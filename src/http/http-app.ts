@@ -62,6 +62,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   });
   addStatusJson(app, options);
   const sites = addSites(app, options);
+  app.get(`${boardPath}/`, (c) => c.redirect(`..${boardPath}`, 307));
   app.get(`${boardPath}/*`, createBoardRoute(options));
   app.notFound((c) => c.text('not found\n', 404));
   app.onError((error, c) => {

@@ -197,6 +197,7 @@ test.each([
   ['/wallets/us', 'us/'],
   ['/wallets/', '../'],
   ['/wallets', './'],
+  ['/queues/', '../queues'],
 ])('%s leads on to %s', async (path, way) => {
   const { url } = await open();
   const { status, location } = await get(`${url}${path}`);
