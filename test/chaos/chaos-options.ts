@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { compiledProgram } from '../support/bundled-program.ts';
 
 export const focusNames = [
   'kills',
@@ -29,6 +30,8 @@ export type ChaosOptions = {
   programs: string | null;
   /** Folder of `pg_dump` and `pg_restore`; null: beside the server's programs. */
   dumpTools: string | null;
+  /** The file that starts `wallet-ledger`. */
+  program: string;
   /** Folder of logs and report. */
   out: string;
   /** File of the report as JSON. */
@@ -39,7 +42,7 @@ export class UsageError extends Error {}
 
 export const usage = `Usage: npm run chaos -- [--minutes N] [--seed N] [--queue postgres|redis] [--daemons N]
   [--focus ${focusNames.join('|')}] [--until N] [--postgres DIR] [--dump-tools DIR]
-  [--out DIR] [--json FILE]`;
+  [--program FILE] [--out DIR] [--json FILE]`;
 
 /** Reads the command line. Throws a UsageError that says what is wrong. */
 export function readOptions(args: string[]): ChaosOptions {
@@ -64,6 +67,7 @@ export function readOptions(args: string[]): ChaosOptions {
     until,
     programs: values.postgres ?? null,
     dumpTools: values['dump-tools'] ?? null,
+    program: resolve(values.program ?? compiledProgram),
     out,
     json: values.json ?? join(out, 'report.json'),
   };
@@ -102,6 +106,7 @@ function parse(args: string[]) {
         until: text,
         postgres: text,
         'dump-tools': text,
+        program: text,
         out: text,
         json: text,
       },

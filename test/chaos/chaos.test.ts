@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { bundledProgram } from '../support/bundled-program.ts';
 import { redisProgram } from '../support/redis-program.ts';
 
 const tsx = createRequire(import.meta.url).resolve('tsx/cli');
@@ -25,7 +26,7 @@ async function runChaos(args: string[]) {
   const out = mkdtempSync(join(tmpdir(), 'wallet-ledger-chaos-'));
   const child = spawn(
     process.execPath,
-    [tsx, resolve('test/chaos/run-chaos.ts'), '--out', out, ...args],
+    [tsx, resolve('test/chaos/run-chaos.ts'), '--program', bundledProgram, '--out', out, ...args],
     { stdio: ['ignore', 'pipe', 'pipe'] },
   );
   let output = '';

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createWriteStream, mkdirSync, type WriteStream } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { stopChild } from '../support/embedded-server.ts';
 
@@ -50,7 +50,6 @@ export type Fleet = {
   close(): Promise<void>;
 };
 
-const program = resolve('dist/src/cli/main.js');
 const revivePauseMs = 500;
 const lastWordsMax = 2_000;
 /** A daemon's last line of its start: it has reached its database and its queue. */
@@ -58,6 +57,8 @@ const startedLine = '"msg":"status page"';
 
 /** Starts `wallet-ledger start` so many times, and the one-off commands again and again. */
 export function startFleet(options: {
+  /** The file that Node runs. */
+  program: string;
   folder: string;
   daemons: number;
   backfillArgs: string[];
@@ -75,7 +76,7 @@ export function startFleet(options: {
   function launch(name: string, args: string[], log: WriteStream) {
     const home = join(options.folder, 'home', name);
     mkdirSync(home, { recursive: true });
-    const child = spawn(process.execPath, [program, ...args], {
+    const child = spawn(process.execPath, [options.program, ...args], {
       cwd: home,
       env: { PATH: process.env['PATH'] ?? '', HOME: home, ...options.env, ...options.envOf(name) },
       stdio: ['ignore', 'pipe', 'pipe'],

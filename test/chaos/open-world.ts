@@ -87,6 +87,7 @@ export async function openWorld(
     const library = options.focus === null || options.focus === 'clock' ? fakeTimeLibrary() : null;
     const clock = library ? createFakeClock(library, options.out) : null;
     const fleet = startFleet({
+      program: options.program,
       folder: options.out,
       daemons: options.daemons,
       backfillArgs: settings.backfillArgs,

@@ -59,8 +59,8 @@ test('a second sync of an unchanged service makes one list request per stream an
   expect(await written()).toEqual(before);
 });
 
-test('250 new rows on a history of 50,000 cost their pages and two list requests more at the most', async () => {
-  const { sandbox, env } = await withService({ transactions: 50_000 });
+test('250 new rows on a history of 10,000 cost their pages and two list requests more at the most', async () => {
+  const { sandbox, env } = await withService({ transactions: 10_000 });
   expect((await runProgram(['backfill', '--no-details'], env)).code).toBe(0);
   sandbox.world.addTransactions(250, { type: 'deposit' });
   sandbox.stats.reset();

@@ -60,38 +60,41 @@ async function judgeBalances(path: string, balances: Map<string, string>): Promi
   return judgeJournal('beancount', copy);
 }
 
-const columns = 'order_no, posting_no, booked_at, account, symbol, amount';
+const columns = 'order_no, posting_no, booked_at, account, symbol, amount, stream, tx_hash';
 
 /** Mistakes that somebody could make in the view, each as a select over the right one. */
 const mistakes = {
   'the sign of withdrawals': `
     select p.order_no, p.posting_no, p.booked_at, p.account, p.symbol,
-           case when t.stream = 'withdraw' and p.posting_no < 3 then - p.amount else p.amount end as amount
+           case when t.stream = 'withdraw' and p.posting_no < 3 then - p.amount else p.amount end as amount,
+           p.stream, p.tx_hash
       from own.right_postings p join ledger.transactions t using (order_no)`,
   'a fee that is counted twice': `
     select ${columns} from own.right_postings
     union all
-    select order_no, posting_no + 2, booked_at, account, symbol, amount from own.right_postings where posting_no > 2`,
+    select order_no, posting_no + 2, booked_at, account, symbol, amount, stream, tx_hash
+      from own.right_postings where posting_no > 2`,
   'a fee in the coin of the amount': `
     select p.order_no, p.posting_no, p.booked_at, p.account,
-           case when p.posting_no > 2 then t.symbol else p.symbol end as symbol, p.amount
+           case when p.posting_no > 2 then t.symbol else p.symbol end as symbol, p.amount,
+           p.stream, p.tx_hash
       from own.right_postings p join ledger.transactions t using (order_no)`,
   'transactions that are not final yet': `
     select ${columns} from own.right_postings
     union all
-    select t.order_no, s.no, t.occurred_at, s.account, t.symbol, s.sign * t.amount
+    select t.order_no, s.no, t.occurred_at, s.account, t.symbol, s.sign * t.amount, t.stream, t.tx_hash
       from ledger.transactions t
      cross join (values (1, 'assets:custody', 1), (2, 'liabilities:customers', -1)) as s (no, account, sign)
      where t.stream = 'deposit' and not t.is_final`,
   'transactions that failed': `
     select ${columns} from own.right_postings
     union all
-    select t.order_no, s.no, t.occurred_at, s.account, t.symbol, s.sign * t.amount
+    select t.order_no, s.no, t.occurred_at, s.account, t.symbol, s.sign * t.amount, t.stream, t.tx_hash
       from ledger.transactions t
      cross join (values (1, 'assets:custody', 1), (2, 'liabilities:customers', -1)) as s (no, account, sign)
      where t.stream = 'deposit' and t.is_final and not t.is_success`,
   'the day of another time zone': `
-    select order_no, posting_no, booked_at + interval '9 hours' as booked_at, account, symbol, amount
+    select order_no, posting_no, booked_at + interval '9 hours' as booked_at, account, symbol, amount, stream, tx_hash
       from own.right_postings`,
 };
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
+import { compiledProgram } from '../support/bundled-program.ts';
 import { closeServer, listen } from '../support/listen.ts';
 import { runProgram, startProgram } from '../support/run-cli.ts';
 import { until } from '../support/until.ts';
@@ -112,7 +113,8 @@ test('sync sends a span for every part, request and batch, and nothing of the wa
   const service = await withService({ transactions: 300 });
   const collector = await startCollector();
   const modules = watchModules();
-  const ended = await runProgram(['sync'], { ...service.env, ...collector.env, ...modules.env });
+  const env = { ...service.env, ...collector.env, ...modules.env };
+  const ended = await runProgram(['sync'], env, compiledProgram);
   expect(ended.code, ended.stderr).toBe(0);
   expect([...collector.paths]).toEqual(['/v1/traces']);
   const spans = collector.spans();
@@ -200,7 +202,8 @@ test('without the variables nothing of it is loaded, and switched off nothing is
   const collector = await startCollector();
   for (const env of [{}, { ...collector.env, OTEL_SDK_DISABLED: 'true' }]) {
     const modules = watchModules();
-    const ended = await runProgram(['sync'], { ...service.env, ...env, ...modules.env });
+    const all = { ...service.env, ...env, ...modules.env };
+    const ended = await runProgram(['sync'], all, compiledProgram);
     expect(ended.code).toBe(0);
     expect(modules.loaded().length).toBeGreaterThan(100);
     expect(modules.loaded().filter((path) => sdk.test(path))).toEqual([]);

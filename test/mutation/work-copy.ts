@@ -16,7 +16,15 @@ export type WorkCopy = {
 };
 
 /** Not copied: made anew, or belonging to the machine. */
-const leftOut = new Set(['node_modules', 'dist', '.git', 'coverage', '.wallet-ledger', '.env']);
+const leftOut = new Set([
+  'node_modules',
+  'dist',
+  'dist-tests',
+  '.git',
+  'coverage',
+  '.wallet-ledger',
+  '.env',
+]);
 const compileMaxMs = 120_000;
 
 export function copyWorkTree(root: string): WorkCopy {

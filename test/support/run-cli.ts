@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { bundledProgram } from './bundled-program.ts';
 
 export type Ended = {
   code: number | null;
@@ -20,10 +21,12 @@ export type RunningProgram = {
   peakMemoryMiB(): number;
 };
 
-const program = resolve('dist/src/cli/main.js');
-
 /** Starts `wallet-ledger` as its users do, with no environment but the given one, in an empty working directory. */
-export function startProgram(args: string[], env: Record<string, string> = {}): RunningProgram {
+export function startProgram(
+  args: string[],
+  env: Record<string, string> = {},
+  program = bundledProgram,
+): RunningProgram {
   const directory = mkdtempSync(join(tmpdir(), 'wallet-ledger-run-'));
   // Root's embedded PostgreSQL, which is not root, passes through.
   chmodSync(directory, 0o711);
@@ -74,6 +77,10 @@ export function startProgram(args: string[], env: Record<string, string> = {}): 
 }
 
 /** Runs it to its end. */
-export function runProgram(args: string[], env: Record<string, string> = {}): Promise<Ended> {
-  return startProgram(args, env).ended;
+export function runProgram(
+  args: string[],
+  env: Record<string, string> = {},
+  program = bundledProgram,
+): Promise<Ended> {
+  return startProgram(args, env, program).ended;
 }
