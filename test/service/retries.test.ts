@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { parseRetryAfterMs } from '../../src/service/transport/retry-after.ts';
 import { makeClient } from '../support/make-client.ts';
-import { pageOf, reply, startScriptedService, succeed } from '../support/scripted-service.ts';
+import { pageOf, reply, send, startScriptedService, succeed } from '../support/scripted-service.ts';
 
 const service = await startScriptedService();
 afterAll(() => service.close());
@@ -50,6 +50,40 @@ describe('a read', () => {
       });
     },
   );
+
+  it('[H16] is repeated while the service accepts other requests of the key, which may have overtaken its nonce', async () => {
+    const { client } = await makeClient(service.baseUrl);
+    const read = (pageNo: number) => client.listTransactions({ ...query, pageNo });
+    let last = 0;
+    let overtaking = 0;
+    const accept = (nonce: number, response: Parameters<typeof send>[0]) => {
+      const isRisen = nonce > last;
+      last = Math.max(last, nonce);
+      if (isRisen) send(response, 200, JSON.stringify({ code: 0, msg: '', data: pageOf([]) }));
+      else send(response, 401, '{"code":10009,"msg":"nonce must rise"}');
+    };
+    service.answer(({ headers, url }, response) => {
+      const nonce = Number(headers['biz-api-nonce']);
+      if (url.searchParams.get('pageNo') !== '2' || overtaking === 3) accept(nonce, response);
+      else {
+        overtaking += 1;
+        void read(3).then(() => accept(nonce, response));
+      }
+    });
+    expect(await read(2)).toMatchObject({ observation: 7 });
+    expect(service.seen).toHaveLength(7);
+  });
+
+  it('[H8] of a key that was accepted is repeated once after HTTP 401 or 403, and no more', async () => {
+    for (const status of [401, 403]) {
+      service.answer(good, reply(status, html));
+      const { client } = await makeClient(service.baseUrl);
+      await client.listTransactions(query);
+      const refused = client.listTransactions(query);
+      await expect(refused).rejects.toMatchObject({ code: 'service-authentication' });
+      expect(service.seen).toHaveLength(3);
+    }
+  });
 
   it.each([
     ['service-unreachable', 8, reply(502, html)],

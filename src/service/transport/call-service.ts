@@ -4,10 +4,11 @@ import { LedgerError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import { type RetryPolicy, retryDelayMs } from '../../kernel/retry-delay.ts';
 import { OddAnswer } from '../decoding/unreadable-answer.ts';
+import { createAcceptedKey } from './accepted-key.ts';
 import { type AttemptOptions, type Call, createRequestSender } from './attempt-call.ts';
 import type { RequestParts } from './build-request.ts';
 import type { Failure } from './judge-answer.ts';
-import { createOddMemory } from './odd-memory.ts';
+import { createOddMemory, type OddMemory } from './odd-memory.ts';
 
 export type TransportOptions = AttemptOptions & {
   /** Retry policy of a GET; a POST is always sent once. */
@@ -39,6 +40,7 @@ export function createServiceTransport(options: TransportOptions): ServiceTransp
   const { tickets, log, random, retry = defaultRetry } = options;
   const { attempt: attemptCall, requests } = createRequestSender(options);
   const odd = createOddMemory(options.clock);
+  const key = createAcceptedKey();
 
   async function callRepeatedly<T>(
     call: Call<T>,
@@ -49,28 +51,21 @@ export function createServiceTransport(options: TransportOptions): ServiceTransp
     const failures = { unsettled: 0, malformed: 0, oddInARow: 0 };
     const { attemptsMax = retry.attemptsMax } = call;
     for (let attempt = 1; ; attempt += 1) {
-      const isLenient = isOddAccepted(call, failures.oddInARow);
+      const isCurable = key.begin(attempt);
+      const isLenient = isOddAccepted(odd, call, failures.oddInARow);
       const outcome = await attemptCall(call, { attempt, isLenient }, signal, onSent);
       if ('value' in outcome) {
+        key.note();
         await options.onAccepted?.();
         return outcome.value;
       }
       const { failure } = outcome;
       countFailure(failures, failure);
-      const isLast = attempt >= attemptsMax || !mayRepeat(call, failure, failures);
+      const isLast = attempt >= attemptsMax || !mayRepeat(call, failures, isCurable(failure));
       if (!isLast) logRepeat(log, call, attempt, failure);
       await waitAfter(failure, attempt, isLast, signal);
       if (isLast) throw errorOf(failure, endpoint, attempt);
     }
-  }
-
-  /**
-   * Returns true if an OddAnswer is accepted. A GET accepts it after several in a row, and for the next hour at once.
-   */
-  function isOddAccepted<T>(call: Call<T>, oddInARow: number): boolean {
-    if (call.method !== 'GET') return false;
-    if (oddInARow >= oddAnswersMax) odd.add(call);
-    return odd.has(call);
   }
 
   /** Waits as the failure requires; after a 429 the next ticket in every process waits. */
@@ -109,6 +104,15 @@ export function createServiceTransport(options: TransportOptions): ServiceTransp
 /** Number of OddAnswers in a row that excludes a transmission fault. */
 const oddAnswersMax = 3;
 
+/**
+ * Returns true if an OddAnswer is accepted. A GET accepts it after several in a row, and for the next hour at once.
+ */
+function isOddAccepted<T>(odd: OddMemory, call: Call<T>, oddInARow: number): boolean {
+  if (call.method !== 'GET') return false;
+  if (oddInARow >= oddAnswersMax) odd.add(call);
+  return odd.has(call);
+}
+
 type Failures = { unsettled: number; malformed: number; oddInARow: number };
 
 function countFailure(failures: Failures, { code, cause }: Failure): void {
@@ -118,11 +122,10 @@ function countFailure(failures: Failures, { code, cause }: Failure): void {
   failures.malformed += Number(code === 'service-malformed' && !isOdd);
 }
 
-function mayRepeat<T>(call: Call<T>, failure: Failure, failures: Failures): boolean {
+function mayRepeat<T>(call: Call<T>, failures: Failures, isCurable: boolean): boolean {
   const { unsettledMax = Number.POSITIVE_INFINITY, malformedMax = Number.POSITIVE_INFINITY } = call;
   const isEnough = failures.unsettled >= unsettledMax || failures.malformed >= malformedMax;
-  const isSafe = call.method === 'GET' && failure.isRetryable;
-  return isSafe && !isEnough;
+  return call.method === 'GET' && isCurable && !isEnough;
 }
 
 function errorOf(

@@ -12,6 +12,8 @@ export type Failure = {
   isRetryable: boolean;
   /** Milliseconds for which the service asked all processes to wait; null means the default backoff. */
   pauseMs?: number | null;
+  /** True for HTTP 403, which is about the key's rights more likely than about its signature or the nonce. */
+  isOfRights?: boolean;
   cause?: unknown;
 };
 
@@ -59,7 +61,8 @@ function judgeStatus(answer: AnswerToVerify, now: number): Failure {
   }
   if (status === 401 || status === 403) {
     const message = said + describeSkew(headers.get('date'), now);
-    return { code: 'service-authentication', message, isRetryable: false };
+    const isOfRights = status === 403;
+    return { code: 'service-authentication', message, isRetryable: false, isOfRights };
   }
   return { code: 'service-unreachable', message: said, isRetryable: true };
 }
