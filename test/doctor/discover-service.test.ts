@@ -6,6 +6,7 @@ import {
   discoverService,
   withoutVersion,
 } from '../../src/doctor/discover/discover-service.ts';
+import { unusedChain } from '../../src/kernel/chain-filter.ts';
 import { type SandboxOptions, withDefaults } from '../../src/sandbox/sandbox-options.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { parseSigningKey } from '../../src/service/signing/signing-key.ts';
@@ -141,13 +142,21 @@ test('credentials that fit no recipe are a mistake of the settings, and nothing 
 /** A front of the sandbox that refuses requests with a parameter it does not know. */
 async function openStrictFront(sandbox: Sandbox): Promise<string> {
   const known = new Set(Object.values(sandbox.options.paramNames));
+  return await openFront(sandbox, 400, (query) =>
+    [...query.keys()].some((name) => !known.has(name)),
+  );
+}
+
+/** A front of the sandbox that refuses some requests with this status. */
+async function openFront(
+  sandbox: Sandbox,
+  status: number,
+  isRefused: (query: URLSearchParams) => boolean,
+): Promise<string> {
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '', sandbox.baseUrl);
-    const unknown = [...url.searchParams.keys()].find((name) => !known.has(name));
-    if (unknown !== undefined) {
-      response
-        .writeHead(400)
-        .end(JSON.stringify({ code: 10001, data: null, msg: `no ${unknown}` }));
+    if (isRefused(url.searchParams)) {
+      response.writeHead(status).end(JSON.stringify({ code: 10001, data: null, msg: 'refused' }));
       return;
     }
     const headers = Object.entries(request.headers).filter(([name]) => name.startsWith('biz-'));
@@ -174,6 +183,16 @@ test.each<[string, SandboxOptions['paramNames'], number]>([
     expect(found.requests).toBeLessThanOrEqual(40);
   },
 );
+
+test('a service that answers an unknown chain with HTTP 500 has shown the name of the parameter', async () => {
+  const sandbox = await open({ paramNames: others });
+  const baseUrl = await openFront(
+    sandbox,
+    500,
+    (query) => query.get(others.chain) === String(unusedChain),
+  );
+  expect((await discover(sandbox, { baseUrl, isKeyTold: true })).names).toEqual(others);
+});
 
 test('the chain is named by what the service requires, before it lists an address', async () => {
   const sandbox = await open({ paramNames: others, addressesPerChain: 0 });

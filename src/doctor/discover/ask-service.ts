@@ -13,7 +13,8 @@ export type Answered = { data: unknown } | { refusal: Failure };
 export type ServiceAsker = {
   /**
    * Sends one signed GET. A refusal, which other parameters or signatures may change, is an answer; any other failure
-   * rejects with its LedgerError, after two more attempts if they can help.
+   * rejects with its LedgerError, after two more attempts if they can help. Once the service has granted a request, an
+   * HTTP status of 500 and above that stays is a refusal as well: the statuses of failures are not documented.
    */
   ask(signer: Signer, path: string, query?: [string, string][]): Promise<Answered>;
   /** Number of requests that may still be sent. */
@@ -34,6 +35,7 @@ export function createServiceAsker(
   requestsMax: number,
 ): ServiceAsker {
   let left = requestsMax;
+  let isGranted = false;
 
   async function attempt(signer: Signer, path: string, query: [string, string][]) {
     const { tickets, clock, signal, baseUrl, timeoutMs } = contact;
@@ -74,9 +76,14 @@ export function createServiceAsker(
     async ask(signer, path, query = []) {
       for (let nth = 1; ; nth += 1) {
         const judgement = await attemptSafely(signer, path, query);
-        if ('data' in judgement) return judgement;
-        if (isRefusal(judgement.failure)) return { refusal: judgement.failure };
-        await pauseAfter(judgement.failure, path, nth);
+        if ('data' in judgement) {
+          isGranted = true;
+          return judgement;
+        }
+        const { failure } = judgement;
+        const isLastOf5xx = failure.code === 'service-unreachable' && nth === attemptsMax;
+        if (isRefusal(failure) || (isGranted && isLastOf5xx)) return { refusal: failure };
+        await pauseAfter(failure, path, nth);
       }
     },
   };

@@ -8,7 +8,7 @@ import { createAcceptedKey } from './accepted-key.ts';
 import { type AttemptOptions, type Call, createRequestSender } from './attempt-call.ts';
 import type { RequestParts } from './build-request.ts';
 import type { Failure } from './judge-answer.ts';
-import { createOddMemory } from './odd-memory.ts';
+import { createOddMemory, type OddMemory } from './odd-memory.ts';
 
 export type TransportOptions = AttemptOptions & {
   /** Retry policy of a GET; a POST is always sent once. */
@@ -52,7 +52,7 @@ export function createServiceTransport(options: TransportOptions): ServiceTransp
     const { attemptsMax = retry.attemptsMax } = call;
     for (let attempt = 1; ; attempt += 1) {
       const isCurable = key.begin(attempt);
-      const isLenient = isOddAccepted(call, failures.oddInARow);
+      const isLenient = isOddAccepted(odd, call, failures.oddInARow);
       const outcome = await attemptCall(call, { attempt, isLenient }, signal, onSent);
       if ('value' in outcome) {
         key.note();
@@ -66,15 +66,6 @@ export function createServiceTransport(options: TransportOptions): ServiceTransp
       await waitAfter(failure, attempt, isLast, signal);
       if (isLast) throw errorOf(failure, endpoint, attempt);
     }
-  }
-
-  /**
-   * Returns true if an OddAnswer is accepted. A GET accepts it after several in a row, and for the next hour at once.
-   */
-  function isOddAccepted<T>(call: Call<T>, oddInARow: number): boolean {
-    if (call.method !== 'GET') return false;
-    if (oddInARow >= oddAnswersMax) odd.add(call);
-    return odd.has(call);
   }
 
   /** Waits as the failure requires; after a 429 the next ticket in every process waits. */
@@ -112,6 +103,15 @@ export function createServiceTransport(options: TransportOptions): ServiceTransp
 
 /** Number of OddAnswers in a row that excludes a transmission fault. */
 const oddAnswersMax = 3;
+
+/**
+ * Returns true if an OddAnswer is accepted. A GET accepts it after several in a row, and for the next hour at once.
+ */
+function isOddAccepted<T>(odd: OddMemory, call: Call<T>, oddInARow: number): boolean {
+  if (call.method !== 'GET') return false;
+  if (oddInARow >= oddAnswersMax) odd.add(call);
+  return odd.has(call);
+}
 
 type Failures = { unsettled: number; malformed: number; oddInARow: number };
 

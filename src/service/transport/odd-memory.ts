@@ -2,7 +2,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { RequestParts } from './build-request.ts';
 
 /** Requests whose odd answer was accepted; their next odd answer is accepted at once. */
-type OddMemory = { add(request: RequestParts): void; has(request: RequestParts): boolean };
+export type OddMemory = { add(request: RequestParts): void; has(request: RequestParts): boolean };
 
 /** Time after which the odd answer has to come several times in a row again. */
 const keptMs = 3_600_000;
