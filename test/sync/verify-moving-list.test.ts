@@ -257,3 +257,33 @@ test('a repair does not count a row that the service shows in both lists', async
   for (const drifts of [await verifyBoth(), await verifyBoth()])
     expect(drifts.reduce((sum, drift) => sum + left(drift), 0)).toBeGreaterThan(0);
 });
+
+test.each(['deposit', 'withdraw'] as const)(
+  'a repair counts a row that has moved to the list %s as equal, and proves its days',
+  async (to) => {
+    put(history);
+    const from = to === 'deposit' ? 'withdraw' : 'deposit';
+    const rest = { deposit: service.lists.get('deposit') ?? [], withdraw: [] };
+    const show = (type: 'deposit' | 'withdraw') => {
+      const moved = JSON.stringify({ ...row(-101), orderNo: 'moved', type });
+      for (const each of ['deposit', 'withdraw'] as const)
+        service.lists.set(each, each === type ? [...rest[each], moved] : rest[each]);
+      service.details.set('moved', moved);
+    };
+    show(from);
+    await syncTransactions(context, onePass({ effort: 'backfill' }));
+    await verifyLedger(context, { signal, isRepair: true });
+    show(to);
+    const drifts = await verifyLedger(context, { signal, isRepair: true });
+    expect(drifts.reduce((sum, drift) => sum + left(drift), 0)).toBe(0);
+    expect(
+      await query(
+        `select stream, type, is_listed from ledger.transactions where order_no = 'moved'`,
+      ),
+    ).toEqual([{ stream: to, type: to, is_listed: true }]);
+    expect(
+      await query(`select name, verified_through is not null as is_verified from ledger.streams
+        where name = 'deposit' and is_complete`),
+    ).toEqual([{ name: 'deposit', is_verified: true }]);
+  },
+);

@@ -1,5 +1,5 @@
 import { settleAllThenThrow } from '../../kernel/settle-all-then-throw.ts';
-import { transactionTypes } from '../../kernel/vocabulary.ts';
+import { type TransactionType, transactionTypes } from '../../kernel/vocabulary.ts';
 import { compareTotals, mendTotals } from '../../ledger/reports/totals-store.ts';
 import {
   compareBalances,
@@ -11,7 +11,7 @@ import { syncBalances } from '../snapshots/sync-balances.ts';
 import { syncCoins } from '../snapshots/sync-coins.ts';
 import { transactionStream } from '../streams/sync-transactions.ts';
 import type { SyncContext } from '../sync-context.ts';
-import { readListEnd } from './read-list-end.ts';
+import { type ListEnd, readListEnd } from './read-list-end.ts';
 import { verifyAddresses } from './verify-addresses.ts';
 import { type Drift, type Verification, verifyTransactions } from './verify-transactions.ts';
 
@@ -32,6 +32,7 @@ export async function verifyLedger(context: SyncContext, options: Verification):
   );
   for (const { type, end } of lists)
     drifts.push(await verifyTransactions(context, type, options, end));
+  if (isRepair) await verifyMovedRows(context, options, { lists, drifts });
   if (isRepair) await syncAllDetails(context, signal, options.onProgress);
   const { client, ledger } = context;
   const isWalletMoving = drifts.some(
@@ -68,9 +69,32 @@ export async function verifyLedger(context: SyncContext, options: Verification):
   return drifts;
 }
 
+/**
+ * Verifies lists again whose repair left rows that a list verified later no longer shows: until then a row belongs to
+ * the list that showed it first.
+ */
+async function verifyMovedRows(
+  context: SyncContext,
+  options: Verification,
+  { lists, drifts }: { lists: { type: TransactionType; end: ListEnd }[]; drifts: Drift[] },
+): Promise<void> {
+  for (const [index, { type, end }] of lists.entries()) {
+    const drift = drifts[index];
+    const haveMoved = drifts.slice(index + 1).some(({ extra }) => extra.length > 0);
+    if (!drift || !haveMoved || leftCount(drift) === drift.unstorable) continue;
+    const again = await verifyTransactions(context, type, options, end);
+    drift.repaired = Math.max(0, driftCount(drift) - leftCount(again));
+  }
+}
+
 /** Counts the rows that do not match the service. */
 export function driftCount({ missing, different, extra, unstorable }: Drift): number {
   return missing.length + different.length + extra.length + unstorable;
+}
+
+/** Counts the rows that do not match the service after the repair. */
+function leftCount(drift: Drift): number {
+  return driftCount(drift) - drift.repaired;
 }
 
 async function mended(
