@@ -1,4 +1,5 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { driftCount, verifyLedger } from '../../src/sync/checks/verify-ledger.ts';
 import type { Drift, Verification } from '../../src/sync/checks/verify-transactions.ts';
 import { syncAllDetails } from '../../src/sync/details/sync-details.ts';
@@ -287,3 +288,29 @@ test.each(['deposit', 'withdraw'] as const)(
     ).toEqual([{ name: 'deposit', is_verified: true }]);
   },
 );
+
+test('a pass ends complete if both lists are proven at its end, although a row was in both of them before', async () => {
+  put(history);
+  const rest = service.lists.get('deposit') ?? [];
+  const moved = (type: string) => JSON.stringify({ ...row(-101), orderNo: 'moved', type });
+  service.lists.set('withdraw', [moved('withdraw')]);
+  await syncTransactions(context, onePass({ effort: 'backfill' }));
+  service.lists.set('withdraw', []);
+  service.lists.set('deposit', [...rest, moved('deposit')]);
+  // The list that shows the row now is read first.
+  service.twist = async (page, { list }) => {
+    if (list === 'withdraw') await sleep(300);
+    return page;
+  };
+  onTestFinished(() => {
+    service.twist = (page) => page;
+  });
+  const isProven = async () =>
+    await query(
+      `select bool_and(is_complete) as proven from ledger.streams where name in ('deposit', 'withdraw')`,
+    );
+  for (let passes = 1; passes <= 4; passes += 1) {
+    const { isComplete } = await syncTransactions(context, onePass());
+    expect(await isProven()).toEqual([{ proven: isComplete }]);
+  }
+});

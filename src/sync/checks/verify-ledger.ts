@@ -70,8 +70,8 @@ export async function verifyLedger(context: SyncContext, options: Verification):
 }
 
 /**
- * Verifies lists again whose repair left rows that a list verified later no longer shows: until then a row belongs to the
- * list that showed it first.
+ * Verifies lists again whose repair left rows that a list verified later no longer shows: until then a row belongs to
+ * the list that showed it first.
  */
 async function verifyMovedRows(
   context: SyncContext,

@@ -3,6 +3,7 @@ import type { Lane } from '../../kernel/ticket.ts';
 import { type TransactionType, transactionTypes } from '../../kernel/vocabulary.ts';
 import type { TransactionRecord } from '../../kernel/wallet-records.ts';
 import { unseenTransactions } from '../../ledger/lists/scan-notes-store.ts';
+import { readStreamCounts } from '../../ledger/lists/stream-store.ts';
 import { closeUnlistedRejects } from '../../ledger/transactions/close-rejects.ts';
 import { prepareListedTransactions } from '../../ledger/transactions/store-listed-transactions.ts';
 import { timeOfPayload } from '../../service/decoding/decode-payload.ts';
@@ -26,8 +27,17 @@ export async function syncTransactions(
     addCounts(report, one);
     report.isComplete &&= one.isComplete;
   }
+  // A row that is in both lists until the other pass has ended is in one of them now.
+  if (!report.isComplete && ended.every((one) => one && !one.isPaused))
+    report.isComplete = await areProven(context, types);
   if (report.isComplete) await closeUnlistedRejects(context.ledger.db);
   return report;
+}
+
+async function areProven(context: SyncContext, types: TransactionType[]): Promise<boolean> {
+  const streams = await readStreamCounts(context.ledger.db);
+  const proven = streams.filter(({ isComplete }) => isComplete).map(({ name }) => name);
+  return types.every((type) => proven.includes(type));
 }
 
 export function transactionStream(
