@@ -13,7 +13,7 @@ DECLARE
   present text := replace(replace(former, $from$engine.facts_of(to_jsonb(n), '{amount,fee}')$from$, facts),
                           'engine.reference_of(n.wallet, n.to_address)', reference);
 BEGIN
-  ASSERT present LIKE '%to_jsonb(f)%' AND present LIKE '%a.assigned_to%';
+  ASSERT former NOT LIKE '%to_jsonb(f)%' AND present LIKE '%to_jsonb(f)%' AND present LIKE '%a.assigned_to%';
   EXECUTE present;
   former := pg_get_functiondef('engine.emit_changed_transactions()'::regprocedure);
   present := replace(former, $from$engine.facts_of(to_jsonb(n), '{amount,fee}')$from$, facts);

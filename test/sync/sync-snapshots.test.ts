@@ -117,7 +117,7 @@ test('a balance that cannot be read is a reject, and the pass is complete', asyn
 });
 
 test.each(passes)(
-  '[T4] %s: null in place of the list of an empty wallet is empty',
+  '%s: null in place of the list of an empty wallet is empty',
   async (name, sync, row) => {
     const patient = await makeClient(service.baseUrl);
     const context = toolsOver({ ledger, client: patient.client });

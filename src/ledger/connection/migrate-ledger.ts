@@ -96,8 +96,11 @@ function readMigrations() {
   return { migrationsFolder, known: readMigrationFiles({ migrationsFolder }) };
 }
 
-/** Collisions of a migration with the schema: a name that exists, or one that is missing. */
-const collision = /^42(?!501)/;
+/**
+ * Collisions of a migration with the schema: a name that exists, one that is missing, or a function whose text is not
+ * the one to be changed (ASSERT).
+ */
+const collision = /^(42(?!501)|P0004)/;
 
 /**
  * Returns the error that tells why a migration failed. Where earlier ones were applied, a collision comes from a
