@@ -68,13 +68,15 @@ test('[Q18] a daemon that is killed again and again delivers everything in order
     const daemon = await startDaemon(env);
     const before = ofTest(shop.accepted).length;
     await emit(service, 20);
-    await until(async () => ofTest(shop.accepted).length > before + 5, 60_000);
+    // What the killed daemon was sending is claimed for another 30 seconds.
+    await until(async () => ofTest(shop.accepted).length > before + 5, 120_000);
     daemon.process.kill('SIGKILL');
     await daemon.ended;
   }
   const last = await startDaemon(env);
-  await until(async () => Object.values(acceptedByKey(shop)).flat().length === 60, 150_000);
-  expectAllInOrder(shop, 60);
+  await emit(service, 10);
+  await until(async () => Object.values(acceptedByKey(shop)).flat().length === 70, 240_000);
+  expectAllInOrder(shop, 70);
   expect(slow.accepted).toEqual([]);
   await until(
     async () =>
@@ -90,16 +92,21 @@ test('[Q18] a daemon that is killed again and again delivers everything in order
       ),
     60_000,
   );
+  // Events of the wallet itself go on, and each refused one comes again later.
+  shop.behaviour = () => 204;
+  const lags = async () => {
+    const list = await runProgram(['feed', 'list', '--json'], env);
+    const { feed } = JSON.parse(list.stdout) as { feed: Record<string, unknown>[] };
+    return Object.fromEntries(feed.map(({ name, ...lag }) => [name, lag]));
+  };
+  await until(async () => {
+    const { shop: lag } = await lags();
+    return lag?.['kind'] === 'webhook' && lag['lagEvents'] === 0 && lag['state'] === 'reading';
+  }, 90_000);
+  expect((await lags())['slow']?.['lagEvents']).toBeGreaterThanOrEqual(70);
   last.process.kill('SIGTERM');
   expect(await last.ended).toMatchObject({ code: 0 });
-
-  const list = await runProgram(['feed', 'list', '--json'], env);
-  const { feed } = JSON.parse(list.stdout) as { feed: Record<string, unknown>[] };
-  expect(feed).toContainEqual(
-    expect.objectContaining({ name: 'shop', kind: 'webhook', lagEvents: 0, state: 'reading' }),
-  );
-  expect(feed.find(({ name }) => name === 'slow')?.['lagEvents']).toBeGreaterThanOrEqual(60);
-}, 400_000);
+}, 800_000);
 
 test.skipIf(!(await hasRedis()))(
   '[Q18] a flushed Redis loses no event, and a receiver may have a certificate of its own authority',

@@ -27,6 +27,18 @@ function runs(job: string, seconds: number, age = 0, outcome = 'done'): string {
       from generate_series(now() - interval '${8 * seconds + age} seconds', now() - interval '${age} seconds', interval '${seconds} seconds') as at`;
 }
 
+/** A run that began `age` ago and failed. */
+function failure(job: string, age: string): string {
+  return `
+    insert into ledger.sync_runs (job, started_at, finished_at, outcome, requests, rows_seen, rows_inserted, rows_updated, error)
+    values ('${job}', now() - interval '${age}', now() - interval '${age}', 'failed', 1, 0, 0, 0, 'HTTP 500')`;
+}
+
+async function minutesSince(name: string): Promise<number> {
+  const { since } = await problem(name);
+  return (Date.now() - Number(since)) / 60_000;
+}
+
 /** Both lists complete and fresh, one chain with a full pool, all jobs at their usual pace. */
 async function beWell(): Promise<void> {
   await query(`insert into ledger.final_states values ('success', true), ('failed', false)`);
@@ -133,6 +145,31 @@ describe('a list', () => {
     expect(await problem('stream_failing')).toMatchObject({ severity: 'warning' });
     await query(`update ledger.streams set last_success_at = null where name = 'deposit'`);
     expect(await names()).toEqual(['stream_failing']);
+  });
+
+  it('that fails is a warning since its first failed run, and not since its last success', async () => {
+    await query(`delete from ledger.sync_runs where job = 'addresses'`);
+    await query(runs('addresses', 1_200, 1_500));
+    const fail = (name: string, age: string) =>
+      query(`update ledger.streams set last_error = 'HTTP 500', last_error_at = now(),
+                    last_success_at = now() - interval '${age}' where name = '${name}'`);
+    await fail('addresses:60', '25 minutes');
+    await query(failure('addresses', '5 minutes'));
+    expect(await names()).toEqual([]);
+    await query(`update ledger.sync_runs set started_at = started_at - interval '16 minutes',
+                        finished_at = finished_at - interval '16 minutes' where outcome = 'failed'`);
+    expect(await names()).toEqual(['stream_failing']);
+    expect(await minutesSince('stream_failing')).toBeCloseTo(21, 0);
+  });
+
+  it('fails since a run after its own success, however long another list of the job has failed', async () => {
+    await query(failure('transactions', '30 minutes'));
+    await query(failure('transactions', '90 seconds'));
+    await query(failure('transactions', '15 seconds'));
+    await query(`update ledger.streams set last_error = 'HTTP 500', last_error_at = now(),
+                        last_success_at = now() - interval '2 minutes' where name = 'deposit'`);
+    expect(await names()).toEqual(['stream_failing']);
+    expect(await minutesSince('stream_failing')).toBeCloseTo(1.5, 1);
   });
 
   it('of addresses may be quiet for an hour', async () => {
@@ -342,6 +379,12 @@ describe('a pool', () => {
     expect((await problem('pool_empty')).cure).not.toContain('adopt');
   });
 
+  it('is empty since the last address was handed out, not since it went below its threshold', async () => {
+    await take(4, '30 minutes');
+    await take(1, '4 minutes');
+    expect(await minutesSince('pool_empty')).toBeCloseTo(4, 0);
+  });
+
   it('that stays below its threshold for longer than filling takes is a warning, since it went below', async () => {
     await take(3, '10 minutes');
     await take(1, '1 minute');
@@ -369,12 +412,40 @@ describe('a pool', () => {
 
 describe('a job', () => {
   it('that keeps failing is a warning, and failing lists have problems of their own', async () => {
-    await query(`update ledger.sync_runs set started_at = started_at - interval '6 minutes',
-                        finished_at = finished_at - interval '6 minutes' where job in ('balances', 'addresses')`);
-    await query(runs('balances', 30, 0, 'failed'));
+    await query(`update ledger.sync_runs set started_at = started_at - interval '7 minutes',
+                        finished_at = finished_at - interval '7 minutes' where job in ('balances', 'addresses')`);
+    await query(runs('balances', 45, 0, 'failed'));
     await query(runs('addresses', 30, 0, 'failed'));
     expect(await problems()).toMatchObject([
       { name: 'job_failing', severity: 'warning', what: 'balances fails: HTTP 500' },
     ]);
+  });
+
+  it('that fails after a long pause is one since its first failed run, once it could have run again', async () => {
+    const last = (job: string, age: string) =>
+      query(`update ledger.sync_runs set started_at = started_at - interval '${age}', finished_at = finished_at - interval '${age}'
+              where job = '${job}'`);
+    await query(`delete from ledger.sync_runs where job = 'coins' and id < (
+                   select max(id) from ledger.sync_runs where job = 'coins')`);
+    await last('coins', '20 minutes');
+    await query(failure('coins', '4 minutes'));
+    expect(await names()).toEqual([]);
+    await last('coins', '13 minutes');
+    expect(await problem('job_failing')).toMatchObject({ what: 'coins fails: HTTP 500' });
+    expect(await minutesSince('job_failing')).toBeCloseTo(17, 0);
+    await query(failure('coins', '1 second'));
+    expect(await minutesSince('job_failing')).toBeCloseTo(17, 0);
+  });
+
+  it('that runs every hour and fails once has an hour to mend itself', async () => {
+    await query(`update ledger.sync_runs set started_at = started_at - interval '110 minutes',
+                        finished_at = finished_at - interval '110 minutes' where job = 'coins'`);
+    await query(failure('coins', '50 minutes'));
+    expect(await names()).toEqual([]);
+    await query(
+      `update ledger.sync_runs set started_at = started_at - interval '11 minutes' where job = 'coins'`,
+    );
+    expect(await names()).toEqual(['job_failing']);
+    expect(await minutesSince('job_failing')).toBeCloseTo(61, 0);
   });
 });

@@ -5,7 +5,7 @@ import type { SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
 import { fillPools } from '../../src/sync/pools/fill-pools.ts';
 import { syncAddresses } from '../../src/sync/pools/sync-addresses.ts';
 import { until } from '../support/until.ts';
-import { openWallet, withWallet } from '../support/with-wallet.ts';
+import { onePass, openWallet, withWallet } from '../support/with-wallet.ts';
 
 const { signal } = new AbortController();
 const patiently = { signal, whenBusy: 'wait' as const };
@@ -51,6 +51,20 @@ test('[A7] three at once fill a pool from 0 to exactly its target, in as few req
   expect(sandbox.world.generated(60)).toBe(1_000);
   expect(await fillPools(context, patiently)).toMatchObject({ isComplete: true, rowsInserted: 0 });
   expect(sandbox.stats.requests['/v1/wallet/address']).toBe(5);
+});
+
+test('generated addresses leave the proof of their list as it is, and the next pass over the list judges it', async () => {
+  const { ledger, context, query } = await withPool(5, 10, { addressesPerChain: 3 });
+  const proofs = () =>
+    query('select is_complete, service_total::int, ledger_count::int from ledger.stream_proofs');
+  await syncAddresses(context, onePass());
+  expect(await proofs()).toEqual([{ is_complete: true, service_total: 3, ledger_count: 3 }]);
+  expect(await fillPools(context, patiently)).toMatchObject({ isComplete: true });
+  expect(await statuses(ledger)).toEqual({ foreign: 3, available: 10 });
+  expect(await proofs()).toHaveLength(1);
+  await query(`update ledger.streams set service_total = 12 where name = 'addresses:60'`);
+  await syncAddresses(context, onePass());
+  expect((await proofs()).at(-1)).toMatchObject({ is_complete: true, service_total: 13 });
 });
 
 test('a pass over many chains takes one connection more than the pool has, not one a chain', async () => {

@@ -93,7 +93,8 @@ given as (
    order by r.id, ledger.address_key(i.address), i.place
 )`;
   // Inserts every unknown address as foreign first. The next statement then sees the rows that other transactions
-  // insert meanwhile.
+  // insert meanwhile. The service's total grows by what the service has generated, so a complete list stays complete;
+  // the next pass over the list checks that total.
   const inserted = await query(db)`
 with ${given},
 inserted as (
@@ -103,7 +104,9 @@ inserted as (
   returning slip44, address_key
 ),
 counted as (
-  update own.streams s set ledger_count = s.ledger_count + n.inserted
+  update own.streams s
+     set ledger_count = s.ledger_count + n.inserted,
+         service_total = s.service_total + case when s.is_complete and n.inserted <= ${num} then n.inserted else 0 end
     from (select slip44, count(*) as inserted from inserted group by slip44) n
    where s.name = 'addresses:' || n.slip44
 )
@@ -132,11 +135,7 @@ select (select count(*) from given) as ${out('came', number)}, (select count(*) 
   await noteRefusals(db, slip44, judged);
   // Counts deposits: a customer may have paid to one of the addresses already.
   await recountUse(db, [...new Set([...inserted.map(({ key }) => key), ...came.keys])]);
-  await db.execute(sql`
-    update own.pools p
-       set refusals = 0, losses = 0, next_try_at = null, last_error = null, last_error_at = null
-      from own.address_requests r
-     where r.id = ${id} and p.slip44 = r.slip44 and (p.refusals > 0 or p.losses > 0 or p.last_error is not null)`);
+  await forgetFailures(db, id);
   const [closed] = await query(db)`
     update own.address_requests r
        set state = 'done', finished_at = now(), received = n.received, answer = null,
@@ -145,6 +144,15 @@ select (select count(*) from given) as ${out('came', number)}, (select count(*) 
      where r.id = ${id}
     returning ${pick({ received: alias(addressRequests, 'r').received })}`;
   return closed?.received ?? 0;
+}
+
+/** Ends the backoff of the request's pool. */
+async function forgetFailures(db: LedgerDb, id: number): Promise<void> {
+  await db.execute(sql`
+    update own.pools p
+       set refusals = 0, losses = 0, next_try_at = null, last_error = null, last_error_at = null
+      from own.address_requests r
+     where r.id = ${id} and p.slip44 = r.slip44 and (p.refusals > 0 or p.losses > 0 or p.last_error is not null)`);
 }
 
 /**
