@@ -25,6 +25,7 @@ export type FillOptions = {
 };
 
 type Planned = Exclude<PoolAction, { kind: 'request' }> | ({ kind: 'send' } & Sending);
+type Step = Exclude<Planned, { kind: 'read-sibling' }>;
 
 const busyPollMs = 250;
 
@@ -95,7 +96,12 @@ async function fillPool(
 ): Promise<void> {
   const { pools, settings } = context;
   if (options.force) await pools.forceFilling(slip44);
-  const done: PassSoFar = { isListFresh: false, isFilterTried: false, wasListEmpty: false };
+  const done: PassSoFar = {
+    isListFresh: false,
+    isFilterTried: false,
+    wasListEmpty: false,
+    siblingsTried: new Map(),
+  };
   const { chainParam } = settings;
   const plan = createPoolPlanner(done, { ...settings.pools, chainParam });
   let isListEmpty = false;
@@ -107,6 +113,10 @@ async function fillPool(
   for (let verdict: FillVerdict = 'again'; verdict === 'again'; ) {
     options.signal.throwIfAborted();
     const planned = plannedOf(slip44, await pools.plan(slip44, decide));
+    if (planned.kind === 'read-sibling') {
+      done.siblingsTried.set(planned.slip44, await readSibling(context, planned.slip44, options));
+      continue;
+    }
     hasAsked ||= planned.kind === 'send';
     verdict = await act(context, slip44, planned, options, report);
     noteDone(done, planned.kind, isListEmpty);
@@ -130,7 +140,7 @@ function plannedOf(
   return { kind: 'send', id: openedId, num: action.num, refusals, plannedAt: performance.now() };
 }
 
-function noteDone(done: PassSoFar, kind: Planned['kind'], wasListEmpty: boolean): void {
+function noteDone(done: PassSoFar, kind: Step['kind'], wasListEmpty: boolean): void {
   if (kind === 'read-list') done.isListFresh = true;
   if (kind === 'settle') done.isListFresh = false;
   if (kind === 'prove-filter') Object.assign(done, { isFilterTried: true, wasListEmpty });
@@ -141,7 +151,7 @@ function noteDone(done: PassSoFar, kind: Planned['kind'], wasListEmpty: boolean)
 async function act(
   context: PoolTools,
   slip44: number,
-  action: Planned,
+  action: Step,
   options: FillOptions,
   report: SyncReport,
 ): Promise<FillVerdict> {
@@ -197,4 +207,27 @@ async function readAddressList(
     effort: 'pool',
   });
   return read !== undefined && (read.missing ?? 0) <= 0;
+}
+
+/**
+ * Reads the list of a chain that may share addresses. Returns the reason that applies if the ledger still counts it as
+ * unread.
+ */
+async function readSibling(
+  context: PoolTools,
+  slip44: number,
+  options: FillOptions,
+): Promise<string> {
+  try {
+    const isRead = await readAddressList(context, slip44, options);
+    return isRead
+      ? 'not read from end to end yet'
+      : 'another process reads it, or rows are missing';
+  } catch (thrown) {
+    const error = databaseError(toError(thrown));
+    options.signal.throwIfAborted();
+    if (!(error instanceof LedgerError && error.code.startsWith('service-'))) throw error;
+    context.log.warn({ slip44, error }, 'the address list of a related chain could not be read');
+    return error.message;
+  }
 }
