@@ -4,6 +4,7 @@ import type { PoolRow } from '../../ledger/addresses/pool-requests.ts';
 import { databaseError } from '../../ledger/connection/database-error.ts';
 import { readAway } from '../../ledger/home-store.ts';
 import { emptyReport, type SyncContext, type SyncReport } from '../sync-context.ts';
+import { withChainCure } from './chain-refusal.ts';
 import {
   createPoolPlanner,
   type PassSoFar,
@@ -78,7 +79,8 @@ async function acceptFailure(
   if (!isOfChain) throw error;
   report.isComplete = false;
   context.log.warn({ slip44, error }, 'the address pool could not be filled');
-  await context.pools.noteError(slip44, error.message);
+  const reason = withChainCure(error.message, context.settings.chainParam);
+  await context.pools.noteError(slip44, reason);
 }
 
 const chainFailures = new Set<string>([
@@ -228,6 +230,6 @@ async function readSibling(
     options.signal.throwIfAborted();
     if (!(error instanceof LedgerError && error.code.startsWith('service-'))) throw error;
     context.log.warn({ slip44, error }, 'the address list of a related chain could not be read');
-    return error.message;
+    return withChainCure(error.message, context.settings.chainParam);
   }
 }
