@@ -92,5 +92,5 @@ export type Page<T> = Decoded<T> & {
   isListless?: boolean;
 };
 
-/** Decoded rows of an answer that is not paged. */
-export type Snapshot<T> = Decoded<T> & { observation: number };
+/** Decoded rows of an answer that is not paged. `isListless`: it had null in place of its list. */
+export type Snapshot<T> = Decoded<T> & { observation: number; isListless?: boolean };

@@ -114,8 +114,8 @@ export function snapshotCall(
   { paramNames }: CallSettings,
 ): Call<SnapshotPart> {
   const query = page ? pageParams(page, paramNames) : [];
-  const decode: Call<SnapshotPart>['decode'] = (data, observation, _, length) =>
-    openSnapshotPart(data, observation, length);
+  const decode: Call<SnapshotPart>['decode'] = (data, observation, isLenient, length) =>
+    openSnapshotPart(data, observation, length, isLenient);
   return { lane: 'current', method: 'GET', path, query, decode };
 }
 

@@ -90,12 +90,12 @@ function clientOf(caller: ServiceTransport, options: WalletClientOptions): Walle
       call(transactionInfoCall(orderNo, query, options), signal),
     generateAddresses: (request, signal) => call(generateAddressesCall(request, options), signal),
     async listBalances(signal) {
-      const { observation, rows } = await snapshotRows('/v1/wallet/balance', signal);
-      return { observation, ...decodeBalances(rows, options.clock()) };
+      const { rows, ...facts } = await snapshotRows('/v1/wallet/balance', signal);
+      return { ...facts, ...decodeBalances(rows, options.clock()) };
     },
     async listCoins(signal) {
-      const { observation, rows } = await snapshotRows('/v1/wallet/coin', signal);
-      return { observation, ...decodeCoins(rows, options.clock()) };
+      const { rows, ...facts } = await snapshotRows('/v1/wallet/coin', signal);
+      return { ...facts, ...decodeCoins(rows, options.clock()) };
     },
   };
 }

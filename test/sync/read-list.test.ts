@@ -411,6 +411,23 @@ describe('reading a moving list', () => {
     });
   });
 
+  test('a command leaves no doubt about a short list, however many rows came late or went, and how often', async () => {
+    // Of both kinds at once the totals tell nothing.
+    const places = fc.array(place, { minLength: 1, maxLength: 30 });
+    const changes = fc.tuple(fc.constantFrom<('late' | 'remove')[]>('late', 'remove'), places);
+    const drawn = forAll(ordered, int(40, 400), fc.array(changes, { minLength: 1, maxLength: 4 }));
+    await drawn(300, async (order, count, rounds) => {
+      const model = listOf(order, 50, count);
+      await passes(model, []);
+      for (const [kind, places] of rounds) {
+        for (const at of places) model[kind](at);
+        const verdict = await passes(model, [], 30, efforts.command);
+        expect(verdict.isComplete).toBe(true);
+        expect(new Set(model.ledger.keys())).toEqual(new Set(model.rows.map((row) => row.key)));
+      }
+    });
+  });
+
   test('whatever happens meanwhile, no row that the service lists is marked as unlisted', async () => {
     const happenings = fc.oneof(
       { weight: 6, arbitrary: trouble },

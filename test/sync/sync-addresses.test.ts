@@ -1,6 +1,8 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { syncAddresses } from '../../src/sync/pools/sync-addresses.ts';
 import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
+import { makeClient } from '../support/make-client.ts';
+import { startScriptedService } from '../support/scripted-service.ts';
 import { onePass, withWallet } from '../support/with-wallet.ts';
 
 test('addresses that were there before are foreign, or used where a deposit went to them, and a quiet list costs one request', async () => {
@@ -43,4 +45,19 @@ test('a generated address is found at the growing end without reading the list a
     rowsInserted: 5,
   });
   expect(sandbox.stats.requests['/v1/wallet/address/list']).toBeLessThanOrEqual(3);
+});
+
+test('a list that the service does not give keeps none of the others from being read', async () => {
+  const service = await startScriptedService();
+  onTestFinished(() => service.close());
+  service.answer(({ url }, response) => {
+    if (url.searchParams.get('slip44') === '60') return void response.writeHead(503).end();
+    const list = [{ address: `0x${'a'.repeat(40)}` }];
+    return { code: 0, msg: '', data: { list, pageNo: 1, pageSize: 100, totalSize: 1 } };
+  });
+  const { context, query } = await withWallet({}, { chains: [60, 966] });
+  const { client } = await makeClient(service.baseUrl);
+  const reading = syncAddresses({ ...context, client }, onePass());
+  await expect(reading).rejects.toMatchObject({ code: 'service-unreachable' });
+  expect(await query('select slip44 from ledger.addresses')).toEqual([{ slip44: 966 }]);
 });

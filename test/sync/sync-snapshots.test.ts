@@ -116,6 +116,21 @@ test('a balance that cannot be read is a reject, and the pass is complete', asyn
   ]);
 });
 
+test.each(passes)(
+  '[T4] %s: null in place of the list of an empty wallet is empty',
+  async (name, sync, row) => {
+    const patient = await makeClient(service.baseUrl);
+    const context = toolsOver({ ledger, client: patient.client });
+    service.answer(succeed(null));
+    expect(await sync(context, signal)).toMatchObject({ rowsSeen: 0, isComplete: true });
+    service.answer(succeed([row]));
+    expect(await sync(context, signal)).toMatchObject({ rowsInserted: 1 });
+    service.answer(succeed(null));
+    await expect(sync(context, signal)).rejects.toMatchObject({ code: 'service-malformed' });
+    expect(await query(`select is_listed from ledger.${name}`)).toEqual([{ is_listed: true }]);
+  },
+);
+
 test.each(passes)('[V13] %s: an answer that is none changes nothing', async (name, sync, row) => {
   service.answer(succeed([row]));
   await sync(context, signal);

@@ -38,17 +38,18 @@ export async function* readCursor<T>(
   await inTurn(client, () => client.query(`close ${name}`));
 }
 
-/** Settles when the latest statement of a connection has. */
+/** Settles as the latest statement of a connection does. */
 const latest = new WeakMap<pg.Client, Promise<unknown>>();
 
-/** Runs statements of several cursors one after another: pg warns if it is given one while another one waits. */
+/**
+ * Runs statements of several cursors one after another: pg warns if it is given one while another one waits. After a
+ * failure all further ones fail with the same error, because the transaction can run none of them.
+ */
 function inTurn<T>(client: pg.Client, run: () => Promise<T>): Promise<T> {
   const before = latest.get(client) ?? Promise.resolve();
   const result = before.then(run);
-  latest.set(
-    client,
-    result.catch(() => undefined),
-  );
+  result.catch(() => undefined);
+  latest.set(client, result);
   return result;
 }
 

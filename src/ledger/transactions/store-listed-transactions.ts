@@ -20,8 +20,9 @@ import { chainOfRow, contractOfRow, keptOrRechained, knownChains, rechained } fr
 import { changedFields, mergedExtra, uniqueNewest } from './transaction-statement.ts';
 
 export type ListedTransaction = TransactionRecord & { observation: number };
+type StoredCounts = { inserted: number; updated: number };
 /** `hasOpenRejects`: the ledger has rejects that the rows may settle. */
-export type StoredRows = { inserted: number; updated: number; hasOpenRejects: boolean };
+type StoredRows = StoredCounts & { hasOpenRejects: boolean };
 
 const nothingStored: StoredRows = { inserted: 0, updated: 0, hasOpenRejects: false };
 
@@ -33,12 +34,13 @@ const nothingStored: StoredRows = { inserted: 0, updated: 0, hasOpenRejects: fal
  * a transaction together with the checkpoint. Throws `StoredMeanwhile` if another writer stored some of the new rows
  * first; the transaction is then retried.
  */
-export function storeListedTransactions(
+export async function storeListedTransactions(
   db: LedgerDb,
   stream: TransactionType,
   rows: ListedTransaction[],
-): Promise<StoredRows> {
-  return prepareListedTransactions(stream, rows)(db);
+): Promise<StoredCounts> {
+  const { inserted, updated } = await prepareListedTransactions(stream, rows)(db);
+  return { inserted, updated };
 }
 
 /**

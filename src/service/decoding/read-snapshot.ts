@@ -3,16 +3,28 @@ import { LedgerError } from '../../kernel/errors.ts';
 import { limits } from '../limits.ts';
 import { payloadText } from './json-text.ts';
 import { openList, openPage, type RawPage } from './open-page.ts';
+import { OddAnswer } from './unreadable-answer.ts';
 
 /** Data of a snapshot: all rows at once, as documented, or one page of them. */
 export type SnapshotPart = RawPage & { observation: number; isWhole: boolean; length: number };
 
-/** Reads either form of a snapshot's data, `length` characters long; throws service-malformed for anything else. */
-export function openSnapshotPart(data: unknown, observation: number, length: number): SnapshotPart {
-  if (!Array.isArray(data)) return { ...openPage(data), observation, isWhole: false, length };
-  const rows = openList(data);
-  const whole = { pageNo: null, pageSize: null, totalSize: null, isWhole: true };
-  return { rows, ...whole, observation, length };
+const whole = { pageNo: null, pageSize: null, totalSize: null, isWhole: true };
+
+/**
+ * Reads either form of a snapshot's data, `length` characters long; throws service-malformed for anything else. Null
+ * may stand for an empty list or be a fault, so it is service-malformed with an OddAnswer as cause, unless `isLenient`.
+ */
+export function openSnapshotPart(
+  data: unknown,
+  observation: number,
+  length: number,
+  isLenient = false,
+): SnapshotPart {
+  if (Array.isArray(data)) return { rows: openList(data), ...whole, observation, length };
+  if (data !== null) return { ...openPage(data), observation, isWhole: false, length };
+  if (isLenient) return { rows: [], ...whole, isListless: true, observation, length };
+  const message = 'an answer whose data is not a list';
+  throw new LedgerError('service-malformed', message, { cause: new OddAnswer(message) });
 }
 
 /**
@@ -24,11 +36,11 @@ export async function readSnapshot(
   path: string,
   fetchPart: (page?: { pageNo: number; pageSize: number }) => Promise<SnapshotPart>,
   clock: Clock,
-): Promise<{ rows: unknown[]; observation: number }> {
+): Promise<{ rows: unknown[]; observation: number; isListless: boolean }> {
   const startedAt = clock();
   let part = await fetchPart();
   let length = part.length;
-  const { observation } = part;
+  const { observation, isListless = false } = part;
   const pageSize = part.pageSize ?? part.rows.length;
   const rows = [...part.rows];
   for (let pageNo = 2; !part.isWhole && !isEnd(path, part, rows.length, pageSize); pageNo += 1) {
@@ -42,7 +54,7 @@ export async function readSnapshot(
     for (const row of next.rows) rows.push(row);
     part = next;
   }
-  return { rows, observation };
+  return { rows, observation, isListless };
 }
 
 function isEnd(path: string, part: SnapshotPart, rowsRead: number, pageSize: number): boolean {

@@ -5,8 +5,8 @@
  *
  * A mismatch stands while the rows counted when it was first seen are still missing, or still not counted. A total that
  * runs ahead or lags makes a new mismatch with every arrival, but none that stands. Requests for doubts stay within the
- * cost of ordinary reading, so that a service that counts wrong costs at most twice as much. A backfill and one full
- * scan per AUDIT_CYCLE are exempt.
+ * cost of ordinary reading, so that a service that counts wrong costs at most twice as much. A backfill, a
+ * short list in a command, and one full scan per AUDIT_CYCLE are exempt.
  */
 import { type ListState, lastPage, missingRows, pagesFor, withCheckpoint } from './list-state.ts';
 
@@ -19,22 +19,33 @@ export type Effort = {
   passesMin: number;
   /** Requests stay within the cost of ordinary reading. */
   isBounded: boolean;
+  /** Requests of a full scan that is always allowed. */
+  freeRequests: number;
   /** Time after a scan at which the next one is allowed, whatever earlier doubts have cost. */
   patienceMs: number;
 };
 
 const patientLooksMs = [1_000, 5_000, 15_000];
 const patienceMs = 7 * 86_400_000;
+const bounded = { isBounded: true, freeRequests: 0, patienceMs };
+/** Requests of a short list, which a command that ends rather scans than leaves in doubt. */
+const shortList = 16;
 
 /**
  * `daemon`: runs again soon. `command`: ends, so it should leave the list without a doubt. `pool`: reads a list once to
  * see its present content. `backfill`: has no bound.
  */
 export const efforts = {
-  daemon: { looksMs: [1_000], standMs: 20_000, passesMin: 3, isBounded: true, patienceMs },
-  command: { looksMs: patientLooksMs, standMs: 0, passesMin: 1, isBounded: true, patienceMs },
-  pool: { looksMs: [], standMs: 0, passesMin: 1, isBounded: true, patienceMs },
-  backfill: { looksMs: patientLooksMs, standMs: 0, passesMin: 1, isBounded: false, patienceMs },
+  daemon: { ...bounded, looksMs: [1_000], standMs: 20_000, passesMin: 3 },
+  command: {
+    ...bounded,
+    looksMs: patientLooksMs,
+    standMs: 0,
+    passesMin: 1,
+    freeRequests: shortList,
+  },
+  pool: { ...bounded, looksMs: [], standMs: 0, passesMin: 1 },
+  backfill: { ...bounded, looksMs: patientLooksMs, standMs: 0, passesMin: 1, isBounded: false },
 } satisfies Record<string, Effort>;
 
 /** Factor on `standMs` for a ledger that is ahead of the service: the usual cause is a cached total. */
@@ -47,7 +58,7 @@ const doubtShare = 0.95;
 /** Requests per rewind: for the page that shows the removal, and for the page to which the scan returns. */
 const requestsPerRewind = 2;
 /** Lower bound of the pages that count as ordinary reading, so that a short list can be examined at once as well. */
-const pagesMin = 16;
+const pagesMin = shortList;
 
 /** Returns true if something about the list is not explained. */
 export function isDoubtful(state: ListState): boolean {
@@ -135,11 +146,12 @@ export function isAffordable(state: ListState, effort: Effort, requests: number)
 
 /**
  * Returns true if a full scan is affordable. Each scan that explained nothing doubles the wait for the next one. One
- * scan per AUDIT_CYCLE is always allowed, whatever earlier doubts have cost.
+ * scan per AUDIT_CYCLE, and one of few requests in a command, are always allowed, whatever earlier doubts have cost.
  */
 export function isScanAffordable(state: ListState, effort: Effort, now: number): boolean {
   const { fruitlessScans, scannedAt } = state.checkpoint;
   if (scannedAt !== null && now - scannedAt >= effort.patienceMs) return true;
+  if (requestsToScan(state) <= effort.freeRequests) return true;
   const patience = 2 ** Math.min(fruitlessScans, fruitlessMax);
   return isAffordable(state, effort, requestsToScan(state) * patience);
 }

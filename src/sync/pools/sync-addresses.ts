@@ -1,3 +1,4 @@
+import { LedgerError } from '../../kernel/errors.ts';
 import type { AddressRecord } from '../../kernel/wallet-records.ts';
 import { checkNewAddresses, storeListedAddresses } from '../../ledger/addresses/address-store.ts';
 import { readChainFilter } from '../../ledger/addresses/pool-store.ts';
@@ -10,17 +11,39 @@ import type { Stream } from '../streams/stream.ts';
 import { type SyncOptions, syncStream } from '../streams/sync-stream.ts';
 import { addCounts, emptyReport, type SyncContext, type SyncReport } from '../sync-context.ts';
 
-/** Runs one pass over the address lists of the configured chains (docs/wallet-service-api.md, section 4.2). */
+/**
+ * Runs one pass over the address lists of the configured chains (docs/wallet-service-api.md, section 4.2). A list that
+ * the service does not give keeps none of the others from being read; its error is thrown after them.
+ */
 export async function syncAddresses(context: SyncContext, pass: SyncOptions): Promise<SyncReport> {
   const report = emptyReport();
+  const failures: unknown[] = [];
   for (const slip44 of context.settings.chains) {
-    const one = await syncAddressList(context, slip44, pass);
-    if (!one) continue;
-    addCounts(report, one);
-    report.isComplete &&= one.isComplete;
+    try {
+      const one = await syncAddressList(context, slip44, pass);
+      if (!one) continue;
+      addCounts(report, one);
+      report.isComplete &&= one.isComplete;
+    } catch (error) {
+      if (!isOfChain(error)) throw error;
+      failures.push(error);
+    }
   }
+  if (failures.length > 0) throw failures[0];
   return report;
 }
+
+function isOfChain(error: unknown): boolean {
+  return error instanceof LedgerError && chainFailures.has(error.code);
+}
+
+/** Failures that may concern one list only: a service may answer for a chain that it lost with any of them. */
+const chainFailures = new Set<string>([
+  'service-unreachable',
+  'service-refused',
+  'service-unsettled',
+  'service-malformed',
+]);
 
 /** Runs one pass over one chain's list; returns undefined if another process has it and the pass should not wait. */
 export async function syncAddressList(

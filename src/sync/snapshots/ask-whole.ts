@@ -1,3 +1,4 @@
+import { LedgerError } from '../../kernel/errors.ts';
 import type { AssetKey } from '../../kernel/vocabulary.ts';
 import type { Snapshot } from '../../kernel/wallet-records.ts';
 import { hasUnnamed } from '../../ledger/snapshots/store-snapshot.ts';
@@ -6,7 +7,8 @@ import { unstoredRows } from './unstored-rows.ts';
 
 /**
  * Requests all rows of a snapshot. If the answer lacks a row that the ledger lists, requests them once more at once.
- * Only rows that two answers in a row lack count as removed: `kept` holds the rows of the first answer.
+ * Only rows that two answers in a row lack count as removed: `kept` holds the rows of the first answer. Throws
+ * service-malformed for an answer without a list while the ledger lists rows: a fault would unlist them all.
  */
 export async function askWhole<R extends AssetKey>(
   { ledger }: SyncContext,
@@ -17,5 +19,10 @@ export async function askWhole<R extends AssetKey>(
   const isWhole = unstoredRows(first.rejects) === 0;
   if (!isWhole || !(await hasUnnamed(ledger.db, name, first.records)))
     return { ...first, kept: [] };
-  return { ...(await ask()), kept: first.records };
+  const second = first.isListless ? first : await ask();
+  if (!second.isListless) return { ...second, kept: first.records };
+  throw new LedgerError(
+    'service-malformed',
+    `null in place of the ${name}, of which the ledger lists some`,
+  );
 }
