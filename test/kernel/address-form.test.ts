@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chainForms } from '../../src/kernel/address-form/chain-forms.ts';
+import { chainForms, maySpellAlike } from '../../src/kernel/address-form/chain-forms.ts';
 import { judgeAddresses } from '../../src/kernel/address-form/judge-addresses.ts';
 import { forAllSync } from '../support/for-all.ts';
 
@@ -140,4 +140,18 @@ describe('a service that writes addresses in a way of its own', () => {
     const judged = judgeAddresses(999_999, ['addr-1', '<x>aa', 'addr-2'], false);
     expect(judged.map(({ form }) => form)).toEqual(['other', null, 'other']);
   });
+});
+
+it.each<[number, number, boolean]>([
+  [60, 966, true],
+  [966, 461, true],
+  [637, 784, true],
+  [0, 145, true],
+  [60, 990_001, true],
+  [990_001, 990_002, true],
+  [60, 195, false],
+  [0, 60, false],
+  [501, 195, false],
+])('one text may be an address of the chains %i and %i: %s', (one, other, isAlike) => {
+  expect([maySpellAlike(one, other), maySpellAlike(other, one)]).toEqual([isAlike, isAlike]);
 });

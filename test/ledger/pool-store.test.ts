@@ -158,12 +158,15 @@ test('adopting takes only what has no deposit, what is named, and for whom it is
       listed({ orderNo: 'failed', state: 'failed', toAddress: '60-foreign-2-' }),
     ]),
   );
+  await query(`insert into ledger.addresses (slip44, address, status, generated_by, first_seen_at)
+    values (61, '60-FOREIGN-3-', 'available', 1, now())`);
   expect(await listForeign(ledger.db, 60, null)).toEqual([
     expect.objectContaining({ address: '60-foreign-2-', hasDeposit: true, isHandedOut: false }),
-    expect.objectContaining({ address: '60-foreign-3-', hasDeposit: false, isHandedOut: false }),
-    expect.objectContaining({ address: '60-foreign-4-', hasDeposit: false }),
+    expect.objectContaining({ address: '60-foreign-3-', isHandedOut: false, otherPools: [61] }),
+    expect.objectContaining({ address: '60-foreign-4-', hasDeposit: false, otherPools: [] }),
     expect.objectContaining({ address: '60-foreign-5-', hasDeposit: false, isHandedOut: true }),
   ]);
+  await query('delete from ledger.addresses where slip44 = 61');
   const adopt = (named: string[] | null) => ledger.transaction((db) => adoptForeign(db, 60, named));
   expect(await adopt(['60-FOREIGN-3-', '60-foreign-2-', 'nowhere'])).toBe(1);
   expect(await adopt(null)).toBe(1);

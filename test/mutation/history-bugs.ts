@@ -94,8 +94,8 @@ export const historyBugs: PlantedBug[] = [
     promise: 'Complete',
     wrong: 'one empty answer ends the listing of every balance',
     in: 'askWhole',
-    find: '(await ask()), kept: first.records',
-    put: 'first, kept: []',
+    find: '...second, kept: first.records',
+    put: '...first, kept: []',
     caughtBy: '%s: one answer that is empty, or names less, ends no listing',
   },
 ];

@@ -135,6 +135,17 @@ export const poolBugs: PlantedBug[] = [
       'if all lists are empty, the first addresses wait until the list has shown that it honours the chain parameter',
   },
   {
+    id: 'siblings-unread',
+    promise: 'A moved database hands nothing out twice',
+    wrong:
+      'after a move a pool is filled before the lists of chains that may share addresses were read',
+    in: 'decideHindrance',
+    find: 'return decideSiblings(facts);',
+    put: 'return facts.available < 0 ? decideSiblings(facts) : undefined;',
+    caughtBy:
+      'after a move nothing that was handed out on a chain of the same form joins another pool',
+  },
+  {
     id: 'too-many-called-none',
     promise: 'Pools never lose',
     wrong:

@@ -89,10 +89,10 @@ describe('the address request protocol', () => {
   });
 
   test('a list that was empty when the filter was tried, and has filled since, is tried again', () => {
-    const { isListFresh: _fresh, isFilterTried: _tried, ...pool } = full;
+    const { isListFresh: _fresh, isFilterTried: _tried, siblingsTried, ...pool } = full;
     const wanted = { ...pool, available: 0, filter: 'unknown' as const };
     const kindOf = (wasListEmpty: boolean, isListEmpty: boolean) => {
-      const done = { isListFresh: false, isFilterTried: true, wasListEmpty };
+      const done = { isListFresh: false, isFilterTried: true, wasListEmpty, siblingsTried };
       return createPoolPlanner(done, limits)({ ...wanted, isListEmpty }).action.kind;
     };
     expect(kindOf(true, false)).toBe('prove-filter');
@@ -117,6 +117,8 @@ describe('the address request protocol', () => {
     isListEmpty: false,
     filter: 'works',
     isFilterTried: false,
+    unreadSiblings: [],
+    siblingsTried: new Map(),
     open: null,
   };
   const limits = { maxPerDay: 1_000, settleMs, chainParam };
@@ -157,6 +159,12 @@ describe('the address request protocol', () => {
     ],
     ['waits while another one asks', { available: 0, open }, { kind: 'busy' }],
     [
+      'reads, after a move, the list of a chain that may share its addresses',
+      { available: 0, unreadSiblings: [61, 966], siblingsTried: new Map([[61, 'refused']]) },
+      { kind: 'read-sibling', slip44: 966 },
+    ],
+    ['reads no other list while it wants nothing', { unreadSiblings: [61] }, { kind: 'full' }],
+    [
       'gives up the request of a dead process',
       { open: { ...open, isOwnerAlive: false } },
       { kind: 'lose', id: 7, num: 20 },
@@ -192,6 +200,11 @@ describe('the address request protocol', () => {
       'a list that is suddenly empty',
       { available: 0, isListGone: true, isListFresh: true },
       /lists no address/,
+    ],
+    [
+      'after a move, another list that cannot be read',
+      { available: 0, unreadSiblings: [966], siblingsTried: new Map([[966, 'not now']]) },
+      /has moved.*chain 966 \(not now\)/,
     ],
   ])('%s blocks it, and says why', (_name, change, reason) => {
     const action = decidePool({ ...full, ...change }, limits);

@@ -38,10 +38,12 @@ const isOpen = ({ state }: AddressRequest) => state === 'sent' || state === 'unk
 
 /**
  * The pools in memory, by the rules of `src/ledger`; `test/sync/pool-port.test.ts` holds the two against each other.
- * Left out: spellings, forms and deposits of addresses, and moves of the database.
+ * Left out: spellings, forms and deposits of addresses, and moves of the database, except that it has moved.
  */
 export class MemoryPools {
   readonly requests: AddressRequest[] = [];
+  /** The database has moved, and no list has been read since except those that are backed. */
+  hasMoved = false as boolean;
   readonly #chains = new Map<number, Chain>();
   readonly #now: () => number;
   readonly #isAlive: (owner: string) => boolean;
@@ -128,6 +130,7 @@ export class MemoryPools {
       isListGone: list.serviceTotal === 0 && list.countAtLastPass > 0,
       isListEmpty: ![...addresses.values()].some(({ isListed }) => isListed),
       filter: isOld ? 'unknown' : filter.value,
+      unreadSiblings: this.hasMoved ? this.#unread().filter((each) => each !== slip44) : [],
       open: this.#openFacts(slip44, self),
     };
   }
@@ -180,6 +183,11 @@ export class MemoryPools {
       isAnyListed: (slip44, addresses) =>
         run(() => addresses.some((each) => this.chain(slip44).addresses.get(each)?.isListed)),
     };
+  }
+
+  /** Chains whose lists were not read to their end; each may share addresses with each. */
+  #unread(): number[] {
+    return [...this.#chains].flatMap(([slip44, { list }]) => (list.isBacked ? [] : [slip44]));
   }
 
   #openFacts(slip44: number, self: string | null): PoolRow['open'] {

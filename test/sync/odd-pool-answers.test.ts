@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { mirrorPools } from '../../src/ledger/addresses/pool-store.ts';
+import { withChainCure } from '../../src/sync/pools/chain-refusal.ts';
 import { fillPools } from '../../src/sync/pools/fill-pools.ts';
 import { syncAddresses } from '../../src/sync/pools/sync-addresses.ts';
 import { onePass, type Wallet, withWallet } from '../support/with-wallet.ts';
@@ -180,3 +181,31 @@ test('an address of the answer that already has a deposit is not handed out', as
     { address: address(11), status: 'available' },
   ]);
 });
+
+test('a refusal that asks for the chain says how the name of its parameter is found', async () => {
+  const wallet = await withPool();
+  const text = JSON.stringify({ code: 40_001, msg: 'chain is required', data: null });
+  wallet.sandbox.answers.set(path, { status: 200, text });
+  expect((await fillPools(wallet.context, patiently)).isComplete).toBe(false);
+  const [pool] = await wallet.query(
+    `select what, cure from ledger.problems where name = 'pool_empty'`,
+  );
+  expect(pool).toEqual({
+    what: expect.stringMatching(/doctor.*WALLET_PARAM_NAMES chain=.*chain is required$/),
+    cure: expect.stringMatching(/wallet-ledger doctor.*WALLET_PARAM_NAMES/),
+  });
+});
+
+test.each([
+  ['chain is required', true],
+  ['missing parameter: chainId', true],
+  ['coin must not be empty', true],
+  ['unsupported chain', false],
+  ['num is required', false],
+  ['rate limit', false],
+])(
+  'a refusal with the words "%s" concerns the name of the chain parameter: %s',
+  (words, isName) => {
+    expect(withChainCure(words, 'slip44').includes('WALLET_PARAM_NAMES')).toBe(isName);
+  },
+);

@@ -4,6 +4,7 @@ import { storeListedAddresses } from '../../src/ledger/addresses/address-store.t
 import type { PoolRow, PoolWrite } from '../../src/ledger/addresses/pool-requests.ts';
 import { mirrorPools, takeAddress } from '../../src/ledger/addresses/pool-store.ts';
 import type { Ledger } from '../../src/ledger/connection/connect-ledger.ts';
+import { healHome } from '../../src/ledger/home-store.ts';
 import { leaseStream } from '../../src/ledger/lists/lease-store.ts';
 import { saveStream } from '../../src/ledger/lists/stream-store.ts';
 import { numAfterGrant } from '../../src/sync/pools/decide-pool.ts';
@@ -189,6 +190,8 @@ async function openPostgres(): Promise<Side> {
   // A pass reads a list before it asks for the chain's first addresses.
   for (const chain of chains)
     await query(`insert into ledger.streams (name) values ('addresses:${chain}')`);
+  await query(`select engine.disturb_home('a dump was put back')`);
+  await ledger.transaction(healHome);
   return {
     ports: callers.map(() => {
       let name = '';
@@ -269,6 +272,7 @@ function openMemory(): Side {
     (owner) => shown.has(owner),
   );
   for (const chain of chains) pools.addPool(chain, 3, 6);
+  pools.hasMoved = true;
   const run = async <T>(work: () => T): Promise<T> => {
     now += 1;
     return work();

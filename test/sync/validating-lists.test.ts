@@ -1,8 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { unusedChain } from '../../src/kernel/chain-filter.ts';
+import { silentLog } from '../../src/kernel/log.ts';
 import { mirrorPools } from '../../src/ledger/addresses/pool-store.ts';
 import { createTicketSource } from '../../src/ledger/ticket-source.ts';
 import { fillPools } from '../../src/sync/pools/fill-pools.ts';
+import { settleHome } from '../../src/sync/settle-home.ts';
 import { makeClient } from '../support/make-client.ts';
 import { send, startScriptedService } from '../support/scripted-service.ts';
 import { toolsOver } from '../support/tools-over.ts';
@@ -301,4 +303,51 @@ test('of a lost answer nothing becomes available while the lists of all chains a
   expect(await query(requests)).toEqual([
     { state: 'done', received: 0, error: expect.stringContaining('nobody can prove to be ours') },
   ]);
+});
+
+/** Puts back a dump from before anything was generated for the chain. */
+async function restoreWithout(slip44: number): Promise<void> {
+  await query(`delete from ledger.addresses where slip44 = ${slip44}`);
+  await query(`delete from ledger.address_requests where slip44 = ${slip44}`);
+  await query(`select engine.disturb_home('a dump was put back')`);
+  await settleHome({ ledger, log: silentLog, settings: { onMove: 'heal' } });
+}
+
+test('after a move nothing that was handed out on a chain of the same form joins another pool', async () => {
+  let isDead = false;
+  const { context, made, posts } = await withListsOf(
+    (slip44, listed) => {
+      if (!isChain(slip44) || (isDead && slip44 !== 60)) return null;
+      return listed(slip44);
+    },
+    { coins: [60, 61, 195], pools: [60, 61, 195], first: { 195: tron }, isDerived: true },
+  );
+  const fill = () => fillPools(context, { ...patiently, chains: [60], force: true });
+  await fillPools(context, { ...patiently, chains: [61] });
+  const [anna] = await query<{ address: string }>(
+    `select ledger.take_address(61, 'anna') as address`,
+  );
+  await restoreWithout(61);
+
+  isDead = true;
+  const before = posts();
+  expect((await fill()).isComplete).toBe(false);
+  expect(posts()).toBe(before);
+  const why = `select last_error from ledger.pools where slip44 = 60`;
+  expect(await query(why)).toEqual([
+    { last_error: expect.stringMatching(/the database has moved.*chain 61 \(.*unsupported chain/) },
+  ]);
+  // The list of a chain of another form is dead as well, and nothing waits for it.
+  expect(await query(why)).not.toEqual([{ last_error: expect.stringContaining('195') }]);
+
+  isDead = false;
+  await fill();
+  expect((await fill()).isComplete).toBe(true);
+  const taken = await query<{ address: string }>(
+    `select address from ledger.addresses where slip44 = 60 and status = 'available'`,
+  );
+  expect(taken).toHaveLength(10);
+  const addresses = taken.map(({ address }) => address);
+  expect(addresses).not.toContain(anna?.address);
+  expect(addresses.filter((address) => made(61).includes(address))).toEqual([]);
 });

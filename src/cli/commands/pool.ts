@@ -105,16 +105,21 @@ function foreignLine({
   firstSeenAt,
   hasDeposit,
   isHandedOut,
+  otherPools,
   refused,
 }: ForeignAddress): string {
   const notes = [
     `first seen ${firstSeenAt}`,
     ...(refused === null ? [] : [`refused, ${refused}: stays foreign`]),
     ...(hasDeposit ? ['has a deposit: stays foreign'] : []),
+    ...(otherPools.length > 0 ? [`belongs to ${poolsWords(otherPools)} of this ledger`] : []),
     ...(isHandedOut ? ['handed out on another chain: stays assigned to that reference'] : []),
   ];
   return `${printableText(address)}  ${notes.join(' · ')}`;
 }
+
+const poolsWords = (chains: number[]) =>
+  `the ${chains.length === 1 ? 'pool of chain' : 'pools of chains'} ${chains.join(', ')}`;
 
 /**
  * Runs `wallet-ledger pool refill`: fills the pools to their targets now. Resolves to 3 when a pool could not be

@@ -195,6 +195,25 @@ export const chainForms: ReadonlyMap<number, ChainForm> = new Map<number, ChainF
   [1815, { chain: 'Cardano', read: either(bech32With(['addr', 'addr_test'], [29, 57]), byron) }],
 ]);
 
+/** Chains whose forms differ and have texts in common: Bitcoin's kin by old addresses, Filecoin by Ethereum's. */
+const overlaps = [
+  [0, 2, 145],
+  [60, 461],
+];
+
+/**
+ * Returns true if one text may be an address of both chains: their forms are the same or overlap, or the form of one is
+ * not known here.
+ */
+export function maySpellAlike(one: number, other: number): boolean {
+  const [read, otherRead] = [chainForms.get(one)?.read, chainForms.get(other)?.read];
+  if (!read || !otherRead || read === otherRead) return true;
+  return overlaps.some((chains) => {
+    const reads = chains.map((slip44) => chainForms.get(slip44)?.read);
+    return reads.includes(read) && reads.includes(otherRead);
+  });
+}
+
 function hexOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex');
 }

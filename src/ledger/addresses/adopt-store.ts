@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { out, pick, query, text, truth } from '../connection/query-rows.ts';
+import { listOf, number, out, pick, query, text, truth } from '../connection/query-rows.ts';
 import { addresses } from '../own-tables.ts';
 import { recountUse } from './address-store.ts';
 import { judgeMisfits } from './refused-addresses.ts';
@@ -16,6 +16,8 @@ export type ForeignAddress = {
   hasDeposit: boolean;
   /** The address is handed out on another chain. Adoption gives it to the same reference on this chain. */
   isHandedOut: boolean;
+  /** Other chains for which this ledger generated the address. */
+  otherPools: number[];
   /** Reason why the text is no address, null as a rule. A refused address is never adopted. */
   refused: string | null;
 };
@@ -36,7 +38,10 @@ with asked as materialized (
 select ${pick({ address: a.address, refused: a.refused })},
        to_char(a.first_seen_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as ${out('firstSeenAt', text)},
        a.address_key not in (select engine.without_deposit(array(select address_key from asked))) as ${out('hasDeposit', truth)},
-       exists (select from own.addresses o where o.address_key = a.address_key and o.assigned_at is not null) as ${out('isHandedOut', truth)}
+       exists (select from own.addresses o where o.address_key = a.address_key and o.assigned_at is not null) as ${out('isHandedOut', truth)},
+       array(select o.slip44 from own.addresses o
+              where o.address_key = a.address_key and o.slip44 <> ${slip44} and o.generated_by is not null
+              order by o.slip44) as ${out('otherPools', listOf(number))}
   from asked a order by a.first_seen_at, a.address`;
 }
 

@@ -16,6 +16,7 @@ import { requireHome } from '../home-store.ts';
 import { addressRequests, pools } from '../own-tables.ts';
 import { notePoolError } from './pool-store.ts';
 import { type SharedLiveness, shareLiveness } from './share-liveness.ts';
+import { unreadSiblings } from './sibling-lists.ts';
 
 /** A chain's pool and its open request, read under the lock of the pool's row. Ages use the database's clock. */
 export type PoolRow = {
@@ -44,6 +45,8 @@ export type PoolRow = {
   isListEmpty: boolean;
   /** Observed behaviour of the list's chain filter. */
   filter: ChainFilter;
+  /** Chains that may share addresses and whose lists were not read since the database moved; see `unreadSiblings`. */
+  unreadSiblings: number[];
   open: OpenRequest | null;
 };
 
@@ -180,6 +183,7 @@ select c.available as ${out('available', number)}, ${pick({ threshold, target, n
        case when p.chain_filter is null or p.chain_param <> ${chainParam} then 'unknown'
             when p.chain_filter <> 'broken' and p.chain_filter_at < now() - interval '1 day' then 'unknown'
             else p.chain_filter end as ${out('filter', oneOf('works', 'shared', 'broken', 'unknown'))},
+       engine.current_epoch() > 1 as ${out('hasMoved', truth)},
        (select ${request} from own.address_requests r
          where r.slip44 = p.slip44 and r.state in ('sent', 'unknown')) as ${out('open', orNull(asRequest))}
   from own.pools p
@@ -187,7 +191,9 @@ select c.available as ${out('available', number)}, ${pick({ threshold, target, n
  cross join counted c
   left join own.streams s on s.name = 'addresses:' || p.slip44
  where p.slip44 = ${slip44}`;
-  return pool;
+  if (!pool) return undefined;
+  const { hasMoved, ...facts } = pool;
+  return { ...facts, unreadSiblings: hasMoved ? await unreadSiblings(db, slip44) : [] };
 }
 
 /** Inserts a request before it is sent, and returns its id. The index on open requests rejects a second one. */

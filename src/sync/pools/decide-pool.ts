@@ -35,6 +35,8 @@ export type PassSoFar = {
   isFilterTried: boolean;
   /** The list was empty then; one that has filled meanwhile, perhaps by another process, may show the filter. */
   wasListEmpty: boolean;
+  /** Chains whose lists this pass has tried to read for this pool, and why they may count as unread even so. */
+  siblingsTried: Map<number, string>;
 };
 
 export type PoolFacts = PoolRow & Omit<PassSoFar, 'wasListEmpty'>;
@@ -53,6 +55,8 @@ export type PoolAction =
   | { kind: 'lose'; id: number; num: number }
   /** `lostId`: the request whose answer is searched; null: the list must be known before the next request. */
   | { kind: 'read-list'; lostId: number | null }
+  /** After a move, the list of a chain that may share addresses must be known before the next request. */
+  | { kind: 'read-sibling'; slip44: number }
   | { kind: 'settle'; ms: number }
   | { kind: 'prove-filter' }
   | { kind: 'resolve'; id: number }
@@ -74,9 +78,9 @@ export function createPoolPlanner(
   limits: PoolLimits,
 ): (pool: PoolRow) => PoolPlan {
   return (pool) => {
-    const { isListFresh, isFilterTried, wasListEmpty } = done;
-    const isTriedNow = isFilterTried && (pool.isListEmpty || !wasListEmpty);
-    const action = decidePool({ ...pool, isListFresh, isFilterTried: isTriedNow }, limits);
+    const { isFilterTried: isTried, wasListEmpty, ...tried } = done;
+    const isFilterTried = isTried && (pool.isListEmpty || !wasListEmpty);
+    const action = decidePool({ ...pool, ...tried, isFilterTried }, limits);
     return { action, write: writeOf(action, pool), refusals: pool.refusals };
   };
 }
@@ -125,7 +129,17 @@ function decideHindrance(facts: PoolFacts, limits: PoolLimits): PoolAction | und
   if (facts.generated24h >= limits.maxPerDay) {
     return blocked(`POOL_MAX_PER_DAY is reached: ${facts.generated24h} generated in 24 h`);
   }
-  return undefined;
+  return decideSiblings(facts);
+}
+
+/** Prevents an answer from making an address available that was handed out on another chain before the move. */
+function decideSiblings({ unreadSiblings, siblingsTried }: PoolFacts): PoolAction | undefined {
+  const next = unreadSiblings.find((slip44) => !siblingsTried.has(slip44));
+  if (next !== undefined) return { kind: 'read-sibling', slip44: next };
+  if (unreadSiblings.length === 0) return undefined;
+  const lists = unreadSiblings.map((slip44) => `chain ${slip44} (${siblingsTried.get(slip44)})`);
+  const reason = 'the database has moved: waiting for the address lists of chains that may share';
+  return blocked(`${reason} addresses with this one: ${lists.join(', ')}`);
 }
 
 function numOf(facts: PoolFacts, wanted: number, limits: PoolLimits): number {
@@ -133,9 +147,7 @@ function numOf(facts: PoolFacts, wanted: number, limits: PoolLimits): number {
   return Math.max(1, Math.min(wanted, facts.numMax, allowance, numLimit));
 }
 
-function blocked(reason: string): PoolAction {
-  return { kind: 'blocked', reason };
-}
+const blocked = (reason: string): PoolAction => ({ kind: 'blocked', reason });
 
 /**
  * Returns the action that must come before the list is trusted; undefined: there is none. An empty list shows nothing

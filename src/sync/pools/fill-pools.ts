@@ -4,6 +4,7 @@ import type { PoolRow } from '../../ledger/addresses/pool-requests.ts';
 import { databaseError } from '../../ledger/connection/database-error.ts';
 import { readAway } from '../../ledger/home-store.ts';
 import { emptyReport, type SyncContext, type SyncReport } from '../sync-context.ts';
+import { withChainCure } from './chain-refusal.ts';
 import {
   createPoolPlanner,
   type PassSoFar,
@@ -25,6 +26,7 @@ export type FillOptions = {
 };
 
 type Planned = Exclude<PoolAction, { kind: 'request' }> | ({ kind: 'send' } & Sending);
+type Step = Exclude<Planned, { kind: 'read-sibling' }>;
 
 const busyPollMs = 250;
 
@@ -77,7 +79,8 @@ async function acceptFailure(
   if (!isOfChain) throw error;
   report.isComplete = false;
   context.log.warn({ slip44, error }, 'the address pool could not be filled');
-  await context.pools.noteError(slip44, error.message);
+  const reason = withChainCure(error.message, context.settings.chainParam);
+  await context.pools.noteError(slip44, reason);
 }
 
 const chainFailures = new Set<string>([
@@ -95,7 +98,12 @@ async function fillPool(
 ): Promise<void> {
   const { pools, settings } = context;
   if (options.force) await pools.forceFilling(slip44);
-  const done: PassSoFar = { isListFresh: false, isFilterTried: false, wasListEmpty: false };
+  const done: PassSoFar = {
+    isListFresh: false,
+    isFilterTried: false,
+    wasListEmpty: false,
+    siblingsTried: new Map(),
+  };
   const { chainParam } = settings;
   const plan = createPoolPlanner(done, { ...settings.pools, chainParam });
   let isListEmpty = false;
@@ -107,6 +115,10 @@ async function fillPool(
   for (let verdict: FillVerdict = 'again'; verdict === 'again'; ) {
     options.signal.throwIfAborted();
     const planned = plannedOf(slip44, await pools.plan(slip44, decide));
+    if (planned.kind === 'read-sibling') {
+      done.siblingsTried.set(planned.slip44, await readSibling(context, planned.slip44, options));
+      continue;
+    }
     hasAsked ||= planned.kind === 'send';
     verdict = await act(context, slip44, planned, options, report);
     noteDone(done, planned.kind, isListEmpty);
@@ -130,7 +142,7 @@ function plannedOf(
   return { kind: 'send', id: openedId, num: action.num, refusals, plannedAt: performance.now() };
 }
 
-function noteDone(done: PassSoFar, kind: Planned['kind'], wasListEmpty: boolean): void {
+function noteDone(done: PassSoFar, kind: Step['kind'], wasListEmpty: boolean): void {
   if (kind === 'read-list') done.isListFresh = true;
   if (kind === 'settle') done.isListFresh = false;
   if (kind === 'prove-filter') Object.assign(done, { isFilterTried: true, wasListEmpty });
@@ -141,7 +153,7 @@ function noteDone(done: PassSoFar, kind: Planned['kind'], wasListEmpty: boolean)
 async function act(
   context: PoolTools,
   slip44: number,
-  action: Planned,
+  action: Step,
   options: FillOptions,
   report: SyncReport,
 ): Promise<FillVerdict> {
@@ -197,4 +209,27 @@ async function readAddressList(
     effort: 'pool',
   });
   return read !== undefined && (read.missing ?? 0) <= 0;
+}
+
+/**
+ * Reads the list of a chain that may share addresses. Returns the reason that applies if the ledger still counts it as
+ * unread.
+ */
+async function readSibling(
+  context: PoolTools,
+  slip44: number,
+  options: FillOptions,
+): Promise<string> {
+  try {
+    const isRead = await readAddressList(context, slip44, options);
+    return isRead
+      ? 'not read from end to end yet'
+      : 'another process reads it, or rows are missing';
+  } catch (thrown) {
+    const error = databaseError(toError(thrown));
+    options.signal.throwIfAborted();
+    if (!(error instanceof LedgerError && error.code.startsWith('service-'))) throw error;
+    context.log.warn({ slip44, error }, 'the address list of a related chain could not be read');
+    return withChainCure(error.message, context.settings.chainParam);
+  }
 }

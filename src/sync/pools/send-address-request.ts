@@ -2,6 +2,7 @@ import { LedgerError, toError } from '../../kernel/errors.ts';
 import type { Answer } from '../../ledger/addresses/address-answer-store.ts';
 import { databaseError } from '../../ledger/connection/database-error.ts';
 import type { SyncReport } from '../sync-context.ts';
+import { withChainCure } from './chain-refusal.ts';
 import {
   isNumberRefused,
   numAfterGrant,
@@ -79,7 +80,7 @@ function ifNoneJoins({ refusals: before }: Sending): Answer['ifNoneJoins'] {
  * seems to concern the number alone, it asks for fewer at once.
  */
 async function acceptRefusal(
-  { pools, log }: PoolTools,
+  { pools, log, settings }: PoolTools,
   slip44: number,
   request: Sending,
   error: LedgerError,
@@ -91,7 +92,8 @@ async function acceptRefusal(
   const refusals = isSmallerNext ? before : before + 1;
   const delayMs = isSmallerNext ? 0 : refusalDelayMs(refusals);
   const numMax = numAfterRefusal(num, words === null ? 0 : refusals, words ?? '');
-  await pools.failRequest(request.id, { error: error.message, refusals, delayMs, numMax });
+  const reason = withChainCure(error.message, settings.chainParam);
+  await pools.failRequest(request.id, { error: reason, refusals, delayMs, numMax });
   log.warn({ slip44, num, retryInMs: delayMs, error }, 'the service refused to generate addresses');
   return isSmallerNext ? 'again' : 'incomplete';
 }

@@ -1,0 +1,35 @@
+import { maySpellAlike } from '../../kernel/address-form/chain-forms.ts';
+import type { LedgerDb } from '../connection/connect-ledger.ts';
+import { number, out, query, truth } from '../connection/query-rows.ts';
+
+/**
+ * Returns the other chains that may share addresses with this one and whose lists have not been read to their end since
+ * the database moved. Each move makes all lists unread; before the first one the result has no meaning.
+ *
+ * A custodian may derive the n-th address of several chains from one key. Addresses that were generated and handed out
+ * on another chain at the previous home may be missing here until its list is read. An answer for this chain would then
+ * make one of them available. A chain with addresses in a form of the service's own counts as one of unknown form.
+ */
+export async function unreadSiblings(db: LedgerDb, slip44: number): Promise<number[]> {
+  const chains = await query(db)`
+with recursive known (slip44) as (
+  (select a.slip44 from own.addresses a order by a.slip44 limit 1)
+  union all
+  select (select a.slip44 from own.addresses a where a.slip44 > k.slip44 order by a.slip44 limit 1)
+    from known k where k.slip44 is not null
+),
+chains as (
+  select slip44 from known where slip44 is not null
+  union select slip44 from own.pools
+  union select substr(name, 11)::integer from own.streams where name like 'addresses:%'
+)
+select c.slip44 as ${out('slip44', number)}, coalesce(s.is_backed, false) as ${out('isRead', truth)},
+       exists (select from own.addresses a where a.slip44 = c.slip44 and a.form = 'strange') as ${out('isStrange', truth)}
+  from chains c left join own.streams s on s.name = 'addresses:' || c.slip44
+ order by c.slip44`;
+  const isOwnStrange = chains.some((each) => each.slip44 === slip44 && each.isStrange);
+  const isSibling = (each: { slip44: number; isStrange: boolean }) =>
+    each.slip44 !== slip44 &&
+    (isOwnStrange || each.isStrange || maySpellAlike(slip44, each.slip44));
+  return chains.filter((each) => !each.isRead && isSibling(each)).map((each) => each.slip44);
+}
