@@ -160,13 +160,16 @@ describe('a list without rows', () => {
     await expect(listOf()).rejects.toMatchObject({ code: 'service-malformed' });
   });
 
-  it('is an empty snapshot only when the answer says so', async () => {
+  it('is an empty snapshot when the answer says so, or says null several times in a row', async () => {
     const { client } = await makeClient(service.baseUrl);
+    const empty = { records: [], rejects: [] };
     for (const data of [[], { list: [] }, { list: null, totalSize: 0 }]) {
       service.answer(succeed(data));
-      expect(await client.listBalances()).toMatchObject({ records: [], rejects: [] });
+      expect(await client.listBalances()).toMatchObject({ ...empty, isListless: false });
     }
-    for (const data of [null, undefined, { list: null }, {}]) {
+    service.answer(succeed(null));
+    expect(await client.listBalances()).toMatchObject({ ...empty, isListless: true });
+    for (const data of [undefined, { list: null }, {}]) {
       service.answer(succeed(data));
       await expect(client.listBalances()).rejects.toMatchObject({ code: 'service-malformed' });
     }
