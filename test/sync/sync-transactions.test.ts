@@ -415,10 +415,10 @@ describe('transactions and their details', () => {
   });
 
   test('the checkpoint of a walk never runs ahead of the rows that are stored', async () => {
-    const { sandbox, context, query } = await withWallet({ transactions: 7_000 });
+    const { sandbox, context, query } = await withWallet({ transactions: 10_000 });
     const deposits = sandbox.world.transactions('deposit');
-    // Newest first, 2,000 rows to a checkpoint: within the second one.
-    const refused = deposits.at(-2_500)?.orderNo;
+    // Newest first, 4,000 rows to a checkpoint: within the second one.
+    const refused = deposits.at(-5_000)?.orderNo;
     await query(`
       create function public.refuse() returns trigger language plpgsql
         as $$ begin raise exception 'not this row today'; end $$;
@@ -427,10 +427,10 @@ describe('transactions and their details', () => {
     await expect(syncTransactions(context, onePass(), ['deposit'])).rejects.toThrow();
     const rows = await query(`
       select ledger_count::int as rows, checkpoint -> 'walk' -> 'nextPage' as page from ledger.streams`);
-    expect(rows).toEqual([{ rows: 2_000, page: 21 }]);
+    expect(rows).toEqual([{ rows: 4_000, page: 41 }]);
     await query('drop trigger refuse on ledger.transactions');
     const report = await syncTransactions(context, onePass(), ['deposit']);
-    expect(report).toMatchObject({ isComplete: true, rowsInserted: deposits.length - 2_000 });
+    expect(report).toMatchObject({ isComplete: true, rowsInserted: deposits.length - 4_000 });
   });
 
   test('counts that are equal prove nothing before the first walk has ended', async () => {
