@@ -65,7 +65,6 @@ async function facts(): Promise<unknown> {
     union all select to_jsonb(o) from engine.outbox o
     union all select to_jsonb(e) from ledger.late_entries e
     union all select to_jsonb(x) from ledger.totals x
-    union all select to_jsonb(m) from engine.chain_deposit_marks m
     union all select to_jsonb(s) from ledger.streams s
     union all select to_jsonb(d) from engine.detail_checks d
     order by 1`);

@@ -90,9 +90,10 @@ export const transactions = ledger.table(
       .where(
         sql`${table.isFinal} and ${table.isBackfilled} and ${table.isListed} and ${table.detailSyncedAt} is null`,
       ),
-    // Rows whose chain is not known, for `assignChains`.
+    // Rows whose chain is not known, for `assignChains`. New rows go to its end, which costs a quarter of an entry by
+    // order number.
     index('transactions_without_chain')
-      .on(table.wallet, table.orderNo)
+      .on(table.wallet, table.firstSeenAt)
       .where(sql`${table.slip44} is null`),
     index('transactions_deposit_address')
       .on(sql`ledger.address_key(${table.toAddress})`, table.wallet)

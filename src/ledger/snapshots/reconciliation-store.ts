@@ -145,17 +145,6 @@ async function newestOrders(db: LedgerDb, symbols: string[]): Promise<Map<string
   return new Map(rows.map((row) => [row.symbol, row.orderNo]));
 }
 
-/**
- * Reads the deposits again whose chain may have changed, so that a comparison by asset need not. Returns false if some
- * are left after `most` seconds: the first reading takes several passes in a long history.
- */
-export async function keepChainDeposits(db: LedgerDb, most: number): Promise<boolean> {
-  const [row] = await query(
-    db,
-  )`select engine.keep_chain_deposits(engine.wallet(), ${most} * interval '1 second') as ${out('isKept', truth)}`;
-  return row?.isKept ?? false;
-}
-
 /** Upper bound of the counted details. A backlog changes all the time, so the count matters only near its end. */
 const dueCountedMax = 10_000;
 

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
-import { number, orNull, out, query, text, truth } from '../connection/query-rows.ts';
+import { number, out, query, text, truth } from '../connection/query-rows.ts';
 import { chainOfRow, contractOfRow, knownChains } from './row-chain.ts';
 
 /** Rows without a chain that one transaction reads. */
@@ -88,26 +88,31 @@ async function assignByAddress(db: LedgerDb): Promise<boolean> {
   return (batch?.addresses ?? 0) > 0;
 }
 
-/** Assigns chains to the next rows in key order, as every batch locks them. */
+/** Assigns chains to the next rows in the order in which they were first seen. */
 async function assignNextRows(db: LedgerDb): Promise<void> {
   const [task] = await query(db)`
-    select after_order_no as ${out('after', text)}, repeat_after is not null as ${out('isRepeat', truth)}
+    select after_first_seen_at::text as ${out('seenAt', text)}, after_order_no as ${out('orderNo', text)},
+           repeat_after is not null as ${out('isRepeat', truth)}
       from own.chain_assignments for update`;
   if (!task) return;
-  const [batch] = await query(db)`
+  const [last] = await query(db)`
     with page as materialized (
-      select order_no, stream, symbol, to_address, fee_symbol from own.transactions
-       where slip44 is null and order_no > ${task.after} order by order_no limit ${batchMax}
+      select order_no, stream, symbol, to_address, fee_symbol, first_seen_at from own.transactions
+       where slip44 is null and first_seen_at >= ${task.seenAt}
+         and (first_seen_at, order_no) > (${task.seenAt}, ${task.orderNo})
+       order by first_seen_at, order_no limit ${batchMax}
     ),
     ${assigned}
-    select max(order_no) as ${out('last', orNull(text))} from page`;
-  const last = batch?.last ?? null;
-  if (last !== null)
-    await db.execute(sql`update own.chain_assignments set after_order_no = ${last}`);
+    select first_seen_at::text as ${out('seenAt', text)}, order_no as ${out('orderNo', text)}
+      from page order by page.first_seen_at desc, order_no desc limit 1`;
+  if (last)
+    await db.execute(sql`
+      update own.chain_assignments set after_first_seen_at = ${last.seenAt}, after_order_no = ${last.orderNo}`);
   else if (task.isRepeat) await db.execute(sql`delete from own.chain_assignments`);
   // Transactions that are running now may store rows without having seen the new asset.
   else
     await db.execute(sql`
       update own.chain_assignments
-         set after_order_no = '', repeat_after = pg_snapshot_xmax(pg_current_snapshot())`);
+         set after_first_seen_at = '-infinity', after_order_no = '',
+             repeat_after = pg_snapshot_xmax(pg_current_snapshot())`);
 }

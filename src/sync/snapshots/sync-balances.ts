@@ -4,7 +4,7 @@ import { storeRejects } from '../../ledger/transactions/reject-store.ts';
 import type { SyncContext, SyncReport } from '../sync-context.ts';
 import { askWhole } from './ask-whole.ts';
 import { assignBriefly } from './assign-briefly.ts';
-import { keepChains, reconcileBalances } from './reconcile-balances.ts';
+import { reconcileBalances } from './reconcile-balances.ts';
 import { unstoredRows } from './unstored-rows.ts';
 
 /**
@@ -23,12 +23,11 @@ export async function syncBalances(
   );
   const unstored = unstoredRows(rejects);
   const isComplete = unstored === 0;
-  const areChainsKept = isCompared && (await keepChains(context.ledger));
   const counts = await context.ledger.transaction(async (db) => {
     await storeRejects(db, rejects);
     await closeSnapshotRejects(db, 'balance-list', rejects);
     const stored = await storeBalances(db, records, observation, isComplete, kept);
-    if (isCompared) await reconcileBalances(context.ledger, db, askedAt, areChainsKept);
+    if (isCompared) await reconcileBalances(context.ledger, db, askedAt);
     return stored;
   });
   await assignBriefly(context, signal);

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { readFlows } from '../../../src/ledger/reports/read-flows.ts';
 import { readStatus } from '../../../src/ledger/reports/read-status.ts';
-import { keepChains, reconcileBalances } from '../../../src/sync/snapshots/reconcile-balances.ts';
+import { reconcileBalances } from '../../../src/sync/snapshots/reconcile-balances.ts';
 import type { Bench, BenchPart } from '../bench.ts';
 import { type Figure, median, type Target } from '../figures.ts';
 import { openVirtualWallet, type VirtualWallet } from '../open-virtual-wallet.ts';
@@ -135,9 +135,7 @@ async function reconcile({ ledger }: Opened): Promise<void> {
     [arrivals],
   );
   const askedAt = performance.now();
-  const areKept = await keepChains(ledger);
-  if (!areKept) throw new Error('deposits are left whose chain was not read');
-  await ledger.transaction((db) => reconcileBalances(ledger, db, askedAt, areKept));
+  await ledger.transaction((db) => reconcileBalances(ledger, db, askedAt));
 }
 
 async function openOfRows(bench: Bench, rows: number): Promise<Opened> {
@@ -154,9 +152,6 @@ async function openOfRows(bench: Bench, rows: number): Promise<Opened> {
   await client.connect();
   bench.onEnd(() => client.end().catch(() => undefined));
   for (const statement of lifeOf()) await client.query(statement);
-  const isKept = async () =>
-    (await client.query(`select engine.keep_chain_deposits('main', '10 minutes') as kept`)).rows[0];
-  if (!(await isKept())?.kept) throw new Error('deposits are left whose chain was not read');
   await client.query('vacuum (analyze)');
   await client.query('checkpoint');
   return { ...wallet, client };
