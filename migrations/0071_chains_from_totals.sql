@@ -1,4 +1,5 @@
--- The daily totals have the chain of each row, so deposits per chain need no book-keeping of their own.
+-- The daily totals have the chain of each row, so deposits per chain need no book-keeping of their own. The view
+-- stays for queries that were built on it.
 CREATE OR REPLACE VIEW ledger.deposit_chains AS
 SELECT t.symbol, t.state, t.slip44, sum(t.transactions)::bigint AS transactions, sum(t.amount) AS amount, t.wallet
   FROM ledger.daily_totals t

@@ -90,8 +90,8 @@ export const transactions = ledger.table(
       .where(
         sql`${table.isFinal} and ${table.isBackfilled} and ${table.isListed} and ${table.detailSyncedAt} is null`,
       ),
-    // Rows whose chain is not known, for `assignChains`. New rows go to its end, which costs a quarter of an entry by
-    // order number.
+    // Rows whose chain is not known, for `assignChains`. New rows go to the end of the index, which costs less than a
+    // place by order number.
     index('transactions_without_chain')
       .on(table.wallet, table.firstSeenAt)
       .where(sql`${table.slip44} is null`),

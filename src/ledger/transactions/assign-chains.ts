@@ -97,9 +97,10 @@ async function assignNextRows(db: LedgerDb): Promise<void> {
   if (!task) return;
   const [last] = await query(db)`
     with page as materialized (
-      select order_no, stream, symbol, to_address, fee_symbol, first_seen_at from own.transactions
-       where slip44 is null and first_seen_at >= ${task.seenAt}
-         and (first_seen_at, order_no) > (${task.seenAt}, ${task.orderNo})
+      select * from (
+        select order_no, stream, symbol, to_address, fee_symbol, first_seen_at from own.transactions
+         where slip44 is null and (first_seen_at, order_no) > (${task.seenAt}, ${task.orderNo})
+         order by first_seen_at fetch first (${batchMax}) rows with ties) as next
        order by first_seen_at, order_no limit ${batchMax}
     ),
     ${assigned}
