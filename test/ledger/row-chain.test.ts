@@ -278,13 +278,13 @@ function dying(own: Ledger, at: number): Ledger {
   let begun = 0;
   return {
     ...own,
-    transaction: (work) =>
+    transaction: (work, settings) =>
       own.transaction(async (db) => {
         const result = await work(db);
         begun += 1;
         if (begun === at) throw new Error('killed');
         return result;
-      }),
+      }, settings),
   };
 }
 
@@ -331,13 +331,13 @@ test('a batch of rows without a chain does not read all rows behind it', async (
   const entriesRead: number[] = [];
   const counting: Ledger = {
     ...ledger,
-    transaction: (work) =>
+    transaction: (work, settings) =>
       ledger.transaction(async (db) => {
         const readBefore = await entriesOf(db);
         const result = await work(db);
         entriesRead.push((await entriesOf(db)) - readBefore);
         return result;
-      }),
+      }, settings),
   };
   await assignChains(counting, whole);
   expect(entriesRead.reduce((sum, entries) => sum + entries, 0)).toBeGreaterThanOrEqual(rows);

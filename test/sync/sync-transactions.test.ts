@@ -47,6 +47,28 @@ describe('transactions and their details', () => {
     expect(await ofWallet()).toEqual([{ n_distinct: 1 }]);
   });
 
+  test('a plan that was made for few rows does not read all of them for each row of a batch', async () => {
+    const { sandbox, connectionString, query } = await withWallet({ transactions: 20 });
+    const database = new URL(connectionString).pathname.slice(1);
+    await query(`alter database "${database}" set plan_cache_mode = force_generic_plan`);
+    const { context, ledger } = await openWallet(sandbox, connectionString);
+    await syncTransactions(context, onePass());
+    await query('analyze ledger.transactions');
+    sandbox.world.addTransactions(5, { type: 'deposit' });
+    await syncTransactions(context, onePass());
+    await syncAllDetails(context, signal);
+    sandbox.world.addTransactions(3_000, { type: 'deposit' });
+    await syncTransactions(context, onePass());
+    await syncAllDetails(context, signal);
+    // A connection reports its counts when it ends, at the latest.
+    await ledger.close();
+    const [read] = await query(`
+      select count(*)::int as rows, (select seq_tup_read::int from pg_stat_user_tables where relid = 'ledger.transactions'::regclass) as scanned
+        from ledger.transactions`);
+    expect(read?.rows).toBe(3_025);
+    expect(read?.scanned).toBeLessThan(100_000);
+  });
+
   test('the first scan of a list goes before the details of its history, a further one beside them', async () => {
     const { context, query } = await withWallet({ transactions: 600, pageSizeMax: 50 });
     const lanes = new Set<string>();

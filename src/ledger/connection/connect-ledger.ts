@@ -28,9 +28,10 @@ export type Ledger = {
   pool: pg.Pool;
   /**
    * Runs `work` in one transaction. Retries it, up to 8 runs in all, after a conflict or a lost connection. The commit
-   * itself may have succeeded before the connection broke, so `work` must be idempotent.
+   * itself may have succeeded before the connection broke, so `work` must be idempotent. `settings` are statements
+   * without parameters that the same message as BEGIN sends.
    */
-  transaction<T>(work: (db: LedgerDb) => Promise<T>): Promise<T>;
+  transaction<T>(work: (db: LedgerDb) => Promise<T>, settings?: string): Promise<T>;
   /**
    * Opens a connection outside the pool for state that outlives a statement, such as a temporary table. `release`
    * closes it. A pool of one connection would wait for itself.
@@ -128,7 +129,7 @@ export function connectLedger(options: {
       wallet: name,
       db: drizzle(pool),
       pool,
-      transaction: (work) => runPatiently(pool, work, log),
+      transaction: (work, settings = '') => runPatiently(pool, work, settings, log),
       async session() {
         const client = await open(instance, { wallet: name });
         return { db: drizzle(client), release: () => void client.end().catch(() => undefined) };
@@ -158,11 +159,12 @@ function trackConnections() {
 async function runPatiently<T>(
   pool: pg.Pool,
   work: (db: LedgerDb) => Promise<T>,
+  settings: string,
   log: Log,
 ): Promise<T> {
   for (let run = 1; ; run += 1) {
     try {
-      return await runOnce(pool, work);
+      return await runOnce(pool, work, settings);
     } catch (error) {
       const how = howLost(error);
       if (how === null || run === runsMax) throw error;
@@ -174,11 +176,15 @@ async function runPatiently<T>(
 }
 
 /** Runs `work` in one transaction. */
-async function runOnce<T>(pool: pg.Pool, work: (db: LedgerDb) => Promise<T>): Promise<T> {
+async function runOnce<T>(
+  pool: pg.Pool,
+  work: (db: LedgerDb) => Promise<T>,
+  settings: string,
+): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
   try {
-    await client.query('BEGIN');
+    await client.query(`BEGIN; ${settings}`);
     const result = await work(drizzle(client));
     await client.query('COMMIT');
     return result;

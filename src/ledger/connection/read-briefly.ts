@@ -1,4 +1,3 @@
-import { sql } from 'drizzle-orm';
 import type { Ledger, LedgerDb } from './connect-ledger.ts';
 
 /** Upper bound of each statement of a reader who waits in front of a page, in ms. */
@@ -8,7 +7,7 @@ const briefMs = 2_000;
  * A plan for any value of a filter would not know how rare the value is. Compiling a statement takes longer than it
  * saves in so short a time.
  */
-const beginning = `set transaction isolation level repeatable read, read only;
+const briefReads = `set transaction isolation level repeatable read, read only;
 set local statement_timeout = ${briefMs}; set local plan_cache_mode = force_custom_plan; set local jit = off`;
 
 /**
@@ -19,8 +18,5 @@ export async function readBriefly<T>(
   ledger: Pick<Ledger, 'transaction'>,
   work: (db: LedgerDb) => Promise<T>,
 ): Promise<T> {
-  return await ledger.transaction(async (db) => {
-    await db.execute(sql.raw(beginning));
-    return await work(db);
-  });
+  return await ledger.transaction(work, briefReads);
 }

@@ -5,6 +5,8 @@ import { chainOfRow, contractOfRow, knownChains } from './row-chain.ts';
 
 /** Rows without a chain that one transaction reads. */
 const batchMax = 5_000;
+/** Whatever the statistics say: rows are found by their index and joined once, not each with every other one. */
+const joinedOnce = 'set local enable_seqscan = off; set local enable_nestloop = off';
 
 /**
  * Assigns chains to stored rows that have none, after the wallet got an asset (`engine.chain_assignments`) or an
@@ -20,10 +22,8 @@ export async function assignChains(
   while (!signal.aborted && performance.now() < endsAt) {
     if (!(await isDue(ledger.db))) return;
     await ledger.transaction(async (db) => {
-      // Whatever the statistics say: rows are found by their index and joined once, not each with every other one.
-      await db.execute(sql`set local enable_seqscan = off; set local enable_nestloop = off`);
       if (!(await assignByAddress(db))) await assignNextRows(db);
-    });
+    }, joinedOnce);
   }
 }
 

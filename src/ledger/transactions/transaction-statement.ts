@@ -1,6 +1,13 @@
 import { type SQL, sql } from 'drizzle-orm';
 
 /**
+ * Settings of a transaction that stores rows. Each row is found by its key: a plan made for an almost empty table would
+ * read all rows for each row of a batch, also of those that other writers add meanwhile. PostgreSQL before 18 counts a
+ * scan that cannot be avoided as expensive, and would compile the statement for it.
+ */
+export const findingByKey = 'set local enable_seqscan = off; set local jit = off';
+
+/**
  * Returns a batch without repeated orders, with the latest answer of each, in key order. Writers then lock rows in the
  * same order, so they cannot deadlock, and no statement meets a row twice.
  */

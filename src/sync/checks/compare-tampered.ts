@@ -5,6 +5,7 @@ import {
   type DetailedTransaction,
   storeTransactionDetails,
 } from '../../ledger/transactions/store-transaction-details.ts';
+import { findingByKey } from '../../ledger/transactions/transaction-statement.ts';
 import type { SyncContext } from '../sync-context.ts';
 
 /**
@@ -20,7 +21,7 @@ export async function compareAltered(
   const rows = await fetchDetails(context, orderNos, signal);
   const different = await compareDetails(context.ledger.db, rows);
   if (isRepair) {
-    await context.ledger.transaction((db) => storeTransactionDetails(db, rows));
+    await context.ledger.transaction((db) => storeTransactionDetails(db, rows), findingByKey);
   }
   return different;
 }

@@ -13,6 +13,7 @@ import {
   resolveRejects,
 } from '../../ledger/transactions/reject-store.ts';
 import { storeListedTransactions } from '../../ledger/transactions/store-listed-transactions.ts';
+import { findingByKey } from '../../ledger/transactions/transaction-statement.ts';
 import { decodePayload } from '../../service/decoding/decode-payload.ts';
 
 /** Number of rejects per database transaction. */
@@ -37,7 +38,7 @@ export async function retryRejects(
       const settled = new Set(await settle(db, rejects, now));
       await resolveRejects(db, [...settled]);
       return { rejects, settled };
-    });
+    }, findingByKey);
     for (const { id } of batch.rejects)
       outcome[batch.settled.has(id) ? 'resolved' : 'open'].push(id);
     const last = batch.rejects.at(-1);

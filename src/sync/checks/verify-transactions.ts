@@ -14,6 +14,7 @@ import {
   unmetRows,
 } from '../../ledger/lists/verify-store.ts';
 import { storeListedTransactions } from '../../ledger/transactions/store-listed-transactions.ts';
+import { findingByKey } from '../../ledger/transactions/transaction-statement.ts';
 import { orderOf } from '../list/list-state.ts';
 import { dayMs } from '../list/read-days.ts';
 import type { WithObservation } from '../streams/stream.ts';
@@ -170,7 +171,7 @@ async function compareBatch(
     suspects.set(row.orderNo, row);
   if (!isRepair || wrong.size === 0) return;
   const mended = rows.filter((row) => wrong.has(row.orderNo));
-  await context.ledger.transaction((tx) => storeListedTransactions(tx, type, mended));
+  await context.ledger.transaction((tx) => storeListedTransactions(tx, type, mended), findingByKey);
   const left = await compareListed(db, mended);
   for (const orderNo of [...left.missing, ...left.different.map((row) => row.orderNo)])
     comparing.unrepaired.add(orderNo);

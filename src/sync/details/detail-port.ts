@@ -17,6 +17,7 @@ import {
   type DetailedTransaction,
   storeTransactionDetails,
 } from '../../ledger/transactions/store-transaction-details.ts';
+import { findingByKey } from '../../ledger/transactions/transaction-statement.ts';
 import type { WalletClient } from '../../service/wallet-client.ts';
 import { bisectRejectedRows, rejectedByPostgres } from '../bisect-rejected-rows.ts';
 import type { SyncContext, SyncSettings } from '../sync-context.ts';
@@ -60,7 +61,7 @@ export function openDetailPort(ledger: Ledger): DetailPort {
       await storeRejects(tx, rejects);
       await closeAnsweredRejects(tx, 'transaction-detail', rows, rejects);
       return count;
-    });
+    }, findingByKey);
   return {
     countIncomplete: () => countIncomplete(db),
     claim: (limit, claim) => claimDueDetails(db, limit, claim),

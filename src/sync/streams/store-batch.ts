@@ -5,6 +5,7 @@ import { compareDays } from '../../ledger/lists/coverage-store.ts';
 import { noteKeys } from '../../ledger/lists/scan-notes-store.ts';
 import { closeAnsweredRejects } from '../../ledger/transactions/close-rejects.ts';
 import { storeRejects } from '../../ledger/transactions/reject-store.ts';
+import { findingByKey } from '../../ledger/transactions/transaction-statement.ts';
 import { bisectRejectedRows, rejectedByPostgres } from '../bisect-rejected-rows.ts';
 import type { ListedPage } from '../list/list-pages.ts';
 import type { AfterFinding, Batch, Stored } from '../list/list-port.ts';
@@ -44,7 +45,7 @@ export function prepareBatch<T>(
         const differingDays = batch.days ? await compareDays(db, stream.name, batch.days) : [];
         const found = { ...counts, differingDays };
         return { ...found, ...(await save(db, afterFinding(found))) };
-      });
+      }, findingByKey);
   };
   const storeAll = prepareAll(rows, []);
   return async (afterFinding) => {
@@ -53,7 +54,7 @@ export function prepareBatch<T>(
     } catch (error) {
       if (!isDataError(error)) throw error;
       const { good, refused } = await bisectRejectedRows(rows, (some) =>
-        ledger.transaction(stream.prepareRows(some)),
+        ledger.transaction(stream.prepareRows(some), findingByKey),
       );
       return await prepareAll(
         good,
