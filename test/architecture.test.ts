@@ -140,6 +140,21 @@ function countCode(lines: string[]): number {
   return lines.filter((line) => line.trim() !== '' && !/^\s*(\/\/|\/?\*|--)/.test(line)).length;
 }
 
+test('a backfill and a single pass do not load BullMQ, which takes memory and time', () => {
+  const loaded = new Set<string>();
+  const load = (file: string) => {
+    if (loaded.has(file)) return;
+    loaded.add(file);
+    const text = sources.find((source) => source.file === file)?.text ?? '';
+    const values = text.replaceAll(/^(?:import|export) type\s[^;]*;/gm, '');
+    for (const specifier of specifiersOf(values))
+      load(targetOf({ file, room: roomOf(file), specifier }) ?? specifier);
+  };
+  for (const name of ['backfill', 'sync']) load(`src/cli/commands/${name}.ts`);
+  expect([...loaded]).toContain('drizzle-orm');
+  expect([...loaded]).not.toContain('bullmq');
+});
+
 test('the imports of the files are found', () => {
   expect(files.length).toBeGreaterThan(100);
   expect(imports.length).toBeGreaterThan(files.length);

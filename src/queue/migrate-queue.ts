@@ -1,13 +1,13 @@
+import { Client, type ClientConfig } from 'pg';
+import { LedgerError } from '../kernel/errors.ts';
+import { type Log, silentLog } from '../kernel/log.ts';
+import { namingHolders } from '../kernel/name-lock-holders.ts';
 import {
   assertSchemaCompatibility,
   LATEST_SCHEMA_VERSION,
   runMigrations,
   SchemaMigrationRequiredError,
-} from 'bullmq';
-import { Client, type ClientConfig } from 'pg';
-import { LedgerError } from '../kernel/errors.ts';
-import { type Log, silentLog } from '../kernel/log.ts';
-import { namingHolders } from '../kernel/name-lock-holders.ts';
+} from './bullmq-migrator.ts';
 import { settlesWithin } from './deadline.ts';
 import { postgresQueueError } from './postgres-queue-error.ts';
 import { queueSchema } from './postgres-queue-options.ts';

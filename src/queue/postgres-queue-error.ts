@@ -1,5 +1,5 @@
-import { SchemaMigrationRequiredError, SchemaVersionMismatchError } from 'bullmq';
 import { LedgerError, toError } from '../kernel/errors.ts';
+import { SchemaMigrationRequiredError, SchemaVersionMismatchError } from './bullmq-migrator.ts';
 import { safeErrorMessage } from './safe-error-message.ts';
 
 /** Maps an error of the first contact with the queue's database to a LedgerError. */
