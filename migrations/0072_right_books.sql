@@ -75,6 +75,23 @@ BEGIN
   EXECUTE present;
 END $migration$;
 --> statement-breakpoint
+-- A list that was never looked at has no row in streams, and is not read to its end either.
+DO $migration$
+DECLARE
+  former text := pg_get_functiondef('ledger.reconcile(timestamptz)'::regprocedure);
+  starts integer := strpos(former, 'unwalked AS (');
+  ends integer := strpos(former, 'compared AS (');
+  present text;
+BEGIN
+  ASSERT starts > 0 AND ends > starts AND former NOT LIKE '%NOT EXISTS (SELECT FROM own.streams%';
+  present := substr(former, 1, starts - 1) || $body$unwalked AS (
+  SELECT string_agg(l.name, ', ' ORDER BY l.name) AS names FROM (VALUES ('deposit'), ('withdraw')) AS l (name)
+   WHERE NOT EXISTS (SELECT FROM own.streams s WHERE s.name = l.name AND s.is_backed)
+),
+$body$ || substr(former, ends);
+  EXECUTE present;
+END $migration$;
+--> statement-breakpoint
 SELECT engine.make_own_views();
 --> statement-breakpoint
 SELECT engine.settle_rights();
