@@ -92,6 +92,32 @@ $body$ || substr(former, ends);
   EXECUTE present;
 END $migration$;
 --> statement-breakpoint
+-- An amount that is not known is in no posting. So the entry that makes it known has the whole amount, and one that
+-- takes it away again has what was posted: the known changes always add up to what changed in the books.
+DO $migration$
+DECLARE
+  f record;
+  former text;
+  present text;
+BEGIN
+  FOR f IN
+    SELECT * FROM (VALUES
+      ('engine.note_inserted_late()', 'THEN sum(l.effect) END', 'THEN sum(l.effect) ELSE nullif(sum(l.effect), 0) END'),
+      ('engine.note_deleted_late()', 'CASE WHEN count(*) = count(l.effect) THEN - sum(l.effect) END',
+       'coalesce(- sum(l.effect), 0)'),
+      ('engine.note_updated_late()', 'CASE WHEN count(*) = count(l.effect) THEN sum(c.sign * l.effect) END',
+       'CASE WHEN bool_or(c.sign = 1 AND l.effect IS NULL) THEN nullif(sum(c.sign * l.effect), 0)
+              ELSE coalesce(sum(c.sign * l.effect), 0) END')) AS v (name, old, new)
+  LOOP
+    former := pg_get_functiondef(f.name::regprocedure);
+    present := replace(former, f.old, f.new);
+    ASSERT present <> former, f.name;
+    EXECUTE present;
+  END LOOP;
+END $migration$;
+--> statement-breakpoint
+COMMENT ON COLUMN ledger.late_entries.amount_change IS 'By how much the entry changes the coins in custody of that month, in units of the coin; 0 when it moved no money (a pending transaction, for example), null while the amount is not known: the entry that makes it known has all of it';
+--> statement-breakpoint
 SELECT engine.make_own_views();
 --> statement-breakpoint
 SELECT engine.settle_rights();
