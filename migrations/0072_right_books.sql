@@ -118,6 +118,18 @@ END $migration$;
 --> statement-breakpoint
 COMMENT ON COLUMN ledger.late_entries.amount_change IS 'By how much the entry changes the coins in custody of that month, in units of the coin; 0 when it moved no money (a pending transaction, for example), null while the amount is not known: the entry that makes it known has all of it';
 --> statement-breakpoint
+-- Money in jsonb is a string: a JSON number is a float in most programs that read it.
+DO $migration$
+DECLARE
+  former text := pg_get_viewdef('ledger.daily_flows'::regclass);
+  present text := replace(former, ', g.fee)', ', g.fee::text)');
+BEGIN
+  ASSERT present <> former;
+  EXECUTE 'CREATE OR REPLACE VIEW ledger.daily_flows AS ' || present;
+END $migration$;
+--> statement-breakpoint
+COMMENT ON COLUMN ledger.daily_flows.fees IS 'Deprecated, see daily_fees: sums of their fees by fee coin, as {"ETH": "0.02"}; {} when no fee is known; the key is empty where a fee names no coin';
+--> statement-breakpoint
 SELECT engine.make_own_views();
 --> statement-breakpoint
 SELECT engine.settle_rights();
