@@ -5,7 +5,7 @@ import { buildRequest } from '../../service/transport/build-request.ts';
 import { type Failure, judgeAnswer } from '../../service/transport/judge-answer.ts';
 import { sendRequest } from '../../service/transport/send-request.ts';
 import { withDeadline } from '../../service/transport/with-deadline.ts';
-import type { Contact } from '../ask-coins.ts';
+import { type Contact, isRefusal } from '../ask-coins.ts';
 
 /** Data of an answer, or the refusal. */
 export type Answered = { data: unknown } | { refusal: Failure };
@@ -23,11 +23,6 @@ export type ServiceAsker = {
 
 const attemptsMax = 3;
 const pauseMaxMs = 5_000;
-
-/** Returns true if another signature or another parameter could change the answer. */
-function isRefusal({ code }: Failure): boolean {
-  return ['service-authentication', 'service-refused', 'service-unsettled'].includes(code);
-}
 
 /** Asks the service at most `requestsMax` times; then `ask` rejects. */
 export function createServiceAsker(
