@@ -63,7 +63,10 @@ export function parseSettings(
   const { settings, problems } = inspectSettings(env, readFile, options);
   if (problems.length === 0) return settings;
   const isNew = problems.some((problem) => /WALLET_BASE_URL\b.*: not set/.test(problem));
-  throw new LedgerError('settings', sentence(problems), isNew ? { cure: firstSteps } : {});
+  // A setting may be missing because its name is mistyped.
+  const warnings = settings.warnings.map(createRedactor(settings.secrets));
+  const message = [sentence(problems), ...warnings].join('; ');
+  throw new LedgerError('settings', message, isNew ? { cure: firstSteps } : {});
 }
 
 const firstSteps =

@@ -4,6 +4,8 @@ import { isPerWallet, prefixOf } from './wallet-names.ts';
 
 const ourPrefixes = /^(?:(?:WALLET|SYNC|POOL)_|WALLET$)/;
 const editsMax = 3;
+/** Names of other programs that are close to one of ours. */
+const foreignNames = new Set(['HTTPS_HOST', 'HTTPS_PORT', 'LOGLEVEL']);
 
 /** Name of a setting of one wallet, behind the name of the wallet. */
 const prefixed = /^(.+?__)(.+)$/;
@@ -14,8 +16,9 @@ const knownNames = settingEntries.flatMap(([name, { isSecret }]) =>
 const walletSettings = knownNames.filter(isPerWallet);
 
 /**
- * Returns a sentence for each variable that is named like a setting and is not a setting. Without `areNamesValid`, a
- * prefix that is not among the wallets' is no reason for one, because the name may be a mistaken one of WALLETS.
+ * Returns a sentence for each variable that is named like a setting and is not a setting: with a prefix of ours, or
+ * with one or two letters other than those of a setting that is not set. Without `areNamesValid`, a prefix that is not
+ * among the wallets' is no reason for one, because the name may be a mistaken one of WALLETS.
  */
 export function warnOfUnknownNames(
   env: Environment,
@@ -27,20 +30,30 @@ export function warnOfUnknownNames(
     .sort((a, b) => (a < b ? -1 : 1))
     .flatMap((name) => {
       const [, prefix, setting] = prefixed.exec(name) ?? [];
-      if (prefix === undefined || setting === undefined) return warnOfName(name, prefixes);
+      if (prefix === undefined || setting === undefined) return warnOfName(env, name, prefixes);
       if (prefixes.includes(prefix)) return warnOfSetting(name, prefix, setting);
       return areNamesValid ? warnOfPrefix(name, setting, prefixes) : [];
     });
 }
 
-function warnOfName(name: string, prefixes: readonly string[]): string[] {
+function warnOfName(env: Environment, name: string, prefixes: readonly string[]): string[] {
   const single = prefixes.flatMap((prefix) =>
     walletSettings.flatMap((setting) =>
       name === `${prefix.slice(0, -1)}${setting}` ? prefix + setting : [],
     ),
   );
-  if (knownNames.includes(name) || (!ourPrefixes.test(name) && single.length === 0)) return [];
-  return [`${name} is not a setting${suggest(single[0] ?? nearestName(name, knownNames))}`];
+  if (knownNames.includes(name)) return [];
+  const isOurs = ourPrefixes.test(name) || single.length > 0;
+  const meant =
+    single[0] ?? nearestName(name, knownNames, isOurs ? editsMax : strangeEditsMax(name));
+  // Beside the setting itself, it is a variable of another program.
+  const isStrange = meant === undefined || env[meant] !== undefined || foreignNames.has(name);
+  return !isOurs && isStrange ? [] : [`${name} is not a setting${suggest(meant)}`];
+}
+
+/** The environment has many variables, so short names need to be closer. */
+function strangeEditsMax(name: string): number {
+  return name.length < 10 ? 1 : 2;
 }
 
 function warnOfSetting(name: string, prefix: string, setting: string): string[] {
@@ -62,11 +75,17 @@ function suggest(name: string | undefined): string {
   return name === undefined ? '' : `; did you mean ${name}?`;
 }
 
-function nearestName(name: string, known: readonly string[]): string | undefined {
-  const distances = known.map((candidate) => ({ candidate, edits: editDistance(name, candidate) }));
+function nearestName(
+  name: string,
+  known: readonly string[],
+  atMost = editsMax,
+): string | undefined {
+  const distances = known
+    .filter((candidate) => Math.abs(candidate.length - name.length) <= atMost)
+    .map((candidate) => ({ candidate, edits: editDistance(name, candidate) }));
   distances.sort((a, b) => a.edits - b.edits);
   const [nearest] = distances;
-  return nearest && nearest.edits <= editsMax ? nearest.candidate : undefined;
+  return nearest && nearest.edits <= atMost ? nearest.candidate : undefined;
 }
 
 /**

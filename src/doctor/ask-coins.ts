@@ -68,3 +68,18 @@ function aheadMsOf(date: string | null, now: number): number | null {
   const at = Date.parse(date ?? '');
   return Number.isNaN(at) ? null : at + 500 - now;
 }
+
+const refusals = new Set<string>([
+  'service-authentication',
+  'service-nonce',
+  'service-refused',
+  'service-unsettled',
+]);
+
+/**
+ * Returns true if another signature or another parameter could change the answer. Some services refuse a signature with
+ * HTTP 200 and a code.
+ */
+export function isRefusal({ code }: Failure): boolean {
+  return refusals.has(code);
+}

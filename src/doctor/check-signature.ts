@@ -1,7 +1,7 @@
 import type { Environment } from '../kernel/vocabulary.ts';
 import type { Signer } from '../service/signing/signer.ts';
 import type { Failure } from '../service/transport/judge-answer.ts';
-import { askCoins, type Contact, signedEndpoint } from './ask-coins.ts';
+import { askCoins, type Contact, isRefusal, signedEndpoint } from './ask-coins.ts';
 import { checkClock } from './check-clock.ts';
 import { badFinding, type Finding, failedFinding, okFinding, skippedFinding } from './finding.ts';
 import { makeSigner, tryVariants } from './signing-variants.ts';
@@ -38,13 +38,6 @@ export async function checkSignature(
   }
   const tried = await tryVariants(contact, isRefusal, options.onTrying);
   return { findings: [...findings, tried.finding], signer: tried.signer };
-}
-
-/**
- * Returns true if another signature could change the answer. Some services refuse a signature with HTTP 200 and a code.
- */
-function isRefusal({ code }: Failure): boolean {
-  return ['service-authentication', 'service-refused', 'service-unsettled'].includes(code);
 }
 
 function judge(failure: Failure, isTryingVariants: boolean): Finding {

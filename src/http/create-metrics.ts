@@ -41,7 +41,7 @@ export function createMetrics(
   registerStatusGauges(registry, readStatus);
   const requests = new Counter({
     name: 'wallet_ledger_service_requests_total',
-    help: 'Requests sent to the wallet service, by outcome',
+    help: 'Requests sent to the wallet service, by outcome: success, interrupted, unreachable, rate-limited, authentication, nonce (overtaken by another request), refused, unsettled (a code other than 0), malformed',
     labelNames: ['endpoint', 'outcome', 'wallet'],
     registers,
   });

@@ -24,6 +24,11 @@ export const errorTable = {
     isRetryable: false,
     cure: 'check WALLET_API_SECRET, WALLET_API_KEY, WALLET_SIGNER and the clock',
   },
+  'service-nonce': {
+    exitCode: 4,
+    isRetryable: true,
+    cure: 'set the clock (NTP) and WALLET_NONCE_UNIT, and let no program outside this ledger use the key; WALLET_CONCURRENCY=1 keeps requests from overtaking one another',
+  },
   'service-refused': {
     exitCode: 4,
     isRetryable: false,

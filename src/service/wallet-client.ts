@@ -53,8 +53,8 @@ export type WalletClient = {
   listBalances(signal?: AbortSignal): Promise<Snapshot<BalanceRecord>>;
   listCoins(signal?: AbortSignal): Promise<Snapshot<CoinRecord>>;
   /**
-   * Sends the request once. Only service-refused, service-authentication and service-rate-limited mean that no address
-   * was generated. After any other rejection, addresses may have been generated.
+   * Sends the request once. Only service-refused, service-authentication, service-nonce and service-rate-limited mean
+   * that no address was generated. After any other rejection, addresses may have been generated.
    */
   generateAddresses(
     request: { slip44: number; num: number },

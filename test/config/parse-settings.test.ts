@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseSettings } from '../../src/config/parse-settings.ts';
+import { inspectSettings, parseSettings } from '../../src/config/parse-settings.ts';
 import { LedgerError } from '../../src/kernel/errors.ts';
 import { forAllSync } from '../support/for-all.ts';
 
@@ -435,6 +435,95 @@ describe('parseSettings', () => {
       'SYNC_EVERYTHING_ALWAYS is not a setting',
       'WALLET_BASEURL is not a setting; did you mean WALLET_BASE_URL?',
     ]);
+  });
+
+  test.each([
+    ['ADRESS_POOLS', 'ADDRESS_POOLS'],
+    ['WALET_API_KEY', 'WALLET_API_KEY'],
+    ['WALET_API_SECRET_FILES', 'WALLET_API_SECRET_FILE'],
+    ['DATABSE_URL', 'DATABASE_URL'],
+    ['REDIS_URI', 'REDIS_URL'],
+    ['AUDITEVERY', 'AUDIT_EVERY'],
+    ['ON_MVOE', 'ON_MOVE'],
+    ['HTTP_PROT', 'HTTP_PORT'],
+  ])('%s causes a warning that names %s, unless that is set as well', (name, meant) => {
+    const warnings = [`${name} is not a setting; did you mean ${meant}?`];
+    expect(parse({ [name]: 'x' }).warnings).toEqual(warnings);
+    const both = inspectSettings({ [name]: 'x', [meant]: 'x' }, noFile).settings.warnings;
+    expect(both.filter((warning) => warning.includes(name))).toEqual([]);
+  });
+
+  test('a mistake is told together with the names that are not those of settings', () => {
+    expect(
+      mistake({ WALLET_BASE_URL: undefined, WALLET_BASEURL: 'https://wallet.example' }),
+    ).toMatch(
+      /^WALLET_BASE_URL: not set.*; WALLET_BASEURL is not a setting; did you mean WALLET_BASE_URL\?$/,
+    );
+  });
+
+  test('variables of the system and of other programs cause no warning', () => {
+    const names = [
+      ...[
+        'PATH',
+        'HOME',
+        'HOSTNAME',
+        'LANG',
+        'LC_ALL',
+        'PWD',
+        'OLDPWD',
+        'SHLVL',
+        'SHELL',
+        'TERM',
+        'TZ',
+        'USER',
+      ],
+      ...[
+        'HTTP_PROXY',
+        'HTTPS_PROXY',
+        'HTTPS_PORT',
+        'HTTPS_HOST',
+        'NO_PROXY',
+        'ALL_PROXY',
+        'HOST',
+        'PORT',
+        'CI',
+      ],
+      ...[
+        'REDIS_PORT',
+        'REDIS_HOST',
+        'REDIS_SERVICE_HOST',
+        'POSTGRES_URL',
+        'PGDATABASE',
+        'DATABASE_USER',
+      ],
+      ...[
+        'DATABASE_NAME',
+        'TEST_DATABASE_URL',
+        'TEST_REDIS_URL',
+        'LOGLEVEL',
+        'LOG_FILE',
+        'LOGNAME',
+        'LOG_DIR',
+      ],
+      ...[
+        'NODE_ENV',
+        'NODE_OPTIONS',
+        'npm_config_cache',
+        'OTEL_SERVICE_NAME',
+        'AUTH_TOKEN',
+        'GITHUB_TOKEN',
+      ],
+      ...[
+        'QUEUE_URL',
+        'QUEUE_NAME',
+        'FEED_URL',
+        'DATA_DIR',
+        'ON_CALL',
+        'ENVIRONMENT',
+        'INVOCATION_ID',
+      ],
+    ];
+    expect(parse(Object.fromEntries(names.map((name) => [name, 'x']))).warnings).toEqual([]);
   });
 
   test('certificates are always checked', () => {

@@ -153,16 +153,26 @@ async function openFront(
   status: number,
   isRefused: (query: URLSearchParams) => boolean,
 ): Promise<string> {
+  const refusal = JSON.stringify({ code: 10001, data: null, msg: 'refused' });
+  return await openProxy(sandbox, async ({ searchParams }, pass) =>
+    isRefused(searchParams) ? { status, text: refusal } : await pass(),
+  );
+}
+
+type Answer = { status: number; text: string };
+
+async function openProxy(
+  sandbox: Sandbox,
+  answerTo: (url: URL, pass: () => Promise<Answer>) => Promise<Answer>,
+): Promise<string> {
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '', sandbox.baseUrl);
-    if (isRefused(url.searchParams)) {
-      response.writeHead(status).end(JSON.stringify({ code: 10001, data: null, msg: 'refused' }));
-      return;
-    }
     const headers = Object.entries(request.headers).filter(([name]) => name.startsWith('biz-'));
-    void fetch(url, { headers: headers as [string, string][] }).then(async (answer) => {
-      response.writeHead(answer.status).end(await answer.text());
-    });
+    const pass = async () => {
+      const answer = await fetch(url, { headers: headers as [string, string][] });
+      return { status: answer.status, text: await answer.text() };
+    };
+    void answerTo(url, pass).then(({ status, text }) => response.writeHead(status).end(text));
   });
   const port = await listen(server);
   onTestFinished(() => void server.close());
@@ -193,6 +203,43 @@ test('a service that answers an unknown chain with HTTP 500 has shown the name o
   );
   expect((await discover(sandbox, { baseUrl, isKeyTold: true })).names).toEqual(others);
 });
+
+test.each([
+  [500, '{"code":500,"msg":"internal error"}'],
+  [502, '<html>bad gateway</html>'],
+  [400, '<html>bad request</html>'],
+])(
+  'a service that answers a wrong signature with HTTP %i is asked with the next one: %s',
+  async (status, text) => {
+    const sandbox = await open({ signHash: 'sha256', signEncoding: 'raw-base64' });
+    let requests = 0;
+    const baseUrl = await openProxy(sandbox, async (_url, pass) => {
+      requests += 1;
+      const answer = await pass();
+      return answer.status === 401 ? { status, text } : answer;
+    });
+    const found = await discover(sandbox, { baseUrl });
+    expect(found.way).toMatchObject({ hash: 'sha256', encoding: 'raw-base64' });
+    expect(found.names.page).toBe('pageNo');
+    expect(found.requests).toBe(requests);
+    expect(requests).toBeLessThanOrEqual(40);
+
+    requests = 0;
+    const wrong = {
+      ...sandbox,
+      credentials: { ...sandbox.credentials, apiSecret: '11'.repeat(32) },
+    };
+    const failure = await discover(wrong, { baseUrl }).catch((error) => error);
+    expect(failure.exitCode).toBe(4);
+    expect(failure.message).toMatch(
+      new RegExp(
+        `^the service (refuses|fails on) \\d+ ways to sign; the last answer: HTTP ${status} `,
+      ),
+    );
+    expect(failure.cure).toContain('secret and key');
+    expect(requests).toBeLessThanOrEqual(40);
+  },
+);
 
 test('the chain is named by what the service requires, before it lists an address', async () => {
   const sandbox = await open({ paramNames: others, addressesPerChain: 0 });

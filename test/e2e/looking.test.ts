@@ -16,6 +16,7 @@ const looking = [
   ['export', '--format', 'csv'],
   ['export', '--format', 'hledger'],
   ['close', 'list'],
+  ['feed', 'list'],
   ['doctor'],
 ];
 const working = [

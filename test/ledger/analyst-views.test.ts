@@ -25,10 +25,10 @@ test('daily flows add up per UTC day, coin, type and state, fees per fee coin', 
     await query(`select day::text, symbol, type, state, transactions::int, amount, fees::text
     from ledger.daily_flows order by day, symbol, type, state`);
   expect(flows).toEqual([
-    flow('2026-01-01', 'USDT', 'deposit', 'Success ', '100', '{"USDT": 0}'),
-    flow('2026-01-02', 'ETH', 'deposit', 'failed', '5', '{"ETH": 0}'),
-    flow('2026-01-02', 'ETH', 'deposit', 'success', '10.00', '{"ETH": 0}'),
-    flow('2026-01-02', 'USDT', 'withdraw', 'success', '30', '{"ETH": 0.020}'),
+    flow('2026-01-01', 'USDT', 'deposit', 'Success ', '100', '{"USDT": "0"}'),
+    flow('2026-01-02', 'ETH', 'deposit', 'failed', '5', '{"ETH": "0"}'),
+    flow('2026-01-02', 'ETH', 'deposit', 'success', '10.00', '{"ETH": "0"}'),
+    flow('2026-01-02', 'USDT', 'withdraw', 'success', '30', '{"ETH": "0.020"}'),
   ]);
 });
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import '../support/fixed-seed.ts';
 import { forAll } from '../support/for-all.ts';
 import { withLedger } from '../support/with-ledger.ts';
@@ -33,6 +33,8 @@ async function createByHistory(): Promise<void> {
   );
 }
 
+beforeAll(createByHistory);
+
 const minutesAgo = fc.integer({ min: 1, max: 3_000 });
 const amount = fc.option(fc.integer({ min: -5, max: 50 }), { nil: null });
 const coin = fc.constantFrom('BTC', 'ETH', null);
@@ -51,7 +53,6 @@ const transaction = fc.record({
 });
 
 test('reconciliation judges from totals and what moves exactly as from the whole history', async () => {
-  await createByHistory();
   await query(`
     insert into ledger.final_states values ('success', true), ('failed', false);
     insert into ledger.balances (slip44, symbol, contract_address, balance, observed_at, changed_at, observation)
@@ -95,3 +96,27 @@ test('reconciliation judges from totals and what moves exactly as from the whole
     }
   });
 }, 300_000);
+
+test('a fee that was lowered no longer explains a difference, before the totals are added up, too', async () => {
+  await query(`
+    truncate ledger.transactions, ledger.final_states, ledger.balances, ledger.balance_changes, ledger.streams, ledger.sync_runs;
+    insert into ledger.final_states values ('success', true);
+    insert into ledger.streams (name, is_backed) values ('deposit', true), ('withdraw', true);
+    insert into ledger.balances (slip44, symbol, contract_address, balance, observed_at, changed_at, observation)
+    values (60, 'ETH', '', 5000, now() - interval '1 hour', now(), 1);
+    insert into ledger.transactions (order_no, stream, symbol, amount, fee, fee_symbol, state, is_final, is_success,
+                                     detail_synced_at, changed_at, first_seen_at, occurred_at)
+    select order_no, stream, 'ETH', amount, fee, 'ETH', state, state = 'success', state = 'success', ago, ago, ago, ago
+      from (values ('in', 'deposit', 5503, 0, 'success'), ('out', 'withdraw', 1, 1, 'success'),
+                   ('dear', 'withdraw', 1, 100, 'success'), ('open', 'withdraw', 0, null, 'pending'))
+           as v (order_no, stream, amount, fee, state),
+           (values (now() - interval '9 days')) as w (ago)`);
+  await query('select engine.fold_totals()');
+  const judged = async (name: string) =>
+    await query(`select trim_scale(difference)::float8 as difference, is_explained, trim_scale(open_amount)::float8 as open
+      from ledger.${name}(now()) where symbol = 'ETH'`);
+  expect(await judged('reconcile')).toEqual([{ difference: -400, is_explained: true, open: 1000 }]);
+  await query(`update ledger.transactions set fee = 2, amount = 99 where order_no = 'dear'`);
+  expect(await judged('reconcile')).toEqual([{ difference: -400, is_explained: false, open: 20 }]);
+  expect(await judged('reconcile')).toEqual(await judged('reconcile_history'));
+});

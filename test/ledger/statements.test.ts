@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import '../support/fixed-seed.ts';
 import { grantReader } from '../../src/ledger/connection/grant-roles.ts';
+import { listClosedMonths } from '../../src/ledger/reports/closing/list-closed-months.ts';
 import { forAll } from '../support/for-all.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
@@ -180,21 +181,19 @@ test('late entries add up to what changed in a closed month since', async () => 
     fc.array(movement, { minLength: 15, maxLength: 15 }),
     fc.array(later, { maxLength: 10 }),
   )(60, async (movements, steps) => {
-    const isKnown = ({ amount }: Movement) => amount !== null;
     await client.query(`delete from ledger.closed_months; ${empty}; truncate ledger.late_entries`);
-    await store(client, movements.filter(isKnown));
+    await store(client, movements);
     await client.query(`insert into ledger.closed_months values ('2026-03-01', now(), 0, '');
       create temporary table closed on commit preserve rows as ${custody}`);
-    for (const [index, { what, order, movement: given }] of steps
-      .filter((step) => isKnown(step.movement))
-      .entries()) {
+    for (const [index, { what, order, movement: given }] of steps.entries()) {
       const key = `order_no = 'order-${order}'`;
-      const { amount, fee, isBooked, at } = given;
+      const { fee, isBooked, at } = given;
+      const amount = given.amount === null ? null : given.amount / 100;
       const statements = {
         insert: `insert into ledger.transactions (order_no, stream, symbol, amount, fee, fee_symbol, is_success, occurred_at)
-                 values ('late-${index}', '${given.stream}', '${given.symbol}', ${(amount ?? 0) / 100}, ${(fee ?? 0) / 100},
+                 values ('late-${index}', '${given.stream}', '${given.symbol}', ${amount}, ${(fee ?? 0) / 100},
                          '${given.feeSymbol}', ${isBooked}, '${instant(at ?? given.seenAt)}')`,
-        update: `update ledger.transactions set amount = ${(amount ?? 0) / 100}, fee_symbol = '${given.feeSymbol}',
+        update: `update ledger.transactions set amount = ${amount}, fee_symbol = '${given.feeSymbol}',
                  occurred_at = ${at === null ? null : `'${instant(at)}'`}, is_success = ${isBooked} where ${key}`,
         unlist: `update ledger.transactions set is_listed = false where ${key}`,
         relist: `update ledger.transactions set is_listed = true where ${key}`,
@@ -233,9 +232,31 @@ test('a late entry says what happened, and a month that is open has none', async
   ).toEqual([
     { order_no: 'late', kind: 'new', symbol: 'BTC', amount_change: '0' },
     { order_no: 'late', kind: 'changed', symbol: 'BTC', amount_change: '2' },
-    { order_no: 'late', kind: 'changed', symbol: 'BTC', amount_change: null },
-    { order_no: 'late', kind: 'unlisted', symbol: 'BTC', amount_change: null },
+    { order_no: 'late', kind: 'changed', symbol: 'BTC', amount_change: '-2' },
+    { order_no: 'late', kind: 'unlisted', symbol: 'BTC', amount_change: '0' },
   ]);
+});
+
+test('a late row whose amount is not known at first has it in the entry that makes it known', async () => {
+  await query(`insert into ledger.closed_months values ('2026-03-01', now(), 0, '')`);
+  await query(`insert into ledger.transactions (order_no, stream, symbol, is_success, occurred_at)
+    values ('late', 'deposit', 'BTC', true, '2026-03-05 00:00Z')`);
+  const entries = async () =>
+    await query('select kind, amount_change from ledger.late_entries order by id');
+  const closed = async () =>
+    await listClosedMonths(ledger, {
+      digestOf: async () => '',
+      signal: new AbortController().signal,
+    });
+  const late = { symbol: 'BTC', orders: 1 };
+  expect(await entries()).toEqual([{ kind: 'new', amount_change: null }]);
+  expect(await closed()).toMatchObject([{ late: [{ ...late, entries: 1, amount: null }] }]);
+  await query(`update ledger.transactions set amount = 1.5`);
+  expect(await entries()).toEqual([
+    { kind: 'new', amount_change: null },
+    { kind: 'changed', amount_change: '1.5' },
+  ]);
+  expect(await closed()).toMatchObject([{ late: [{ ...late, entries: 2, amount: '1.5' }] }]);
 });
 
 test('a row that is being written while its month is closed is in the books, or is a late entry', async () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { Client } from 'pg';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { compareTotals, mendTotals } from '../../src/ledger/reports/totals-store.ts';
 import '../support/fixed-seed.ts';
 import { forAll } from '../support/for-all.ts';
 import { withLedger } from '../support/with-ledger.ts';
@@ -47,8 +48,7 @@ async function expectRight(client: Pick<Client, 'query'>): Promise<void> {
      where a.largest_fee is distinct from (
        select max(t.fee) from ledger.transactions t
         where t.is_listed and (t.stream, t.is_success) = (a.stream, a.is_success)
-          and (t.symbol, t.state, t.fee_symbol) is not distinct from (a.symbol, a.state, a.fee_symbol))
-       and not exists (select from engine.total_changes)`);
+          and (t.symbol, t.state, t.fee_symbol) is not distinct from (a.symbol, a.state, a.fee_symbol))`);
   expect(fees.rows).toEqual([]);
 }
 
@@ -210,6 +210,43 @@ test('concurrent transactions on the same groups never wait for one another, and
   await watching;
   await expectRight(watcher);
 }, 300_000);
+
+test('the largest fee is right at once after its transaction got another fee, day or state', async () => {
+  await query(`insert into ledger.transactions (order_no, stream, symbol, state, fee_symbol, fee, occurred_at)
+    select 'fee-' || n, 'withdraw', 'ETH', 'success', 'ETH', n, timestamptz '2026-03-29 12:00Z' + n % 2 * interval '1 day'
+      from generate_series(1, 6) as n`);
+  await query('select engine.fold_totals()');
+  const largest = async () =>
+    (
+      await query<{ largest: string }>(
+        `select trim_scale(largest_fee) as largest from ledger.totals where state = 'success'`,
+      )
+    )[0]?.largest;
+  expect(await largest()).toBe('6');
+  const change = async (n: number, set: string) =>
+    await query(`update ledger.transactions set ${set} where order_no = 'fee-${n}'`);
+  await change(6, 'fee = 2.5');
+  expect(await largest()).toBe('5');
+  await change(5, `state = 'pending'`);
+  expect(await largest()).toBe('4');
+  await change(4, 'occurred_at = null');
+  expect(await largest()).toBe('4');
+  await change(4, 'fee = null');
+  expect(await largest()).toBe('3');
+  await expectRight(ledger.pool);
+});
+
+test('a largest fee that was changed outside the program is drift, and corrected', async () => {
+  await query(`insert into ledger.transactions (order_no, stream, fee_symbol, fee, occurred_at)
+    values ('a', 'withdraw', 'ETH', 1, '2026-03-29 12:00Z')`);
+  await query('select engine.fold_totals()');
+  for (const sums of ['daily_sums', 'all_sums'])
+    await query(`update engine.${sums} set largest_fee = 9`);
+  const { different } = await compareTotals(ledger.db);
+  expect(different.map(({ fields }) => fields)).toEqual([['largestFee']]);
+  expect(await mendTotals(ledger.db)).toBe(1);
+  await expectRight(ledger.pool);
+});
 
 test('a transaction that keeps its snapshot leaves the adding up to others', async () => {
   const [kept, other] = [await connectOne(), await connectOne()];

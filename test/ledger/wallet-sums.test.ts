@@ -44,8 +44,8 @@ test('flows, fees, totals and chains of two wallets are counted apart', async ()
     { wallet: 'w2', slip44: 195, transactions: '3', amount: '2100' },
   ]);
   expect(await shown('slip44, amount, fees', 'daily_flows')).toEqual([
-    { wallet: 'main', slip44: 60, amount: '30', fees: { USDT: 3 } },
-    { wallet: 'w2', slip44: 195, amount: '2100', fees: { USDT: 210 } },
+    { wallet: 'main', slip44: 60, amount: '30', fees: { USDT: '3' } },
+    { wallet: 'w2', slip44: 195, amount: '2100', fees: { USDT: '210' } },
   ]);
   expect(await shown('trim_scale(fee) as fee', 'daily_fees')).toEqual([
     { wallet: 'main', fee: '3' },

@@ -43,6 +43,16 @@ export const booksBugs: PlantedBug[] = [
       'concurrent transactions on the same groups never wait for one another, and every snapshot shows right totals',
   },
   {
+    id: 'totals-keep-lost-fee',
+    promise: 'Totals',
+    wrong: 'the largest fee of a group stays after its transaction has left, until the changes are added up',
+    in: 'engine.all_sums_now',
+    find: 'g.lost_fee >= g.largest_fee',
+    put: 'false',
+    caughtBy:
+      'a fee that was lowered no longer explains a difference, before the totals are added up, too',
+  },
+  {
     id: 'fee-not-booked',
     promise: 'Double entry',
     wrong: 'a fee is charged to the fees and not taken from custody',

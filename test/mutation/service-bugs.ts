@@ -94,6 +94,15 @@ export const serviceBugs: PlantedBug[] = [
     caughtBy: 'an idle time is not saved up for a burst',
   },
   {
+    id: 'nonce-as-the-key',
+    promise: 'Budget',
+    wrong: 'a request that another one has overtaken is taken for a refused key',
+    in: 'isOfNonce',
+    find: '/nonce/i',
+    put: '/no such word/',
+    caughtBy: '[H16] is repeated after HTTP %i that names the nonce, whoever overtook it',
+  },
+  {
     id: 'nonce-of-the-process',
     promise: 'Budget',
     wrong: 'the nonce is the clock of the process, not the ticket’s',

@@ -60,7 +60,7 @@ describe('a read', () => {
       const isRisen = nonce > last;
       last = Math.max(last, nonce);
       if (isRisen) send(response, 200, JSON.stringify({ code: 0, msg: '', data: pageOf([]) }));
-      else send(response, 401, '{"code":10009,"msg":"nonce must rise"}');
+      else send(response, 401, '{"code":10009,"msg":"not accepted"}');
     };
     service.answer(({ headers, url }, response) => {
       const nonce = Number(headers['biz-api-nonce']);
@@ -73,6 +73,26 @@ describe('a read', () => {
     expect(await read(2)).toMatchObject({ observation: 7 });
     expect(service.seen).toHaveLength(7);
   });
+
+  it.each([
+    [400, 'Invalid nonce'],
+    [401, 'nonce must rise'],
+    [403, 'NONCE too low'],
+    [200, 'the nonce was used before'],
+  ])(
+    '[H16] is repeated after HTTP %i that names the nonce, whoever overtook it',
+    async (status, msg) => {
+      const overtaken = reply(status, JSON.stringify({ code: 10009, msg }));
+      service.answer(overtaken, overtaken, overtaken, good);
+      const { client, attempts, log } = await makeClient(service.baseUrl);
+      expect(await client.listTransactions(query)).toMatchObject({ observation: 4 });
+      expect(attempts.map(({ outcome }) => outcome)).toEqual([
+        ...Array(3).fill('nonce'),
+        'success',
+      ]);
+      expect(log[0]?.fields).toMatchObject({ code: 'service-nonce' });
+    },
+  );
 
   it('[H8] of a key that was accepted is repeated once after HTTP 401 or 403, and no more', async () => {
     for (const status of [401, 403]) {
@@ -94,6 +114,8 @@ describe('a read', () => {
     ['service-authentication', 1, reply(403, html)],
     ['service-refused', 1, reply(400, '{"code":12,"msg":"page size"}')],
     ['service-refused', 1, reply(404, html)],
+    ['service-nonce', 8, reply(400, '{"code":10009,"msg":"invalid nonce"}')],
+    ['service-authentication', 1, reply(403, '<script nonce="r4nd0m">')],
     ['service-unreachable', 1, reply(302, '', { location: 'http://127.0.0.1:9/elsewhere' })],
   ])('[H3 H7 H8 H9 H10 H15] ends as %s after %i attempts', async (code, attempts, fault) => {
     service.answer(fault);
@@ -203,6 +225,8 @@ describe('an address request', () => {
   it.each([
     ['service-refused', reply(200, '{"code":31,"msg":"chain"}')],
     ['service-refused', reply(400, '{"code":31,"msg":"chain"}')],
+    ['service-nonce', reply(400, '{"code":10009,"msg":"invalid nonce"}')],
+    ['service-nonce', reply(401, '{"code":10009,"msg":"invalid nonce"}')],
     ['service-authentication', reply(401, html)],
     ['service-authentication', reply(403)],
     ['service-rate-limited', reply(429, '', { 'retry-after': '9' })],

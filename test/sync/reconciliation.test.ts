@@ -35,6 +35,22 @@ test('the whole history adds up to the balances of every coin, and a quiet poll 
   expect(await writtenRuns(wallet)).toEqual(written);
 });
 
+test('balances that are read before the lists are no difference that a person needs to look at', async () => {
+  const wallet = await withWallet({ transactions: 500 });
+  const { db } = wallet.ledger;
+  const notRead = 'lists not read to their end yet: deposit, withdraw';
+  await runParts(wallet.context, ['balances'], onePass());
+  const rows = await compared(wallet);
+  expect(rows.some(({ difference }) => Number(difference) !== 0)).toBe(true);
+  for (const row of rows.filter(({ difference }) => Number(difference) !== 0))
+    expect(row).toMatchObject({ is_explained: true, explanation: notRead });
+  expect((await readStatus(db, [])).unexplainedDifferences).toEqual([]);
+  await syncAll(wallet);
+  for (const row of await compared(wallet)) expect(row).toMatchObject({ difference: 0 });
+  const runs = await writtenRuns(wallet);
+  expect(runs.filter(({ is_explained }) => !is_explained)).toEqual([]);
+});
+
 test('while transactions are on their way each difference is explained', async () => {
   const wallet = await withWallet({ transactions: 3_000, settleMs: 30 * 86_400_000 });
   await runParts(wallet.context, ['transactions', 'balances'], onePass());

@@ -5,7 +5,7 @@ import { buildRequest } from '../../service/transport/build-request.ts';
 import { type Failure, judgeAnswer } from '../../service/transport/judge-answer.ts';
 import { sendRequest } from '../../service/transport/send-request.ts';
 import { withDeadline } from '../../service/transport/with-deadline.ts';
-import type { Contact } from '../ask-coins.ts';
+import { type Contact, isRefusal } from '../ask-coins.ts';
 
 /** Data of an answer, or the refusal. */
 export type Answered = { data: unknown } | { refusal: Failure };
@@ -13,8 +13,9 @@ export type Answered = { data: unknown } | { refusal: Failure };
 export type ServiceAsker = {
   /**
    * Sends one signed GET. A refusal, which other parameters or signatures may change, is an answer; any other failure
-   * rejects with its LedgerError, after two more attempts if they can help. Once the service has granted a request, an
-   * HTTP status of 500 and above that stays is a refusal as well: the statuses of failures are not documented.
+   * rejects with its LedgerError, after two more attempts if they can help. An HTTP status of 500 and above that stays
+   * is a refusal as well: the statuses of failures are not documented. Once one has stayed, each further one is a
+   * refusal at once, until the service grants a request.
    */
   ask(signer: Signer, path: string, query?: [string, string][]): Promise<Answered>;
   /** Number of requests that may still be sent. */
@@ -24,11 +25,6 @@ export type ServiceAsker = {
 const attemptsMax = 3;
 const pauseMaxMs = 5_000;
 
-/** Returns true if another signature or another parameter could change the answer. */
-function isRefusal({ code }: Failure): boolean {
-  return ['service-authentication', 'service-refused', 'service-unsettled'].includes(code);
-}
-
 /** Asks the service at most `requestsMax` times; then `ask` rejects. */
 export function createServiceAsker(
   contact: Pick<Contact, 'tickets' | 'clock' | 'signal'> & { baseUrl: string; timeoutMs: number },
@@ -36,6 +32,7 @@ export function createServiceAsker(
 ): ServiceAsker {
   let left = requestsMax;
   let isGranted = false;
+  let isFailingSteadily = false;
 
   async function attempt(signer: Signer, path: string, query: [string, string][]) {
     const { tickets, clock, signal, baseUrl, timeoutMs } = contact;
@@ -60,8 +57,16 @@ export function createServiceAsker(
       contact.signal.throwIfAborted();
       if (!(error instanceof LedgerError) || left === 0) throw error;
       const { code, message, isRetryable } = error;
-      return { failure: { code, message, isRetryable, pauseMs: null } };
+      return { failure: { code, message, isRetryable, pauseMs: null }, isSilent: true };
     }
+  }
+
+  /** Returns true for a failure of the service itself that is taken for a refusal. */
+  function isLasting({ code, isRetryable }: Failure, nth: number, isSilent: boolean): boolean {
+    if (code !== 'service-unreachable' || !isRetryable) return false;
+    if (isGranted) return nth === attemptsMax;
+    isFailingSteadily ||= nth === attemptsMax && !isSilent;
+    return isFailingSteadily && !isSilent;
   }
 
   /** Waits before the next attempt; throws if there is none. */
@@ -81,8 +86,8 @@ export function createServiceAsker(
           return judgement;
         }
         const { failure } = judgement;
-        const isLastOf5xx = failure.code === 'service-unreachable' && nth === attemptsMax;
-        if (isRefusal(failure) || (isGranted && isLastOf5xx)) return { refusal: failure };
+        const isSilent = 'isSilent' in judgement;
+        if (isRefusal(failure) || isLasting(failure, nth, isSilent)) return { refusal: failure };
         await pauseAfter(failure, path, nth);
       }
     },

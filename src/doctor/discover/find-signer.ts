@@ -1,5 +1,6 @@
 import { LedgerError } from '../../kernel/errors.ts';
 import type { Signer } from '../../service/signing/signer.ts';
+import type { Failure } from '../../service/transport/judge-answer.ts';
 import { signedEndpoint } from '../ask-coins.ts';
 import { type Credentials, fittingWays, type SigningWay, wayWords } from '../signing-ways.ts';
 import type { ServiceAsker } from './ask-service.ts';
@@ -11,7 +12,8 @@ const triesMax = 28;
 
 /**
  * Tries the ways to sign that fit the credentials, the likeliest first, until the service accepts one. Throws
- * LedgerError `settings` if no recipe fits, `service-authentication` if none is accepted.
+ * LedgerError `settings` if no recipe fits, `service-authentication` if none is accepted, `service-unreachable` if the
+ * service fails on each of them.
  */
 export async function findSigner(
   asker: ServiceAsker,
@@ -23,29 +25,31 @@ export async function findSigner(
       cure: 'check both: the secret is a private key in hex, PEM or DER, or a shared secret together with its key',
     });
   }
-  let said = '';
+  const refusals: Failure[] = [];
   const tried = ways.slice(0, triesMax);
   for (const [index, { way, signer }] of tried.entries()) {
     const answer = await asker.ask(signer, signedEndpoint);
     if ('data' in answer) return { way, signer, coins: answer.data, tried: index + 1 };
-    said = answer.refusal.message;
+    refusals.push(answer.refusal);
   }
-  throw refusal(
-    tried.length,
-    said,
+  throw refusalOf(
+    refusals,
     ways.slice(triesMax).map(({ way }) => way),
   );
 }
 
-function refusal(tried: number, said: string, untried: readonly SigningWay[]): LedgerError {
+function refusalOf(refusals: readonly Failure[], untried: readonly SigningWay[]): LedgerError {
   const more = untried.length === 0 ? '' : `; not tried: ${untried.map(wayWords).join(', ')}`;
   const next =
     untried.length === 0
       ? ''
       : '; with base URL, secret and key in the settings, `wallet-ledger doctor --try-variants` tries all ways';
+  const isFailing = refusals.every(({ code }) => code === 'service-unreachable');
+  const does = isFailing ? 'fails on' : 'refuses';
+  const isUp = isFailing ? ', that the service is up' : '';
   return new LedgerError(
-    'service-authentication',
-    `the service refuses ${tried} ways to sign; the last answer: ${said}${more}`,
-    { cure: `check base URL, secret and key, and that the key is enabled${next}` },
+    isFailing ? 'service-unreachable' : 'service-authentication',
+    `the service ${does} ${refusals.length} ways to sign; the last answer: ${refusals.at(-1)?.message}${more}`,
+    { cure: `check base URL${isUp}, secret and key, and that the key is enabled${next}` },
   );
 }

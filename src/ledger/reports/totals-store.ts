@@ -18,7 +18,9 @@ export async function compareTotals(db: LedgerDb): Promise<TotalsComparison> {
                      coalesce(fee_symbol, '-')) as ${out('orderNo', text)},
            array_remove(array[case when transactions <> 0 then 'transactions' end,
                               case when (amount, amounts) <> (0, 0) then 'amount' end,
-                              case when (fee, fees) <> (0, 0) then 'fee' end], null) as ${out('fields', listOf(text))}
+                              case when (fee, fees) <> (0, 0) then 'fee' end,
+                              case when (transactions, amount, amounts, fee, fees) = (0, 0, 0, 0, 0) then 'largestFee' end],
+                        null) as ${out('fields', listOf(text))}
       from own.total_drift order by day, stream, symbol, state, fee_symbol`;
   const [groups] = await query(
     db,

@@ -6,7 +6,8 @@ export type AcceptedKey = {
   note(): void;
   /**
    * Call it before an attempt (from 1); returns whether another attempt may cure its failure. A refused signature may
-   * be due to the nonce alone: a service that requires nonces to rise refuses a request that another one has overtaken.
+   * be due to the nonce alone, also where the service does not name it (service-nonce): a service that requires nonces
+   * to rise refuses a request that another one has overtaken.
    * Unlike one that refuses the key, it accepts other requests meanwhile. So the first refusal is curable if the key
    * was ever accepted, each further one if it was accepted since. HTTP 403, more likely about the key's rights, is
    * curable only once.

@@ -33,8 +33,8 @@ export function isRedirect(status: number): boolean {
 
 /**
  * Returns the data of an answer, or its failure. For a POST only HTTP 401, 403, 429 and a readable code other than 0
- * are refusals (service-authentication, service-rate-limited, service-refused). After any other failure the outcome of
- * a POST is unknown. `now` is in Unix milliseconds.
+ * are refusals (service-authentication, service-nonce, service-rate-limited, service-refused). After any other failure
+ * the outcome of a POST is unknown. `now` is in Unix milliseconds.
  */
 export function judgeAnswer(
   answer: AnswerToVerify,
@@ -61,6 +61,9 @@ function judgeStatus(answer: AnswerToVerify, now: number): Failure {
   }
   if (status === 401 || status === 403) {
     const message = said + describeSkew(headers.get('date'), now);
+    if (isOfNonce(openEnvelope(answer.rawBody))) {
+      return { code: 'service-nonce', message, isRetryable: true };
+    }
     const isOfRights = status === 403;
     return { code: 'service-authentication', message, isRetryable: false, isOfRights };
   }
@@ -75,6 +78,9 @@ function judgeBody(answer: AnswerToVerify, method: 'GET' | 'POST'): Judgement {
 
   const message = describeAnswer(answer, envelope);
   const isRefusal = !('problem' in envelope) && envelope.code !== '0';
+  if (isRefusal && isOfNonce(envelope)) {
+    return { failure: { code: 'service-nonce', message, isRetryable: true } };
+  }
   if (method === 'POST') {
     const code = isRefusal ? 'service-refused' : 'service-malformed';
     return { failure: { code, message, isRetryable: false } };
@@ -83,6 +89,14 @@ function judgeBody(answer: AnswerToVerify, method: 'GET' | 'POST'): Judgement {
   if (isRefusal) return { failure: { code: 'service-unsettled', message, isRetryable: true } };
   const cause = new UnreadableAnswer(answer.rawBody);
   return { failure: { code: 'service-malformed', message, isRetryable: true, cause } };
+}
+
+/**
+ * Returns true if the service refuses a request for its nonce: another request has overtaken it, and a new attempt has
+ * a new nonce. No code for that is documented, but the header's name is. A web page may have a nonce of its own.
+ */
+function isOfNonce(envelope: Envelope | { problem: string }): boolean {
+  return !('problem' in envelope) && /nonce/i.test(envelope.message);
 }
 
 function describeAnswer(

@@ -67,6 +67,7 @@ export async function sendAddressRequest(
 const clearRefusals = new Set<string>([
   'service-refused',
   'service-authentication',
+  'service-nonce',
   'service-rate-limited',
 ]);
 

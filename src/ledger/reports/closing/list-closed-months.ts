@@ -4,7 +4,7 @@ import { onPatientConnection } from '../../connection/on-patient-connection.ts';
 import type { Books } from '../books.ts';
 import { readKeptBooks } from '../read-kept-books.ts';
 
-/** What came or changed after the month was closed, per coin. `amount` is null if one of the changes is not known. */
+/** What came or changed after the month was closed, per coin. `amount` is null while an order's part is not known. */
 type LateSum = {
   symbol: string | null;
   entries: number;
@@ -31,9 +31,10 @@ const monthsSelect = `
          to_char(c.closed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "closedAt",
          coalesce((select json_agg(l order by l.symbol collate "C")
                      from (select e.symbol, count(*)::integer as entries, count(distinct e.order_no)::integer as orders,
-                                  case when bool_and(e.amount_change is not null)
+                                  case when bool_and(e.amount_change is not null or not e.is_last)
                                     then trim_scale(sum(e.amount_change))::text end as amount
-                             from own.late_entries e where e.month = c.month group by e.symbol) as l), '[]') as late
+                             from (select *, lead(id) over (partition by order_no, symbol order by id) is null as is_last
+                                     from own.late_entries where month = c.month) as e group by e.symbol) as l), '[]') as late
     from own.closed_months c order by c.month`;
 
 /** Reads the closed months of one moment, and compares the digest of each with that of its kept books. */
