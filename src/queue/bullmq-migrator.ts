@@ -5,7 +5,7 @@ const require = createRequire(import.meta.url);
 const migrations: Pick<
   typeof BullMq,
   'LATEST_SCHEMA_VERSION'
-> = require('bullmq/dist/cjs/postgres/migrations/index.js');
+> = require('bullmq/dist/cjs/postgres/migrations');
 const migrator: Pick<
   typeof BullMq,
   | 'assertSchemaCompatibility'

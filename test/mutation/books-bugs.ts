@@ -45,7 +45,8 @@ export const booksBugs: PlantedBug[] = [
   {
     id: 'totals-keep-lost-fee',
     promise: 'Totals',
-    wrong: 'the largest fee of a group stays after its transaction has left, until the changes are added up',
+    wrong:
+      'the largest fee of a group stays after its transaction has left, until the changes are added up',
     in: 'engine.all_sums_now',
     find: 'g.lost_fee >= g.largest_fee',
     put: 'false',

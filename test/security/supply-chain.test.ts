@@ -105,7 +105,6 @@ const rawSql: Record<string, number> = {
   'src/ledger/reports/status-sql.ts': 4,
   'src/ledger/transactions/reject-store.ts': 4,
   'src/ledger/reports/read-flows.ts': 1,
-  'src/ledger/connection/read-briefly.ts': 1,
   'src/ledger/reports/explorer/list-records.ts': 7,
   'src/ledger/reports/explorer/list-transactions.ts': 4,
   'src/ledger/reports/explorer/read-balance-course.ts': 2,
@@ -133,10 +132,11 @@ test('[S11] statements that go to pg as text hold no value but constants of the 
       ([, statement = '']) => `${file}: ${statement}`,
     ),
   );
-  // The names of a function, of a channel and of cursors, the program's own selects, and a number for SET, which takes
-  // no parameters.
+  // The names of a function, of a channel and of cursors, the program's own selects, and the constants of SET, which
+  // takes no parameters.
   expect(withValues).toEqual([
     'src/embedded/server-presence.ts: select ${lockFunction}($1) as answer',
+    'src/ledger/connection/connect-ledger.ts: BEGIN; ${settings}',
     'src/ledger/connection/keep-listening.ts: listen ${name}',
     'src/ledger/connection/migrate-ledger.ts: set lock_timeout = ${waitMs}',
     'src/ledger/connection/migrate-ledger.ts: set lock_timeout = ${tableWaitMs}',
