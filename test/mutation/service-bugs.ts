@@ -87,7 +87,8 @@ export const serviceBugs: PlantedBug[] = [
   {
     id: 'pause-without-a-budget',
     promise: 'Budget',
-    wrong: 'without a budget a pause that the service asked for holds back nobody but the process that was asked',
+    wrong:
+      'without a budget a pause that the service asked for holds back nobody but the process that was asked',
     in: 'ledger.take_tickets',
     find: ', t.paused_until',
     put: '',
