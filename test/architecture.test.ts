@@ -104,7 +104,7 @@ const longSql: Record<string, number> = {
   'ledger.reconcile': 228,
   'engine.hand_out': 142,
   'ledger.reconcile_assets': 94,
-  'ledger.take_tickets': 64,
+  'engine.take_slots': 62,
 };
 
 /** Last line of a signature, as the formatter breaks it. */

@@ -114,7 +114,7 @@ export const homeBugs: PlantedBug[] = [
     id: 'queue-of-the-dead',
     promise: 'Budget',
     wrong: 'slots that a slow process left behind hold back everybody for hours',
-    in: 'ledger.take_tickets',
+    in: 'engine.take_slots',
     find: 'IF slot < ticket.slot_seconds',
     put: 'IF slot < 0',
     caughtBy:
@@ -124,7 +124,7 @@ export const homeBugs: PlantedBug[] = [
     id: 'clock-set-back',
     promise: 'Budget',
     wrong: 'a clock that was set back by an hour holds every request back for an hour',
-    in: 'ledger.take_tickets',
+    in: 'engine.take_slots',
     find: "greatest(ticket.asked_at - now_at, interval '0')",
     put: "interval '0'",
     caughtBy: 'a clock that goes back takes slots and pauses with it',
@@ -133,7 +133,7 @@ export const homeBugs: PlantedBug[] = [
     id: 'budget-forgotten',
     promise: 'Budget',
     wrong: 'after a crash or a move requests go out beside those that were granted before it',
-    in: 'ledger.take_tickets',
+    in: 'engine.take_slots',
     find: 'CASE WHEN slot > 0 THEN least(greatest(50 * slot, 1), 10) ELSE 0 END',
     put: '0',
     caughtBy:

@@ -85,10 +85,20 @@ export const serviceBugs: PlantedBug[] = [
     caughtBy: 'a ticket that was waiting when its process was paused is replaced by a later one',
   },
   {
+    id: 'pause-without-a-budget',
+    promise: 'Budget',
+    wrong:
+      'without a budget a pause that the service asked for holds back nobody but the process that was asked',
+    in: 'ledger.take_tickets',
+    find: ', t.paused_until',
+    put: '',
+    caughtBy: 'budget, nonce and pause are a wallet’s own; observations are one sequence',
+  },
+  {
     id: 'idle-time-saved-up',
     promise: 'Budget',
     wrong: 'slots that passed unused are given out in one burst',
-    in: 'ledger.take_tickets',
+    in: 'engine.take_slots',
     find: 'greatest(ahead, -0.05, hold,',
     put: 'greatest(ahead, -10, nullif(hold, 0),',
     caughtBy: 'an idle time is not saved up for a burst',
@@ -116,7 +126,7 @@ export const serviceBugs: PlantedBug[] = [
     promise: 'Budget',
     wrong: 'two requests of one millisecond get one nonce',
     in: 'ledger.take_tickets',
-    find: 'ticket.last_nonce + 1',
+    find: 't.last_nonce + 1',
     put: '0',
     caughtBy:
       'nonces begin at the clock in their unit, and never go back when the unit becomes coarser',

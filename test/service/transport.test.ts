@@ -258,7 +258,11 @@ describe('a signer of the user', () => {
     const { client, attempts } = await makeClient(service.baseUrl, {
       signer: {
         apiKey: 'k',
-        sign: async () => ({ signature: 's', nonce: 'n', headers: { authorization: 'Bearer x' } }),
+        sign: async () => ({
+          signature: 's',
+          nonce: 'n',
+          headers: { authorization: 'Bearer x', Accept: 'text/json', 'Biz-Api-Key': 'another' },
+        }),
         verifyResponse({ headers, rawBody }) {
           expect(rawBody).toBe(goodText);
           if (headers.get('biz-resp-signature') === 'bad') {
@@ -270,9 +274,11 @@ describe('a signer of the user', () => {
     await client.listTransactions(query);
     expect(attempts.map(({ outcome }) => outcome)).toEqual(['malformed', 'success']);
     expect(service.seen[0]?.headers).toMatchObject({
+      'biz-api-key': 'k',
       'biz-api-nonce': 'n',
       'biz-api-signature': 's',
       authorization: 'Bearer x',
+      accept: 'text/json',
     });
   });
 

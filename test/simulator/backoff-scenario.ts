@@ -8,7 +8,7 @@ import {
   createServiceTransport,
   type TransportOptions,
 } from '../../src/service/transport/call-service.ts';
-import { ReadResponse } from '../../src/service/transport/pooled-fetch.ts';
+import { type OutgoingRequest, ReadResponse } from '../../src/service/transport/pooled-fetch.ts';
 import { quietLog } from './quiet-log.ts';
 import type { Scenario } from './scenario.ts';
 import { createSimulation, type Simulation, type Task } from './simulation.ts';
@@ -113,10 +113,10 @@ class BackoffWorld {
   }
 
   /** The service. */
-  async fetch(request: Request, signal: AbortSignal): Promise<Response> {
+  async fetch(request: OutgoingRequest, signal: AbortSignal): Promise<Response> {
     const { sim } = this;
     const { random } = sim;
-    const path = new URL(request.url).pathname;
+    const path = request.url.pathname;
     this.#checkSending(path, request);
     const facts = this.#calls.get(path);
     await sim.sleep(random.below(3_000), signal);
@@ -133,7 +133,7 @@ class BackoffWorld {
     if (what === 4) return ok('<html>');
     this.#refusals += 1;
     const seconds = random.pick([null, '1', '40', '100000', 'soon']);
-    const owner = request.headers.get('x-owner') ?? '';
+    const owner = request.headers['x-owner'] ?? '';
     const known = this.#asked.get(owner) ?? [];
     this.#asked.set(owner, [...known, Math.min(pauseMaxMs, Number(seconds ?? 0) * 1_000 || 0)]);
     return answered('', 429, seconds ? { 'retry-after': seconds } : {});
@@ -156,15 +156,15 @@ class BackoffWorld {
     else asked.splice(index, 1);
   }
 
-  #checkSending(path: string, request: Request): void {
+  #checkSending(path: string, request: OutgoingRequest): void {
     const { sim } = this;
     const facts = this.#calls.get(path);
-    const ticket = this.#taken.get(request.headers.get('BIZ-API-NONCE') ?? '');
+    const ticket = this.#taken.get(request.headers['biz-api-nonce'] ?? '');
     if (!facts || !ticket) {
       sim.violate(`${path} was sent without a ticket`);
       return;
     }
-    this.#taken.delete(request.headers.get('BIZ-API-NONCE') ?? '');
+    this.#taken.delete(request.headers['biz-api-nonce'] ?? '');
     facts.attempts += 1;
     if (facts.method === 'POST' && facts.attempts > 1) sim.violate(`${path}: a POST was repeated`);
     if (facts.attempts > attemptsMax) sim.violate(`${path}: ${facts.attempts} attempts`);

@@ -54,7 +54,7 @@ filled as (
          is_success = case when t.state is null then coalesce(f.is_success, false) else t.is_success end,
          seal = null, changed_at = now(), observed_at = now(),
          ${keptOrRechained}
-    from stored s left join rechained r on r.order_no = s.order_no
+    from rechained s
     left join own.final_states f on f.state = lower(btrim(s.new_state))
    where t.order_no = s.order_no
   returning t.order_no, t.is_final

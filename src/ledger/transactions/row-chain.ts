@@ -47,17 +47,17 @@ export function contractOfRow(slip44: string, symbol: string): SQL {
 }
 
 /**
- * CTE `rechained` with the chain of the rows of `stored` (columns x and new_x) that have none, or whose symbol changes.
+ * CTE `rechained`: the rows of `stored` (columns x and new_x) with the chain of those that have none, or whose symbol
+ * changes. It is found beside the row, because a plan that joins the two relations may compare each row with each.
  * Needs the CTEs `knownChains`.
  */
 export const rechained = sql`rechained as (
-  select s.order_no, s.slip44, ${contractOfRow('s.slip44', 's.new_symbol')} as contract_address
-    from (select r.*, ${chainOfRow({ stream: 'r.stream', symbol: 'r.new_symbol', toAddress: 'r.new_to_address', feeSymbol: 'r.new_fee_symbol' })} as slip44
-            from (select order_no, stream, new_symbol, new_to_address, new_fee_symbol from stored
-                   where slip44 is null or new_symbol is distinct from symbol) as r
+  select s.*, case when s.is_rechained then ${contractOfRow('s.new_slip44', 's.new_symbol')} end as new_contract_address
+    from (select r.*, case when r.is_rechained then ${chainOfRow({ stream: 'r.stream', symbol: 'r.new_symbol', toAddress: 'r.new_to_address', feeSymbol: 'r.new_fee_symbol' })} end as new_slip44
+            from (select stored.*, slip44 is null or new_symbol is distinct from symbol as is_rechained from stored) as r
           offset 0) as s
 )`;
 
-/** Assignments of an update of `t` that joins `rechained` as `r`. */
-export const keptOrRechained = sql`slip44 = case when r.order_no is null then t.slip44 else r.slip44 end,
-         contract_address = case when r.order_no is null then t.contract_address else r.contract_address end`;
+/** Assignments of an update of `t` from `rechained` as `s`. */
+export const keptOrRechained = sql`slip44 = case when s.is_rechained then s.new_slip44 else t.slip44 end,
+         contract_address = case when s.is_rechained then s.new_contract_address else t.contract_address end`;

@@ -148,7 +148,7 @@ updated as (
          observed_at = case when s.differs then now() else t.observed_at end,
          observation = s.new_observation,
          ${keptOrRechained}
-    from stored s left join rechained r on r.order_no = s.order_no
+    from rechained s
    where t.order_no = s.order_no
   returning s.differs
 )`;

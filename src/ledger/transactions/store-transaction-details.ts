@@ -116,7 +116,7 @@ updated as (
          observed_at = now(),
          observation = s.new_observation,
          ${keptOrRechained}
-    from stored s left join rechained r on r.order_no = s.order_no
+    from rechained s
    where t.order_no = s.order_no and (s.has_changed or s.is_news)
   returning s.differs
 ),

@@ -20,9 +20,17 @@ const unpackers = new Map([
   ['br', brotliDecompressSync],
 ]);
 
+/** A request as it goes out; `body` is '' without a body. The names of its headers are in lower case. */
+export type OutgoingRequest = Readonly<{
+  method: 'GET' | 'POST';
+  url: URL;
+  headers: Record<string, string>;
+  body: string;
+}>;
+
 /** Sends one request without following redirects. `isLenient` accepts bytes that are not UTF-8. */
 export type Fetch = (
-  request: Request,
+  request: OutgoingRequest,
   signal: AbortSignal,
   isLenient?: boolean,
 ) => Promise<Response>;
@@ -35,22 +43,18 @@ const connections = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
  * resolves. Rejects with service-malformed for more than 8 MiB, and stops reading there. Rejects with the network's
  * error or the signal's reason if no complete answer came.
  */
-export const pooledFetch: Fetch = async (request, signal, isLenient = false) => {
-  const { origin, pathname, search } = new URL(request.url);
-  const body = request.body && (await request.text());
-  return await new Promise((resolve, reject) => {
+export const pooledFetch: Fetch = async (
+  { method, url, headers, body },
+  signal,
+  isLenient = false,
+) =>
+  await new Promise((resolve, reject) => {
+    const { origin, pathname, search } = url;
     connections.dispatch(
-      {
-        origin,
-        path: pathname + search,
-        method: request.method as 'GET' | 'POST',
-        headers: Object.fromEntries(request.headers),
-        body,
-      },
+      { origin, path: pathname + search, method, headers, body: body || null },
       new AnswerReader(signal, isLenient, resolve, reject),
     );
   });
-};
 
 /** Collects one answer without a stream in between. */
 class AnswerReader implements Dispatcher.DispatchHandler {

@@ -18,7 +18,7 @@ export async function sendRequest(
   isLenient = false,
 ): Promise<AnswerToVerify> {
   const { signature, nonce = request.nonce, headers: own } = await signer.sign(request);
-  const allHeaders = {
+  const given = {
     accept: 'application/json',
     'accept-encoding': 'gzip',
     'user-agent': 'wallet-ledger',
@@ -28,13 +28,15 @@ export async function sendRequest(
     'BIZ-API-NONCE': nonce,
     'BIZ-API-SIGNATURE': signature,
   };
-  assertHeaders(allHeaders);
+  assertHeaders(given);
+  const headers = inLowerCase(given);
   try {
-    const response = await ky(request.url, {
-      method: request.method,
-      ...(request.body !== '' && { body: request.body }),
-      // Adds the headers last: ky copies those of its options four times.
-      fetch: (own) => fetch(withHeaders(own as Request, allHeaders), signal, isLenient),
+    const { method, url, body } = request;
+    const response = await ky(url, {
+      method,
+      ...(body !== '' && { body }),
+      // Sends the signed parts: ky would copy the headers four times, and its Request has to be read back.
+      fetch: () => fetch({ method, url, headers, body }, signal, isLenient),
       redirect: 'manual',
       // The caller has the only layer of retries, because each attempt needs a ticket and a signature of its own, and
       // the only deadline, which the signer shares.
@@ -42,16 +44,19 @@ export async function sendRequest(
       timeout: false,
       throwHttpErrors: false,
     });
-    const { status, headers } = response;
-    return { status, headers, rawBody: isRedirect(status) ? '' : await response.text() };
+    const { status } = response;
+    const rawBody = isRedirect(status) ? '' : await response.text();
+    return { status, headers: response.headers, rawBody };
   } catch (error) {
     throw error instanceof LedgerError ? error : networkError(error);
   }
 }
 
-function withHeaders(request: Request, headers: Record<string, string>): Request {
-  for (const [name, value] of Object.entries(headers)) request.headers.set(name, value);
-  return request;
+/** Lets a later header replace an earlier one, whatever the case of their names. */
+function inLowerCase(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
+  );
 }
 
 function assertHeaders(headers: Record<string, string>): void {
