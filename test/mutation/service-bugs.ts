@@ -92,7 +92,7 @@ export const serviceBugs: PlantedBug[] = [
     in: 'ledger.take_tickets',
     find: ', t.paused_until',
     put: '',
-    caughtBy: 'budget, nonce and pause are a wallet’s own; observations are one sequence',
+    caughtBy: '[H9] a pause holds back both processes (budget %s)',
   },
   {
     id: 'idle-time-saved-up',
