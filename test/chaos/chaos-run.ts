@@ -130,23 +130,28 @@ function restOf(minutes: number): number {
   return catchUpMs + (minutes * 60_000) / 2;
 }
 
-/** Waits until every check holds. */
+/** Waits until every check holds, for `restMs` from the last progress. */
 async function converge(
   world: OpenWorld,
   check: () => Promise<Invariant[]>,
   { restMs, say }: { restMs: number; say: (line: string) => void },
 ): Promise<Invariant> {
   const startedAt = performance.now();
-  const what = `Complete within ${restMs / 1_000} s of rest`;
+  const what = `Complete at rest: no ${restMs / 1_000} s without progress`;
+  let fewest = Number.POSITIVE_INFINITY;
+  let progressAt = startedAt;
   for (;;) {
     const broken = (await check()).filter(({ violations }) => violations > 0);
     const lost = world.probes.pending();
-    const tookMs = performance.now() - startedAt;
+    const now = performance.now();
     if (broken.length === 0 && lost.length === 0) {
-      world.probes.record(faultsOff, tookMs);
+      world.probes.record(faultsOff, now - startedAt);
       return invariant('converged', what, []);
     }
-    if (tookMs > restMs) {
+    const open = broken.reduce((sum, { violations }) => sum + violations, lost.length);
+    if (open < fewest) progressAt = now;
+    fewest = Math.min(fewest, open);
+    if (now - progressAt > restMs) {
       const missing = [...broken.map(({ id, violations }) => ({ id, violations })), ...lost];
       return invariant('converged', what, missing);
     }

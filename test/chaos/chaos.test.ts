@@ -8,7 +8,7 @@ import { bundledProgram } from '../support/bundled-program.ts';
 import { redisProgram } from '../support/redis-program.ts';
 
 const tsx = createRequire(import.meta.url).resolve('tsx/cli');
-const minutes = 2;
+const minutes = 1;
 /** Start, faults, rest, end. */
 const timeoutMs = 600_000;
 
@@ -68,14 +68,14 @@ function expectPromisesKept({ report, outcome }: Awaited<ReturnType<typeof runCh
   ).toEqual([]);
 }
 
-test.concurrent('two minutes of every fault, the queue in PostgreSQL: every promise holds', {
+test.concurrent('a minute of every fault, the queue in PostgreSQL: every promise holds', {
   timeout: timeoutMs,
   retry: 0,
 }, async () => {
   expectPromisesKept(await runChaos(['--minutes', String(minutes), '--seed', '20']));
 });
 
-test.concurrent('two minutes of every fault, the queue on Redis: every promise holds', {
+test.concurrent('a minute of every fault, the queue on Redis: every promise holds', {
   timeout: timeoutMs,
   retry: 0,
 }, async (context) => {

@@ -1,10 +1,10 @@
-import { badGetAnswers, lostPostAnswers } from './bad-answers.ts';
 import type { ChaosOptions } from './chaos-options.ts';
+import { countFaults } from './count-faults.ts';
 import type { World } from './fault-actions.ts';
-import { type FaultKind, faultKinds, type Plan } from './fault-schedule.ts';
+import type { Plan } from './fault-schedule.ts';
 import type { Exit } from './fleet.ts';
 import type { Living } from './living.ts';
-import { focusCount, type MadeFaults } from './make-faults.ts';
+import type { MadeFaults } from './make-faults.ts';
 import { faultsOff } from './probes.ts';
 import { type ChaosOutcome, type Invariant, invariant, percentile } from './report.ts';
 import type { ProcessFigures } from './resources.ts';
@@ -40,7 +40,7 @@ export function describeRun(run: {
     minutes: Math.round(made.elapsedMs / 6_000) / 10,
     queue: options.queue,
     folder: options.out,
-    faults: [...plannedFaults(options, plan, made), ...answerFaults(options, world, made)],
+    faults: countFaults(run, made.elapsedMs),
     skipped: plan.skipped.map(({ kind, needs }) => ({ kind, lacks: needs })),
     work: { ...living.done, ...world.http.counts },
     exits: countExits(world.fleet.exits),
@@ -61,49 +61,6 @@ export function describeRun(run: {
       ),
     ],
   };
-}
-
-function plannedFaults(options: ChaosOptions, plan: Plan, made: MadeFaults) {
-  const kinds = Object.keys(faultKinds) as FaultKind[];
-  return kinds.flatMap((kind) => {
-    const planned = plan.faults.filter((fault) => fault.kind === kind);
-    if (planned.length === 0) return [];
-    const due = planned.filter(({ atMs, lengthMs }) => atMs + lengthMs <= made.elapsedMs).length;
-    const enough = options.until === null ? Math.ceil(due / 2) : Math.ceil(due / 4);
-    return [{ kind, planned: planned.length, made: made.counts.get(kind) ?? 0, enough }];
-  });
-}
-
-/** Bad answers are drawn, not planned: each kind of them has to come in a run that is about them, or about all. */
-function answerFaults({ focus, until }: ChaosOptions, world: World, made: MadeFaults) {
-  const minutes = made.elapsedMs / 60_000;
-  const { http } = world;
-  const perKind = focus === null || focus === 'answers' ? Math.floor(minutes / 3) : 0;
-  const gets = Object.keys(badGetAnswers).map((name) => row(`GET: ${name}`, perKind));
-  const perLoss = focus === 'posts' ? Math.floor(minutes) : 0;
-  const posts = Object.keys(lostPostAnswers).map((name) => row(`POST lost: ${name}`, perLoss));
-  const lost = {
-    kind: 'address answers lost, all kinds',
-    planned: 0,
-    made: http.counts.lostPosts,
-    enough: focus === null || focus === 'posts' ? Math.floor(minutes) : 0,
-  };
-  const goal =
-    until === null
-      ? []
-      : [
-          {
-            kind: `what --focus ${focus} counts`,
-            planned: until,
-            made: focusCount({ focus }, world, made.counts),
-            enough: until,
-          },
-        ];
-  return [...gets, ...posts, lost, ...goal];
-
-  function row(kind: string, enough: number) {
-    return { kind, planned: 0, made: http.made.get(kind) ?? 0, enough };
-  }
 }
 
 function countExits(exits: Exit[]): Record<string, number> {

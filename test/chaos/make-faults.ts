@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChaosOptions } from './chaos-options.ts';
+import { countFaults, focusCount } from './count-faults.ts';
 import { faultActions, type World } from './fault-actions.ts';
-import { type FaultKind, faultKinds, type Plan, type PlannedFault } from './fault-schedule.ts';
+import type { FaultKind, Plan, PlannedFault } from './fault-schedule.ts';
 import type { Outage } from './judge-exits.ts';
 import type { Living } from './living.ts';
 
@@ -25,6 +26,8 @@ type Tools = {
 
 const progressMs = 10_000;
 const lanesMaxMs = 120_000;
+/** A run on a busy machine, which has made too few faults by its end, goes on for so many times its length at most. */
+const extendedTimes = 3;
 
 /** Makes the planned faults, each lane's one after another, and sends a probe after each. */
 export async function makeFaults(tools: Tools): Promise<MadeFaults> {
@@ -34,9 +37,16 @@ export async function makeFaults(tools: Tools): Promise<MadeFaults> {
   const failures: string[] = [];
   const lanes = new Map<string, Promise<void>>();
   const startedAt = performance.now();
-  const endsAt = startedAt + options.minutes * 60_000;
-  const isOver = () =>
-    signal.aborted || performance.now() >= endsAt || isEnough(options, world, counts);
+  const lengthMs = options.minutes * 60_000;
+  const lacksFaults = () =>
+    options.until === null &&
+    countFaults({ ...tools, made: { counts } }, lengthMs).some((row) => row.made < row.enough);
+  const isOver = () => {
+    const elapsedMs = performance.now() - startedAt;
+    const isLate = elapsedMs >= lengthMs * extendedTimes;
+    const isEnded = elapsedMs >= lengthMs && (isLate || !lacksFaults());
+    return signal.aborted || isEnded || isEnough(options, world, counts);
+  };
 
   const make = async (fault: PlannedFault, lane: string) => {
     if (isOver()) return;
@@ -67,39 +77,6 @@ export async function makeFaults(tools: Tools): Promise<MadeFaults> {
   await Promise.race([Promise.all(lanes.values()), delay(lanesMaxMs, undefined, { ref: false })]);
   clearInterval(progress);
   return { counts, failures, outages, elapsedMs };
-}
-
-/** How far the run has come with what `--until` counts. */
-export function focusCount(
-  { focus }: Pick<ChaosOptions, 'focus'>,
-  { http }: Pick<World, 'http'>,
-  counts: ReadonlyMap<FaultKind, number>,
-): number {
-  const made = (...kinds: FaultKind[]) =>
-    kinds.reduce((sum, kind) => sum + (counts.get(kind) ?? 0), 0);
-  switch (focus) {
-    case 'kills':
-      return made('kill a daemon', 'kill a one-off command');
-    case 'answers':
-      return http.counts.requests;
-    case 'posts':
-      return http.counts.lostPosts;
-    case 'database':
-      return made('end all database connections');
-    case 'redis':
-      return made('flush Redis');
-    case 'clock':
-      return made('clock steps');
-    case 'disk':
-      return made('disk full');
-    case 'moves':
-    case 'lies':
-      return (Object.keys(faultKinds) as FaultKind[])
-        .filter((kind) => faultKinds[kind].focus === focus)
-        .reduce((sum, kind) => sum + made(kind), 0);
-    case null:
-      return 0;
-  }
 }
 
 function isEnough(options: ChaosOptions, world: World, counts: ReadonlyMap<FaultKind, number>) {

@@ -24,10 +24,10 @@ export async function startOwnPostgres(
   return server;
 }
 
-function temporaryFolder(): string {
+/** An empty folder through which a PostgreSQL of another account may pass; removed with the test. */
+export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'wallet-ledger-own-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
-  // PostgreSQL, which is not root, passes through.
   chmodSync(folder, 0o711);
   return folder;
 }

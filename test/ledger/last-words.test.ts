@@ -148,7 +148,7 @@ test('whatever list and detail say, once both have spoken again neither brings a
     unreadable: fc.subarray(['amount', 'time', 'txHash']),
   });
   const drawn = forAll(fc.array(fc.tuple(fc.boolean(), answer), { maxLength: 8 }), answer, answer);
-  await drawn(150, async (earlier, listWord, detailWord) => {
+  await drawn(60, async (earlier, listWord, detailWord) => {
     await clear();
     for (const [isList, given] of earlier) await (isList ? list(given) : detail(given));
     await list(listWord);

@@ -64,7 +64,7 @@ test('reconciliation judges from totals and what moves exactly as from the whole
     fc.array(transaction, { maxLength: 25 }),
     fc.option(minutesAgo, { nil: null }),
     fc.option(minutesAgo, { nil: null }),
-  )(120, async (transactions, listsRead, balancesRead) => {
+  )(40, async (transactions, listsRead, balancesRead) => {
     await query(
       `truncate ledger.transactions; delete from engine.detail_checks; delete from ledger.sync_runs`,
     );

@@ -224,7 +224,7 @@ async function takeDetail(
 test('each row has the chain that its coin, its address or its fee told, whatever came first', async () => {
   const wallets = [ledger, ledger.forWallet('w2')];
   await forAll(fc.array(fc.tuple(fc.constantFrom(0, 0, 1), step), { minLength: 8, maxLength: 40 }))(
-    60,
+    25,
     async (steps) => {
       await clear();
       await query('truncate ledger.transactions');

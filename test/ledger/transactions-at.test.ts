@@ -68,7 +68,7 @@ const read = (from: string) =>
            from ${from} order by order_no`);
 
 test('transactions_at gives what the table held at each moment, whatever has happened since', async () => {
-  await forAll(fc.array(step, { minLength: 1, maxLength: 14 }))(60, async (steps) => {
+  await forAll(fc.array(step, { minLength: 1, maxLength: 14 }))(25, async (steps) => {
     await clear();
     await reclassifyByStates(ledger, {
       final: new Set(['success']),

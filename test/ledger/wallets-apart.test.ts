@@ -185,7 +185,7 @@ const answer = (from: TestLedger, rows: string, of: string) =>
   );
 
 test('each of two wallets is answered as if it were alone, whatever is written by hand', async () => {
-  await forAll(fc.array(statement, { minLength: 5, maxLength: 30 }))(60, async (statements) => {
+  await forAll(fc.array(statement, { minLength: 5, maxLength: 30 }))(20, async (statements) => {
     await empty(both);
     await both.query(`insert into ledger.final_states (wallet, state, is_success)
       values ('main', 'success', true), ('w2', 'success', true), ('w2', 'failed', true);

@@ -145,7 +145,8 @@ async function reachableBinaries(home: string, account: Account | undefined): Pr
   return copy;
 }
 
-async function isOpenToAll(folder: string): Promise<boolean> {
+/** Other accounts may enter the folder, and all above it. */
+export async function isOpenToAll(folder: string): Promise<boolean> {
   const { mode } = await stat(folder);
   if ((mode & 0o001) === 0) return false;
   return folder === dirname(folder) || isOpenToAll(dirname(folder));

@@ -37,7 +37,7 @@ const growing =
   /Seq Scan on (transactions|transaction_changes|balance_changes|addresses|rejects|sync_runs|reconciliation_runs|address_requests|stream_proofs)\b/;
 
 beforeAll(async () => {
-  await fill(manyRows(200_000), 'vacuum (analyze)');
+  await fill(manyRows(40_000), 'vacuum (analyze)');
 }, 300_000);
 
 /** Runs a read of a page, and returns the plan of each of its statements. */
