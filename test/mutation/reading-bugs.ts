@@ -224,9 +224,9 @@ export const readingBugs: PlantedBug[] = [
     wrong: 'the rows of a batch are committed before the checkpoint, in a transaction of their own',
     in: 'prepareBatch',
     find: `return { ...found, ...(await save(db, afterFinding(found))) };
-      });`,
+      }, findingByKey);`,
     put: `return found;
-      }).then(async (found) => ({ ...found, ...(await save(ledger.db, afterFinding(found))) }));`,
+      }, findingByKey).then(async (found) => ({ ...found, ...(await save(ledger.db, afterFinding(found))) }));`,
     caughtBy: 'rows and checkpoint are written together or not at all',
   },
   {
