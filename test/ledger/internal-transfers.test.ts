@@ -88,7 +88,7 @@ const found = async () =>
   ).map(({ pair }) => pair);
 
 test('each withdrawal has the best deposit of another wallet, and each row is in one pair at most', async () => {
-  await forAll(fc.array(row, { maxLength: 12 }))(100, async (rows) => {
+  await forAll(fc.array(row, { maxLength: 12 }))(300, async (rows) => {
     await query(empty);
     await query(
       `insert into ledger.streams (wallet, name) values ('main', 'addresses'), ('w2', 'addresses')`,

@@ -135,7 +135,7 @@ test('of each of two wallets the books say what a ledger with that wallet alone 
   await forAll(
     fc.tuple(history, history),
     fc.tuple(fc.integer({ min: 1, max: 31 }), fc.integer({ min: 1, max: 31 })),
-  )(15, async (histories, days) => {
+  )(40, async (histories, days) => {
     await both.query(empty);
     const all = histories.map((its, index) => {
       const wallet = wallets[index] ?? '';

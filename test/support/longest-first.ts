@@ -1,12 +1,24 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Files that take minutes, mostly of waiting. */
+/** Files that take a minute or more beside three others, mostly of waiting. */
 const longest = [
   'chaos/chaos.test.ts',
   'e2e/database-troubles.test.ts',
+  'e2e/moved-database.test.ts',
   'queue/queue-troubles.test.ts',
-  'e2e/backfill.test.ts',
   'e2e/process-troubles.test.ts',
+  'e2e/export.test.ts',
+  'e2e/backfill.test.ts',
+  'e2e/close.test.ts',
+  'e2e/webhooks.test.ts',
+  'sync/drawn-histories.test.ts',
+  'sync/sync-transactions.test.ts',
+  'e2e/several-wallets.test.ts',
+  'embedded/embedded-postgres.test.ts',
+  'mutation/planted-bugs.test.ts',
+  'e2e/commands.test.ts',
+  'chaos/missing-sum.test.ts',
+  'chaos/oracle.test.ts',
 ];
 
 /** A fresh checkout knows no durations: what takes longest must not begin last. */
