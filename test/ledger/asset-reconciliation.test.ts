@@ -165,3 +165,29 @@ test('each alarm is found by a step of the index, however many rows there are', 
   const text = plan.map((line) => line['QUERY PLAN']).join('\n');
   expect(text).not.toMatch(/Seq Scan on reconciliation_runs|Sort/);
 });
+
+test('the sums of the days are not read: they become more every day', async () => {
+  await fill();
+  await hold('4900', '5000');
+  await query('select engine.fold_totals()');
+  const client = await ledger.pool.connect();
+  const scansOf = async (table: string) => {
+    const { rows } = await client.query(
+      'select (seq_scan + idx_scan)::int as scans from pg_stat_xact_all_tables where relname = $1',
+      [table],
+    );
+    return rows[0]?.scans;
+  };
+  try {
+    // PostgreSQL counts the scans of earlier transactions in until it has passed them on.
+    await client.query('begin');
+    const [daily, overall] = [await scansOf('daily_sums'), await scansOf('all_sums')];
+    const { rows } = await client.query('select deposits from ledger.asset_reconciliation');
+    expect(rows.map(({ deposits }) => Number(deposits))).toContain(5_000);
+    expect(await scansOf('daily_sums')).toBe(daily);
+    expect(await scansOf('all_sums')).toBeGreaterThan(overall);
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
+});

@@ -35,8 +35,8 @@ export const alarmBugs: PlantedBug[] = [
     id: 'chains-in-one-pot',
     promise: 'The books add up',
     wrong: 'an address that is on several chains is taken for one of the first of them',
-    in: 'ledger.reconcile_assets',
-    find: 'HAVING min(a.slip44) = max(a.slip44)',
+    in: 'chainOfRow',
+    find: 'having min(a.slip44) = max(a.slip44)',
     put: '',
     caughtBy:
       'rows of an unknown chain explain as much as they could make up, on the side where they could',

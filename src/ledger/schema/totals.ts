@@ -45,6 +45,7 @@ export const allSums = engine.table('all_sums', {
   wallet: wallet(),
   key: uuid('key').primaryKey(),
   ...common,
+  slip44: integer('slip44'),
   ...sums,
 });
 
