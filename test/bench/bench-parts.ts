@@ -3,6 +3,7 @@ import { analystQueries } from './parts/analyst-queries.ts';
 import { backfillDetails } from './parts/backfill-details.ts';
 import { backfillList } from './parts/backfill-list.ts';
 import { booksPart } from './parts/books.ts';
+import { explorerPagesPart } from './parts/explorer-pages.ts';
 import { feedPart } from './parts/feed.ts';
 import { besideTroublePart, freshnessPart } from './parts/freshness.ts';
 import { hintsPart } from './parts/hints.ts';
@@ -27,6 +28,7 @@ export const benchParts: BenchPart[] = [
   idleDaemonPart,
   analystQueries,
   booksPart,
+  explorerPagesPart,
   sharedBudgetPart,
   lateRow,
   lyingService,

@@ -38,6 +38,18 @@ export async function* readCursor<T>(
   await inTurn(client, () => client.query(`close ${name}`));
 }
 
+/** Reads few rows with one statement, as one batch. Once it is sent, the database works while the caller does. */
+export async function* readBatch<T>(
+  client: pg.Client,
+  select: string,
+  values: unknown[],
+  decode: (row: unknown[]) => T,
+): AsyncGenerator<T[]> {
+  const reading = () => client.query({ text: select, values, rowMode: 'array', types: asText });
+  const { rows } = await inTurn(client, reading);
+  if (rows.length > 0) yield rows.map(decode);
+}
+
 /** Settles as the latest statement of a connection does. */
 const latest = new WeakMap<pg.Client, Promise<unknown>>();
 

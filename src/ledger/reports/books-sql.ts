@@ -95,10 +95,16 @@ export const dayEndsSelect = `
    where d.day between $1::date and $2::date
    order by d.day, d.symbol collate "C"`;
 
-/** Number of transactions of each UTC day of the period. */
+/** Number of transactions of each UTC day of the period, of which the running totals know those that have a day. */
 export const dayCountsSelect = `
-  select (p.booked_at at time zone 'UTC')::date::text, count(*)::text
-    from (${effects}) as p where ${isBooked} group by 1 order by 1`;
+  select x.day::text, sum(x.count)::text
+    from (select t.day, t.transactions as count from own.daily_totals t
+           where t.stream in ('deposit', 'withdraw') and t.is_success and t.day between $1::date and $2::date
+          union all
+          select (t.first_seen_at at time zone 'UTC')::date, 1 from own.transactions t
+           where t.stream in ('deposit', 'withdraw') and t.is_listed and t.is_success and t.occurred_at is null
+             and t.first_seen_at >= ${firstMoment} and t.first_seen_at < ($2::date + 1)::timestamp at time zone 'UTC') as x
+   group by x.day order by x.day`;
 
 /** The postings of the period in the order of time, those of an order side by side. */
 export const postingsSelect = `

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Ledger } from '../connection/connect-ledger.ts';
 import { orNull, text } from '../connection/query-rows.ts';
-import { batchRows, readAhead, readCursor } from '../connection/read-cursor.ts';
+import { batchRows, readAhead, readBatch, readCursor } from '../connection/read-cursor.ts';
 import { type Books, carriedOf, coinOf, dayEndOf, postingOf } from './books.ts';
 import {
   accountsSelect,
@@ -68,28 +68,32 @@ async function readBooks(client: pg.Client, period: Period): Promise<Books> {
     carried: () => cursor('carried', carriedSelect, days.slice(0, 1), carriedOf),
     postings: () =>
       readAhead(windows, (window, index) =>
-        cursor(`postings_${index}`, postingsSelect, daysOf(window), postingOf),
+        window.transactions > windowTransactions
+          ? cursor(`postings_${index}`, postingsSelect, daysOf(window), postingOf)
+          : readBatch(client, postingsSelect, daysOf(window), postingOf),
       ),
     dayEnds: () => cursor('day_ends', dayEndsSelect, days, dayEndOf),
     async *corrections() {},
   };
 }
 
-/** A transaction has two to four postings, so a window of so many is read in one batch or two. */
+/** A transaction has two to four postings, so a window of so many has at most two batches of a cursor. */
 const windowTransactions = batchRows / 2;
+
+type Window = Period & { transactions: number };
 
 /**
  * Cuts the days into windows of at most `windowTransactions`; a day with more is a window of its own. The database
  * finds a window by its index and sorts it in memory.
  */
-function toWindows(days: [day: string, transactions: number][]): Period[] {
-  const windows: { from: string; to: string; size: number }[] = [];
-  for (const [day, size] of days) {
+function toWindows(days: [day: string, transactions: number][]): Window[] {
+  const windows: Window[] = [];
+  for (const [day, transactions] of days) {
     const last = windows.at(-1);
-    if (last && last.size + size <= windowTransactions) {
+    if (last && last.transactions + transactions <= windowTransactions) {
       last.to = day;
-      last.size += size;
-    } else windows.push({ from: day, to: day, size });
+      last.transactions += transactions;
+    } else windows.push({ from: day, to: day, transactions });
   }
-  return windows.map(({ from, to }) => ({ from, to }));
+  return windows;
 }
