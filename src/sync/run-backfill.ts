@@ -31,9 +31,10 @@ const triesMax = 2;
 const sliceMs = 20_000;
 
 /**
- * Reads the whole history once: transactions, their details, balances, coins, and the addresses of the configured
- * chains; then assigns chains to rows that have none. Continues from the checkpoints of an earlier backfill. Returns
- * the names of the tasks that ended incomplete. Throws the error of a task that fails twice or cannot be retried.
+ * Reads the whole history once: coins and the addresses of the configured chains, which tell the chain of a row when it
+ * is stored; transactions, their details, and balances. Then assigns chains to rows that have none. Continues from the
+ * checkpoints of an earlier backfill. Returns the names of the tasks that ended incomplete. Throws the error of a task
+ * that fails twice or cannot be retried.
  */
 export async function runBackfill(context: SyncContext, backfill: Backfill): Promise<string[]> {
   const { signal, onProgress } = backfill;
@@ -47,11 +48,11 @@ export async function runBackfill(context: SyncContext, backfill: Backfill): Pro
   if (backfill.isRestart) await restartStreams(context.ledger.db, backfill.types);
   await releaseAbandonedDetails(context.ledger.db, context.ledger.instance);
   const parts: [string, (own: SyncContext) => Promise<SyncReport>][] = [
+    ['coins', (own) => syncCoins(own, signal)],
+    ['addresses', (own) => syncAddresses(own, pass)],
     ['transactions', (own) => syncTransactionLists(own, pass, backfill.types)],
     ['details', (own) => syncAllDetails(own, signal, onProgress)],
     ['balances', (own) => syncBalances(own, signal)],
-    ['coins', (own) => syncCoins(own, signal)],
-    ['addresses', (own) => syncAddresses(own, pass)],
   ];
   const incomplete: string[] = [];
   for (const [name, work] of parts) {

@@ -1,7 +1,7 @@
 /** The process of `startStaticService`: argument 1 is the number of transactions; tells its port when it is ready. */
 import { createServer } from 'node:http';
 import { listen } from '../support/listen.ts';
-import { ordinalsOf, staticDetail, staticRow, staticTypes } from './static-rows.ts';
+import { ordinalsOf, staticCoins, staticDetail, staticRow, staticTypes } from './static-rows.ts';
 
 /** All rows of one list as they stand in an answer, commas between; row i begins at starts[i]. */
 type RenderedList = { text: Buffer; starts: Float64Array };
@@ -34,7 +34,8 @@ function answer(path: string, query: URLSearchParams): Buffer | undefined {
     return list && page(list, Number(query.get('pageNo')), Number(query.get('pageSize')));
   }
   if (path.endsWith('/v1/wallet/address/list')) return page(render([]), 1, 10);
-  return /\/v1\/wallet\/(coin|balance)$/.test(path) ? envelope('[]') : undefined;
+  if (path.endsWith('/v1/wallet/coin')) return envelope(JSON.stringify(staticCoins));
+  return path.endsWith('/v1/wallet/balance') ? envelope('[]') : undefined;
 }
 
 function envelope(data: string): Buffer {

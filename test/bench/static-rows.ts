@@ -52,6 +52,14 @@ export function staticRow(ordinal: number): StaticRow {
   };
 }
 
+/** The coins of these rows (docs/wallet-service-api.md, section 2.6), each on one chain. */
+export const staticCoins = [
+  { symbol: 'BTC', slip44: 0, contractAddress: null },
+  { symbol: 'ETH', slip44: 60, contractAddress: null },
+  { symbol: 'USDT', slip44: 60, contractAddress: `0x${'da'.repeat(20)}` },
+  { symbol: 'TRX', slip44: 195, contractAddress: null },
+].map((coin) => ({ ...coin, name: coin.symbol, decimal: 18, depositState: 1, withdrawState: 1 }));
+
 /** The same row as the detail endpoint tells it (docs/wallet-service-api.md, section 2.3). */
 export function staticDetail(orderNo: string): object {
   const row = staticRow(Number(orderNo.slice(-ordinalDigits)));
