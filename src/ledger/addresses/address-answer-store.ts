@@ -85,7 +85,7 @@ export async function storeGenerated(
   const { slip44, num, judged } = await judgeAnswer(db, id, addresses);
   const given = sql`${judgements(judged)},
 given as (
-  select distinct on (r.id, ledger.address_key(i.address)) r.id, r.slip44, r.num, r.requested_at, i.address,
+  select distinct on (r.id, ledger.address_key(i.address)) r.id, r.slip44, r.num, i.address,
          ledger.address_key(i.address) as key, j.form, j.refused
     from own.address_requests r, unnest(${sql.param(judged.map(({ address }) => address))}::text[]) with ordinality as i (address, place)
     join judged j on j.address = i.address
@@ -117,9 +117,9 @@ select ${pick({ key: alias(addressTable, 'inserted').addressKey })} from inserte
 with ${given},
 ours as (
   select g.* from given g join own.addresses a on a.slip44 = g.slip44 and a.address_key = g.key
-   where a.generated_by is null and a.first_seen_at >= g.requested_at
+   where a.generated_by is null and a.after_request >= g.id
      and not exists (select from own.addresses o where o.address_key = g.key and o.slip44 <> g.slip44
-                      and o.first_seen_at <= g.requested_at and (o.generated_by is null or o.status = 'foreign'))
+                      and o.after_request < g.id and (o.generated_by is null or o.status = 'foreign'))
 ),
 joined as (
   update own.addresses a
