@@ -9,8 +9,7 @@ import { requireHomeOfRequest } from '../home-store.ts';
 import { addressRequests, addresses as addressTable, pools } from '../own-tables.ts';
 import { storeRejects } from '../transactions/reject-store.ts';
 import { recountUse } from './address-store.ts';
-import { lockPoolOf } from './pool-requests.ts';
-import { readChainFilter } from './pool-store.ts';
+import { lockPoolOf, readChainFilter } from './pool-store.ts';
 import { judgements, judgeShown, noteRefusals, storeJudgements } from './refused-addresses.ts';
 
 /** A clear answer of the service, and the backoff of the chain if no address of the answer joins the pool. */
@@ -32,9 +31,13 @@ export type NumAfterGrant = (
 
 /**
  * Returns the store for the answers of one pass over the pools. `chainParam` is the name of the service's chain
- * parameter.
+ * parameter, `ownerOf` returns the owner under which the pass inserted a request.
  */
-export function openAnswers(ledger: Ledger, chainParam: string) {
+export function openAnswers(
+  ledger: Ledger,
+  chainParam: string,
+  ownerOf: (id: number) => string | null,
+) {
   return {
     /**
      * Returns the number of addresses that joined the pool, or null if the answer is put off. Throws LedgerError
@@ -43,7 +46,7 @@ export function openAnswers(ledger: Ledger, chainParam: string) {
     storeAnswer: (answer: Answer, numAfterGrant: NumAfterGrant): Promise<number | null> =>
       ledger.transaction(async (db) => {
         const { id, slip44, addresses } = answer;
-        await requireHomeOfRequest(db, id);
+        await requireHomeOfRequest(db, { id, slip44, owner: ownerOf(id) });
         await storeRejects(db, answer.rejects);
         if (!isAnswerEnough(await readChainFilter(db, slip44, chainParam))) {
           await holdAnswer(db, id, addresses);

@@ -219,3 +219,13 @@ export async function takeFurtherAddress(
     select ledger.take_further_address(${ownWallet}, ${slip44}::integer, ${reference}::text) as ${out('address', orNull(text))}`;
   return taken?.address ?? null;
 }
+
+/**
+ * Locks the pool of a request. A plan locks the pool before its requests, so whatever closes a request uses the same
+ * order.
+ */
+export async function lockPoolOf(db: LedgerDb, id: number): Promise<void> {
+  await db.execute(sql`
+    select from own.pools
+     where slip44 = (select slip44 from own.address_requests where id = ${id}) for update`);
+}

@@ -4,7 +4,7 @@ import { out, pick, query, truth } from '../connection/query-rows.ts';
 import { addresses, addressRequests } from '../own-tables.ts';
 import { storeGenerated } from './address-answer-store.ts';
 import { recountUse } from './address-store.ts';
-import { lockPoolOf } from './pool-requests.ts';
+import { lockPoolOf } from './pool-store.ts';
 import { judgeMisfits } from './refused-addresses.ts';
 
 /**
