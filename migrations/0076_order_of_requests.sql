@@ -16,21 +16,19 @@ ALTER TABLE "ledger"."addresses" ALTER COLUMN "after_request" SET DEFAULT engine
 ALTER TABLE engine.total_changes REPLICA IDENTITY FULL;
 ALTER TABLE engine.null_takes REPLICA IDENTITY FULL;
 --> statement-breakpoint
--- A caller whose commits do not wait for the disk would lose in a crash of the server what it has received.
+-- A caller whose commits do not wait for the disk would lose in a crash of the server what it has received. Part of the
+-- expression that is evaluated anyway: it is never true, and so leaves the outcome to the others.
 DO $hand_out$
 DECLARE
-  definition text := pg_get_functiondef('engine.hand_out(text, integer, text, boolean)'::regprocedure);
-  rare CONSTANT text := 'OR current_setting(''idle_in_transaction_session_timeout'') <> ''1min'' THEN';
-  admit CONSTANT text := 'PERFORM engine.admit_take(';
+  definition CONSTANT text := pg_get_functiondef('engine.hand_out(text, integer, text, boolean)'::regprocedure);
+  rare CONSTANT text := 'IF hand_out.slip44 IS NULL OR btrim(';
 BEGIN
-  IF position(rare IN definition) = 0 OR position(admit IN definition) = 0 THEN
+  IF position(rare IN definition) = 0 THEN
     RAISE EXCEPTION 'engine.hand_out is not the one that this migration changes';
   END IF;
-  definition := replace(definition, rare,
-    'OR current_setting(''idle_in_transaction_session_timeout'') <> ''1min'' OR current_setting(''synchronous_commit'') = ''off'' THEN');
-  EXECUTE replace(definition, admit,
-    'IF current_setting(''synchronous_commit'') = ''off'' THEN PERFORM set_config(''synchronous_commit'', ''on'', true); END IF;
-    ' || admit);
+  EXECUTE replace(definition, rare,
+    'IF current_setting(''synchronous_commit'') = ''off'' AND set_config(''synchronous_commit'', ''on'', true) IS NULL
+     OR hand_out.slip44 IS NULL OR btrim(');
 END $hand_out$;
 --> statement-breakpoint
 COMMENT ON COLUMN ledger.addresses.after_request IS 'Internal: number of the newest address request when the address was first seen; requests and addresses have an order without a clock. 0 for addresses from before this was recorded';

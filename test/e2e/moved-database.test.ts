@@ -168,6 +168,13 @@ describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
     await expectMoved(recovered.url(), 'another timeline');
     await standby.promote();
     await expectMoved(standby.url(), 'another timeline');
+    // A base backup has every mark of its home, unless it is started as the runbook says.
+    const backup = await copyCluster(cluster, {
+      signal: 'recovery',
+      settings: [`restore_command = 'false'`],
+    });
+    await backup.start();
+    await expectMoved(backup.url(), 'another timeline');
     await queryOnce(cluster.url('template1'), 'create database copied template postgres');
     await expectMoved(cluster.url('copied'), 'another database');
     expect(await away(url)).toBeNull();
