@@ -143,8 +143,9 @@ const ms = (interval: SQL) => sql`(extract(epoch from ${interval}) * 1000)::floa
 /**
  * Locks the chain's pool until the transaction ends, and reads it; undefined if the chain has none. Filling starts
  * below the threshold and stops at the target. If the open request's owner is `self`, its sender is gone: the commit
- * succeeded but the caller never learned of it. An observed chain filter counts only for its parameter name. A working
- * or shared one expires after a day; a broken one does not expire.
+ * succeeded but the caller never learned of it. A time ahead of the clock, or a wait that no refusal sets, is from
+ * before the clock went back, and does not count. An observed chain filter counts only for its parameter name. A
+ * working or shared one expires after a day; a broken one does not expire.
  */
 async function lockPool(
   db: LedgerDb,
@@ -163,7 +164,10 @@ async function lockPool(
     ageMs: [ms(sql`now() - r.requested_at`), number],
     isOwnerAlive: [isOwnerAlive, truth],
     hasAnswer: [sql`r.answer is not null`, truth],
-    listReadAgeMs: [ms(sql`now() - r.list_read_at`), orNull(number)],
+    listReadAgeMs: [
+      ms(sql`now() - case when r.list_read_at <= now() then r.list_read_at end`),
+      orNull(number),
+    ],
   });
   const [pool] = await query(db)`
 with counted as (
@@ -178,7 +182,7 @@ filling as (
 )
 select c.available as ${out('available', number)}, ${pick({ threshold, target, numMax, refusals, losses })},
        (p.is_filling or c.available < p.threshold) and c.available < p.target as ${out('isFilling', truth)},
-       coalesce(${ms(sql`p.next_try_at - now()`)}, 0) as ${out('nextTryInMs', number)},
+       coalesce(${ms(sql`case when p.next_try_at <= now() + interval '1 hour' then p.next_try_at end - now()`)}, 0) as ${out('nextTryInMs', number)},
        l.generated_24h as ${out('generated24h', number)},
        p.refused_at is not null as ${out('isStopped', truth)},
        coalesce(s.is_backed, false) as ${out('isListRead', truth)},

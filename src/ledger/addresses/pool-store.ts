@@ -170,7 +170,8 @@ export async function isAnyListed(
 /** Notes the first complete read of the list after the answer was lost or put off. */
 export async function noteListRead(db: LedgerDb, id: number): Promise<void> {
   await db.execute(sql`
-    update own.address_requests set list_read_at = now() where id = ${id} and state = 'unknown' and list_read_at is null`);
+    update own.address_requests set list_read_at = now()
+     where id = ${id} and state = 'unknown' and (list_read_at is null or list_read_at > now())`);
 }
 
 /** Returns the chains with an open request. */
