@@ -23,7 +23,7 @@ const scanSliceOf = (everyMs: number | null) => Math.min(scanSliceMaxMs, everyMs
  * Callbacks that observe the work. `onPause`: the service asked this process to wait, in milliseconds; `onOpened`: the
  * database has answered.
  */
-export type Observers = Pick<SyncContext, 'onRun'> &
+export type Observers = Pick<SyncContext, 'onRun' | 'onHealed'> &
   Pick<WalletClientOptions, 'onAttempt'> & {
     onPause?: (ms: number) => void;
     onOpened?: () => void;
@@ -138,5 +138,6 @@ async function createSync(
       isPoolExclusive: settings.pools.isExclusive,
     },
     ...(observers.onRun ? { onRun: observers.onRun } : {}),
+    ...(observers.onHealed ? { onHealed: observers.onHealed } : {}),
   };
 }

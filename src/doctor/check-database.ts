@@ -70,7 +70,8 @@ function checkDurability({ synchronousCommit }: DatabaseFacts): Finding {
   const name = 'database-durability';
   const seen = `synchronous_commit is ${synchronousCommit}`;
   if (synchronousCommit !== 'off') return okFinding(name, seen);
-  const cure = 'set synchronous_commit=on: a crash may lose which addresses were handed out';
+  const cure =
+    'set synchronous_commit=on: a crash may lose what the feed has already told its consumers';
   return warningFinding(name, seen, cure);
 }
 

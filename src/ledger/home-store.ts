@@ -31,16 +31,21 @@ export async function requireHome(db: LedgerDb): Promise<void> {
 
 /**
  * Throws LedgerError `database-moved` if the database has moved since the request was inserted. The addresses of its
- * answer may have been handed out at the previous home. Call it in the transaction that stores the answer.
+ * answer may have been handed out at the previous home. After a restore the number may belong to a later request, of
+ * another owner or chain; with `owner` null every owner will do. Call it in the transaction that stores the answer.
  */
-export async function requireHomeOfRequest(db: LedgerDb, id: number): Promise<void> {
+export async function requireHomeOfRequest(
+  db: LedgerDb,
+  { id, slip44, owner }: { id: number; slip44: number; owner: string | null },
+): Promise<void> {
   // Takes the lock that `healHome` takes first.
   await db.execute(sql`
     select from own.pools
      where slip44 = (select slip44 from own.address_requests where id = ${id}) for update`);
   await requireHome(db);
   const [request] = await query(db)`
-    select epoch = engine.current_epoch() as ${out('same', truth)} from own.address_requests where id = ${id}`;
+    select epoch = engine.current_epoch() and slip44 = ${slip44} and (owner = ${owner}::text or ${owner}::text is null) as ${out('same', truth)}
+      from own.address_requests where id = ${id}`;
   if (request?.same) return;
   throw new LedgerError('database-moved', 'the database has moved since the request was sent');
 }

@@ -10,7 +10,8 @@ export async function settleHome({
   ledger,
   log,
   settings,
-}: Pick<SyncContext, 'ledger' | 'log'> & {
+  onHealed,
+}: Pick<SyncContext, 'ledger' | 'log' | 'onHealed'> & {
   settings: Pick<SyncContext['settings'], 'onMove'>;
 }): Promise<void> {
   const away = await readAway(ledger.db);
@@ -27,4 +28,5 @@ export async function settleHome({
     { away, setAside, closedRequests },
     'the database has moved: its addresses were set aside',
   );
+  onHealed?.();
 }

@@ -14,6 +14,8 @@ export type SyncContext = {
   settings: SyncSettings;
   /** Called after each pass that ended without an error. */
   onRun?: (part: string, report: SyncReport) => void;
+  /** Called after this process has healed a move of the database: the pools of all wallets are empty. */
+  onHealed?: () => void;
 };
 
 export type SyncSettings = {

@@ -161,13 +161,20 @@ describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
       ],
     });
     await recovered.start();
-    await until(
-      async () =>
-        (await queryOnce(recovered.url(), 'select pg_is_in_recovery() as r'))[0]?.['r'] === false,
-    );
+    const isOpen = async (url: string) =>
+      (await queryOnce(url, 'select pg_is_in_recovery() as r'))[0]?.['r'] === false;
+    await until(() => isOpen(recovered.url()));
     await expectMoved(recovered.url(), 'another timeline');
     await standby.promote();
     await expectMoved(standby.url(), 'another timeline');
+    // A base backup has every mark of its home, unless it is started as the runbook says.
+    const backup = await copyCluster(cluster, {
+      signal: 'recovery',
+      settings: [`restore_command = 'false'`],
+    });
+    await backup.start();
+    await until(() => isOpen(backup.url()));
+    await expectMoved(backup.url(), 'another timeline');
     await queryOnce(cluster.url('template1'), 'create database copied template postgres');
     await expectMoved(cluster.url('copied'), 'another database');
     expect(await away(url)).toBeNull();

@@ -196,3 +196,23 @@ test('a name that is taken, and a role without the right, are refused; without l
     expect.stringContaining('publications lack tables'),
   ]);
 }, 120_000);
+
+test('a published ledger goes on writing: addresses are handed out, and passes end', async () => {
+  const service = await withService({ transactions: 50 });
+  const env = { ...service.env, ADDRESS_POOLS: '60:5:10' };
+  expect(await migrate(service, '--publication', 'books')).toMatchObject({ code: 0 });
+  const pass = await runProgram(['sync'], env);
+  expect([pass.code, pass.stderr]).toEqual([0, expect.not.stringContaining('cannot')]);
+  expect(await service.query(`select ledger.take_address(60, 'customer') as a`)).toEqual([
+    { a: expect.stringMatching(/^0x/) },
+  ]);
+  // As a connector makes one by default, and as a server does that follows another one for an upgrade.
+  await service.query('create publication everything for all tables');
+  expect(await migrate(service)).toMatchObject({ code: 0 });
+  service.sandbox.world.addTransactions(1_200, { type: 'deposit', state: 'success' });
+  expect(await runProgram(['sync'], env)).toMatchObject({ code: 0 });
+  await service.query('delete from engine.null_takes; delete from engine.total_changes');
+  expect(await service.query(`select ledger.take_address(60, 'another') as a`)).toEqual([
+    { a: expect.stringMatching(/^0x/) },
+  ]);
+}, 120_000);

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { silentLog } from '../../src/kernel/log.ts';
 import { takeAddress } from '../../src/ledger/addresses/pool-store.ts';
+import { resolveRequest } from '../../src/ledger/addresses/resolve-request.ts';
 import {
   acceptMove,
   acknowledgeMoves,
@@ -37,6 +38,22 @@ const problems = () =>
   query(`select severity, what from ledger.problems where name = 'database_moved'`);
 const settle = (onMove: 'heal' | 'stop', of = ledger) =>
   settleHome({ ledger: of, log: silentLog, settings: { onMove } });
+
+const forgetMoves = () =>
+  query(
+    `update engine.home set begun_at = now() - interval '25 hours', own_xid = pg_current_xact_id()::xid`,
+  );
+
+/** Returns how many addresses join the pool by the list, which shows some more after an answer was lost. */
+async function resolveLost(num: number, shown = ['b1', 'b2'], ahead = '0'): Promise<number> {
+  const [request] = await query<{ id: string }>(
+    `insert into ledger.address_requests (slip44, num, state, requested_at)
+     values (60, ${num}, 'unknown', now() + interval '${ahead}') returning id`,
+  );
+  await query(`insert into ledger.addresses (slip44, address, status, first_seen_at)
+    select 60, a || ' of request ${request?.id}', 'foreign', now() from unnest('{${shown}}'::text[]) a`);
+  return await ledger.transaction((db) => resolveRequest(db, Number(request?.id)));
+}
 
 /** What a restore of data alone does to a database that has the tables and no rows. */
 const loadElsewhere = () =>
@@ -99,12 +116,64 @@ test('an answer to a request from before a move is not stored', async () => {
   const [request] = await query<{ id: string }>(
     `insert into ledger.address_requests (slip44, num, state, requested_at) values (60, 5, 'sent', now()) returning id`,
   );
-  const store = () => ledger.transaction((db) => requireHomeOfRequest(db, Number(request?.id)));
+  const store = () =>
+    ledger.transaction((db) =>
+      requireHomeOfRequest(db, { id: Number(request?.id), slip44: 60, owner: null }),
+    );
   await store();
   await move();
   await expect(store()).rejects.toMatchObject({ cause: { code: 'WL001' } });
   await settle('heal');
   await expect(store()).rejects.toMatchObject({ code: 'database-moved' });
+});
+
+test('an answer is not stored as that of a later request that has its number since a restore', async () => {
+  const [request] = await query<{ id: string }>(
+    `insert into ledger.address_requests (slip44, num, state, requested_at, owner)
+     values (60, 5, 'sent', now(), 'other') returning id`,
+  );
+  const id = Number(request?.id);
+  const store = (slip44: number, owner: string) =>
+    ledger.transaction((db) => requireHomeOfRequest(db, { id, slip44, owner }));
+  await store(60, 'other');
+  await expect(store(61, 'other')).rejects.toMatchObject({ code: 'database-moved' });
+  await expect(store(60, 'own')).rejects.toMatchObject({ code: 'database-moved' });
+});
+
+test('after a move nothing that a lagging list shows is taken for the answer that was lost', async () => {
+  await forgetMoves();
+  expect(await resolveLost(2)).toBe(2);
+  await move();
+  await settle('heal');
+  expect(await resolveLost(2)).toBe(0);
+});
+
+test('an address that was listed before the request is not its answer, although the clock went back since', async () => {
+  await forgetMoves();
+  await query(`insert into ledger.addresses (slip44, address, status, first_seen_at)
+    values (60, 'made by an operator', 'foreign', now() + interval '1 hour')`);
+  expect(await resolveLost(1, [])).toBe(0);
+});
+
+test('an address that comes after the request is its answer, although the clock went back meanwhile', async () => {
+  await forgetMoves();
+  expect(await resolveLost(1, ['b1'], '1 hour')).toBe(1);
+});
+
+test('a handed out address outlives a crash, whatever the caller has set', async () => {
+  const client = await ledger.pool.connect();
+  try {
+    await client.query('begin; set local synchronous_commit = off');
+    expect((await client.query(`select ledger.take_address(60, 'c') as a`)).rows).toEqual([
+      { a: 'a4' },
+    ]);
+    expect((await client.query('show synchronous_commit')).rows).toEqual([
+      { synchronous_commit: 'on' },
+    ]);
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
 });
 
 test.each([

@@ -2,7 +2,11 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { checkNewAddresses } from '../../src/ledger/addresses/address-store.ts';
 import { adoptForeign, listForeign } from '../../src/ledger/addresses/adopt-store.ts';
 import { openPoolRequests } from '../../src/ledger/addresses/pool-requests.ts';
-import { mirrorPools, readPoolLevels } from '../../src/ledger/addresses/pool-store.ts';
+import {
+  mirrorPools,
+  noteListRead,
+  readPoolLevels,
+} from '../../src/ledger/addresses/pool-store.ts';
 import { readStatus } from '../../src/ledger/reports/read-status.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { listed } from '../support/transaction-rows.ts';
@@ -255,4 +259,24 @@ test('the status shows the days left, why a pool is not filled, and unexpected d
       lastError: 'code 1003: limit reached',
     },
   ]);
+});
+
+test('no wait of a pool outlasts a step back of the clock', async () => {
+  await mirrorPools(ledger, [eth]);
+  const requests = openPoolRequests(ledger, 'slip44');
+  const read = async () =>
+    (await requests.plan(60, (pool) => ({ pool, write: null })))?.decision.pool;
+  // The clock was a day ahead when the service refused, and when the list was read.
+  await query(`update ledger.pools set next_try_at = now() + interval '1 day', refusals = 1`);
+  const id = await writeRequest(60, 'ended');
+  await query(
+    `update ledger.address_requests set state = 'unknown', list_read_at = now() + interval '1 day'`,
+  );
+  expect(await read()).toMatchObject({ nextTryInMs: 0, open: { id, listReadAgeMs: null } });
+  await noteListRead(ledger.db, id);
+  expect((await read())?.open?.listReadAgeMs).toBeGreaterThanOrEqual(0);
+  // The longest wait that a refusal sets is kept.
+  await query(`update ledger.pools set next_try_at = now() + interval '59 minutes'`);
+  expect((await read())?.nextTryInMs).toBeGreaterThan(3_000_000);
+  await requests.end();
 });

@@ -74,8 +74,10 @@ test('the epoch of a request counts for the wallet that sent it', async () => {
     `select id from ledger.address_requests where wallet = 'w2'`,
   );
   const id = Number(open?.id);
-  await second.transaction((db) => requireHomeOfRequest(db, id));
-  await expect(ledger.transaction((db) => requireHomeOfRequest(db, id))).rejects.toMatchObject({
+  await second.transaction((db) => requireHomeOfRequest(db, { id, slip44: 60, owner: null }));
+  await expect(
+    ledger.transaction((db) => requireHomeOfRequest(db, { id, slip44: 60, owner: null })),
+  ).rejects.toMatchObject({
     code: 'database-moved',
   });
 });

@@ -72,6 +72,36 @@ export const homeBugs: PlantedBug[] = [
     caughtBy: 'an answer to a request from before a move is not stored',
   },
   {
+    id: 'answer-by-number-alone',
+    promise: moved,
+    wrong: 'an answer is stored as that of a later request, which has its number since a restore',
+    in: 'requireHomeOfRequest',
+    find: 'and slip44 = ${slip44} and (owner = ${owner}::text or ${owner}::text is null)',
+    put: 'or slip44 = ${slip44} or owner = ${owner}::text',
+    caughtBy:
+      'an answer is not stored as that of a later request that has its number since a restore',
+  },
+  {
+    id: 'lagging-list-after-a-move',
+    promise: moved,
+    wrong: 'what the previous home generated counts as the answer that was lost',
+    in: 'resolveRequest',
+    find: "and not exists (select from engine.home h where h.epoch > 1 and h.begun_at > now() - interval '24 hours')",
+    put: '',
+    caughtBy:
+      'after a move nothing that a lagging list shows is taken for the answer that was lost',
+  },
+  {
+    id: 'order-by-clock',
+    promise: 'Pools hand out once',
+    wrong: 'the clock says whether an address came before the request',
+    in: 'resolveRequest',
+    find: 'where a.generated_by is null and a.after_request >= r.id\n',
+    put: 'where a.generated_by is null and a.first_seen_at > r.requested_at\n',
+    caughtBy:
+      'an address that was listed before the request is not its answer, although the clock went back since',
+  },
+  {
     id: 'same-takes-all',
     promise: moved,
     wrong: 'a clean move makes foreign addresses available that it did not set aside',

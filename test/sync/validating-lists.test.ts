@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { unusedChain } from '../../src/kernel/chain-filter.ts';
 import { silentLog } from '../../src/kernel/log.ts';
 import { mirrorPools } from '../../src/ledger/addresses/pool-store.ts';
+import { acknowledgeMoves } from '../../src/ledger/home-store.ts';
 import { createTicketSource } from '../../src/ledger/ticket-source.ts';
 import { fillPools } from '../../src/sync/pools/fill-pools.ts';
 import { settleHome } from '../../src/sync/settle-home.ts';
@@ -350,4 +351,39 @@ test('after a move nothing that was handed out on a chain of the same form joins
   const addresses = taken.map(({ address }) => address);
   expect(addresses).not.toContain(anna?.address);
   expect(addresses.filter((address) => made(61).includes(address))).toEqual([]);
+});
+
+test('after a move a pool waits for a related chain that is no longer configured: until its list is read, or `recover` was run', async () => {
+  let isDead = false;
+  const { context, posts } = await withListsOf(
+    (slip44, listed) => (isChain(slip44) && !(isDead && slip44 !== 60) ? listed(slip44) : null),
+    { coins: [60, 61], pools: [60, 61], isDerived: true },
+  );
+  await fillPools(context, { ...patiently, chains: [61] });
+  await mirrorPools(ledger, [{ slip44: 60, threshold: 5, target: 10 }]);
+  const retired = { ...context, settings: { ...context.settings, chains: [60] } };
+  const fill = () => fillPools(retired, { ...patiently, chains: [60], force: true });
+  const move = async () => {
+    await query(`select engine.disturb_home('a dump was put back')`);
+    await settleHome({ ledger, log: silentLog, settings: { onMove: 'heal' } });
+  };
+  await move();
+  // The first answer brings the addresses of the other chain.
+  expect((await fill()).isComplete).toBe(false);
+  expect((await fill()).isComplete).toBe(true);
+
+  isDead = true;
+  await move();
+  const before = posts();
+  expect((await fill()).isComplete).toBe(false);
+  expect(posts()).toBe(before);
+  expect(await query('select last_error from ledger.pools where slip44 = 60')).toEqual([
+    {
+      last_error: expect.stringMatching(
+        /chain 61 \(.*unsupported chain.*not in ADDRESS_POOLS.*wallet-ledger recover/,
+      ),
+    },
+  ]);
+  await acknowledgeMoves(ledger.db);
+  expect((await fill()).isComplete).toBe(true);
 });

@@ -1,10 +1,13 @@
 import { allJobs } from '../../../jobs/all-jobs.ts';
+import { fillPoolsJob } from '../../../jobs/fill-pools.job.ts';
 import { walletNameDefault } from '../../config/wallet-names.ts';
 import type { WalletContent } from '../../http/add-sites.ts';
 import { createMetrics, type Metrics } from '../../http/create-metrics.ts';
 import { startHttp } from '../../http/start-http.ts';
 import { untilAborted } from '../../kernel/abortable-sleep.ts';
 import { systemClock } from '../../kernel/clock.ts';
+import { toError } from '../../kernel/errors.ts';
+import type { Log } from '../../kernel/log.ts';
 import { redactValues } from '../../kernel/redact.ts';
 import { withAnySignal } from '../../kernel/with-any-signal.ts';
 import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
@@ -63,6 +66,7 @@ export async function startDaemon(
       metrics.onRun({ wallet, job: part }, pass);
       heartbeat?.onRun(pass);
     },
+    onHealed: () => fillPoolsNow(jobs, starting, log),
   }));
   const { composed } = opened;
   await prepareWallets(opened.ledger, composed);
@@ -94,7 +98,7 @@ export async function startDaemon(
   if (listening) shutdown.add('status pages', () => listening.close());
   const jobs = repeatableJobs(context, composed);
   const queueName = `${opened.queueAddress.kind} ${settings.queue.prefix}`;
-  const running = await startQueue({
+  const starting = startQueue({
     backend: opened.queueAddress,
     prefix: settings.queue.prefix,
     jobs,
@@ -104,10 +108,25 @@ export async function startDaemon(
     clock: systemClock,
     isTraced: context.isTraced,
   });
+  const running = await starting;
   queue = running;
   shutdown.add('queue', () => running.close(queueCloseMs));
   shutdown.add('webhooks', webhooks.start());
   return { url: http && listening ? `http://${http.host}:${listening.port}/` : null, feed };
+}
+
+/** Adds a run of each job that fills pools. Where that fails, they are filled at their next time. */
+function fillPoolsNow(jobs: RepeatableJob[], starting: Promise<RunningQueue>, log: Log): void {
+  const names = jobs.filter(
+    ({ name, everyMs }) => everyMs !== null && name.startsWith(fillPoolsJob.name),
+  );
+  void starting
+    .then((queue) =>
+      Promise.all(names.map(({ name }) => queue.add(name, `${name}-after-move`, {}))),
+    )
+    .catch((error: unknown) =>
+      log.debug({ error: toError(error) }, 'pools are filled at their next time'),
+    );
 }
 
 /** Returns the function that adds the queue, as far as it answers, to a status, and bounds and redacts it. */

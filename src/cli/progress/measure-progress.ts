@@ -23,7 +23,7 @@ type ProgressFacts = { seconds: number; parts: PartFacts[]; waiting: string | nu
 /**
  * Tracks a pass by its callbacks. `measure` returns the current progress and is meant to be called every few seconds.
  */
-export type ProgressMeter = Required<Observers> & {
+export type ProgressMeter = Required<Omit<Observers, 'onHealed'>> & {
   onProgress: Progress;
   measure(): ProgressFacts;
 };

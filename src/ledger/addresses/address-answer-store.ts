@@ -9,8 +9,7 @@ import { requireHomeOfRequest } from '../home-store.ts';
 import { addressRequests, addresses as addressTable, pools } from '../own-tables.ts';
 import { storeRejects } from '../transactions/reject-store.ts';
 import { recountUse } from './address-store.ts';
-import { lockPoolOf } from './pool-requests.ts';
-import { readChainFilter } from './pool-store.ts';
+import { lockPoolOf, readChainFilter } from './pool-store.ts';
 import { judgements, judgeShown, noteRefusals, storeJudgements } from './refused-addresses.ts';
 
 /** A clear answer of the service, and the backoff of the chain if no address of the answer joins the pool. */
@@ -32,9 +31,13 @@ export type NumAfterGrant = (
 
 /**
  * Returns the store for the answers of one pass over the pools. `chainParam` is the name of the service's chain
- * parameter.
+ * parameter, `ownerOf` returns the owner under which the pass inserted a request.
  */
-export function openAnswers(ledger: Ledger, chainParam: string) {
+export function openAnswers(
+  ledger: Ledger,
+  chainParam: string,
+  ownerOf: (id: number) => string | null,
+) {
   return {
     /**
      * Returns the number of addresses that joined the pool, or null if the answer is put off. Throws LedgerError
@@ -43,7 +46,7 @@ export function openAnswers(ledger: Ledger, chainParam: string) {
     storeAnswer: (answer: Answer, numAfterGrant: NumAfterGrant): Promise<number | null> =>
       ledger.transaction(async (db) => {
         const { id, slip44, addresses } = answer;
-        await requireHomeOfRequest(db, id);
+        await requireHomeOfRequest(db, { id, slip44, owner: ownerOf(id) });
         await storeRejects(db, answer.rejects);
         if (!isAnswerEnough(await readChainFilter(db, slip44, chainParam))) {
           await holdAnswer(db, id, addresses);
@@ -85,7 +88,7 @@ export async function storeGenerated(
   const { slip44, num, judged } = await judgeAnswer(db, id, addresses);
   const given = sql`${judgements(judged)},
 given as (
-  select distinct on (r.id, ledger.address_key(i.address)) r.id, r.slip44, r.num, r.requested_at, i.address,
+  select distinct on (r.id, ledger.address_key(i.address)) r.id, r.slip44, r.num, i.address,
          ledger.address_key(i.address) as key, j.form, j.refused
     from own.address_requests r, unnest(${sql.param(judged.map(({ address }) => address))}::text[]) with ordinality as i (address, place)
     join judged j on j.address = i.address
@@ -117,9 +120,9 @@ select ${pick({ key: alias(addressTable, 'inserted').addressKey })} from inserte
 with ${given},
 ours as (
   select g.* from given g join own.addresses a on a.slip44 = g.slip44 and a.address_key = g.key
-   where a.generated_by is null and a.first_seen_at >= g.requested_at
+   where a.generated_by is null and a.after_request >= g.id
      and not exists (select from own.addresses o where o.address_key = g.key and o.slip44 <> g.slip44
-                      and o.first_seen_at <= g.requested_at and (o.generated_by is null or o.status = 'foreign'))
+                      and o.after_request < g.id and (o.generated_by is null or o.status = 'foreign'))
 ),
 joined as (
   update own.addresses a

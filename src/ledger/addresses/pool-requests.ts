@@ -14,7 +14,7 @@ import {
 } from '../connection/query-rows.ts';
 import { requireHome } from '../home-store.ts';
 import { addressRequests, pools } from '../own-tables.ts';
-import { notePoolError } from './pool-store.ts';
+import { lockPoolOf, notePoolError } from './pool-store.ts';
 import { type SharedLiveness, shareLiveness } from './share-liveness.ts';
 import { unreadSiblings } from './sibling-lists.ts';
 
@@ -91,6 +91,7 @@ type Planned<D> = { decision: D; openedId: number | null };
  */
 export function openPoolRequests(ledger: Ledger, chainParam: string) {
   const liveness = shareLiveness(ledger);
+  const owners = new Map<number, string>();
   return {
     /**
      * Decides under the pool's lock. A lost transaction is retried and calls `decide` again. Undefined: the chain has
@@ -105,8 +106,12 @@ export function openPoolRequests(ledger: Ledger, chainParam: string) {
         const pool = await lockPool(db, slip44, { self, chainParam });
         if (!pool) return undefined;
         const decision = decide(pool);
-        return { decision, openedId: await writeDown(db, slip44, decision.write, liveness) };
+        const opened = await writeDown(db, slip44, decision.write, liveness);
+        if (opened) owners.set(opened.id, opened.owner);
+        return { decision, openedId: opened?.id ?? null };
       }),
+    /** Returns the owner of a request that this pass has inserted; null: it has inserted none of this number. */
+    ownerOf: (id: number): string | null => owners.get(id) ?? null,
     markRequestUnknown: (id: number, loss: Loss) =>
       ledger.transaction((db) => markRequestUnknown(db, id, loss)),
     failRequest: (id: number, refusal: Refusal) =>
@@ -115,18 +120,18 @@ export function openPoolRequests(ledger: Ledger, chainParam: string) {
   };
 }
 
-/** Applies the plan's change. Returns the id of the inserted request, or null. */
+/** Applies the plan's change. Returns the inserted request, or null. */
 async function writeDown(
   db: LedgerDb,
   slip44: number,
   write: PoolWrite | null,
   liveness: SharedLiveness,
-): Promise<number | null> {
+): Promise<{ id: number; owner: string } | null> {
   if (write?.kind === 'open') {
     // Opens the liveness connection before the commit, so that no other process takes the sender for dead.
     const { name } = await liveness.hold();
     await requireHome(db);
-    return await insertAddressRequest(db, slip44, write.num, name);
+    return { id: await insertAddressRequest(db, slip44, write.num, name), owner: name };
   }
   if (write?.kind === 'lose') await markRequestUnknown(db, write.id, write);
   if (write?.kind === 'error') await notePoolError(db, slip44, write.error);
@@ -138,8 +143,9 @@ const ms = (interval: SQL) => sql`(extract(epoch from ${interval}) * 1000)::floa
 /**
  * Locks the chain's pool until the transaction ends, and reads it; undefined if the chain has none. Filling starts
  * below the threshold and stops at the target. If the open request's owner is `self`, its sender is gone: the commit
- * succeeded but the caller never learned of it. An observed chain filter counts only for its parameter name. A working
- * or shared one expires after a day; a broken one does not expire.
+ * succeeded but the caller never learned of it. A time ahead of the clock, or a wait that no refusal sets, is from
+ * before the clock went back, and does not count. An observed chain filter counts only for its parameter name. A
+ * working or shared one expires after a day; a broken one does not expire.
  */
 async function lockPool(
   db: LedgerDb,
@@ -158,7 +164,10 @@ async function lockPool(
     ageMs: [ms(sql`now() - r.requested_at`), number],
     isOwnerAlive: [isOwnerAlive, truth],
     hasAnswer: [sql`r.answer is not null`, truth],
-    listReadAgeMs: [ms(sql`now() - r.list_read_at`), orNull(number)],
+    listReadAgeMs: [
+      ms(sql`now() - case when r.list_read_at <= now() then r.list_read_at end`),
+      orNull(number),
+    ],
   });
   const [pool] = await query(db)`
 with counted as (
@@ -173,7 +182,7 @@ filling as (
 )
 select c.available as ${out('available', number)}, ${pick({ threshold, target, numMax, refusals, losses })},
        (p.is_filling or c.available < p.threshold) and c.available < p.target as ${out('isFilling', truth)},
-       coalesce(${ms(sql`p.next_try_at - now()`)}, 0) as ${out('nextTryInMs', number)},
+       coalesce(${ms(sql`case when p.next_try_at <= now() + interval '1 hour' then p.next_try_at end - now()`)}, 0) as ${out('nextTryInMs', number)},
        l.generated_24h as ${out('generated24h', number)},
        p.refused_at is not null as ${out('isStopped', truth)},
        coalesce(s.is_backed, false) as ${out('isListRead', truth)},
@@ -224,16 +233,6 @@ async function markRequestUnknown(
        where id = ${id} and state = 'sent' returning slip44)
     update own.pools p set losses = p.losses + 1, num_max = least(p.num_max, ${numMax})
       from lost l where p.slip44 = l.slip44`);
-}
-
-/**
- * Locks the pool of a request. A plan locks the pool before its requests, so whatever closes a request uses the same
- * order.
- */
-export async function lockPoolOf(db: LedgerDb, id: number): Promise<void> {
-  await db.execute(sql`
-    select from own.pools
-     where slip44 = (select slip44 from own.address_requests where id = ${id}) for update`);
 }
 
 async function failRequest(db: LedgerDb, id: number, refusal: Refusal): Promise<void> {

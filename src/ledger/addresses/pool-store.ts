@@ -170,7 +170,8 @@ export async function isAnyListed(
 /** Notes the first complete read of the list after the answer was lost or put off. */
 export async function noteListRead(db: LedgerDb, id: number): Promise<void> {
   await db.execute(sql`
-    update own.address_requests set list_read_at = now() where id = ${id} and state = 'unknown' and list_read_at is null`);
+    update own.address_requests set list_read_at = now()
+     where id = ${id} and state = 'unknown' and (list_read_at is null or list_read_at > now())`);
 }
 
 /** Returns the chains with an open request. */
@@ -218,4 +219,14 @@ export async function takeFurtherAddress(
   const [taken] = await query(db)`
     select ledger.take_further_address(${ownWallet}, ${slip44}::integer, ${reference}::text) as ${out('address', orNull(text))}`;
   return taken?.address ?? null;
+}
+
+/**
+ * Locks the pool of a request. A plan locks the pool before its requests, so whatever closes a request uses the same
+ * order.
+ */
+export async function lockPoolOf(db: LedgerDb, id: number): Promise<void> {
+  await db.execute(sql`
+    select from own.pools
+     where slip44 = (select slip44 from own.address_requests where id = ${id}) for update`);
 }

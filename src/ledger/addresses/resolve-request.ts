@@ -4,13 +4,14 @@ import { out, pick, query, truth } from '../connection/query-rows.ts';
 import { addresses, addressRequests } from '../own-tables.ts';
 import { storeGenerated } from './address-answer-store.ts';
 import { recountUse } from './address-store.ts';
-import { lockPoolOf } from './pool-requests.ts';
+import { lockPoolOf } from './pool-store.ts';
 import { judgeMisfits } from './refused-addresses.ts';
 
 /**
  * Closes a request whose answer was lost, by what the list has shown since. The new addresses are ours only if there
  * are exactly as many as were requested, no other chain has any of them, and the list was not seen to be the same as
- * those of other chains. Otherwise nobody can prove it, and they stay foreign. Stores the answer instead if it was put
+ * those of other chains. In the 24 h after a move a list that lags may show what the previous home generated and handed
+ * out. Otherwise nobody can prove it, and they stay foreign. Stores the answer instead if it was put
  * off. Returns the number of addresses that joined the pool. Call it inside a transaction.
  */
 export async function resolveRequest(db: LedgerDb, id: number): Promise<number> {
@@ -23,7 +24,7 @@ export async function resolveRequest(db: LedgerDb, id: number): Promise<number> 
   if (request.hasAnswer) return await storeGenerated(db, id, null);
   const shown = await query(db)`
     select ${pick({ key: alias(addresses, 'a').addressKey })} from own.addresses a join own.address_requests r on r.slip44 = a.slip44
-     where r.id = ${id} and a.generated_by is null and a.first_seen_at > r.requested_at`;
+     where r.id = ${id} and a.generated_by is null and a.after_request >= r.id`;
   await judgeMisfits(
     db,
     request.slip44,
@@ -37,12 +38,13 @@ found as (
   select a.slip44, a.address_key,
          exists (select from own.addresses o where o.address_key = a.address_key and o.slip44 <> a.slip44) as is_elsewhere
     from own.addresses a join request r on r.slip44 = a.slip44
-   where a.generated_by is null and a.first_seen_at > r.requested_at
+   where a.generated_by is null and a.after_request >= r.id
 ),
 verdict as (
   select count(*) as found,
          count(*) = (select num from request) and not bool_or(is_elsewhere)
-           and not exists (select from own.pools p join request r on r.slip44 = p.slip44 where p.chain_filter = 'shared') as is_ours
+           and not exists (select from own.pools p join request r on r.slip44 = p.slip44 where p.chain_filter = 'shared')
+           and not exists (select from engine.home h where h.epoch > 1 and h.begun_at > now() - interval '24 hours') as is_ours
     from found
 ),
 adopted as (

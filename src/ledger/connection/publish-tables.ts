@@ -31,6 +31,7 @@ export async function publishTables(ledger: Ledger, name: string): Promise<Publi
     if (found && !found.isOwn)
       throw refused(`the publication ${name} exists, and wallet-ledger did not create it`);
     const added = await bringUpToDate(db, name, found === undefined);
+    await identifyAddresses(db);
     const [facts] = await query(db)`
       select count(*) as ${out('tables', number)}, current_setting('wal_level') = 'logical' as ${out('isLogical', truth)}
         from pg_publication_tables t where t.pubname = ${name}`;
@@ -42,14 +43,18 @@ export async function publishTables(ledger: Ledger, name: string): Promise<Publi
 }
 
 /**
- * Adds the tables of a newer schema to the program's publications. Returns the names of those that changed. Throws
- * LedgerError `settings` if the database's own role lacks the rights.
+ * Adds the tables of a newer schema to the program's publications. Returns the names of those that changed. Keeps the
+ * addresses writable under the publications of other programs. Throws LedgerError `settings` if the database's own role
+ * lacks the rights.
  */
 export async function refreshPublications(ledger: Ledger): Promise<string[]> {
   const names = await query(ledger.db)`
     select p.pubname::text as ${out('name', text)}
       from pg_publication p where obj_description(p.oid, 'pg_publication') = ${mark} order by p.pubname`;
   const changed: string[] = [];
+  await ledger.transaction(identifyAddresses).catch((error) => {
+    throw publicationError(error, 'of ledger.addresses');
+  });
   for (const { name } of names) {
     const { added } = await publishTables(ledger, name);
     if (added.length > 0) changed.push(name);
@@ -88,6 +93,26 @@ async function bringUpToDate(db: LedgerDb, name: string, isNew: boolean): Promis
     await db.execute(sql`alter publication ${publication} add table ${tables}`);
   }
   return missing.map(({ table }) => table);
+}
+
+/**
+ * Gives the rows of a published `ledger.addresses` an identity without its generated column. From version 18 on,
+ * PostgreSQL refuses each update of a published row whose identity has one that is not sent, and a subscriber that
+ * generates it as well cannot receive it.
+ */
+async function identifyAddresses(db: LedgerDb): Promise<void> {
+  const isUnfit = sql`select from pg_class c
+    where c.oid = 'ledger.addresses'::regclass and c.relreplident = 'd'
+      and current_setting('server_version_num')::integer >= 180000
+      and exists (select from pg_publication_tables t where t.schemaname = 'ledger' and t.tablename = 'addresses')`;
+  if ((await db.execute(isUnfit)).rowCount === 0) return;
+  await lock(db);
+  await db.execute(
+    sql`create unique index if not exists addresses_published on ledger.addresses (wallet, slip44, address)`,
+  );
+  await db.execute(
+    sql`alter table ledger.addresses replica identity using index addresses_published`,
+  );
 }
 
 function publicationError(error: unknown, name: string): unknown {

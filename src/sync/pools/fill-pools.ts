@@ -211,6 +211,9 @@ async function readAddressList(
   return read !== undefined && (read.missing ?? 0) <= 0;
 }
 
+const retiredCure =
+  'the chain is not in ADDRESS_POOLS, and is no longer awaited once `wallet-ledger recover` has recorded which addresses were handed out';
+
 /**
  * Reads the list of a chain that may share addresses. Returns the reason that applies if the ledger still counts it as
  * unread.
@@ -230,6 +233,8 @@ async function readSibling(
     options.signal.throwIfAborted();
     if (!(error instanceof LedgerError && error.code.startsWith('service-'))) throw error;
     context.log.warn({ slip44, error }, 'the address list of a related chain could not be read');
-    return withChainCure(error.message, context.settings.chainParam);
+    const { chains, chainParam } = context.settings;
+    const wayOut = chains.includes(slip44) ? '' : `; ${retiredCure}`;
+    return `${withChainCure(error.message, chainParam)}${wayOut}`;
   }
 }

@@ -87,9 +87,10 @@ export function openPoolPort(context: SyncContext): PoolPort {
   const { ledger, settings } = context;
   const { db } = ledger;
   const { chainParam } = settings;
+  const { ownerOf, ...requests } = openPoolRequests(ledger, chainParam);
   return {
-    ...openPoolRequests(ledger, chainParam),
-    ...openAnswers(ledger, chainParam),
+    ...requests,
+    ...openAnswers(ledger, chainParam, ownerOf),
     resolveRequest: (id) => ledger.transaction((transaction) => resolveRequest(transaction, id)),
     chainsInDoubt: () => chainsInDoubt(db),
     noteListRead: (id) => noteListRead(db, id),

@@ -66,8 +66,8 @@ async function openFilled(bench: Bench, before: string | null): Promise<Client> 
   if (before === null)
     await client.query(`update ledger.addresses set form = 'proven', unchecked_until = null`);
   await client.query('vacuum full analyze ledger.addresses');
-  // The disk is not what is measured.
-  await client.query('set synchronous_commit = off');
+  // As take_address sets it, so that both wait for the log.
+  await client.query('set synchronous_commit = on');
   // As `migrate --issuer` sets it for the role.
   await client.query(`set idle_in_transaction_session_timeout = '1min'`);
   return client;
