@@ -60,7 +60,7 @@ export function prepareListedTransactions(
 
 /**
  * Returns true if storing the rows would change nothing: the ledger has them as the list shows them, and no reject that
- * they may settle. Takes no lock.
+ * they may settle. Takes no lock. `offset 0` lets each row be found by its key: a scan reads the rows of all wallets.
  */
 export async function areListedAsStored(
   db: LedgerDb,
@@ -71,7 +71,8 @@ export async function areListedAsStored(
     select not exists (select from own.rejects r where r.resolved_at is null)
            and not exists (
              select from ${answersOf('list', uniqueNewest(rows), 'extra', 'observation')}
-               left join own.transactions t on t.order_no = i.order_no
+               left join lateral (
+                 select * from own.transactions t where t.order_no = i.order_no offset 0) as t on true
              ${lastWords('list')}
               where t.order_no is null
                  or i.observation > t.observation and (not t.is_listed or t.stream <> ${stream} or ${isListNews})
