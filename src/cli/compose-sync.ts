@@ -7,6 +7,7 @@ import { createTicketSource } from '../ledger/ticket-source.ts';
 import { claimWallet, requireWallet } from '../ledger/wallet-identity.ts';
 import { redactClient } from '../service/redact-client.ts';
 import { createWalletClient, type WalletClientOptions } from '../service/wallet-client.ts';
+import { shareHome } from '../sync/settle-home.ts';
 import type { SyncContext } from '../sync/sync-context.ts';
 import type { CommandContext } from './command-context.ts';
 import { openExistingLedger } from './open-existing-ledger.ts';
@@ -60,11 +61,13 @@ export async function composeAll(
   for (const own of contextsOfWallets(context))
     wallets.push({ own, wallet: await openWallet(own) });
   const opened = await openMigratedLedger(context);
+  const readSharedAway = shareHome(opened.ledger);
   const composed: Composed[] = [];
   for (const { own, wallet } of wallets) {
     const name = own.settings.wallet;
     const ledger = opened.ledger.forWallet(name);
-    composed.push({ context: own, sync: await createSync(own, ledger, wallet, observersOf(name)) });
+    const sync = await createSync(own, ledger, wallet, observersOf(name));
+    composed.push({ context: own, sync: { ...sync, readSharedAway } });
   }
   return { ...opened, composed };
 }

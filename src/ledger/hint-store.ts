@@ -35,16 +35,22 @@ export async function storeHint(db: LedgerDb, orderNos: readonly string[]): Prom
   await db.execute(sql`select engine.add_hints(${sql.param([...orderNos])}::text[])`);
 }
 
-/** Returns the subjects with waiting hints, after deleting old hints: nobody waits for these any more. */
-export async function readHintedSubjects(db: LedgerDb): Promise<HintSubject[]> {
-  await db.execute(sql`
-    delete from own.hints
-     where hinted_at < now() - case when subject = 'details' then interval '1 minute' else interval '10 minutes' end
-       and (subject = 'details' or taken_at is not null)`);
-  const { rows } = await db.execute<{ subject: HintSubject }>(
-    sql`select distinct h.subject from own.hints h where ${isWaiting}`,
-  );
-  return rows.map(({ subject }) => subject);
+/** A hint for which nobody waits any more. */
+const isOld = sql.raw(`(
+  h.hinted_at < now() - case when h.subject = 'details' then interval '1 minute' else interval '10 minutes' end
+  and (h.subject = 'details' or h.taken_at is not null))`);
+
+/** Returns the subjects with waiting hints of these wallets, and deletes the wallets' old hints. */
+export async function readHintedSubjects(
+  db: LedgerDb,
+  wallets: string[],
+): Promise<{ wallet: string; subject: HintSubject }[]> {
+  const isOfThese = sql`h.wallet = any(${sql.param(wallets)}::text[])`;
+  const { rows } = await db.execute<{ wallet: string; subject: HintSubject }>(sql`
+    with deleted as (delete from engine.hints h where ${isOfThese} and ${isOld})
+    select distinct h.wallet, h.subject from engine.hints h
+     where ${isOfThese} and ${isWaiting} and not ${isOld}`);
+  return rows;
 }
 
 /**

@@ -8,10 +8,12 @@ import type {
 } from 'bullmq';
 import pg from 'pg';
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
+import type { QueueNews } from './queue-news.ts';
 
 /**
- * All patches of BullMQ's internals, and all reliance on them. Each names the upstream thread and the test that says
- * when it can go. A test compares this version with the installed one: look at each of them before an upgrade.
+ * All patches of BullMQ's internals, and all reliance on them, beside `spareStatements`. Each names the upstream thread
+ * and the test that says when it can go. A test compares this version with the installed one: look at each of them
+ * before an upgrade.
  */
 export const patchedVersion = '6.7.0';
 
@@ -31,9 +33,9 @@ const wakeUpsEveryMs = 100;
  * test/queue/queue-troubles.test.ts and those of test/queue/bullmq-workarounds.test.ts pass without it.
  *
  * Passes on the first notification of its queue in each tenth of a second at once, and the last of the others at its
- * end. Drops notifications of other queues.
+ * end. Drops notifications of other queues and those of the process's own sessions (`news`).
  */
-export function listenClientOf(queueName: string): typeof pg.Client {
+export function listenClientOf(queueName: string, news?: QueueNews): typeof pg.Client {
   return class ListenClient extends pg.Client {
     private lost: Error | null = null;
     /** Channels within their tenth of a second, and the notification to pass on at its end. */
@@ -55,7 +57,8 @@ export function listenClientOf(queueName: string): typeof pg.Client {
     override emit(event: string | symbol, ...values: unknown[]): boolean {
       if (event !== 'notification') return super.emit(event, ...values);
       const notification = values[0] as pg.Notification;
-      if (notification.payload !== queueName) return false;
+      if (notification.payload !== queueName || news?.isOwn(notification.processId)) return false;
+      news?.onOthers();
       if (this.held.has(notification.channel)) {
         this.held.set(notification.channel, notification);
         return true;
@@ -82,8 +85,13 @@ export function listenClientOf(queueName: string): typeof pg.Client {
 }
 
 /** Makes BullMQ wait for notifications with this program's client. See `listenClientOf`. */
-export function useListenClient(connection: PostgresConnection, queueName: string): void {
-  Object.defineProperty(connection, 'pgModule', { value: { Client: listenClientOf(queueName) } });
+export function useListenClient(
+  connection: PostgresConnection,
+  queueName: string,
+  news?: QueueNews,
+): void {
+  const Client = listenClientOf(queueName, news);
+  Object.defineProperty(connection, 'pgModule', { value: { Client } });
 }
 
 /**
@@ -165,6 +173,9 @@ export async function repairStalledCheck(pool: PgPool, queueName: string): Promi
 export function nextRunId({ key, next }: { key: string; next?: number }): string {
   return `repeat:${key}:${next}`;
 }
+
+/** The same id in SQL, of a row `s` of BullMQ's schedules in PostgreSQL. */
+export const nextRunIdSql = `'repeat:' || s.scheduler_id || ':' || s.next_run_ms`;
 
 /**
  * Gives each run of a job a trace of its own. BullMQ would continue the trace from run to run, so the trace of a

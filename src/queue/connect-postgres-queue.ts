@@ -1,12 +1,20 @@
 import { type PgPool, PostgresConnection, PostgresQueueBackend } from 'bullmq';
 import { toError } from '../kernel/errors.ts';
-import { limitWaits, repairStalledCheck, useListenClient } from './bullmq-workarounds.ts';
+import {
+  limitWaits,
+  nextRunIdSql,
+  repairStalledCheck,
+  useListenClient,
+} from './bullmq-workarounds.ts';
 import { settlesWithin } from './deadline.ts';
+import { placeOf, type StoredSchedule } from './decide-schedule-repair.ts';
 import type { FaultLog } from './fault-log.ts';
 import { findLockHolder } from './find-lock-holder.ts';
 import { postgresQueueError } from './postgres-queue-error.ts';
 import { postgresQueueOptions } from './postgres-queue-options.ts';
 import type { QueueBackend } from './queue-backend.ts';
+import { createQueueNews, type QueueNews } from './queue-news.ts';
+import { spareStatements } from './spare-statements.ts';
 
 const skewMaxMs = 5_000;
 const closeMs = 5_000;
@@ -18,7 +26,8 @@ export async function connectPostgresQueue(
   onFault: FaultLog,
 ): Promise<QueueBackend> {
   const queueName = prefix.replaceAll(':', '-');
-  const open = (max: number) => openConnection(connectionString, max, queueName, onFault);
+  const open = (max: number, news?: QueueNews) =>
+    openConnection({ connectionString, max, queueName, news }, onFault);
   const connection = open(3);
   try {
     await connection.waitUntilReady();
@@ -38,12 +47,16 @@ export async function connectPostgresQueue(
           { ...options, connection: connection.pool },
           false,
         );
-      const own = open(4);
+      const news = createQueueNews();
+      const own = open(4, news);
+      news.watch(own.pool);
       const workerOptions = { ...options, connection: own.pool };
-      return limitWaits(new PostgresQueueBackend(own, name, workerOptions, true, name));
+      const backend = new PostgresQueueBackend(own, name, workerOptions, true, name);
+      return spareStatements(limitWaits(backend), name, news);
     },
     exclusively: (work) => underLock(connection.pool, queueName, closing.signal, work),
     checkClocks: (now) => checkClocks(connection.pool, queueName, now, onFault),
+    readSchedules: () => readSchedules(connection.pool, queueName),
     findLockHolder: () => findLockHolder(connection.pool, queueName),
     close() {
       closing.abort(new Error('the queue is being closed'));
@@ -53,9 +66,12 @@ export async function connectPostgresQueue(
 }
 
 function openConnection(
-  connectionString: string,
-  max: number,
-  queueName: string,
+  {
+    connectionString,
+    max,
+    queueName,
+    news,
+  }: { connectionString: string; max: number; queueName: string; news: QueueNews | undefined },
   onFault: FaultLog,
 ) {
   const connection = new PostgresConnection(postgresQueueOptions(connectionString, max));
@@ -63,7 +79,7 @@ function openConnection(
   connection.on('error', report);
   // The pool does not listen on a client that is checked out, and an unhandled 'error' event ends the process.
   connection.pool.on('connect', (client) => client.on('error', report));
-  useListenClient(connection, queueName);
+  useListenClient(connection, queueName, news);
   return connection;
 }
 
@@ -132,4 +148,27 @@ async function checkClocks(
       toError(`this machine's clock is ${skewMs} ms away from the clock of the database`),
     );
   }
+}
+
+/** Reads in one statement what BullMQ reads in one per schedule and several for the jobs of their next runs. */
+async function readSchedules(pool: PgPool, queueName: string): Promise<StoredSchedule[]> {
+  const { rows } = await pool.query<{
+    name: string;
+    every_ms: string | null;
+    next_run_ms: string | null;
+    state: string | null;
+  }>(
+    `select s.scheduler_id as name, s.every_ms, s.next_run_ms, j.state
+       from scheduler s
+       left join job j on j.queue = s.queue and j.id = ${nextRunIdSql}
+      where s.queue = $1`,
+    [queueName],
+  );
+  const toTime = (ms: string | null) => (ms === null ? null : Number(ms));
+  return rows.map(({ name, every_ms, next_run_ms, state }) => ({
+    name,
+    everyMs: toTime(every_ms),
+    nextRunAt: toTime(next_run_ms),
+    nextJob: placeOf(state ?? 'unknown'),
+  }));
 }

@@ -63,6 +63,7 @@ export async function connectRedisQueue(
     exclusively: (work) => work(),
     // Redis judges locks and stalled checks by its own clock.
     checkClocks: async () => undefined,
+    readSchedules: null,
     // Redis has no locks that another client could hold.
     findLockHolder: async () => null,
     close,

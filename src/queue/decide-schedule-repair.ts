@@ -13,6 +13,12 @@ export type StoredSchedule = {
   nextJob: 'waiting' | 'active' | 'absent';
 };
 
+/** Where the job of the next run is, by BullMQ's name of its state. A finished one does not continue the schedule. */
+export function placeOf(state: string): StoredSchedule['nextJob'] {
+  if (state === 'active') return 'active';
+  return ['unknown', 'completed', 'failed'].includes(state) ? 'absent' : 'waiting';
+}
+
 export type ScheduleRepair = {
   /**
    * `put` stores the schedule, over an old one if present. `replace` removes the old one first. `remove` deletes it.

@@ -5,6 +5,7 @@ import type { Log } from '../kernel/log.ts';
 import { nextRunId } from './bullmq-workarounds.ts';
 import {
   decideScheduleRepair,
+  placeOf,
   type ScheduleRepair,
   type StoredSchedule,
 } from './decide-schedule-repair.ts';
@@ -44,12 +45,17 @@ export async function keepSchedules(tools: Tools): Promise<void> {
   await backend.checkClocks(clock());
 }
 
-async function findRepairs({ queue, jobs, clock }: Tools): Promise<ScheduleRepair[]> {
+async function findRepairs({ queue, backend, jobs, clock }: Tools): Promise<ScheduleRepair[]> {
+  const stored = await (backend.readSchedules?.() ?? askForSchedules(queue));
+  return decideScheduleRepair(clock(), jobs, stored);
+}
+
+async function askForSchedules(queue: JobQueue): Promise<StoredSchedule[]> {
   const schedulers = await queue.getJobSchedulers(0, -1, true);
   // In the order in which a run passes through them, so that one that moves meanwhile is seen.
   const waiting = new Set(await queue.getRanges(['delayed', 'wait'], 0, -1));
   const active = new Set(await queue.getRanges(['active'], 0, -1));
-  const stored = await Promise.all(
+  return await Promise.all(
     schedulers.map(async (scheduler): Promise<StoredSchedule> => {
       const { key, every, next } = scheduler;
       const id = nextRunId(scheduler);
@@ -57,17 +63,11 @@ async function findRepairs({ queue, jobs, clock }: Tools): Promise<ScheduleRepai
       return { name: key, everyMs: every ?? null, nextRunAt: next ?? null, nextJob };
     }),
   );
-  return decideScheduleRepair(clock(), jobs, stored);
 
   /** Asks for a single run: it may wait elsewhere, as in a paused queue. */
   async function seek(id: string): Promise<StoredSchedule['nextJob']> {
-    return place(await queue.getJobState(id));
+    return placeOf(await queue.getJobState(id));
   }
-}
-
-function place(state: string): StoredSchedule['nextJob'] {
-  if (state === 'active') return 'active';
-  return ['unknown', 'completed', 'failed'].includes(state) ? 'absent' : 'waiting';
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { BackendFactory, IQueueBackend } from 'bullmq';
+import type { StoredSchedule } from './decide-schedule-repair.ts';
 
 export type QueueAddress =
   | { kind: 'postgres'; connectionString: string }
@@ -17,6 +18,8 @@ export type QueueBackend = {
    * milliseconds.
    */
   checkClocks(now: number): Promise<void>;
+  /** Reads all schedules at once; null where BullMQ's own calls have to do it. */
+  readSchedules: (() => Promise<StoredSchedule[]>) | null;
   /** Names the sessions of others that hold locks which the queue needs; null if there are none. */
   findLockHolder(): Promise<string | null>;
   /** Closes the connections opened here; a worker closes its own. */

@@ -1,5 +1,28 @@
+import type { Ledger } from '../ledger/connection/connect-ledger.ts';
 import { healHome, noteMove, readAway } from '../ledger/home-store.ts';
 import type { SyncContext } from './sync-context.ts';
+
+/** Time (ms) for which the database counts as at home, once it has been read that it is. */
+const homeKeptMs = 1_000;
+
+/**
+ * Returns a `readAway` that the wallets of a process share. That the database is at home holds for a second: whatever
+ * hands out or generates an address compares it once more, in its own transaction.
+ */
+export function shareHome({ db }: Ledger): () => Promise<string | null> {
+  let latest: { away: Promise<string | null>; readAt: number } | null = null;
+  return async () => {
+    const now = performance.now();
+    if (!latest || now - latest.readAt >= homeKeptMs) latest = { away: readAway(db), readAt: now };
+    const shared = latest;
+    const isKept = await shared.away.then(
+      (away) => away === null,
+      () => false,
+    );
+    if (!isKept && latest === shared) latest = null;
+    return await shared.away;
+  };
+}
 
 /**
  * Checks that the database is still at its home. After a move it heals the database. With ON_MOVE=stop it only records
@@ -11,10 +34,11 @@ export async function settleHome({
   log,
   settings,
   onHealed,
-}: Pick<SyncContext, 'ledger' | 'log' | 'onHealed'> & {
+  readSharedAway,
+}: Pick<SyncContext, 'ledger' | 'log' | 'onHealed' | 'readSharedAway'> & {
   settings: Pick<SyncContext['settings'], 'onMove'>;
 }): Promise<void> {
-  const away = await readAway(ledger.db);
+  const away = await (readSharedAway?.() ?? readAway(ledger.db));
   if (away === null) return;
   if (settings.onMove === 'stop') {
     if (await noteMove(ledger, away))

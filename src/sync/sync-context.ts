@@ -12,6 +12,8 @@ export type SyncContext = {
   log: Log;
   clock: Clock;
   settings: SyncSettings;
+  /** Reads whether the database is at home, for all wallets of the process; absent: each pass reads it itself. */
+  readSharedAway?: () => Promise<string | null>;
   /** Called after each pass that ended without an error. */
   onRun?: (part: string, report: SyncReport) => void;
   /** Called after this process has healed a move of the database: the pools of all wallets are empty. */

@@ -3,7 +3,9 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { storeListedAddresses } from '../../src/ledger/addresses/address-store.ts';
 import { unlistRows } from '../../src/ledger/lists/stream-store.ts';
+import { storeRejects } from '../../src/ledger/transactions/reject-store.ts';
 import {
+  areListedAsStored,
   type ListedTransaction,
   storeListedTransactions,
 } from '../../src/ledger/transactions/store-listed-transactions.ts';
@@ -28,8 +30,19 @@ const { ledger, connect, query, clear, logged } = fixture;
 const { db } = ledger;
 beforeEach(clear);
 
-const store = (rows: ListedTransaction[], stream: 'deposit' | 'withdraw' = 'deposit') =>
-  ledger.transaction((transaction) => storeListedTransactions(transaction, stream, rows));
+/** Stores the rows. Where they count as stored already, this must change nothing. */
+async function store(rows: ListedTransaction[], stream: 'deposit' | 'withdraw' = 'deposit') {
+  const isStored = rows.length > 0 && (await areListedAsStored(db, stream, rows));
+  const before = isStored ? await readVersions(fixture) : null;
+  const counts = await ledger.transaction((transaction) =>
+    storeListedTransactions(transaction, stream, rows),
+  );
+  if (before) {
+    expect(counts).toEqual({ inserted: 0, updated: 0 });
+    expect(await readVersions(fixture)).toEqual(before);
+  }
+  return counts;
+}
 
 /** Small numbers only: the long ones have a test of their own. */
 const shortDecimals = decimals.filter(([given]) => given.length < 100);
@@ -271,6 +284,31 @@ test('rows that are equal are neither written nor locked, nor is their stream', 
   expect(await readVersions(fixture)).toEqual(before);
 });
 
+test('a page counts as stored if every row is as the list shows it, and no reject is open', async () => {
+  const rows = [1, 2].map((nth) => listed({ orderNo: `order-${nth}`, amount: '1.50' }));
+  const again = rows.map((row) => ({ ...row, observation: 9 }));
+  const areStored = (page: ListedTransaction[], stream: 'deposit' | 'withdraw' = 'deposit') =>
+    areListedAsStored(db, stream, page);
+  expect(await areStored(again)).toBe(false);
+  await store(rows);
+  expect(await areStored(again)).toBe(true);
+  const [first] = again;
+  if (!first) throw new Error('no row');
+  expect(await areStored([...again, { ...first, orderNo: 'order-3' }])).toBe(false);
+  expect(await areStored([{ ...first, amount: '1.51' }])).toBe(false);
+  // An older answer changes nothing.
+  expect(await areStored([{ ...first, amount: '1.51', observation: 0 }])).toBe(true);
+  expect(await areStored(again, 'withdraw')).toBe(false);
+  await query(`update ledger.transactions set is_listed = false where order_no = 'order-1'`);
+  expect(await areStored(again)).toBe(false);
+  await store(again);
+  expect(await areStored(again.map((row) => ({ ...row, observation: 10 })))).toBe(true);
+  await storeRejects(db, [
+    { source: 'transaction-list', orderNo: 'order-7', field: null, reason: 'odd', payload: '{}' },
+  ]);
+  expect(await areStored(again)).toBe(false);
+});
+
 test('[V12] undocumented fields that are no object are replaced, not added to with every answer', async () => {
   await query(`insert into ledger.final_states values ('success', true)`);
   await store([listed({ state: 'pending' })]);
@@ -388,6 +426,7 @@ test('a batch reads its own rows, however many the ledger holds and whatever the
         return rows[0]?.['read'];
       };
       const before = await readInTurn();
+      await areListedAsStored(transaction, stream, known.slice(0, 100));
       await storeListedTransactions(transaction, stream, [...fresh, ...known]);
       expect(await readInTurn()).toBe(before);
     });

@@ -32,6 +32,7 @@ test('a stream is one process’s at a time, again its own, and free once it is 
     guests: 0,
     passes: 1,
     checkpoint: null,
+    hasOpenRejects: false,
   });
   expect(await leaseStream(other.db, 'deposit', other.instance)).toBeUndefined();
   expect(await leaseStream(other.db, 'withdraw', other.instance)).toBeDefined();
@@ -67,6 +68,7 @@ test('what a pass saves is there for the next one', async () => {
     guests: 0,
     passes: 2,
     checkpoint: row.checkpoint,
+    hasOpenRejects: false,
   });
 });
 

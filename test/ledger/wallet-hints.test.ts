@@ -46,8 +46,13 @@ test('a hint without a wallet is for all that do not rest; one with a wallet is 
 
 test('hints, turns and looks of one wallet leave those of another as they are', async () => {
   await storeHint(second.db, ['7']);
-  expect(await readHintedSubjects(ledger.db)).toEqual([]);
-  expect((await readHintedSubjects(second.db)).sort()).toEqual(['deposit', 'details', 'withdraw']);
+  expect(await readHintedSubjects(ledger.db, ['main'])).toEqual([]);
+  const found = await readHintedSubjects(ledger.db, ['main', 'w2']);
+  expect(found.map(({ wallet, subject }) => `${wallet} ${subject}`).sort()).toEqual([
+    'w2 deposit',
+    'w2 details',
+    'w2 withdraw',
+  ]);
   await storeHint(ledger.db, []);
   expect(await hinted()).toEqual([
     { wallet: 'main', of: lists },

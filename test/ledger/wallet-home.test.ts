@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { silentLog } from '../../src/kernel/log.ts';
 import { takeAddress } from '../../src/ledger/addresses/pool-store.ts';
 import { judgeStored } from '../../src/ledger/addresses/refused-addresses.ts';
@@ -9,7 +9,7 @@ import {
   readMoves,
   requireHomeOfRequest,
 } from '../../src/ledger/home-store.ts';
-import { settleHome } from '../../src/sync/settle-home.ts';
+import { settleHome, shareHome } from '../../src/sync/settle-home.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, query, clear } = await withLedger();
@@ -109,4 +109,27 @@ test('a refused address stops the pool of its own wallet', async () => {
     { wallet: 'main', stopped: false },
     { wallet: 'w2', stopped: true },
   ]);
+});
+
+test('the wallets of a process ask once a second whether the database is at home, and again once it is not', async () => {
+  const asked = vi.spyOn(ledger.db, 'execute');
+  const now = vi.spyOn(performance, 'now').mockReturnValue(0);
+  const readSharedAway = shareHome(ledger);
+  const settle = (each: typeof ledger) =>
+    settleHome({ ledger: each, log: silentLog, settings, readSharedAway });
+  try {
+    expect(await Promise.all([readSharedAway(), readSharedAway()])).toEqual([null, null]);
+    await settle(second);
+    expect(asked).toHaveBeenCalledTimes(1);
+    await query(`select engine.disturb_home('a snapshot was put back')`);
+    now.mockReturnValue(999);
+    expect(await readSharedAway()).toBeNull();
+    now.mockReturnValue(1_000);
+    await settle(second);
+    expect(await readSharedAway()).toBeNull();
+    expect(await readAway(ledger.db)).toBeNull();
+  } finally {
+    now.mockRestore();
+    asked.mockRestore();
+  }
 });

@@ -18,7 +18,7 @@ const signal = new AbortController().signal;
 
 /** Serves hints as a daemon does, until the test ends. */
 function serve(context: SyncContext) {
-  const server = serveHints(context);
+  const server = serveHints([context], context.log);
   const listening = keepListening({
     ledger: context.ledger,
     channels: { [hintChannel]: server.wake },

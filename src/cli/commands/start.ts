@@ -2,7 +2,7 @@ import { allJobs } from '../../../jobs/all-jobs.ts';
 import { fillPoolsJob } from '../../../jobs/fill-pools.job.ts';
 import { walletNameDefault } from '../../config/wallet-names.ts';
 import type { WalletContent } from '../../http/add-sites.ts';
-import { createMetrics, type Metrics } from '../../http/create-metrics.ts';
+import { createMetrics } from '../../http/create-metrics.ts';
 import { startHttp } from '../../http/start-http.ts';
 import { untilAborted } from '../../kernel/abortable-sleep.ts';
 import { systemClock } from '../../kernel/clock.ts';
@@ -70,7 +70,7 @@ export async function startDaemon(
   }));
   const { composed } = opened;
   await prepareWallets(opened.ledger, composed);
-  const hints = openAllHints(composed, metrics.onHint);
+  const hints = openHints(context, composed);
   const { reader: feed, webhooks } = await openFeed(context, opened.ledger, {
     onHint: hints.wake,
     addJob: async (...job) => await queue?.add(...job),
@@ -92,7 +92,7 @@ export async function startDaemon(
       metrics: metrics.registry,
       onRefused: metrics.onRefused,
       feed,
-      onHint: hints.hint,
+      onHint: (orderNos) => metrics.onHint(hints.hint(orderNos)),
       log,
     }));
   if (listening) shutdown.add('status pages', () => listening.close());
@@ -137,20 +137,6 @@ function completeReport({ redact }: CommandContext, queueOf: () => RunningQueue 
         ?.snapshot()
         .catch(() => null)) ?? null;
     return redactValues(boundReport({ ...status, queue }), redact);
-  };
-}
-
-/** Serves the hints of every wallet. A hint does not say which one it concerns. */
-function openAllHints(composed: Composed[], onHint: Metrics['onHint']) {
-  const all = composed.map(({ context, sync }) => openHints(context, sync));
-  return {
-    wake() {
-      for (const { wake } of all) wake();
-    },
-    hint(orderNos: string[]) {
-      const outcomes = all.map(({ inbox }) => inbox.hint(orderNos));
-      onHint(outcomes.includes('accepted') ? 'accepted' : 'coalesced');
-    },
   };
 }
 

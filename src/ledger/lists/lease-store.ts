@@ -10,6 +10,9 @@ export function newLeaseOwner(instance: string): string {
   return `${instance} ${randomUUID().slice(0, 8)}`;
 }
 
+/** `hasOpenRejects`: the ledger had open rejects as the lease began. */
+export type LeasedRow = StreamRow & { hasOpenRejects: boolean };
+
 /** Time (ms) for which a wish stands that is not repeated. */
 const wishMs = 1_000;
 
@@ -23,7 +26,7 @@ export async function leaseStream(
   name: string,
   owner: string,
   { isWished = false } = {},
-): Promise<StreamRow | undefined> {
+): Promise<LeasedRow | undefined> {
   const leased =
     (await takeLease(db, name, owner, isWished)) ??
     ((await insertStream(db, name)) ? await takeLease(db, name, owner, isWished) : undefined);
@@ -44,7 +47,7 @@ async function takeLease(
   name: string,
   owner: string,
   isWished: boolean,
-): Promise<StreamRow | undefined> {
+): Promise<LeasedRow | undefined> {
   const { listOrder, pageSize, serviceTotal, ledgerCount, isBacked, acceptedDifference } = streams;
   const { passes, checkpoint } = streams;
   const kept = { listOrder, pageSize, serviceTotal, ledgerCount, isBacked, acceptedDifference };
@@ -55,7 +58,8 @@ async function takeLease(
              or not exists (select from pg_stat_activity
                              where application_name like 'wallet-ledger %' and starts_with(lease_owner, application_name)))
        and (${isWished} or not ${isLeaseWished(name)})
-    returning ${pick({ ...kept, passes, checkpoint })}, ${guestsOf(name)} as ${out('guests', number)}`;
+    returning ${pick({ ...kept, passes, checkpoint })}, ${guestsOf(name)} as ${out('guests', number)},
+              exists (select from own.rejects r where r.resolved_at is null) as ${out('hasOpenRejects', truth)}`;
   return leased;
 }
 

@@ -3,7 +3,8 @@ import type { TransactionType } from '../../kernel/vocabulary.ts';
 import type { TransactionRecord } from '../../kernel/wallet-records.ts';
 import { type LedgerDb, StoredMeanwhile } from '../connection/connect-ledger.ts';
 import { isKeyTaken } from '../connection/postgres-codes.ts';
-import { number, out, runStatement, statement, truth } from '../connection/query-rows.ts';
+import { plannedAnew } from '../connection/prepare-statements.ts';
+import { number, out, query, runStatement, statement, truth } from '../connection/query-rows.ts';
 import {
   answersOf,
   anyOf,
@@ -55,6 +56,28 @@ export function prepareListedTransactions(
   if (batch.length === 0) return async () => nothingStored;
   const store = listStatement(stream, batch);
   return (db) => runListStatement(db, store);
+}
+
+/**
+ * Returns true if storing the rows would change nothing: the ledger has them as the list shows them, and no reject that
+ * they may settle. Takes no lock. `offset 0` lets each row be found by its key: a scan reads the rows of all wallets.
+ */
+export async function areListedAsStored(
+  db: LedgerDb,
+  stream: TransactionType,
+  rows: ListedTransaction[],
+): Promise<boolean> {
+  const [compared] = await query(db)`${sql.raw(plannedAnew)}
+    select not exists (select from own.rejects r where r.resolved_at is null)
+           and not exists (
+             select from ${answersOf('list', uniqueNewest(rows), 'extra', 'observation')}
+               left join lateral (
+                 select * from own.transactions t where t.order_no = i.order_no offset 0) as t on true
+             ${lastWords('list')}
+              where t.order_no is null
+                 or i.observation > t.observation and (not t.is_listed or t.stream <> ${stream} or ${isListNews})
+           ) as ${out('isStored', truth)}`;
+  return compared?.isStored ?? false;
 }
 
 async function runListStatement(

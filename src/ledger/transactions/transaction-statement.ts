@@ -5,7 +5,8 @@ import { type SQL, sql } from 'drizzle-orm';
  * read all rows for each row of a batch, also of those that other writers add meanwhile. PostgreSQL before 18 counts a
  * scan that cannot be avoided as expensive, and would compile the statement for it.
  */
-export const findingByKey = 'set local enable_seqscan = off; set local jit = off';
+export const findingByKey =
+  "select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)";
 
 /**
  * Returns a batch without repeated orders, with the latest answer of each, in key order. Writers then lock rows in the

@@ -1,7 +1,13 @@
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
+import type { Log } from '../../kernel/log.ts';
 import { type TransactionType, transactionTypes } from '../../kernel/vocabulary.ts';
-import { createWokenWorker } from '../../kernel/woken-worker.ts';
-import { hintedDetailsDueIn, lookDueIn, readHintedSubjects } from '../../ledger/hint-store.ts';
+import { createWokenWorker, type WokenWorker } from '../../kernel/woken-worker.ts';
+import {
+  type HintSubject,
+  hintedDetailsDueIn,
+  lookDueIn,
+  readHintedSubjects,
+} from '../../ledger/hint-store.ts';
 import { syncHintedDetails } from '../details/sync-details.ts';
 import { runSyncTask } from '../run-sync-task.ts';
 import type { SyncContext, SyncReport } from '../sync-context.ts';
@@ -21,28 +27,23 @@ const heartbeatMs = 10_000;
 const leasePauseMs = 50;
 const leasePauseMaxMs = 1_000;
 
-/** Serves hints until closed, together with the daemons of other processes. */
-export function serveHints(context: SyncContext): HintServer {
+/**
+ * Serves hints of these wallets until closed, together with the daemons of other processes. The wallets are of one
+ * ledger; one query finds the hints of them all.
+ */
+export function serveHints(contexts: SyncContext[], log: Log): HintServer {
   const closing = new AbortController();
   const { signal } = closing;
-  const onError = reportFailures(context, signal);
-  const details = createWokenWorker(() => serveDetails(context, signal), onError);
-  const lists = new Map(
-    transactionTypes.map((list) => [
-      list,
-      createWokenWorker(
-        () => serveList(context, list, { signal, onChange: details.wake }),
-        onError,
-      ),
-    ]),
+  const wallets = new Map(contexts.map((each) => [each.ledger.wallet, openWorkers(each, signal)]));
+  const dispatcher = createWokenWorker(
+    async () => {
+      const [first] = contexts;
+      const found = first ? await readHintedSubjects(first.ledger.db, [...wallets.keys()]) : [];
+      for (const { wallet, subject } of found) wallets.get(wallet)?.get(subject)?.wake();
+      await abortableSleep(wakeEveryMs, signal);
+    },
+    reportFailures(log, signal),
   );
-  const dispatcher = createWokenWorker(async () => {
-    for (const subject of await readHintedSubjects(context.ledger.db)) {
-      const worker = subject === 'details' ? details : lists.get(subject);
-      worker?.wake();
-    }
-    await abortableSleep(wakeEveryMs, signal);
-  }, onError);
   const heartbeat = setInterval(dispatcher.wake, heartbeatMs);
   dispatcher.wake();
   return {
@@ -50,9 +51,21 @@ export function serveHints(context: SyncContext): HintServer {
     async close() {
       closing.abort();
       clearInterval(heartbeat);
-      await Promise.all([dispatcher, details, ...lists.values()].map((one) => one.stop()));
+      const workers = [...wallets.values()].flatMap((ofWallet) => [...ofWallet.values()]);
+      await Promise.all([dispatcher, ...workers].map((one) => one.stop()));
     },
   };
+}
+
+/** Opens the workers that serve the hints of a wallet, by their subject. */
+function openWorkers(context: SyncContext, signal: AbortSignal): Map<HintSubject, WokenWorker> {
+  const onError = reportFailures(context.log, signal);
+  const details = createWokenWorker(() => serveDetails(context, signal), onError);
+  const lists = transactionTypes.map((list): [HintSubject, WokenWorker] => [
+    list,
+    createWokenWorker(() => serveList(context, list, { signal, onChange: details.wake }), onError),
+  ]);
+  return new Map([['details', details], ...lists]);
 }
 
 /**
@@ -109,7 +122,7 @@ async function runHinted(
 }
 
 /** Logs the first failure as a warning, and those that follow it within a minute at level debug. */
-function reportFailures({ log }: SyncContext, signal: AbortSignal): (error: Error) => void {
+function reportFailures(log: Log, signal: AbortSignal): (error: Error) => void {
   const quietMs = 60_000;
   let loggedAt = Number.NEGATIVE_INFINITY;
   return (error) => {

@@ -2,8 +2,13 @@ import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import { toError } from '../../kernel/errors.ts';
 import { databaseError } from '../../ledger/connection/database-error.ts';
 import { freeWhenReachable } from '../../ledger/connection/free-when-reachable.ts';
-import { endWishes, leaseStream, newLeaseOwner } from '../../ledger/lists/lease-store.ts';
-import { leaseMs, releaseStream, type StreamRow } from '../../ledger/lists/stream-store.ts';
+import {
+  endWishes,
+  type LeasedRow,
+  leaseStream,
+  newLeaseOwner,
+} from '../../ledger/lists/lease-store.ts';
+import { leaseMs, releaseStream } from '../../ledger/lists/stream-store.ts';
 import type { SyncContext } from '../sync-context.ts';
 
 /**
@@ -12,7 +17,7 @@ import type { SyncContext } from '../sync-context.ts';
  */
 export type WhenLeased = 'skip' | 'briefly' | 'ask' | 'wait';
 
-export type Leased = { owner: string; row: StreamRow };
+export type Leased = { owner: string; row: LeasedRow };
 
 const leasePollMs = 100;
 const brieflyMs = 5_000;
@@ -46,7 +51,7 @@ async function awaitLease(
   name: string,
   owner: string,
   { ifLeased, signal }: { ifLeased: WhenLeased; signal: AbortSignal },
-): Promise<StreamRow | undefined> {
+): Promise<LeasedRow | undefined> {
   const giveUpAt =
     performance.now() + { skip: 0, briefly: brieflyMs, ask: brieflyMs, wait: Infinity }[ifLeased];
   const lease = () => leaseStream(db, name, owner, { isWished: ifLeased === 'ask' });

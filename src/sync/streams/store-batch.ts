@@ -1,3 +1,4 @@
+import { LedgerError } from '../../kernel/errors.ts';
 import type { Reject } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { isDataError } from '../../ledger/connection/postgres-codes.ts';
@@ -23,7 +24,7 @@ type Writing<T> = { batch: Batch<ListedPage<T>>; rows: WithObservation<T>[]; sta
 
 /**
  * Prepares a write of rows, rejects, days, notes and checkpoint in one transaction, which may start more than once. A
- * row that PostgreSQL refuses becomes a reject.
+ * row that PostgreSQL refuses becomes a reject. A page that a poll finds unchanged needs no transaction.
  */
 export function prepareBatch<T>(
   { ledger }: SyncContext,
@@ -47,10 +48,20 @@ export function prepareBatch<T>(
         return { ...found, ...(await save(db, afterFinding(found))) };
       }, findingByKey);
   };
-  const storeAll = prepareAll(rows, []);
+  const isPoll = batch.pages.length === 1 && !batch.days && !state.checkpoint.walk;
+  const mayBeStored = isPoll && rejects.length === 0 && rows.length > 0;
+  const prepared = mayBeStored ? null : prepareAll(rows, []);
+  /** Saves the checkpoint alone if the page shows nothing new; null: a transaction has to store the page. */
+  const saveAlone = async (afterFinding: AfterFinding) => {
+    if (!mayBeStored || !(await stream.areStored?.(ledger.db, rows))) return null;
+    const found = { inserted: 0, updated: 0, differingDays: [] };
+    return { ...found, ...(await save(ledger.db, afterFinding(found))) };
+  };
   return async (afterFinding) => {
+    const saved = await saveAlone(afterFinding).catch(unlessTakenOver);
+    if (saved) return saved;
     try {
-      return await storeAll(afterFinding);
+      return await (prepared ?? prepareAll(rows, []))(afterFinding);
     } catch (error) {
       if (!isDataError(error)) throw error;
       const { good, refused } = await bisectRejectedRows(rows, (some) =>
@@ -62,4 +73,10 @@ export function prepareBatch<T>(
       )(afterFinding);
     }
   };
+}
+
+/** Leaves a failure to the transaction, which is retried, unless another pass has the list by now. */
+function unlessTakenOver(error: unknown): null {
+  if (error instanceof LedgerError) throw error;
+  return null;
 }

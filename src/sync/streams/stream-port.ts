@@ -3,7 +3,7 @@ import { LedgerError } from '../../kernel/errors.ts';
 import { inSpan } from '../../kernel/in-span.ts';
 import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { readCoverage, verifyDays } from '../../ledger/lists/coverage-store.ts';
-import { isWishedFor } from '../../ledger/lists/lease-store.ts';
+import { isWishedFor, type LeasedRow } from '../../ledger/lists/lease-store.ts';
 import {
   countNotedKeys,
   dropUnseenGuests,
@@ -13,7 +13,6 @@ import {
   countUntil,
   listedBetween,
   listedUndated,
-  type StreamRow,
   saveStream,
   unlistRows,
 } from '../../ledger/lists/stream-store.ts';
@@ -140,8 +139,8 @@ function tracedWrite<T extends { inserted: number; updated: number }>(
 }
 
 /** Returns the state that the last pass left. Nothing backs the counts if the checkpoint cannot be parsed. */
-export function stateOf(row: StreamRow, { settings }: SyncContext): ListState {
-  const { checkpoint, listOrder, ...facts } = row;
+export function stateOf(row: LeasedRow, { settings }: SyncContext): ListState {
+  const { checkpoint, listOrder, hasOpenRejects, ...facts } = row;
   const parsed = parseCheckpoint(checkpoint);
   return {
     ...facts,

@@ -23,6 +23,8 @@ export type Stream<T> = ListSource<T> & {
   prepareRows(
     rows: WithObservation<T>[],
   ): (db: LedgerDb) => Promise<{ inserted: number; updated: number; hasOpenRejects: boolean }>;
+  /** Returns true if storing the rows would change nothing; absent: a transaction finds out. */
+  areStored?(db: LedgerDb, rows: WithObservation<T>[]): Promise<boolean>;
   /** Builds the reject of a row that PostgreSQL refused: the same however often it is read. */
   toReject(row: WithObservation<T>, reason: string): Reject;
 };

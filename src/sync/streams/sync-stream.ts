@@ -20,6 +20,9 @@ export type SyncOptions = PortOptions & {
   effort: keyof typeof efforts;
 };
 
+/** `hasOpenRejects`: the ledger had open rejects as the pass, or its last slice, began. */
+export type StreamReport = SyncReport & ListVerdict & { hasOpenRejects: boolean };
+
 /**
  * Runs one pass over one stream. Returns undefined if another process has it and the pass should not wait. Throws a
  * LedgerError; everything stored until then stays, with a checkpoint that fits it.
@@ -28,7 +31,7 @@ export async function syncStream<T>(
   context: SyncContext,
   stream: Stream<T>,
   pass: SyncOptions,
-): Promise<(SyncReport & ListVerdict) | undefined> {
+): Promise<StreamReport | undefined> {
   const sum = emptyReport();
   const scans = createPassScans();
   let pages = 0;
@@ -44,8 +47,9 @@ export async function syncStream<T>(
       );
       if (!slice) return undefined;
       addCounts(sum, slice);
-      const { isComplete, isPaused, missing } = slice;
-      if (!isPaused || pass.ifLeased !== 'wait') return { ...sum, isComplete, isPaused, missing };
+      const { isPaused } = slice;
+      if (!isPaused || pass.ifLeased !== 'wait')
+        return { ...slice, ...sum, isComplete: slice.isComplete };
     } catch (error) {
       if (!isTakenOver(error, pass)) throw error;
     }
@@ -65,12 +69,12 @@ async function readLeased<T>(
   stream: Stream<T>,
   pass: SyncOptions & { scans: PassScans },
   { owner, row }: Leased,
-): Promise<SyncReport & ListVerdict> {
+): Promise<StreamReport> {
   const state = stateOf(row, context);
   const { port, report, close } = openStreamPort(context, stream, pass, { state, owner });
   try {
     const verdict = await readList(port, state, effortOf(context, pass), pass.scans);
-    return { ...report, ...verdict };
+    return { ...report, ...verdict, hasOpenRejects: row.hasOpenRejects };
   } finally {
     close();
   }

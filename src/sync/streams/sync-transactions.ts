@@ -5,7 +5,10 @@ import type { TransactionRecord } from '../../kernel/wallet-records.ts';
 import { unseenTransactions } from '../../ledger/lists/scan-notes-store.ts';
 import { readStreamCounts } from '../../ledger/lists/stream-store.ts';
 import { closeUnlistedRejects } from '../../ledger/transactions/close-rejects.ts';
-import { prepareListedTransactions } from '../../ledger/transactions/store-listed-transactions.ts';
+import {
+  areListedAsStored,
+  prepareListedTransactions,
+} from '../../ledger/transactions/store-listed-transactions.ts';
 import { timeOfPayload } from '../../service/decoding/decode-payload.ts';
 import type { ListSource } from '../list/list-source.ts';
 import { addCounts, emptyReport, type SyncContext, type SyncReport } from '../sync-context.ts';
@@ -30,7 +33,8 @@ export async function syncTransactions(
   // A row that is in both lists until the other pass has ended is in one of them now.
   if (!report.isComplete && ended.every((one) => one && !one.isPaused))
     report.isComplete = await areProven(context, types);
-  if (report.isComplete) await closeUnlistedRejects(context.ledger.db);
+  if (report.isComplete && ended.some((one) => one?.hasOpenRejects))
+    await closeUnlistedRejects(context.ledger.db);
   return report;
 }
 
@@ -63,6 +67,7 @@ export function transactionStream(
     timeOfPayload: (payload) => timeOfPayload(payload, context.clock()),
     unseen: (db, limit) => unseenTransactions(db, type, limit),
     prepareRows: (rows) => prepareListedTransactions(type, rows),
+    areStored: (db, rows) => areListedAsStored(db, type, rows),
     toReject: ({ observation, ...record }, reason) => ({
       source: 'transaction-list',
       orderNo: record.orderNo,
