@@ -42,7 +42,7 @@ export const addLedgerCommands: CommandGroup = (program, run) => {
   program
     .command('verify')
     .description(
-      'read the whole history again and compare it with the ledger row by row. Fields that only details have, such as fees, are compared for rows that no longer match their seal; docs/guarantees.md says how to compare them for all rows',
+      'read the whole history again and compare it with the ledger row by row. Fields that only details have, such as fees, are compared for rows that no longer match their seal or whose detail could not be read; docs/guarantees.md says how to compare them for all rows',
     )
     .option(
       '--repair',
