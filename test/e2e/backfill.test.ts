@@ -36,6 +36,26 @@ test('a fifth of the answers faulty: it ends complete, with 0', async () => {
   expect(await rowsOfLedger(query)).toEqual(rowsOfService(sandbox));
 }, 90_000);
 
+test('with --json backfill and sync print one document: the counts of each list, and what is incomplete', async () => {
+  const { env } = await withService({ transactions: 30 });
+  const whole = await runProgram(['backfill', '--json'], env);
+  expect(whole.code).toBe(0);
+  const { streams, incomplete } = JSON.parse(whole.stdout);
+  expect(incomplete).toEqual([]);
+  expect(streams).toMatchObject([
+    { name: 'deposit', isComplete: true },
+    { name: 'withdraw', isComplete: true },
+  ]);
+  for (const { serviceTotal, ledgerCount } of streams) expect(ledgerCount).toBe(serviceTotal);
+  const lacking = await runProgram(['sync', 'pools', '--json'], {
+    ...env,
+    ADDRESS_POOLS: '60:5:10',
+    POOL_MAX_PER_DAY: '4',
+  });
+  expect(lacking.code).toBe(3);
+  expect(JSON.parse(lacking.stdout)).toMatchObject({ incomplete: ['pools'] });
+});
+
 test('a second sync of an unchanged service makes one list request per stream and writes no data row', async () => {
   const { sandbox, env, query } = await withService({ transactions: 2_000 });
   expect((await runProgram(['sync'], env)).code).toBe(0);

@@ -47,6 +47,14 @@ const isDue = async () => {
   const rows = await query('select from ledger.waiting_details');
   return rows.length > 0;
 };
+/** Returns the fields in which the list row differs for verify, and the number of rows whose detail has to decide. */
+const verdictOn = async (given: Partial<ListedTransaction>) => {
+  const session = await ledger.session();
+  await beginSightings(session.db);
+  const { different, altered } = await compareListed(session.db, [listed(given)]);
+  session.release();
+  return [different.flatMap(({ fields }) => fields), altered.length];
+};
 const changes = async () =>
   (await readChanges(fixture)).map(({ field, old_value, new_value }) => [
     field,
@@ -106,32 +114,52 @@ describe('where list and detail differ', () => {
     expect(await isDue()).toBe(true);
   });
 
+  test('a row whose detail became final after the list spoke is looked at once more when the list repeats itself', async () => {
+    await list({ state: 'pending' });
+    await detail({ state: 'success' });
+    expect(await verdictOn({ state: 'pending' })).toEqual([[], 1]);
+    expect(await verdictOn({ state: 'success' })).toEqual([[], 0]);
+    const logged = await changes();
+    await list({ state: 'pending' });
+    expect(await changes()).toEqual(logged);
+    expect(await isDue()).toBe(true);
+    await detail({ state: 'success' });
+    expect(await verdictOn({ state: 'pending' })).toEqual([[], 0]);
+    const before = await readVersions(fixture);
+    await list({ state: 'pending' });
+    expect(await readVersions(fixture)).toEqual(before);
+    expect(await isDue()).toBe(false);
+  });
+
+  test('a repeated detail does not forget that the list has not spoken since', async () => {
+    await list({ state: 'pending' });
+    await detail({ state: 'success' });
+    await detail({ state: 'success', fee: '1' });
+    await list({ state: 'pending' });
+    expect(await isDue()).toBe(true);
+    await detail({ state: 'pending', fee: '1' });
+    expect(await readTransactions(fixture)).toMatchObject([{ state: 'pending' }]);
+  });
+
   test('verify finds no difference, but one that somebody wrote, or that either of them says now', async () => {
     await list(said);
     await detail({ ...corrected, fee: '1' });
-    const listDiffers = async (given: Partial<ListedTransaction>) => {
-      const session = await ledger.session();
-      await beginSightings(session.db);
-      const { different, altered } = await compareListed(session.db, [listed(given)]);
-      session.release();
-      return [different.flatMap(({ fields }) => fields), altered.length];
-    };
     const detailDiffers = async (given: Partial<DetailedTransaction>) =>
       (await compareDetails(db, [detailed(given)])).flatMap(({ fields }) => fields);
-    expect(await listDiffers(said)).toEqual([[], 0]);
+    expect(await verdictOn(said)).toEqual([[], 0]);
     expect(await detailDiffers({ ...corrected, fee: '1' })).toEqual([]);
-    expect(await listDiffers({ ...said, toAddress: null, amount: null })).toEqual([
+    expect(await verdictOn({ ...said, toAddress: null, amount: null })).toEqual([
       ['toAddress', 'amount'],
       0,
     ]);
     const unreadable = { amount: null, unreadable: ['amount'] };
-    expect(await listDiffers({ ...said, ...unreadable })).toEqual([[], 0]);
+    expect(await verdictOn({ ...said, ...unreadable })).toEqual([[], 0]);
     expect(await detailDiffers({ ...corrected, ...unreadable, feeSymbol: 'ETH' })).toEqual([
       'fee',
       'feeSymbol',
     ]);
     await query(`update ledger.transactions set to_address = 'elsewhere'`);
-    expect(await listDiffers(said)).toEqual([[], 1]);
+    expect(await verdictOn(said)).toEqual([[], 1]);
     expect(await detailDiffers({ ...corrected, fee: '1' })).toEqual(['toAddress']);
   });
 });

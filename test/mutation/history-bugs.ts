@@ -16,6 +16,17 @@ export const historyBugs: PlantedBug[] = [
       'the detail wins, and a list that repeats itself costs nothing, whatever its undocumented fields',
   },
   {
+    id: 'outdated-word-is-trusted',
+    promise: 'Late changes are found',
+    wrong:
+      'a list that repeats the state from before a detail made the row final makes nothing due',
+    in: 'listWordAfterDetail',
+    find: 'is distinct from (${before}.is_final, ${before}.is_success)',
+    put: 'is null',
+    caughtBy:
+      'a row whose detail became final after the list spoke is looked at once more when the list repeats itself',
+  },
+  {
     id: 'undocumented-field-is-news',
     promise: 'Quiet',
     wrong: 'an undocumented field that changes with every detail is a change each time',

@@ -161,6 +161,16 @@ export const readingBugs: PlantedBug[] = [
       'a row that is not final is named with all fields in which it differs, and repaired with its detail',
   },
   {
+    id: 'verify-skips-unread-details',
+    promise: 'Late changes are found',
+    wrong: 'verify does not read a detail again that could not be read',
+    in: 'compareListed',
+    find: 'or t.is_unread ',
+    put: '',
+    caughtBy:
+      'verify reads a detail again that could not be read, and its repair settles the reject',
+  },
+  {
     id: 'verify-alarms-early',
     promise: 'Late changes are found',
     wrong: 'verify reports a row that a daemon has heard of later than the page',

@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { retryRejects } from '../../src/sync/checks/retry-rejects.ts';
+import { verifyLedger } from '../../src/sync/checks/verify-ledger.ts';
 import { runParts } from '../../src/sync/sync-tasks.ts';
 import { startListingService } from '../support/listing-service.ts';
 import { makeClient } from '../support/make-client.ts';
@@ -11,6 +12,8 @@ const { ledger, query: ask, clear } = await withLedger();
 const service = await startListingService();
 afterAll(() => service.close());
 const tools = toolsOver({ ledger, client: (await makeClient(service.baseUrl)).client });
+
+const { signal } = new AbortController();
 
 beforeEach(async () => {
   await clear();
@@ -51,6 +54,31 @@ test('a later detail that cannot be read stays a reject until a detail brings th
   await ask('update ledger.transactions set seal = null, detail_synced_at = null');
   await sync();
   expect(await kept()).toMatchObject([{ field: 'fee', is_open: false, times: 1 }]);
+});
+
+test('verify reads a detail again that could not be read, and its repair settles the reject', async () => {
+  const row = {
+    orderNo: 'a',
+    amount: '5',
+    type: 'deposit',
+    state: 'success',
+    time: 1_700_000_000_000,
+  };
+  const detail = (fee: string) =>
+    service.details.set('a', JSON.stringify({ ...row, fee, confirmNum: '1' }));
+  const verify = async (isRepair: boolean) =>
+    (await verifyLedger(tools, { signal, isRepair })).flatMap(({ different }) => different);
+  service.lists.set('deposit', [JSON.stringify(row)]);
+  detail('NaN');
+  await sync();
+  expect(await verify(true)).toEqual([]);
+  expect(await kept()).toMatchObject([{ field: 'fee', is_open: true }]);
+  detail('0.2');
+  expect(await verify(false)).toMatchObject([{ orderNo: 'a', fields: ['fee'] }]);
+  await verify(true);
+  expect(await ask('select fee from ledger.transactions')).toEqual([{ fee: '0.2' }]);
+  expect(await kept()).toMatchObject([{ field: 'fee', is_open: false }]);
+  expect(await verify(false)).toEqual([]);
 });
 
 test('a reject without a key is resolved when both lists are proven to show no such row any more', async () => {

@@ -239,6 +239,30 @@ test('a manual change of fields that only a detail shows, or of an open row, is 
   expect(await rowsOfLedger(query)).toEqual(rowsOfService(sandbox));
 });
 
+test('a row that became final between two readings of the list, and went back before the second, is named and read again', async () => {
+  const { sandbox, context, query } = await filledWallet({ transactions: 200 });
+  const [orderNo = ''] = sandbox.world.addTransactions(1, { type: 'deposit' });
+  sandbox.world.setState(orderNo, 'pending');
+  await syncTransactions(context, onePass());
+  const state = () => query('select state from ledger.transactions where order_no = $1', [orderNo]);
+  const readDetailAs = async (word: string) => {
+    sandbox.world.setState(orderNo, word);
+    await query('update engine.detail_checks set due_at = now(), claimed_until = null');
+    await syncAllDetails(context, signal);
+  };
+  await readDetailAs('success');
+  expect(await state()).toEqual([{ state: 'success' }]);
+  sandbox.world.setState(orderNo, 'pending');
+  const found = await verifyLedger(context, { signal, isRepair: false });
+  expect(found.flatMap(({ different }) => different)).toMatchObject([
+    { orderNo, ledger: { state: 'success' }, service: { state: 'pending' } },
+  ]);
+  await syncTransactions(context, onePass());
+  await syncAllDetails(context, signal);
+  expect(await state()).toEqual([{ state: 'pending' }]);
+  expect(count(await verifyLedger(context, { signal, isRepair: false }))).toBe(0);
+});
+
 test('a fee where the service has none is taken out again', async () => {
   const { context, query } = await filledWallet({ transactions: 200 });
   const free = await query(`select order_no from ledger.transactions where fee is null limit 3`);

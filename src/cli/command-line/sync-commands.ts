@@ -16,6 +16,7 @@ export const addLedgerCommands: CommandGroup = (program, run) => {
     )
     .option('--no-details', 'do not fetch details, which cost one request per transaction')
     .option('--restart', 'start again at the first page of each list')
+    .option(...jsonOption)
     .option(...walletOption)
     .action(async (options) => {
       const { backfill } = await import('../commands/backfill.ts');
@@ -31,10 +32,11 @@ export const addLedgerCommands: CommandGroup = (program, run) => {
       'transactions, details, balances, coins, addresses, pools (default: all)',
     )
     .description('run one incremental pass of each named task, then exit')
+    .option(...jsonOption)
     .option(...walletOption)
     .action(async (parts: string[], options) => {
       const { sync } = await import('../commands/sync.ts');
-      await run.inContext((context) => sync(context, parts), {
+      await run.inContext((context) => sync(context, parts, options), {
         scope: options,
         needs: ['service'],
       });
@@ -42,7 +44,7 @@ export const addLedgerCommands: CommandGroup = (program, run) => {
   program
     .command('verify')
     .description(
-      'read the whole history again and compare it with the ledger row by row. Fields that only details have, such as fees, are compared for rows that no longer match their seal; docs/guarantees.md says how to compare them for all rows',
+      'read the whole history again and compare it with the ledger row by row. Fields that only details have, such as fees, are compared for rows that no longer match their seal or whose detail could not be read; docs/guarantees.md says how to compare them for all rows',
     )
     .option(
       '--repair',

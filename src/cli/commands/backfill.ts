@@ -6,10 +6,17 @@ import { addMissingPools, setStates } from '../open-ledger.ts';
 import { createProgress } from '../progress/create-progress.ts';
 import { reportIncomplete } from '../report-incomplete.ts';
 
-export type BackfillOptions = { type?: TransactionType; details: boolean; restart?: boolean };
+export type BackfillOptions = {
+  type?: TransactionType;
+  details: boolean;
+  restart?: boolean;
+  json?: boolean;
+};
 
 /** Runs `wallet-ledger backfill`. Resolves to 0 when the ledger is complete, 3 when something is missing. */
 export async function backfill(context: CommandContext, options: BackfillOptions): Promise<number> {
+  const { settings } = context;
+  const isJson = options.json ?? false;
   const progress = createProgress(context.screen);
   try {
     const { sync } = await composeSync(context, progress.observers);
@@ -23,7 +30,7 @@ export async function backfill(context: CommandContext, options: BackfillOptions
       onProgress: progress.onProgress,
     });
     progress.stop();
-    return await reportIncomplete(sync.ledger.db, incomplete, context.settings);
+    return await reportIncomplete(sync.ledger.db, incomplete, { settings, isJson });
   } finally {
     progress.stop();
   }

@@ -7,7 +7,13 @@ import { createProgress } from '../progress/create-progress.ts';
 import { reportIncomplete } from '../report-incomplete.ts';
 
 /** Runs `wallet-ledger sync [part …]`: one pass of each part. Resolves to 0, or to 3 when something is missing. */
-export async function sync(context: CommandContext, names: string[]): Promise<number> {
+export async function sync(
+  context: CommandContext,
+  names: string[],
+  options: { json?: boolean },
+): Promise<number> {
+  const { settings } = context;
+  const isJson = options.json ?? false;
   const parts = names.length > 0 ? names.map(partOf) : (Object.keys(syncTasks) as PartName[]);
   const progress = createProgress(context.screen);
   try {
@@ -22,7 +28,7 @@ export async function sync(context: CommandContext, names: string[]): Promise<nu
       onProgress: progress.onProgress,
     });
     progress.stop();
-    return await reportIncomplete(sync.ledger.db, incomplete, context.settings);
+    return await reportIncomplete(sync.ledger.db, incomplete, { settings, isJson });
   } finally {
     progress.stop();
   }

@@ -7,6 +7,7 @@ import { addresses as addressTable, transactions } from '../own-tables.ts';
 import { differenceOf, type RowDifference } from '../row-difference.ts';
 import {
   answersOf,
+  isOutdatedWord,
   lastWords,
   namesWhere,
   valueAfterDetail,
@@ -16,8 +17,8 @@ import { isTampered } from '../transactions/row-seal.ts';
 
 export type Comparison = { missing: string[]; different: RowDifference[] };
 /**
- * Comparison of list rows. `altered`: rows equal to their list rows that another writer changed; only their details can
- * show the difference.
+ * Comparison of list rows. `altered`: rows equal to their list rows of which only their details can show a difference,
+ * such as rows that another writer changed.
  */
 export type ListComparison = Comparison & { altered: string[] };
 
@@ -39,7 +40,8 @@ const free = new Set(['request_id', 'tx_hash', 'state']);
  * Compares listed rows with the ledger's, field by field, and notes that the scan met them. A list value that a detail
  * has corrected since is no difference, nor is an empty field that the list never filled. Without the list's last
  * values (a row of an earlier version) nothing shows whether a detail has corrected the free fields of a row that is
- * not final; such a row counts as altered, so that its detail decides.
+ * not final; such a row counts as altered, so that its detail decides. So does one that repeats an outdated state, and
+ * one whose detail could not be read in full.
  */
 export async function compareListed(
   db: LedgerDb,
@@ -55,7 +57,7 @@ with incoming as (
 ),
 met as (insert into seen_keys select order_no from incoming on conflict do nothing)
 select ${pick({ orderNo: alias(transactions, 'i').orderNo })}, t.order_no is not null as ${out('isKnown', truth)},
-       coalesce(t.is_altered or t.is_unsure, false) as ${out('isAltered', truth)},
+       coalesce(t.is_altered or t.is_unsure or t.is_unread or ${isOutdatedWord}, false) as ${out('isAltered', truth)},
        f.fields as ${out('fields', listOf(text))},
        ${bothSides(
          sql`${valuesOf('list', (c) => `t.${c}`)} || jsonb_build_object('isListed', t.is_listed::text)`,
@@ -63,7 +65,10 @@ select ${pick({ orderNo: alias(transactions, 'i').orderNo })}, t.order_no is not
        )}
   from incoming i
   left join (select a.*, coalesce(a.list_word = '"unknown"', false) and not (a.is_final or a.is_altered) as is_unsure
-               from (select t.*, ${isTampered('t')} as is_altered from own.transactions t) a) t on t.order_no = i.order_no
+               from (select t.*, ${isTampered('t')} as is_altered,
+                            exists (select from own.rejects r where r.order_no = t.order_no and r.resolved_at is null
+                                       and r.source = 'transaction-detail') as is_unread
+                       from own.transactions t) a) t on t.order_no = i.order_no
  ${lastWords('list')}
  cross join lateral (
        select ${differing} || case when t.is_listed then '{}' else '{isListed}'::text[] end as fields) as f`;

@@ -11,6 +11,7 @@ import {
   columnsOf,
   each,
   isListNews,
+  isOutdatedWord,
   keptWords,
   lastWords,
   wordsAndValues,
@@ -129,14 +130,14 @@ const stored = sql`heard as (
          ${wordsAndValues('list')},
          ${mergedExtra} as merged_extra, i.observation as new_observation, i.is_final as is_word_final,
          i.is_success as is_word_success, i.stream as new_stream,
-         not t.is_listed
+         not t.is_listed or ${isOutdatedWord}
            or ${anyOf('list', (c) => `word.${c} is distinct from said.${c} and word.${c} is distinct from t.${c}`)}
            as is_due
     from incoming i join own.transactions t on t.order_no = i.order_no
    ${lastWords('list')}
    where i.known_in is not null and i.observation > t.observation
      -- A row that another list shows stays there, and is marked below.
-     and (not t.is_listed or t.stream = i.stream and ${isListNews})
+     and (not t.is_listed or t.stream = i.stream and (${isListNews}))
    order by t.order_no
      for update of t
 ),

@@ -7,8 +7,8 @@ import {
   columnsOf,
   each,
   filledByFirstDetail,
-  keptWords,
   lastWords,
+  listWordAfterDetail,
   wordsAndValues,
   wordsBeside,
 } from './answer-words.ts';
@@ -50,8 +50,11 @@ judged as (
          case when c.differs or c.is_unsealed then coalesce(c.merged_extra, c.extra) else c.extra end as new_extra,
          case when c.new_state is not distinct from c.state then c.is_final else c.is_word_final end as new_is_final,
          case when c.new_state is not distinct from c.state then c.is_success else c.is_word_success end as new_is_success,
-         ${wordsBeside('detail', 'c')} as new_detail_word, ${keptWords('list', 'c')} as new_list_word
+         ${wordsBeside('detail', 'c')} as new_detail_word
     from compared c
+),
+worded as (
+  select j.*, ${listWordAfterDetail('j')} as new_list_word from judged j
 ),
 stored as (
   select j.*, j.differs or j.new_extra is distinct from j.extra as has_changed,
@@ -61,7 +64,7 @@ stored as (
            -- Equal numbers may have other digits.
            or (j.new_amount::text, j.new_fee::text) is distinct from (j.amount::text, j.fee::text) as is_news,
          case when j.is_first_detail then ${filledByFirstDetail('j')} end as filled
-    from judged j
+    from worded j
 )`;
 
 /**

@@ -1,6 +1,7 @@
 import { LedgerError } from '../../kernel/errors.ts';
 import { compareDetails } from '../../ledger/lists/verify-store.ts';
 import type { RowDifference } from '../../ledger/row-difference.ts';
+import { closeAnsweredRejects } from '../../ledger/transactions/close-rejects.ts';
 import {
   type DetailedTransaction,
   storeTransactionDetails,
@@ -9,9 +10,8 @@ import { findingByKey } from '../../ledger/transactions/transaction-statement.ts
 import type { SyncContext } from '../sync-context.ts';
 
 /**
- * Fetches the details of rows that another program has written since they were stored, and returns the detail fields
- * that differ. With `isRepair` stores the rows again from the service's answers. A row without a detail from the
- * service is left unchanged.
+ * Fetches details and returns the fields in which the ledger's rows differ. With `isRepair` stores the rows again from
+ * the service's answers. A row without a detail from the service is left unchanged.
  */
 export async function compareAltered(
   context: SyncContext,
@@ -21,7 +21,10 @@ export async function compareAltered(
   const rows = await fetchDetails(context, orderNos, signal);
   const different = await compareDetails(context.ledger.db, rows);
   if (isRepair) {
-    await context.ledger.transaction((db) => storeTransactionDetails(db, rows), findingByKey);
+    await context.ledger.transaction(async (db) => {
+      await storeTransactionDetails(db, rows);
+      await closeAnsweredRejects(db, 'transaction-detail', rows);
+    }, findingByKey);
   }
   return different;
 }
