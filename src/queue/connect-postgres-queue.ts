@@ -2,12 +2,11 @@ import { type PgPool, PostgresConnection, PostgresQueueBackend } from 'bullmq';
 import { toError } from '../kernel/errors.ts';
 import {
   limitWaits,
-  nextRunIdSql,
+  readSchedules,
   repairStalledCheck,
   useListenClient,
 } from './bullmq-workarounds.ts';
 import { settlesWithin } from './deadline.ts';
-import { placeOf, type StoredSchedule } from './decide-schedule-repair.ts';
 import type { FaultLog } from './fault-log.ts';
 import { findLockHolder } from './find-lock-holder.ts';
 import { postgresQueueError } from './postgres-queue-error.ts';
@@ -148,27 +147,4 @@ async function checkClocks(
       toError(`this machine's clock is ${skewMs} ms away from the clock of the database`),
     );
   }
-}
-
-/** Reads in one statement what BullMQ reads in one per schedule and several for the jobs of their next runs. */
-async function readSchedules(pool: PgPool, queueName: string): Promise<StoredSchedule[]> {
-  const { rows } = await pool.query<{
-    name: string;
-    every_ms: string | null;
-    next_run_ms: string | null;
-    state: string | null;
-  }>(
-    `select s.scheduler_id as name, s.every_ms, s.next_run_ms, j.state
-       from scheduler s
-       left join job j on j.queue = s.queue and j.id = ${nextRunIdSql}
-      where s.queue = $1`,
-    [queueName],
-  );
-  const toTime = (ms: string | null) => (ms === null ? null : Number(ms));
-  return rows.map(({ name, every_ms, next_run_ms, state }) => ({
-    name,
-    everyMs: toTime(every_ms),
-    nextRunAt: toTime(next_run_ms),
-    nextJob: placeOf(state ?? 'unknown'),
-  }));
 }

@@ -93,8 +93,8 @@ export const alarmBugs: PlantedBug[] = [
     promise: 'Nothing is dropped',
     wrong: 'the reject of a row without an order number stays open after the row has gone',
     in: 'syncTransactions',
-    find: 'if (report.isComplete)',
-    put: 'if (!report.isComplete)',
+    find: 'if (report.isComplete &&',
+    put: 'if (!report.isComplete &&',
     caughtBy:
       'a reject without a key is resolved when both lists are proven to show no such row any more',
   },

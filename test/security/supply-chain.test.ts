@@ -100,7 +100,7 @@ const rawSql: Record<string, number> = {
   'src/ledger/connection/query-rows.ts': 2,
   'src/ledger/connection/unnest-rows.ts': 1,
   // Constants alone.
-  'src/ledger/hint-store.ts': 2,
+  'src/ledger/hint-store.ts': 3,
   'src/ledger/lists/stream-store.ts': 1,
   'src/ledger/reports/status-sql.ts': 4,
   'src/ledger/transactions/reject-store.ts': 4,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type pg from 'pg';
 
 /** Begins a statement that is planned each time, for the size that its tables have by then. */
-export const plannedAnew = '/* planned anew */';
+const plannedAnew = '/* planned anew */';
 
 const names = new Map<string, string>();
 

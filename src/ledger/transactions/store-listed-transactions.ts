@@ -3,7 +3,6 @@ import type { TransactionType } from '../../kernel/vocabulary.ts';
 import type { TransactionRecord } from '../../kernel/wallet-records.ts';
 import { type LedgerDb, StoredMeanwhile } from '../connection/connect-ledger.ts';
 import { isKeyTaken } from '../connection/postgres-codes.ts';
-import { plannedAnew } from '../connection/prepare-statements.ts';
 import { number, out, query, runStatement, statement, truth } from '../connection/query-rows.ts';
 import {
   answersOf,
@@ -68,7 +67,7 @@ export async function areListedAsStored(
   stream: TransactionType,
   rows: ListedTransaction[],
 ): Promise<boolean> {
-  const [compared] = await query(db)`${sql.raw(plannedAnew)}
+  const [compared] = await query(db)`/* planned anew */
     select not exists (select from own.rejects r where r.resolved_at is null)
            and not exists (
              select from ${answersOf('list', uniqueNewest(rows), 'extra', 'observation')}
