@@ -56,6 +56,7 @@ export async function startDaemon(
 ): Promise<{ url: string | null; feed: FeedReader }> {
   const { settings, log, shutdown } = context;
   let queue: RunningQueue | undefined;
+  let starting: Promise<RunningQueue> | undefined;
   const complete = completeReport(context, () => queue);
   const report = async () => complete(await readAllStatus(opened.ledger, settings));
   const metrics = createMetrics(report, { version: readVersion() });
@@ -66,7 +67,8 @@ export async function startDaemon(
       metrics.onRun({ wallet, job: part }, pass);
       heartbeat?.onRun(pass);
     },
-    onHealed: () => fillPoolsNow(jobs, starting, log),
+    // Before the queue starts, its first runs are still to come.
+    onHealed: () => starting && fillPoolsNow(jobs, starting, log),
   }));
   const { composed } = opened;
   await prepareWallets(opened.ledger, composed);
@@ -98,7 +100,7 @@ export async function startDaemon(
   if (listening) shutdown.add('status pages', () => listening.close());
   const jobs = repeatableJobs(context, composed);
   const queueName = `${opened.queueAddress.kind} ${settings.queue.prefix}`;
-  const starting = startQueue({
+  starting = startQueue({
     backend: opened.queueAddress,
     prefix: settings.queue.prefix,
     jobs,
