@@ -1,5 +1,7 @@
+import { sql } from 'drizzle-orm';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { arrayParam } from '../../src/ledger/connection/unnest-rows.ts';
 import { readAmount, Unreadable } from '../../src/service/decoding/field-readers.ts';
 import { extraText } from '../../src/service/decoding/json-text.ts';
 import { isStorableText, toStorableText } from '../../src/service/decoding/storable-text.ts';
@@ -68,6 +70,32 @@ test('[V8 V9] text of any characters becomes text that PostgreSQL holds as it is
   );
   expect(rows.map((row) => row.text)).toEqual(texts);
   expect(rows.map((row) => row.json)).toEqual(texts);
+});
+
+test('text of any characters comes through a column of a batch as it is, words with a meaning in arrays included', async () => {
+  const words = [
+    '',
+    ' ',
+    'null',
+    'NULL',
+    'Null',
+    'nullable',
+    '{}',
+    '{a}',
+    'a,b',
+    'a b',
+    '"',
+    '\\',
+    'a\tb',
+    '1e5',
+    '-0',
+  ];
+  const texts = [...words, ...fc.sample(odd, { numRuns: 5_000, seed }).map(toStorableText)];
+  const rows: (string | null)[] = [...texts, null];
+  const { rows: stored } = await ledger.db.execute<{ text: string | null }>(
+    sql`select t as text from unnest(${arrayParam(rows, (row) => row)}::text[]) with ordinality as i (t, nth) order by nth`,
+  );
+  expect(stored.map(({ text }) => text)).toEqual(rows);
 });
 
 test('[V8 V9 V12] undocumented fields of any kind become one object that jsonb holds, 16 KiB at the most', async () => {

@@ -5,6 +5,16 @@ const latest = 'ends with what the latest answer said of each order, counted and
 /** Mistakes in writing what was read. */
 export const ledgerBugs: PlantedBug[] = [
   {
+    id: 'null-text-unquoted',
+    promise: 'Exact',
+    wrong: 'a value “null” of the service becomes an empty field',
+    in: 'arrayElement',
+    find: 'needsNoQuotes.test(value)',
+    put: 'needsNoQuotes.test(value) || /^null$/i.test(value)',
+    caughtBy:
+      'text of any characters comes through a column of a batch as it is, words with a meaning in arrays included',
+  },
+  {
     id: 'list-fence-dropped',
     promise: 'Monotonic',
     wrong: 'a list row overwrites whatever its answer’s number',

@@ -18,8 +18,12 @@ function arrayText<T>(rows: readonly T[], value: (row: T) => Value): string {
 
 function arrayElement(value: Value): string {
   if (typeof value !== 'string') return value === null ? 'NULL' : String(value);
+  if (needsNoQuotes.test(value)) return value;
   return `"${/["\\]/.test(value) ? value.replace(/["\\]/g, '\\$&') : value}"`;
 }
+
+// Quotes around each value would double the memory that a batch takes meanwhile.
+const needsNoQuotes = /^(?!null$)[\w.:+-]+$/i;
 
 /**
  * Returns a batch as a relation `i`, with one array parameter per column. The fields take their columns' names and

@@ -31,18 +31,18 @@ export function rowDecoder<R extends object>(
       rejects.push(rejectRow(source, row, null, 'not an object'));
       return null;
     }
-    const { record, problems } = readFields(fields, row, now);
+    const record: Record<string, unknown> = {};
+    const problems = readFields(fields, row, now, record);
+    if (problems.length === 0) return record as R;
     const lost = problems.find(({ isKey }) => isKey);
     if (lost) {
       rejects.push(rejectRow(source, row, lost.from, lost.reason));
       return null;
     }
-    if (problems.length > 0) {
-      const payload = payloadText(row);
-      const orderNo = typeof record['orderNo'] === 'string' ? record['orderNo'] : null;
-      for (const { from, reason } of problems) {
-        rejects.push({ source, orderNo, field: from, reason: `${from} is ${reason}`, payload });
-      }
+    const payload = payloadText(row);
+    const orderNo = typeof record['orderNo'] === 'string' ? record['orderNo'] : null;
+    for (const { from, reason } of problems) {
+      rejects.push({ source, orderNo, field: from, reason: `${from} is ${reason}`, payload });
     }
     return record as R;
   };
@@ -50,19 +50,26 @@ export function rowDecoder<R extends object>(
 
 type Problem = { from: string; reason: string; isKey: boolean };
 
-function readFields(fields: Array<[string, Field<unknown>]>, row: RawRow, now: number) {
-  const record: Record<string, unknown> = {};
-  const problems: Problem[] = [];
+const noProblems: readonly Problem[] = [];
+
+/** Reads the fields into the record. */
+function readFields(
+  fields: Array<[string, Field<unknown>]>,
+  row: RawRow,
+  now: number,
+  record: Record<string, unknown>,
+): readonly Problem[] {
+  let problems = noProblems;
   for (const [name, { from, read, isKey = false }] of fields) {
     const value = read(Object.hasOwn(row, from) ? row[from] : undefined, now);
     if (value instanceof Unreadable) {
       record[name] = value.stored;
-      problems.push({ from, reason: value.reason, isKey });
+      problems = [...problems, { from, reason: value.reason, isKey }];
     } else {
       record[name] = value;
     }
   }
-  return { record, problems };
+  return problems;
 }
 
 function isRow(row: unknown): row is RawRow {

@@ -78,15 +78,20 @@ function withRest<R extends object>(decode: RowDecoder<R>): RowDecoder<R & Rest>
     const rejectsBefore = rejects.length;
     const record = decode(row, now, rejects);
     if (record === null) return null;
-    const rest: Rest = { extra: extraText(undocumentedFields(row as RawRow)) };
+    const extended = record as R & Rest;
+    extended.extra = extraText(undocumentedFields(row as RawRow));
     if (rejects.length > rejectsBefore)
-      rest.unreadable = rejects.slice(rejectsBefore).flatMap(({ field }) => field ?? []);
-    return Object.assign(record, rest);
+      extended.unreadable = rejects.slice(rejectsBefore).flatMap(({ field }) => field ?? []);
+    return extended;
   };
 }
 
 function undocumentedFields(row: RawRow): RawRow | null {
-  const others = Object.keys(row).filter((name) => !documentedNames.has(name));
+  const others: string[] = [];
+  // Not Object.keys, whose list would be garbage for each row.
+  for (const name in row) {
+    if (!documentedNames.has(name) && Object.hasOwn(row, name)) others.push(name);
+  }
   if (others.length === 0) return null;
   // More names do not fit into the stored text; building an object of 120,000 blocks the event loop.
   const fitting = others.slice(0, limits.extraBytes.max);

@@ -121,16 +121,19 @@ export function readOn(
   facts: DatedRows,
 ): { reading: Reading | null; days: ReadDays | null } {
   const { isNewestFirst, head, isStartOpen } = reading;
-  const place: Place = { ...reading, edgeKeys: new Set(reading.edgeKeys), closed: [] };
+  const [edgeKey, ...others] = reading.edgeKeys;
+  const otherKeys = others.length > 0 ? new Set(others) : null;
+  const place: Place = { ...reading, edgeKey, otherKeys, closed: [] };
   facts.times.forEach((time, index) => {
     const isReadBefore = isNewestFirst ? time > place.edge : time < place.edge;
     if (!isReadBefore) passRow(place, time, facts.datedKeys[index] ?? '');
   });
-  const { edge, day, rows, isDayWhole, edgeKeys, closed } = place;
-  const isTold = edgeKeys.size <= edgeKeysMax;
+  const { edge, day, rows, isDayWhole, closed } = place;
+  const edgeKeys = place.edgeKey === undefined ? [] : [place.edgeKey, ...(place.otherKeys ?? [])];
+  const isTold = edgeKeys.length <= edgeKeysMax;
   const unstored = unstoredSoFar(reading, facts);
   const isKnown = isTold && (unstored.unstored ?? []).length <= unstoredMax;
-  const moved = { ...reading, edge, edgeKeys: [...edgeKeys], day, rows, isDayWhole };
+  const moved = { ...reading, edge, edgeKeys, day, rows, isDayWhole };
   const next = { ...moved, ...unstored };
   const isHeadNew = reading.edgeKeys.length === 0 && head !== null;
   const isNothing = day === reading.day && !isHeadNew && !isStartOpen;
@@ -151,7 +154,9 @@ function unstoredIn({ unstored }: Reading): Pick<ReadDays, 'unstored'> {
 /** Position of a reading within a page. */
 type Place = {
   edge: number;
-  edgeKeys: Set<string>;
+  /** The first row of the edge's time, and the others: a set for each row of a history would be its largest object. */
+  edgeKey: string | undefined;
+  otherKeys: Set<string> | null;
   day: number;
   rows: number;
   isDayWhole: boolean;
@@ -161,8 +166,10 @@ type Place = {
 /** Moves the position by one row at or behind the edge. */
 function passRow(place: Place, time: number, key: string): void {
   if (time === place.edge) {
-    if (!place.edgeKeys.has(key)) place.rows += 1;
-    place.edgeKeys.add(key);
+    if (key === place.edgeKey || place.otherKeys?.has(key)) return;
+    place.rows += 1;
+    if (place.edgeKey === undefined) place.edgeKey = key;
+    else place.otherKeys = (place.otherKeys ?? new Set()).add(key);
     return;
   }
   if (dayOf(time) !== place.day) {
@@ -172,7 +179,8 @@ function passRow(place: Place, time: number, key: string): void {
     place.isDayWhole = true;
   }
   place.edge = time;
-  place.edgeKeys = new Set([key]);
+  place.edgeKey = key;
+  place.otherKeys = null;
   place.rows += 1;
 }
 
