@@ -8,6 +8,17 @@ const troubled =
 /** Mistakes in reading a moving list. */
 export const readingBugs: PlantedBug[] = [
   {
+    id: 'look-hides-news',
+    promise: 'Complete',
+    wrong:
+      'a look beside another pass stores a page of new rows alone, and the next pass stops there',
+    in: 'lookBeside',
+    find: '!(await hasRow(ledger.db, stream.name, stream.keyOf(last)))',
+    put: '(await hasRow(ledger.db, stream.name, stream.keyOf(last))) === null',
+    caughtBy:
+      'a first page of new rows alone is left to the next pass, which would take it for the last one of them',
+  },
+  {
     id: 'stop-at-known-page',
     promise: 'Proportional',
     wrong:

@@ -57,6 +57,25 @@ export async function saveStream(
 export const guestsOf = (name: string) =>
   sql`(select count(*) from own.transactions t where t.also_listed_in = ${name})`;
 
+/** Returns the order and the page size of a list, as the last pass left them; undefined if there was none. */
+export async function readListHead(
+  db: LedgerDb,
+  name: string,
+): Promise<Pick<StreamRow, 'listOrder' | 'pageSize'> | undefined> {
+  const { listOrder, pageSize } = streams;
+  const [head] = await query(db)`
+    select ${pick({ listOrder, pageSize })} from own.streams where name = ${name}`;
+  return head;
+}
+
+/** Returns true if the stream lists the row. */
+export async function hasRow(db: LedgerDb, stream: string, orderNo: string): Promise<boolean> {
+  const [row] = await query(db)`
+    select ${pick({ orderNo: transactions.orderNo })} from own.transactions
+     where order_no = ${orderNo} and stream = ${stream} and is_listed`;
+  return row !== undefined;
+}
+
 /** Releases the lease and stores the result of the pass; `error` is null after a success. */
 export async function releaseStream(
   db: LedgerDb,

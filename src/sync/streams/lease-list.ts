@@ -17,9 +17,18 @@ import type { SyncContext } from '../sync-context.ts';
  */
 export type WhenLeased = 'skip' | 'briefly' | 'ask' | 'wait';
 
+/** `lookBeside`: called once while another pass has the list; returns the longest time (ms) to wait for it then. */
+export type LeaseOptions = {
+  ifLeased: WhenLeased;
+  signal: AbortSignal;
+  lookBeside?: () => Promise<number>;
+};
+
 export type Leased = { owner: string; row: LeasedRow };
 
 const leasePollMs = 100;
+/** Interval (ms) at which a pass that has asked for the list tries again: new rows wait for it. */
+const askedPollMs = 25;
 const brieflyMs = 5_000;
 
 /**
@@ -29,7 +38,7 @@ const brieflyMs = 5_000;
 export async function withLease<T>(
   context: SyncContext,
   name: string,
-  pass: { ifLeased: WhenLeased; signal: AbortSignal },
+  pass: LeaseOptions,
   work: (leased: Leased) => Promise<T>,
 ): Promise<T | undefined> {
   const { db, instance } = context.ledger;
@@ -50,20 +59,22 @@ async function awaitLease(
   { ledger: { db }, log }: SyncContext,
   name: string,
   owner: string,
-  { ifLeased, signal }: { ifLeased: WhenLeased; signal: AbortSignal },
+  { ifLeased, signal, lookBeside }: LeaseOptions,
 ): Promise<LeasedRow | undefined> {
-  const giveUpAt =
-    performance.now() + { skip: 0, briefly: brieflyMs, ask: brieflyMs, wait: Infinity }[ifLeased];
-  const lease = () => leaseStream(db, name, owner, { isWished: ifLeased === 'ask' });
+  const isAsking = ifLeased === 'ask';
+  const lease = () => leaseStream(db, name, owner, { isWished: isAsking });
   let row = await lease();
-  if (!row && ifLeased === 'wait')
+  if (row) return row;
+  if (ifLeased === 'wait')
     log.info({ stream: name }, 'another pass is reading the stream, waiting for it');
-  const hasWished = !row && ifLeased === 'ask';
+  const waitMs = { skip: 0, briefly: brieflyMs, ask: brieflyMs, wait: Infinity }[ifLeased];
+  const giveUpAt = performance.now() + Math.min(waitMs, (await lookBeside?.()) ?? waitMs);
   while (!row && performance.now() < giveUpAt) {
-    await abortableSleep(leasePollMs, signal);
+    await abortableSleep(isAsking ? askedPollMs : leasePollMs, signal);
     row = await lease();
   }
-  if (hasWished) await endWishes(db, name);
+  // A wish that nobody has come for ends by itself: the next pass may still find the list free by it.
+  if (isAsking && row) await endWishes(db, name);
   return row;
 }
 

@@ -1,5 +1,5 @@
 /** Interval (ms) at which a scan asks whether a poll waits for the list. */
-const listenMs = 200;
+const listenMs = 50;
 
 /**
  * Measures how long a scan may keep the list: `sliceMs`, or until a poll wishes for it; null: as long as it takes.

@@ -10,6 +10,7 @@ import {
   type SyncReport,
 } from '../sync-context.ts';
 import { type Leased, type WhenLeased, withLease } from './lease-list.ts';
+import { lookBeside } from './look-beside.ts';
 import type { Stream } from './stream.ts';
 import { openStreamPort, type PortOptions, stateOf } from './stream-port.ts';
 
@@ -24,8 +25,9 @@ export type SyncOptions = PortOptions & {
 export type StreamReport = SyncReport & ListVerdict & { hasOpenRejects: boolean };
 
 /**
- * Runs one pass over one stream. Returns undefined if another process has it and the pass should not wait. Throws a
- * LedgerError; everything stored until then stays, with a checkpoint that fits it.
+ * Runs one pass over one stream. Returns undefined if another process has it and the pass should not wait; a pass that
+ * asks for it has then stored the new rows of the list's first page. Throws a LedgerError; everything stored until then
+ * stays, with a checkpoint that fits it.
  */
 export async function syncStream<T>(
   context: SyncContext,
@@ -35,6 +37,7 @@ export async function syncStream<T>(
   const sum = emptyReport();
   const scans = createPassScans();
   let pages = 0;
+  const look = () => lookMeanwhile(context, stream, pass, sum);
   for (;;) {
     const pagesBefore = pages;
     const onProgress: Progress = (part, done, total, own = 0) => {
@@ -42,10 +45,10 @@ export async function syncStream<T>(
       pass.onProgress?.(part, done, total, pages);
     };
     try {
-      const slice = await withLease(context, stream.name, pass, (leased) =>
+      const slice = await withLease(context, stream.name, { ...pass, lookBeside: look }, (leased) =>
         readLeased(context, stream, { ...pass, onProgress, scans }, leased),
       );
-      if (!slice) return undefined;
+      if (!slice) return pausedBeside(sum);
       addCounts(sum, slice);
       const { isPaused } = slice;
       if (!isPaused || pass.ifLeased !== 'wait')
@@ -54,6 +57,29 @@ export async function syncStream<T>(
       if (!isTakenOver(error, pass)) throw error;
     }
   }
+}
+
+/**
+ * Stores new rows of a list that another pass reads, and adds them to `sum`. Returns the longest time (ms) to wait for
+ * the list after that.
+ */
+async function lookMeanwhile<T>(
+  context: SyncContext,
+  stream: Stream<T>,
+  { ifLeased, sliceMs, signal }: SyncOptions,
+  sum: SyncReport,
+): Promise<number> {
+  const seen = ifLeased === 'ask' ? await lookBeside(context, stream, signal) : null;
+  if (seen === null) return Infinity;
+  addCounts(sum, seen);
+  // The next pass looks again.
+  return (sliceMs ?? Infinity) / 2;
+}
+
+/** Returns the report of a pass that has seen the list beside another one, as of a pause: the next pass goes on. */
+function pausedBeside(sum: SyncReport): StreamReport | undefined {
+  if (sum.rowsSeen === 0) return undefined;
+  return { ...sum, isPaused: true, missing: null, hasOpenRejects: false };
 }
 
 /**

@@ -1,0 +1,35 @@
+import { LedgerError } from '../../kernel/errors.ts';
+import { hasRow, readListHead } from '../../ledger/lists/stream-store.ts';
+import { findingByKey } from '../../ledger/transactions/transaction-statement.ts';
+import { emptyReport, type SyncContext, type SyncReport } from '../sync-context.ts';
+import type { Stream, WithObservation } from './stream.ts';
+
+/**
+ * Stores the first page of a list that another pass reads, so that new rows need not wait for that pass. Returns null
+ * if it has stored nothing: the list does not begin with its newest rows, the page cannot be read as it is, or more
+ * rows may be new than it shows. A page that ends with a known row hides none from the next pass. The list's state
+ * stays as it is, because it belongs to the other pass.
+ */
+export async function lookBeside<T>(
+  { ledger, settings }: SyncContext,
+  stream: Stream<T>,
+  signal: AbortSignal,
+): Promise<SyncReport | null> {
+  const head = await readListHead(ledger.db, stream.name);
+  const listOrder = settings.listOrder ?? head?.listOrder;
+  if (!head?.pageSize || listOrder !== 'newest-first' || !stream.hasRanks) return null;
+  const page = await stream.readPage(1, head.pageSize, signal, 1).catch((error: unknown) => {
+    if (error instanceof LedgerError && !signal.aborted) return null;
+    throw error;
+  });
+  const last = page?.records.at(-1);
+  if (!page || !last || page.rejects.length > 0) return null;
+  if ((page.pageNo ?? 1) !== 1 || !(await hasRow(ledger.db, stream.name, stream.keyOf(last))))
+    return null;
+  const { observation } = page;
+  const rows = page.records.map((record): WithObservation<T> => ({ ...record, observation }));
+  const report = { ...emptyReport(), rowsSeen: rows.length };
+  if (await stream.areStored?.(ledger.db, rows)) return report;
+  const { inserted, updated } = await ledger.transaction(stream.prepareRows(rows), findingByKey);
+  return { ...report, rowsInserted: inserted, rowsUpdated: updated };
+}
