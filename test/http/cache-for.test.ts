@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { answerWithin, cacheFor } from '../../src/http/cache-for.ts';
 
@@ -13,6 +14,47 @@ test('after that it is read again', async () => {
   const read = cacheFor(async () => ++reads, 5);
   expect(await read()).toBe(1);
   await expect.poll(read).toBe(2);
+});
+
+/** A source whose answers come when the test gives them. */
+function createSource() {
+  const waiting: ((answer: number | Error) => void)[] = [];
+  const read = () =>
+    new Promise<number>((resolve, reject) => {
+      waiting.push((answer) => (typeof answer === 'number' ? resolve(answer) : reject(answer)));
+    });
+  return {
+    read,
+    asked: () => waiting.length,
+    give: (answer: number | Error) => waiting.shift()?.(answer),
+  };
+}
+
+test('who calls while it is read again gets the last outcome, and after a failure the failure', async () => {
+  const { read, asked, give } = createSource();
+  const cached = cacheFor(read, 0, 60_000);
+  const first = cached();
+  give(1);
+  expect(await first).toBe(1);
+  const readAgain = () => expect.poll(async () => [await cached(), asked()]);
+  await readAgain().toEqual([1, 1]);
+  give(2);
+  await readAgain().toEqual([2, 1]);
+  give(new Error('gone'));
+  await expect.poll(() => cached().catch(() => 'failed')).toBe('failed');
+});
+
+test('an outcome that is too old is not shown again', async () => {
+  const { read, asked, give } = createSource();
+  const cached = cacheFor(read, 0, 20);
+  const first = cached();
+  give(1);
+  expect(await first).toBe(1);
+  await delay(25);
+  const next = cached();
+  expect(asked()).toBe(1);
+  give(2);
+  expect(await next).toBe(2);
 });
 
 test('a failure is shared as well, and also when it is thrown at once', async () => {

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { storeListedAddresses } from '../../src/ledger/addresses/address-store.ts';
 import type { LedgerDb } from '../../src/ledger/connection/connect-ledger.ts';
+import { countIncomplete } from '../../src/ledger/transactions/count-waiting.ts';
 import {
   type ClaimedDetail,
   claimDueDetails,
-  countIncomplete,
   postponeDetails,
   releaseDetails,
   rescheduleDetails,
@@ -385,7 +385,7 @@ describe('claims', () => {
     await detail([detailed({ state: 'success' })]);
     await releaseDetails(db, last.id);
     expect(await claim(db, 10, 60_000)).toEqual([]);
-    expect(await countIncomplete(db)).toEqual({ due: 0, incomplete: 0, finalIncomplete: 0 });
+    expect(await countIncomplete(db)).toEqual({ incomplete: 0, finalIncomplete: 0 });
   });
 
   test('of rows without a detail are put off, longer each time, and go behind the history', async () => {
@@ -395,7 +395,7 @@ describe('claims', () => {
       await postponeDetails(db, ['order-1']);
       expect(await readDue()).toMatchObject([{ due }, { due: 0 }]);
     }
-    expect(await countIncomplete(db)).toEqual({ due: 1, incomplete: 2, finalIncomplete: 0 });
+    expect(await countIncomplete(db)).toEqual({ incomplete: 2, finalIncomplete: 0 });
     for (let nth = 0; nth < 30; nth += 1) await postponeDetails(db, ['order-1']);
     expect(await readDue()).toMatchObject([{ due: 2 * 86_400 }, { due: 0 }]);
     await query(

@@ -23,6 +23,8 @@ export type ExplorerOptions = {
 };
 
 const statusKeepMs = 1_000;
+/** A status that is read often may be this old: under load reading takes as long as all the rest of a page. */
+const statusStaleMs = 5_000;
 
 /** Matches the paths of the pages, of each wallet too. */
 const ownPaths =
@@ -41,7 +43,7 @@ export function isSearch(path: string): boolean {
 /** Adds the pages to look things up, below the base path of `app`. */
 export function addExplorer(app: Hono, options: ExplorerOptions): void {
   const { answer, answerShared } = createPageAnswers(options);
-  const readStatus = cacheFor(options.readStatus, statusKeepMs);
+  const readStatus = cacheFor(options.readStatus, statusKeepMs, statusStaleMs);
   const up = '../';
   app.get('/transactions', (c) => {
     // What concerns one address is read for each request.

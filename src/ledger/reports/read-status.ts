@@ -3,7 +3,7 @@ import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { databaseError } from '../connection/database-error.ts';
 import { feedConsumers } from '../feed/consumer-report.ts';
 import { ownWallet } from '../own-tables.ts';
-import { isGivenUp } from '../transactions/detail-checks.ts';
+import { waitingCounts } from '../transactions/count-waiting.ts';
 import type { LedgerStatus, PoolTarget } from './ledger-status.ts';
 import { rowToStatus, type StatusRow } from './status-row.ts';
 import {
@@ -48,9 +48,9 @@ select ${isoText('now()')} as "readAt",
        -- The streams count what is listed, so that no status walks over the whole history.
        ((select coalesce(sum(ledger_count), 0) from own.streams where name in ('deposit', 'withdraw'))
          + (select count(*) from own.transactions where not is_listed))::float8 as total,
-       unfinished.incomplete,
-       unfinished.details_to_fetch as "detailsToFetch",
-       unfinished.details_refused as "detailsRefused",
+       waiting.incomplete::float8 as incomplete,
+       waiting.final_incomplete::float8 as "detailsToFetch",
+       waiting.refused::float8 as "detailsRefused",
        -- A row that is no longer listed may be open for good.
        (select count(*)::float8 from own.transactions where not is_final) as "notFinal",
        (select count(*)::float8 from own.rejects where resolved_at is null) as rejects,
@@ -63,11 +63,7 @@ select ${isoText('now()')} as "readAt",
        (${feedConsumers}) as feed,
        (${lastRuns}) as "lastRuns",
        (${lastErrors}) as "lastErrors"
-  from (
-    select count(*)::float8 as incomplete, (count(*) filter (where is_final))::float8 as details_to_fetch,
-           (count(*) filter (where ${isGivenUp}))::float8 as details_refused
-      from own.waiting_details
-  ) as unfinished`)
+  from ${waitingCounts} as waiting`)
     .catch((error) => {
       throw databaseError(error);
     });

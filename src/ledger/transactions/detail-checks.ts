@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { type Lane, lanes } from '../../kernel/ticket.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { number, out, query, text, truth } from '../connection/query-rows.ts';
+import { out, query, text, truth } from '../connection/query-rows.ts';
 
 /**
  * Which rows go first: new ones and those that the list shows changed; open ones that are checked again; final ones of
@@ -145,18 +145,6 @@ export async function releaseAbandonedDetails(db: LedgerDb, instance: string): P
        and not exists (select from pg_stat_activity
                         where datname = current_database() and application_name like 'wallet-ledger %'
                           and application_name <> ${instance})`);
-}
-
-/** Counts rows: those due now, all whose final detail is still to be fetched, and the final ones of these. */
-export async function countIncomplete(
-  db: LedgerDb,
-): Promise<{ due: number; incomplete: number; finalIncomplete: number }> {
-  const [counts] = await query(db)`
-    select count(*) filter (where due_at <= now()) as ${out('due', number)},
-           count(*) as ${out('incomplete', number)},
-           count(*) filter (where is_final) as ${out('finalIncomplete', number)}
-      from own.waiting_details`;
-  return counts ?? { due: 0, incomplete: 0, finalIncomplete: 0 };
 }
 
 /**

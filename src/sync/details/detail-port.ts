@@ -3,11 +3,11 @@ import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
 import { freeWhenReachable } from '../../ledger/connection/free-when-reachable.ts';
 import { isDataError } from '../../ledger/connection/postgres-codes.ts';
 import { closeAnsweredRejects } from '../../ledger/transactions/close-rejects.ts';
+import { countIncomplete } from '../../ledger/transactions/count-waiting.ts';
 import {
   type Claim,
   type ClaimedDetail,
   claimDueDetails,
-  countIncomplete,
   extendClaim,
   postponeDetails,
   releaseDetails,

@@ -27,25 +27,20 @@ const columns = pick({
   day: [sql`f.day::text`, orNull(text)],
   slip44: [sql`f.slip44`, orNull(number)],
   transactions: [sql`coalesce(sum(f.transactions), 0)`, number],
-  deposited: [
-    amountText("sum(f.amount) filter (where lower(btrim(f.type)) = 'deposit')"),
-    orNull(text),
-  ],
-  withdrawn: [
-    amountText("sum(f.amount) filter (where lower(btrim(f.type)) = 'withdraw')"),
-    orNull(text),
-  ],
+  deposited: [amountText("sum(f.amount) filter (where f.stream = 'deposit')"), orNull(text)],
+  withdrawn: [amountText("sum(f.amount) filter (where f.stream = 'withdraw')"), orNull(text)],
 });
 
 /** Reads what moved of a coin on the last 30 days, over all chains and on each. */
 export async function readCoinFlow(db: LedgerDb, symbol: string): Promise<CoinFlows> {
-  // The number of columns that a row sums over: 0 for a day on a chain, 1 for a day, 3 for all days.
+  // The number of columns that a row sums over: 0 for a day on a chain, 1 for a day, 3 for all days. `offset 0`: with
+  // grouping sets PostgreSQL would apply the conditions only after it has added up all days.
   const rows = await query(db)`
     select ${columns}, grouping(f.day, f.slip44) as ${out('level', number)}
-      from own.daily_flows f
-     where f.day > (now() at time zone 'UTC')::date - ${sql.raw(String(daysMax))}
-       and f.day <= (now() at time zone 'UTC')::date and f.symbol = ${symbol}::text
-       and lower(btrim(f.state)) in (select s.state from own.final_states s where s.is_success)
+      from (select * from own.daily_totals t
+             where t.day > (now() at time zone 'UTC')::date - ${sql.raw(String(daysMax))}
+               and t.day <= (now() at time zone 'UTC')::date and t.symbol = ${symbol}::text and t.is_success
+            offset 0) as f
      group by grouping sets ((f.day, f.slip44), (f.day), ()) order by f.day desc nulls last, f.slip44`;
   const of = (level: number) =>
     rows
