@@ -42,7 +42,6 @@ describe('databaseError', () => {
     ['25P03', 'database-unreachable', 'check DATABASE_URL'],
     ['57P01', 'database-unreachable', 'check DATABASE_URL'],
     ['22012', 'unexpected', 'with LOG_LEVEL=debug'],
-    ['22023', 'usage', 'correct it'],
     ['EPIPE', 'database-unreachable', 'check DATABASE_URL'],
     ['CERT_HAS_EXPIRED', 'database-unreachable', 'certificate file'],
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'database-unreachable', 'certificate file'],
@@ -53,6 +52,23 @@ describe('databaseError', () => {
       expect(known).toMatchObject({ code: expected, message: 'the database failed: said so' });
       expect((known as LedgerError).cure).toContain(cure);
     }
+  });
+
+  test.each([
+    ['correct the value', {}],
+    ['name one', { hint: 'name one' }],
+  ])(
+    'what a function of the ledger refuses is a mistake of usage in its words: %s',
+    (cure, more) => {
+      const refused = Object.assign(said('22023'), more);
+      for (const error of [refused, new DrizzleQueryError('hidden', ['hidden'], refused)])
+        expect(databaseError(error)).toMatchObject({ code: 'usage', message: 'said so', cure });
+    },
+  );
+
+  test('a move is reported in the words of the function that notices it', () => {
+    const moved = databaseError(said('WL001'));
+    expect(moved).toMatchObject({ code: 'database-moved', message: 'said so' });
   });
 
   test('what the database has no part in stays as it is', () => {
