@@ -20,6 +20,13 @@ test('a failure of which nothing is known ends with what to do, too', () => {
   );
 });
 
+test.each(['ENOSPC', 'EDQUOT'])('a full disk (%s) is no bug of this program', (code) => {
+  const error = Object.assign(new Error(`${code}: no space, write`), { code });
+  expect(failureLine(error, false)).toBe(
+    `wallet-ledger: ${code}: no space, write; free space where the output is written, then run the command again`,
+  );
+});
+
 test('the stack is shown where it is wanted, and only there', () => {
   const error = new LedgerError('unexpected', 'broke', { cause: new Error('inner') });
   expect(failureLine(error, false)).not.toContain('failure-line.test.ts');
