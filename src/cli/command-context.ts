@@ -111,8 +111,15 @@ export function isDebugging(): boolean {
 
 /** `wallet-ledger: the problem; its cure`, with stack traces when debugging. */
 export function failureLine(error: Error, withStack: boolean): string {
-  const { message, cure = errorTable.unexpected.cure } = describeError(error, { withStack: false });
+  const { message, code, cure = cureOf(code) } = describeError(error, { withStack: false });
   const line = `wallet-ledger: ${message.replaceAll(/[\s\p{C}]+/gu, ' ')}; ${cure}`;
   if (!withStack) return line;
   return `${line}\n${JSON.stringify(describeError(error, { withStack: true }), null, 2)}`;
+}
+
+/** Returns the advice for an error that is not a LedgerError. */
+function cureOf(code: string | undefined): string {
+  return code === 'ENOSPC' || code === 'EDQUOT'
+    ? 'free space where the output is written, then run the command again'
+    : errorTable.unexpected.cure;
 }

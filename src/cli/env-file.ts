@@ -1,9 +1,10 @@
 import { constants } from 'node:fs';
-import { lstat, open } from 'node:fs/promises';
+import { access, lstat, open, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { parseEnv } from 'node:util';
 import { LedgerError } from '../kernel/errors.ts';
 
-const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY, W_OK } = constants;
 
 /** Values that need no quotes. */
 const plain = /^[\w./:,=@+-]+$/;
@@ -29,10 +30,11 @@ function unwritable(name: string): LedgerError {
   return new LedgerError('settings', `a file .env cannot hold the value of ${name}`, { cure });
 }
 
-/** Throws LedgerError `usage` if something has this name, a link included. */
-export async function refuseExisting(path: string): Promise<void> {
+/** Throws LedgerError `usage` if something has this name, a link included, or the folder takes no file. */
+export async function requireCreatable(path: string): Promise<void> {
   const found = await lstat(path).catch(() => null);
   if (found !== null) throw existing(path);
+  await access(dirname(path), W_OK).catch((error) => refuse(path, error));
 }
 
 /** Creates a file that only this user can read. Replaces nothing, and follows no link. */
@@ -40,15 +42,25 @@ export async function createPrivateFile(path: string, text: string): Promise<voi
   const file = await open(path, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY, 0o600).catch(
     (error: NodeJS.ErrnoException) => {
       if (error.code === 'EEXIST' || error.code === 'ELOOP') throw existing(path);
-      throw new LedgerError('usage', `${path} cannot be written (${error.code})`, { cause: error });
+      return refuse(path, error);
     },
   );
   try {
     await file.writeFile(text);
     await file.sync();
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
   } finally {
     await file.close();
   }
+}
+
+function refuse(path: string, error: NodeJS.ErrnoException): never {
+  throw new LedgerError('usage', `${path} cannot be written (${error.code})`, {
+    cause: error,
+    cure: 'name a file in a folder that you may write, with --out',
+  });
 }
 
 function existing(path: string): LedgerError {

@@ -9,7 +9,10 @@ import { findDistrust } from '../kernel/trusted-path.ts';
 export function readTrustedFile(path: string): string {
   // Throws if the file is missing: `findDistrust` accepts a missing path, and a file created after that check would be
   // read unchecked.
-  statSync(path);
+  const stats = statSync(path);
+  if (stats.isDirectory() || stats.isCharacterDevice()) {
+    throw new LedgerError('settings', `${path} is not a file`, { cure: 'name a file' });
+  }
   const distrust = findDistrust(path);
   if (distrust) {
     const message = `the file ${path} is not read, because another user could have changed it: ${distrust.what}`;

@@ -88,9 +88,9 @@ export type Page<T> = Decoded<T> & {
   totalSize: number | null;
   /** Length of the answer's list, including rows that could not be decoded. */
   listed: number;
-  /** The answer had no total and null in place of its list, which means the end only behind rows that were read. */
+  /** The answer had no total and nothing in place of its list, which means the end only behind rows that were read. */
   isListless?: boolean;
 };
 
-/** Decoded rows of an answer that is not paged. `isListless`: it had null in place of its list. */
+/** Decoded rows of an answer that is not paged. `isListless`: it had null, {} or "" in place of its list. */
 export type Snapshot<T> = Decoded<T> & { observation: number; isListless?: boolean };

@@ -1,4 +1,4 @@
-import { eq, isNull, sql } from 'drizzle-orm';
+import { desc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import { LedgerError } from '../kernel/errors.ts';
 import type { Ledger, LedgerDb } from './connection/connect-ledger.ts';
 import { orNull, out, pick, query, text, truth } from './connection/query-rows.ts';
@@ -160,6 +160,17 @@ export async function readMoves(db: LedgerDb): Promise<Move[]> {
     .from(moves)
     .where(isNull(moves.acknowledgedAt))
     .orderBy(moves.epoch);
+}
+
+/** Returns the last move that an operator has acknowledged; null if there was none. */
+export async function readSettledMove(db: LedgerDb): Promise<Move | null> {
+  const [last] = await db
+    .select(moveColumns)
+    .from(moves)
+    .where(isNotNull(moves.acknowledgedAt))
+    .orderBy(desc(moves.epoch))
+    .limit(1);
+  return last ?? null;
 }
 
 /** Returns the facts besides those of the catalogue that identify this home, and those that the server hides. */

@@ -17,6 +17,17 @@ test.each(['0', '0.3', '1'])('a share of faults of %s is accepted', async (rate)
 });
 
 test.each([
+  ['--port', '65536', '65535'],
+  ['--page-size-max', '0', 'from 1 on'],
+  ['--transactions', '1234567890', '9 digits'],
+])('sandbox %s %s is refused, and the error says what fits', async (name, value, words) => {
+  await expect(parse('sandbox', name, value)).rejects.toMatchObject({
+    name: 'CommanderError',
+    message: expect.stringContaining(words),
+  });
+});
+
+test.each([
   ['1', ['main']],
   ['3', ['main', 'w2', 'w3']],
   ['eu,us_2', ['eu', 'us_2']],

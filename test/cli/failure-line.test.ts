@@ -20,6 +20,13 @@ test('a failure of which nothing is known ends with what to do, too', () => {
   );
 });
 
+test.each(['ENOSPC', 'EDQUOT'])('a full disk (%s) is no bug of this program', (code) => {
+  const error = Object.assign(new Error(`${code}: no space, write`), { code });
+  expect(failureLine(error, false)).toBe(
+    `wallet-ledger: ${code}: no space, write; free space where the output is written, then run the command again`,
+  );
+});
+
 test('the stack is shown where it is wanted, and only there', () => {
   const error = new LedgerError('unexpected', 'broke', { cause: new Error('inner') });
   expect(failureLine(error, false)).not.toContain('failure-line.test.ts');
@@ -42,7 +49,6 @@ describe('databaseError', () => {
     ['25P03', 'database-unreachable', 'check DATABASE_URL'],
     ['57P01', 'database-unreachable', 'check DATABASE_URL'],
     ['22012', 'unexpected', 'with LOG_LEVEL=debug'],
-    ['22023', 'usage', 'correct it'],
     ['EPIPE', 'database-unreachable', 'check DATABASE_URL'],
     ['CERT_HAS_EXPIRED', 'database-unreachable', 'certificate file'],
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'database-unreachable', 'certificate file'],
@@ -53,6 +59,23 @@ describe('databaseError', () => {
       expect(known).toMatchObject({ code: expected, message: 'the database failed: said so' });
       expect((known as LedgerError).cure).toContain(cure);
     }
+  });
+
+  test.each([
+    ['correct the value', {}],
+    ['name one', { hint: 'name one' }],
+  ])(
+    'what a function of the ledger refuses is a mistake of usage in its words: %s',
+    (cure, more) => {
+      const refused = Object.assign(said('22023'), more);
+      for (const error of [refused, new DrizzleQueryError('hidden', ['hidden'], refused)])
+        expect(databaseError(error)).toMatchObject({ code: 'usage', message: 'said so', cure });
+    },
+  );
+
+  test('a move is reported in the words of the function that notices it', () => {
+    const moved = databaseError(said('WL001'));
+    expect(moved).toMatchObject({ code: 'database-moved', message: 'said so' });
   });
 
   test('what the database has no part in stays as it is', () => {

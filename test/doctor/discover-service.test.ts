@@ -38,7 +38,11 @@ test.each<[string, Partial<SandboxOptions>]>([
   ['other names', { paramNames: others }],
   [
     'names that are last of those known',
-    { paramNames: { page: 'page_num', size: 'count', chain: 'slip_44', type: 'orderType' } },
+    { paramNames: { page: 'current_page', size: 'num', chain: 'slip_44', type: 'orderType' } },
+  ],
+  [
+    'names of a page index and a page length',
+    { paramNames: { page: 'page_index', size: 'page_length', chain: 'chain', type: 'type' } },
   ],
   ['another recipe and other names', { signer: 'body-ed25519', paramNames: others }],
   ['a recipe of the same key', { signer: 'body-secp256k1' }],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { runProgram } from '../support/run-cli.ts';
+import { runProgram, startProgram } from '../support/run-cli.ts';
 import { withService } from '../support/with-service.ts';
 
 test('doctor --json is one document, and a healthy installation ends with 0', async () => {
@@ -40,6 +40,16 @@ test('doctor ends with 2 for mistaken settings, 5 for the database and 4 for the
   expect([noDatabase.code, noService.code]).toEqual([5, 4]);
   const { checks } = JSON.parse(noDatabase.stdout);
   expect(checks).toContainEqual(expect.objectContaining({ name: 'database', verdict: 'bad' }));
+});
+
+test('doctor that is stopped ends with 130 and blames no check for it', async () => {
+  const { env } = await withService({ transactions: 50, latencyMs: 150 });
+  const running = startProgram(['doctor'], env);
+  await running.line('signature:');
+  running.process.kill('SIGINT');
+  const { code, stdout, stderr } = await running.ended;
+  expect([code, stdout]).toEqual([130, expect.not.stringMatching(/^BAD/m)]);
+  expect(stderr).toContain('wallet-ledger: stopped by SIGINT');
 });
 
 test('doctor --sign works offline and prints the public key, never the secret', async () => {

@@ -106,6 +106,11 @@ test('nothing is overwritten, no link is followed, and then the service is not a
   const linked = await run(folder, [...args, '--out', 'link'], { stdin: apiSecret });
   expect(linked.code).toBe(2);
   expect(() => statSync(target)).toThrow('ENOENT');
+  const nowhere = await run(folder, [...args, '--out', 'none/x'], { stdin: apiSecret });
+  expect([nowhere.code, nowhere.stderr]).toEqual([
+    2,
+    expect.stringMatching(/none\/x cannot be written \(ENOENT\); name a file in a folder/),
+  ]);
   expect(sandbox.stats.nonces).toBe(0);
 }, 60_000);
 

@@ -20,6 +20,13 @@ test('a pool is listed, filled, taken from and joined by what the service listed
     ),
   });
 
+  expect(await run('take', '999')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(
+      /^wallet-ledger: the chain 999 has neither a pool nor addresses: /,
+    ),
+  });
+
   const filled = await run('refill', '60');
   expect(filled).toMatchObject({ code: 0, stdout: expect.stringContaining('20 of 20 available') });
   expect(sandbox.world.generated(60)).toBe(20);

@@ -275,6 +275,17 @@ test('a row that is being written while its month is closed is in the books, or 
   expect(await query('select * from ledger.late_entries')).toEqual([]);
 });
 
+test.each([
+  [`'2026-03-02', '2026-03-01'`, 'the first day, 2026-03-02, is after the last one, 2026-03-01'],
+  [`null, '2026-03-01'`, 'a statement needs its first and its last day; one of them is null'],
+  [`'2026-03-01', null`, 'a statement needs its first and its last day; one of them is null'],
+])('a statement of the days %s is refused', async (days, message) => {
+  for (const wallet of ['', `'main', `])
+    await expect(
+      query(`select * from ledger.account_statement(${wallet}'BTC', ${days})`),
+    ).rejects.toMatchObject({ code: '22023', message });
+});
+
 test('readers call the functions and see the contract, in a transaction that cannot write', async () => {
   const role = `analyst_${process.pid}_${Date.now()}`;
   await ledger.pool.query(`create role ${role}`);

@@ -70,6 +70,15 @@ test('a certificate that other users may write is not trusted, and one that is m
   ]);
 }, 60_000);
 
+test('a device or a directory in place of a file is refused, and nobody is told to change its rights', async () => {
+  for (const path of ['/dev/null', tmpdir()]) {
+    const env = { WALLET_BASE_URL: 'https://wallet.invalid/api', WALLET_API_SECRET_FILE: path };
+    const { code, stderr } = await runProgram(['sync', 'coins'], env);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`${path} is not a file`)]);
+    expect(stderr).not.toContain('chmod');
+  }
+});
+
 test('a list of handed-out addresses that other users may write is not read: it says whose an address is', async () => {
   const { env } = await withService({ transactions: 10 });
   expect((await runProgram(['sync', 'coins'], env)).code).toBe(0);

@@ -124,6 +124,8 @@ describe('a list without rows', () => {
   it.each<[string, unknown, number, object]>([
     ['null with the total 0', { list: null, totalSize: 0 }, 1, { totalSize: 0 }],
     ['missing with the total 0', { totalSize: '0' }, 1, { totalSize: 0 }],
+    ['{} with the total 0', { list: {}, totalSize: 0 }, 1, { totalSize: 0 }],
+    ['"" with the total 0', { list: '', totalSize: 0 }, 1, { totalSize: 0 }],
     ['null beyond the total', { list: null, totalSize: 20, pageSize: 10 }, 3, { totalSize: 20 }],
     ['missing beyond the total', { totalSize: 15 }, 3, { totalSize: 15 }],
   ])('(%s) is empty at once', async (_what, data, pageNo, expected) => {
@@ -137,8 +139,11 @@ describe('a list without rows', () => {
   it.each<[string, unknown, number, number | null]>([
     ['null for the first page', null, 1, 0],
     ['[] for the first page', [], 1, 0],
+    ['{} for the first page', {}, 1, 0],
+    ['"" for the first page', '', 1, 0],
     ['null for a later page', null, 4, null],
     ['[] for a later page', [], 4, null],
+    ['{} for a later page', {}, 4, null],
   ])('(%s in the place of the page) is empty when it comes again and again', async (...given) => {
     const [_what, data, pageNo, totalSize] = given;
     service.answer(succeed(data));
@@ -152,24 +157,34 @@ describe('a list without rows', () => {
 
   it.each<[string, unknown]>([
     ['null below the total', { list: null, totalSize: 11 }],
+    ['{} below the total', { list: {}, totalSize: 5 }],
+    ['missing below the total', { totalSize: 5 }],
     ['null without a total', { list: null }],
-    ['an object', { list: {}, totalSize: 0 }],
+    ['an object', { list: { 0: row('a') }, totalSize: 0 }],
+    ['a number', { list: 0.5, totalSize: 0 }],
     ['another answer', 'none'],
   ])('(%s) is malformed', async (_what, data) => {
     service.answer(succeed(data));
     await expect(listOf()).rejects.toMatchObject({ code: 'service-malformed' });
   });
 
-  it('is an empty snapshot when the answer says so, or says null several times in a row', async () => {
+  it('is an empty snapshot when the answer says so, or shows nothing several times in a row', async () => {
     const { client } = await makeClient(service.baseUrl);
     const empty = { records: [], rejects: [] };
-    for (const data of [[], { list: [] }, { list: null, totalSize: 0 }]) {
+    for (const data of [
+      [],
+      { list: [] },
+      { list: null, totalSize: 0 },
+      { list: {}, totalSize: 0 },
+    ]) {
       service.answer(succeed(data));
       expect(await client.listBalances()).toMatchObject({ ...empty, isListless: false });
     }
-    service.answer(succeed(null));
-    expect(await client.listBalances()).toMatchObject({ ...empty, isListless: true });
-    for (const data of [undefined, { list: null }, {}]) {
+    for (const data of [null, {}, '']) {
+      service.answer(succeed(data));
+      expect(await client.listBalances()).toMatchObject({ ...empty, isListless: true });
+    }
+    for (const data of [undefined, { list: null }, { totalSize: 5 }]) {
       service.answer(succeed(data));
       await expect(client.listBalances()).rejects.toMatchObject({ code: 'service-malformed' });
     }

@@ -189,7 +189,10 @@ test.each([3, -3])(
 
 test('balances, coins and addresses that differ from the service are named and corrected', async () => {
   const { context, query } = await filledWallet({ transactions: 100 });
-  expect(count(await verifyLedger(context, { signal, isRepair: false }))).toBe(0);
+  const equal = await verifyLedger(context, { signal, isRepair: false });
+  expect(count(equal)).toBe(0);
+  const totals = await query('select from ledger.daily_totals');
+  expect(equal.at(-1)).toMatchObject({ name: 'totals', compared: totals.length });
   await query(`update ledger.balances set balance = balance + 1 where symbol = 'BTC'`);
   await query(`update ledger.coins set decimals = 3 where symbol = 'LTC'`);
   await query(

@@ -1,8 +1,22 @@
 import { InvalidArgumentError } from 'commander';
 
 export function integer(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('A whole number is expected.');
+  if (!/^\d{1,9}$/.test(text))
+    throw new InvalidArgumentError('A whole number of at most 9 digits is expected.');
   return Number(text);
+}
+
+export function port(text: string): number {
+  const value = integer(text);
+  if (value > 65_535) throw new InvalidArgumentError('A port from 0 to 65535 is expected.');
+  return value;
+}
+
+/** Parses a page size: 1, 2, 3 … */
+export function pageSize(text: string): number {
+  const value = integer(text);
+  if (value === 0) throw new InvalidArgumentError('A number from 1 on is expected.');
+  return value;
 }
 
 /** Parses a slip44 code; registered codes are below 2^31. */

@@ -1,6 +1,14 @@
 import { type Command, Option } from 'commander';
 import { listOrders } from '../../kernel/vocabulary.ts';
-import { decimal, integer, share, walletNames, webAddress } from './argument-parsers.ts';
+import {
+  decimal,
+  integer,
+  pageSize,
+  port,
+  share,
+  walletNames,
+  webAddress,
+} from './argument-parsers.ts';
 import type { CommandGroup, CommandRunner } from './command-group.ts';
 
 /** Commands that need neither a service nor a database. */
@@ -53,7 +61,7 @@ function addSandboxCommand(program: Command, run: CommandRunner): void {
     .description(
       'run an emulator of the wallet service, deterministic for a seed, and print the settings that connect to it',
     )
-    .option('--port <n>', 'port to listen on; 0: a free one', integer, 8090)
+    .option('--port <n>', 'port to listen on; 0: a free one', port, 8090)
     .addOption(walletsOption)
     .option(
       '--transactions <n>',
@@ -80,7 +88,7 @@ function addSandboxCommand(program: Command, run: CommandRunner): void {
       'send deposits only to addresses that exist at the start, so that no address gets one before it is handed out',
     )
     .option('--latency <ms>', 'milliseconds before each answer', integer, 0)
-    .option('--page-size-max <n>', 'largest page size that it serves', integer, 100)
+    .option('--page-size-max <n>', 'largest page size that it serves', pageSize, 100)
     .option(
       '--push <url>',
       'POST a hint there for each new or changed transaction, such as http://localhost:8080/hint/TOKEN',

@@ -93,6 +93,8 @@ async function examine(
     clock: systemClock,
     signal: shutdown.signal,
     onFindings(findings) {
+      // A check that the signal ended has found nothing.
+      shutdown.signal.throwIfAborted();
       // Redacts field by field: a password that equals a key or a verdict must not break the JSON document.
       const shown = findings.map(({ name, verdict, seen, cure }) => ({
         name,

@@ -16,7 +16,7 @@ import type { Environment } from '../../kernel/vocabulary.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { createPerson, readAllOf } from '../ask-person.ts';
 import { failureLine, isDebugging } from '../command-context.ts';
-import { createPrivateFile, refuseExisting, renderEnvFile } from '../env-file.ts';
+import { createPrivateFile, renderEnvFile, requireCreatable } from '../env-file.ts';
 
 export type InitOptions = {
   baseUrl?: string;
@@ -50,7 +50,7 @@ export async function init(options: InitOptions): Promise<number> {
   process.once('SIGINT', onInterrupt);
   try {
     const path = resolve(options.out);
-    await refuseExisting(path);
+    await requireCreatable(path);
     const told = await readTold(options, setOf(readEnvironment()));
     redact = createRedactor([told.apiSecret, ...(told.apiKey === null ? [] : [told.apiKey])]);
     const { timeoutMs, paramNames } = checkTold(told);

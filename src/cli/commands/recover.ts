@@ -14,6 +14,7 @@ import {
   type Move,
   readAway,
   readMoves,
+  readSettledMove,
 } from '../../ledger/home-store.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { countWords } from '../../status/status-words.ts';
@@ -44,7 +45,9 @@ export async function recover(context: CommandContext, options: RecoverOptions):
     );
   }
   const found = { away: await readAway(ledger.db), moves: await readMoves(ledger.db) };
-  process.stdout.write(options.json ? jsonDocument(found) : pageOf(found));
+  process.stdout.write(
+    options.json ? jsonDocument(found) : pageOf(found, await readSettledMove(ledger.db)),
+  );
   return found.away === null ? 0 : 3;
 }
 
@@ -96,19 +99,25 @@ function refuse(bad: BadLine[]): void {
   );
 }
 
-function pageOf({ away, moves }: { away: string | null; moves: Move[] }): string {
-  const lines = moves.map(
-    ({ what, noticedAt, healedAt, setAside, closedRequests }) =>
-      `${noticedAt}: ${what}; ${
-        healedAt === null
-          ? 'not recovered yet'
-          : `${countWords(setAside)} available addresses were set aside, ${countWords(closedRequests)} open requests closed`
-      }`,
-  );
+function pageOf(
+  { away, moves }: { away: string | null; moves: Move[] },
+  settled: Move | null,
+): string {
+  const lines = moves.map(lineOf);
   if (away !== null)
     lines.push(`the database has moved (${away}): no address is handed out or generated`);
-  if (lines.length === 0) return 'the database has not moved; there is nothing to do\n';
-  return `${[...lines, ...advice].join('\n')}\n`;
+  if (lines.length > 0) return `${[...lines, ...advice].join('\n')}\n`;
+  return settled === null
+    ? 'the database has not moved; there is nothing to do\n'
+    : `there is nothing to do; the last move is settled:\n${lineOf(settled)}\n`;
+}
+
+function lineOf({ what, noticedAt, healedAt, setAside, closedRequests }: Move): string {
+  const done =
+    healedAt === null
+      ? 'not recovered yet'
+      : `recovered at ${healedAt}: ${countWords(setAside)} available addresses were set aside, ${countWords(closedRequests)} open requests closed`;
+  return `${noticedAt}: ${what}; ${done}`;
 }
 
 const advice = [

@@ -6,8 +6,34 @@ import type { Answered, ServiceAsker } from './ask-service.ts';
 
 /** Names that services use, the likeliest first. */
 const usualNames: Record<keyof ParamNames, string[]> = {
-  page: ['pageNo', 'page', 'pageNum', 'page_no', 'pageNumber', 'pageIndex', 'current', 'page_num'],
-  size: ['pageSize', 'size', 'limit', 'page_size', 'perPage', 'per_page', 'rows', 'count'],
+  page: [
+    'pageNo',
+    'page',
+    'pageNum',
+    'page_no',
+    'pageNumber',
+    'pageIndex',
+    'current',
+    'page_num',
+    'page_index',
+    'page_number',
+    'currentPage',
+    'current_page',
+  ],
+  size: [
+    'pageSize',
+    'size',
+    'limit',
+    'page_size',
+    'perPage',
+    'per_page',
+    'rows',
+    'count',
+    'page_length',
+    'pageLength',
+    'page_limit',
+    'num',
+  ],
   type: [
     'type',
     'txType',
@@ -31,8 +57,8 @@ type Query = [string, string][];
 const transactionList = '/v1/transaction/list';
 const addressList = '/v1/wallet/address/list';
 /** One for each name; none is a default that a service may have. */
-const sizes = [3, 7, 11, 13, 17, 19, 23, 29];
-const pages = [2, 3, 4, 5, 6, 7, 8, 9];
+const sizes = [3, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43];
+const pages = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
 
 /**
  * Finds the names of the parameters by what they change. Several names are sent at once, each with a value of its own:

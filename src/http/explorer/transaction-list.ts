@@ -103,7 +103,7 @@ export function transactionCsv(rows: ListedRow[]): string {
     rows.map((row) => [
       row.orderNo,
       row.stream,
-      row.time,
+      row.micros === null ? null : new Date(Number(row.micros) / 1_000).toISOString(),
       row.symbol,
       row.slip44 === null ? null : String(row.slip44),
       row.amount,

@@ -1,4 +1,5 @@
 import { DrizzleQueryError } from 'drizzle-orm/errors';
+import type pg from 'pg';
 import { LedgerError } from '../../kernel/errors.ts';
 import { isUnreachable, isUntrusted, sqlStateOf } from './postgres-codes.ts';
 import { cureOf, untrusted } from './postgres-cures.ts';
@@ -18,6 +19,11 @@ export function databaseError(error: unknown): Error {
   if (!isDown && state === undefined && !(error instanceof DrizzleQueryError)) return error;
   const { code = isDown ? 'database-unreachable' : 'unexpected', ...known } =
     cureOf(state ?? '') ?? {};
+  // Raised by a function of the ledger, in a sentence of its own.
+  if (code === 'usage' || code === 'database-moved') {
+    const { message, hint } = innerOf(error) as pg.DatabaseError;
+    return new LedgerError(code, message, { cause: error, ...known, ...(hint && { cure: hint }) });
+  }
   return new LedgerError(code, `the database failed: ${wordsOf(error)}`, {
     cause: error,
     ...known,
@@ -28,10 +34,14 @@ export function databaseError(error: unknown): Error {
 const wordsMax = 1_000;
 
 function wordsOf(error: Error): string {
-  const inner = error.cause instanceof Error ? error.cause : error;
+  const inner = innerOf(error);
   const words =
     inner instanceof AggregateError
       ? inner.errors.map((each: Error) => each.message).join('; ')
       : inner.message;
   return words.length > wordsMax ? `${words.slice(0, wordsMax - 1)}…` : words;
+}
+
+function innerOf(error: Error): Error {
+  return error.cause instanceof Error ? error.cause : error;
 }

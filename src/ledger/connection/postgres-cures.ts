@@ -26,10 +26,7 @@ const cures: Record<string, PostgresCure> = {
     cure: 'check user and password in DATABASE_URL, and pg_hba.conf of the server',
   },
   // Raised by the functions of the schema ledger for what their caller gave.
-  '22023': {
-    code: 'usage',
-    cure: 'correct it; a wallet that is new in WALLETS is in the ledger after its first `wallet-ledger sync`',
-  },
+  '22023': { code: 'usage', cure: 'correct the value' },
   '3D000': {
     code: 'database-unreachable',
     cure: 'create the database, or correct its name in DATABASE_URL',

@@ -24,7 +24,7 @@ export async function compareTotals(db: LedgerDb): Promise<TotalsComparison> {
       from own.total_drift order by day, stream, symbol, state, fee_symbol`;
   const [groups] = await query(
     db,
-  )`select count(*) as ${out('compared', number)} from own.daily_sums`;
+  )`select count(*) as ${out('compared', number)} from own.daily_totals`;
   return {
     compared: groups?.compared ?? 0,
     different: different.map((group) => ({ ...group, ledger: {}, service: {} })),

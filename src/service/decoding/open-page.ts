@@ -20,9 +20,10 @@ export type RawPage = {
 export type AskedPlace = { pageNo: number; pageSize: number };
 
 /**
- * Reads a page object. A null or missing list counts as empty if the total is 0 or the requested page is beyond it.
- * Without a total such a list behind page 1 may be the end of the list or a fault, so it is service-malformed with an
- * OddAnswer as cause, unless `isLenient`. Throws service-malformed for any other page without a list.
+ * Reads a page object. A missing list, or null, {} or "" in its place, counts as empty if the total is 0 or the
+ * requested page is beyond it. Without a total such a list behind page 1 may be the end of the list or a fault, so it
+ * is service-malformed with an OddAnswer as cause, unless `isLenient`. Throws service-malformed for any other page
+ * without a list.
  */
 export function openPage(
   data: unknown,
@@ -39,7 +40,7 @@ export function openPage(
   if (Array.isArray(list)) return page;
   const message = 'a page without a list';
   const rowsBefore = (asked.pageNo - 1) * (page.pageSize ?? asked.pageSize);
-  if (list !== null && list !== undefined) throw new LedgerError('service-malformed', message);
+  if (list !== undefined && !isEmptyForm(list)) throw new LedgerError('service-malformed', message);
   if (page.totalSize !== null && rowsBefore >= page.totalSize) return page;
   const isMaybeEnd = page.totalSize === null && asked.pageNo > 1;
   if (isMaybeEnd && isLenient) return { ...page, isListless: true };
@@ -48,18 +49,23 @@ export function openPage(
 }
 
 /**
- * Reads a page, and accepts null or an empty list in place of the page object as an empty page. It may also be a fault,
- * so without `isLenient` it is service-malformed with an OddAnswer as cause. Only on page 1 does it mean that the whole
+ * Reads a page, and accepts an empty form in place of the page object as an empty page. It may also be a fault, so
+ * without `isLenient` it is service-malformed with an OddAnswer as cause. Only on page 1 does it mean that the whole
  * list is empty.
  */
 export function openListPage(data: unknown, asked: AskedPlace, isLenient: boolean): RawPage {
-  const isBare = data === null || (Array.isArray(data) && data.length === 0);
-  if (!isBare) return openPage(data, asked, isLenient);
+  if (!isEmptyForm(data)) return openPage(data, asked, isLenient);
   if (!isLenient) {
     const message = 'an answer whose data is not an object';
     throw new LedgerError('service-malformed', message, { cause: new OddAnswer(message) });
   }
   return { rows: [], pageNo: null, pageSize: null, totalSize: asked.pageNo === 1 ? 0 : null };
+}
+
+/** Returns true for the forms in which services write an empty list: null, [], {} (as PHP does) and "". */
+export function isEmptyForm(data: unknown): boolean {
+  if (typeof data !== 'object' || data === null) return data === null || data === '';
+  return Object.keys(data).length === 0;
 }
 
 /** Reads data that is one object; throws service-malformed for anything else. */

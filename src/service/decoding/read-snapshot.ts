@@ -2,7 +2,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { LedgerError } from '../../kernel/errors.ts';
 import { limits } from '../limits.ts';
 import { payloadText } from './json-text.ts';
-import { openList, openPage, type RawPage } from './open-page.ts';
+import { isEmptyForm, openList, openPage, type RawPage } from './open-page.ts';
 import { OddAnswer } from './unreadable-answer.ts';
 
 /** Data of a snapshot: all rows at once, as documented, or one page of them. */
@@ -11,8 +11,9 @@ export type SnapshotPart = RawPage & { observation: number; isWhole: boolean; le
 const whole = { pageNo: null, pageSize: null, totalSize: null, isWhole: true };
 
 /**
- * Reads either form of a snapshot's data, `length` characters long; throws service-malformed for anything else. Null
- * may stand for an empty list or be a fault, so it is service-malformed with an OddAnswer as cause, unless `isLenient`.
+ * Reads either form of a snapshot's data, `length` characters long; throws service-malformed for anything else. Null,
+ * {} or "" may stand for an empty list or be a fault, so it is service-malformed with an OddAnswer as cause, unless
+ * `isLenient`.
  */
 export function openSnapshotPart(
   data: unknown,
@@ -21,7 +22,7 @@ export function openSnapshotPart(
   isLenient = false,
 ): SnapshotPart {
   if (Array.isArray(data)) return { rows: openList(data), ...whole, observation, length };
-  if (data !== null) return { ...openPage(data), observation, isWhole: false, length };
+  if (!isEmptyForm(data)) return { ...openPage(data), observation, isWhole: false, length };
   if (isLenient) return { rows: [], ...whole, isListless: true, observation, length };
   const message = 'an answer whose data is not a list';
   throw new LedgerError('service-malformed', message, { cause: new OddAnswer(message) });

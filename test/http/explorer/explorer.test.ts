@@ -251,7 +251,7 @@ test('what is shown comes as CSV, whose values no spreadsheet runs', async () =>
   const [names, row, ...rest] = text.split('\r\n');
   expect(names).toMatch(/^"order_no","stream","occurred_at","symbol","slip44","amount","state",/);
   expect(row).toMatch(
-    /^"order-2","withdraw","[^"]+","'=ODD","60","-5","'=cmd\(\)","false","false","true",,"<b>&""'\u202e","hash-2"$/,
+    /^"order-2","withdraw","[^"]+T[^"]+\.\d{3}Z","'=ODD","60","-5","'=cmd\(\)","false","false","true",,"<b>&""'\u202e","hash-2"$/,
   );
   expect(rest).toEqual(['']);
 });
