@@ -1,3 +1,4 @@
+import type { AddressRecord } from '../../kernel/wallet-records.ts';
 import { storeListedAddresses } from '../../ledger/addresses/address-store.ts';
 import {
   beginSightings,
@@ -8,13 +9,13 @@ import {
 } from '../../ledger/lists/verify-store.ts';
 import { addressStream } from '../pools/sync-addresses.ts';
 import type { SyncContext } from '../sync-context.ts';
-import { scanPages } from './scan-pages.ts';
+import { type PagesScan, scanPages } from './scan-pages.ts';
 import { settleProof } from './settle-proof.ts';
-import type { Drift, Verification } from './verify-transactions.ts';
+import { type Drift, scansMax, type Verification } from './verify-transactions.ts';
 
 /**
  * Compares a chain's address list with the ledger. A repair stores missing addresses. An address that the service does
- * not list is reported every time: the repair cannot remove it.
+ * not list is reported every time: the repair cannot remove it. It counts as such only if two readings have not met it.
  */
 export async function verifyAddresses(
   context: SyncContext,
@@ -32,25 +33,36 @@ export async function verifyAddresses(
     unstorable: 0,
     arrivals: 0,
   };
+  const named = new Set<string>();
   const { db, release } = await context.ledger.session();
   try {
-    await beginSightings(db);
     const { startedAt, passes } = await startOfVerification(db, stream.name);
-    const scan = await scanPages(context, stream, verification, async (rows) => {
+    const compare = async (rows: AddressRecord[]) => {
       const addresses = rows.map((row) => row.address);
       const missing = await compareAddresses(db, slip44, addresses);
-      drift.compared += addresses.length;
-      drift.missing.push(...missing);
+      for (const address of missing) named.add(address);
       if (!verification.isRepair || missing.length === 0) return;
       const { inserted } = await context.ledger.transaction((tx) =>
         storeListedAddresses(tx, slip44, missing),
       );
       drift.repaired += inserted;
-    });
-    drift.extra = await unmetAddresses(db, slip44, startedAt);
+    };
+    let notMetBefore: Set<string> | null = null;
+    let scan: PagesScan | null = null;
+    for (let scans = 1; scans <= scansMax; scans += 1) {
+      await beginSightings(db);
+      scan = await scanPages(context, stream, verification, compare);
+      drift.compared = await countSightings(db);
+      if (drift.compared < scan.expected || !scan.walk.isClean) continue;
+      const notMet = await unmetAddresses(db, slip44, startedAt);
+      drift.extra = notMet.filter((address) => notMetBefore?.has(address) ?? false);
+      if (notMet.length === drift.extra.length) break;
+      notMetBefore = new Set(notMet);
+    }
+    drift.missing = [...named];
     const isHeld = drift.extra.length === 0 && drift.missing.length === drift.repaired;
-    const isWhole = scan.walk.isClean && scan.walk.unstorable === 0;
-    const isCounted = scan.state.serviceTotal === (await countSightings(db));
+    const isWhole = scan?.walk.isClean && scan.walk.unstorable === 0;
+    const isCounted = scan?.state.serviceTotal === drift.compared;
     await settleProof(context, stream, {
       ...{ scan: isHeld && isWhole && isCounted ? scan : null, signal: verification.signal },
       ...{ passesBefore: passes, mayRead: verification.isRepair },

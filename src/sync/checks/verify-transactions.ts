@@ -44,7 +44,7 @@ export type Verification = { signal: AbortSignal; isRepair: boolean; onProgress?
  * Upper bound of the scans. A scan that met fewer rows than the service counts is repeated, and so is the first one
  * that found an extra row.
  */
-const scansMax = 4;
+export const scansMax = 4;
 
 /**
  * Reads one transaction list to its end and compares it with the ledger row by row. For rows whose seal shows that
