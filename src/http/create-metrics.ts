@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { StatusReport } from '../status/status-report.ts';
 import type { Refusal } from './admit-request.ts';
-import { cacheFor } from './cache-for.ts';
+import { answerWithin, cacheFor } from './cache-for.ts';
 import { statusGauges } from './status-gauges.ts';
 
 export type Metrics = {
@@ -22,6 +22,8 @@ export type Metrics = {
 };
 
 const keepMs = 1_000;
+/** Time for the status of one scrape. Prometheus ends a scrape after 10 s and takes the daemon for absent. */
+const statusMs = 5_000;
 /** Interval at which prom-client samples the event loop. The default would wake an idle process 100 times a second. */
 const loopSampleMs = 60_000;
 const loopSamples = /^nodejs_eventloop_lag_.+_seconds$/;
@@ -106,7 +108,7 @@ function registerBuild(registry: Registry, version: string): void {
 function registerStatusGauges(registry: Registry, readStatus: () => Promise<StatusReport>): void {
   const registers = [registry];
   const shared = cacheFor(readStatus, keepMs);
-  const statusOrNull = () => shared().catch(() => null);
+  const statusOrNull = () => answerWithin(shared(), statusMs).catch(() => null);
   new Gauge({
     name: 'wallet_ledger_up',
     help: '1 if the status could be read from database and queue, else 0',

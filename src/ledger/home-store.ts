@@ -70,8 +70,8 @@ export async function disturbHomeSince(
 }
 
 /**
- * Rebuilds what the schema `engine` derives from the transactions of all wallets: a restore may have brought back those
- * alone.
+ * Rebuilds what is derived from the transactions and addresses of all wallets: a restore may have brought back those
+ * alone, and addresses may have been deleted.
  */
 async function rebuildDerived(db: LedgerDb): Promise<void> {
   const workAs = (name: string) =>
@@ -86,6 +86,13 @@ async function rebuildDerived(db: LedgerDb): Promise<void> {
   }
   await workAs(session?.own ?? 'main');
   await mendTotals(db);
+  // Unlike transactions, addresses have no trigger that counts deleted rows.
+  await db.execute(sql`
+    update ledger.streams s set ledger_count = coalesce(a.items, 0)
+      from ledger.pools p
+      left join (select wallet, slip44, sum(greatest(1, cardinality(listed_as))) as items
+                   from ledger.addresses group by wallet, slip44) a using (wallet, slip44)
+     where s.wallet = p.wallet and s.name = 'addresses:' || p.slip44`);
 }
 
 /** Records that the database has moved. Returns true if this was not recorded yet. */

@@ -29,6 +29,8 @@ const triesMax = 2;
  * its start.
  */
 const sliceMs = 20_000;
+/** If the details took longer, the lists are read again: without a daemon they would be out of date at the end. */
+const currentMs = 60_000;
 
 /**
  * Reads the whole history once: coins and the addresses of the configured chains, which tell the chain of a row when it
@@ -47,24 +49,27 @@ export async function runBackfill(context: SyncContext, backfill: Backfill): Pro
   };
   if (backfill.isRestart) await restartStreams(context.ledger.db, backfill.types);
   await releaseAbandonedDetails(context.ledger.db, context.ledger.instance);
-  const parts: [string, (own: SyncContext) => Promise<SyncReport>][] = [
-    ['coins', (own) => syncCoins(own, signal)],
-    ['addresses', (own) => syncAddresses(own, pass)],
-    ['transactions', (own) => syncTransactionLists(own, pass, backfill.types)],
-    ['details', (own) => syncAllDetails(own, signal, onProgress)],
-    ['balances', (own) => syncBalances(own, signal)],
-  ];
-  const incomplete: string[] = [];
-  for (const [name, work] of parts) {
-    if (name === 'details' && !backfill.withDetails) continue;
+  const incomplete = new Set<string>();
+  async function run(name: string, work: (own: SyncContext) => Promise<SyncReport>) {
     const report = await runPersistently(context, name, work);
-    if (!report.isComplete) incomplete.push(name);
-    if (name === 'transactions' && report.rowsInserted > 0) {
-      await analyzeTransactions(context.ledger.db);
-    }
+    if (report.isComplete) incomplete.delete(name);
+    else incomplete.add(name);
+    return report;
   }
+  const runLists = () =>
+    run('transactions', (own) => syncTransactionLists(own, pass, backfill.types));
+  await run('coins', (own) => syncCoins(own, signal));
+  await run('addresses', (own) => syncAddresses(own, pass));
+  if ((await runLists()).rowsInserted > 0) await analyzeTransactions(context.ledger.db);
+  while (backfill.withDetails) {
+    const startedAt = context.clock();
+    await run('details', (own) => syncAllDetails(own, signal, onProgress));
+    if (context.clock() - startedAt < currentMs) break;
+    await runLists();
+  }
+  await run('balances', (own) => syncBalances(own, signal));
   await assignChains(context.ledger, { signal, mostMs: Number.POSITIVE_INFINITY });
-  return incomplete;
+  return [...incomplete];
 }
 
 async function runPersistently(

@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
+import { migrateQueue } from '../../src/queue/migrate-queue.ts';
 import { nameWallet } from '../../src/status/name-wallet.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
-const { ledger } = await withLedger();
+const { ledger, connectionString } = await withLedger();
+await migrateQueue(connectionString);
 const program = createProgram({ inContext: async () => undefined, alone: async () => undefined });
 
 /** What follows `wallet-ledger` in inline code, in a block of code, or in a text of the program. */

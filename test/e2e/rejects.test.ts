@@ -19,6 +19,7 @@ test('rejects are listed with their reasons, and tried again', async () => {
   });
   await runProgram(['backfill'], env);
   const table = await runProgram(['rejects'], env);
+  expect(table.stdout).toContain('`wallet-ledger rejects --json` has the payloads');
   expect(table.code).toBe(0);
   expect(table.stdout).toMatch(/odd-amount +amount +amount is/);
   const { rejects } = JSON.parse((await runProgram(['rejects', '--json'], env)).stdout);

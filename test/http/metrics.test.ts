@@ -154,6 +154,14 @@ test('a removed stream, or a status that cannot be read, leaves no old gauges', 
   ]);
 });
 
+test('a database that hangs sets wallet_ledger_up before Prometheus ends the scrape after 10 s', async () => {
+  http = await openHttp({ readStatus: () => new Promise(() => {}) });
+  const startedAt = performance.now();
+  const { samples } = await scrape(http.url);
+  expect(samples.get('wallet_ledger_up')).toBe(0);
+  expect(performance.now() - startedAt).toBeLessThan(8_000);
+}, 20_000);
+
 test('a queue that does not answer sets wallet_ledger_up, and the gauges of the database stay', async () => {
   http = await openHttp({ readStatus: () => Promise.resolve(sampleReport({ queue: null })) });
   const { samples } = await scrape(http.url);

@@ -75,6 +75,12 @@ test('available addresses that were loaded from another database are handed out 
   expect(await takeAddress(ledger.db, 60, 'another')).toBeNull();
 });
 
+test('after rows of ledger.addresses were deleted the count of their list is right again', async () => {
+  await query(`delete from ledger.addresses where address = 'a3'`);
+  await settle('heal');
+  expect(await query(`select ledger_count from ledger.streams`)).toEqual([{ ledger_count: '5' }]);
+});
+
 test('after a load without a loss the loaded addresses are handed out again', async () => {
   await loadElsewhere();
   expect(await ledger.transaction(acceptMove)).toBe(0);

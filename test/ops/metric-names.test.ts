@@ -183,7 +183,7 @@ describe('ops/alerts.yml', () => {
     const asked = rules.flatMap(({ alert, expr, labels: own }) =>
       [
         ...expr.matchAll(
-          /^max by \(wallet\) \(wallet_ledger_problem\{name="(\w+)"(?:, severity="(\w+)")?\}\) > 0$/g,
+          /^max by \(wallet\) \(max_over_time\(wallet_ledger_problem\{name="(\w+)"(?:, severity="(\w+)")?\}\[1m\]\)\) > 0$/g,
         ),
       ].map(([, name = '', severity = own.severity]) => ({ alert, name, severity })),
     );

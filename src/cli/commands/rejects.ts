@@ -130,7 +130,7 @@ function printRejects(rows: string[][]): string {
       .join('  ')
       .trimEnd(),
   );
-  return `${lines.join('\n')}\n`;
+  return `${lines.join('\n')}\n\`wallet-ledger rejects --json\` has the payloads\n`;
 }
 
 function cut(text: string, max: number): string {
