@@ -31,6 +31,8 @@ const triesMax = 2;
 const sliceMs = 20_000;
 /** If the details took longer, the lists are read again: without a daemon they would be out of date at the end. */
 const currentMs = 60_000;
+/** Upper bound of the readings of details, which may take long for good. */
+const roundsMax = 2;
 
 /**
  * Reads the whole history once: coins and the addresses of the configured chains, which tell the chain of a row when it
@@ -61,7 +63,7 @@ export async function runBackfill(context: SyncContext, backfill: Backfill): Pro
   await run('coins', (own) => syncCoins(own, signal));
   await run('addresses', (own) => syncAddresses(own, pass));
   if ((await runLists()).rowsInserted > 0) await analyzeTransactions(context.ledger.db);
-  while (backfill.withDetails) {
+  for (let rounds = 0; backfill.withDetails && rounds < roundsMax; rounds += 1) {
     const startedAt = context.clock();
     await run('details', (own) => syncAllDetails(own, signal, onProgress));
     if (context.clock() - startedAt < currentMs) break;
