@@ -1,0 +1,31 @@
+import { sql } from 'drizzle-orm';
+import type { LedgerDb } from './connection/connect-ledger.ts';
+import { out, query, text } from './connection/query-rows.ts';
+import { mendTotals } from './reports/totals-store.ts';
+import { rescheduleDetails } from './transactions/detail-checks.ts';
+
+/**
+ * Rebuilds what is derived from the transactions and addresses of all wallets: a restore may have brought back those
+ * alone, and addresses may have been deleted.
+ */
+export async function rebuildDerived(db: LedgerDb): Promise<void> {
+  const workAs = (name: string) =>
+    db.execute(sql`select set_config('ledger.wallet', ${name}, true)`);
+  const [session] = await query(db)`select engine.wallet() as ${out('own', text)}`;
+  const names = await query(
+    db,
+  )`select wallet as ${out('name', text)} from engine.wallet_names order by wallet`;
+  for (const { name } of names) {
+    await workAs(name);
+    await rescheduleDetails(db);
+  }
+  await workAs(session?.own ?? 'main');
+  await mendTotals(db);
+  // Unlike transactions, addresses have no trigger that counts deleted rows.
+  await db.execute(sql`
+    update ledger.streams s set ledger_count = coalesce(a.items, 0)
+      from ledger.pools p
+      left join (select wallet, slip44, sum(greatest(1, cardinality(listed_as))) as items
+                   from ledger.addresses group by wallet, slip44) a using (wallet, slip44)
+     where s.wallet = p.wallet and s.name = 'addresses:' || p.slip44`);
+}
