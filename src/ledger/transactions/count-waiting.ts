@@ -35,6 +35,12 @@ export const waitingCounts = sql`(
          (select count(*) from own.detail_checks where ${isGivenUp}) as refused
     from counted c)`;
 
+/** The same counts from the view alone, which counts each row. */
+export const waitingCountsOfView = sql`(
+  select count(*) as incomplete, count(*) filter (where is_final) as final_incomplete,
+         count(*) filter (where ${isGivenUp}) as refused
+    from own.waiting_details)`;
+
 /** Counts rows: all whose final detail is still to be fetched, and the final ones of these. */
 export async function countIncomplete(
   db: LedgerDb,
