@@ -111,7 +111,7 @@ export const statusBugs: PlantedBug[] = [
     id: 'unlisted-counts-as-final',
     promise: 'Honest',
     wrong: 'a row that vanished from the list before it was final counts as final',
-    in: 'readStatus',
+    in: 'readRow',
     find: 'not is_final',
     put: 'not is_final and is_listed',
     caughtBy: 'counts, streams, pools, balances, runs and errors are those of the tables',
