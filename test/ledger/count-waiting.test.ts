@@ -36,12 +36,17 @@ test.each([
     select count(*)::int as incomplete, count(*) filter (where is_final)::int as final,
            count(*) filter (where refusals >= 14)::int as refused from ledger.waiting_details`);
     expect(seen).toMatchObject({ incomplete: of * 4, final: of * 2 });
+    expect(seen?.['refused']).toBeGreaterThan(0);
     expect(await countIncomplete(ledger.db)).toEqual({
       incomplete: seen?.['incomplete'],
       finalIncomplete: seen?.['final'],
     });
     expect(await readStatus(ledger.db, [])).toMatchObject({
-      transactions: { incomplete: seen?.['incomplete'] },
+      transactions: {
+        incomplete: seen?.['incomplete'],
+        detailsToFetch: seen?.['final'],
+        detailsRefused: seen?.['refused'],
+      },
     });
   },
 );

@@ -1,10 +1,13 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { databaseError } from '../connection/database-error.ts';
-import { isForbidden } from '../connection/postgres-codes.ts';
 import { feedConsumers } from '../feed/consumer-report.ts';
 import { ownWallet } from '../own-tables.ts';
-import { waitingCounts, waitingCountsOfView } from '../transactions/count-waiting.ts';
+import {
+  mayCountByTotals,
+  waitingCounts,
+  waitingCountsOfView,
+} from '../transactions/count-waiting.ts';
 import type { LedgerStatus, PoolTarget } from './ledger-status.ts';
 import { rowToStatus, type StatusRow } from './status-row.ts';
 import {
@@ -34,20 +37,15 @@ export async function readStatus(
   db: LedgerDb,
   pools: readonly PoolTarget[],
 ): Promise<LedgerStatus> {
-  const row = await readRow(db, waitingCounts)
-    // A reader has no right to the running totals and the checks.
-    .catch((error) => {
-      if (isForbidden(error)) return readRow(db, waitingCountsOfView);
-      throw error;
-    })
-    .catch((error) => {
-      throw databaseError(error);
-    });
+  const row = await readRow(db).catch((error) => {
+    throw databaseError(error);
+  });
   if (!row) throw new Error('the status query returned no row');
   return rowToStatus(row, pools);
 }
 
-async function readRow(db: LedgerDb, waiting: SQL): Promise<StatusRow | undefined> {
+async function readRow(db: LedgerDb): Promise<StatusRow | undefined> {
+  const waiting = (await mayCountByTotals(db)) ? waitingCounts : waitingCountsOfView;
   const read = await db.execute<StatusRow>(sql`
 with recent as materialized (
   select id, job, started_at, finished_at, outcome, requests, rows_seen, rows_inserted, rows_updated, error

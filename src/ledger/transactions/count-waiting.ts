@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { number, out, query } from '../connection/query-rows.ts';
+import { number, out, query, truth } from '../connection/query-rows.ts';
 import { isGivenUp } from './detail-checks.ts';
 
 /** Upper bound of the rows that are counted one by one. */
@@ -34,6 +34,15 @@ export const waitingCounts = sql`(
               else (select l.transactions + k.final_others - k.open_ones from lacking l, checked k) end as final_incomplete,
          (select count(*) from own.detail_checks where ${isGivenUp}) as refused
     from counted c)`;
+
+/** Returns false for a role without the rights to the tables of the schema engine that `waitingCounts` reads. */
+export async function mayCountByTotals(db: LedgerDb): Promise<boolean> {
+  const [rights] = await query(db)`
+    select coalesce(bool_and(has_table_privilege(c.oid, 'select')), false) as ${out('areGiven', truth)} from pg_class c
+     where c.relnamespace = (select oid from pg_namespace where nspname = 'engine')
+       and c.relname in ('all_sums', 'total_changes', 'detail_checks')`;
+  return rights?.areGiven ?? false;
+}
 
 /** The same counts from the view alone, which counts each row. */
 export const waitingCountsOfView = sql`(

@@ -183,7 +183,8 @@ const shared = sql`shared as (
   update own.transactions t set also_listed_in = i.stream
     from incoming i
    where t.order_no = any (array(select k.order_no from incoming k where k.known_in <> k.stream))
-     and i.known_in <> i.stream and t.order_no = i.order_no and t.is_listed and t.stream <> i.stream and i.observation > t.observation
+     and i.known_in <> i.stream and t.order_no = i.order_no
+     and t.is_listed and t.stream <> i.stream and i.observation > t.observation
      and t.also_listed_in is distinct from i.stream
 )`;
 // Without a conflict clause, which would cost a tenth of a backfill: another writer's row fails the statement.

@@ -49,6 +49,7 @@ export async function verifyAddresses(
     };
     let notMetBefore: Set<string> | null = null;
     let scan: PagesScan | null = null;
+    let isRead = false;
     for (let scans = 1; scans <= scansMax; scans += 1) {
       await beginSightings(db);
       scan = await scanPages(context, stream, verification, compare);
@@ -56,11 +57,12 @@ export async function verifyAddresses(
       if (drift.compared < scan.expected || !scan.walk.isClean) continue;
       const notMet = await unmetAddresses(db, slip44, startedAt);
       drift.extra = notMet.filter((address) => notMetBefore?.has(address) ?? false);
-      if (notMet.length === drift.extra.length) break;
+      isRead = notMet.length === drift.extra.length;
+      if (isRead) break;
       notMetBefore = new Set(notMet);
     }
     drift.missing = [...named];
-    const isHeld = drift.extra.length === 0 && drift.missing.length === drift.repaired;
+    const isHeld = isRead && drift.extra.length === 0 && drift.missing.length === drift.repaired;
     const isWhole = scan?.walk.isClean && scan.walk.unstorable === 0;
     const isCounted = scan?.state.serviceTotal === drift.compared;
     await settleProof(context, stream, {

@@ -68,7 +68,8 @@ async function awaitLease(
   if (ifLeased === 'wait')
     log.info({ stream: name }, 'another pass is reading the stream, waiting for it');
   const waitMs = { skip: 0, briefly: brieflyMs, ask: brieflyMs, wait: Infinity }[ifLeased];
-  const giveUpAt = performance.now() + Math.min(waitMs, (await lookBeside?.()) ?? waitMs);
+  const mostMs = Math.min(waitMs, (await lookBeside?.()) ?? waitMs);
+  const giveUpAt = performance.now() + mostMs;
   while (!row && performance.now() < giveUpAt) {
     await abortableSleep(isAsking ? askedPollMs : leasePollMs, signal);
     row = await lease();
