@@ -26,6 +26,8 @@ export type ChaosOptions = {
   focus: Focus | null;
   /** Ends the run early, once so many faults of the focus were made (requests, for `answers`). */
   until: number | null;
+  /** A long history whose transactions add up to every balance; its exports are judged by programs for books. */
+  hasBooks: boolean;
   /** Folder of PostgreSQL's programs; null: those of the embedded one. */
   programs: string | null;
   /** Folder of `pg_dump` and `pg_restore`; null: beside the server's programs. */
@@ -41,7 +43,7 @@ export type ChaosOptions = {
 export class UsageError extends Error {}
 
 export const usage = `Usage: npm run chaos -- [--minutes N] [--seed N] [--queue postgres|redis] [--daemons N]
-  [--focus ${focusNames.join('|')}] [--until N] [--postgres DIR] [--dump-tools DIR]
+  [--focus ${focusNames.join('|')}] [--until N] [--books] [--postgres DIR] [--dump-tools DIR]
   [--program FILE] [--out DIR] [--json FILE]`;
 
 /** Reads the command line. Throws a UsageError that says what is wrong. */
@@ -52,6 +54,8 @@ export function readOptions(args: string[]): ChaosOptions {
   const isFocus = (text: string): text is Focus => focusNames.some((name) => name === text);
   if (focus !== undefined && !isFocus(focus))
     throw new UsageError(`--focus: one of ${focusNames.join(', ')}`);
+  if (focus !== undefined && values.books)
+    throw new UsageError('--books is a run of every fault: leave --focus out');
   if (focus === 'redis' && queue !== 'redis')
     throw new UsageError('--focus redis needs --queue redis');
   const until = values.until === undefined ? null : numberOf('until', values.until, 1, 1e9);
@@ -65,6 +69,7 @@ export function readOptions(args: string[]): ChaosOptions {
     daemons: Math.floor(numberOf('daemons', values.daemons ?? '3', 1, 20)),
     focus: focus ?? null,
     until,
+    hasBooks: values.books ?? false,
     programs: values.postgres ?? null,
     dumpTools: values['dump-tools'] ?? null,
     program: resolve(values.program ?? compiledProgram),
@@ -81,12 +86,14 @@ export function replayLine({
   daemons,
   focus,
   until,
+  hasBooks,
   programs,
   dumpTools,
 }: ChaosOptions): string {
   const words = [`--minutes ${minutes} --seed ${seed} --queue ${queue} --daemons ${daemons}`];
   if (focus !== null) words.push(`--focus ${focus}`);
   if (until !== null) words.push(`--until ${until}`);
+  if (hasBooks) words.push('--books');
   if (programs !== null) words.push(`--postgres ${programs}`);
   if (dumpTools !== null) words.push(`--dump-tools ${dumpTools}`);
   return `npm run chaos -- ${words.join(' ')}`;
@@ -104,6 +111,7 @@ function parse(args: string[]) {
         daemons: text,
         focus: text,
         until: text,
+        books: { type: 'boolean' },
         postgres: text,
         'dump-tools': text,
         program: text,

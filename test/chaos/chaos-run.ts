@@ -7,6 +7,7 @@ import { replayLine } from './chaos-options.ts';
 import { runChecks } from './checks/run-checks.ts';
 import { describeRun } from './describe-run.ts';
 import { planFaults } from './fault-schedule.ts';
+import { judgeBooks, judges } from './judge-books.ts';
 import { judgeExits } from './judge-exits.ts';
 import { type Living, startLiving } from './living.ts';
 import { makeFaults } from './make-faults.ts';
@@ -22,6 +23,8 @@ import { watchProofs } from './watch-proofs.ts';
 /** To read a list anew and fetch what is missing. */
 const catchUpMs = 120_000;
 const checkPauseMs = 2_000;
+/** Of three daemons on two cores, beside the checks. */
+const msPerDetail = 12;
 const oneOffEndMs = 60_000;
 const readyMaxMs = 60_000;
 const lastWordsShown = 400;
@@ -54,7 +57,7 @@ export async function runChaos(
     await living.stop();
     world.oracle.settle();
     const check = () => checkLedger(world, settings, { living, hasMoved: hasMoved(options) });
-    const restMs = restOf(options.minutes);
+    const restMs = restOf(options.minutes, settings.history);
     const converged = await converge(world, check, { restMs, say: tools.say });
     const stopped = await stopAll(world);
     await proofs.stop();
@@ -63,6 +66,7 @@ export async function runChaos(
       stopped,
       await verify(world),
       ...(await check()),
+      ...(options.hasBooks ? [await judgeExports(world, options.out)] : []),
       await loseSum(world, settings, options.seed),
       invariant(
         'proofs.true',
@@ -125,9 +129,12 @@ async function untilStarted({ fleet }: OpenWorld): Promise<void> {
   fleet.refill.revive();
 }
 
-/** A row that is not final is looked at again after half the time it has stood still, which is the run at most. */
-function restOf(minutes: number): number {
-  return catchUpMs + (minutes * 60_000) / 2;
+/**
+ * A row that is not final is looked at again after half the time it has stood still, which is the run at most. Rows that
+ * come bring details that are due, so that less may be complete for a while.
+ */
+function restOf(minutes: number, history: number): number {
+  return catchUpMs + (minutes * 60_000) / 2 + history * msPerDetail;
 }
 
 /** Waits until every check holds, for `restMs` from the last progress. */
@@ -197,6 +204,15 @@ async function verify({ fleet }: OpenWorld): Promise<Invariant> {
   const { code, lastWords, output } = exit;
   const samples = code === 0 ? [] : [{ code, lastWords: output || lastWords }];
   return invariant('verify.equal', '`wallet-ledger verify` finds the ledger equal', samples);
+}
+
+async function judgeExports({ fleet, database }: OpenWorld, folder: string): Promise<Invariant> {
+  const run = (args: string[]) => fleet.run('export', args);
+  return invariant(
+    'books.accepted',
+    `${judges.join(', ') || 'none of the programs is here, and so nobody'} accepts the exports, with the balances of the service`,
+    await judgeBooks({ database, folder, run }),
+  );
 }
 
 /** The daemons have ended by then: their audits would repair the row before the sums are compared twice. */

@@ -67,6 +67,7 @@ export async function openWorld(
       pageSizeMax: settings.pageSizeMax,
       addressListLagMs: settings.addressListLagMs,
       oddRows: settings.oddRows,
+      allPlain: settings.allPlain,
       newestFirst: settings.newestFirst,
       verifyShare: settings.verifyShare,
     });

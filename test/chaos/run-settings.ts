@@ -9,6 +9,7 @@ export type RunSettings = {
   pageSizeMax: number;
   addressListLagMs: number;
   oddRows: number;
+  allPlain: boolean;
   newestFirst: boolean;
   poolMaxPerDay: number;
   /** Undefined: off. */
@@ -36,23 +37,24 @@ function chooseBudget(focus: ChaosOptions['focus'], isOdd: boolean): number | un
 }
 
 /** Short intervals, so that much happens in a minute; seeds differ in order of the lists and request budget. */
-export function chooseSettings({ focus, seed, minutes }: ChaosOptions): RunSettings {
+export function chooseSettings({ focus, seed, minutes, hasBooks }: ChaosOptions): RunSettings {
   const isAnswers = focus === 'answers';
   const isPosts = focus === 'posts';
   const isMoves = focus === 'moves';
   const slip44s = isPosts ? manyChains : isMoves ? movedChains : usualChains;
   const pool = isPosts ? '10:12' : isMoves ? '10:25' : '15:40';
   const poolMaxPerDay = Math.ceil(2_000 + 1_000 * minutes);
-  const maxRps = chooseBudget(focus, seed % 2 === 1);
-  const pageSizeMax = isAnswers ? 20 : isMoves ? 200 : 50;
+  const maxRps = hasBooks ? undefined : chooseBudget(focus, seed % 2 === 1);
+  const pageSizeMax = isAnswers ? 20 : isMoves || hasBooks ? 200 : 50;
   return {
-    history: isAnswers ? 20_000 : isMoves ? 150 : 1_500,
+    history: hasBooks ? 100_000 : isAnswers ? 20_000 : isMoves ? 150 : 1_500,
     // Two hundred thousand requests would keep one processor busy with their signatures alone.
-    verifyShare: isAnswers ? 0.1 : 1,
+    verifyShare: hasBooks ? 0.02 : isAnswers ? 0.1 : 1,
     slip44s,
     pageSizeMax,
     addressListLagMs: 200,
-    oddRows: 20,
+    oddRows: hasBooks ? 0 : 20,
+    allPlain: hasBooks,
     newestFirst: seed % 4 < 2,
     poolMaxPerDay,
     maxRps,
@@ -72,6 +74,7 @@ export function chooseSettings({ focus, seed, minutes }: ChaosOptions): RunSetti
     env: {
       WALLET_TIMEOUT: '3s',
       WALLET_PAGE_SIZE: String(pageSizeMax),
+      WALLET_CONCURRENCY: hasBooks ? '16' : '8',
       WALLET_MAX_RPS: maxRps === undefined ? 'off' : String(maxRps),
       DATABASE_POOL_SIZE: '5',
       SYNC_TRANSACTIONS_EVERY: '1s',

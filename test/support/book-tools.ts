@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { programOnPath } from './program-on-path.ts';
 
@@ -26,6 +27,44 @@ export function judgeJournal(tool: BookTool, journal: string): Promise<string> {
     (error: { stdout?: string; stderr?: string }) =>
       `refused: ${error.stderr ?? error}${error.stdout ?? ''}`.slice(0, 2_000),
   );
+}
+
+/**
+ * Empty when the tool keeps these balances in custody, coin by coin and to the last digit, and no others; else what it
+ * has instead. The balances have no zeros at their ends.
+ */
+export async function judgeBalances(
+  tool: BookTool,
+  journal: string,
+  balances: Map<string, string>,
+): Promise<string> {
+  if (tool === 'beancount') return await judgeDeclared(journal, balances);
+  const sums = await sumsOf(tool, journal, 'assets:custody');
+  const said = [...sums].map(([coin, sum]) => [coin, trimmed(sum)] as const);
+  const kept = new Map(said.filter(([, sum]) => sum !== '0'));
+  const coins = [...new Set([...kept.keys(), ...balances.keys()])];
+  return coins
+    .filter((coin) => kept.get(coin) !== balances.get(coin))
+    .map((coin) => `${coin}: ${kept.get(coin)} for ${balances.get(coin)}`)
+    .join(', ');
+}
+
+function trimmed(sum: string): string {
+  return sum.includes('.') ? sum.replace(/\.?0+$/, '') : sum;
+}
+
+/** Lets bean-check compare the balances with its own. */
+async function judgeDeclared(path: string, balances: Map<string, string>): Promise<string> {
+  const journal = readFileSync(path, 'utf8');
+  const lines = journal.matchAll(/^1970-01-01 commodity (\S+)\n {2}name: "(.*)"$/gm);
+  const names = new Map([...lines].map(([, name = '', symbol = '']) => [symbol, name]));
+  const checks = [...balances].map(
+    ([symbol, balance]) =>
+      `2999-01-01 balance Assets:Custody  ${balance} ~ 0 ${names.get(symbol)}\n`,
+  );
+  const copy = `${path}.checked`;
+  writeFileSync(copy, journal + checks.join(''));
+  return await judgeJournal('beancount', copy);
 }
 
 /** Sums of an account as the tool prints them, by commodity as the journal writes it. */

@@ -1,4 +1,4 @@
-import { plainSymbol } from '../oracle/plain-coin.ts';
+import { plainSymbols } from '../oracle/plain-coin.ts';
 import type { Check } from './check-types.ts';
 
 const numbered = `
@@ -65,9 +65,10 @@ export const assetChecks: readonly Check[] = [
   },
   {
     id: 'balances.explained',
-    promise: `nothing is left to explain about the balance of ${plainSymbol}, which is the sum of its transactions`,
+    promise: 'nothing is left to explain about balances that are the sums of their transactions',
     sql: `select r.symbol, r.expected, r.reported, r.difference, r.explanation, u.since as unexplained_since
-            from (values ('${plainSymbol}')) as v (symbol)
+            from (select distinct symbol from oracle.balances
+                   where symbol in (${plainSymbols.map((symbol) => `'${symbol}'`).join(', ')})) as v
             left join ledger.reconciliation r using (symbol)
             left join ledger.unexplained_differences u using (symbol)
            where r.difference is distinct from 0 or not r.is_explained or u.symbol is not null`,

@@ -1,11 +1,11 @@
-import { plainSymbol } from '../oracle/plain-coin.ts';
+import { plainSymbol, plainSymbols } from '../oracle/plain-coin.ts';
 import type { Tamper } from './check-types.ts';
 
 const still = `t.order_no not in (select order_no from ledger.transaction_changes) and t.is_final
   and t.order_no not in (select order_no from oracle.odd_rows)
   and t.order_no not in (select order_no from oracle.transaction_states where version > 0)`;
 const aRow = `(select order_no from ledger.transactions t where ${still} and stream = 'withdraw'
-  and symbol <> '${plainSymbol}'
+  and symbol not in (${plainSymbols.map((symbol) => `'${symbol}'`).join(', ')})
   and position('.' in amount::text) > 0 order by order_no limit 1)`;
 const aPlainRow = `(select min(order_no) from ledger.transactions t where ${still} and symbol = '${plainSymbol}'
   and lower(state) = 'success')`;

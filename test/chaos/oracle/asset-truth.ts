@@ -1,7 +1,7 @@
 import type { SeededRandom } from '../../support/seeded-random.ts';
 import type { CoinName } from './invent-transaction.ts';
 import type { Moment, Moments } from './moments.ts';
-import { decimalOf, plainSymbol } from './plain-coin.ts';
+import { decimalOf, type Money, plainSymbols } from './plain-coin.ts';
 
 type Coin = CoinName & {
   name: string;
@@ -17,38 +17,44 @@ type Balance = { coin: Coin; versions: BalanceVersion[] };
 
 export type AssetTruth = {
   readonly coins: readonly Coin[];
-  /** Of the coins, the one whose balance is the sum of its transactions. */
-  readonly plainCoin: Coin;
+  /** Of the coins, those whose balances are the sums of their transactions. */
+  readonly plainCoins: readonly Coin[];
   readonly balances: readonly Balance[];
   moveBalances(count: number): number;
-  /** Adds to the balance of the plain coin; moment null: before the first request. */
-  pay(units: bigint, moment: Moment | null): void;
+  /** Adds to the balances of the plain coins; moment null: before the first request. */
+  pay(money: Money, moment: Moment | null): void;
   coinsJson(): string;
   balancesJson(): string;
 };
 
 const digits = '0123456789';
 
+/** `allPlain`: all plain coins are held and no others; else one of them beside others. */
 export function createAssetTruth(
   random: SeededRandom,
   moments: Moments,
   slip44s: readonly number[],
+  allPlain: boolean,
 ): AssetTruth {
   const drawnCoins = slip44s.flatMap((slip44) => inventCoins(random, slip44));
-  const plainCoin = inventCoin(random, slip44s[0] ?? 0, plainSymbol, contract(random), 18);
-  const coins = [...drawnCoins, plainCoin];
+  const plainCoins = plainSymbols
+    .slice(0, allPlain ? undefined : 1)
+    .map((symbol, index) =>
+      inventCoin(random, slip44s[index % slip44s.length] ?? 0, symbol, contract(random), 18),
+    );
+  const coins = [...drawnCoins, ...plainCoins];
   // A coin that was never held has no balance.
   const drawn = drawnCoins
-    .filter((_, index) => index % 5 !== 4)
+    .filter((_, index) => !allPlain && index % 5 !== 4)
     .map((coin): Balance => ({ coin, versions: [{ ...invented(random), moment: null, at: 0 }] }));
-  let money = 0n;
-  const plain: Balance = { coin: plainCoin, versions: [plainVersion(money, null)] };
-  const balances = [...drawn, plain];
+  const plain = plainCoins.map((coin) => ({ coin, units: 0n, versions: [plainVersion(0n, null)] }));
+  const balances = [...drawn, ...plain];
   return {
     coins,
-    plainCoin,
+    plainCoins,
     balances,
     moveBalances(count) {
+      if (drawn.length === 0) return 0;
       const { id: moment, at } = moments.begin();
       for (let done = 0; done < count; done += 1) {
         random.pick(drawn).versions.push({ ...invented(random), moment, at });
@@ -56,11 +62,14 @@ export function createAssetTruth(
       }
       return count;
     },
-    pay(units, moment) {
-      if (units === 0n) return;
-      money += units;
-      if (moment === null) plain.versions.pop();
-      plain.versions.push(plainVersion(money, moment));
+    pay(money, moment) {
+      for (const account of plain) {
+        const units = money.get(account.coin.symbol) ?? 0n;
+        if (units === 0n) continue;
+        account.units += units;
+        if (moment === null) account.versions.pop();
+        account.versions.push(plainVersion(account.units, moment));
+      }
     },
     coinsJson: () => JSON.stringify(coins.map(coinItem)),
     balancesJson: () => `[${balances.map(balanceItem).join(',')}]`,
@@ -102,9 +111,9 @@ function contract(random: SeededRandom): string {
   return `0x${random.text('0123456789abcdef', 40)}`;
 }
 
-function plainVersion(money: bigint, moment: Moment | null): BalanceVersion {
+function plainVersion(units: bigint, moment: Moment | null): BalanceVersion {
   const { id, at } = moment ?? { id: null, at: 0 };
-  return { balance: decimalOf(money), frozen: '0', moment: id, at };
+  return { balance: decimalOf(units), frozen: '0', moment: id, at };
 }
 
 function invented(random: SeededRandom): { balance: string; frozen: string } {

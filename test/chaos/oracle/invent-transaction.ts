@@ -1,5 +1,5 @@
 import { hexText, type SeededRandom } from '../../support/seeded-random.ts';
-import { inventPlainAmount, inventPlainFee, plainSymbol } from './plain-coin.ts';
+import { inventPlainAmount, inventPlainFee, isPlainSymbol, plainSymbol } from './plain-coin.ts';
 import type { Stream, TransactionRow } from './transaction-row.ts';
 
 export type CoinName = { symbol: string; slip44: number };
@@ -103,7 +103,7 @@ export function stepOn(row: TransactionRow, random: SeededRandom): void {
     return;
   }
   row.fee = inventFee(random, row);
-  row.feeSymbol = random.chance(0.8) ? row.symbol : 'ETH';
+  row.feeSymbol = random.chance(0.8) ? row.symbol : isPlain(row) ? plainSymbol : 'ETH';
 }
 
 /** To its end in one step. */
@@ -162,7 +162,7 @@ function inventAmount(random: SeededRandom): { amount: string; isAmountNumber: b
 }
 
 function isPlain({ symbol }: { symbol: string }): boolean {
-  return symbol === plainSymbol;
+  return isPlainSymbol(symbol);
 }
 
 function text(amount: string) {

@@ -16,6 +16,8 @@ export type OracleOptions = {
   newestFirst?: boolean;
   /** Rows with hostile values, there from the start and never changed. Default 0. */
   oddRows?: number;
+  /** Every balance is the sum of its transactions. Default false. */
+  allPlain?: boolean;
   /**
    * Share of requests whose signature is verified, a third of a millisecond each; of the others only the key and the
    * nonce are judged. Default 1.

@@ -2,8 +2,15 @@ import type { SeededRandom } from '../../support/seeded-random.ts';
 import { isSuccessState } from './final-state.ts';
 import type { TransactionRow } from './transaction-row.ts';
 
-/** The coin whose balance is the sum of its transactions; the balances of all others are drawn. */
-export const plainSymbol = 'GOLD';
+/** The coins whose balances are the sums of their transactions; the balances of all others are drawn. */
+export const plainSymbols = ['GOLD', 'SILVER', 'copper.Ore', 'T1N'] as const;
+
+/** Of them, the one whose books are looked at most closely. */
+export const plainSymbol = plainSymbols[0];
+
+export function isPlainSymbol(symbol: string): boolean {
+  return plainSymbols.some((plain) => plain === symbol);
+}
 
 const scale = 18;
 const digits = '0123456789';
@@ -17,12 +24,25 @@ export function inventPlainFee(random: SeededRandom): string {
   return random.pick(['0', '1e-5', '0.00100', `0.000${random.text(digits, 15)}`]);
 }
 
-/** What the row adds to the balance, in units of 10^-18: nothing before it succeeds, or for another coin. */
-export function moneyOf(row: TransactionRow): bigint {
-  if (row.symbol !== plainSymbol || !isSuccessState(row.state)) return 0n;
+/** Units of 10^-18 by plain coin. */
+export type Money = ReadonlyMap<string, bigint>;
+
+/** What the row adds to the balances: nothing before it succeeds, or for another coin. */
+export function moneyOf(row: TransactionRow): Money {
+  if (!isPlainSymbol(row.symbol) || !isSuccessState(row.state)) return new Map();
   const amount = unitsOf(row.amount);
-  const fee = row.feeSymbol === plainSymbol ? unitsOf(row.fee) : 0n;
-  return (row.stream === 'deposit' ? amount : -amount) - fee;
+  const moved = row.stream === 'deposit' ? amount : -amount;
+  return plus(new Map([[row.symbol, moved]]), new Map([[row.feeSymbol, -unitsOf(row.fee)]]));
+}
+
+export function plus(money: Money, more: Money): Money {
+  const sum = new Map(money);
+  for (const [symbol, units] of more) sum.set(symbol, (sum.get(symbol) ?? 0n) + units);
+  return sum;
+}
+
+export function minus(money: Money): Money {
+  return new Map([...money].map(([symbol, units]) => [symbol, -units]));
 }
 
 export function decimalOf(units: bigint): string {

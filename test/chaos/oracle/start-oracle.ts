@@ -13,6 +13,7 @@ import { createTransactionTruth } from './transaction-truth.ts';
 import { writeTruth } from './write-truth.ts';
 
 const bodyBytesMax = 10_000;
+const usualPlainShare = 0.15;
 
 /** Starts the service on a free port of 127.0.0.1. */
 export async function startOracle(options: OracleOptions): Promise<Oracle> {
@@ -60,9 +61,9 @@ export async function startOracle(options: OracleOptions): Promise<Oracle> {
 }
 
 function createWorld(options: OracleOptions, moments: Moments): World {
-  const { seed, slip44s, addressListLagMs = 0 } = options;
+  const { seed, slip44s, addressListLagMs = 0, allPlain = false } = options;
   const addresses = createAddressTruth(seededRandom(seed + 1), slip44s, addressListLagMs);
-  const assets = createAssetTruth(seededRandom(seed + 2), moments, slip44s);
+  const assets = createAssetTruth(seededRandom(seed + 2), moments, slip44s, allPlain);
   const lies: Lies = {
     clampPage: 0,
     wrongTotal: 0,
@@ -88,8 +89,9 @@ function createWorld(options: OracleOptions, moments: Moments): World {
     transactions: createTransactionTruth({
       history: options.history,
       oddRows: options.oddRows ?? 0,
-      coins: assets.coins.filter((coin) => coin !== assets.plainCoin),
-      plainCoin: assets.plainCoin,
+      coins: assets.coins.filter((coin) => !assets.plainCoins.includes(coin)),
+      plainCoins: assets.plainCoins,
+      plainShare: allPlain ? 1 : usualPlainShare,
       pay: assets.pay,
       random: seededRandom(seed),
       moments,

@@ -10,7 +10,7 @@ import { createListHistory, type ListHistory } from './list-history.ts';
 import type { Moment, Moments } from './moments.ts';
 import { makeOdd } from './odd-row.ts';
 import { createOrderedList, type OrderedList } from './ordered-list.ts';
-import { moneyOf } from './plain-coin.ts';
+import { type Money, minus, moneyOf, plus } from './plain-coin.ts';
 import { type Stream, standingOf, type TransactionRow } from './transaction-row.ts';
 
 export type TransactionTruth = {
@@ -30,9 +30,11 @@ export type TransactionTruthOptions = {
   oddRows: number;
   /** Odd rows are of these. */
   coins: readonly CoinName[];
-  plainCoin: CoinName;
-  /** Told of what each row of the plain coin brings or costs; moment null: before the first request. */
-  pay(units: bigint, moment: Moment | null): void;
+  plainCoins: readonly CoinName[];
+  /** The part of all rows that is of the plain coins. */
+  plainShare: number;
+  /** Told of what each row of a plain coin brings or costs; moment null: before the first request. */
+  pay(money: Money, moment: Moment | null): void;
   random: SeededRandom;
   moments: Moments;
   /** An address that a deposit may go to. */
@@ -41,10 +43,9 @@ export type TransactionTruthOptions = {
 
 const historySpacingMs = 40_000;
 const lateMs = 86_400_000;
-const plainShare = 0.15;
 
 export function createTransactionTruth(options: TransactionTruthOptions): TransactionTruth {
-  const { random, moments, history, oddRows } = options;
+  const { random, moments, history, oddRows, plainShare } = options;
   const byOrderNo = new Map<string, TransactionRow>();
   const lists = {
     deposit: createOrderedList(),
@@ -60,7 +61,7 @@ export function createTransactionTruth(options: TransactionTruthOptions): Transa
     serial += 1;
     const known = random.chance(0.3) ? options.knownAddress() : null;
     const isPlain = random.chance(plainShare) && !isOdd;
-    const coin = isPlain ? options.plainCoin : random.pick(options.coins);
+    const coin = random.pick(isPlain ? options.plainCoins : options.coins);
     return inventTransaction(random, serial, timeMs, coin, known, isFinal);
   };
   const show = (row: TransactionRow) => {
@@ -79,7 +80,7 @@ export function createTransactionTruth(options: TransactionTruthOptions): Transa
     row.versions ??= [{ ...standingOf(row), moment: null, at: 0 }];
     const before = moneyOf(row);
     alter(row);
-    options.pay(moneyOf(row) - before, moment);
+    options.pay(plus(moneyOf(row), minus(before)), moment);
     row.versions.push({ ...standingOf(row), moment: moment.id, at: moment.at });
   };
 

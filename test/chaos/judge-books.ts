@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type pg from 'pg';
+import { type BookTool, bookTools, judgeBalances, judgeJournal } from '../support/book-tools.ts';
+import type { Exit } from './fleet.ts';
+
+/** Those of the programs that this machine has. */
+export const judges = (Object.keys(bookTools) as BookTool[]).filter((tool) => bookTools[tool]);
+
+/**
+ * Exports the ledger as a journal for each program, and lets it check the journal and compare its balances with those
+ * of the service, all of which have to be sums of transactions. Returns a line for each that finds something.
+ */
+export async function judgeBooks(options: {
+  /** Holds the schema `oracle`. */
+  database: pg.Pool;
+  folder: string;
+  /** Runs `wallet-ledger` with these arguments to its end. */
+  run(args: string[]): Promise<Exit>;
+}): Promise<string[]> {
+  const balances = await readBalances(options.database);
+  if (balances.size === 0) return ['the service holds nothing'];
+  const found: string[] = [];
+  for (const tool of judges) {
+    const journal = join(options.folder, `books.${tool}`);
+    const { code, lastWords } = await options.run(['export', '--format', tool, '--out', journal]);
+    const verdict =
+      code === 0
+        ? await judge(tool, journal, balances)
+        : `the export ended with ${code}: ${lastWords}`;
+    if (verdict !== '') found.push(`${tool}: ${verdict}`);
+  }
+  return found;
+}
+
+/** An opening would make any balance equal; a history that is known from its first day needs none. */
+async function judge(
+  tool: BookTool,
+  journal: string,
+  balances: Map<string, string>,
+): Promise<string> {
+  const opening = /^.*equity:opening.*$/im.exec(readFileSync(journal, 'utf8'));
+  if (opening) return `not all transactions are in the books: ${opening[0]}`;
+  return (await judgeJournal(tool, journal)) || (await judgeBalances(tool, journal, balances));
+}
+
+/** What the service holds, by coin, without zeros at the ends of the sums. */
+async function readBalances(database: pg.Pool): Promise<Map<string, string>> {
+  const { rows } = await database.query<{ symbol: string; balance: string }>(`
+    select symbol, trim_scale(sum(balance::numeric))::text as balance from oracle.balances
+     group by symbol having sum(balance::numeric) <> 0`);
+  return new Map(rows.map(({ symbol, balance }) => [symbol, balance]));
+}

@@ -1,0 +1,138 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+
+const writers = 8;
+const reconnectPauseMs = 50;
+const sequencePauseMs = 5;
+
+export type Storm = {
+  connectionString(): string;
+  /** All writers together; what is rolled back does not count. */
+  changes: number;
+  /** Rows that are changed, `o0` and so on. */
+  rows: number;
+};
+
+/** What the writers know: changes of commits that were answered, and of those whose answer never came. */
+export type Written = { kept: number; unknown: number };
+
+/** Fills the rows that a storm changes. */
+export function stormRows(rows: number): string {
+  return `insert into ledger.transactions (order_no, stream, confirm_num, is_backfilled)
+          select 'o' || n, 'deposit', 0, true from generate_series(0, ${rows - 1}) as n`;
+}
+
+/**
+ * Eight writers change random rows in transactions of one to three changes, one in ten of them rolled back, and three
+ * sequencers give the events their numbers at short intervals; a connection that is lost is opened again. Sequencers call
+ * themselves `sequencer`. Resolves when all changes are made.
+ */
+export async function stormFeed(storm: Storm): Promise<Written> {
+  const over = new AbortController();
+  const sequencers = [1, 2, 3].map(() =>
+    again(storm, 'sequencer', over.signal, async (client) => {
+      while (!over.signal.aborted) {
+        await client.query('select engine.sequence_events(1000)');
+        await delay(sequencePauseMs);
+      }
+    }),
+  );
+  const shares = Array.from({ length: writers }, (_, index) =>
+    write(storm, Math.ceil(storm.changes / writers), index),
+  );
+  const written = await Promise.all(shares).finally(() => over.abort());
+  await Promise.all(sequencers);
+  return written.reduce((sum, each) => ({
+    kept: sum.kept + each.kept,
+    unknown: sum.unknown + each.unknown,
+  }));
+}
+
+async function write(storm: Storm, share: number, index: number): Promise<Written> {
+  const written = { kept: 0, unknown: 0 };
+  const over = new AbortController();
+  await again(storm, 'writer', over.signal, async (client) => {
+    while (written.kept < share) {
+      const size = Math.min(share - written.kept, 1 + Math.floor(Math.random() * 3));
+      const keys = Array.from({ length: size }, () => Math.floor(Math.random() * storm.rows));
+      await client.query('begin');
+      for (const key of keys.sort((a, b) => a - b))
+        await client.query(
+          `update ledger.transactions set confirm_num = confirm_num + 1 where order_no = $1`,
+          [`o${key}`],
+        );
+      if (Math.random() < 0.05) await delay(index);
+      if (Math.random() < 0.1) {
+        await client.query('rollback');
+        continue;
+      }
+      written.unknown += size;
+      await client.query('commit');
+      written.unknown -= size;
+      written.kept += size;
+    }
+    over.abort();
+  });
+  return written;
+}
+
+/** Does it on a connection of its own, anew on another one whenever that is lost. */
+async function again(
+  storm: Storm,
+  name: string,
+  signal: AbortSignal,
+  work: (client: Client) => Promise<void>,
+): Promise<void> {
+  while (!signal.aborted) {
+    const client = new Client({
+      connectionString: storm.connectionString(),
+      application_name: name,
+    });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      await work(client);
+    } catch (error) {
+      if (!isLost(error)) throw error;
+      await delay(reconnectPauseMs);
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  }
+}
+
+/** Ended by the server, refused while it starts, or cut off. */
+function isLost(error: unknown): boolean {
+  const { code = '', message = '' } = error as { code?: string; message?: string };
+  return /^(57P0|08|ECONN|EPIPE)/.test(code) || /Connection terminated|not queryable/.test(message);
+}
+
+/** What contradicts that each change was told once, and each row's changes in their order; empty where nothing does. */
+export async function judgeFeed(
+  query: (statement: string) => Promise<Record<string, unknown>[]>,
+  { kept, unknown }: Written,
+): Promise<string[]> {
+  const [totals] = await query(`
+    select (select sum(confirm_num)::int from ledger.transactions) as changes, count(*)::int as events,
+           coalesce(max(seq), 0)::int as head, coalesce(min(seq), 0)::int as first from ledger.events`);
+  const { changes, events, head, first } = totals as Record<string, number>;
+  const [counts] = await query(`
+    select (select count(*)::int from engine.outbox) as unnumbered,
+           (select count(*)::int from ledger.transactions t
+             where confirm_num <> (select count(*) from ledger.events e where e.key = t.order_no)) as miscounted,
+           (select count(*)::int from (
+              select (data ->> 'confirm_num')::int
+                     - lag((data ->> 'confirm_num')::int, 1, 0) over (partition by key order by seq) as step
+                from ledger.events) as steps where step <> 1) as misplaced`);
+  const found = { changes, events, head, first, ...counts };
+  const told = JSON.stringify(found);
+  const holds =
+    changes !== undefined &&
+    changes >= kept &&
+    changes <= kept + unknown &&
+    events === changes &&
+    head === changes &&
+    first === 1 &&
+    Object.values(counts ?? {}).every((count) => count === 0);
+  return holds ? [] : [`${told} where ${kept} changes were kept and ${unknown} perhaps`];
+}
