@@ -28,6 +28,8 @@ export type ChaosOptions = {
   until: number | null;
   /** A long history whose transactions add up to every balance; its exports are judged by programs for books. */
   hasBooks: boolean;
+  /** A consumer and receivers of webhooks, some of them troublesome, follow the change feed. */
+  hasFeed: boolean;
   /** Folder of PostgreSQL's programs; null: those of the embedded one. */
   programs: string | null;
   /** Folder of `pg_dump` and `pg_restore`; null: beside the server's programs. */
@@ -43,7 +45,7 @@ export type ChaosOptions = {
 export class UsageError extends Error {}
 
 export const usage = `Usage: npm run chaos -- [--minutes N] [--seed N] [--queue postgres|redis] [--daemons N]
-  [--focus ${focusNames.join('|')}] [--until N] [--books] [--postgres DIR] [--dump-tools DIR]
+  [--focus ${focusNames.join('|')}] [--until N] [--books] [--feed] [--postgres DIR] [--dump-tools DIR]
   [--program FILE] [--out DIR] [--json FILE]`;
 
 /** Reads the command line. Throws a UsageError that says what is wrong. */
@@ -56,6 +58,10 @@ export function readOptions(args: string[]): ChaosOptions {
     throw new UsageError(`--focus: one of ${focusNames.join(', ')}`);
   if (focus !== undefined && values.books)
     throw new UsageError('--books is a run of every fault: leave --focus out');
+  if (focus === 'moves' && values.feed)
+    throw new UsageError(
+      '--feed: a feed that went back to an earlier state is no longer one series',
+    );
   if (focus === 'redis' && queue !== 'redis')
     throw new UsageError('--focus redis needs --queue redis');
   const until = values.until === undefined ? null : numberOf('until', values.until, 1, 1e9);
@@ -70,6 +76,7 @@ export function readOptions(args: string[]): ChaosOptions {
     focus: focus ?? null,
     until,
     hasBooks: values.books ?? false,
+    hasFeed: values.feed ?? false,
     programs: values.postgres ?? null,
     dumpTools: values['dump-tools'] ?? null,
     program: resolve(values.program ?? compiledProgram),
@@ -87,6 +94,7 @@ export function replayLine({
   focus,
   until,
   hasBooks,
+  hasFeed,
   programs,
   dumpTools,
 }: ChaosOptions): string {
@@ -94,6 +102,7 @@ export function replayLine({
   if (focus !== null) words.push(`--focus ${focus}`);
   if (until !== null) words.push(`--until ${until}`);
   if (hasBooks) words.push('--books');
+  if (hasFeed) words.push('--feed');
   if (programs !== null) words.push(`--postgres ${programs}`);
   if (dumpTools !== null) words.push(`--dump-tools ${dumpTools}`);
   return `npm run chaos -- ${words.join(' ')}`;
@@ -112,6 +121,7 @@ function parse(args: string[]) {
         focus: text,
         until: text,
         books: { type: 'boolean' },
+        feed: { type: 'boolean' },
         postgres: text,
         'dump-tools': text,
         program: text,

@@ -5,26 +5,22 @@ import { seededRandom } from '../support/seeded-random.ts';
 import type { ChaosOptions } from './chaos-options.ts';
 import { replayLine } from './chaos-options.ts';
 import { runChecks } from './checks/run-checks.ts';
+import { converge, restOf } from './converge.ts';
 import { describeRun } from './describe-run.ts';
 import { planFaults } from './fault-schedule.ts';
+import { type FollowedFeed, followFeed } from './feed/follow-feed.ts';
 import { judgeBooks, judges } from './judge-books.ts';
 import { judgeExits } from './judge-exits.ts';
 import { type Living, startLiving } from './living.ts';
 import { makeFaults } from './make-faults.ts';
 import { findMissingSum } from './missing-sum.ts';
 import { type KillSwitch, type OpenWorld, openWorld } from './open-world.ts';
-import { faultsOff } from './probes.ts';
 import { type ChaosOutcome, type Invariant, invariant } from './report.ts';
 import { watchResources } from './resources.ts';
 import { chooseSettings, type RunSettings } from './run-settings.ts';
 import { scanLogs } from './scan-logs.ts';
 import { watchProofs } from './watch-proofs.ts';
 
-/** To read a list anew and fetch what is missing. */
-const catchUpMs = 120_000;
-const checkPauseMs = 2_000;
-/** Of three daemons on two cores, beside the checks. */
-const msPerDetail = 12;
 const oneOffEndMs = 60_000;
 const readyMaxMs = 60_000;
 const lastWordsShown = 400;
@@ -34,7 +30,9 @@ export async function runChaos(
   options: ChaosOptions,
   tools: { say(line: string): void; killSwitch: KillSwitch; signal: AbortSignal },
 ): Promise<ChaosOutcome> {
+  const feed = options.hasFeed ? await followFeed(options.seed) : null;
   const settings = chooseSettings(options);
+  Object.assign(settings.env, feed?.env);
   const world = await openWorld(options, settings, tools.killSwitch);
   const watch = watchResources(() =>
     world.fleet.members().map((member) => ({ name: member.name, pid: member.pid() })),
@@ -49,6 +47,7 @@ export async function runChaos(
       pace: settings.consumers,
       lifePauseMs: settings.lifePauseMs,
     });
+    feed?.start(world.consumers);
     const proofs = watchProofs(world.database, world.oracle);
     const plan = planFaults(options, world.offers);
     const made = await makeFaults({ world, plan, options, living, ...tools });
@@ -58,7 +57,8 @@ export async function runChaos(
     world.oracle.settle();
     const check = () => checkLedger(world, settings, { living, hasMoved: hasMoved(options) });
     const restMs = restOf(options.minutes, settings.history);
-    const converged = await converge(world, check, { restMs, say: tools.say });
+    const converged = await converge(world.probes, check, { restMs, say: tools.say });
+    const told = feed ? await hearAll(world, feed) : [];
     const stopped = await stopAll(world);
     await proofs.stop();
     const invariants: Invariant[] = [
@@ -66,6 +66,7 @@ export async function runChaos(
       stopped,
       await verify(world),
       ...(await check()),
+      ...told,
       ...(options.hasBooks ? [await judgeExports(world, options.out)] : []),
       await loseSum(world, settings, options.seed),
       invariant(
@@ -99,6 +100,7 @@ export async function runChaos(
     const findings = await scanLogs(logsOf(options.out), {
       WALLET_API_SECRET: world.oracle.privateKey,
       'the password of the database': world.cluster.password,
+      ...feed?.secrets,
     });
     invariants.push(
       invariant('logs.clean', 'No log shows a secret or an error that nobody caught', findings),
@@ -110,6 +112,7 @@ export async function runChaos(
     });
   } finally {
     watch.stop();
+    await feed?.close();
     await world.close();
   }
 }
@@ -127,44 +130,6 @@ async function untilStarted({ fleet }: OpenWorld): Promise<void> {
     await delay(100);
   }
   fleet.refill.revive();
-}
-
-/**
- * A row that is not final is looked at again after half the time it has stood still, which is the run at most. Rows that
- * come bring details that are due, so that less may be complete for a while.
- */
-function restOf(minutes: number, history: number): number {
-  return catchUpMs + (minutes * 60_000) / 2 + history * msPerDetail;
-}
-
-/** Waits until every check holds, for `restMs` from the last progress. */
-async function converge(
-  world: OpenWorld,
-  check: () => Promise<Invariant[]>,
-  { restMs, say }: { restMs: number; say: (line: string) => void },
-): Promise<Invariant> {
-  const startedAt = performance.now();
-  const what = `Complete at rest: no ${restMs / 1_000} s without progress`;
-  let fewest = Number.POSITIVE_INFINITY;
-  let progressAt = startedAt;
-  for (;;) {
-    const broken = (await check()).filter(({ violations }) => violations > 0);
-    const lost = world.probes.pending();
-    const now = performance.now();
-    if (broken.length === 0 && lost.length === 0) {
-      world.probes.record(faultsOff, now - startedAt);
-      return invariant('converged', what, []);
-    }
-    const open = broken.reduce((sum, { violations }) => sum + violations, lost.length);
-    if (open < fewest) progressAt = now;
-    fewest = Math.min(fewest, open);
-    if (now - progressAt > restMs) {
-      const missing = [...broken.map(({ id, violations }) => ({ id, violations })), ...lost];
-      return invariant('converged', what, missing);
-    }
-    say(`not complete: ${broken.map(({ id, violations }) => `${id} ${violations}`).join(', ')}`);
-    await delay(checkPauseMs);
-  }
 }
 
 async function checkLedger(
@@ -204,6 +169,13 @@ async function verify({ fleet }: OpenWorld): Promise<Invariant> {
   const { code, lastWords, output } = exit;
   const samples = code === 0 ? [] : [{ code, lastWords: output || lastWords }];
   return invariant('verify.equal', '`wallet-ledger verify` finds the ledger equal', samples);
+}
+
+/** A receiver that was told to be gone gets everything once it is resumed. */
+async function hearAll({ fleet, database }: OpenWorld, feed: FollowedFeed): Promise<Invariant[]> {
+  feed.heal();
+  const run = (args: string[]) => fleet.run('feed', args);
+  return await feed.judge(database, run);
 }
 
 async function judgeExports({ fleet, database }: OpenWorld, folder: string): Promise<Invariant> {

@@ -57,10 +57,11 @@ async function write(storm: Storm, share: number, index: number): Promise<Writte
       const keys = Array.from({ length: size }, () => Math.floor(Math.random() * storm.rows));
       await client.query('begin');
       for (const key of keys.sort((a, b) => a - b))
-        await client.query(
-          `update ledger.transactions set confirm_num = confirm_num + 1 where order_no = $1`,
-          [`o${key}`],
-        );
+        await client.query({
+          name: 'change',
+          text: `update ledger.transactions set confirm_num = confirm_num + 1 where wallet = 'main' and order_no = $1`,
+          values: [`o${key}`],
+        });
       if (Math.random() < 0.05) await delay(index);
       if (Math.random() < 0.1) {
         await client.query('rollback');

@@ -1,0 +1,47 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { faultsOff, type Probes } from './probes.ts';
+import { type Invariant, invariant } from './report.ts';
+
+/** To read a list anew and fetch what is missing. */
+const catchUpMs = 120_000;
+const checkPauseMs = 2_000;
+/** With three daemons on two cores, beside the checks. */
+const msPerDetail = 12;
+
+/**
+ * How long nothing may become more complete. A row that is not final is looked at again after half the time it has stood
+ * still, which is the run at most. Rows that come bring details that are due, so that less may be complete for a while.
+ */
+export function restOf(minutes: number, history: number): number {
+  return catchUpMs + (minutes * 60_000) / 2 + history * msPerDetail;
+}
+
+/** Waits until every check holds and all probes have come back, for `restMs` from the last progress. */
+export async function converge(
+  probes: Probes,
+  check: () => Promise<Invariant[]>,
+  { restMs, say }: { restMs: number; say: (line: string) => void },
+): Promise<Invariant> {
+  const startedAt = performance.now();
+  const what = `Complete at rest: no ${restMs / 1_000} s without progress`;
+  let fewest = Number.POSITIVE_INFINITY;
+  let progressAt = startedAt;
+  for (;;) {
+    const broken = (await check()).filter(({ violations }) => violations > 0);
+    const lost = probes.pending();
+    const now = performance.now();
+    if (broken.length === 0 && lost.length === 0) {
+      probes.record(faultsOff, now - startedAt);
+      return invariant('converged', what, []);
+    }
+    const open = broken.reduce((sum, { violations }) => sum + violations, lost.length);
+    if (open < fewest) progressAt = now;
+    fewest = Math.min(fewest, open);
+    if (now - progressAt > restMs) {
+      const missing = [...broken.map(({ id, violations }) => ({ id, violations })), ...lost];
+      return invariant('converged', what, missing);
+    }
+    say(`not complete: ${broken.map(({ id, violations }) => `${id} ${violations}`).join(', ')}`);
+    await delay(checkPauseMs);
+  }
+}
