@@ -3,6 +3,7 @@ import { alias } from 'drizzle-orm/pg-core';
 import type { Reject } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { out, pick, query, text } from '../connection/query-rows.ts';
+import { arrayParam } from '../connection/unnest-rows.ts';
 import { rejects as rejectTable } from '../own-tables.ts';
 import { fingerprintOf, payloadPrefix } from './reject-identity.ts';
 
@@ -24,11 +25,11 @@ export async function storeRejects(db: LedgerDb, rejects: Reject[]): Promise<voi
   // Counts once per batch, not per row: 10,000 rejects would take 46 s.
   const sources = [...new Set(batch.map(([, { source }]) => source))];
   const column = (value: (reject: Reject) => string | null) =>
-    sql`${sql.param(batch.map(([, reject]) => value(reject)))}::text[]`;
+    sql`${arrayParam(batch, ([, reject]) => value(reject))}::text[]`;
   await db.execute(sql`
 with incoming as (
   select * from unnest(
-    ${sql.param(batch.map(([fingerprint]) => fingerprint))}::text[], ${column((r) => r.source)},
+    ${arrayParam(batch, ([fingerprint]) => fingerprint)}::text[], ${column((r) => r.source)},
     ${column((r) => r.orderNo)}, ${column((r) => r.field)}, ${column((r) => r.reason)}, ${column((r) => r.payload)}
   ) as i (fingerprint, source, order_no, field, reason, payload)
 ),
