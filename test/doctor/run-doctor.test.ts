@@ -48,6 +48,34 @@ describe('a healthy installation', () => {
     expect(sandbox.stats.noncesReused).toBe(0);
   });
 
+  test.each(['refuse', 'last-page'] as const)(
+    'has no bad line for a short or empty list, or one that fills its pages, if its service lets pages behind the end %s',
+    async (beyondEnd) => {
+      const lists = [
+        { transactions: 0 },
+        { transactions: 8 },
+        { transactions: 8, pageSizeMax: 1 },
+      ];
+      for (const list of lists) {
+        const sandbox = await withSandboxOf({ ...list, beyondEnd });
+        const { findings } = await examine(sandbox);
+        const bad = findings.filter(({ verdict }) => verdict === 'bad');
+        expect(bad.map(({ name }) => name)).toEqual(['database']);
+      }
+    },
+  );
+
+  test('may write the types of its rows in capital letters', async () => {
+    const sandbox = await withSandboxOf();
+    const row = { orderNo: 'o-1', type: 'DEPOSIT', amount: '1', state: 'success', time: 1.7e12 };
+    const data = { pageNo: 1, pageSize: 10, totalSize: 1, list: [row] };
+    const text = JSON.stringify({ code: 0, data, msg: '' });
+    sandbox.answers.set('/v1/transaction/list', { status: 200, text });
+    const { find } = await examine(sandbox);
+    // The answer is that of both lists.
+    expect(find('param-type').seen).toContain('type=withdraw the service sent a DEPOSIT');
+  });
+
   test('is asked in moderation', async () => {
     const sandbox = await withSandboxOf();
     await examine(sandbox);
