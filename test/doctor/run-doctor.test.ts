@@ -51,11 +51,7 @@ describe('a healthy installation', () => {
   test.each(['refuse', 'last-page'] as const)(
     'has no bad line for a short or empty list, or one that fills its pages, if its service lets pages behind the end %s',
     async (beyondEnd) => {
-      const lists = [
-        { transactions: 0 },
-        { transactions: 8 },
-        { transactions: 8, pageSizeMax: 1 },
-      ];
+      const lists = [{ transactions: 0 }, { transactions: 8 }, { transactions: 8, pageSizeMax: 1 }];
       for (const list of lists) {
         const sandbox = await withSandboxOf({ ...list, beyondEnd });
         const { findings } = await examine(sandbox);
@@ -263,6 +259,26 @@ describe('what is wrong is named', () => {
     expect(find('migrations')).toMatchObject({ verdict: 'warning' });
     expect(find('migrations').cure).toContain('wallet-ledger migrate');
     expect(find('signature').verdict).toBe('good');
+  });
+
+  test('a database that cannot hold the texts of a service', async () => {
+    const url = new URL(connectionString);
+    const database = `${url.pathname.slice(1)}_latin1`;
+    await ledger.pool.query(
+      `create database ${database} encoding 'LATIN1' locale_provider libc locale 'C' template template0`,
+    );
+    onTestFinished(async () => {
+      await ledger.pool.query(`drop database ${database} with (force)`);
+    });
+    url.pathname = `/${database}`;
+    const other = connectLedger({ connectionString: url.href, poolSize: 2, log: silentLog });
+    onTestFinished(() => other.close());
+    const { find } = await examine(await withSandboxOf(), {}, { openLedger: async () => other });
+    expect(find('database-texts')).toMatchObject({
+      verdict: 'bad',
+      seen: 'the database has the encoding LATIN1, which lacks characters',
+      cure: expect.stringContaining("encoding 'UTF8'"),
+    });
   });
 
   test('a database that is down, while the service is checked', async () => {
