@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runProgram, startProgram } from '../support/run-cli.ts';
 import { withService } from '../support/with-service.ts';
@@ -120,15 +121,22 @@ test('the sandbox prints the settings that reach it', async () => {
   expect((await sandbox.ended).code).toBe(0);
 });
 
-test('the demo fills an embedded database from nothing, whatever wallet is set; with several wallets it names each, and begins anew', async () => {
+test('the demo fills an embedded database from nothing, whatever wallet and database are set; with several wallets it names each, and begins anew', async () => {
   const LEDGER_DATA_DIR = temporaryFolder();
+  const { env: others, query } = await withService({ transactions: 0 });
+  await query('create table ledger.kept_row as select 1 as kept');
+  const file = join(LEDGER_DATA_DIR, 'database-url');
+  writeFileSync(file, others['DATABASE_URL'] ?? '', { mode: 0o600 });
   const first = await runProgram(['demo', '--once'], {
     LEDGER_DATA_DIR,
     WALLET_SIGN_HASH: 'sha512',
     WALLET_PARAM_NAMES: 'chain=coin',
     WALLET_PAGE_SIZE: '7',
     ON_MOVE: 'stop',
+    WALLET_API_SECRET_FILE: join(LEDGER_DATA_DIR, 'secret-of-another-wallet'),
+    DATABASE_URL_FILE: file,
   });
+  expect(await query('select kept from ledger.kept_row')).toEqual([{ kept: 1 }]);
   expect(first.stdout).toContain('psql');
   expect(first.stdout).toContain('proven complete');
   expect(first.code).toBe(0);
