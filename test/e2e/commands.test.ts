@@ -121,22 +121,33 @@ test('the sandbox prints the settings that reach it', async () => {
   expect((await sandbox.ended).code).toBe(0);
 });
 
-test('the demo fills an embedded database from nothing, whatever wallet and database are set; with several wallets it names each, and begins anew', async () => {
+test('the demo leaves the database and the secret alone that files of the settings hold', async () => {
   const LEDGER_DATA_DIR = temporaryFolder();
-  const { env: others, query } = await withService({ transactions: 0 });
+  const { env, query } = await withService({ transactions: 0 });
   await query('create table ledger.kept_row as select 1 as kept');
   const file = join(LEDGER_DATA_DIR, 'database-url');
-  writeFileSync(file, others['DATABASE_URL'] ?? '', { mode: 0o600 });
+  writeFileSync(file, env['DATABASE_URL'] ?? '', { mode: 0o600 });
+  const demo = startProgram(['demo', '--once'], {
+    LEDGER_DATA_DIR,
+    DATABASE_URL_FILE: file,
+    WALLET_API_SECRET_FILE: join(LEDGER_DATA_DIR, 'no-such-file'),
+  });
+  // The database has been emptied by then, and the service is asked.
+  await demo.line(/progress after .* rows/);
+  demo.process.kill('SIGINT');
+  expect((await demo.ended).code).toBe(130);
+  expect(await query('select kept from ledger.kept_row')).toEqual([{ kept: 1 }]);
+}, 120_000);
+
+test('the demo fills an embedded database from nothing, whatever wallet is set; with several wallets it names each, and begins anew', async () => {
+  const LEDGER_DATA_DIR = temporaryFolder();
   const first = await runProgram(['demo', '--once'], {
     LEDGER_DATA_DIR,
     WALLET_SIGN_HASH: 'sha512',
     WALLET_PARAM_NAMES: 'chain=coin',
     WALLET_PAGE_SIZE: '7',
     ON_MOVE: 'stop',
-    WALLET_API_SECRET_FILE: join(LEDGER_DATA_DIR, 'secret-of-another-wallet'),
-    DATABASE_URL_FILE: file,
   });
-  expect(await query('select kept from ledger.kept_row')).toEqual([{ kept: 1 }]);
   expect(first.stdout).toContain('psql');
   expect(first.stdout).toContain('proven complete');
   expect(first.code).toBe(0);
