@@ -1,5 +1,5 @@
-import { sql } from 'drizzle-orm';
 import type { LedgerDb } from './connect-ledger.ts';
+import { out, query, text, truth } from './query-rows.ts';
 
 /** Reason why a database cannot hold a ledger, and the action that helps. */
 export type TextProblem = { what: string; cure: string };
@@ -12,9 +12,9 @@ const cure =
  * in which the lower case of I is not i, as in Turkish. States such as FINISHED would then not be recognised as final.
  */
 export async function findTextProblem(db: LedgerDb): Promise<TextProblem | null> {
-  const { rows } = await db.execute<{ encoding: string; isUsual: boolean }>(sql`
-    select current_setting('server_encoding') as encoding, lower('I') = 'i' as "isUsual"`);
-  const { encoding = '', isUsual = true } = rows[0] ?? {};
+  const [row] = await query(db)`
+    select current_setting('server_encoding') as ${out('encoding', text)}, lower('I') = 'i' as ${out('isUsual', truth)}`;
+  const { encoding = '', isUsual = true } = row ?? {};
   // SQL_ASCII stores the bytes of UTF-8 as they are.
   if (encoding !== 'UTF8' && encoding !== 'SQL_ASCII')
     return { what: `the database has the encoding ${encoding}, which lacks characters`, cure };
