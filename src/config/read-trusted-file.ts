@@ -18,5 +18,6 @@ export function readTrustedFile(path: string): string {
     const message = `the file ${path} is not read, because another user could have changed it: ${distrust.what}`;
     throw new LedgerError('settings', message, { cure: distrust.cure });
   }
-  return readFileSync(path, 'utf8');
+  // Editors and shells of Windows begin a text with a byte order mark, which would belong to its first name.
+  return readFileSync(path, 'utf8').replace(/^\ufeff/, '');
 }

@@ -2,6 +2,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Ledger } from '../ledger/connection/connect-ledger.ts';
 import { countPendingMigrations } from '../ledger/connection/migrate-ledger.ts';
 import { type DatabaseFacts, readDatabaseFacts } from '../ledger/connection/read-database-facts.ts';
+import { findTextProblem } from '../ledger/connection/text-problem.ts';
 import { requireOwnQueue } from '../queue/migrate-queue.ts';
 import { queueSchema } from '../queue/postgres-queue-options.ts';
 import { checkClock } from './check-clock.ts';
@@ -23,6 +24,7 @@ export async function checkDatabase(
   const migrations = await checkMigrations(ledger, hasQueue);
   const findings = [
     checkVersion(facts),
+    ...(await checkTexts(ledger)),
     checkRights(facts, migrations.verdict === 'good'),
     checkConnections(facts, poolSize),
     checkDurability(facts),
@@ -37,6 +39,12 @@ function checkVersion({ version, versionNumber }: DatabaseFacts): Finding {
   const name = 'database-version';
   if (versionNumber >= 150_000) return okFinding(name, `PostgreSQL ${version}`);
   return badFinding(name, `PostgreSQL ${version}`, 'upgrade the server to PostgreSQL 15 or later');
+}
+
+/** Reports only a database that cannot hold the texts of a ledger. */
+async function checkTexts({ db }: Ledger): Promise<Finding[]> {
+  const problem = await findTextProblem(db);
+  return problem ? [badFinding('database-texts', problem.what, problem.cure)] : [];
 }
 
 function checkRights(facts: DatabaseFacts, isMigrated: boolean): Finding {

@@ -62,7 +62,9 @@ function checkSizeName(samples: readonly ListSample[], size: string): Finding {
 function checkTypeName(samples: readonly ListSample[], type: string): Finding {
   const name = 'param-type';
   for (const { type: asked, wide } of samples) {
-    const other = wide.records.find((row) => row.type !== null && row.type !== asked);
+    const other = wide.records.find(
+      (row) => row.type !== null && row.type.trim().toLowerCase() !== asked,
+    );
     if (other)
       return badFinding(name, `with ${type}=${asked} the service sent a ${other.type}`, cure);
   }

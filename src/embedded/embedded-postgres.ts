@@ -55,10 +55,13 @@ async function prepareServer(dataDir: string, log: Log, signal: AbortSignal): Pr
   return server;
 }
 
-/** Builds the URL: clients take the socket's directory from `host` in the query, and its number from the port. */
+/**
+ * Builds the URL: clients take the socket's directory from `host` in the query, and its number from the port. A socket
+ * has no TLS, which PGSSLMODE in the environment may ask for.
+ */
 function addressOf(socketDirectory: string, password: string): string {
   const host = encodeURIComponent(socketDirectory);
-  return `postgres://${userName}:${encodeURIComponent(password)}@localhost:${serverPort}/${databaseName}?host=${host}`;
+  return `postgres://${userName}:${encodeURIComponent(password)}@localhost:${serverPort}/${databaseName}?host=${host}&sslmode=disable`;
 }
 
 /** Joins the server again whenever the connection is lost. Returns the function that leaves it. */

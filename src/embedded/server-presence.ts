@@ -40,6 +40,7 @@ export async function shareServer(
   const client = new pg.Client({
     host: socketDirectory,
     port: serverPort,
+    ssl: false,
     user: userName,
     password,
     database: 'postgres',

@@ -19,6 +19,11 @@ test('the variables of the process go before those of the file', () => {
   expect(readEnvironment(directory)).toMatchObject({ WALLET_PAGE_SIZE: '7', WALLET_TIMEOUT: '1s' });
 });
 
+test('a byte order mark belongs to no name', () => {
+  writeFileSync(join(directory, '.env'), '\ufeffWALLET_PAGE_SIZE=5\r\nWALLET_TIMEOUT="1s"\r\n');
+  expect(readEnvironment(directory)).toMatchObject({ WALLET_PAGE_SIZE: '5', WALLET_TIMEOUT: '1s' });
+});
+
 test('a file that is not there is no mistake, wherever that is, one that cannot be read is', () => {
   chmodSync(directory, 0o777);
   expect(readEnvironment(directory)['PATH']).toBe(process.env['PATH']);

@@ -48,6 +48,30 @@ describe('a healthy installation', () => {
     expect(sandbox.stats.noncesReused).toBe(0);
   });
 
+  test.each(['refuse', 'last-page'] as const)(
+    'has no bad line for a short or empty list, or one that fills its pages, if its service lets pages behind the end %s',
+    async (beyondEnd) => {
+      const lists = [{ transactions: 0 }, { transactions: 8 }, { transactions: 8, pageSizeMax: 1 }];
+      for (const list of lists) {
+        const sandbox = await withSandboxOf({ ...list, beyondEnd });
+        const { findings } = await examine(sandbox);
+        const bad = findings.filter(({ verdict }) => verdict === 'bad');
+        expect(bad.map(({ name }) => name)).toEqual(['database']);
+      }
+    },
+  );
+
+  test('may write the types of its rows in capital letters', async () => {
+    const sandbox = await withSandboxOf();
+    const row = { orderNo: 'o-1', type: 'DEPOSIT', amount: '1', state: 'success', time: 1.7e12 };
+    const data = { pageNo: 1, pageSize: 10, totalSize: 1, list: [row] };
+    const text = JSON.stringify({ code: 0, data, msg: '' });
+    sandbox.answers.set('/v1/transaction/list', { status: 200, text });
+    const { find } = await examine(sandbox);
+    // The answer is that of both lists.
+    expect(find('param-type').seen).toContain('type=withdraw the service sent a DEPOSIT');
+  });
+
   test('is asked in moderation', async () => {
     const sandbox = await withSandboxOf();
     await examine(sandbox);
@@ -235,6 +259,26 @@ describe('what is wrong is named', () => {
     expect(find('migrations')).toMatchObject({ verdict: 'warning' });
     expect(find('migrations').cure).toContain('wallet-ledger migrate');
     expect(find('signature').verdict).toBe('good');
+  });
+
+  test('a database that cannot hold the texts of a service', async () => {
+    const url = new URL(connectionString);
+    const database = `${url.pathname.slice(1)}_latin1`;
+    await ledger.pool.query(
+      `create database ${database} encoding 'LATIN1' locale_provider libc locale 'C' template template0`,
+    );
+    onTestFinished(async () => {
+      await ledger.pool.query(`drop database ${database} with (force)`);
+    });
+    url.pathname = `/${database}`;
+    const other = connectLedger({ connectionString: url.href, poolSize: 2, log: silentLog });
+    onTestFinished(() => other.close());
+    const { find } = await examine(await withSandboxOf(), {}, { openLedger: async () => other });
+    expect(find('database-texts')).toMatchObject({
+      verdict: 'bad',
+      seen: 'the database has the encoding LATIN1, which lacks characters',
+      cure: expect.stringContaining("encoding 'UTF8'"),
+    });
   });
 
   test('a database that is down, while the service is checked', async () => {

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runProgram, startProgram } from '../support/run-cli.ts';
 import { withService } from '../support/with-service.ts';
@@ -119,6 +120,24 @@ test('the sandbox prints the settings that reach it', async () => {
   sandbox.process.kill('SIGINT');
   expect((await sandbox.ended).code).toBe(0);
 });
+
+test('the demo leaves the database and the secret alone that files of the settings hold', async () => {
+  const LEDGER_DATA_DIR = temporaryFolder();
+  const { env, query } = await withService({ transactions: 0 });
+  await query('create table ledger.kept_row as select 1 as kept');
+  const file = join(LEDGER_DATA_DIR, 'database-url');
+  writeFileSync(file, env['DATABASE_URL'] ?? '', { mode: 0o600 });
+  const demo = startProgram(['demo', '--once'], {
+    LEDGER_DATA_DIR,
+    DATABASE_URL_FILE: file,
+    WALLET_API_SECRET_FILE: join(LEDGER_DATA_DIR, 'no-such-file'),
+  });
+  // The database has been emptied by then, and the service is asked.
+  await demo.line(/progress after .* rows/);
+  demo.process.kill('SIGINT');
+  expect((await demo.ended).code).toBe(130);
+  expect(await query('select kept from ledger.kept_row')).toEqual([{ kept: 1 }]);
+}, 120_000);
 
 test('the demo fills an embedded database from nothing, whatever wallet is set; with several wallets it names each, and begins anew', async () => {
   const LEDGER_DATA_DIR = temporaryFolder();

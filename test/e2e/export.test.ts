@@ -185,6 +185,7 @@ test('wrong options are named, and nothing is written', async () => {
     [['--format', 'excel'], /'excel' is invalid.*hledger, beancount, ledger, csv, parquet/],
     [['--format', 'csv', '--from', '2026-02-30'], /--from.*day of the calendar/],
     [['--format', 'csv', '--to', 'yesterday'], /--to.*day of the calendar/],
+    [['--format', 'csv', '--from', '0000-12-31'], /--from.*day of the calendar/],
     [
       ['--format', 'csv', '--from', '2026-03-02', '--to', '2026-03-01'],
       /--from 2026-03-02 is later than --to 2026-03-01/,

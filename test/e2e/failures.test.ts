@@ -127,6 +127,17 @@ test('Ctrl-C ends a backfill with 130, a supervisor with 1, and both say how to 
   for (const { stderr } of [byHand, bySupervisor]) expect(stderr).toMatch(/stopped by SIG.*; run/);
 }, 60_000);
 
+test('a daemon that is stopped while it starts ends with 0, as one that is stopped later', async () => {
+  const { env } = await withService({ transactions: 10 });
+  const DATABASE_URL = `postgres://nobody@127.0.0.1:${await freePort()}/none`;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const daemon = startProgram(['start'], { ...env, ...quiet, LOG_LEVEL: 'warn', DATABASE_URL });
+    await daemon.line('waiting for the database');
+    daemon.process.kill(signal);
+    expect([signal, (await daemon.ended).code]).toEqual([signal, 0]);
+  }
+}, 60_000);
+
 test('a stack is shown at LOG_LEVEL=debug', async () => {
   const { stderr } = await runProgram(['status'], { LOG_LEVEL: 'debug', WALLET_MAX_RPS: 'many' });
   expect(stderr).toMatch(/\bat \S+/);

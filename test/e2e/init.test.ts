@@ -94,6 +94,16 @@ test('a secret stays in its file, and one of the environment goes into the setti
   });
 }, 60_000);
 
+test('a secret from stdin goes before a file that the environment names', async () => {
+  const { sandbox, folder, apiSecret } = await begin();
+  writeFileSync(join(folder, 'secret'), `${'ab'.repeat(32)}\n`, { mode: 0o600 });
+  writeFileSync(join(folder, '.env'), 'WALLET_API_SECRET_FILE=secret\n', { mode: 0o600 });
+  const args = ['init', '--base-url', sandbox.baseUrl, '--secret-stdin', '--out', 'second.env'];
+  expect(await run(folder, args, { stdin: apiSecret })).toMatchObject({ code: 0, stderr: '' });
+  const written = parseEnv(readFileSync(join(folder, 'second.env'), 'utf8'));
+  expect(written).toMatchObject({ WALLET_API_SECRET: apiSecret });
+}, 60_000);
+
 test('nothing is overwritten, no link is followed, and then the service is not asked', async () => {
   const { sandbox, folder, path, apiSecret } = await begin();
   const args = ['init', '--base-url', sandbox.baseUrl, '--secret-stdin'];

@@ -111,6 +111,19 @@ test('a read-only command with other settings changes no row, no pool and no sta
   }
 }, 240_000);
 
+test('verify --repair writes a ledger that was only migrated as a backfill does', async () => {
+  const { env, query } = await withService({ transactions: 60 });
+  expect((await runProgram(['verify', '--repair'], env)).code).toBe(0);
+  const judged = () =>
+    query(`select is_final, is_success, count(*)::int as rows, count(detail_synced_at)::int as details
+             from ledger.transactions group by 1, 2 order by 1, 2`);
+  const repaired = await judged();
+  expect(repaired.some(({ is_success }) => is_success)).toBe(true);
+  const { stderr } = await runProgram(['backfill'], env);
+  expect(stderr).not.toContain('reclassified');
+  expect(await judged()).toEqual(repaired);
+}, 60_000);
+
 test('start alone sets the pools, and says what changed; sync adds those that are missing', async () => {
   const { env, query } = await withService({ transactions: 0 });
   const pools = () => query('select slip44, threshold, target from ledger.pools order by 1');

@@ -135,6 +135,18 @@ describe('openEmbeddedPostgres', () => {
     await second.close();
   });
 
+  test('what the environment says of another server does not concern it', async () => {
+    vi.stubEnv('PGSSLMODE', 'require');
+    try {
+      const embedded = await open();
+      const rows = await queryOnce(embedded.connectionString, 'select 1 as one');
+      await embedded.close();
+      expect(rows).toEqual([{ one: 1 }]);
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+
   test('the server runs as long as a process uses it', async () => {
     const first = await open();
     const pid = serverPid() ?? 0;

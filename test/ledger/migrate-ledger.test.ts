@@ -4,6 +4,7 @@ import { LedgerError } from '../../src/kernel/errors.ts';
 import { type Log, silentLog } from '../../src/kernel/log.ts';
 import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
 import { migrateBefore } from '../support/migrate-before.ts';
+import { queryOnce } from '../support/on-database.ts';
 import { until } from '../support/until.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
@@ -41,6 +42,34 @@ test('who holds the lock that it needs is logged at once, and named when it is n
     holder.release(true);
   }
 });
+
+test.each([
+  ['latin1', "encoding 'LATIN1' locale_provider libc locale 'C'", 'the encoding LATIN1'],
+  [
+    'turkish',
+    "encoding 'UTF8' locale_provider icu icu_locale 'tr-TR' locale 'C'",
+    'the lower case of I is not i',
+  ],
+])(
+  'a database that cannot hold the texts of a service is refused before anything is made: %s',
+  async (name, options, words) => {
+    const url = new URL(connectionString);
+    const database = `${url.pathname.slice(1)}_${name}`;
+    await queryOnce(connectionString, `create database ${database} ${options} template template0`);
+    onTestFinished(async () => {
+      await queryOnce(connectionString, `drop database ${database} with (force)`);
+    });
+    url.pathname = `/${database}`;
+    await expect(migrateLedger(connect(url.href))).rejects.toMatchObject({
+      code: 'settings',
+      message: expect.stringContaining(words),
+      cure: expect.stringContaining('create database'),
+    });
+    expect(await queryOnce(url.href, `select to_regnamespace('ledger') as made`)).toEqual([
+      { made: null },
+    ]);
+  },
+);
 
 test('[Q14] of five that migrate a fresh database at once one applies everything', async () => {
   const done = await Promise.all([1, 2, 3, 4, 5].map(() => migrateLedger(connect())));

@@ -58,7 +58,9 @@ export function decimal(text: string): number {
 
 /** Parses a UTC day: `2026-03-31`. */
 export function utcDay(text: string): string {
-  const ms = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  const ms = /^(?!0000)\d{4}-\d{2}-\d{2}$/.test(text)
+    ? Date.parse(`${text}T00:00:00Z`)
+    : Number.NaN;
   const isDay = !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
   if (!isDay)
     throw new InvalidArgumentError('A day of the calendar is expected, such as 2026-03-31.');

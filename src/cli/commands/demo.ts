@@ -50,11 +50,15 @@ export async function demo(options: { once?: boolean; wallets?: string[] }): Pro
 /** Settings of the user that the demo keeps; all others belong to another wallet and service. */
 const keptSettings = /^(LEDGER_DATA_DIR|HTTP_|LOG_)/;
 
-/** Returns the demo's settings. Every setting of the user that the demo does not keep is unset. */
+/**
+ * Returns the demo's settings. Every setting of the user that the demo does not keep is unset, files of secrets
+ * included: DATABASE_URL_FILE would name a database that the demo then empties.
+ */
 async function demoSettings(sandbox: Sandbox): Promise<Environment> {
   const env = readEnvironment();
   const isOfOthers = (name: string) =>
-    name.includes('__') || (name in settingsTable && !keptSettings.test(name));
+    name.includes('__') ||
+    (name.replace(/_FILE$/, '') in settingsTable && !keptSettings.test(name));
   const others = [...Object.keys(settingsTable), ...Object.keys(env)].filter(isOfOthers);
   return {
     ...Object.fromEntries(others.map((name) => [name, undefined])),

@@ -91,7 +91,9 @@ async function readTold(options: InitOptions, env: Environment): Promise<Told> {
   const apiKey = asked
     ? await person.ask('API key (empty: derived from the private key): ')
     : (given ?? '');
-  const secretPath = options.secretFile ?? env['WALLET_API_SECRET_FILE'] ?? null;
+  // The file of the environment may be that of another wallet.
+  const fileOfEnv = options.secretStdin ? undefined : env['WALLET_API_SECRET_FILE'];
+  const secretPath = options.secretFile ?? fileOfEnv ?? null;
   const apiSecret =
     secretPath === null ? await readSecret(options, env, person) : readSecretFile(secretPath);
   return {

@@ -41,9 +41,15 @@ const spreadMs = 15_000;
 
 /** Runs `wallet-ledger start`: the daemon, which runs the repeatable jobs until it is stopped. */
 export async function start(context: CommandContext): Promise<number> {
-  const { url } = await startDaemon(context);
-  if (url) context.log.info({ url }, 'status page');
-  await untilAborted(context.shutdown.signal);
+  const { log, shutdown } = context;
+  try {
+    const { url } = await startDaemon(context);
+    if (url) log.info({ url }, 'status page');
+    await untilAborted(shutdown.signal);
+  } catch (error) {
+    // Stopped before everything ran, which is no failure of a daemon either.
+    if (!shutdown.signal.aborted || error !== shutdown.signal.reason) throw error;
+  }
   return 0;
 }
 

@@ -5,6 +5,7 @@ import type { Drift } from '../../sync/checks/verify-transactions.ts';
 import { type CommandContext, forWallet } from '../command-context.ts';
 import { composeSync } from '../compose-sync.ts';
 import { jsonDocument } from '../json-document.ts';
+import { keepStates } from '../open-ledger.ts';
 import { createProgress } from '../progress/create-progress.ts';
 
 const namedMax = 10;
@@ -39,6 +40,8 @@ async function withProgress(context: CommandContext, isRepair: boolean): Promise
       isOnlyLooking: !isRepair,
       isSchemaKept: true,
     });
+    // Without the states the rows that are written would not be final in a ledger that was only migrated.
+    if (isRepair) await keepStates(sync.ledger, context);
     const { signal } = context.shutdown;
     return await verifyLedger(sync, { signal, isRepair, onProgress: progress.onProgress });
   } finally {

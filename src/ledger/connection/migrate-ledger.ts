@@ -5,14 +5,15 @@ import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
-import { toError } from '../../kernel/errors.ts';
+import { LedgerError, toError } from '../../kernel/errors.ts';
 import { type Log, silentLog } from '../../kernel/log.ts';
 import { type Ask, namingHolders } from '../../kernel/name-lock-holders.ts';
 import { packageRoot } from '../../kernel/package-root.ts';
 import { judgeStored } from '../addresses/refused-addresses.ts';
 import { countMissing, damaged, type Migration } from './applied-migrations.ts';
-import type { Ledger } from './connect-ledger.ts';
+import type { Ledger, LedgerDb } from './connect-ledger.ts';
 import { isConflict, isLockTimeout, sqlStateOf } from './postgres-codes.ts';
+import { findTextProblem } from './text-problem.ts';
 
 /** Advisory lock; any constant works that stays the same in every version. */
 const migrationLock = 7_246_001;
@@ -35,7 +36,9 @@ export async function migrateLedger(
   { log = silentLog, waitMs = migrationWaitMs }: { log?: Log; waitMs?: number } = {},
 ): Promise<{ applied: number }> {
   const { migrationsFolder, known } = readMigrations();
-  if ((await countMissing(ledger.db, known)) === 0) return { applied: 0 };
+  const missing = await countMissing(ledger.db, known);
+  if (missing === 0) return { applied: 0 };
+  if (missing === known.length) await requireFittingTexts(ledger.db);
   const client = await ledger.patient();
   try {
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
@@ -65,6 +68,12 @@ export async function migrateLedger(
     // Ends the connection, which releases the lock in every case.
     await client.end();
   }
+}
+
+/** Throws LedgerError `settings` before a ledger is made in a database that cannot hold its texts. */
+async function requireFittingTexts(db: LedgerDb): Promise<void> {
+  const problem = await findTextProblem(db);
+  if (problem) throw new LedgerError('settings', problem.what, { cure: problem.cure });
 }
 
 /**
