@@ -118,7 +118,7 @@ export async function countUntil(db: LedgerDb, stream: string, timeMs: number): 
 }
 
 /** Time by which the list orders its rows; `occurred_at` holds the detail's time if the two differ. */
-const listedAt = sql.raw('ledger.listed_at(occurred_at, list_word)');
+export const listedAt = sql.raw('ledger.listed_at(occurred_at, list_word)');
 
 /** Returns the order numbers of listed rows between two times (Unix ms, ends excluded; null: unbounded), sorted. */
 export async function listedBetween(
