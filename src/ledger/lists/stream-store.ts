@@ -57,14 +57,14 @@ export async function saveStream(
 export const guestsOf = (name: string) =>
   sql`(select count(*) from own.transactions t where t.also_listed_in = ${name})`;
 
-/** Returns the order and the page size of a list, as the last pass left them; undefined if there was none. */
+/** Returns the order, the page size and the checkpoint of a list, as the last pass left them; undefined if none did. */
 export async function readListHead(
   db: LedgerDb,
   name: string,
-): Promise<Pick<StreamRow, 'listOrder' | 'pageSize'> | undefined> {
-  const { listOrder, pageSize } = streams;
+): Promise<Pick<StreamRow, 'listOrder' | 'pageSize' | 'checkpoint'> | undefined> {
+  const { listOrder, pageSize, checkpoint } = streams;
   const [head] = await query(db)`
-    select ${pick({ listOrder, pageSize })} from own.streams where name = ${name}`;
+    select ${pick({ listOrder, pageSize, checkpoint })} from own.streams where name = ${name}`;
   return head;
 }
 

@@ -3,6 +3,7 @@ import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { isDataError } from '../../ledger/connection/postgres-codes.ts';
 import { hasRow, isCountEven, readListHead } from '../../ledger/lists/stream-store.ts';
 import { findingByKey } from '../../ledger/transactions/transaction-statement.ts';
+import { hasEndedScan, parseCheckpoint } from '../list/list-checkpoint.ts';
 import { emptyReport, type SyncContext, type SyncReport } from '../sync-context.ts';
 import type { Stream, WithObservation } from './stream.ts';
 
@@ -36,7 +37,8 @@ export async function lookBeside<T>(
   const rows = page.records.map((record): WithObservation<T> => ({ ...record, observation }));
   const report = { ...emptyReport(), rowsSeen: rows.length };
   if (await stream.areStored?.(ledger.db, rows)) return report;
-  const store = stream.prepareRows(rows);
+  const checkpoint = parseCheckpoint(head.checkpoint);
+  const store = stream.prepareRows(rows, checkpoint !== null && hasEndedScan(checkpoint));
   const storeEven = async (db: LedgerDb) => {
     const stored = await store(db);
     if (!(await isCountEven(db, stream.name, page.totalSize))) throw new UnevenCount();
