@@ -166,6 +166,23 @@ export async function unmetRows(
   return found.map((row) => row.orderNo);
 }
 
+const isBeingRepaired = 'a repair is storing rows of the list that were missing';
+
+/**
+ * Takes the proof off a list of which a repair stores a part of its missing rows: the counts may become equal before
+ * the rest is stored, because the stored total is older. Call it in the transaction of the rows.
+ */
+export async function doubtWhileRepaired(db: LedgerDb, stream: string): Promise<void> {
+  await db.execute(sql`
+    update own.streams set doubt = ${isBeingRepaired} where name = ${stream} and doubt is null`);
+}
+
+/** Ends this doubt once the list has every row that the repair has read. The next pass over the list ends it, too. */
+export async function endRepair(db: LedgerDb, stream: string): Promise<void> {
+  await db.execute(sql`
+    update own.streams set doubt = null where name = ${stream} and doubt = ${isBeingRepaired}`);
+}
+
 /**
  * Corrects the counts of the list and of its days from the table; triggers may have been disabled. A corrected day
  * loses its verification.
