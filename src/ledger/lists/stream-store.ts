@@ -116,9 +116,9 @@ export async function restartStreams(db: LedgerDb, names: string[]): Promise<voi
 }
 
 /**
- * Returns the number of the stream's listed rows at or before `timeMs`; rows without `occurred_at` count as well. The
- * list engine compares it with the service's ranks. Uses indexes alone: counts all rows and subtracts the few unlisted
- * ones. Rows whose list time differs from their detail's count by the list's time.
+ * Returns the number of the stream's listed rows at or before `timeMs`; rows without a time count as well. The list
+ * engine compares it with the service's ranks. Uses indexes alone: counts all rows and subtracts the few unlisted ones.
+ * Rows whose list time differs from their detail's count by the list's time, if that is readable.
  */
 export async function countUntil(db: LedgerDb, stream: string, timeMs: number): Promise<number> {
   const until = instantOf(timeMs);
@@ -128,7 +128,7 @@ export async function countUntil(db: LedgerDb, stream: string, timeMs: number): 
   const [counted] = await query(db)`
     select (${count(isUntil)} + ${count(sql`occurred_at is null`)}
           - ${count(sql`not is_listed and (${isUntil} or occurred_at is null)`)}
-          + ${count(sql`list_word ? 'occurred_at' and is_listed and ${listedAt} <= ${until}`)}
+          + ${count(sql`list_word ? 'occurred_at' and is_listed and coalesce(coalesce(${listedAt}, occurred_at) <= ${until}, true)`)}
           - ${count(sql`list_word ? 'occurred_at' and is_listed and (${isUntil} or occurred_at is null)`)}) as ${out('count', number)}`;
   return counted?.count ?? 0;
 }
@@ -160,7 +160,7 @@ function instantOf(ms: number | null): SQL {
   return sql`(timestamptz 'epoch' + ${ms}::bigint * interval '1 millisecond')`;
 }
 
-/** Returns the order numbers of up to `limit` listed rows without a time, sorted. */
+/** Returns the order numbers of up to `limit` rows that the list shows without a readable time, sorted. */
 export async function listedUndated(
   db: LedgerDb,
   stream: string,
@@ -169,7 +169,11 @@ export async function listedUndated(
   const { orderNo } = transactions;
   const found = await query(db)`
     select ${pick({ orderNo })} from own.transactions
-     where stream = ${stream} and is_listed and occurred_at is null order by order_no limit ${limit}`;
+     where stream = ${stream} and is_listed and occurred_at is null and not coalesce(list_word ? 'occurred_at', false)
+    union all
+    select order_no from own.transactions
+     where stream = ${stream} and is_listed and list_word ? 'occurred_at' and ${listedAt} is null
+     order by 1 limit ${limit}`;
   return found.map((row) => row.orderNo);
 }
 
