@@ -128,7 +128,7 @@ export async function countUntil(db: LedgerDb, stream: string, timeMs: number): 
   const [counted] = await query(db)`
     select (${count(isUntil)} + ${count(sql`occurred_at is null`)}
           - ${count(sql`not is_listed and (${isUntil} or occurred_at is null)`)}
-          + ${count(sql`list_word ? 'occurred_at' and is_listed and coalesce(coalesce(${listedAt}, occurred_at) <= ${until}, true)`)}
+          + ${count(sql`list_word ? 'occurred_at' and is_listed and coalesce(${listedAt}, occurred_at, '-infinity') <= ${until}`)}
           - ${count(sql`list_word ? 'occurred_at' and is_listed and (${isUntil} or occurred_at is null)`)}) as ${out('count', number)}`;
   return counted?.count ?? 0;
 }
