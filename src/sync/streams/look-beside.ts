@@ -12,10 +12,10 @@ class UnevenCount extends Error {}
 
 /**
  * Stores the first page of a list that another pass reads, so that new rows need not wait for that pass. Returns null
- * if it has stored nothing: the list does not begin with its newest rows, the page cannot be read or stored as it is, or
- * more rows may be new than it shows. A page that ends with a known row hides none from the next pass. The list's state
- * stays as it is, because it belongs to the other pass, and with it a total that is older than the page. So nothing is
- * stored either if rows are missing elsewhere: new rows would make the count equal to that total.
+ * if it has stored nothing: the list does not begin with its newest rows, the page cannot be read or stored as it is,
+ * or more rows may be new than it shows. A page that ends with a known row hides none from the next pass. The list's
+ * state stays as it is, because it belongs to the other pass, and with it a total that is older than the page. So
+ * nothing is stored either if rows are missing elsewhere: new rows would make the count equal to that total.
  */
 export async function lookBeside<T>(
   { ledger, settings }: SyncContext,
