@@ -183,27 +183,6 @@ export async function endRepair(db: LedgerDb, stream: string): Promise<void> {
     update own.streams set doubt = null where name = ${stream} and doubt = ${isBeingRepaired}`);
 }
 
-/**
- * Corrects the counts of the list and of its days from the table; triggers may have been disabled. A corrected day
- * loses its verification.
- */
-export async function recountStream(db: LedgerDb, stream: string): Promise<void> {
-  await db.execute(sql`
-    update own.streams s
-       set ledger_count = c.count
-      from (select count(*) as count from own.transactions where stream = ${stream} and is_listed) c
-     where s.name = ${stream} and s.ledger_count <> c.count`);
-  await db.execute(sql`
-    insert into own.coverage as c (stream, day, transactions)
-    select ${stream}, day, coalesce(r.rows, 0)
-      from (select (ledger.listed_at(occurred_at, list_word) at time zone 'UTC')::date as day, count(*) as rows
-              from own.transactions where stream = ${stream} and is_listed group by 1) as r
-      full join (select day from own.coverage where stream = ${stream}) as d using (day)
-     where day is not null
-    on conflict (wallet, stream, day) do update set transactions = excluded.transactions, verified_at = null
-     where c.transactions <> excluded.transactions`);
-}
-
 /** Returns the database's time, and the number of passes over the stream so far. */
 export async function startOfVerification(
   db: LedgerDb,

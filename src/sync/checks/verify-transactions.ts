@@ -2,6 +2,7 @@ import type { TransactionType } from '../../kernel/vocabulary.ts';
 import type { TransactionRecord } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { verifyDays } from '../../ledger/lists/coverage-store.ts';
+import { recountStream } from '../../ledger/lists/recount-list.ts';
 import { unlistRows } from '../../ledger/lists/stream-store.ts';
 import {
   beginSightings,
@@ -11,7 +12,6 @@ import {
   daysOfRows,
   doubtWhileRepaired,
   endRepair,
-  recountStream,
   startOfVerification,
   unmetRows,
 } from '../../ledger/lists/verify-store.ts';
