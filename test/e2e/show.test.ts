@@ -53,7 +53,7 @@ test('show finds an order by its number, request id and hash, and an address in 
 
   const shown = await runProgram(['show', orderNo], settings);
   expect(shown.stdout).toMatch(
-    /^deposit paid-in-1\n {2}amount +1\.50 ETH\n {2}state +success \(final/,
+    /^deposit paid-in-1\n {2}amount +1\.50 ETH\n {2}chain +60\n {2}state +success \(final/,
   );
   expect(shown.stdout).toMatch(/address +chain 60, used to customer 7 at 20/);
   expect(shown.stdout).toContain('! its detail has not been fetched yet');

@@ -1,8 +1,9 @@
 import { beforeEach, expect, test } from 'vitest';
 import { compareDays, readCoverage } from '../../src/ledger/lists/coverage-store.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
+import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
 import { dayMs, dayOf } from '../../src/sync/list/read-days.ts';
-import { listed } from '../support/transaction-rows.ts';
+import { detailed, listed } from '../support/transaction-rows.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, query, clear } = await withLedger();
@@ -44,6 +45,36 @@ test('rows that came after the reading had begun are not for it to show, but not
   expect(await verified()).toEqual([1]);
   expect(await compareDays(db, 'deposit', { ...read, isHeadNew: true })).toEqual([day + 3]);
 });
+
+test.each([
+  ['later', 3_600_000],
+  ['earlier', -3_600_000],
+])(
+  'a row whose detail has a time %s than the list is beyond a head by the time of the list',
+  async (_, change) => {
+    const now = Date.now();
+    const [head, behind] = [now - 10_000, now - 20_000];
+    const last = dayOf(head);
+    const stored = [
+      listed({ orderNo: 'behind', occurredAt: behind }),
+      listed({ orderNo: 'head', occurredAt: head }),
+      listed({ orderNo: 'late', occurredAt: head + 1 }),
+    ];
+    await storeListedTransactions(db, 'deposit', stored);
+    await storeTransactionDetails(
+      db,
+      stored.map(({ occurredAt, ...row }) =>
+        detailed({ ...row, observation: 2, occurredAt: Number(occurredAt) + change }),
+      ),
+    );
+    const rows: [number, number][] = [[last, dayOf(behind) === last ? 2 : 1]];
+    const read = { low: last, high: last, rows, head };
+    expect(await compareDays(db, 'deposit', { ...read, isHeadNew: false })).toEqual([]);
+    expect(await verified()).toEqual([last - day]);
+    await query(`delete from ledger.transactions where order_no = 'late'`);
+    expect(await compareDays(db, 'deposit', { ...read, isHeadNew: true })).toEqual([]);
+  },
+);
 
 test('beside a row that another list counts no day is said to be equal, nor to differ', async () => {
   const theirs = { orderNo: 'theirs', occurredAt: start + 5, type: 'withdraw' };

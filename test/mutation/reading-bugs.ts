@@ -19,6 +19,17 @@ export const readingBugs: PlantedBug[] = [
       'a first page of new rows alone is left to the next pass, which would take it for the last one of them',
   },
   {
+    id: 'look-proves-hole',
+    promise: 'True',
+    wrong:
+      'a look beside another pass stores new rows while others are missing, and the counts become equal',
+    in: 'lookBeside',
+    find: '!(await isCountEven(db, stream.name, page.totalSize))',
+    put: '(await isCountEven(db, stream.name, page.totalSize)) === null',
+    caughtBy:
+      'a new row beside one that is missing further back is left to the next pass: equal counts would prove a list that lacks a row',
+  },
+  {
     id: 'stop-at-known-page',
     promise: 'Proportional',
     wrong:

@@ -150,3 +150,21 @@ test('the audit comes by every day within a cycle, by the last one every hour, a
     expect(oldestAges.at(-1)).toBeLessThanOrEqual((runs + 1) * hourMs);
   });
 });
+
+test('a row whose detail has a later time than the list does not differ from what the list shows: the audit keeps proof and order', async () => {
+  const { sandbox, context, query } = await withWallet({ transactions: 200 }, { auditShare: 1 });
+  const time = Date.now() + 1_000;
+  const row = { orderNo: 'newest', symbol: 'BTC', amount: '1', type: 'deposit', state: 'success' };
+  const detail = { ...row, time: time + 30_000 };
+  sandbox.world.addRawListRow('deposit', { ...row, time }, { at: time, detail });
+  const readProof = () =>
+    query(`select list_order, is_complete, doubt from ledger.streams where name = 'deposit'`);
+  const proven = [{ list_order: 'newest-first', is_complete: true, doubt: null }];
+  await syncTransactions(context, onePass());
+  await syncAllDetails(context, signal);
+  expect(await readProof()).toEqual(proven);
+  await auditHistory(context, signal);
+  expect(await readProof()).toEqual(proven);
+  await syncTransactions(context, onePass());
+  expect(await readProof()).toEqual(proven);
+});

@@ -106,6 +106,24 @@ test.each([
   60_000,
 );
 
+test('a list of which no scan can be clean has news all the same: a row that came after the ledger knew the wallet is none of the history', async () => {
+  await query(`insert into ledger.wallets (wallet, base_url, key_fingerprint, first_seen_at)
+    values ('main', 'http://127.0.0.1', 'x', now()) on conflict (wallet) do update set first_seen_at = now()`);
+  withShortPage(0);
+  await pass();
+  const listed = Array.from({ length: count }, (_, nth) => row(nth));
+  put([row(-1, { orderNo: 'new', time: Date.now() + 1_000 }), ...listed]);
+  await pass();
+  expect(await orders()).toContain('new');
+  expect(await query('select order_no from ledger.transactions where not is_backfilled')).toEqual([
+    { order_no: 'new' },
+  ]);
+  expect(
+    await query(`select kind from engine.outbox where key = 'new' union all
+                 select kind from ledger.events where key = 'new' order by 1`),
+  ).toEqual([{ kind: 'transaction.final' }, { kind: 'transaction.seen' }]);
+});
+
 test('[P8] a page size that shrinks in the middle of a walk loses no row', async () => {
   service.twist = (page, { pageNo }) =>
     service.asked.length < 4 ? page : { ...page, pageSize: 30, ...inSize(pageNo, 30) };

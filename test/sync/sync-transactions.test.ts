@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { restartStreams } from '../../src/ledger/lists/stream-store.ts';
 import { auditHistory } from '../../src/sync/checks/audit-history.ts';
 import { openDetailPort } from '../../src/sync/details/detail-port.ts';
 import {
@@ -365,6 +366,35 @@ describe('transactions and their details', () => {
       rowsInserted: 1,
     });
     expect(sandbox.stats.listRequests.deposit).toBeLessThanOrEqual(14);
+  });
+
+  test('a row whose time only its detail shows costs a full scan no second one, nor a late row elsewhere its search', async () => {
+    const { sandbox, context, ledger } = await withWallet({
+      transactions: 3_000,
+      pageSizeMax: 20,
+    });
+    const { world } = sandbox;
+    const timeOf = (nth: number) => world.transactions('deposit')[nth]?.time ?? 0;
+    const row = { orderNo: 'undated', symbol: 'BTC', amount: '1', type: 'deposit' };
+    const [at, state] = [timeOf(100) + 1, 'success'];
+    const detail = { ...row, state, time: at };
+    world.addRawListRow('deposit', { ...row, state, time: null }, { at, detail });
+    await syncTransactions(context, onePass(), ['deposit']);
+    await syncAllDetails(context, signal);
+    world.addTransactions(1, { type: 'deposit', at: timeOf(700) + 1 });
+    sandbox.stats.reset();
+    expect(await syncTransactions(context, onePass(), ['deposit'])).toMatchObject({
+      isComplete: true,
+      rowsInserted: 1,
+    });
+    expect(sandbox.stats.listRequests.deposit).toBeLessThanOrEqual(14);
+    await restartStreams(ledger.db, ['deposit']);
+    sandbox.stats.reset();
+    expect(await syncTransactions(context, onePass(), ['deposit'])).toMatchObject({
+      isComplete: true,
+    });
+    const pages = Math.ceil(world.transactions('deposit').length / 20);
+    expect(sandbox.stats.listRequests.deposit).toBeLessThanOrEqual(pages + 5);
   });
 
   test('a page size that the service refuses is halved until it fits', async () => {

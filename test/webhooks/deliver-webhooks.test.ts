@@ -398,7 +398,7 @@ test('events are kept for a receiver that has not got them, and their loss is no
   await until(async () => receiver.accepted.some(({ key }) => key === 'd'));
   await until(async () => (await consumer())?.['behind'] === 1);
   expect(await consumer()).toMatchObject({ state: 'lost' });
-  await replayEvents(ledger.db, 'shop', 3);
+  await replayEvents(ledger, 'shop', 3);
   second.wake();
   await until(async () => (await consumer())?.['state'] === 'reading');
   expect(await problems()).toEqual([]);
@@ -415,7 +415,7 @@ test('a replay sends events again from one of them on, in order, also while one 
   await record('a');
   wake();
   await until(async () => receiver.attempts.length === 5);
-  await replayEvents(ledger.db, 'shop', 3);
+  await replayEvents(ledger, 'shop', 3);
   wake();
   answer(204);
   await until(async () => receiver.accepted.length === 5);
@@ -425,4 +425,24 @@ test('a replay sends events again from one of them on, in order, also while one 
   await isDone(receiver, 8);
   expect(numbers(receiver.accepted)).toEqual([1, 2, 3, 4, 5, 3, 4, 5]);
   expect(receiver.mostAtOnce()).toBe(1);
+});
+
+test('a replay from a later event on gives up none that the receiver has not accepted yet, nor one that was not sent', async () => {
+  const receiver = await startReceiver();
+  receiver.behaviour = ({ key }) => (key === 'a' ? 503 : 204);
+  const daemon = await deliver([settingOf(receiver)]);
+  await record('a', 'b', 'c', 'd');
+  daemon.wake();
+  await isDone(receiver, 3);
+  await until(async () => (await consumer())?.['behind'] === 1);
+  await daemon.close();
+  await record('e', 'f');
+  await replayEvents(ledger, 'shop', 3);
+  await replayEvents(ledger, 'shop', 6);
+  receiver.behaviour = () => 204;
+  const { wake } = await deliver([settingOf(receiver)]);
+  await pass('0 s');
+  wake();
+  await until(async () => (await consumer())?.['behind'] === 0);
+  expect(numbers(receiver.accepted).sort()).toEqual([1, 2, 3, 3, 4, 4, 5, 6]);
 });

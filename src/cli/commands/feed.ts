@@ -72,7 +72,7 @@ export async function feedReplay(
     throw new LedgerError('usage', `the feed has no event ${from}`, {
       cure: `its latest event is ${page.head}`,
     });
-  await replayEvents(ledger.db, name, from);
+  await replayEvents(ledger, name, from);
   say(`${name} gets event ${from}, and all behind it, again${await whenSet(ledger.db, name)}`);
   return 0;
 }

@@ -89,6 +89,7 @@ function transactionLines(found: FoundTransaction): string[] {
   return [
     `${stream} ${orderNo}`,
     ...field('amount', amount === null ? null : `${amount} ${symbol ?? ''}`),
+    ...field('chain', found.slip44 === null ? null : String(found.slip44)),
     ...field('state', `${state ?? '(none)'} (${standing})`),
     ...field('type', found.type),
     ...field('request id', found.requestId),

@@ -1,5 +1,4 @@
 import type { Context } from 'hono';
-import { chainOf } from '../../ledger/reports/explorer/chain-of.ts';
 import { findByReference } from '../../ledger/reports/explorer/find-by-reference.ts';
 import {
   listTransactions,
@@ -61,13 +60,12 @@ export async function searchPage(c: Context, read: ReadLedger): Promise<Answer> 
 export async function orderPage(orderNo: string, read: ReadLedger, site: Site): Promise<Answer> {
   const { transaction, rejects, ...more } = await read(async (db) => {
     const found = await findOrder(db, orderNo);
-    const [slip44 = null] = found.transaction ? await chainOf(db, [found.transaction]) : [];
     const books = await readPostings(db, orderNo);
     const hasOthers = site.wallets.length > 1;
     const other =
       hasOthers && found.transaction ? await readOtherSide(db, found.transaction) : null;
     const otherSide = other && site.wallets.includes(other.wallet) ? other : null;
-    return { ...found, slip44, books, otherSide, chains: await readChains(db) };
+    return { ...found, books, otherSide, chains: await readChains(db) };
   });
   const current = 'transactions';
   if (transaction === null && rejects.length > 0)

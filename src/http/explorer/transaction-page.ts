@@ -22,20 +22,18 @@ const root = '../';
 export function transactionFacts(
   found: FoundTransaction,
   {
-    slip44,
     chains,
     books,
     otherSide,
     site,
   }: {
-    slip44: number | null;
     chains: NamedChain[];
     books: OrderPostings;
     otherSide: OtherSide | null;
     site: Site;
   },
 ): Html {
-  const { state, isFinal, isSuccess, extra } = found;
+  const { state, slip44, isFinal, isSuccess, extra } = found;
   const standing = isSuccess ? 'final, moved money' : isFinal ? 'final' : 'not final';
   const key = (value: string | null) => value && html`<span class="key">${foreign(value)}</span>`;
   return html`${section(

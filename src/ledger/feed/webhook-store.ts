@@ -1,9 +1,10 @@
-import { sql } from 'drizzle-orm';
-import type { LedgerDb } from '../connection/connect-ledger.ts';
+import { type SQL, sql } from 'drizzle-orm';
+import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
 import { number, out, pick, query } from '../connection/query-rows.ts';
 import { events } from '../schema/events.ts';
 import { deliveries, webhooks } from '../schema/webhooks.ts';
 import { type FeedEvent, facts, isoTime } from './event-store.ts';
+import { eventsChannel } from './feed-channels.ts';
 
 /** An event to be sent to a receiver. `attempts`: those that were made before. */
 export type DueDelivery = { seq: number; attempts: number };
@@ -103,10 +104,27 @@ export async function resumeReceiver(db: LedgerDb, name: string): Promise<void> 
     select pg_notify('ledger_events', '') from resumed`);
 }
 
-/** Delivers the event `from`, and all behind it, again. What has been deleted is no longer owed. */
-export async function replayEvents(db: LedgerDb, name: string, from: number): Promise<void> {
-  await db.execute(sql`
-    delete from ${deliveries} where ${deliveries.receiver} = ${name}
-       and not exists (select from ${events} where ${events.seq} = ${deliveries.seq})`);
-  await db.execute(sql`select engine.replay_events(${name}, ${from})`);
+/**
+ * Delivers the event `from`, and all behind it, again. Earlier ones that the receiver has not accepted yet are still
+ * owed. What has been deleted is not. What is on its way is sent again after its claim has ended.
+ */
+export async function replayEvents(ledger: Ledger, name: string, from: number): Promise<void> {
+  const isStored = (seq: SQL) => sql`exists (select from ${events} where ${events.seq} = ${seq})`;
+  const { receiver, seq, claimedUntil } = deliveries;
+  const isOwn = sql`${receiver} = ${name}`;
+  await ledger.transaction(async (db) => {
+    await db.execute(sql`select from engine.webhooks w where w.name = ${name} for update`);
+    await db.execute(sql`
+      delete from ${deliveries}
+       where ${isOwn} and (not ${isStored(sql`${seq}`)}
+         or ${seq} >= ${from} and coalesce(${claimedUntil} <= now(), true))`);
+    // The answer to an attempt under way does not count.
+    await db.execute(sql`
+      update ${deliveries} set attempts = attempts + 1 where ${isOwn} and ${seq} >= ${from}`);
+    await db.execute(sql`
+      update engine.webhooks w
+         set position = case when ${isStored(sql`w.position + 1`)} then least(w.position, ${from} - 1) else ${from} - 1 end
+       where w.name = ${name}`);
+    await db.execute(sql`select pg_notify(${eventsChannel}, '')`);
+  });
 }

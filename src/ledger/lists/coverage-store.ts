@@ -1,6 +1,7 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { number, orNull, out, query } from '../connection/query-rows.ts';
+import { listedAt } from './stream-store.ts';
 
 /** Days that one read of a list covers wholly, as `ReadDays` in src/sync/list/read-days.ts. Days count from 1970. */
 export type DaysRead = {
@@ -31,7 +32,6 @@ export async function compareDays(
     sql`select from own.transactions where also_listed_in = ${stream} limit 1`,
   );
   if (guests.length > 0) return null;
-  const headAt = sql`(timestamptz 'epoch' + ${head}::bigint * interval '1 millisecond')`;
   const compared = await query(db)`
 with seen as (
   select date '1970-01-01' + i.day as day, i.rows
@@ -40,10 +40,7 @@ with seen as (
 ),
 -- What came after the reading had begun is not for it to show.
 late as (
-  select (ledger.listed_at(occurred_at, list_word) at time zone 'UTC')::date as day, count(*) as rows
-    from own.transactions
-   where stream = ${stream} and is_listed and occurred_at > ${headAt}
-   group by 1
+  ${isHeadWithin({ high, head, isHeadNew }) ? rowsBeyond(stream, head) : noRows}
 ),
 compared as (
   select c.day, c.transactions - coalesce(l.rows, 0) = coalesce(s.rows, 0) as is_equal
@@ -67,6 +64,32 @@ select s.day - date '1970-01-01' from seen s
 union
 select day - date '1970-01-01' from late where ${isHeadNew}`;
   return compared.map(({ day }) => day);
+}
+
+const dayMs = 86_400_000;
+
+/** Returns true if the days reach that of the reading's head. Earlier days have no row beyond it. */
+function isHeadWithin({ high, head, isHeadNew }: Pick<DaysRead, 'high' | 'head' | 'isHeadNew'>) {
+  return head !== null && (isHeadNew || high === null || high >= Math.floor(head / dayMs));
+}
+
+const noRows = sql`select null::date as day, 0::bigint as rows where false`;
+
+/**
+ * Counts the rows per day that the list has beyond a time (Unix ms). The time of the list counts, although the row has
+ * the detail's. A row with an earlier time of its detail is looked for among those that were first seen since: it
+ * cannot have arrived before, but for the difference of the clocks.
+ */
+function rowsBeyond(stream: string, time: number | null): SQL {
+  const at = sql`(timestamptz 'epoch' + ${time}::bigint * interval '1 millisecond')`;
+  const isBeyond = sql`stream = ${stream} and is_listed and ${listedAt} > ${at}`;
+  return sql`select (r.at at time zone 'UTC')::date as day, count(*) as rows
+    from (select ${listedAt} as at from own.transactions where ${isBeyond} and occurred_at > ${at}
+          union all
+          select ${listedAt} from own.transactions
+           where ${isBeyond} and occurred_at <= ${at} and list_word ? 'occurred_at'
+             and first_seen_at > ${at} - interval '1 hour') as r
+   group by 1`;
 }
 
 /** Condition that day c has a listed row that the ledger cannot store. */

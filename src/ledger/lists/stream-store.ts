@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { ListOrder } from '../../kernel/vocabulary.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { number, out, pick, query } from '../connection/query-rows.ts';
+import { number, out, pick, query, truth } from '../connection/query-rows.ts';
 import { streams, transactions } from '../own-tables.ts';
 import { dueAtOnce, turn } from '../transactions/detail-checks.ts';
 
@@ -57,15 +57,31 @@ export async function saveStream(
 export const guestsOf = (name: string) =>
   sql`(select count(*) from own.transactions t where t.also_listed_in = ${name})`;
 
-/** Returns the order and the page size of a list, as the last pass left them; undefined if there was none. */
+/** Returns the order, the page size and the checkpoint of a list, as the last pass left them; undefined if none did. */
 export async function readListHead(
   db: LedgerDb,
   name: string,
-): Promise<Pick<StreamRow, 'listOrder' | 'pageSize'> | undefined> {
-  const { listOrder, pageSize } = streams;
+): Promise<Pick<StreamRow, 'listOrder' | 'pageSize' | 'checkpoint'> | undefined> {
+  const { listOrder, pageSize, checkpoint } = streams;
   const [head] = await query(db)`
-    select ${pick({ listOrder, pageSize })} from own.streams where name = ${name}`;
+    select ${pick({ listOrder, pageSize, checkpoint })} from own.streams where name = ${name}`;
   return head;
+}
+
+/**
+ * Returns true if the ledger lacks no row that the service counts by this total, or no proof rests on the counts. Call
+ * it in the transaction that has changed the count: until it ends nobody else writes the stream.
+ */
+export async function isCountEven(
+  db: LedgerDb,
+  name: string,
+  total: number | null,
+): Promise<boolean> {
+  const [compared] = await query(db)`
+    select not is_backed or total is null and service_total is null
+           or coalesce(total = ledger_count + accepted_difference + ${guestsOf(name)}, false) as ${out('isEven', truth)}
+      from own.streams, (select ${total}::bigint as total) as page where name = ${name}`;
+  return compared?.isEven ?? false;
 }
 
 /** Returns true if the stream lists the row. */
@@ -100,9 +116,9 @@ export async function restartStreams(db: LedgerDb, names: string[]): Promise<voi
 }
 
 /**
- * Returns the number of the stream's listed rows at or before `timeMs`; rows without `occurred_at` count as well. The
- * list engine compares it with the service's ranks. Uses indexes alone: counts all rows and subtracts the few unlisted
- * ones. Rows whose list time differs from their detail's count by the list's time.
+ * Returns the number of the stream's listed rows at or before `timeMs`; rows without a time count as well. The list
+ * engine compares it with the service's ranks. Uses indexes alone: counts all rows and subtracts the few unlisted ones.
+ * Rows whose list time differs from their detail's count by the list's time, if that is readable.
  */
 export async function countUntil(db: LedgerDb, stream: string, timeMs: number): Promise<number> {
   const until = instantOf(timeMs);
@@ -112,13 +128,13 @@ export async function countUntil(db: LedgerDb, stream: string, timeMs: number): 
   const [counted] = await query(db)`
     select (${count(isUntil)} + ${count(sql`occurred_at is null`)}
           - ${count(sql`not is_listed and (${isUntil} or occurred_at is null)`)}
-          + ${count(sql`list_word ? 'occurred_at' and is_listed and ${listedAt} <= ${until}`)}
+          + ${count(sql`list_word ? 'occurred_at' and is_listed and coalesce(${listedAt}, occurred_at, '-infinity') <= ${until}`)}
           - ${count(sql`list_word ? 'occurred_at' and is_listed and (${isUntil} or occurred_at is null)`)}) as ${out('count', number)}`;
   return counted?.count ?? 0;
 }
 
 /** Time by which the list orders its rows; `occurred_at` holds the detail's time if the two differ. */
-const listedAt = sql.raw('ledger.listed_at(occurred_at, list_word)');
+export const listedAt = sql.raw('ledger.listed_at(occurred_at, list_word)');
 
 /** Returns the order numbers of listed rows between two times (Unix ms, ends excluded; null: unbounded), sorted. */
 export async function listedBetween(
@@ -144,7 +160,7 @@ function instantOf(ms: number | null): SQL {
   return sql`(timestamptz 'epoch' + ${ms}::bigint * interval '1 millisecond')`;
 }
 
-/** Returns the order numbers of up to `limit` listed rows without a time, sorted. */
+/** Returns the order numbers of up to `limit` rows that the list shows without a readable time, sorted. */
 export async function listedUndated(
   db: LedgerDb,
   stream: string,
@@ -153,7 +169,11 @@ export async function listedUndated(
   const { orderNo } = transactions;
   const found = await query(db)`
     select ${pick({ orderNo })} from own.transactions
-     where stream = ${stream} and is_listed and occurred_at is null order by order_no limit ${limit}`;
+     where stream = ${stream} and is_listed and occurred_at is null and not coalesce(list_word ? 'occurred_at', false)
+    union all
+    select order_no from own.transactions
+     where stream = ${stream} and is_listed and list_word ? 'occurred_at' and ${listedAt} is null
+     order by 1 limit ${limit}`;
   return found.map((row) => row.orderNo);
 }
 

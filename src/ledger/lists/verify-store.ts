@@ -166,25 +166,21 @@ export async function unmetRows(
   return found.map((row) => row.orderNo);
 }
 
+const isBeingRepaired = 'a repair is storing rows of the list that were missing';
+
 /**
- * Corrects the counts of the list and of its days from the table; triggers may have been disabled. A corrected day
- * loses its verification.
+ * Takes the proof off a list of which a repair stores a part of its missing rows: the counts may become equal before
+ * the rest is stored, because the stored total is older. Call it in the transaction of the rows.
  */
-export async function recountStream(db: LedgerDb, stream: string): Promise<void> {
+export async function doubtWhileRepaired(db: LedgerDb, stream: string): Promise<void> {
   await db.execute(sql`
-    update own.streams s
-       set ledger_count = c.count
-      from (select count(*) as count from own.transactions where stream = ${stream} and is_listed) c
-     where s.name = ${stream} and s.ledger_count <> c.count`);
+    update own.streams set doubt = ${isBeingRepaired} where name = ${stream} and doubt is null`);
+}
+
+/** Ends this doubt once the list has every row that the repair has read. The next pass over the list ends it, too. */
+export async function endRepair(db: LedgerDb, stream: string): Promise<void> {
   await db.execute(sql`
-    insert into own.coverage as c (stream, day, transactions)
-    select ${stream}, day, coalesce(r.rows, 0)
-      from (select (ledger.listed_at(occurred_at, list_word) at time zone 'UTC')::date as day, count(*) as rows
-              from own.transactions where stream = ${stream} and is_listed group by 1) as r
-      full join (select day from own.coverage where stream = ${stream}) as d using (day)
-     where day is not null
-    on conflict (wallet, stream, day) do update set transactions = excluded.transactions, verified_at = null
-     where c.transactions <> excluded.transactions`);
+    update own.streams set doubt = null where name = ${stream} and doubt = ${isBeingRepaired}`);
 }
 
 /** Returns the database's time, and the number of passes over the stream so far. */

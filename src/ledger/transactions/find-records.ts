@@ -20,7 +20,8 @@ import {
 } from '../own-tables.ts';
 
 /**
- * A stored transaction. Amounts are texts with the service's own digits; times are ISO 8601, UTC. `isDetailDue`: the
+ * A stored transaction. Amounts are texts with the service's own digits; times are ISO 8601, UTC. `slip44`: its chain;
+ * null if that is not known, because the service does not name it. `isDetailDue`: the
  * detail is still to be fetched, or to be fetched again. `notCompleteBecause`: reason why the row's list is not
  * complete; null if it is proven complete or has no stream row yet. `changes`: the latest 200, oldest first. `rejects`:
  * the open ones. `addresses`: those equal to `toAddress`, on all chains.
@@ -93,6 +94,7 @@ const transactionColumns = pick({
   stream: t.stream,
   requestId: t.requestId,
   symbol: t.symbol,
+  slip44: t.slip44,
   txHash: t.txHash,
   fromAddress: t.fromAddress,
   toAddress: t.toAddress,

@@ -46,15 +46,17 @@ export async function storeListedTransactions(
 
 /**
  * Builds the statement of `storeListedTransactions` before the transaction begins, and returns the function that runs
- * it.
+ * it. `isScanned`: a scan of the list has ended. Where none is ever clean, rows are told from the history by their time
+ * from then on.
  */
 export function prepareListedTransactions(
   stream: TransactionType,
   rows: ListedTransaction[],
+  isScanned = false,
 ): (db: LedgerDb) => Promise<StoredRows> {
   const batch = uniqueNewest(rows);
   if (batch.length === 0) return async () => nothingStored;
-  const store = listStatement(stream, batch);
+  const store = listStatement(stream, batch, isScanned);
   return (db) => runListStatement(db, store);
 }
 
@@ -93,14 +95,15 @@ async function runListStatement(
   }
 }
 
-function listStatement(stream: TransactionType, batch: ListedTransaction[]) {
+function listStatement(stream: TransactionType, batch: ListedTransaction[], isScanned: boolean) {
   return statement`
 with ${knownChains},
 incoming as (
   select i.*,
          ${stream}::text as stream,
          f.state is not null as is_final, coalesce(f.is_success, false) as is_success,
-         (select t.stream from own.transactions t where t.order_no = i.order_no) as known_in
+         (select t.stream from own.transactions t where t.order_no = i.order_no) as known_in,
+         ${isScanned} and coalesce(i.occurred_at > (select w.first_seen_at from own.wallets w), false) as is_late
     from ${answersOf('list', batch, 'extra', 'observation')}
     left join own.final_states f on f.state = lower(btrim(i.state))
 ),
@@ -194,7 +197,7 @@ const inserted = sql`inserted as (
     observation, slip44, contract_address)
   select i.order_no, i.stream, i.request_id, i.symbol, i.tx_hash, i.from_address, i.to_address, i.amount,
          i.type, i.state, i.occurred_at, i.extra, i.is_final, i.is_success,
-         i.stream not in (select s.name from own.streams s where s.last_walk_at is not null),
+         not i.is_late and i.stream not in (select s.name from own.streams s where s.last_walk_at is not null),
          now(), now(), now(), i.observation, i.slip44, ${contractOfRow('i.slip44', 'i.symbol')}
     from (select n.*, ${chainOfRow({ stream: 'n.stream', symbol: 'n.symbol', toAddress: 'n.to_address' })} as slip44
             from incoming n

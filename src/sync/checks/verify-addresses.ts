@@ -1,13 +1,16 @@
 import type { AddressRecord } from '../../kernel/wallet-records.ts';
 import { storeListedAddresses } from '../../ledger/addresses/address-store.ts';
+import { recountAddresses } from '../../ledger/lists/recount-list.ts';
 import {
   beginSightings,
   compareAddresses,
   countSightings,
+  doubtWhileRepaired,
+  endRepair,
   startOfVerification,
   unmetAddresses,
 } from '../../ledger/lists/verify-store.ts';
-import { addressStream } from '../pools/sync-addresses.ts';
+import { addressStream, addressStreamName } from '../pools/sync-addresses.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { type PagesScan, scanPages } from './scan-pages.ts';
 import { settleProof } from './settle-proof.ts';
@@ -42,10 +45,7 @@ export async function verifyAddresses(
       const missing = await compareAddresses(db, slip44, addresses);
       for (const address of missing) named.add(address);
       if (!verification.isRepair || missing.length === 0) return;
-      const { inserted } = await context.ledger.transaction((tx) =>
-        storeListedAddresses(tx, slip44, missing),
-      );
-      drift.repaired += inserted;
+      drift.repaired += await storeMissing(context, slip44, missing);
     };
     let notMetBefore: Set<string> | null = null;
     let scan: PagesScan | null = null;
@@ -62,15 +62,45 @@ export async function verifyAddresses(
       notMetBefore = new Set(notMet);
     }
     drift.missing = [...named];
-    const isHeld = isRead && drift.extra.length === 0 && drift.missing.length === drift.repaired;
-    const isWhole = scan?.walk.isClean && scan.walk.unstorable === 0;
+    const isRepaired = drift.missing.length === drift.repaired;
+    const isHeld = isRead && drift.extra.length === 0 && isRepaired && isWhole(scan);
+    if (verification.isRepair) await endRepairOf(context, slip44, isHeld);
     const isCounted = scan?.state.serviceTotal === drift.compared;
     await settleProof(context, stream, {
-      ...{ scan: isHeld && isWhole && isCounted ? scan : null, signal: verification.signal },
+      ...{ scan: isHeld && isCounted ? scan : null, signal: verification.signal },
       ...{ passesBefore: passes, mayRead: verification.isRepair },
     });
   } finally {
     release();
   }
   return drift;
+}
+
+function isWhole(scan: PagesScan | null): boolean {
+  return scan?.walk.isClean === true && scan.walk.unstorable === 0;
+}
+
+/** Stores missing addresses. The list has no proof until `endRepairOf`. Returns the number of new rows. */
+async function storeMissing(
+  { ledger }: SyncContext,
+  slip44: number,
+  missing: string[],
+): Promise<number> {
+  return await ledger.transaction(async (tx) => {
+    const { inserted } = await storeListedAddresses(tx, slip44, missing);
+    await doubtWhileRepaired(tx, addressStreamName(slip44));
+    return inserted;
+  });
+}
+
+/** Corrects the list's count. `isHeld`: the ledger now has each address that the service lists. */
+async function endRepairOf(
+  { ledger }: SyncContext,
+  slip44: number,
+  isHeld: boolean,
+): Promise<void> {
+  await ledger.transaction(async (tx) => {
+    await recountAddresses(tx, slip44);
+    if (isHeld) await endRepair(tx, addressStreamName(slip44));
+  });
 }

@@ -2,6 +2,7 @@ import type { TransactionType } from '../../kernel/vocabulary.ts';
 import type { TransactionRecord } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { verifyDays } from '../../ledger/lists/coverage-store.ts';
+import { recountStream } from '../../ledger/lists/recount-list.ts';
 import { unlistRows } from '../../ledger/lists/stream-store.ts';
 import {
   beginSightings,
@@ -9,7 +10,8 @@ import {
   compareListed,
   countSightings,
   daysOfRows,
-  recountStream,
+  doubtWhileRepaired,
+  endRepair,
   startOfVerification,
   unmetRows,
 } from '../../ledger/lists/verify-store.ts';
@@ -101,7 +103,10 @@ export async function verifyTransactions(
       notMetBefore = new Set(notMet);
     }
     await settleDrift(context, comparing);
-    if (isProof(comparing)) await verifyDays(db, type, drift.arrivals === 0);
+    if (isProof(comparing)) {
+      await endRepair(db, type);
+      await verifyDays(db, type, drift.arrivals === 0);
+    }
     if (!isRepair) await noteDrift(context, stream, await placesOf(comparing), signal);
     await settleProof(context, stream, {
       ...{ scan: provingScan(comparing), signal },
@@ -171,7 +176,10 @@ async function compareBatch(
     suspects.set(row.orderNo, row);
   if (!isRepair || wrong.size === 0) return;
   const mended = rows.filter((row) => wrong.has(row.orderNo));
-  await context.ledger.transaction((tx) => storeListedTransactions(tx, type, mended), findingByKey);
+  await context.ledger.transaction(async (tx) => {
+    await storeListedTransactions(tx, type, mended);
+    await doubtWhileRepaired(tx, type);
+  }, findingByKey);
   const left = await compareListed(db, mended);
   for (const orderNo of [...left.missing, ...left.different.map((row) => row.orderNo)])
     comparing.unrepaired.add(orderNo);

@@ -161,6 +161,11 @@ export function parseCheckpoint(stored: unknown): Checkpoint | null {
   return parsed.success ? parsed.data : null;
 }
 
+/** Returns true if a scan of the list has ended, a clean one or not. */
+export function hasEndedScan({ walks }: Checkpoint): boolean {
+  return walks > 0;
+}
+
 export function newWalk(
   kind: Pick<
     WalkProgress,

@@ -59,7 +59,7 @@ export async function syncAddressList(
   return verdict;
 }
 
-function addressStreamName(slip44: number): string {
+export function addressStreamName(slip44: number): string {
   return `addresses:${slip44}`;
 }
 

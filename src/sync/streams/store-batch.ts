@@ -8,6 +8,7 @@ import { closeAnsweredRejects } from '../../ledger/transactions/close-rejects.ts
 import { storeRejects } from '../../ledger/transactions/reject-store.ts';
 import { findingByKey } from '../../ledger/transactions/transaction-statement.ts';
 import { bisectRejectedRows, rejectedByPostgres } from '../bisect-rejected-rows.ts';
+import { hasEndedScan } from '../list/list-checkpoint.ts';
 import type { ListedPage } from '../list/list-pages.ts';
 import type { AfterFinding, Batch, Stored } from '../list/list-port.ts';
 import type { ListState } from '../list/list-state.ts';
@@ -34,8 +35,9 @@ export function prepareBatch<T>(
 ): (afterFinding: AfterFinding) => Promise<Stored & { updated: number }> {
   const rejects = batch.pages.flatMap(({ content }) => content.rejects);
   const noted = state.checkpoint.walk?.notesKeys ? batch.pages.flatMap(({ keys }) => keys) : [];
+  const isScanned = hasEndedScan(state.checkpoint);
   const prepareAll = (good: WithObservation<T>[], refused: Reject[]) => {
-    const storeRows = stream.prepareRows(good);
+    const storeRows = stream.prepareRows(good, isScanned);
     return (afterFinding: AfterFinding) =>
       ledger.transaction(async (db) => {
         const { hasOpenRejects, ...counts } = await storeRows(db);
@@ -65,7 +67,7 @@ export function prepareBatch<T>(
     } catch (error) {
       if (!isDataError(error)) throw error;
       const { good, refused } = await bisectRejectedRows(rows, (some) =>
-        ledger.transaction(stream.prepareRows(some), findingByKey),
+        ledger.transaction(stream.prepareRows(some, isScanned), findingByKey),
       );
       return await prepareAll(
         good,

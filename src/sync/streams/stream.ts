@@ -17,11 +17,12 @@ export type Stream<T> = ListSource<T> & {
   /** Returns the keys of up to `limit` rows that the ledger lists and a scan has not noted. */
   unseen(db: LedgerDb, limit: number): Promise<string[]>;
   /**
-   * Prepares rows for a transaction, which may start more than once. `hasOpenRejects`: the ledger has rejects that the
-   * rows may settle.
+   * Prepares rows for a transaction, which may start more than once. `isScanned`: a scan of the list has ended.
+   * `hasOpenRejects`: the ledger has rejects that the rows may settle.
    */
   prepareRows(
     rows: WithObservation<T>[],
+    isScanned: boolean,
   ): (db: LedgerDb) => Promise<{ inserted: number; updated: number; hasOpenRejects: boolean }>;
   /** Returns true if storing the rows would change nothing; absent: a transaction finds out. */
   areStored?(db: LedgerDb, rows: WithObservation<T>[]): Promise<boolean>;

@@ -66,7 +66,7 @@ export function transactionStream(
     timeOf: (record) => record.occurredAt,
     timeOfPayload: (payload) => timeOfPayload(payload, context.clock()),
     unseen: (db, limit) => unseenTransactions(db, type, limit),
-    prepareRows: (rows) => prepareListedTransactions(type, rows),
+    prepareRows: (rows, isScanned) => prepareListedTransactions(type, rows, isScanned),
     areStored: (db, rows) => areListedAsStored(db, type, rows),
     toReject: ({ observation, ...record }, reason) => ({
       source: 'transaction-list',

@@ -6,8 +6,11 @@ import {
   type PageBounds,
   type TransactionFilter,
 } from '../../../src/ledger/reports/explorer/list-transactions.ts';
+import { storeListedTransactions } from '../../../src/ledger/transactions/store-listed-transactions.ts';
+import { storeTransactionDetails } from '../../../src/ledger/transactions/store-transaction-details.ts';
 import { filterBy } from '../../support/explorer-rows.ts';
 import { forAll } from '../../support/for-all.ts';
+import { detailed, listed } from '../../support/transaction-rows.ts';
 import { withLedger } from '../../support/with-ledger.ts';
 
 const { ledger, query, clear } = await withLedger();
@@ -118,22 +121,33 @@ test('a period counts UTC days, both included, and leaves out rows without a tim
   expect(page.rows.map(({ orderNo }) => orderNo)).toEqual(['last', 'first']);
 });
 
-test('the chain is that of the coin, or of a deposit its address; otherwise it is not known', async () => {
+test('the chain is that of the ledger: of the coin, of a deposit its address, or of the coin that paid the fee', async () => {
   await query(`
     insert into ledger.balances (slip44, symbol, contract_address, observed_at, changed_at, observation)
-    values (0, 'BTC', '', now(), now(), 1), (60, 'USDT', 'x', now(), now(), 1), (195, 'USDT', 'y', now(), now(), 1);
+    values (0, 'BTC', '', now(), now(), 1), (60, 'ETH', '', now(), now(), 1), (60, 'USDT', 'x', now(), now(), 1),
+           (195, 'USDT', 'y', now(), now(), 1);
     insert into ledger.addresses (slip44, address, status, first_seen_at)
-    values (195, 'Tx', 'foreign', now()), (60, '0xab', 'foreign', now()), (714, '0xab', 'foreign', now());
-    insert into ledger.transactions (order_no, stream, type, symbol, to_address, occurred_at) values
-    ('1', 'deposit', 'deposit', 'BTC', '0xab', now()), ('2', 'deposit', 'deposit', 'USDT', 'Tx', now()),
-    ('3', 'deposit', 'deposit', 'USDT', '0xAB', now()), ('4', 'withdraw', 'withdraw', 'USDT', 'Tx', now()),
-    ('5', 'deposit', 'deposit', null, 'Tx', now())`);
+    values (195, 'Tx', 'foreign', now()), (60, '0xab', 'foreign', now()), (714, '0xab', 'foreign', now())`);
+  const store = (orderNo: string, symbol: string | null, toAddress: string, type = 'deposit') =>
+    storeListedTransactions(ledger.db, type === 'deposit' ? 'deposit' : 'withdraw', [
+      listed({ orderNo, symbol, toAddress, type, occurredAt: 1_700_000_000_000 }),
+    ]);
+  await store('1', 'BTC', '0xab');
+  await store('2', 'USDT', 'Tx');
+  await store('3', 'USDT', '0xAB');
+  await store('4', 'USDT', 'Tx', 'withdraw');
+  await store('5', null, 'Tx');
+  await store('6', 'USDT', '0xcd', 'withdraw');
+  await storeTransactionDetails(ledger.db, [
+    detailed({ orderNo: '6', symbol: 'USDT', toAddress: '0xcd', fee: '0.1', feeSymbol: 'ETH' }),
+  ]);
   const chainsOf = (chain: number | null) =>
     readBriefly(ledger, async (db) => {
       const { rows } = await listTransactions(db, filterBy({ chain }));
       return rows.map(({ orderNo, slip44 }) => [orderNo, slip44]);
     });
   expect(await chainsOf(null)).toEqual([
+    ['6', 60],
     ['5', 195],
     ['4', null],
     ['3', null],
@@ -145,6 +159,7 @@ test('the chain is that of the coin, or of a deposit its address; otherwise it i
     ['2', 195],
   ]);
   expect(await chainsOf(0)).toEqual([['1', 0]]);
+  expect(await chainsOf(60)).toEqual([['6', 60]]);
 });
 
 test('a page reads only: writing is refused, and a statement is stopped after 2 s', async () => {

@@ -2,7 +2,6 @@ import { type SQL, sql } from 'drizzle-orm';
 import { beforeAll, expect, test } from 'vitest';
 import type { LedgerDb } from '../../../src/ledger/connection/connect-ledger.ts';
 import { readBriefly } from '../../../src/ledger/connection/read-briefly.ts';
-import { chainOf } from '../../../src/ledger/reports/explorer/chain-of.ts';
 import { findByReference } from '../../../src/ledger/reports/explorer/find-by-reference.ts';
 import { listRejects, listRuns } from '../../../src/ledger/reports/explorer/list-records.ts';
 import { listTransactions } from '../../../src/ledger/reports/explorer/list-transactions.ts';
@@ -92,7 +91,6 @@ test.each<[string, (db: LedgerDb) => Promise<unknown>]>([
   ['covered days', (db) => readCoveredDays(db, 2_026)],
   ['changes of the proof', (db) => listProofs(db, 9_000)],
   ['an address', (db) => findAddress(db, address)],
-  ['chains', (db) => chainOf(db, [{ stream: 'deposit', symbol: null, toAddress: address }])],
   ['coins', (db) => listCoins(db, null)],
   ['a coin', (db) => readCoin(db, 'COIN7')],
   ['an unknown coin', (db) => readCoin(db, 'NONE')],

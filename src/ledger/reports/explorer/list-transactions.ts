@@ -13,7 +13,6 @@ import {
 } from '../../connection/query-rows.ts';
 import { transactions } from '../../own-tables.ts';
 import { amountText } from '../status-sql.ts';
-import { type ChainOf, chainOf, isOnChain } from './chain-of.ts';
 
 /** Place of a row in the list. `time` is PostgreSQL's own text; null among the rows without a time, which come last. */
 export type Position = { time: string | null; orderNo: string };
@@ -38,8 +37,8 @@ export type TransactionFilter = {
   before: Position | null;
 };
 
-/** A row of the list. `time` and `amount` are null if unknown; the chain is known by the coin or by the address. */
-export type ListedRow = RowNamedBy<typeof columns> & ChainOf;
+/** A row of the list. `time`, `amount` and the chain `slip44` are null if unknown. */
+export type ListedRow = RowNamedBy<typeof columns>;
 
 /**
  * A page of the list. `next` is the place to read on from; null at the end. `isSearchCut`: reading stopped at its bound
@@ -65,6 +64,7 @@ const columns = pick({
   ...placeColumns,
   stream: t.stream,
   symbol: t.symbol,
+  slip44: t.slip44,
   amount: [amountText('t.amount'), orNull(text)],
   type: t.type,
   state: t.state,
@@ -76,7 +76,6 @@ const columns = pick({
   isListed: t.isListed,
 });
 
-type Found = RowNamedBy<typeof columns>;
 /** The rows with a time, latest first, or those without one. */
 type Segment = 'dated' | 'undated';
 
@@ -112,23 +111,22 @@ export async function listTransactions(
   }
   const rows = page.rows.slice(0, pageRows);
   const last = page.rows.length > pageRows ? rows.at(-1) : undefined;
-  const chains = await chainOf(db, rows);
   return {
-    rows: rows.map((row, index) => ({ ...row, slip44: chains[index] ?? null })),
+    rows,
     next: last ? { time: last.time, orderNo: last.orderNo } : page.stop,
     isSearchCut: last === undefined && page.stop !== null,
   };
 }
 
 /** `stop`: the place where reading reached its bound; null if it read as many rows as wanted, or all. */
-type SegmentPage = { rows: Found[]; stop: Place | null };
-type Place = Pick<Found, keyof typeof placeColumns>;
+type SegmentPage = { rows: ListedRow[]; stop: Place | null };
+type Place = Pick<ListedRow, keyof typeof placeColumns>;
 
 type Reading = { filter: TransactionFilter; segment: Segment; wanted: number; bounds: PageBounds };
 
 async function readSegment(db: LedgerDb, reading: Reading): Promise<SegmentPage> {
   const { wanted, filter } = reading;
-  const rows: Found[] = [];
+  const rows: ListedRow[] = [];
   let stop: Place | null = null;
   for (const stream of filter.stream === null ? transactionTypes : [filter.stream]) {
     const read = await readStream(db, stream, reading);
@@ -208,7 +206,7 @@ function residualCondition({ state, coin, chain, min, max }: TransactionFilter):
     ...(coin === null ? [] : [sql`t.symbol = ${coin}::text`]),
     ...(min === null ? [] : [sql`t.amount >= ${min}::numeric`]),
     ...(max === null ? [] : [sql`t.amount <= ${max}::numeric`]),
-    ...(chain === null ? [] : [isOnChain(chain)]),
+    ...(chain === null ? [] : [sql`t.slip44 = ${chain}::integer`]),
   ];
   return conditions.length === 0 ? null : sql.join(conditions, sql` and `);
 }
