@@ -1,8 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../../src/kernel/log.ts';
+import type { LedgerDb } from '../../src/ledger/connection/connect-ledger.ts';
 import { pruneEvents } from '../../src/ledger/feed/event-store.ts';
-import { replayEvents, resumeReceiver } from '../../src/ledger/feed/webhook-store.ts';
+import {
+  addReceivers,
+  readDueDeliveries,
+  replayEvents,
+  resumeReceiver,
+} from '../../src/ledger/feed/webhook-store.ts';
 import { deliverWebhooks, type WebhookOptions } from '../../src/webhooks/deliver-webhooks.ts';
 import type { Receiver } from '../../src/webhooks/send-webhook.ts';
 import { daysFromNow, makeCertificate } from '../support/certificates.ts';
@@ -445,4 +452,33 @@ test('a replay from a later event on gives up none that the receiver has not acc
   wake();
   await until(async () => (await consumer())?.['behind'] === 0);
   expect(numbers(receiver.accepted).sort()).toEqual([1, 2, 3, 3, 4, 4, 5, 6]);
+});
+
+test('the next events of a receiver are found without reading all that wait for it', async () => {
+  const count = 5_000;
+  await addReceivers(ledger.db, ['shop', 'crm']);
+  await query(`
+    insert into ledger.events (seq, recorded_at, wallet, kind, key, data)
+    select n, now(), 'main', 'transaction.seen', 'o' || n % 2000, '{}' from generate_series(1, ${count}) as n;
+    analyze ledger.events`);
+  const next = (db: LedgerDb, receiver: string) =>
+    readDueDeliveries(db, receiver, { max: 4, isProbe: false });
+  /** Of this connection; within a transaction they are its own, and tell at once. */
+  const rowsRead = async (db: LedgerDb) => {
+    const { rows } = await db.execute<{ rows: number }>(sql`
+      select sum(seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables
+       where relname in ('deliveries', 'events')`);
+    return Number(rows[0]?.rows);
+  };
+  await next(ledger.db, 'shop');
+  await next(ledger.db, 'crm');
+  await query('analyze engine.deliveries');
+
+  const { due, rows } = await ledger.transaction(async (tx) => {
+    const before = await rowsRead(tx);
+    const found = await next(tx, 'shop');
+    return { due: found, rows: (await rowsRead(tx)) - before };
+  });
+  expect(due.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+  expect(rows).toBeLessThan(count / 10);
 });

@@ -49,7 +49,7 @@ export async function readDueDeliveries(
   return await query(db)`
     select d.seq as ${out('seq', number)}, d.attempts as ${out('attempts', number)} from engine.due_deliveries d
      where d.receiver = ${receiver} and exists (select from ${events} where ${events.seq} = d.seq)
-     order by case when ${isProbe} then random() + sign(d.attempts) else 0 end, d.due_at, d.seq
+     order by ${isProbe ? sql`random() + sign(d.attempts)` : sql`d.due_at, d.seq`}
      limit greatest(0, ${max} - (select count(*) from engine.deliveries o
                                   where o.receiver = ${receiver} and o.claimed_until > now()))`;
 }

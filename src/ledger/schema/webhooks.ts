@@ -33,6 +33,8 @@ export const deliveries = engine.table(
   (table) => [
     primaryKey({ columns: [table.receiver, table.seq] }),
     index('deliveries_by_key').on(table.receiver, table.key, table.seq),
+    index('deliveries_due').on(table.receiver, table.dueAt, table.seq),
+    index('deliveries_claimed').on(table.receiver).where(sql`${table.claimedUntil} is not null`),
     index('deliveries_failed')
       .on(table.receiver, table.failedSince)
       .where(sql`${table.failedSince} is not null`),
