@@ -6,7 +6,7 @@ const idlePauseMs = 100;
 const eventsMax = 100;
 
 /** Where the consumer keeps what it was told; an event that comes twice breaks its key. */
-export const consumerBooks = `
+const consumerBooks = `
 create schema if not exists shop;
 create table if not exists shop.told (
   seq bigint primary key, wallet text not null, kind text not null, key text not null, data jsonb
