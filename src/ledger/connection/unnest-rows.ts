@@ -20,7 +20,7 @@ function arrayElement(value: Value): string {
   if (typeof value !== 'string') return value === null ? 'NULL' : String(value);
   if (needsNoQuotes.test(value)) return value;
   if (!/["\\]/.test(value)) return `"${value}"`;
-  // JSON escapes both like PostgreSQL, and at once. Replacing them one by one blocks for seconds when there are millions.
+  // JSON escapes both as PostgreSQL does, and at once. Millions replaced one by one would block the loop for seconds.
   if (!escapedByJsonAlone.test(value)) return JSON.stringify(value);
   return `"${value.split('\\').join('\\\\').split('"').join('\\"')}"`;
 }
