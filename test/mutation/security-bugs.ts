@@ -130,7 +130,8 @@ export const securityBugs: PlantedBug[] = [
     in: 'storeRejects',
     find: 'r.source = any(${sql.param(sources)}::text[])',
     put: 'r.source = any(${sql.param(sources)}::text[]) and r.source = i.source',
-    caughtBy: 'thousands of rejects that differ only in their payload are stored in seconds',
+    caughtBy:
+      'thousands of rejects that differ only in their payload are stored without reading all others for each',
   },
   {
     id: 'every-notification-wakes',
