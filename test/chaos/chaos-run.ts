@@ -182,7 +182,7 @@ async function judgeExports({ fleet, database }: OpenWorld, folder: string): Pro
   const run = (args: string[]) => fleet.run('export', args);
   return invariant(
     'books.accepted',
-    `${judges.join(', ') || 'none of the programs is here, and so nobody'} accepts the exports, with the balances of the service`,
+    `Programs for books (${judges.join(', ')}) accept the exports, with the balances of the service`,
     await judgeBooks({ database, folder, run }),
   );
 }

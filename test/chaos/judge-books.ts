@@ -18,6 +18,7 @@ export async function judgeBooks(options: {
   /** Runs `wallet-ledger` with these arguments to its end. */
   run(args: string[]): Promise<Exit>;
 }): Promise<string[]> {
+  if (judges.length === 0) return ['neither hledger nor bean-check nor ledger is on this machine'];
   const balances = await readBalances(options.database);
   if (balances.size === 0) return ['the service holds nothing'];
   const found: string[] = [];
@@ -44,7 +45,7 @@ async function judge(
   return (await judgeJournal(tool, journal)) || (await judgeBalances(tool, journal, balances));
 }
 
-/** What the service holds, by coin, without zeros at the ends of the sums. */
+/** Returns the balances of the service by coin, without zeros at the ends of the sums. */
 async function readBalances(database: pg.Pool): Promise<Map<string, string>> {
   const { rows } = await database.query<{ symbol: string; balance: string }>(`
     select symbol, trim_scale(sum(balance::numeric))::text as balance from oracle.balances

@@ -13,7 +13,7 @@ export type Storm = {
   rows: number;
 };
 
-/** What the writers know: changes of commits that were answered, and of those whose answer never came. */
+/** Changes that the writers know of: those of commits that were answered, and of those whose answer never came. */
 export type Written = { kept: number; unknown: number };
 
 /** Fills the rows that a storm changes. */
@@ -108,7 +108,7 @@ function isLost(error: unknown): boolean {
   return /^(57P0|08|ECONN|EPIPE)/.test(code) || /Connection terminated|not queryable/.test(message);
 }
 
-/** What contradicts that each change was told once, and each row's changes in their order; empty where nothing does. */
+/** Returns the contradictions to each change being told once, and each row's changes in their order; empty where nothing does. */
 export async function judgeFeed(
   query: (statement: string) => Promise<Record<string, unknown>[]>,
   { kept, unknown }: Written,

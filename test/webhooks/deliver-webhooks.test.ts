@@ -463,7 +463,7 @@ test('the next events of a receiver are found without reading all that wait for 
     analyze ledger.events`);
   const next = (db: LedgerDb, receiver: string) =>
     readDueDeliveries(db, receiver, { max: 4, isProbe: false });
-  /** Of this connection; within a transaction they are its own, and tell at once. */
+  /** Counters of this connection; within a transaction they are its own, and up to date at once. */
   const rowsRead = async (db: LedgerDb) => {
     const { rows } = await db.execute<{ rows: number }>(sql`
       select sum(seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables

@@ -35,7 +35,7 @@ export async function untilTold(
   }
 }
 
-/** What was promised of the feed, up to the event `head`. */
+/** Judges the promises of the feed, up to the event `head`. */
 export async function judgeFeed(
   database: pg.Pool,
   receivers: readonly Receiver[],
@@ -74,7 +74,7 @@ export async function judgeFeed(
   ];
 }
 
-/** What the first detail adds to a row of the history is no event. */
+/** The first detail of a row of the history adds to it without an event. */
 const differences = `
 with last as (
   select distinct on (wallet, key) wallet, key, data from shop.told

@@ -9,7 +9,7 @@ export type Told = { seq: number; wallet: string; kind: string; key: string; dat
 
 export type Receiver = {
   readonly name: string;
-  /** What it kept, in that order, repetitions included; an answer may have been lost afterwards. */
+  /** Events that it kept, in that order, repetitions included; an answer may have been lost afterwards. */
   readonly told: Told[];
   /** Requests whose signature is wrong. */
   forged: number;

@@ -17,7 +17,7 @@ type Balance = { coin: Coin; versions: BalanceVersion[] };
 
 export type AssetTruth = {
   readonly coins: readonly Coin[];
-  /** Of the coins, those whose balances are the sums of their transactions. */
+  /** Those of the coins whose balances are the sums of their transactions. */
   readonly plainCoins: readonly Coin[];
   readonly balances: readonly Balance[];
   moveBalances(count: number): number;

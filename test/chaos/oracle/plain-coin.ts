@@ -5,7 +5,7 @@ import type { TransactionRow } from './transaction-row.ts';
 /** The coins whose balances are the sums of their transactions; the balances of all others are drawn. */
 export const plainSymbols = ['GOLD', 'SILVER', 'copper.Ore', 'T1N'] as const;
 
-/** Of them, the one whose books are looked at most closely. */
+/** The one of them whose books are looked at most closely. */
 export const plainSymbol = plainSymbols[0];
 
 export function isPlainSymbol(symbol: string): boolean {
@@ -27,7 +27,7 @@ export function inventPlainFee(random: SeededRandom): string {
 /** Units of 10^-18 by plain coin. */
 export type Money = ReadonlyMap<string, bigint>;
 
-/** What the row adds to the balances: nothing before it succeeds, or for another coin. */
+/** Returns the sums that the row adds to the balances: none before it succeeds, or for another coin. */
 export function moneyOf(row: TransactionRow): Money {
   if (!isPlainSymbol(row.symbol) || !isSuccessState(row.state)) return new Map();
   const amount = unitsOf(row.amount);
