@@ -69,7 +69,7 @@ function onTerminal(args: string, env: Record<string, string>) {
   });
   const ended = new Promise<number | null>((done) => terminal.on('close', done));
   const until = (words: RegExp) =>
-    vi.waitUntil(() => words.test(text), { timeout: 60_000, interval: 50 });
+    vi.waitUntil(() => words.test(text), { timeout: 150_000, interval: 50 });
   return { terminal, folder, ended, until, shown: () => text.replaceAll('\u001b', '␛') };
 }
 
@@ -88,7 +88,7 @@ test.skipIf(!script)(
     expect(shown()).toMatch(/␛\[2K[^█░\n]*INFO\S*: \S*stopping/);
     expect(shown()).toMatch(/stopped by SIGINT; run the command again/);
   },
-  90_000,
+  180_000,
 );
 
 test.skipIf(!script)(
@@ -97,7 +97,7 @@ test.skipIf(!script)(
     const { terminal, folder, until, shown } = onTerminal('demo', { HTTP_PORT: '0' });
     await until(/\d {2}(BTC|ETH|LTC|TRX|USDC|USDT) +[\d.]+ {2}\w+ +\d{16,} {2}transaction\.seen/);
     await vi.waitUntil(() => (shown().match(/Status page: http/g) ?? []).length > 1, {
-      timeout: 60_000,
+      timeout: 150_000,
       interval: 100,
     });
     const running = join(folder, '.wallet-ledger', 'demo', 'postgres', 'postmaster.pid');
@@ -109,7 +109,7 @@ test.skipIf(!script)(
     terminal.kill('SIGKILL');
     await vi.waitUntil(() => !existsSync(running), { timeout: 60_000, interval: 100 });
   },
-  180_000,
+  360_000,
 );
 
 test('a reader of the output who leaves is no failure', () => {

@@ -49,7 +49,7 @@ afterEach(async () => {
   for (const child of children) child.kill('SIGKILL');
   const server = readPostmaster(data());
   if (server && isAlive(server.pid)) process.kill(server.pid, 'SIGQUIT');
-  if (server) await vi.waitUntil(() => !isAlive(server.pid), { timeout: 10_000 });
+  if (server) await vi.waitUntil(() => !isAlive(server.pid), { timeout: 60_000 });
   rmSync(join(dataDir, '..'), { recursive: true, force: true, maxRetries: 5 });
 });
 
@@ -195,9 +195,9 @@ describe('openEmbeddedPostgres', () => {
     const database = await open();
     const pid = serverPid() ?? 0;
     process.kill(pid, 'SIGKILL');
-    await vi.waitUntil(() => (serverPid() ?? pid) !== pid, { timeout: 15_000 });
+    await vi.waitUntil(() => (serverPid() ?? pid) !== pid, { timeout: 60_000 });
     const ask = () => queryOnce(database.connectionString, 'select 1 as one').catch(() => null);
-    await vi.waitUntil(ask, { timeout: 10_000 });
+    await vi.waitUntil(ask, { timeout: 60_000 });
     await database.close();
     expect(serverPid()).toBeUndefined();
   });
@@ -391,7 +391,7 @@ describe('data of an earlier version', () => {
         ...account.owner,
       }),
     );
-    await vi.waitUntil(() => readPostmaster(files.data)?.isReady, { timeout: 10_000 });
+    await vi.waitUntil(() => readPostmaster(files.data)?.isReady, { timeout: 60_000 });
     const users = await Promise.all([open(), startUser()]);
     for (const { connectionString } of users) {
       expect(await queryOnce(connectionString, 'select 1 as one')).toEqual([{ one: 1 }]);
@@ -477,7 +477,7 @@ describe.runIf(process.getuid?.() === 0 && process.platform === 'linux')('as roo
     const pid = serverPid() ?? 0;
     process.kill(pid, 'SIGKILL');
     expect(asOther()).toBe('EACCES EACCES EACCES');
-    await vi.waitUntil(() => (serverPid() ?? pid) !== pid, { timeout: 15_000 });
+    await vi.waitUntil(() => (serverPid() ?? pid) !== pid, { timeout: 60_000 });
     await database.close();
   });
 

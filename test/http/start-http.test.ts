@@ -177,7 +177,7 @@ test('a status that failed is read again', async () => {
   const { url, lines } = await open({ readStatus: () => answer() });
   expect((await fetch(url)).status).toBe(503);
   answer = async () => sampleReport();
-  await expect.poll(async () => (await fetch(url)).status, { timeout: 5_000 }).toBe(200);
+  await expect.poll(async () => (await fetch(url)).status, { timeout: 60_000 }).toBe(200);
   expect(lines.map(({ message }) => message)).toContain('the status can be read again');
 });
 

@@ -91,7 +91,7 @@ describe.skipIf(!chromium)('the status page in Chromium', () => {
     await page.getByText('Live: this page').waitFor();
     await page.evaluate('document.body.dataset.mark = "the same document"');
     await query(`update ledger.streams set service_total = 1234, ledger_count = 1234`);
-    await page.getByText('ledger holds 1,234').waitFor({ timeout: 15_000 });
+    await page.getByText('ledger holds 1,234').waitFor({ timeout: 60_000 });
     expect(await page.locator('body').getAttribute('data-mark')).toBe('the same document');
     expect(complaints).toEqual([]);
   });
@@ -111,7 +111,7 @@ describe.skipIf(!chromium)('the status page in Chromium', () => {
       document.getSelection().selectAllChildren(cell);
     `);
     rejects = 7;
-    await page.getByText('1 warning').waitFor({ timeout: 15_000 });
+    await page.getByText('1 warning').waitFor({ timeout: 60_000 });
     expect(await page.evaluate('document.activeElement.tagName')).toBe('SUMMARY');
     expect(await page.locator('details[open]').count()).toBe(1);
     expect(await page.evaluate('String(document.getSelection())')).toBe('10,024');
@@ -126,12 +126,12 @@ describe.skipIf(!chromium)('the status page in Chromium', () => {
     const { page } = await visit(http.url);
     await page.getByText('Live: this page').waitFor();
     await http.close();
-    await page.getByText(/No update since \d\d:\d\d:\d\d UTC/).waitFor({ timeout: 10_000 });
+    await page.getByText(/No update since \d\d:\d\d:\d\d UTC/).waitFor({ timeout: 60_000 });
     expect(await page.title()).toMatch(/^No update since/);
     expect(await page.getByText('All is well').isVisible()).toBe(false);
     const again = await openHttp({ port: Number(new URL(http.url).port) });
     onTestFinished(() => again.close());
-    await page.getByText('Live: this page').waitFor({ timeout: 20_000 });
+    await page.getByText('Live: this page').waitFor({ timeout: 60_000 });
     expect(await page.title()).toBe('wallet-ledger: all is well');
     expect(await page.getByText('All is well').isVisible()).toBe(true);
     expect(await page.getByText('No update since').count()).toBe(0);
@@ -177,7 +177,7 @@ describe.skipIf(!chromium)('the status page in Chromium', () => {
     const url = await serve({ openBoard: queue.openBoard, readFlows: async () => sampleFlows() });
     const { page, complaints } = await visit(url);
     await page.getByRole('link', { name: 'Queues' }).click();
-    await page.getByText('browser').first().waitFor({ timeout: 15_000 });
+    await page.getByText('browser').first().waitFor({ timeout: 60_000 });
     expect(complaints).toEqual([]);
   });
 });

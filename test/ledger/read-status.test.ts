@@ -195,7 +195,7 @@ test('the status page shows what the tables hold, and a lost database in words',
     expect(page).toContain('12345678901234567890.10');
     await own.close();
     await expect
-      .poll(async () => await (await fetch(http.url)).text(), { timeout: 30_000 })
+      .poll(async () => await (await fetch(http.url)).text(), { timeout: 60_000 })
       .toContain('The status cannot be read');
   } finally {
     await http.close();

@@ -380,7 +380,7 @@ test('a row that was being stored while its coin came gets its chain as well', a
         await assignChains(ledger, whole);
         return await waiting();
       },
-      { timeout: 30_000 },
+      { timeout: 60_000 },
     )
     .toEqual([]);
   expect(await chains()).toEqual([{ symbol: 'NEW', slip44: 10, contract_address: '', rows: 2 }]);

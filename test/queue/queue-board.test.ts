@@ -17,7 +17,7 @@ afterAll(async () => {
   for (const backend of Object.values(backends)) await backend?.close();
 });
 
-const eventually = { timeout: 10_000, interval: 50 };
+const eventually = { timeout: 60_000, interval: 50 };
 
 type Shown = {
   name: string;

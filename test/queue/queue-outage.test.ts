@@ -18,7 +18,7 @@ const redis = await openTestBackend.redis();
 const ownRedis = await startRedis();
 const unmigrated = await startPostgres();
 const running: RunningQueue[] = [];
-const eventually = { timeout: 15_000, interval: 20 };
+const eventually = { timeout: 60_000, interval: 20 };
 
 afterEach(async () => {
   vi.restoreAllMocks();

@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 afterAll(() => backend.close());
 
-const eventually = { timeout: 30_000, interval: 10 };
+const eventually = { timeout: 60_000, interval: 10 };
 
 async function counted(): Promise<StatementCounter> {
   const counter = await countStatements(connectionString);

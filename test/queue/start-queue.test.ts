@@ -18,7 +18,7 @@ afterAll(async () => {
   for (const backend of Object.values(backends)) await backend?.close();
 });
 
-const eventually = { timeout: 20_000, interval: 20 };
+const eventually = { timeout: 60_000, interval: 20 };
 
 describe.each(['PostgreSQL', 'Redis'] as const)('the queue on %s', (kind) => {
   const backend = backends[kind];

@@ -8,7 +8,7 @@ import { stopChild } from './embedded-server.ts';
 import { freePort } from './free-port.ts';
 import { redisProgram } from './redis-program.ts';
 
-const startMs = 10_000;
+const startMs = 30_000;
 
 export type TestRedis = {
   url: string;

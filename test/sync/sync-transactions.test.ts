@@ -147,7 +147,7 @@ describe('transactions and their details', () => {
     gate.open();
     // Shows others that the process lives, as a daemon's connections do.
     await ledger.pool.query('select 1');
-    await vi.waitFor(async () => expect(await leaseOwner()).toBeNull(), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await leaseOwner()).toBeNull(), { timeout: 60_000 });
   });
 
   test('details that could not be stored are due again as soon as the database is back', async () => {
@@ -170,7 +170,7 @@ describe('transactions and their details', () => {
     await expect(syncDetails({ ...context, client }, signal)).rejects.toThrow();
     expect(await claimed()).toBeGreaterThan(0);
     gate.open();
-    await vi.waitFor(async () => expect(await claimed()).toBe(0), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await claimed()).toBe(0), { timeout: 60_000 });
     expect(await syncDetails(direct, signal)).toMatchObject({ isComplete: true });
   });
 
@@ -193,7 +193,7 @@ describe('transactions and their details', () => {
     const slow = { ...context, client, settings: { ...context.settings, concurrency: 4 } };
     const syncing = syncDetails(slow, signal);
     // Two are answered and four wait, of one claim or of two.
-    await vi.waitFor(() => expect(asked.length).toBeGreaterThanOrEqual(6), { timeout: 15_000 });
+    await vi.waitFor(() => expect(asked.length).toBeGreaterThanOrEqual(6), { timeout: 60_000 });
     await query(`update engine.detail_checks set claimed_until = now() + interval '12 seconds'
                   where claimed_until is not null`);
     const before = await count('true');
@@ -204,7 +204,7 @@ describe('transactions and their details', () => {
           6,
         );
       },
-      { timeout: 15_000, interval: 250 },
+      { timeout: 60_000, interval: 250 },
     );
     answer();
     expect(await syncing).toMatchObject({ isComplete: true });
@@ -249,7 +249,7 @@ describe('transactions and their details', () => {
         const [row] = await query(`select lease_owner from ledger.streams where name = 'deposit'`);
         expect(row?.['lease_owner']).toBeTruthy();
       },
-      { timeout: 30_000 },
+      { timeout: 60_000 },
     );
     await syncTransactions(context, onePass({ ifLeased: 'ask', sliceMs: 0, effort: 'daemon' }), [
       'deposit',
