@@ -24,9 +24,9 @@ export const limits = {
     of: 'one answer, compressed and decompressed',
     beyond: refused,
   },
-  /** Parsing blocks the event loop: 120,000 different names take a fifth of a second. */
+  /** Parsing blocks the event loop: 80,000 different names take up to a tenth of a second. */
   answerValues: {
-    max: 120_000,
+    max: 80_000,
     unit: 'commas and opening brackets',
     of: 'one answer, its texts included',
     beyond: refused,
