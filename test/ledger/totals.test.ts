@@ -236,6 +236,30 @@ test('the largest fee is right at once after its transaction got another fee, da
   await expectRight(ledger.pool);
 });
 
+test('a largest fee that is lost is looked for among the rows of its day alone', async () => {
+  await query(`insert into ledger.transactions (order_no, stream, symbol, state, fee_symbol, fee, occurred_at)
+    select 'fee-' || n, 'withdraw', 'ETH', 'success', 'ETH', n % 10, timestamptz '2026-03-29 12:00Z' - n / 10 * interval '1 day'
+      from generate_series(1, 5000) as n`);
+  await query('analyze ledger.transactions');
+  const client = await connectOne();
+  const rowsRead = async () => {
+    const { rows } = await client.query(
+      `select seq_tup_read + idx_tup_fetch as read from pg_stat_xact_user_tables where relname = 'transactions'`,
+    );
+    return Number(rows[0].read);
+  };
+  await client.query('begin');
+  await client.query(
+    `update ledger.transactions set fee = 0 where order_no in ('fee-9', 'fee-19')`,
+  );
+  const before = await rowsRead();
+  await client.query('select * from engine.all_sums_now');
+  await client.query('select engine.fold_totals()');
+  expect((await rowsRead()) - before).toBeLessThan(60);
+  await client.query('commit');
+  await expectRight(ledger.pool);
+});
+
 test('a largest fee that was changed outside the program is drift, and corrected', async () => {
   await query(`insert into ledger.transactions (order_no, stream, fee_symbol, fee, occurred_at)
     values ('a', 'withdraw', 'ETH', 1, '2026-03-29 12:00Z')`);

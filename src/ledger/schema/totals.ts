@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm';
 import { bigint, boolean, date, index, integer, numeric, text, uuid } from 'drizzle-orm/pg-core';
 import { wallet } from './ledger-schema.ts';
 import { engine } from './snapshots.ts';
@@ -37,7 +38,13 @@ export const dailySums = engine.table(
     slip44: integer('slip44'),
     ...sums,
   },
-  (table) => [index('daily_sums_day').on(table.wallet, table.day)],
+  (table) => [
+    index('daily_sums_day').on(table.wallet, table.day),
+    // All days of a sum.
+    index('daily_sums_group').on(
+      sql`engine.sum_key(${table.wallet}, ${table.stream}, ${table.symbol}, ${table.state}, ${table.isSuccess}::text, ${table.feeSymbol}, ${table.lacksDetail}::text)`,
+    ),
+  ],
 );
 
 /** Sums over all days. */
