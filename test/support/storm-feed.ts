@@ -119,8 +119,10 @@ export async function judgeFeed(
   const { changes, events, head, first } = totals as Record<string, number>;
   const [counts] = await query(`
     select (select count(*)::int from engine.outbox) as unnumbered,
-           (select count(*)::int from ledger.transactions t
-             where confirm_num <> (select count(*) from ledger.events e where e.key = t.order_no)) as miscounted,
+           (select count(*)::int
+              from ledger.transactions t
+              left join (select key, count(*) as events from ledger.events group by key) as e on e.key = t.order_no
+             where t.confirm_num <> coalesce(e.events, 0)) as miscounted,
            (select count(*)::int from (
               select (data ->> 'confirm_num')::int
                      - lag((data ->> 'confirm_num')::int, 1, 0) over (partition by key order by seq) as step
