@@ -33,8 +33,8 @@ export function redactClient(client: WalletClient, redact: Redactor): WalletClie
   };
 }
 
-/** Characters redacted before yielding to the event loop; 64 KiB, the longest payload, take up to 20 ms. */
-const sliceLength = 64 * 1024;
+/** Characters redacted before yielding to the event loop; a longer text, of up to 64 KiB, takes up to 20 ms. */
+const sliceLength = 16 * 1024;
 
 async function redactRejects(rejects: Reject[], redact: Redactor): Promise<Reject[]> {
   // Redacts a text once for all rejects of its row.

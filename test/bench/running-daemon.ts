@@ -18,7 +18,7 @@ const startMs = 30_000;
 
 /** Starts `wallet-ledger start` and waits until its status pages listen; the bench ends it at the latest. */
 export async function startDaemon(
-  bench: Bench,
+  bench: Pick<Bench, 'onEnd'>,
   env: Record<string, string>,
 ): Promise<RunningDaemon> {
   const { process: child, ended } = await startProduct(['start'], {

@@ -78,6 +78,17 @@ export const securityBugs: PlantedBug[] = [
     caughtBy: 'of millions of %s is refused before it is parsed',
   },
   {
+    id: 'names-without-end',
+    promise: 'Proportional',
+    wrong:
+      'an answer whose fields all have different names blocks everything else while it is parsed',
+    in: 'openEnvelope',
+    find: 'values > limits.answerNames.max',
+    put: 'values > limits.answerValues.max',
+    caughtBy:
+      'of many fields with different names is refused before it is parsed, with %j behind each',
+  },
+  {
     id: 'exact-length-without-end',
     promise: 'Proportional',
     wrong: 'a long answer with one number of many digits blocks everything else while it is parsed',
@@ -109,7 +120,7 @@ export const securityBugs: PlantedBug[] = [
     promise: 'Proportional',
     wrong: 'the rejects of an answer are redacted while everything else waits',
     in: 'sliceLength',
-    find: '64 * 1024',
+    find: '16 * 1024',
     put: 'Number.POSITIVE_INFINITY',
     caughtBy:
       'the most rejects of an answer are redacted in slices, the row that several keep once',
@@ -127,7 +138,7 @@ export const securityBugs: PlantedBug[] = [
     id: 'rejects-counted-by-row',
     promise: 'Proportional',
     wrong: 'the rejects of one answer hold a transaction for a minute',
-    in: 'storeRejects',
+    in: 'storeSlice',
     find: 'r.source = any(${sql.param(sources)}::text[])',
     put: 'r.source = any(${sql.param(sources)}::text[]) and r.source = i.source',
     caughtBy:

@@ -88,11 +88,13 @@ const listExcesses: Excess[] = [
   },
   {
     name: 'answerRejects',
-    spoil: (page) =>
-      withRows(
+    spoil: (page, draw) => {
+      const count = draw(2) === 0 ? limits.answerRejects.max : limits.answerRows.max;
+      return withRows(
         page,
-        Array.from({ length: limits.answerRows.max - 500 }, (_, nth) => `{"orderNo":"odd-${nth}"}`),
-      ),
+        Array.from({ length: count - 500 }, (_, nth) => `{"orderNo":"odd-${nth}"}`),
+      );
+    },
   },
   {
     name: 'rejectsLength',
@@ -106,14 +108,20 @@ const listExcesses: Excess[] = [
   },
   {
     name: 'many names',
-    spoil: (page) => {
+    spoil: (page, draw) => {
+      const { answerNames, answerValues } = limits;
       const names = Array.from(
-        { length: limits.answerValues.max - 1_000 },
+        { length: (draw(2) === 0 ? answerNames : answerValues).max - 1_000 },
         // Engines keep names that are no numbers in a dictionary, which is far dearer to build.
         (_, nth) => `"name-${nth}":1`,
       );
       return withRows(page, [`{${names.join(',')}}`]);
     },
+  },
+  {
+    name: 'many values of one name',
+    spoil: (page) =>
+      withRows(page, [`{"more":[${Array(limits.answerValues.max / 2).fill('{"n":1}')}]}`]),
   },
   { name: 'no UTF-8', spoil: (page) => whole(page, Buffer.alloc(limits.answerBytes.max, 0xff)) },
   {

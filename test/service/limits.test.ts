@@ -40,6 +40,27 @@ describe('an answer', () => {
     },
   );
 
+  it.each(['":', '" :', '"\n\t :'])(
+    'of many fields with different names is refused before it is parsed, with %j behind each',
+    (end) => {
+      const fields = (count: number) =>
+        Array.from({ length: count }, (_, nth) => `"name-${nth}${end}1`).join(',');
+      const { max } = limits.answerNames;
+      const problem = `an answer of more than ${max} different names`;
+      const open = (list: string) => openEnvelope(`{"code":0,"data":[${list}]}`, true);
+      expect(open(`{${fields(max + 1)},"long":"${'x'.repeat(120_000)}"}`)).toEqual({ problem });
+      const [half, same] = [
+        fields(max / 2),
+        Array(11)
+          .fill(`{${fields(1_000)}}`)
+          .join(','),
+      ];
+      expect(open(`{${half},"time":"12:${':'.repeat(120_000)}"},${same}`)).toMatchObject({
+        code: '0',
+      });
+    },
+  );
+
   it('of many numbers with a point is refused before it is parsed', () => {
     const body = `{"code":0,"data":[${'1.5,'.repeat(60_000)}0],"msg":""}`;
     expect(openEnvelope(body, true)).toEqual({ problem: 'an answer of more than 50000 values' });

@@ -35,9 +35,12 @@ export type OwnServer = {
 };
 
 /** Starts a PostgreSQL in the temporary directory, as an ordinary user even under root. */
-export async function startEmbeddedServer(settings = throwAwaySettings): Promise<TestServer> {
+export async function startEmbeddedServer(
+  settings = throwAwaySettings,
+  env: Record<string, string> = {},
+): Promise<TestServer> {
   const home = await mkdtemp(join(tmpdir(), 'wallet-ledger-test-'));
-  const server = await createOwnServer(home, settings);
+  const server = await createOwnServer(home, settings, home, env);
   const close = async () => {
     await server.stop('SIGINT');
     await rm(home, { recursive: true, force: true });
@@ -56,11 +59,12 @@ export async function createOwnServer(
   home: string,
   settings: string[],
   programsHome = home,
+  env: Record<string, string> = {},
 ): Promise<OwnServer> {
   const { bin, account } = await prepareServerPrograms(programsHome, null);
   if (account) await chown(home, account.uid, account.gid);
   const data = join(home, 'data');
-  const options = { cwd: home, env: { LC_ALL: 'C', TZ: 'UTC' }, ...account };
+  const options = { cwd: home, env: { LC_ALL: 'C', TZ: 'UTC', ...env }, ...account };
   await promisify(execFile)(
     join(bin, 'initdb'),
     ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],

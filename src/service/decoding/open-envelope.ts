@@ -1,7 +1,7 @@
 import { limits } from '../limits.ts';
 import { ExactNumber, parseExactJson, parseTolerantJson } from './exact-json.ts';
 import { integerIn } from './field-readers.ts';
-import { assertFewValues, TooMuchToParse } from './value-count.ts';
+import { assertFewNames, assertFewValues, TooMuchToParse } from './value-count.ts';
 
 const maxCode = Number.MAX_SAFE_INTEGER;
 
@@ -19,7 +19,8 @@ export function openEnvelope(rawBody: string, isTolerant = false): Envelope | { 
   if (rawBody.trim() === '') return { problem: 'an empty answer' };
   let envelope: unknown;
   try {
-    assertFewValues(rawBody, limits.answerValues.max);
+    const values = assertFewValues(rawBody, limits.answerValues.max);
+    if (values > limits.answerNames.max) assertFewNames(rawBody, limits.answerNames.max);
     envelope = isTolerant ? parseTolerantJson(rawBody) : parseExactJson(rawBody);
   } catch (error) {
     const isTooLarge = error instanceof TooMuchToParse;

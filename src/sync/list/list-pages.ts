@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { LedgerError } from '../../kernel/errors.ts';
 import { ignoreRejection } from '../../kernel/ignore-rejection.ts';
+import { mapInSlices } from '../../kernel/in-slices.ts';
 import type { Page } from '../../kernel/wallet-records.ts';
 import { createDivisionMemory, type DivisionMemory } from './division-memory.ts';
 import type { ListSource } from './list-source.ts';
@@ -91,9 +92,9 @@ async function fetchPage<T>(
   for (let attempt = 1; ; attempt += 1) {
     const content = await asking.pages.read(page, isBeyond, signal);
     const isEcho = content.pageNo === null || content.pageNo === page || content.listed === 0;
-    if (isEcho) return toListedPage(page, content, asking.source);
+    if (isEcho) return await toListedPage(page, content, asking.source);
     if (isBeyond || endsBefore(content, page)) {
-      return toListedPage(page, { ...content, ...nothing }, asking.source);
+      return await toListedPage(page, { ...content, ...nothing }, asking.source);
     }
     if (attempt === wrongPageTries) throw wrongPage(page, content.pageNo);
   }
@@ -112,7 +113,12 @@ function wrongPage(asked: number, answered: number | null): LedgerError {
   );
 }
 
-function toListedPage<T>(page: number, content: Page<T>, source: ListSource<T>): ListedPage<T> {
+async function toListedPage<T>(
+  page: number,
+  content: Page<T>,
+  source: ListSource<T>,
+): Promise<ListedPage<T>> {
+  const answered = nextAnswer();
   const keys = content.records.map((record) => source.keyOf(record));
   const times: number[] = [];
   const datedKeys: string[] = [];
@@ -129,7 +135,7 @@ function toListedPage<T>(page: number, content: Page<T>, source: ListSource<T>):
     total: content.totalSize,
     listed: content.listed,
     unstorable: content.listed - content.records.length,
-    unstorableTimes: unstorableTimes(content, source),
+    unstorableTimes: await unstorableTimes(content, source),
     keys,
     times,
     datedKeys,
@@ -138,16 +144,23 @@ function toListedPage<T>(page: number, content: Page<T>, source: ListSource<T>):
     fingerprint: hash('sha1', shown, 'base64'),
     isFresh: true,
     observation: content.observation,
-    answered: nextAnswer(),
+    answered,
     content,
   };
 }
 
+/** Rejects whose times are read in one go. */
+const rejectsInOneGo = 1_000;
+
 /** Returns the readable times of the rows that cannot be stored. */
-function unstorableTimes<T>({ rejects }: Page<T>, source: ListSource<T>): number[] {
-  return rejects.flatMap(({ orderNo, payload }) =>
-    orderNo === null ? (source.timeOfPayload?.(payload) ?? []) : [],
+async function unstorableTimes<T>({ rejects }: Page<T>, source: ListSource<T>): Promise<number[]> {
+  const times = await mapInSlices(
+    rejects,
+    rejectsInOneGo,
+    () => 1,
+    ({ orderNo, payload }) => (orderNo === null ? source.timeOfPayload?.(payload) : null),
   );
+  return times.filter((time) => typeof time === 'number');
 }
 
 let answers = 0;

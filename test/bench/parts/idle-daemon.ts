@@ -43,8 +43,8 @@ async function measureIdle(bench: Bench, queue: BenchedQueue, wallets: string[])
     await runProduct(['pool', 'refill', ...ofWallet], { ...env, WALLET_MAX_RPS: 'off' });
   }
   const daemon = await startDaemon(bench, env);
-  // Every job has run once then, and the just-in-time compiler has seen the code that repeats.
-  await delay(bench.isQuick ? 10_000 : 30_000);
+  // Every job has run more than once then, and the just-in-time compiler is done with the code that repeats.
+  await delay(bench.isQuick ? 10_000 : 120_000);
   const client = new Client({ connectionString: database });
   await client.connect();
   await client.query('create extension if not exists pg_stat_statements');
