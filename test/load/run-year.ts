@@ -1,5 +1,5 @@
 /**
- * `npm run year -- [--days N] [--coins N] [--per-day N]`: a wallet's year within the hour. The clocks of this process and of
+ * `npm run year -- [--days N] [--coins N] [--per-day N]`: a wallet's year in about an hour. The clocks of this process and of
  * its PostgreSQL go forward by twelve hours at a time (libfaketime), and at each time all jobs run once. After a month
  * and at the end a daemon is started, and its `/metrics`, `status` and the sizes of the tables are measured. Ends with
  * 1 if anything but the rows that are kept for ever has grown by more than 1.3.

@@ -14,7 +14,7 @@ export function createYearWorld({ coins, perDay }: Year, startMs: number, servic
   const perStep = Math.ceil(perDay / stepsPerDay / 4) * 4;
   let count = 0;
   let settled = 0;
-  /** Sums in hundredths of each coin: of what counts, and of withdrawals that are on their way. */
+  /** Balance of each coin, in hundredths. */
   const settledSums = new Array<number>(coins).fill(0);
   const centsOf = (nth: number) => 100 + ((nth * 7_919) % 9_000);
   const coinOf = (nth: number) => Math.floor(nth / 4) % coins;
