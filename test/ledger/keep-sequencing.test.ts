@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../../src/kernel/log.ts';
 import { keepListening } from '../../src/ledger/connection/keep-listening.ts';
 import { eventsChannel, outboxChannel } from '../../src/ledger/feed/feed-channels.ts';
@@ -58,4 +58,67 @@ test('a sequencer whose database fails says so once, and goes on by itself', asy
     'events of the change feed wait',
     'events of the change feed get their numbers again',
   ]);
+});
+
+test('events get their numbers while old ones are deleted', async () => {
+  await query('truncate ledger.events, engine.outbox');
+  await query(
+    `insert into ledger.events (seq, recorded_at, kind, key, data)
+     select n, now() - interval '40 days', 'k', 'k', '{}' from generate_series(1, 25000) as n`,
+  );
+  // The first slice brings a new event; the second one would have the old ones beside it deleted before.
+  await query(`
+    create table public.beside (old_events bigint);
+    create function public.tell_once() returns trigger language plpgsql as $$
+    begin
+      if not exists (select from public.beside) then
+        insert into public.beside values (null);
+        perform engine.emit('news', 'news', '{}');
+      end if;
+      return null;
+    end $$;
+    create function public.count_beside() returns trigger language plpgsql as $$
+    begin
+      if exists (select from new_rows where kind = 'news') then
+        update public.beside set old_events = (select count(*) from ledger.events where kind = 'k');
+      end if;
+      return null;
+    end $$;
+    create trigger told after delete on ledger.events for each statement execute function public.tell_once();
+    create trigger counted after insert on ledger.events referencing new table as new_rows
+      for each statement execute function public.count_beside()`);
+  const sequencer = keepSequencing(connect(), silentLog);
+  onTestFinished(() => sequencer.close());
+  await until(async () => {
+    const [row] = await query<{ events: number }>(
+      'select count(*)::int as events from ledger.events',
+    );
+    return row?.events === 1;
+  });
+  expect(await query('select old_events::int from public.beside')).toEqual([
+    { old_events: 15_000 },
+  ]);
+});
+
+describe('10,000 events are not compared with each other', () => {
+  // That would be 100 million comparisons.
+  const within = (statement: string) =>
+    query(`begin; set local statement_timeout = '5s'; ${statement}; commit`);
+
+  beforeEach(() => query('truncate ledger.events, engine.outbox'));
+
+  test('when they get their numbers', async () => {
+    await query(`select engine.emit('k', n::text, '{}') from generate_series(1, 10000) as n`);
+    await within('select engine.sequence_events(10000)');
+    expect(await head()).toBe(10_000);
+  });
+
+  test('when they are old enough to be deleted', async () => {
+    await query(
+      `insert into ledger.events (seq, recorded_at, kind, key, data)
+       select n, now() - interval '40 days', 'k', 'k', '{}' from generate_series(1, 10001) as n`,
+    );
+    await within('select engine.prune_events()');
+    expect(await query('select seq::int from ledger.events')).toEqual([{ seq: 10_001 }]);
+  });
 });

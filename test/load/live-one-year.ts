@@ -85,7 +85,7 @@ export async function liveOneYear(year: Year, folder: string): Promise<string[]>
       await numberEvents(ledger.db);
       if (step % stepsPerDay !== 0) continue;
       await addPasses(ledger);
-      await pruneEvents(ledger.db);
+      while (await pruneEvents(ledger.db));
       // Autovacuum takes a worker that has not begun after a minute for lost, which under this clock is each.
       await ledger.pool.query('vacuum (analyze)');
       const day = step / stepsPerDay;

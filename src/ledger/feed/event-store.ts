@@ -35,12 +35,10 @@ export async function sequenceEvents(db: LedgerDb): Promise<Sequenced> {
   return { numbered, isWaiting, isMore: numbered === batchMax };
 }
 
-/** Deletes events that the feed no longer keeps, a slice at a time. */
-export async function pruneEvents(db: LedgerDb): Promise<void> {
-  for (let deleted = 1; deleted > 0; ) {
-    const [slice] = await query(db)`select engine.prune_events() as ${out('deleted', number)}`;
-    deleted = slice?.deleted ?? 0;
-  }
+/** Deletes a slice of the events that the feed no longer keeps; false if there was none. */
+export async function pruneEvents(db: LedgerDb): Promise<boolean> {
+  const [slice] = await query(db)`select engine.prune_events() as ${out('deleted', number)}`;
+  return (slice?.deleted ?? 0) > 0;
 }
 
 /** Bytes of `data` after which a page ends: many clients read at once, and a service may fill every field. */

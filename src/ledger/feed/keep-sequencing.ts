@@ -28,8 +28,9 @@ export function keepSequencing({ db }: Pick<Ledger, 'db'>, log: Log): Sequencer 
   async function work(): Promise<void> {
     await sequenceAll();
     if (performance.now() - prunedAt >= pruneEveryMs) {
-      await pruneEvents(db);
-      prunedAt = performance.now();
+      // New events get their numbers between two slices.
+      if (await pruneEvents(db)) worker.wake();
+      else prunedAt = performance.now();
     }
     if (isFailing) log.info({}, 'events of the change feed get their numbers again');
     isFailing = false;
