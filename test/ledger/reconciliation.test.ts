@@ -165,6 +165,38 @@ test('the unlisted do not count, and nor does a reject of another coin', async (
   ]);
 });
 
+test('each day is read once for the newest transactions of all its coins', async () => {
+  const coins = Array.from({ length: 200 }, (_, coin) => `C${coin}`);
+  await query(`insert into ledger.transactions (order_no, stream, symbol, state, occurred_at)
+    select 'C' || n % 200 || '/' || to_char(n, 'FM0000'), 'deposit', 'C' || n % 200, 'success',
+           timestamptz '2026-03-29 12:00Z' + n * interval '1 second' - n % 2 * interval '1 day'
+      from generate_series(1, 2000) as n`);
+  await query('analyze ledger.transactions');
+  await storeBalances(
+    db,
+    coins.map((coin) => balance(coin, '3')),
+    3,
+    true,
+  );
+  const rowsRead = await db.transaction(async (tx) => {
+    await recordReconciliation(tx, 0);
+    const { rows } = await tx.execute<{ read: string }>(
+      `select seq_tup_read + idx_tup_fetch as read from pg_stat_xact_user_tables where relname = 'transactions'`,
+    );
+    return Number(rows[0]?.read);
+  });
+  expect(rowsRead).toBeLessThan(20_000);
+  const recorded = await runs('symbol, last_order_no');
+  expect(recorded.filter((row) => String(row['symbol']).startsWith('C'))).toEqual(
+    coins
+      .toSorted((a, b) => (a < b ? -1 : 1))
+      .map((symbol) => ({
+        symbol,
+        last_order_no: `${symbol}/${String(1800 + (Number(symbol.slice(1)) || 200)).padStart(4, '0')}`,
+      })),
+  );
+});
+
 test('the row of a coin names its newest transaction, and none where there is none', async () => {
   await storeBalances(db, [balance('ETH', '9.98'), balance('DUST', '3')], 3, true);
   await recordReconciliation(db, 0);

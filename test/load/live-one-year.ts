@@ -16,6 +16,7 @@ import { startDaemon } from '../bench/running-daemon.ts';
 import { startEmbeddedServer } from '../support/embedded-server.ts';
 import { startListingService } from '../support/listing-service.ts';
 import { numberEvents } from '../support/number-events.ts';
+import { queryOnce } from '../support/on-database.ts';
 import { toolsOver } from '../support/tools-over.ts';
 import { createYearWorld, stepMs, stepsPerDay, type Year } from './year-world.ts';
 
@@ -87,7 +88,7 @@ export async function liveOneYear(year: Year, folder: string): Promise<string[]>
       await addPasses(ledger);
       while (await pruneEvents(ledger.db));
       // Autovacuum takes a worker that has not begun after a minute for lost, which under this clock is each.
-      await ledger.pool.query('vacuum (analyze)');
+      await queryOnce(server.url, 'vacuum (analyze)');
       const day = step / stepsPerDay;
       if (day % 30 === 0) process.stderr.write(`day ${day}\n`);
       if (day === monthDays) afterMonth = await measure(ledger, env);

@@ -123,25 +123,34 @@ async function insertRuns(db: LedgerDb, rows: Compared[]): Promise<void> {
 }
 
 /**
- * Returns the newest transaction of each coin. The running totals name its day, so that only that day is read. All days
- * are looked through only for a coin that did not move in the last week.
+ * Returns the newest transaction of each coin. The running totals name its day; each day is read once for all its coins.
+ * All days are looked through only for coins that did not move in the last week.
  */
 async function newestOrders(db: LedgerDb, symbols: string[]): Promise<Map<string, string>> {
-  const newestDay = (since: SQL) => sql`
-    (select max(d.day) from (select f.day from own.daily_sums_now f
-                              where f.symbol = s.symbol and f.day >= ${since} and f.day < 'infinity'
-                              group by f.day having sum(f.transactions) > 0) as d)`;
+  const newestDays = (ofSymbols: SQL, since: SQL) => sql`
+    select m.symbol, max(m.day) as day
+      from (select f.symbol, f.day from own.daily_sums_now f
+             where f.symbol = any(${ofSymbols}) and f.day >= ${since} and f.day < 'infinity'
+             group by f.symbol, f.day having sum(f.transactions) > 0) as m
+     group by m.symbol`;
+  const asked = sql`${arrayParam(symbols, (symbol) => symbol)}::text[]`;
   const rows = await query(db)`
-    select n.symbol as ${out('symbol', text)}, last.order_no as ${out('orderNo', text)}
-      from (select s.symbol, coalesce(${newestDay(sql`(now() at time zone 'UTC')::date - 7`)},
-                                      ${newestDay(sql`'-infinity'`)}) as day
-              from unnest(${arrayParam(symbols, (symbol) => symbol)}::text[]) as s (symbol)) as n
+    with recent as materialized (${newestDays(asked, sql`(now() at time zone 'UTC')::date - 7`)}),
+    earlier as materialized (${newestDays(
+      sql`array(select s.symbol from unnest(${asked}) as s (symbol) except select r.symbol from recent r)`,
+      sql`'-infinity'`,
+    )}),
+    days as materialized (
+      select n.day, array_agg(n.symbol) as symbols
+        from (select * from recent union all select * from earlier) as n group by n.day)
+    select newest.symbol as ${out('symbol', text)}, newest.order_no as ${out('orderNo', text)}
+      from days d
      cross join lateral (
-        select t.order_no from own.transactions t
-         where t.stream in ('deposit', 'withdraw') and t.symbol = n.symbol and t.is_listed
-           and t.occurred_at >= n.day::timestamp at time zone 'UTC'
-           and t.occurred_at < (n.day + 1)::timestamp at time zone 'UTC'
-         order by t.occurred_at desc, t.order_no desc limit 1) as last`;
+        select distinct on (t.symbol) t.symbol, t.order_no from own.transactions t
+         where t.stream in ('deposit', 'withdraw') and t.symbol = any(d.symbols) and t.is_listed
+           and t.occurred_at >= d.day::timestamp at time zone 'UTC'
+           and t.occurred_at < (d.day + 1)::timestamp at time zone 'UTC'
+         order by t.symbol, t.occurred_at desc, t.order_no desc) as newest`;
   return new Map(rows.map((row) => [row.symbol, row.orderNo]));
 }
 
