@@ -9,6 +9,7 @@ import {
 } from '../../src/ledger/addresses/pool-store.ts';
 import { readStatus } from '../../src/ledger/reports/read-status.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
+import { countRowsRead } from '../support/count-rows-read.ts';
 import { listed } from '../support/transaction-rows.ts';
 import { until } from '../support/until.ts';
 import { withLedger } from '../support/with-ledger.ts';
@@ -136,6 +137,21 @@ test('the levels count by status, by request and by the week', async () => {
     'select days_left, pg_typeof(days_left)::text from ledger.pool_levels where slip44 = 60',
   );
   expect(row).toEqual({ days_left: '25.5', pg_typeof: 'numeric' });
+});
+
+test('the levels of a chain read its addresses at most once, and only where they are counted', async () => {
+  await query(`insert into ledger.addresses (slip44, address, status, first_seen_at)
+    select 60 + n % 5, 'many-' || n, 'assigned', now() from generate_series(1, 5000) as n`);
+  await query('vacuum analyze ledger.addresses');
+  const client = await ledger.pool.connect();
+  onTestFinished(() => client.release(true));
+  await client.query('begin; set local max_parallel_workers_per_gather = 0');
+  const rowsRead = (columns: string) =>
+    countRowsRead(client, 'addresses', () =>
+      client.query(`select ${columns} from own.pool_levels where slip44 = 61`),
+    );
+  expect(await rowsRead('*')).toBeLessThan(7_500);
+  expect(await rowsRead('slip44, available, days_left')).toBeLessThan(500);
 });
 
 test('the columns of the view are those that users rely on', async () => {

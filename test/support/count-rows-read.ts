@@ -1,0 +1,20 @@
+import type { Client, PoolClient } from 'pg';
+
+/** Returns how many rows of a table of the ledger `work` reads on this connection, inside the transaction that is open. */
+export async function countRowsRead(
+  client: Client | PoolClient,
+  table: string,
+  work: () => Promise<unknown>,
+): Promise<number> {
+  // The server counts what earlier transactions read until it has added that up.
+  const read = async () => {
+    const { rows } = await client.query(
+      `select seq_tup_read + idx_tup_fetch as read from pg_stat_xact_user_tables where relname = $1`,
+      [table],
+    );
+    return Number(rows[0].read);
+  };
+  const before = await read();
+  await work();
+  return (await read()) - before;
+}
