@@ -16,6 +16,7 @@ export type OpenedLedger = {
 };
 
 const reachMs = 15_000;
+const progressEveryMs = 5_000;
 
 /**
  * Connects to the database of the settings, or to the embedded one, and waits until it answers. The ledger is that of
@@ -55,7 +56,14 @@ export async function setStates(
   ledger: Ledger,
   { settings, log }: Pick<CommandContext, 'settings' | 'log'>,
 ): Promise<void> {
-  const changed = await reclassifyByStates(ledger, settings.states);
+  let toldAt = performance.now();
+  // A million rows take minutes, in which a daemon does not listen yet.
+  const tell = (rows: number) => {
+    if (performance.now() - toldAt < progressEveryMs) return;
+    toldAt = performance.now();
+    log.info({ rows }, 'rows are being reclassified; the command goes on after the last one');
+  };
+  const changed = await reclassifyByStates(ledger, settings.states, tell);
   if (changed > 0)
     log.info(
       { rows: changed },

@@ -25,7 +25,11 @@ test('other final states judge the stored rows again, and the same ones write no
     ).rows[0];
   expect(await counts()).toMatchObject({ final: 300, due: 0 });
   const success = new Set(['success']);
-  const turned = await reclassifyByStates(ledger, { final: success, success });
+  const told: number[] = [];
+  const turned = await reclassifyByStates(ledger, { final: success, success }, (changed) =>
+    told.push(changed),
+  );
+  expect(told).toEqual([turned, turned]);
   const { final, due, others } = await counts();
   expect(others).toBeGreaterThan(0);
   expect([turned, final, due]).toEqual([others, 300 - others, others]);

@@ -12,12 +12,13 @@ const batchMax = 20_000;
 /**
  * Classifies the stored rows by the configured final states if they differ from the last ones, and finishes a
  * classification that was interrupted. A row that is no longer final is due at once. A row that became final is due
- * only if its detail is missing or older than its last change. Each batch is a transaction of its own. Returns the
- * number of changed rows.
+ * only if its detail is missing or older than its last change. Each batch is a transaction of its own, after which
+ * `onBatch` gets the number of rows changed so far. Returns the number of changed rows.
  */
 export async function reclassifyByStates(
   ledger: Ledger,
   states: ConfiguredStates,
+  onBatch?: (changed: number) => void,
 ): Promise<number> {
   await beginClassification(ledger, states);
   let changed = 0;
@@ -25,6 +26,7 @@ export async function reclassifyByStates(
     const batch = await ledger.transaction(classifyBatch);
     if (batch === null) return changed;
     changed += batch;
+    onBatch?.(changed);
   }
 }
 
