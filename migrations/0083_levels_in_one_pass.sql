@@ -1,5 +1,5 @@
--- Three counts of each chain read its addresses three times: 3 s for 1,000,000 addresses of four chains. Now they are read
--- once, and only where one of the counts is asked for.
+-- Three counts of each chain read its addresses three times: 3 s for 1,000,000 addresses of four chains. Now they are
+-- read once, and only where one of the counts is asked for.
 CREATE OR REPLACE VIEW ledger.pool_levels AS
 WITH RECURSIVE known (wallet, slip44) AS (
   (SELECT a.wallet, a.slip44 FROM ledger.addresses a ORDER BY a.wallet, a.slip44 LIMIT 1)

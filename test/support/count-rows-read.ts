@@ -1,6 +1,6 @@
 import type { Client, PoolClient } from 'pg';
 
-/** Returns how many rows of a table of the ledger `work` reads on this connection, inside the transaction that is open. */
+/** Returns how many rows of a table `work` reads on this connection, inside the transaction that is open. */
 export async function countRowsRead(
   client: Client | PoolClient,
   table: string,

@@ -123,8 +123,8 @@ async function insertRuns(db: LedgerDb, rows: Compared[]): Promise<void> {
 }
 
 /**
- * Returns the newest transaction of each coin. The running totals name its day; each day is read once for all its coins.
- * All days are looked through only for coins that did not move in the last week.
+ * Returns the newest transaction of each coin. The running totals name its day, and each day is read once for all its
+ * coins. All days are looked through only for coins that did not move in the last week.
  */
 async function newestOrders(db: LedgerDb, symbols: string[]): Promise<Map<string, string>> {
   const newestDays = (ofSymbols: SQL, since: SQL) => sql`
