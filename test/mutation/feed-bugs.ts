@@ -13,6 +13,15 @@ export const feedBugs: PlantedBug[] = [
       'events wait for a transaction that is open anywhere, which is named with its process',
   },
   {
+    id: 'old-events-first',
+    promise: 'Each change once, in order',
+    wrong: 'new events get no number until all old ones are deleted',
+    in: 'keepSequencing',
+    find: 'if (await pruneEvents(db)) worker.wake();\n      else ',
+    put: 'while (await pruneEvents(db));\n      ',
+    caughtBy: 'events get their numbers while old ones are deleted',
+  },
+  {
     id: 'webhook-redirect-accepted',
     promise: 'Webhooks',
     wrong: 'a redirect of a receiver counts as accepted',
