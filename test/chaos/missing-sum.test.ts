@@ -7,7 +7,8 @@ import { openBench } from './open-bench.ts';
 /** A known mistake: what is open explains a difference for ever. */
 const deafFunction = `create or replace function ledger.standing_difference(of_symbol text, of_slip44 integer,
   of_contract_address text, difference numeric, fee_bound numeric, balances_read_at timestamptz,
-  lists_read_at timestamptz) returns text language sql stable as 'select null::text'`;
+  lists_read_at timestamptz, out standing text, out moved_since timestamptz, out tolerance numeric)
+  language sql stable as 'select null::text, null::timestamptz, null::numeric'`;
 /** Nothing puts the sum back. */
 const keptSum = `create function oracle_kept() returns trigger language plpgsql as 'begin return null; end';
   create trigger oracle_kept before update of amount on ledger.transactions for each row
