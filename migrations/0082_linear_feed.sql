@@ -1,4 +1,4 @@
--- A slice compared each old event with all of its page: 10,000 old ones took 10 s, in which no event got its number.
+-- A slice compared each old event with all of its page: 10,000 old ones took 6 s, in which no event got its number.
 CREATE OR REPLACE FUNCTION engine.prune_events() RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -16,7 +16,7 @@ BEGIN
   RETURN deleted;
 END $$;
 --> statement-breakpoint
--- So did the giving of numbers: 5,000 events at once took 2.5 s.
+-- So did the giving of numbers: 5,000 events at once took 1.2 s.
 CREATE OR REPLACE FUNCTION engine.sequence_events(most integer, OUT numbered integer, OUT is_waiting boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
