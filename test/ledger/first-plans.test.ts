@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { silentLog } from '../../src/kernel/log.ts';
+import { connectLedger } from '../../src/ledger/connection/connect-ledger.ts';
 import { onDatabase } from '../support/on-database.ts';
 import { startPostgres } from '../support/start-postgres.ts';
 
@@ -14,4 +16,17 @@ test('a plan that was made over an empty ledger finds a row by its order number 
       expect(plan).toContain('transactions_wallet_order_no_pk');
     }
   }).finally(close);
+});
+
+test('no statement of the program is compiled, whatever the database says', async () => {
+  const { connectionString, close } = await startPostgres({ isMigrated: true });
+  onTestFinished(close);
+  await onDatabase(connectionString, async (client) => {
+    await client.query(`alter database ${client.database} set jit = on`);
+    await client.query(`alter database ${client.database} set jit_above_cost = 0`);
+  });
+  const ledger = connectLedger({ connectionString, poolSize: 1, log: silentLog });
+  onTestFinished(() => ledger.close());
+  const { rows } = await ledger.pool.query('show jit');
+  expect(rows).toEqual([{ jit: 'off' }]);
 });

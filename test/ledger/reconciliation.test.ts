@@ -199,6 +199,26 @@ test('each day is read once for the newest transactions of all its coins', async
   );
 });
 
+test('the views ask once when the balances were read, not once a coin', async () => {
+  await storeBalances(
+    db,
+    Array.from({ length: 200 }, (_, coin) => balance(`C${coin}`, '3')),
+    3,
+    true,
+  );
+  await recordReconciliation(db, 0);
+  await query('analyze ledger.balances');
+  const client = await ledger.pool.connect();
+  onTestFinished(() => client.release(true));
+  await client.query('begin');
+  for (const view of ['reconciliation', 'asset_reconciliation']) {
+    const rowsRead = await countRowsRead(client, 'balances', () =>
+      client.query(`select * from ledger.${view}`),
+    );
+    expect([view, rowsRead < 5_000]).toEqual([view, true]);
+  }
+});
+
 test('the row of a coin names its newest transaction, and none where there is none', async () => {
   await storeBalances(db, [balance('ETH', '9.98'), balance('DUST', '3')], 3, true);
   await recordReconciliation(db, 0);

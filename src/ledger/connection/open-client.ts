@@ -6,10 +6,10 @@ export const connectionTimeoutMillis = 5_000;
 
 /**
  * Returns options of a session for this wallet. They override settings of roles and databases, which could change text
- * forms and isolation.
+ * forms and isolation. No statement is compiled: a comparison of 5,000 coins took 5 s longer by that.
  */
 export function sessionOptions(wallet: string): string {
-  return `-c TimeZone=UTC -c DateStyle=ISO -c default_transaction_isolation=read\\ committed -c ledger.wallet=${wallet}`;
+  return `-c TimeZone=UTC -c DateStyle=ISO -c default_transaction_isolation=read\\ committed -c jit=off -c ledger.wallet=${wallet}`;
 }
 
 const withoutTimeouts =

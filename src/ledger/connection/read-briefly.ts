@@ -3,12 +3,9 @@ import type { Ledger, LedgerDb } from './connect-ledger.ts';
 /** Upper bound of each statement of a reader who waits in front of a page, in ms. */
 const briefMs = 2_000;
 
-/**
- * A plan for any value of a filter would not know how rare the value is. Compiling a statement takes longer than it
- * saves in so short a time.
- */
+/** A plan for any value of a filter would not know how rare the value is. */
 const briefReads = `set transaction isolation level repeatable read, read only;
-set local statement_timeout = ${briefMs}; set local plan_cache_mode = force_custom_plan; set local jit = off`;
+set local statement_timeout = ${briefMs}; set local plan_cache_mode = force_custom_plan`;
 
 /**
  * Runs reads in one snapshot, in a transaction that cannot write. PostgreSQL ends a statement that takes longer than

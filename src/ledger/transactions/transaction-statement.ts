@@ -2,11 +2,9 @@ import { type SQL, sql } from 'drizzle-orm';
 
 /**
  * Settings of a transaction that stores rows. Each row is found by its key: a plan made for an almost empty table would
- * read all rows for each row of a batch, also of those that other writers add meanwhile. PostgreSQL before 18 counts a
- * scan that cannot be avoided as expensive, and would compile the statement for it.
+ * read all rows for each row of a batch, also of those that other writers add meanwhile.
  */
-export const findingByKey =
-  "select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)";
+export const findingByKey = "select set_config('enable_seqscan', 'off', true)";
 
 /**
  * Returns a batch without repeated orders, with the latest answer of each, in key order. Writers then lock rows in the
