@@ -5,10 +5,7 @@ import { findMissingSum } from './missing-sum.ts';
 import { openBench } from './open-bench.ts';
 
 /** A known mistake: what is open explains a difference for ever. */
-const deafFunction = `create or replace function ledger.standing_difference(of_symbol text, of_slip44 integer,
-  of_contract_address text, difference numeric, fee_bound numeric, balances_read_at timestamptz,
-  lists_read_at timestamptz, out standing text, out moved_since timestamptz, out tolerance numeric)
-  language sql stable as 'select null::text, null::timestamptz, null::numeric'`;
+const deafened = (definition: string) => definition.replace(/\nBEGIN\n/, '\nBEGIN\n  RETURN;\n');
 /** Nothing puts the sum back. */
 const keptSum = `create function oracle_kept() returns trigger language plpgsql as 'begin return null; end';
   create trigger oracle_kept before update of amount on ledger.transactions for each row
@@ -32,9 +29,10 @@ test('a sum taken away is found missing and found again, and a ledger that does 
   const { rows } = await client.query<{ definition: string }>(
     `select pg_get_functiondef(oid) as definition from pg_proc where proname = 'standing_difference'`,
   );
-  await client.query(deafFunction);
+  const definition = rows[0]?.definition ?? '';
+  await client.query(deafened(definition));
   expect(await find()).toEqual([expect.stringContaining('no alarm after 2 readings')]);
-  await client.query(rows[0]?.definition ?? '');
+  await client.query(definition);
   await client.query(keptSum);
   expect(await find()).toEqual([
     expect.stringContaining('not explained 2 readings after it was put back'),
