@@ -4,7 +4,11 @@ import { addPools, mirrorPools, type PoolChange } from '../ledger/addresses/pool
 import { connectLedger, type Ledger, reachLedger } from '../ledger/connection/connect-ledger.ts';
 import { migrateLedger } from '../ledger/connection/migrate-ledger.ts';
 import { refreshPublications } from '../ledger/connection/publish-tables.ts';
-import { compareStates, reclassifyByStates } from '../ledger/transactions/final-states.ts';
+import {
+  type Classified,
+  compareStates,
+  reclassifyByStates,
+} from '../ledger/transactions/final-states.ts';
 import { migrateQueue, requireOwnQueue } from '../queue/migrate-queue.ts';
 import type { QueueAddress } from '../queue/queue-backend.ts';
 import type { CommandContext } from './command-context.ts';
@@ -58,10 +62,13 @@ export async function setStates(
 ): Promise<void> {
   let toldAt = performance.now();
   // A million rows take minutes, in which a daemon does not listen yet.
-  const tell = (rows: number) => {
+  const tell = ({ read, changed }: Classified) => {
     if (performance.now() - toldAt < progressEveryMs) return;
     toldAt = performance.now();
-    log.info({ rows }, 'rows are being reclassified; the command goes on after the last one');
+    log.info(
+      { read, changed },
+      'rows are being reclassified; the command goes on after the last one',
+    );
   };
   const changed = await reclassifyByStates(ledger, settings.states, tell);
   if (changed > 0)

@@ -2,9 +2,13 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
 import { number, orNull, out, query, text, truth } from '../connection/query-rows.ts';
 import { dueAtOnce, turn } from './detail-checks.ts';
+import { findingByKey } from './transaction-statement.ts';
 
 /** States in lower case, after which a row is final, and those of them that moved money. */
 export type ConfiguredStates = { final: ReadonlySet<string>; success: ReadonlySet<string> };
+
+/** Numbers of rows that a classification has read, and of those that it has changed. */
+export type Classified = { read: number; changed: number };
 
 /** Rows that one transaction reads; a batch of this size takes about a second and fits any statement timeout. */
 const batchMax = 20_000;
@@ -13,20 +17,21 @@ const batchMax = 20_000;
  * Classifies the stored rows by the configured final states if they differ from the last ones, and finishes a
  * classification that was interrupted. A row that is no longer final is due at once. A row that became final is due
  * only if its detail is missing or older than its last change. Each batch is a transaction of its own, after which
- * `onBatch` gets the number of rows changed so far. Returns the number of changed rows.
+ * `onBatch` gets the numbers of rows so far. Returns the number of changed rows.
  */
 export async function reclassifyByStates(
   ledger: Ledger,
   states: ConfiguredStates,
-  onBatch?: (changed: number) => void,
+  onBatch?: (sum: Classified) => void,
 ): Promise<number> {
   await beginClassification(ledger, states);
-  let changed = 0;
+  const sum = { read: 0, changed: 0 };
   for (;;) {
-    const batch = await ledger.transaction(classifyBatch);
-    if (batch === null) return changed;
-    changed += batch;
-    onBatch?.(changed);
+    const batch = await ledger.transaction(classifyBatch, findingByKey);
+    if (batch === null) return sum.changed;
+    sum.read += batch.read;
+    sum.changed += batch.changed;
+    onBatch?.({ ...sum });
   }
 }
 
@@ -78,7 +83,7 @@ async function beginClassification(ledger: Ledger, states: ConfiguredStates): Pr
 }
 
 /** Classifies the next rows in key order, as every batch locks them. Returns null when no row is left. */
-async function classifyBatch(db: LedgerDb): Promise<number | null> {
+async function classifyBatch(db: LedgerDb): Promise<Classified | null> {
   const [pending] = await query(db)`
     select after_order_no as ${out('after', text)} from own.classification where id = 1 for update`;
   const after = pending?.after;
@@ -88,8 +93,9 @@ async function classifyBatch(db: LedgerDb): Promise<number | null> {
       select order_no from own.transactions where order_no > ${after} order by order_no limit ${batchMax}
     ),
     locked as materialized (
-      select t.order_no, t.is_final as was_final from page p join own.transactions t on t.order_no = p.order_no
-       where (t.is_final, t.is_success) <> (${isFinal}, ${isSuccess})
+      select t.order_no, t.is_final as was_final from own.transactions t
+       where t.order_no > ${after} and t.order_no <= (select max(order_no) from page)
+         and (t.is_final, t.is_success) <> (${isFinal}, ${isSuccess})
        order by t.order_no for update of t
     ),
     changed as (
@@ -104,12 +110,13 @@ async function classifyBatch(db: LedgerDb): Promise<number | null> {
     ),
     ${dueAtOnce('due', sql`select order_no, is_final, ${turn.open}::smallint from changed where is_final <> was_final and not is_complete`)}
     select (select max(order_no) from page) as ${out('last', orNull(text))},
+           (select count(*) from page) as ${out('read', number)},
            (select count(*) from changed) as ${out('changed', number)}`;
-  const { last = null, changed = 0 } = batch ?? {};
+  const { last = null, read = 0, changed = 0 } = batch ?? {};
   await db.execute(
     last === null
       ? sql`delete from own.classification where id = 1`
       : sql`update own.classification set after_order_no = ${last} where id = 1`,
   );
-  return changed;
+  return { read, changed };
 }
