@@ -3,6 +3,7 @@ import { syncAddresses } from '../../src/sync/pools/sync-addresses.ts';
 import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
 import { makeClient } from '../support/make-client.ts';
 import { startScriptedService } from '../support/scripted-service.ts';
+import { until } from '../support/until.ts';
 import { onePass, withWallet } from '../support/with-wallet.ts';
 
 test('addresses that were there before are foreign, or used where a deposit went to them, and a quiet list costs one request', async () => {
@@ -46,6 +47,35 @@ test('a generated address is found at the growing end without reading the list a
   });
   expect(sandbox.stats.requests['/v1/wallet/address/list']).toBeLessThanOrEqual(3);
 });
+
+test.each([
+  [
+    'deleted',
+    `delete from ledger.addresses where address_key in
+    (select address_key from ledger.addresses order by address_key limit 2)`,
+  ],
+  ['emptied', 'truncate ledger.addresses'],
+])(
+  'a list whose rows were %s by hand is not complete until they are read again',
+  async (_how, statement) => {
+    const { context, query } = await withWallet(
+      { transactions: 10, addressesPerChain: 300 },
+      { chains: [60] },
+    );
+    const proof = () =>
+      query(
+        'select is_complete, ledger_count::int as n, service_total::int as total from ledger.streams',
+      );
+    await syncAddresses(context, onePass());
+    expect(await proof()).toEqual([{ is_complete: true, n: 300, total: 300 }]);
+    await query(statement);
+    const [{ n }] = await query('select count(*)::int as n from ledger.addresses');
+    expect(await proof()).toEqual([{ is_complete: false, n, total: 300 }]);
+    await until(async () => (await syncAddresses(context, onePass())).isComplete);
+    expect(await query('select count(*)::int as n from ledger.addresses')).toEqual([{ n: 300 }]);
+    expect(await proof()).toEqual([{ is_complete: true, n: 300, total: 300 }]);
+  },
+);
 
 test('a list that the service does not give keeps none of the others from being read', async () => {
   const service = await startScriptedService();

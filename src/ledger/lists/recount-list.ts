@@ -23,7 +23,7 @@ export async function recountStream(db: LedgerDb, stream: string): Promise<void>
      where c.transactions <> excluded.transactions`);
 }
 
-/** Corrects the count of a chain's address list, which deleted rows do not lower. Call it inside a transaction. */
+/** Corrects the count of a chain's address list; triggers may have been disabled. Call it inside a transaction. */
 export async function recountAddresses(db: LedgerDb, slip44: number): Promise<void> {
   const stream = `addresses:${slip44}`;
   await lockCount(db, stream);
