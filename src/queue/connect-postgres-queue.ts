@@ -57,6 +57,8 @@ export async function connectPostgresQueue(
     checkClocks: (now) => checkClocks(connection.pool, queueName, now, onFault),
     readSchedules: () => readSchedules(connection.pool, queueName),
     findLockHolder: () => findLockHolder(connection.pool, queueName),
+    // The ledger, in the same database, meets the refusal first.
+    findRefusal: async () => null,
     close() {
       closing.abort(new Error('the queue is being closed'));
       return connection.close();

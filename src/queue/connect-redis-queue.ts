@@ -4,6 +4,7 @@ import { LedgerError, toError } from '../kernel/errors.ts';
 import { withDeadline } from './deadline.ts';
 import type { FaultLog } from './fault-log.ts';
 import type { QueueBackend } from './queue-backend.ts';
+import { refusalIn } from './read-redis-facts.ts';
 import { safeErrorMessage } from './safe-error-message.ts';
 
 const connectMs = 5_000;
@@ -66,6 +67,8 @@ export async function connectRedisQueue(
     readSchedules: null,
     // Redis has no locks that another client could hold.
     findLockHolder: async () => null,
+    // Managed servers may forbid INFO.
+    findRefusal: async () => refusalIn(await producer.info().catch(() => '')),
     close,
   };
 }

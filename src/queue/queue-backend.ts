@@ -22,6 +22,8 @@ export type QueueBackend = {
   readSchedules: (() => Promise<StoredSchedule[]>) | null;
   /** Names the sessions of others that hold locks which the queue needs; null if there are none. */
   findLockHolder(): Promise<string | null>;
+  /** Says why the queue's server refuses to store anything; null if it does not. */
+  findRefusal(): Promise<string | null>;
   /** Closes the connections opened here; a worker closes its own. */
   close(): Promise<void>;
 };

@@ -13,7 +13,7 @@ const closeMs = 2_000;
 
 /**
  * Queue part of `status --json`. `waiting` counts runs that are due; `failed` counts those of the last hour. `heldBy`
- * names the sessions that hold locks which the queue needs.
+ * names the sessions that hold locks which the queue needs. `refusal` says why its server stores nothing.
  */
 export type QueueSnapshot = {
   backend: QueueAddress['kind'];
@@ -21,11 +21,16 @@ export type QueueSnapshot = {
   active: number;
   failed: number;
   heldBy: string | null;
+  refusal: string | null;
 };
 
 export async function takeSnapshot(queue: JobQueue, backend: QueueBackend): Promise<QueueSnapshot> {
-  const [counts, heldBy] = await withDeadline(
-    Promise.all([queue.getJobCounts('waiting', 'active', 'failed'), backend.findLockHolder()]),
+  const [counts, heldBy, refusal] = await withDeadline(
+    Promise.all([
+      queue.getJobCounts('waiting', 'active', 'failed'),
+      backend.findLockHolder(),
+      backend.findRefusal(),
+    ]),
     answerMs,
     'the queue did not answer',
   );
@@ -36,6 +41,7 @@ export async function takeSnapshot(queue: JobQueue, backend: QueueBackend): Prom
     active: count('active'),
     failed: count('failed'),
     heldBy,
+    refusal,
   };
 }
 
@@ -57,7 +63,7 @@ export async function readQueueSnapshot(options: {
     }
   } catch (error) {
     if (error instanceof LedgerError && error.cause instanceof SchemaMigrationRequiredError) {
-      return { backend: kind, waiting: 0, active: 0, failed: 0, heldBy: null };
+      return { backend: kind, waiting: 0, active: 0, failed: 0, heldBy: null, refusal: null };
     }
     throw error;
   }

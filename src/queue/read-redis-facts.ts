@@ -56,6 +56,18 @@ async function ask(redis: Redis): Promise<RedisFacts> {
   };
 }
 
+/** Says why a server with this answer to INFO refuses to store anything; null if it does not. */
+export function refusalIn(info: string): string | null {
+  const bytesOf = (name: string) => Number(fieldOf(info, name) ?? 0);
+  const used = bytesOf('used_memory') - bytesOf('mem_not_counted_for_evict');
+  const most = bytesOf('maxmemory');
+  if (most > 0 && used > most)
+    return `Redis is full: it uses ${used} bytes, and its maxmemory is ${most}`;
+  return fieldOf(info, 'role') === 'slave'
+    ? 'this Redis is a replica, which takes no writes'
+    : null;
+}
+
 function fieldOf(info: string, name: string): string | null {
   return new RegExp(`^${name}:(.+?)\\r?$`, 'm').exec(info)?.[1] ?? null;
 }

@@ -38,12 +38,13 @@ function isCritical({ severity }: Problem): boolean {
 /** Lists the queue's problems, without a start time: the queue has counts only. */
 function queueProblems({ queue, isQueueHidden, problems }: ProblemFacts): Problem[] {
   if (queue === null) return isQueueHidden ? [] : [unreachable];
-  const { waiting, active, failed, heldBy } = queue;
+  const { waiting, active, failed, heldBy, refusal } = queue;
   // A job may be due and none active between two runs. This is a problem only if the daemon is silent as well.
   const isIdle =
     waiting > 0 && active === 0 && problems.some(({ name }) => name === 'daemon_silent');
   return [
-    ...(waiting > waitingMax || isIdle ? [stuck(waiting)] : []),
+    ...(refusal === null ? [] : [refusing(refusal)]),
+    ...(refusal === null && (waiting > waitingMax || isIdle) ? [stuck(waiting)] : []),
     ...(failed > failedMax ? [failing(failed)] : []),
     ...(heldBy === null ? [] : [held(heldBy)]),
   ];
@@ -64,6 +65,16 @@ function stuck(waiting: number): Problem {
     since: null,
     what: `${countWords(waiting)} job ${waiting === 1 ? 'run is' : 'runs are'} due and not started`,
     cure: 'check that `wallet-ledger start` runs, and on the page /queues that the queue is not paused',
+  };
+}
+
+function refusing(refusal: string): Problem {
+  return {
+    name: 'queue_stuck',
+    severity: 'critical',
+    since: null,
+    what: `no job run can be queued or ended: ${refusal}`,
+    cure: 'give Redis more memory (maxmemory), or let REDIS_URL name the primary',
   };
 }
 

@@ -10,9 +10,23 @@ function namesOf(changes: Partial<StatusReport>): string[] {
   return listProblems(sampleReport(changes)).map(({ name }) => name);
 }
 
-function queueOf(counts: { waiting?: number; active?: number; failed?: number; heldBy?: string }) {
+function queueOf(counts: {
+  waiting?: number;
+  active?: number;
+  failed?: number;
+  heldBy?: string;
+  refusal?: string;
+}) {
   return {
-    queue: { backend: 'redis' as const, waiting: 0, active: 0, failed: 0, heldBy: null, ...counts },
+    queue: {
+      backend: 'redis' as const,
+      waiting: 0,
+      active: 0,
+      failed: 0,
+      heldBy: null,
+      refusal: null,
+      ...counts,
+    },
   };
 }
 
@@ -46,6 +60,13 @@ test('a session that holds the locks of the queue is named', () => {
     severity: 'warning',
     what: expect.stringContaining('process 12, role reader'),
   });
+});
+
+test('a server that stores nothing for the queue is the problem queue_stuck, whatever waits', () => {
+  const queue = queueOf({ waiting: 21, refusal: 'Redis is full' });
+  expect(listProblems(sampleReport(queue))).toMatchObject([
+    { name: 'queue_stuck', severity: 'critical', what: expect.stringContaining('Redis is full') },
+  ]);
 });
 
 test('runs that are due while no worker runs are the problem queue_stuck', () => {

@@ -185,6 +185,7 @@ describe('the queue on PostgreSQL', () => {
       active: 0,
       failed: 0,
       heldBy: null,
+      refusal: null,
     });
   });
 });

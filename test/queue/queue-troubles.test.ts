@@ -419,6 +419,8 @@ describe.skipIf(!redis)('the queue on Redis', () => {
         ({ level, fields }) => level !== 'debug' && JSON.stringify(fields).includes('OOM'),
       ) || lines.some(({ message }) => message.includes('OOM'));
     await vi.waitFor(() => expect(isTold()).toBe(true), eventually);
+    const full = { refusal: expect.stringMatching(/^Redis is full: .* its maxmemory is 1$/) };
+    expect(await queue.snapshot()).toMatchObject(full);
     const commands = async () =>
       Number(/total_commands_processed:(\d+)/.exec(await client.info('stats'))?.[1]);
     const before = await commands();
@@ -426,6 +428,7 @@ describe.skipIf(!redis)('the queue on Redis', () => {
     // A loop that does not pause sends thousands of commands in this time.
     expect((await commands()) - before).toBeLessThan(600);
     await client.config('SET', 'maxmemory', '0');
+    expect(await queue.snapshot()).toMatchObject({ refusal: null });
     // A run that could not be finished is taken up again when its lock has run out, 60 s later: now.
     const locks = await client.keys('*:lock');
     if (locks.length > 0) await client.del(locks);
