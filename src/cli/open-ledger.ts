@@ -61,7 +61,7 @@ export async function setStates(
   { settings, log }: Pick<CommandContext, 'settings' | 'log'>,
 ): Promise<void> {
   let toldAt = performance.now();
-  // A million rows take minutes, in which a daemon does not listen yet.
+  // A million rows that change take minutes, in which a daemon does not listen yet.
   const tell = ({ read, changed }: Classified) => {
     if (performance.now() - toldAt < progressEveryMs) return;
     toldAt = performance.now();
