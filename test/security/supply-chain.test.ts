@@ -40,6 +40,11 @@ test('[S12] every package is locked to one content, from no place but the regist
   expect(wanted.filter((range) => !/^[\^~]?\d+\.\d+\.\d+(-[\w.]+)?$/.test(range))).toEqual([]);
 });
 
+// Only the newest npm installs a lock file that contradicts itself; those that come with Node 20 to 24 refuse it.
+test('every version that a package asks for, optional peers included, is the one in the lock file', () => {
+  expect(() => execFileSync('npm', ['ls', '--all', '--package-lock-only'])).not.toThrow();
+});
+
 test('[S12] npm run sbom writes a CycloneDX document of what runs, and of nothing else', () => {
   const text = execFileSync('npm', ['run', '--silent', 'sbom'], { encoding: 'utf8' });
   const bom = JSON.parse(text) as {
