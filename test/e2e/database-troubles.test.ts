@@ -194,13 +194,14 @@ test('[D8] a server without free connections: the daemon waits and goes on once 
   const role = `few_${process.pid}_${Date.now()}`;
   const [row] = await query('select current_database() as name');
   await query(
-    `create role ${role} login; grant all on database ${row?.['name']} to ${role}; grant all on schema public to ${role}`,
+    `create role ${role} login password 'few'; grant all on database ${row?.['name']} to ${role}; grant all on schema public to ${role}`,
   );
   onTestFinished(async () => {
     await query(`drop owned by ${role} cascade; drop role ${role}`);
   });
   const url = new URL(env['DATABASE_URL'] ?? '');
   url.username = role;
+  url.password = 'few';
   const daemon = startProgram(['start'], { ...env, ...often, DATABASE_URL: url.toString() });
   await daemon.line('"listening"');
   await until(async () => (await completed(query)) === 400, 60_000);

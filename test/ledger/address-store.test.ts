@@ -75,7 +75,9 @@ test('[V14] one address in two spellings is one row, which the stream counts as 
   expect(await store(['0xABC', 'ABC'])).toEqual({ inserted: 0 });
   expect(await readCounts()).toEqual([{ name: 'addresses:60', ledger_count: '6' }]);
   expect(
-    await query('select address, address_key, listed_as from ledger.addresses order by 1'),
+    await query(
+      'select address, address_key, listed_as from ledger.addresses order by address collate "C"',
+    ),
   ).toEqual([
     {
       address: '0xaBc',

@@ -1,7 +1,9 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
 
 const unit = readFileSync('ops/wallet-ledger.service', 'utf8');
@@ -12,10 +14,18 @@ const program = `#!/bin/sh
 for word; do printf 'word %s\\n' "$word"; done
 env | grep -E '^(WALLET_|LOG_|EU__|NODE_ENV)' | sort
 [ "$1" != fail ] || exit 3
+[ "$1" != crash ] || exit 1
+[ "$1" != read ] || cat
+if [ "$1" = follow ]; then
+  trap 'echo ended by TERM; exit 7' TERM
+  echo following
+  while :; do sleep 0.05; done
+fi
 `;
 
 /** Plays systemd: reads the file of settings, and puts the credentials into a directory. */
 const systemdRun = `#!/bin/sh
+[ ! -f "$FOLDER/refusal" ] || exit 243
 while :; do
   case $1 in
     --property=EnvironmentFile=*) file=\${1#*=*=} ;;
@@ -28,14 +38,23 @@ while :; do
 done
 set -a
 for word in $environment; do eval "$word"; done
+echo $$ >"$FOLDER/pid"
 . "$FOLDER/settings"
 CREDENTIALS_DIRECTORY=$FOLDER/credentials exec "$@"
 `;
 
-type Options = { user?: string; drop?: string; env?: Record<string, string> };
+/** Plays systemctl: shows the unit, and passes a signal on. */
+const systemctl = `#!/bin/sh
+case $1 in
+  cat) [ "$3" = wallet-ledger.service ] && cat "$FOLDER/unit" ;;
+  kill) kill "-\${2#--signal=}" "$(cat "$FOLDER/pid")" ;;
+esac
+`;
 
-/** Runs the script with a systemd that is played, as the user of the number. */
-function run(args: string[], { user = '0', drop = '', env = {} }: Options = {}) {
+type Options = { user?: string; drop?: string; refusal?: string; env?: Record<string, string> };
+
+/** Makes a folder with the script's systemd, which is played, for the user of the number. */
+function prepare({ user = '0', drop = '', refusal = '', env = {} }: Options = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'wallet ledger '));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = (name: string, text: string) => {
@@ -47,20 +66,29 @@ function run(args: string[], { user = '0', drop = '', env = {} }: Options = {}) 
   file('settings', 'WALLET_BASE_URL=https://wallet.example.com\n');
   file('bin/id', `#!/bin/sh\necho ${user}\n`);
   file('bin/systemd-run', systemdRun);
-  file(
-    'bin/systemctl',
-    '#!/bin/sh\n[ "$1" = cat ] && [ "$3" = wallet-ledger.service ] && cat "$FOLDER/unit"\n',
-  );
+  file('bin/systemctl', systemctl);
+  // What the journal tells of a unit that failed, whether it started or not.
+  file('journal', `${refusal}unit: Failed with result 'exit-code'.\n`);
+  file('bin/journalctl', '#!/bin/sh\n[ "$1" = --sync ] || cat "$FOLDER/journal"\n');
+  if (refusal) file('refusal', '');
   // The path of the program has no blank in a unit.
   const start = unit.replace(/^ExecStart=.* start$/m, 'ExecStart=/bin/sh program start');
   file('unit', `# /etc/systemd/system/wallet-ledger.service\n${start}\n${drop}`);
+  const path = `${join(folder, 'bin')}:/usr/bin:/bin`;
+  return { cwd: folder, env: { PATH: path, FOLDER: folder, ...env } };
+}
+
+function run(args: string[], options: Options = {}) {
+  const place = prepare(options);
+  const input = 'given\n';
   const { status, stdout, stderr } = spawnSync(wrapper, args, {
-    cwd: folder,
+    ...place,
     encoding: 'utf8',
-    env: { PATH: `${join(folder, 'bin')}:/usr/bin:/bin`, FOLDER: folder, ...env },
+    input,
   });
-  const options = spawnSync('cat', [join(folder, 'options')], { encoding: 'utf8' });
-  return { status, lines: stdout.split('\n'), stderr, options: options.stdout.split('\n'), folder };
+  const folder = place.cwd;
+  const given = spawnSync('cat', [join(folder, 'options')], { encoding: 'utf8' });
+  return { status, lines: stdout.split('\n'), stderr, options: given.stdout.split('\n'), folder };
 }
 
 test('a command runs as the user of the unit, with its settings and its secret', () => {
@@ -108,6 +136,10 @@ test('its exit code, the level of the log and drop-ins of the unit pass through'
   expect(options).toContain('--property=LoadCredential=eu:/etc/eu');
 });
 
+test('a command reads what the script is given', () => {
+  expect(run(['read']).lines).toContain('given');
+});
+
 test('only root gets settings and secret; help needs neither', () => {
   const refused = run(['status'], { user: '1000' });
   expect([refused.status, refused.lines, refused.options]).toEqual([2, [''], ['']]);
@@ -120,4 +152,26 @@ test('only root gets settings and secret; help needs neither', () => {
 test('another unit is refused in words', () => {
   const { status, stderr } = run(['status'], { env: { WALLET_LEDGER_UNIT: 'other.service' } });
   expect([status, stderr]).toEqual([2, expect.stringContaining('WALLET_LEDGER_UNIT')]);
+});
+
+test('a command that systemd cannot start says why', () => {
+  const refusal =
+    'unit: Failed to set up credentials: Protocol error\nFailed to start unit - a command.\n';
+  const { status, stderr } = run(['status'], { refusal });
+  expect(stderr).toBe(
+    'wallet-ledger: systemd could not start the command: Failed to set up credentials: Protocol error; check that what `systemctl cat wallet-ledger.service` names is there: settings, secrets, user, program\n',
+  );
+  expect(status).toBe(2);
+  expect(run(['crash'])).toMatchObject({ status: 1, stderr: '' });
+});
+
+test('a signal to the script alone ends the command, whose exit code passes through', async () => {
+  const place = prepare();
+  const running = spawn(wrapper, ['follow'], { ...place, stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(running, 'close');
+  const lines = createInterface({ input: running.stdout })[Symbol.asyncIterator]();
+  while ((await lines.next()).value !== 'following');
+  running.kill('SIGTERM');
+  expect((await lines.next()).value).toBe('ended by TERM');
+  expect(await ended).toEqual([7, null]);
 });
