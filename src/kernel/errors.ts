@@ -57,7 +57,7 @@ export const errorTable = {
   'queue-unreachable': {
     exitCode: 5,
     isRetryable: true,
-    cure: 'check REDIS_URL and that Redis runs',
+    cure: 'check REDIS_URL, that Redis runs, and that it lets this machine in (bind, protected-mode)',
   },
   'database-moved': {
     exitCode: 3,

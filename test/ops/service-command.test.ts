@@ -122,7 +122,9 @@ test('a command runs as the user of the unit, with its settings and its secret',
   }
   expect(options).toContain('--property=CapabilityBoundingSet=');
   expect(
-    options.filter((each) => /=(Exec|Restart=|RestartSec|Type|Timeout|WantedBy|After)/.test(each)),
+    options.filter((each) =>
+      /=(Exec|Restart=|RestartSec|Type|Timeout|WantedBy|After|PrivateTmp)/.test(each),
+    ),
   ).toEqual([]);
 });
 
