@@ -219,7 +219,9 @@ describe('transactions and their details', () => {
     const unheard: typeof details = {
       ...details,
       async claim(limit, claim) {
-        expect((await details.claim(limit, claim)).length).toBeGreaterThan(0);
+        const claimed = await details.claim(limit, claim);
+        // Of two claims at the same time, one may find nothing.
+        if (claimed.length === 0) return claimed;
         throw new Error('connection lost');
       },
     };
