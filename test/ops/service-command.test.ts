@@ -23,7 +23,10 @@ if [ "$1" = follow ]; then
 fi
 `;
 
-/** Plays systemd: reads the file of settings, and puts the credentials into a directory. */
+/**
+ * Plays systemd: reads the file of settings, and puts the credentials into a directory. The command is no child of the
+ * script's session, and starts with the usual signals.
+ */
 const systemdRun = `#!/bin/sh
 [ ! -f "$FOLDER/refusal" ] || exit 243
 while :; do
@@ -38,16 +41,16 @@ while :; do
 done
 set -a
 for word in $environment; do eval "$word"; done
-echo $$ >"$FOLDER/pid"
 . "$FOLDER/settings"
-CREDENTIALS_DIRECTORY=$FOLDER/credentials exec "$@"
+export CREDENTIALS_DIRECTORY=$FOLDER/credentials
+exec setsid --fork --wait env --default-signal sh -c 'echo $$ >"$FOLDER/pid"; exec "$@"' sh "$@"
 `;
 
 /** Plays systemctl: shows the unit, and passes a signal on. */
 const systemctl = `#!/bin/sh
 case $1 in
   cat) [ "$3" = wallet-ledger.service ] && cat "$FOLDER/unit" ;;
-  kill) kill "-\${2#--signal=}" "$(cat "$FOLDER/pid")" ;;
+  kill) sleep 0.1; kill "-\${2#--signal=}" "$(cat "$FOLDER/pid")" ;;
 esac
 `;
 
@@ -167,13 +170,38 @@ test('a command that systemd cannot start says why', () => {
   expect(run(['crash'])).toMatchObject({ status: 1, stderr: '' });
 });
 
-test('a signal to the script alone ends the command, whose exit code passes through', async () => {
-  const place = prepare();
-  const running = spawn(wrapper, ['follow'], { ...place, stdio: ['ignore', 'pipe', 'inherit'] });
-  const ended = once(running, 'close');
-  const lines = createInterface({ input: running.stdout })[Symbol.asyncIterator]();
-  while ((await lines.next()).value !== 'following');
-  running.kill('SIGTERM');
-  expect((await lines.next()).value).toBe('ended by TERM');
-  expect(await ended).toEqual([7, null]);
+const signals: [string, (script: number) => void][] = [
+  ['to the script alone', (script) => process.kill(script, 'SIGTERM')],
+  ['to the group of the script', (script) => process.kill(-script, 'SIGTERM')],
+  [
+    'sent twice',
+    (script) => {
+      process.kill(script, 'SIGTERM');
+      setTimeout(() => process.kill(script, 'SIGTERM'), 20);
+    },
+  ],
+];
+
+test.each(signals)(
+  'a signal %s ends the command, whose exit code passes through',
+  async (_, send) => {
+    const place = prepare();
+    const running = spawn(wrapper, ['follow'], {
+      ...place,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const ended = once(running, 'close');
+    const lines = createInterface({ input: running.stdout })[Symbol.asyncIterator]();
+    while ((await lines.next()).value !== 'following');
+    send(running.pid ?? 0);
+    expect((await lines.next()).value).toBe('ended by TERM');
+    expect(await ended).toEqual([7, null]);
+  },
+);
+
+test('a script without an input gives the command an empty one', () => {
+  const words = ['-c', '"$0" read <&-', wrapper];
+  const { status, stderr } = spawnSync('/bin/sh', words, { ...prepare(), encoding: 'utf8' });
+  expect([status, stderr]).toEqual([0, '']);
 });
