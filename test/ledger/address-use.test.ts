@@ -4,6 +4,7 @@ import {
   checkNewAddresses,
   storeListedAddresses,
 } from '../../src/ledger/addresses/address-store.ts';
+import type { Ledger } from '../../src/ledger/connection/connect-ledger.ts';
 import { reclassifyByStates } from '../../src/ledger/transactions/final-states.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
@@ -14,11 +15,23 @@ import { withLedger } from '../support/with-ledger.ts';
 const { ledger, query, clear } = await withLedger();
 beforeEach(clear);
 
-const judge = (success: string[]) =>
-  reclassifyByStates(ledger, {
-    final: new Set(['success', 'done', 'failed']),
-    success: new Set(success),
-  });
+const statesOf = (success: string[]) => ({
+  final: new Set(['success', 'done', 'failed']),
+  success: new Set(success),
+});
+const judge = (success: string[]) => reclassifyByStates(ledger, statesOf(success));
+/** Stores the states, and is cut off before the first batch of rows. */
+const beginToJudge = async (success: string[]) => {
+  const cutOff: Ledger = {
+    ...ledger,
+    transaction: async (work, settings) => {
+      // Only batches of rows come with settings.
+      if (settings !== undefined) throw new Error('cut off');
+      return await ledger.transaction(work);
+    },
+  };
+  await expect(reclassifyByStates(cutOff, statesOf(success))).rejects.toThrow('cut off');
+};
 const address = (status: string, more = '') =>
   query(`insert into ledger.addresses (slip44, address, status, generated_by, assigned_at, first_seen_at)
          values (60, '0xAA', '${status}', 1, ${more || 'null'}, now())`);
@@ -98,7 +111,8 @@ test('which deposits count follows the settings', async () => {
 
 type Write =
   | { kind: 'deposit'; order: number; state: string; at: number | null; to: string }
-  | { kind: 'list'; to: string };
+  | { kind: 'list'; to: string }
+  | { kind: 'judge'; success: string[]; isCutOff: boolean };
 const writes = fc.array(
   fc.oneof(
     fc.record({
@@ -109,6 +123,11 @@ const writes = fc.array(
       to: fc.constantFrom('0xAA', 'aa', '0xBB'),
     }),
     fc.record({ kind: fc.constant('list' as const), to: fc.constantFrom('0xaa', '0xBB') }),
+    fc.record({
+      kind: fc.constant('judge' as const),
+      success: fc.subarray(['success', 'done', 'failed']),
+      isCutOff: fc.boolean(),
+    }),
   ),
   { minLength: 1, maxLength: 25 },
 );
@@ -116,18 +135,23 @@ const writes = fc.array(
 test('whatever is written in whatever order, the marks are those that a recount from nothing gives', async () => {
   await forAll(writes)(40, async (all: Write[]) => {
     await clear();
-    await judge(['success', 'done']);
+    let success = ['success', 'done'];
+    await judge(success);
     for (const write of all) {
       if (write.kind === 'list') {
         await ledger.transaction((tx) => storeListedAddresses(tx, 60, [write.to]));
+      } else if (write.kind === 'judge') {
+        success = write.success;
+        await (write.isCutOff ? beginToJudge : judge)(success);
       } else await deposit(`o${write.order}`, write.state, (write.at ?? 9) * 1_000, write.to);
     }
+    await judge(success);
     const marks = () =>
       query(
         'select address_key, status, first_deposit_order_no, first_deposit_at from ledger.addresses order by 1',
       );
     const seen = await marks();
-    await query('select engine.recount_all_use()');
+    await query(`select engine.recount_use(array(select address_key from ledger.addresses))`);
     expect(await marks()).toEqual(seen);
     await checkNewAddresses(ledger.db);
     expect(await marks()).toEqual(seen);

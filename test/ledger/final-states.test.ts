@@ -116,6 +116,37 @@ test('rows are judged again in the order in which batches lock them, whatever th
   expect(logged).toEqual([]);
 });
 
+test('a row that another transaction is storing by the last states is classified by the new ones', async () => {
+  const { ledger, connect, query } = await withLedger();
+  const success = new Set(['success']);
+  await reclassifyByStates(ledger, { final: success, success });
+  const other = connect();
+  let commit = () => {};
+  const held = new Promise<void>((done) => {
+    commit = done;
+  });
+  let stored = () => {};
+  const isStored = new Promise<void>((done) => {
+    stored = done;
+  });
+  const writing = other.transaction(async (tx) => {
+    await storeListedTransactions(tx, 'deposit', [listed({ orderNo: 'a', state: 'success' })]);
+    stored();
+    await held;
+  });
+  await isStored;
+  const judging = reclassifyByStates(ledger, { final: new Set(['failed']), success: new Set() });
+  const isWaiting = async () => (await query('select from pg_locks where not granted')).length > 0;
+  const isOver = Promise.race([judging.then(() => true), until(isWaiting).then(() => false)]);
+  await isOver;
+  commit();
+  await writing;
+  await judging;
+  expect(await query('select order_no, is_final from ledger.transactions')).toEqual([
+    { order_no: 'a', is_final: false },
+  ]);
+});
+
 test('each row is read once or twice, in however many batches', async () => {
   const { ledger, query, fill } = await withLedger();
   const states = { final: new Set(['success']), success: new Set(['success']) };

@@ -149,7 +149,7 @@ test('new addresses look for their deposits in their own wallet only', async () 
     values ('main', 'd', 'deposit', 'deposit', 'success', '0x1', 1)`);
   for (const each of ledgers) await each.transaction((db) => storeListedAddresses(db, 60, ['0x1']));
   await query(`set ledger.wallet = 'w2'; select engine.check_new_addresses();
-    select engine.recount_all_use(); set ledger.wallet = 'main'`);
+    select engine.recount_use(array['0x1']); set ledger.wallet = 'main'`);
   expect(await rows()).toMatchObject([{ status: 'used' }, { status: 'foreign' }]);
 });
 

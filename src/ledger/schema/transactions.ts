@@ -172,6 +172,8 @@ export const classification = engine.table(
     id: integer('id').notNull(),
     /** Rows up to this order number are classified. */
     afterOrderNo: text('after_order_no').notNull(),
+    /** States of which deposits count now and did not before, or the other way round. */
+    turnedStates: text('turned_states').array().notNull().default([]),
   },
   (table) => [primaryKey({ columns: [table.wallet, table.id] })],
 );

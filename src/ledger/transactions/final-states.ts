@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
-import { number, orNull, out, query, text, truth } from '../connection/query-rows.ts';
+import { listOf, number, orNull, out, query, text, truth } from '../connection/query-rows.ts';
 import { dueAtOnce, turn } from './detail-checks.ts';
 import { findingByKey } from './transaction-statement.ts';
 
@@ -10,8 +10,8 @@ export type ConfiguredStates = { final: ReadonlySet<string>; success: ReadonlySe
 /** Numbers of rows that a classification has read, and of those that it has changed. */
 export type Classified = { read: number; changed: number };
 
-/** Rows that one transaction reads; a batch of this size takes about a second and fits any statement timeout. */
-const batchMax = 20_000;
+/** Rows that one transaction reads; a batch of this size takes a few seconds at most and fits any statement timeout. */
+const batchMax = 10_000;
 
 /**
  * Classifies the stored rows by the configured final states if they differ from the last ones, and finishes a
@@ -62,9 +62,19 @@ const isSuccess = sql`coalesce(lower(btrim(t.state)) in (select f.state from own
 async function beginClassification(ledger: Ledger, states: ConfiguredStates): Promise<void> {
   if ((await compareStates(ledger.db, states)) === 'same') return;
   await ledger.transaction(async (db) => {
-    await db.execute(sql`lock table ledger.final_states in share row exclusive mode`);
+    // Waits for the rows that are being classified by the last states: no batch would see them.
+    await db.execute(sql`lock table ledger.transactions in share row exclusive mode`);
     // Checks again: another process that started at the same time may have made the change meanwhile.
     if ((await compareStates(db, states)) === 'same') return;
+    const turned = sql`
+      select state from ((select state, true as is_success from own.final_states where is_success)
+        union all (select state, true from (${wantedStates(states)}) as w where is_success)) as s
+       group by state having count(*) = 1`;
+    await db.execute(sql`
+      insert into own.classification as c (id, after_order_no, turned_states) values (1, '', array(${turned}))
+      on conflict (wallet, id) do update
+         set after_order_no = '', turned_states = array(
+           select unnest(c.turned_states) union select unnest(excluded.turned_states))`);
     await db.execute(
       sql`update own.final_state_periods set valid_to = now() where valid_to is null`,
     );
@@ -74,20 +84,16 @@ async function beginClassification(ledger: Ledger, states: ConfiguredStates): Pr
         from (${wantedStates(states)}) as w`);
     await db.execute(sql`delete from own.final_states`);
     await db.execute(sql`insert into own.final_states (state, is_success) ${wantedStates(states)}`);
-    // Recounts the use of addresses, because the states decide which deposits count.
-    await db.execute(sql`select engine.recount_all_use()`);
-    await db.execute(sql`
-      insert into own.classification (id, after_order_no) values (1, '')
-      on conflict (wallet, id) do update set after_order_no = ''`);
   });
 }
 
 /** Classifies the next rows in key order, as every batch locks them. Returns null when no row is left. */
 async function classifyBatch(db: LedgerDb): Promise<Classified | null> {
   const [pending] = await query(db)`
-    select after_order_no as ${out('after', text)} from own.classification where id = 1 for update`;
-  const after = pending?.after;
-  if (after === undefined) return null;
+    select after_order_no as ${out('after', text)}, turned_states as ${out('turned', listOf(text))}
+      from own.classification where id = 1 for update`;
+  if (pending === undefined) return null;
+  const { after, turned } = pending;
   const [batch] = await query(db)`
     with page as materialized (
       select order_no from own.transactions where order_no > ${after} order by order_no limit ${batchMax}
@@ -113,10 +119,35 @@ async function classifyBatch(db: LedgerDb): Promise<Classified | null> {
            (select count(*) from page) as ${out('read', number)},
            (select count(*) from changed) as ${out('changed', number)}`;
   const { last = null, read = 0, changed = 0 } = batch ?? {};
+  if (last !== null && turned.length > 0) await recountTurned(db, turned, { after, last });
   await db.execute(
     last === null
       ? sql`delete from own.classification where id = 1`
       : sql`update own.classification set after_order_no = ${last} where id = 1`,
   );
   return { read, changed };
+}
+
+/**
+ * Sets the use of addresses anew where a deposit of these rows has come to count before the one that marks the address,
+ * or marks it and counts no more. A deposit whose state changes meanwhile has done so by its trigger.
+ */
+async function recountTurned(
+  db: LedgerDb,
+  turned: string[],
+  { after, last }: { after: string; last: string },
+): Promise<void> {
+  await db.execute(sql`
+    select engine.recount_use(s.keys)
+      from (select array_agg(distinct a.address_key) as keys
+              from own.transactions t
+              join own.addresses a on a.address_key = ledger.address_key(t.to_address)
+             where t.order_no > ${after} and t.order_no <= ${last} and t.stream = 'deposit'
+               and lower(btrim(t.state)) = any(${sql.param(turned)}::text[])
+               and case when t.is_success
+                        then a.first_deposit_order_no is null
+                          or (coalesce(t.occurred_at, 'infinity'), t.order_no)
+                             < (coalesce(a.first_deposit_at, 'infinity'), a.first_deposit_order_no)
+                        else a.first_deposit_order_no = t.order_no end) as s
+     where s.keys is not null`);
 }
