@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../../src/kernel/log.ts';
 import { takeAddress } from '../../src/ledger/addresses/pool-store.ts';
 import { resolveRequest } from '../../src/ledger/addresses/resolve-request.ts';
@@ -12,6 +12,7 @@ import {
   requireHomeOfRequest,
 } from '../../src/ledger/home-store.ts';
 import { settleHome } from '../../src/sync/settle-home.ts';
+import { countRowsRead } from '../support/count-rows-read.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, connect, query, clear } = await withLedger();
@@ -73,6 +74,22 @@ test('available addresses that were loaded from another database are handed out 
   expect(await statuses()).toContain('a5 foreign, a6 foreign');
   expect(await readAway(ledger.db)).toBeNull();
   expect(await takeAddress(ledger.db, 60, 'another')).toBeNull();
+});
+
+test('where the database lives is told without reading the available addresses', async () => {
+  await query(`insert into ledger.addresses (slip44, address, status, generated_by, first_seen_at)
+    select 60, 'b' || n, 'available', 1, now() from generate_series(1, 5000) n`);
+  await query('analyze ledger.addresses');
+  const client = await ledger.pool.connect();
+  onTestFinished(() => client.release());
+  await client.query('begin');
+  const ask = () => client.query('select engine.home_state() as away');
+  expect(await countRowsRead(client, 'addresses', ask)).toBeLessThan(10);
+  await client.query(
+    `update ledger.addresses set place = gen_random_uuid() where address in ('b1', 'b2')`,
+  );
+  expect((await ask()).rows).toEqual([{ away: expect.stringContaining('another database') }]);
+  await client.query('rollback');
 });
 
 test('after rows of ledger.addresses were deleted the count of their list is right again', async () => {

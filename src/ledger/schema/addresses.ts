@@ -62,6 +62,7 @@ export const addresses = ledger.table(
     uniqueIndex('addresses_assigned_to')
       .on(table.wallet, table.slip44, table.assignedTo, table.assignedNo)
       .where(sql`${table.assignedTo} is not null`),
+    index('addresses_place').on(table.place).where(sql`${table.status} = 'available'`),
     index('addresses_strange').on(table.wallet, table.slip44).where(sql`${table.form} = 'strange'`),
     index('addresses_unjudged')
       .on(table.slip44, table.address)
