@@ -52,13 +52,19 @@ type Opened = Pick<Database, 'pool' | 'listener' | 'close'>;
 
 /** Opens a pool. Loads what only this needs here, so that importing the library costs little. */
 async function ownPool(url: string, max: number): Promise<Opened> {
-  const [{ default: driver }, { openClient, ...session }, { requireStrongLogin }, { databaseUrl }] =
-    await Promise.all([
-      import('pg'),
-      import('../ledger/connection/open-client.ts'),
-      import('../ledger/connection/require-strong-login.ts'),
-      import('../config/link-parsers.ts'),
-    ]);
+  const [
+    { default: driver },
+    { openClient, ...session },
+    { ownSession },
+    { requireStrongLogin },
+    { databaseUrl },
+  ] = await Promise.all([
+    import('pg'),
+    import('../ledger/connection/open-client.ts'),
+    import('../kernel/own-session.ts'),
+    import('../ledger/connection/require-strong-login.ts'),
+    import('../config/link-parsers.ts'),
+  ]);
   const { data: connectionString, error } = databaseUrl.safeParse(url);
   if (connectionString === undefined) {
     const expected = error?.issues.map(({ message }) => message).join('; ');
@@ -68,13 +74,12 @@ async function ownPool(url: string, max: number): Promise<Opened> {
   }
   requireStrongLogin(connectionString);
   const pool = new driver.Pool({
-    connectionString,
+    ...ownSession(connectionString, session.sessionOptions('main')),
     max,
     application_name: name,
     connectionTimeoutMillis: session.connectionTimeoutMillis,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    options: session.sessionOptions('main'),
   });
   // Without a listener, the error of an idle connection would end the process.
   pool.on('error', () => undefined);

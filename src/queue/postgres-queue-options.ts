@@ -1,4 +1,5 @@
 import type { PostgresPoolConfig } from 'bullmq';
+import { ownSession } from '../kernel/own-session.ts';
 
 /** Name of the queue's connections in `pg_stat_activity`. */
 export const queueAppName = 'wallet-ledger-queue';
@@ -17,10 +18,11 @@ const lockWaitMs = 2_000;
  * a worker in one call, so a hanging connection would cost every running job its lock.
  */
 export function postgresQueueOptions(connectionString: string, max: number): PostgresPoolConfig {
-  const { url, options } = takeServerOptions(connectionString);
+  // BullMQ sets the schema through options, and adds its own.
+  const session = ownSession(connectionString, '');
   return {
-    connectionString: url,
-    ...(options && { options }),
+    connectionString: session.connectionString,
+    ...(session.options && { options: session.options }),
     schema: queueSchema,
     application_name: queueAppName,
     max,
@@ -34,17 +36,4 @@ export function postgresQueueOptions(connectionString: string, max: number): Pos
     lock_timeout: lockWaitMs,
     query_timeout: 15_000,
   };
-}
-
-/**
- * Moves `options` from the URL to a field of its own. BullMQ sets the schema through that field and adds its own
- * options, but pg lets the URL override it.
- */
-function takeServerOptions(connectionString: string): { url: string; options: string | null } {
-  if (!URL.canParse(connectionString)) return { url: connectionString, options: null };
-  const url = new URL(connectionString);
-  const options = url.searchParams.get('options');
-  if (options === null) return { url: connectionString, options };
-  url.searchParams.delete('options');
-  return { url: url.toString(), options };
 }

@@ -103,7 +103,7 @@ export async function openTcpGate(target: string): Promise<TcpGate> {
   };
 }
 
-function errorResponse(fields: Record<string, string>): Buffer {
+export function errorResponse(fields: Record<string, string>): Buffer {
   const told = Object.entries(fields).map(([type, value]) => `${type}${value}\0`);
   const body = Buffer.from(`${told.join('')}\0`);
   const head = Buffer.alloc(5);

@@ -3,6 +3,7 @@ import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import pg from 'pg';
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import type { Log } from '../../kernel/log.ts';
+import { ownSession } from '../../kernel/own-session.ts';
 import { databaseError } from './database-error.ts';
 import { createLending } from './lend-connections.ts';
 import {
@@ -14,6 +15,7 @@ import {
 } from './open-client.ts';
 import { isConflict, isConnectionLost, isUnreachable } from './postgres-codes.ts';
 import { prepareStatements } from './prepare-statements.ts';
+import { requireOwnSession } from './require-own-session.ts';
 import { requireStrongLogin } from './require-strong-login.ts';
 
 /** Runs statements: the pool, or the connection of an open transaction. */
@@ -81,7 +83,7 @@ export function connectLedger(options: {
   requireStrongLogin(connectionString);
   const instance = `${instancePrefix}${randomUUID()}`;
   const shared = new pg.Pool({
-    connectionString,
+    ...ownSession(connectionString, sessionOptions(wallet)),
     max: options.poolSize,
     application_name: instance,
     connectionTimeoutMillis,
@@ -93,7 +95,6 @@ export function connectLedger(options: {
     query_timeout: options.answerMs ?? answerWithinMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    options: sessionOptions(wallet),
   });
   // Handles errors of idle and busy connections; without a listener they would end the process.
   shared.on('error', (error) => log.warn({ error }, 'database connection lost'));
@@ -218,7 +219,7 @@ export async function reachLedger(
   const deadline = performance.now() + withinMs;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await ledger.pool.query('select 1');
+      await requireOwnSession(ledger.pool, ledger.instance);
       return;
     } catch (error) {
       signal?.throwIfAborted();

@@ -1,8 +1,8 @@
 import { DrizzleQueryError } from 'drizzle-orm/errors';
 import type pg from 'pg';
 import { LedgerError } from '../../kernel/errors.ts';
-import { isUnreachable, isUntrusted, sqlStateOf } from './postgres-codes.ts';
-import { cureOf, untrusted } from './postgres-cures.ts';
+import { isOfPooler, isUnreachable, isUntrusted, sqlStateOf } from './postgres-codes.ts';
+import { cureOf, type PostgresCure, pooled, untrusted } from './postgres-cures.ts';
 
 /**
  * Converts a failure of the database to a LedgerError with the server's message, without the statement and its
@@ -11,9 +11,10 @@ import { cureOf, untrusted } from './postgres-cures.ts';
 export function databaseError(error: unknown): Error {
   if (error instanceof LedgerError || !(error instanceof Error)) return error as Error;
   const state = sqlStateOf(error);
-  if (isUntrusted(error)) {
+  const refusal = refusalOf(error);
+  if (refusal) {
     const message = `the database failed: ${wordsOf(error)}`;
-    return new LedgerError(untrusted.code, message, { cause: error, cure: untrusted.cure });
+    return new LedgerError(refusal.code, message, { cause: error, cure: refusal.cure });
   }
   const isDown = isUnreachable(error);
   if (!isDown && state === undefined && !(error instanceof DrizzleQueryError)) return error;
@@ -28,6 +29,12 @@ export function databaseError(error: unknown): Error {
     cause: error,
     ...known,
   });
+}
+
+/** Returns the advice about a failure that its words tell, and no SQLSTATE. */
+function refusalOf(error: Error): PostgresCure | undefined {
+  if (isUntrusted(error)) return untrusted;
+  return isOfPooler(error) ? pooled : undefined;
 }
 
 /** PostgreSQL quotes a value that it refuses, however long it is. */

@@ -1,4 +1,6 @@
 import pg from 'pg';
+import { ownSession } from '../../kernel/own-session.ts';
+import { sessionMark } from './require-own-session.ts';
 
 export type Liveness = { name: string; isHeld(): boolean; end(): Promise<void> };
 
@@ -9,7 +11,7 @@ export const connectionTimeoutMillis = 5_000;
  * forms and isolation. No statement is compiled: a comparison of 5,000 coins took 5 s longer by that.
  */
 export function sessionOptions(wallet: string): string {
-  return `-c TimeZone=UTC -c DateStyle=ISO -c default_transaction_isolation=read\\ committed -c jit=off -c ledger.wallet=${wallet}`;
+  return `-c TimeZone=UTC -c DateStyle=ISO -c default_transaction_isolation=read\\ committed -c jit=off -c ${sessionMark}=on -c ledger.wallet=${wallet}`;
 }
 
 const withoutTimeouts =
@@ -32,11 +34,13 @@ export async function openClient(options: {
   isPatient?: boolean;
 }): Promise<pg.Client> {
   const client = new pg.Client({
-    connectionString: options.connectionString,
+    ...ownSession(
+      options.connectionString,
+      `${sessionOptions(options.wallet)} ${options.isPatient ? withoutTimeouts : ''}`,
+    ),
     application_name: options.name,
     keepAlive: true,
     connectionTimeoutMillis,
-    options: `${sessionOptions(options.wallet)} ${options.isPatient ? withoutTimeouts : ''}`,
   });
   client.on('error', () => undefined);
   await client.connect();

@@ -80,6 +80,7 @@ const driverMessage =
  * 08: connection; 25P03: idle in a transaction; 53: resources; 57: operator intervention, shutdown; 58: system error.
  */
 export function isUnreachable(error: unknown): boolean {
+  if (isOfPooler(error)) return false;
   const state = sqlStateOf(error);
   if (state !== undefined)
     return /^(08|25P03|53|57|58)/.test(state) || state === sqlState.lockNotAvailable;
@@ -89,6 +90,13 @@ export function isUnreachable(error: unknown): boolean {
     if (typeof code === 'string' && socketCode.test(code)) return true;
     if (driverMessage.test(cause.message)) return true;
   }
+  return false;
+}
+
+/** Returns whether a connection pooler refuses the options of a session. */
+export function isOfPooler(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if (cause.message.startsWith('unsupported startup parameter')) return true;
   return false;
 }
 

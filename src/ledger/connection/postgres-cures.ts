@@ -19,6 +19,12 @@ export const untrusted: PostgresCure = {
   cure: "give PostgreSQL a certificate for its host name, and set the authority's certificate file: sslrootcert in DATABASE_URL, or NODE_EXTRA_CA_CERTS",
 };
 
+/** Advice where a connection pooler refuses, or ignores, the options of a session. */
+export const pooled: PostgresCure = {
+  code: 'settings',
+  cure: 'DATABASE_URL names a connection pooler, such as PgBouncer: name PostgreSQL itself',
+};
+
 /** Advice by SQLSTATE, or by its class. */
 const cures: Record<string, PostgresCure> = {
   '28': {

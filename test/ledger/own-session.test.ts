@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { databaseUrl } from '../../src/config/link-parsers.ts';
+import { silentLog } from '../../src/kernel/log.ts';
+import { reachLedger } from '../../src/ledger/connection/connect-ledger.ts';
+import { openPooler } from '../support/stripping-pooler.ts';
+import { withLedger } from '../support/with-ledger.ts';
+
+const { connectionString, connect } = await withLedger();
+
+const reach = (address: string) => {
+  const ledger = connect(databaseUrl.parse(address));
+  return reachLedger(ledger, 5_000, { log: silentLog }).then(() => ledger);
+};
+const withParameters = (parameters: Record<string, string>) => {
+  const url = new URL(connectionString);
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  return url.toString();
+};
+
+test.each(['ignore', 'refuse'] as const)(
+  'a pooler that would %s the options of a session is refused at once, with what to do',
+  async (does) => {
+    await expect(reach(await openPooler(connectionString, does))).rejects.toMatchObject({
+      code: 'settings',
+      cure: expect.stringContaining('PgBouncer: name PostgreSQL itself'),
+    });
+  },
+);
+
+test('options and a name in the address take neither the wallet nor the name of a session away', async () => {
+  const ledger = await reach(
+    withParameters({
+      options: '-c work_mem=7MB -c ledger.wallet=other',
+      application_name: 'books',
+    }),
+  );
+  const second = ledger.forWallet('second');
+  const told = (each = ledger) =>
+    each.pool.query(`select current_setting('work_mem') as memory, current_setting('jit') as jit,
+      engine.wallet() as wallet, current_setting('application_name') as name`);
+  const own = { memory: '7MB', jit: 'off', name: ledger.instance };
+  expect((await told()).rows).toEqual([{ ...own, wallet: 'main' }]);
+  expect((await told(second)).rows).toEqual([{ ...own, wallet: 'second' }]);
+  const alone = await ledger.patient();
+  expect((await alone.query('select engine.wallet() as wallet')).rows).toEqual([
+    { wallet: 'main' },
+  ]);
+  await alone.end();
+});
