@@ -20,27 +20,26 @@ export const databaseUrl = parsedOrThrown((text) => {
       throw new Error(`require_auth with methods of ${loginMethods.join(', ')} in the address`);
     }
   }
-  if (isThisMachine(host) || parameter('sslmode') === 'disable')
-    return withoutName(sayingFull(text, parameter));
+  if (isThisMachine(host) || parameter('sslmode') === 'disable') return sayingFull(text, parameter);
   if (!isVerified(parameter)) {
     throw new Error(
       `an encrypted connection to ${host}: add ?sslmode=verify-full (and sslrootcert=FILE for a private ` +
         'authority); with ?sslmode=disable instead, anyone on the network can read password and history',
     );
   }
-  return withoutName(sayingFull(text, parameter));
+  return sayingFull(text, parameter);
 });
 
 /**
- * Leaves out the name of the connections. pg would prefer it to the name by which other processes see that this one is
- * alive.
+ * The same without a name of the connections. pg would prefer it to the name by which other processes see that this one
+ * is alive.
  */
-function withoutName(text: string): string {
+export const ownDatabaseUrl = databaseUrl.transform((text) => {
   const url = new URL(text);
   if (!url.searchParams.has('application_name')) return text;
   url.searchParams.delete('application_name');
   return url.href;
-}
+});
 
 /**
  * Writes `verify-full` for the modes that pg takes for it. Otherwise pg prints nine lines of warning at each start, and

@@ -1,6 +1,6 @@
 import { listOrders } from '../kernel/vocabulary.ts';
 import { httpSettings } from './http-settings.ts';
-import { databaseUrl, redisUrl } from './link-parsers.ts';
+import { ownDatabaseUrl, redisUrl } from './link-parsers.ts';
 import { addressPools, paramNames } from './list-parsers.ts';
 import {
   duration,
@@ -130,7 +130,7 @@ export const settingsTable = {
     field: 'database.url',
     help: 'PostgreSQL 15 or later: postgres://…, on another machine with ?sslmode=verify-full; if not set, an embedded PostgreSQL runs in LEDGER_DATA_DIR',
     default: null,
-    parser: databaseUrl,
+    parser: ownDatabaseUrl,
     isSecret: true,
   },
   LEDGER_DATA_DIR: {

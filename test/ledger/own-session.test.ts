@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { databaseUrl } from '../../src/config/link-parsers.ts';
+import { ownDatabaseUrl } from '../../src/config/link-parsers.ts';
 import { silentLog } from '../../src/kernel/log.ts';
 import { reachLedger } from '../../src/ledger/connection/connect-ledger.ts';
 import { openPooler } from '../support/stripping-pooler.ts';
@@ -8,7 +8,7 @@ import { withLedger } from '../support/with-ledger.ts';
 const { connectionString, connect } = await withLedger();
 
 const reach = (address: string) => {
-  const ledger = connect(databaseUrl.parse(address));
+  const ledger = connect(ownDatabaseUrl.parse(address));
   return reachLedger(ledger, 5_000, { log: silentLog }).then(() => ledger);
 };
 const withParameters = (parameters: Record<string, string>) => {
