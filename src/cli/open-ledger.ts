@@ -3,6 +3,7 @@ import { LedgerError } from '../kernel/errors.ts';
 import { addPools, mirrorPools, type PoolChange } from '../ledger/addresses/pool-store.ts';
 import { connectLedger, type Ledger, reachLedger } from '../ledger/connection/connect-ledger.ts';
 import { migrateLedger } from '../ledger/connection/migrate-ledger.ts';
+import { findOrderProblem } from '../ledger/connection/order-problem.ts';
 import { refreshPublications } from '../ledger/connection/publish-tables.ts';
 import {
   type Classified,
@@ -133,13 +134,20 @@ function poolWords({ slip44, before, after }: PoolChange): string {
   return `${words(before)} -> ${words(after)}`;
 }
 
+/** Throws LedgerError `database-unreachable` if lookups in the database may miss rows. */
+async function requireOrder({ db }: Ledger): Promise<void> {
+  const problem = await findOrderProblem(db);
+  if (problem) throw new LedgerError('database-unreachable', problem.what, { cure: problem.cure });
+}
+
 /**
  * Migrates the ledger's schema and, if the queue is in PostgreSQL, the queue's schema. Adds new tables to the program's
  * publications.
  */
 export async function migrate(opened: OpenedLedger, { log }: CommandContext): Promise<void> {
   const { ledger, queueAddress } = opened;
-  // Checked before anything is created.
+  // Both are checked before anything is written.
+  await requireOrder(ledger);
   if (queueAddress.kind === 'postgres')
     await requireOwnQueue((statement, values) => ledger.pool.query(statement, values));
   const { applied } = await migrateLedger(ledger, { log });

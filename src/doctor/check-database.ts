@@ -1,6 +1,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { Ledger } from '../ledger/connection/connect-ledger.ts';
 import { countPendingMigrations } from '../ledger/connection/migrate-ledger.ts';
+import { findOrderProblem } from '../ledger/connection/order-problem.ts';
 import { type DatabaseFacts, readDatabaseFacts } from '../ledger/connection/read-database-facts.ts';
 import { findTextProblem } from '../ledger/connection/text-problem.ts';
 import { requireOwnQueue } from '../queue/migrate-queue.ts';
@@ -41,10 +42,15 @@ function checkVersion({ version, versionNumber }: DatabaseFacts): Finding {
   return badFinding(name, `PostgreSQL ${version}`, 'upgrade the server to PostgreSQL 15 or later');
 }
 
-/** Reports only a database that cannot hold the texts of a ledger. */
+/** Reports only a database that cannot hold the texts of a ledger, or whose indexes may be in another order. */
 async function checkTexts({ db }: Ledger): Promise<Finding[]> {
-  const problem = await findTextProblem(db);
-  return problem ? [badFinding('database-texts', problem.what, problem.cure)] : [];
+  const problems = {
+    'database-texts': await findTextProblem(db),
+    'database-order': await findOrderProblem(db),
+  };
+  return Object.entries(problems).flatMap(([name, problem]) =>
+    problem ? [badFinding(name, problem.what, problem.cure)] : [],
+  );
 }
 
 function checkRights(facts: DatabaseFacts, isMigrated: boolean): Finding {

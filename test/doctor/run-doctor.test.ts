@@ -281,6 +281,23 @@ describe('what is wrong is named', () => {
     });
   });
 
+  test('a database whose indexes are in the order of another version of its collation', async () => {
+    const recorded = (version: string) =>
+      ledger.pool.query(
+        `update pg_database set datcollversion = ${version} where datname = current_database()`,
+      );
+    await recorded("'2.28'");
+    onTestFinished(async () => {
+      await recorded('null');
+    });
+    const { find } = await examine(await withSandboxOf(), {}, { openLedger: async () => ledger });
+    expect(find('database-order')).toMatchObject({
+      verdict: 'bad',
+      seen: expect.stringContaining('built by version 2.28'),
+      cure: expect.stringMatching(/restore a dump|reindex database/),
+    });
+  });
+
   test('a database that is down, while the service is checked', async () => {
     const { find } = await examine(await withSandboxOf());
     expect(find('database')).toMatchObject({ verdict: 'bad', seen: 'nothing listens there' });
