@@ -18,11 +18,9 @@ const lockWaitMs = 2_000;
  * a worker in one call, so a hanging connection would cost every running job its lock.
  */
 export function postgresQueueOptions(connectionString: string, max: number): PostgresPoolConfig {
-  // BullMQ sets the schema through options, and adds its own.
-  const session = ownSession(connectionString, '');
   return {
-    connectionString: session.connectionString,
-    ...(session.options && { options: session.options }),
+    // BullMQ sets the schema through options, and adds its own.
+    ...ownSession(connectionString, '-c idle_session_timeout=0'),
     schema: queueSchema,
     application_name: queueAppName,
     max,

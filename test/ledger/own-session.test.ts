@@ -27,6 +27,25 @@ test.each(['ignore', 'refuse'] as const)(
   },
 );
 
+test('timeouts of a role or a database end no session and no long transaction', async () => {
+  const { ledger, query } = await withLedger();
+  const [known] = await query<{ name: string }>(
+    `select name from pg_settings where name = 'transaction_timeout'`,
+  );
+  const timeouts = ['idle_session_timeout', ...(known ? [known.name] : [])];
+  for (const name of timeouts) {
+    await query(`do $$ begin
+      execute format('alter database %I set ${name} = ''9s''', current_database()); end $$`);
+  }
+  const client = await ledger.patient();
+  const told = await client.query(
+    `select name, setting from pg_settings where name = any ($1) order by name`,
+    [timeouts],
+  );
+  await client.end();
+  expect(told.rows).toEqual(timeouts.map((name) => ({ name, setting: '0' })));
+});
+
 test('options and a name in the address take neither the wallet nor the name of a session away', async () => {
   const ledger = await reach(
     withParameters({

@@ -11,7 +11,7 @@ export const connectionTimeoutMillis = 5_000;
  * forms and isolation. No statement is compiled: a comparison of 5,000 coins took 5 s longer by that.
  */
 export function sessionOptions(wallet: string): string {
-  return `-c TimeZone=UTC -c DateStyle=ISO -c default_transaction_isolation=read\\ committed -c jit=off -c ${sessionMark}=on -c ledger.wallet=${wallet}`;
+  return `-c TimeZone=UTC -c DateStyle=ISO -c default_transaction_isolation=read\\ committed -c jit=off -c idle_session_timeout=0 -c ${sessionMark}=on -c ledger.wallet=${wallet}`;
 }
 
 const withoutTimeouts =
@@ -44,5 +44,10 @@ export async function openClient(options: {
   });
   client.on('error', () => undefined);
   await client.connect();
+  // PostgreSQL 17 or later; earlier ones refuse it as an option.
+  if (options.isPatient)
+    await client.query(
+      `select set_config(name, '0', false) from pg_settings where name = 'transaction_timeout'`,
+    );
   return client;
 }
