@@ -20,6 +20,16 @@ export function uniqueNewest<T extends { orderNo: string; observation: number }>
 }
 
 /**
+ * Returns the condition that the answer for the locked row of the CTE is later than the last detail, which may have
+ * found the row as it is and so left its observation.
+ */
+export function isAfterLastDetail(row: string): SQL {
+  return sql.raw(
+    `${row}.new_observation > coalesce(engine.checked_observation(${row}.order_no), 0)`,
+  );
+}
+
+/**
  * Merges the undocumented fields of the stored row and of the answer. A stored value that is no object is replaced,
  * because merging would only make it grow.
  */

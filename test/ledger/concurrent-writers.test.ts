@@ -1,0 +1,80 @@
+import { beforeEach, expect, test } from 'vitest';
+import {
+  checkNewAddresses,
+  storeListedAddresses,
+} from '../../src/ledger/addresses/address-store.ts';
+import type { Ledger } from '../../src/ledger/connection/connect-ledger.ts';
+import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
+import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
+import { findingByKey } from '../../src/ledger/transactions/transaction-statement.ts';
+import { beginTransaction, untilBlocked } from '../support/begin-transaction.ts';
+import { detailed, listed } from '../support/transaction-rows.ts';
+import { until } from '../support/until.ts';
+import { withLedger } from '../support/with-ledger.ts';
+
+const testLedger = await withLedger();
+const { ledger, query, clear, connect } = testLedger;
+const other = connect();
+const day = 86_400_000;
+
+beforeEach(async () => {
+  await clear();
+  await query('truncate ledger.transactions');
+  await query(
+    `insert into ledger.final_states (state, is_success) values ('success', true), ('failed', false)`,
+  );
+});
+
+const store = (own: Ledger, ...rows: Partial<Parameters<typeof listed>[0]>[]) =>
+  own.transaction((db) => storeListedTransactions(db, 'deposit', rows.map(listed)), findingByKey);
+
+const storeDetail = (own: Ledger, row: Parameters<typeof detailed>[0]) =>
+  own.transaction((db) => storeTransactionDetails(db, [detailed(row)]), findingByKey);
+
+test.each(['detail', 'list'])(
+  'an older %s does not overwrite what a later detail confirmed meanwhile',
+  async (kind) => {
+    await store(ledger, { state: 'pending', observation: 1 });
+    await storeDetail(ledger, { state: 'pending', observation: 2 });
+    const later = await beginTransaction(ledger, (db) =>
+      storeTransactionDetails(db, [detailed({ state: 'pending', observation: 5 })]),
+    );
+    const older = { state: 'success', observation: 4 };
+    const storing = kind === 'list' ? store(other, older) : storeDetail(other, older);
+    await untilBlocked(testLedger);
+    await later.commit();
+    await storing;
+    expect(await query('select state from ledger.transactions')).toEqual([{ state: 'pending' }]);
+  },
+);
+
+/** Ends once the transactions of that time have ended, those of other databases included. */
+const untilChecked = () =>
+  until(async () => {
+    await checkNewAddresses(ledger.db);
+    return (
+      (await query('select from ledger.addresses where unchecked_until is not null')).length === 0
+    );
+  });
+
+test('an address stays used if its first deposit fails while a second one comes to count', async () => {
+  const deposit = { toAddress: 'TAddress1', occurredAt: day };
+  const second = { ...deposit, orderNo: 'b', occurredAt: 2 * day };
+  await ledger.transaction((db) => storeListedAddresses(db, 195, ['TAddress1']));
+  await store(
+    ledger,
+    { ...deposit, orderNo: 'a', state: 'success' },
+    { ...second, state: 'pending' },
+  );
+  await untilChecked();
+  const storing = await beginTransaction(ledger, (db) =>
+    storeTransactionDetails(db, [detailed({ ...second, state: 'success' })]),
+  );
+  await storeDetail(other, { ...deposit, orderNo: 'a', state: 'failed' });
+  await checkNewAddresses(other.db);
+  await storing.commit();
+  await untilChecked();
+  expect(
+    await query('select status, first_deposit_order_no as first from ledger.addresses'),
+  ).toEqual([{ status: 'used', first: 'b' }]);
+});
