@@ -4,6 +4,8 @@ import {
   storeListedAddresses,
 } from '../../src/ledger/addresses/address-store.ts';
 import type { Ledger } from '../../src/ledger/connection/connect-ledger.ts';
+import { storeBalances } from '../../src/ledger/snapshots/balance-store.ts';
+import { assignChains } from '../../src/ledger/transactions/assign-chains.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
 import { findingByKey } from '../../src/ledger/transactions/transaction-statement.ts';
@@ -11,10 +13,12 @@ import { beginTransaction, untilBlocked } from '../support/begin-transaction.ts'
 import { detailed, listed } from '../support/transaction-rows.ts';
 import { until } from '../support/until.ts';
 import { withLedger } from '../support/with-ledger.ts';
+import { balance } from './little-wallet.ts';
 
 const testLedger = await withLedger();
 const { ledger, query, clear, connect } = testLedger;
 const other = connect();
+const whole = { signal: new AbortController().signal, mostMs: Number.POSITIVE_INFINITY };
 const day = 86_400_000;
 
 beforeEach(async () => {
@@ -77,4 +81,58 @@ test('an address stays used if its first deposit fails while a second one comes 
   expect(
     await query('select status, first_deposit_order_no as first from ledger.addresses'),
   ).toEqual([{ status: 'used', first: 'b' }]);
+});
+
+const untilAssigned = () =>
+  until(async () => {
+    await assignChains(ledger, whole);
+    return (await query('select from engine.chain_assignments')).length === 0;
+  });
+
+const storeCoin = () =>
+  ledger.transaction((db) =>
+    storeBalances(
+      db,
+      [balance('TRX', '1', 195, ''), balance('USDT', '1', 195, 'c'), balance('USDT', '1', 60, 'd')],
+      1,
+      false,
+    ),
+  );
+
+test('a row whose writer waited while its coin became known gets its chain', async () => {
+  await store(ledger, { orderNo: 'a', symbol: 'USDT' });
+  const holding = await beginTransaction(ledger, (db) =>
+    db.execute(`update ledger.transactions set is_final = is_final`),
+  );
+  const storing = beginTransaction(other, (db) =>
+    storeTransactionDetails(db, [
+      detailed({ orderNo: 'a', symbol: 'USDT', feeSymbol: 'TRX', fee: '1' }),
+    ]),
+  );
+  await untilBlocked(testLedger);
+  await storeCoin();
+  await assignChains(ledger, whole);
+  await holding.commit();
+  const stored = await storing;
+  await assignChains(ledger, whole);
+  await stored.commit();
+  await untilAssigned();
+  expect(await query('select slip44 from ledger.transactions')).toEqual([{ slip44: 195 }]);
+});
+
+test('two processes that assign chains at once wait for the rows that are being stored', async () => {
+  const storing = await beginTransaction(other, (db) =>
+    storeListedTransactions(db, 'deposit', [listed({ orderNo: 'a', symbol: 'TRX' })]),
+  );
+  await storeCoin();
+  const holding = await beginTransaction(ledger, (db) =>
+    db.execute(`select from engine.chain_assignments for update`),
+  );
+  const assigning = [assignChains(ledger, whole), assignChains(other, whole)];
+  await untilBlocked(testLedger, 2);
+  await holding.commit();
+  await Promise.all(assigning);
+  await storing.commit();
+  await untilAssigned();
+  expect(await query('select slip44 from ledger.transactions')).toEqual([{ slip44: 195 }]);
 });

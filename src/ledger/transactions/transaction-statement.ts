@@ -2,9 +2,12 @@ import { type SQL, sql } from 'drizzle-orm';
 
 /**
  * Settings of a transaction that stores rows. Each row is found by its key: a plan made for an almost empty table would
- * read all rows for each row of a batch, also of those that other writers add meanwhile.
+ * read all rows for each row of a batch, also of those that other writers add meanwhile. The transaction gets its
+ * number before its first snapshot. So whoever assigns chains knows by the number which transactions may not have seen
+ * a new asset.
  */
-export const findingByKey = "select set_config('enable_seqscan', 'off', true)";
+export const findingByKey =
+  "select set_config('enable_seqscan', 'off', true), pg_current_xact_id()";
 
 /**
  * Returns a batch without repeated orders, with the latest answer of each, in key order. Writers then lock rows in the
