@@ -5,6 +5,7 @@ import {
 } from '../../src/ledger/addresses/address-store.ts';
 import type { Ledger } from '../../src/ledger/connection/connect-ledger.ts';
 import { storeBalances } from '../../src/ledger/snapshots/balance-store.ts';
+import { readMovement } from '../../src/ledger/snapshots/reconciliation-store.ts';
 import { assignChains } from '../../src/ledger/transactions/assign-chains.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
@@ -135,4 +136,15 @@ test('two processes that assign chains at once wait for the rows that are being 
   await storing.commit();
   await untilAssigned();
   expect(await query('select slip44 from ledger.transactions')).toEqual([{ slip44: 195 }]);
+});
+
+test('a change that is committed behind a later one is a movement', async () => {
+  await store(ledger, { orderNo: 'a', state: 'new' }, { orderNo: 'b', state: 'new' });
+  const storing = await beginTransaction(ledger, (db) =>
+    storeTransactionDetails(db, [detailed({ orderNo: 'a', state: 'pending' })]),
+  );
+  await storeDetail(other, { orderNo: 'b', state: 'pending' });
+  const before = await readMovement(ledger.db);
+  await storing.commit();
+  expect(await readMovement(ledger.db)).not.toBe(before);
 });
