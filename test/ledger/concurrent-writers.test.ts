@@ -3,7 +3,7 @@ import {
   checkNewAddresses,
   storeListedAddresses,
 } from '../../src/ledger/addresses/address-store.ts';
-import type { Ledger } from '../../src/ledger/connection/connect-ledger.ts';
+import type { Ledger, LedgerDb } from '../../src/ledger/connection/connect-ledger.ts';
 import { storeBalances } from '../../src/ledger/snapshots/balance-store.ts';
 import { readMovement } from '../../src/ledger/snapshots/reconciliation-store.ts';
 import { assignChains } from '../../src/ledger/transactions/assign-chains.ts';
@@ -147,4 +147,16 @@ test('a change that is committed behind a later one is a movement', async () => 
   const before = await readMovement(ledger.db);
   await storing.commit();
   expect(await readMovement(ledger.db)).not.toBe(before);
+});
+
+test('the balance of a time is that of the latest answer, whichever transaction began first', async () => {
+  const storeBalance = (db: LedgerDb, amount: string, observation: number) =>
+    storeBalances(db, [balance('TRX', amount, 195)], observation, true);
+  await ledger.transaction(async (db) => {
+    await other.transaction((earlier) => storeBalance(earlier, '1', 1));
+    await storeBalance(db, '2', 2);
+  });
+  expect(await query('select balance::text from ledger.balances_at(now())')).toEqual([
+    { balance: '2' },
+  ]);
 });
