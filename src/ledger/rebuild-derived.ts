@@ -21,6 +21,9 @@ export async function rebuildDerived(db: LedgerDb): Promise<void> {
   }
   await workAs(session?.own ?? 'main');
   await mendTotals(db);
+  // Whoever stores addresses counts them in the same transaction, so the next statement sees each one that is counted.
+  await db.execute(sql`
+    select from ledger.streams where name like 'addresses:%' order by wallet, name for no key update`);
   // Unlike transactions, addresses have no trigger that counts deleted rows.
   await db.execute(sql`
     update ledger.streams s set ledger_count = coalesce(a.items, 0)

@@ -1,6 +1,7 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { grantConsumer } from '../../src/ledger/connection/grant-roles.ts';
 import { onDatabase } from '../support/on-database.ts';
+import { until } from '../support/until.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, query, connectionString } = await withLedger();
@@ -169,3 +170,41 @@ test('without a daemon the one who reads gives the numbers; beside a daemon only
     });
   });
 }, 500_000);
+
+/** Starts `late` while a transaction has done `work`, which blocks it; the transaction then deletes old events. */
+async function pruneDuring<T>(work: string, late: () => Promise<T>): Promise<T> {
+  await query(`update ledger.events set recorded_at = now() - interval '31 days' where seq <= 3`);
+  return await onDatabase(connectionString, async (holder) => {
+    await holder.query('begin');
+    await holder.query(work);
+    const blocked = late();
+    await until(async () => (await query('select from pg_locks where not granted')).length > 0);
+    await holder.query('select engine.prune_events()');
+    await holder.query('commit');
+    return await blocked;
+  });
+}
+
+test('events that are deleted while a consumer reads are not left out silently', async () => {
+  const [position] = await query<{ made: string }>(
+    `select pg_get_functiondef('engine.require_position'::regproc) as made`,
+  );
+  const pause = 'perform pg_advisory_xact_lock(1, 1)';
+  // The moment behind the check is reached by a lock in it.
+  await query((position?.made ?? '').replace(/END \$function\$/, `${pause}; END $function$`));
+  onTestFinished(async () => void (await query(position?.made ?? '')));
+  const reading = pruneDuring('select pg_advisory_xact_lock(1, 1)', () =>
+    as(shop, (session) => seqs(session)),
+  );
+  expect(await reading).toEqual([1, 2, 3, 4, 5]);
+});
+
+test('events that are deleted while they are taken over for a webhook are not left out silently', async () => {
+  await query(`insert into engine.webhooks (name, position) values ('hook', 0)`);
+  onTestFinished(async () => void (await query('delete from engine.webhooks')));
+  await pruneDuring('lock table engine.deliveries in access exclusive mode', () =>
+    query(`select engine.take_over_events('hook')`),
+  );
+  expect(await query(`select seq from engine.deliveries`)).toEqual([]);
+  expect(await query(`select position::int from engine.webhooks`)).toEqual([{ position: 0 }]);
+});

@@ -5,6 +5,25 @@ const latest = 'ends with what the latest answer said of each order, counted and
 /** Mistakes in writing what was read. */
 export const ledgerBugs: PlantedBug[] = [
   {
+    id: 'change-behind-later-ones',
+    promise: 'Complete',
+    wrong: 'a change that is committed behind later ones is not seen as one',
+    in: 'latestOf',
+    find: 'sum(id)',
+    put: 'max(id)',
+    caughtBy: 'a change that is committed behind a later one is a movement',
+  },
+  {
+    id: 'states-changed-beside-writers',
+    promise: 'True',
+    wrong: 'rows that are being stored by the last states are never classified by the new ones',
+    in: 'beginClassification',
+    find: 'lock table ledger.transactions',
+    put: 'lock table ledger.final_states',
+    caughtBy:
+      'a row that another transaction is storing by the last states is classified by the new ones',
+  },
+  {
     id: 'null-text-unquoted',
     promise: 'Exact',
     wrong: 'a value “null” of the service becomes an empty field',
@@ -84,8 +103,8 @@ export const ledgerBugs: PlantedBug[] = [
     promise: 'Complete',
     wrong: 'a row that moves to the other list stays in the count of its old one',
     in: 'ledger.count_moved',
-    find: '- OLD.is_listed::integer,',
-    put: '0,',
+    find: 'sum(p.sign * d.listed), ',
+    put: 'greatest(0, sum(p.sign * d.listed)), ',
     caughtBy:
       'a row that two lists show stays in the first one, is marked, and takes both proofs off',
   },

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { number, orNull, out, query } from '../connection/query-rows.ts';
+import { number, orNull, out, query, truth } from '../connection/query-rows.ts';
 import { listedAt } from './stream-store.ts';
 
 /** Days that one read of a list covers wholly, as `ReadDays` in src/sync/list/read-days.ts. Days count from 1970. */
@@ -28,10 +28,11 @@ export async function compareDays(
   stream: string,
   { low, high, rows, head, isHeadNew, unstored = [] }: DaysRead,
 ): Promise<number[] | null> {
-  const { rows: guests } = await db.execute(
-    sql`select from own.transactions where also_listed_in = ${stream} limit 1`,
-  );
-  if (guests.length > 0) return null;
+  // Whoever adds or removes rows of a day has changed the list's row before, so the next statement sees them.
+  const [list] = await query(db)`
+    select exists (select from own.transactions where also_listed_in = ${stream}) as ${out('hasGuests', truth)}
+      from own.streams where name = ${stream} for no key update`;
+  if (list?.hasGuests) return null;
   const compared = await query(db)`
 with seen as (
   select date '1970-01-01' + i.day as day, i.rows

@@ -12,7 +12,7 @@ import { type SnapshotTable, storeSnapshot } from './store-snapshot.ts';
 const history = sql`,
 changes as (
   insert into own.balance_changes (slip44, symbol, contract_address, balance, frozen, observed_at)
-  select slip44, symbol, contract_address, balance, frozen, now()
+  select slip44, symbol, contract_address, balance, frozen, statement_timestamp()
     from (select slip44, symbol, contract_address, balance, frozen from inserted
           union all
           select slip44, symbol, contract_address, case when is_named then new_balance end,

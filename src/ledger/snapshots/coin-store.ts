@@ -10,7 +10,7 @@ const history = sql`,
 changes as (
   insert into own.coin_changes (slip44, symbol, contract_address, name, decimals, deposit_state, withdraw_state,
                                    is_listed, observed_at)
-  select c.*, now()
+  select c.*, statement_timestamp()
     from (select slip44, symbol, contract_address, name, decimals, deposit_state, withdraw_state, true from inserted
           union all
           select slip44, symbol, contract_address, new_name, new_decimals, new_deposit_state, new_withdraw_state,

@@ -157,13 +157,17 @@ async function newestOrders(db: LedgerDb, symbols: string[]): Promise<Map<string
 /** Upper bound of the counted details. A backlog changes all the time, so the count matters only near its end. */
 const dueCountedMax = 10_000;
 
+/** Returns a number that also grows when a transaction commits behind others that got their numbers after it. */
+const latestOf = (table: 'transaction_changes' | 'balance_changes') =>
+  sql`(select sum(id) from (select id from own.${sql.identifier(table)} order by id desc limit 1000) as latest)`;
+
 /**
  * Returns a text that differs whenever rows, their states or balances have changed. Its cost does not grow with the
  * history.
  */
 export async function readMovement(db: LedgerDb): Promise<string> {
   const [read] = await query(db)`
-    select concat_ws('/', (select max(id) from own.transaction_changes), (select max(id) from own.balance_changes),
+    select concat_ws('/', ${latestOf('transaction_changes')}, ${latestOf('balance_changes')},
                      (select sum(ledger_count) from own.streams), (select bool_and(is_complete) from own.streams),
                      (select count(*) from (select from own.waiting_details
                                              limit ${dueCountedMax}) as due),

@@ -31,7 +31,8 @@ const lostRaceRunsMax = 5;
  * Stores one answer in one statement: inserts new rows and updates rows that differ. An answer that was requested
  * before an already stored one changes nothing, even if that one brought no change. A null never replaces a value. With
  * `isWhole` (the answer lacks no row), rows that it does not name are no longer listed, except `kept`. Equal rows are
- * not locked. The first of several records with one key counts. Call it inside a transaction.
+ * not locked. The first of several records with one key counts. Changes have the time of the statement, because a
+ * transaction may have begun before the one whose answer it follows. Call it inside a transaction.
  */
 export async function storeSnapshot<R extends AssetKey, T extends typeof balances | typeof coins>(
   db: LedgerDb,
@@ -144,14 +145,14 @@ stored as (
 updated as (
   update ${stored} t
      set ${each((c, renewed) => sql`${c} = s.${renewed}`)},
-         is_listed = s.is_named, observed_at = now(), changed_at = now(), observation = ${observation}
+         is_listed = s.is_named, observed_at = statement_timestamp(), changed_at = statement_timestamp(), observation = ${observation}
     from stored s
    where t.slip44 = s.slip44 and t.symbol = s.symbol and t.contract_address = s.contract_address
   returning t.slip44
 ),
 inserted as (
   insert into ${stored} (slip44, symbol, contract_address, ${names}, observed_at, changed_at, observation)
-  select i.*, now(), now(), ${observation}
+  select i.*, statement_timestamp(), statement_timestamp(), ${observation}
     from incoming i
    where not exists (select from ${stored} t
                       where t.slip44 = i.slip44 and t.symbol = i.symbol and t.contract_address = i.contract_address)

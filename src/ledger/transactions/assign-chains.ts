@@ -27,11 +27,12 @@ export async function assignChains(
   }
 }
 
+const isTaskDue = sql`coalesce(repeat_after <= pg_snapshot_xmin(pg_current_snapshot()), true)`;
+
 async function isDue(db: LedgerDb): Promise<boolean> {
   const [row] = await query(db)`
     select exists (select from own.chain_addresses)
-           or exists (select from own.chain_assignments
-                       where coalesce(repeat_after <= pg_snapshot_xmin(pg_current_snapshot()), true)) as ${out('isDue', truth)}`;
+           or exists (select from own.chain_assignments where ${isTaskDue}) as ${out('isDue', truth)}`;
   return row?.isDue ?? false;
 }
 
@@ -93,7 +94,7 @@ async function assignNextRows(db: LedgerDb): Promise<void> {
   const [task] = await query(db)`
     select after_first_seen_at::text as ${out('seenAt', text)}, after_order_no as ${out('orderNo', text)},
            repeat_after is not null as ${out('isRepeat', truth)}
-      from own.chain_assignments for update`;
+      from own.chain_assignments where ${isTaskDue} for update`;
   if (!task) return;
   const [last] = await query(db)`
     with page as materialized (

@@ -18,7 +18,12 @@ import {
 } from './answer-words.ts';
 import { dueAtOnce, turn } from './detail-checks.ts';
 import { chainOfRow, contractOfRow, keptOrRechained, knownChains, rechained } from './row-chain.ts';
-import { changedFields, mergedExtra, uniqueNewest } from './transaction-statement.ts';
+import {
+  changedFields,
+  isAfterLastDetail,
+  mergedExtra,
+  uniqueNewest,
+} from './transaction-statement.ts';
 
 export type ListedTransaction = TransactionRecord & { observation: number };
 type StoredCounts = { inserted: number; updated: number };
@@ -151,8 +156,7 @@ judged as (
            or (${each('list', (c) => `h.new_${c}`)}) is distinct from (${each('list', (c) => `h.${c}`)}) as differs,
          ${wordsBeside('list', 'h')} as new_list_word, ${keptWords('detail', 'h')} as new_detail_word
     from heard h
-   -- A later detail may have found the row as it is.
-   where h.new_observation > coalesce((select c.observation from own.detail_checks c where c.order_no = h.order_no), 0)
+   where ${isAfterLastDetail('h')}
 ),
 stored as (
   select j.*, case when j.differs then coalesce(j.merged_extra, j.extra) else j.extra end as new_extra from judged j

@@ -15,7 +15,12 @@ import {
 import { dueAtOnce, turn } from './detail-checks.ts';
 import { keptOrRechained, knownChains, rechained } from './row-chain.ts';
 import { isTampered, rowHashOf } from './row-seal.ts';
-import { changedFields, mergedExtra, uniqueNewest } from './transaction-statement.ts';
+import {
+  changedFields,
+  isAfterLastDetail,
+  mergedExtra,
+  uniqueNewest,
+} from './transaction-statement.ts';
 
 export type DetailedTransaction = TransactionDetailRecord & { observation: number };
 
@@ -44,6 +49,7 @@ const stored = sql`heard as (
 compared as (
   select h.*, (${each('detail', (c) => `h.new_${c}`)}) is distinct from (${each('detail', (c) => `h.${c}`)}) as differs
     from heard h
+   where ${isAfterLastDetail('h')}
 ),
 judged as (
   select c.*,

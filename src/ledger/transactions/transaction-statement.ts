@@ -2,9 +2,12 @@ import { type SQL, sql } from 'drizzle-orm';
 
 /**
  * Settings of a transaction that stores rows. Each row is found by its key: a plan made for an almost empty table would
- * read all rows for each row of a batch, also of those that other writers add meanwhile.
+ * read all rows for each row of a batch, also of those that other writers add meanwhile. The transaction gets its
+ * number before its first snapshot. So whoever assigns chains knows by the number which transactions may not have seen
+ * a new asset.
  */
-export const findingByKey = "select set_config('enable_seqscan', 'off', true)";
+export const findingByKey =
+  "select set_config('enable_seqscan', 'off', true), pg_current_xact_id()";
 
 /**
  * Returns a batch without repeated orders, with the latest answer of each, in key order. Writers then lock rows in the
@@ -17,6 +20,16 @@ export function uniqueNewest<T extends { orderNo: string; observation: number }>
     if (!known || known.observation <= row.observation) newest.set(row.orderNo, row);
   }
   return [...newest.values()].sort((a, b) => (a.orderNo < b.orderNo ? -1 : 1));
+}
+
+/**
+ * Returns the condition that the answer for the locked row of the CTE is later than the last detail, which may have
+ * found the row as it is and so left its observation.
+ */
+export function isAfterLastDetail(row: string): SQL {
+  return sql.raw(
+    `${row}.new_observation > coalesce(engine.checked_observation(${row}.order_no), 0)`,
+  );
 }
 
 /**

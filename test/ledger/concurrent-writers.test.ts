@@ -1,0 +1,162 @@
+import { beforeEach, expect, test } from 'vitest';
+import {
+  checkNewAddresses,
+  storeListedAddresses,
+} from '../../src/ledger/addresses/address-store.ts';
+import type { Ledger, LedgerDb } from '../../src/ledger/connection/connect-ledger.ts';
+import { storeBalances } from '../../src/ledger/snapshots/balance-store.ts';
+import { readMovement } from '../../src/ledger/snapshots/reconciliation-store.ts';
+import { assignChains } from '../../src/ledger/transactions/assign-chains.ts';
+import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
+import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
+import { findingByKey } from '../../src/ledger/transactions/transaction-statement.ts';
+import { beginTransaction, untilBlocked } from '../support/begin-transaction.ts';
+import { detailed, listed } from '../support/transaction-rows.ts';
+import { until } from '../support/until.ts';
+import { withLedger } from '../support/with-ledger.ts';
+import { balance } from './little-wallet.ts';
+
+const testLedger = await withLedger();
+const { ledger, query, clear, connect } = testLedger;
+const other = connect();
+const whole = { signal: new AbortController().signal, mostMs: Number.POSITIVE_INFINITY };
+const day = 86_400_000;
+
+beforeEach(async () => {
+  await clear();
+  await query('truncate ledger.transactions');
+  await query(
+    `insert into ledger.final_states (state, is_success) values ('success', true), ('failed', false)`,
+  );
+});
+
+const store = (own: Ledger, ...rows: Partial<Parameters<typeof listed>[0]>[]) =>
+  own.transaction((db) => storeListedTransactions(db, 'deposit', rows.map(listed)), findingByKey);
+
+const storeDetail = (own: Ledger, row: Parameters<typeof detailed>[0]) =>
+  own.transaction((db) => storeTransactionDetails(db, [detailed(row)]), findingByKey);
+
+test.each(['detail', 'list'])(
+  'an older %s does not overwrite what a later detail confirmed meanwhile',
+  async (kind) => {
+    await store(ledger, { state: 'pending', observation: 1 });
+    await storeDetail(ledger, { state: 'pending', observation: 2 });
+    const later = await beginTransaction(ledger, (db) =>
+      storeTransactionDetails(db, [detailed({ state: 'pending', observation: 5 })]),
+    );
+    const older = { state: 'success', observation: 4 };
+    const storing = kind === 'list' ? store(other, older) : storeDetail(other, older);
+    await untilBlocked(testLedger);
+    await later.commit();
+    await storing;
+    expect(await query('select state from ledger.transactions')).toEqual([{ state: 'pending' }]);
+  },
+);
+
+/** Ends once the transactions of that time have ended, those of other databases included. */
+const untilChecked = () =>
+  until(async () => {
+    await checkNewAddresses(ledger.db);
+    return (
+      (await query('select from ledger.addresses where unchecked_until is not null')).length === 0
+    );
+  });
+
+test('an address stays used if its first deposit fails while a second one comes to count', async () => {
+  const deposit = { toAddress: 'TAddress1', occurredAt: day };
+  const second = { ...deposit, orderNo: 'b', occurredAt: 2 * day };
+  await ledger.transaction((db) => storeListedAddresses(db, 195, ['TAddress1']));
+  await store(
+    ledger,
+    { ...deposit, orderNo: 'a', state: 'success' },
+    { ...second, state: 'pending' },
+  );
+  await untilChecked();
+  const storing = await beginTransaction(ledger, (db) =>
+    storeTransactionDetails(db, [detailed({ ...second, state: 'success' })]),
+  );
+  await storeDetail(other, { ...deposit, orderNo: 'a', state: 'failed' });
+  await checkNewAddresses(other.db);
+  await storing.commit();
+  await untilChecked();
+  expect(
+    await query('select status, first_deposit_order_no as first from ledger.addresses'),
+  ).toEqual([{ status: 'used', first: 'b' }]);
+});
+
+const untilAssigned = () =>
+  until(async () => {
+    await assignChains(ledger, whole);
+    return (await query('select from engine.chain_assignments')).length === 0;
+  });
+
+const storeCoin = () =>
+  ledger.transaction((db) =>
+    storeBalances(
+      db,
+      [balance('TRX', '1', 195, ''), balance('USDT', '1', 195, 'c'), balance('USDT', '1', 60, 'd')],
+      1,
+      false,
+    ),
+  );
+
+test('a row whose writer waited while its coin became known gets its chain', async () => {
+  await store(ledger, { orderNo: 'a', symbol: 'USDT' });
+  const holding = await beginTransaction(ledger, (db) =>
+    db.execute(`update ledger.transactions set is_final = is_final`),
+  );
+  const storing = beginTransaction(other, (db) =>
+    storeTransactionDetails(db, [
+      detailed({ orderNo: 'a', symbol: 'USDT', feeSymbol: 'TRX', fee: '1' }),
+    ]),
+  );
+  await untilBlocked(testLedger);
+  await storeCoin();
+  await assignChains(ledger, whole);
+  await holding.commit();
+  const stored = await storing;
+  await assignChains(ledger, whole);
+  await stored.commit();
+  await untilAssigned();
+  expect(await query('select slip44 from ledger.transactions')).toEqual([{ slip44: 195 }]);
+});
+
+test('two processes that assign chains at once wait for the rows that are being stored', async () => {
+  const storing = await beginTransaction(other, (db) =>
+    storeListedTransactions(db, 'deposit', [listed({ orderNo: 'a', symbol: 'TRX' })]),
+  );
+  await storeCoin();
+  const holding = await beginTransaction(ledger, (db) =>
+    db.execute(`select from engine.chain_assignments for update`),
+  );
+  const assigning = [assignChains(ledger, whole), assignChains(other, whole)];
+  await untilBlocked(testLedger, 2);
+  await holding.commit();
+  await Promise.all(assigning);
+  await storing.commit();
+  await untilAssigned();
+  expect(await query('select slip44 from ledger.transactions')).toEqual([{ slip44: 195 }]);
+});
+
+test('a change that is committed behind a later one is a movement', async () => {
+  await store(ledger, { orderNo: 'a', state: 'new' }, { orderNo: 'b', state: 'new' });
+  const storing = await beginTransaction(ledger, (db) =>
+    storeTransactionDetails(db, [detailed({ orderNo: 'a', state: 'pending' })]),
+  );
+  await storeDetail(other, { orderNo: 'b', state: 'pending' });
+  const before = await readMovement(ledger.db);
+  await storing.commit();
+  expect(await readMovement(ledger.db)).not.toBe(before);
+});
+
+test('the balance of a time is that of the latest answer, whichever transaction began first', async () => {
+  const storeBalance = (db: LedgerDb, amount: string, observation: number) =>
+    storeBalances(db, [balance('TRX', amount, 195)], observation, true);
+  await ledger.transaction(async (db) => {
+    await other.transaction((earlier) => storeBalance(earlier, '1', 1));
+    await storeBalance(db, '2', 2);
+  });
+  expect(await query('select balance::text from ledger.balances_at(now())')).toEqual([
+    { balance: '2' },
+  ]);
+});
