@@ -40,9 +40,9 @@ const readVersions = () =>
          union all select id::text, '', ctid::text, xmin::text, xmax::text from ledger.balance_changes order by 1, 2`);
 
 test('first sight and every change of an amount is one row of history, a poll without one is none', async () => {
-  expect(await store([balance()], 1)).toEqual({ inserted: 1, updated: 0 });
-  expect(await store([balance()], 2)).toEqual({ inserted: 0, updated: 0 });
-  expect(await store([balance({ balance: '2' })], 3)).toEqual({ inserted: 0, updated: 1 });
+  expect(await store([balance()], 1)).toMatchObject({ inserted: 1, updated: 0 });
+  expect(await store([balance()], 2)).toMatchObject({ inserted: 0, updated: 0 });
+  expect(await store([balance({ balance: '2' })], 3)).toMatchObject({ inserted: 0, updated: 1 });
   expect(await store([balance({ balance: '2', frozen: '0.5' })], 4)).toMatchObject({ updated: 1 });
   expect(await readChanges()).toEqual([
     { symbol: 'ETH', balance: '1.50', frozen: '0' },
@@ -65,7 +65,9 @@ test('equal rows are neither written nor locked; amounts are equal by value', as
 
 test('a new name is stored without a row of history', async () => {
   await store([balance()], 1);
-  expect(await store([balance({ name: 'Ether', chainName: 'Mainnet', decimals: 8 })], 2)).toEqual({
+  expect(
+    await store([balance({ name: 'Ether', chainName: 'Mainnet', decimals: 8 })], 2),
+  ).toMatchObject({
     inserted: 0,
     updated: 1,
   });
@@ -93,13 +95,13 @@ describe('a balance that a whole answer does not name', () => {
   test('is no longer listed, says so once, and comes back', async () => {
     const both = [balance({ symbol: 'A' }), balance({ symbol: 'B' })];
     await store(both, 1);
-    expect(await store([balance({ symbol: 'A' })], 2)).toEqual({ inserted: 0, updated: 1 });
-    expect(await store([balance({ symbol: 'A' })], 3)).toEqual({ inserted: 0, updated: 0 });
+    expect(await store([balance({ symbol: 'A' })], 2)).toMatchObject({ inserted: 0, updated: 1 });
+    expect(await store([balance({ symbol: 'A' })], 3)).toMatchObject({ inserted: 0, updated: 0 });
     expect(await readRows()).toMatchObject([
       { symbol: 'A', is_listed: true },
       { symbol: 'B', is_listed: false, balance: '1.50' },
     ]);
-    expect(await store(both, 4)).toEqual({ inserted: 0, updated: 1 });
+    expect(await store(both, 4)).toMatchObject({ inserted: 0, updated: 1 });
     expect(await readRows()).toMatchObject([{ is_listed: true }, { is_listed: true }]);
     expect((await readChanges()).slice(2)).toEqual([
       { symbol: 'B', balance: null, frozen: null },
@@ -117,20 +119,23 @@ describe('a balance that a whole answer does not name', () => {
 
   test('stays listed when the answer lacks rows', async () => {
     await store([balance({ symbol: 'A' }), balance({ symbol: 'B' })], 1);
-    expect(await store([balance({ symbol: 'A' })], 2, false)).toEqual({ inserted: 0, updated: 0 });
-    expect(await store([], 3, false)).toEqual({ inserted: 0, updated: 0 });
+    expect(await store([balance({ symbol: 'A' })], 2, false)).toMatchObject({
+      inserted: 0,
+      updated: 0,
+    });
+    expect(await store([], 3, false)).toMatchObject({ inserted: 0, updated: 0 });
     expect(await readRows()).toMatchObject([{ is_listed: true }, { is_listed: true }]);
   });
 });
 
 test('[P14] an earlier answer neither overwrites a row nor ends its listing', async () => {
   await store([balance({ symbol: 'A', balance: '5' }), balance({ symbol: 'B' })], 10);
-  expect(await store([balance({ symbol: 'A', balance: '4' })], 9)).toEqual({
+  expect(await store([balance({ symbol: 'A', balance: '4' })], 9)).toMatchObject({
     inserted: 0,
     updated: 0,
   });
   await store([balance({ symbol: 'A', balance: '5' })], 11);
-  expect(await store([balance({ symbol: 'A' }), balance({ symbol: 'B' })], 10)).toEqual({
+  expect(await store([balance({ symbol: 'A' }), balance({ symbol: 'B' })], 10)).toMatchObject({
     inserted: 0,
     updated: 0,
   });
@@ -142,10 +147,13 @@ test('[P14] an earlier answer neither overwrites a row nor ends its listing', as
 
 test('[P14] an answer that brought no change counts too: an earlier one that comes after it is left aside', async () => {
   await store([balance({ balance: '5' })], 10);
-  expect(await store([balance({ balance: '5' })], 30)).toEqual({ inserted: 0, updated: 0 });
+  expect(await store([balance({ balance: '5' })], 30)).toMatchObject({ inserted: 0, updated: 0 });
   const late = [balance({ balance: '7' }), balance({ symbol: 'NEW' })];
-  expect(await storeBalances(connect().db, late, 20, true)).toEqual({ inserted: 0, updated: 0 });
-  expect(await store([], 29)).toEqual({ inserted: 0, updated: 0 });
+  expect(await storeBalances(connect().db, late, 20, true)).toMatchObject({
+    inserted: 0,
+    updated: 0,
+  });
+  expect(await store([], 29)).toMatchObject({ inserted: 0, updated: 0 });
   expect(await readRows()).toEqual([{ symbol: 'ETH', balance: '5', frozen: '0', is_listed: true }]);
   expect(await readChanges()).toHaveLength(1);
 });
@@ -172,7 +180,7 @@ test('[V18] of a key that an answer names twice the first row counts; contracts 
     ],
     1,
   );
-  expect(stored).toEqual({ inserted: 2, updated: 0 });
+  expect(stored).toMatchObject({ inserted: 2, updated: 0 });
   expect(await readRows()).toMatchObject([{ balance: '1' }, { balance: '2' }]);
 });
 

@@ -26,18 +26,20 @@ const readRows = () =>
            from ledger.coins order by symbol, contract_address`);
 
 test('coins are inserted once, updated when they differ, and equal ones are not written', async () => {
-  expect(await store([coin(), coin({ contractAddress: '0x1' })], 1)).toEqual({
+  expect(await store([coin(), coin({ contractAddress: '0x1' })], 1)).toMatchObject({
     inserted: 2,
     updated: 0,
   });
   const versions = () => query('select ctid::text, xmin::text, xmax::text from ledger.coins');
   const before = await versions();
-  expect(await store([coin(), coin({ contractAddress: '0x1', name: null })], 2)).toEqual({
+  expect(await store([coin(), coin({ contractAddress: '0x1', name: null })], 2)).toMatchObject({
     inserted: 0,
     updated: 0,
   });
   expect(await versions()).toEqual(before);
-  expect(await store([coin({ depositState: 0 }), coin({ contractAddress: '0x1' })], 3)).toEqual({
+  expect(
+    await store([coin({ depositState: 0 }), coin({ contractAddress: '0x1' })], 3),
+  ).toMatchObject({
     inserted: 0,
     updated: 1,
   });
@@ -78,7 +80,10 @@ test('first sight and every change of a coin is one row of history, a poll witho
 
 test('[P14] an earlier answer neither overwrites a coin nor ends its listing', async () => {
   await store([coin({ symbol: 'A', decimals: 8 }), coin({ symbol: 'B' })], 5);
-  expect(await store([coin({ symbol: 'A', decimals: 6 })], 4)).toEqual({ inserted: 0, updated: 0 });
+  expect(await store([coin({ symbol: 'A', decimals: 6 })], 4)).toMatchObject({
+    inserted: 0,
+    updated: 0,
+  });
   expect(await readRows()).toMatchObject([{ decimals: 8 }, { is_listed: true }]);
 });
 

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 import type { Reject } from '../../src/kernel/wallet-records.ts';
 import {
   closeAnsweredRejects,
-  closeSnapshotRejects,
+  noteSnapshotRejects,
 } from '../../src/ledger/transactions/close-rejects.ts';
 import { storeRejects } from '../../src/ledger/transactions/reject-store.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
@@ -196,7 +196,7 @@ test('a snapshot closes what its answer no longer has, of its own source alone',
   );
   const coin = reject({ source: 'coin-list', orderNo: null, field: 'decimal' }, { symbol: 'ETH' });
   await storeRejects(db, [balance, other, coin]);
-  await closeSnapshotRejects(db, 'balance-list', [other]);
+  await noteSnapshotRejects(db, 'balance-list', [other]);
   expect(
     await query(
       `select source, payload from ledger.rejects where resolved_at is null order by source`,

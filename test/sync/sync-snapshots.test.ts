@@ -168,3 +168,21 @@ test('[H10] an endpoint that fails for good holds up no other', async () => {
   expect(balances).toMatchObject({ reason: { code: 'service-unreachable' } });
   expect(coins).toMatchObject({ value: { rowsInserted: 1, isComplete: true } });
 });
+
+test.each([
+  ['balances', syncBalances, eth, 'listBalances'],
+  ['coins', syncCoins, coin, 'listCoins'],
+] as const)(
+  '%s: an older answer that comes late resolves no reject of a later one',
+  async (_name, sync, row, method) => {
+    service.answer(succeed([row]));
+    const older = await context.client[method](signal);
+    service.answer(succeed([row, { ...row, symbol: null }]));
+    await sync(context, signal);
+    const late = { ...context.client, [method]: async () => older };
+    await sync({ ...context, client: late }, signal);
+    expect(await query('select source, resolved_at from ledger.rejects')).toEqual([
+      { source: expect.any(String), resolved_at: null },
+    ]);
+  },
+);

@@ -3,7 +3,7 @@ import type { AssetKey } from '../../kernel/vocabulary.ts';
 import type { BalanceRecord } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { balances } from '../own-tables.ts';
-import { type SnapshotTable, storeSnapshot } from './store-snapshot.ts';
+import { type SnapshotTable, type StoredSnapshot, storeSnapshot } from './store-snapshot.ts';
 
 /**
  * Logs one row per change of balance, frozen or listing, and one for a new row. A row without amounts: no longer
@@ -39,6 +39,6 @@ export function storeBalances(
   observation: number,
   isWhole: boolean,
   kept: AssetKey[] = [],
-): Promise<{ inserted: number; updated: number }> {
+): Promise<StoredSnapshot> {
   return storeSnapshot(db, snapshot, records, observation, isWhole, kept);
 }

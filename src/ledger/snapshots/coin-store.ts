@@ -3,7 +3,7 @@ import type { AssetKey } from '../../kernel/vocabulary.ts';
 import type { CoinRecord } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { coins } from '../own-tables.ts';
-import { type SnapshotTable, storeSnapshot } from './store-snapshot.ts';
+import { type SnapshotTable, type StoredSnapshot, storeSnapshot } from './store-snapshot.ts';
 
 /** Logs one row per change of a coin, and one for a new coin. */
 const history = sql`,
@@ -35,6 +35,6 @@ export function storeCoins(
   observation: number,
   isWhole: boolean,
   kept: AssetKey[] = [],
-): Promise<{ inserted: number; updated: number }> {
+): Promise<StoredSnapshot> {
   return storeSnapshot(db, snapshot, records, observation, isWhole, kept);
 }

@@ -25,6 +25,9 @@ export type SnapshotTable<R, T extends typeof balances | typeof coins> = {
   history?: SQL;
 };
 
+/** Numbers of written rows. `isOvertaken`: a later answer is stored already, so this one says nothing any more. */
+export type StoredSnapshot = { inserted: number; updated: number; isOvertaken: boolean };
+
 const lostRaceRunsMax = 5;
 
 /**
@@ -41,9 +44,10 @@ export async function storeSnapshot<R extends AssetKey, T extends typeof balance
   observation: number,
   isWhole: boolean,
   kept: AssetKey[] = [],
-): Promise<{ inserted: number; updated: number }> {
-  const counts = { inserted: 0, updated: 0 };
-  if (await isOvertaken(db, getTableName(snapshot.table), observation)) return counts;
+): Promise<StoredSnapshot> {
+  const counts = { inserted: 0, updated: 0, isOvertaken: false };
+  if (await isOvertaken(db, getTableName(snapshot.table), observation))
+    return { ...counts, isOvertaken: true };
   const store = snapshotStatement(snapshot, uniqueFirst(records), observation, {
     isWhole,
     kept,

@@ -5,7 +5,7 @@ import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { number, orNull, out, pick, query } from '../connection/query-rows.ts';
 import { rejects as rejectTable } from '../own-tables.ts';
 import { fingerprintOf } from './reject-identity.ts';
-import { resolveRejects } from './reject-store.ts';
+import { resolveRejects, storeRejects } from './reject-store.ts';
 import { uniqueNewest } from './transaction-statement.ts';
 
 /** An answer with an order number. `unreadable`: its fields that yielded a reject. */
@@ -84,18 +84,19 @@ function keyOfField(field: string): string {
 }
 
 /**
- * Resolves open rejects of a snapshot that its latest answer no longer has. Call it in the transaction that stores an
- * answer that names every row. `repeated` are the rejects of that answer; they stay open.
+ * Stores the rejects of the latest answer of a snapshot, and resolves the open ones that it no longer has. Call it in the
+ * transaction that stores the answer, which names every row.
  */
-export async function closeSnapshotRejects(
+export async function noteSnapshotRejects(
   db: LedgerDb,
   source: 'balance-list' | 'coin-list',
-  repeated: Reject[],
+  rejects: Reject[],
 ): Promise<void> {
+  await storeRejects(db, rejects);
   await db.execute(sql`
     update own.rejects set resolved_at = now()
      where resolved_at is null and order_no is null and source = ${source}
-       and fingerprint <> all(${sql.param(repeated.map(fingerprintOf))}::text[])`);
+       and fingerprint <> all(${sql.param(rejects.map(fingerprintOf))}::text[])`);
 }
 
 /**

@@ -1,6 +1,5 @@
 import { storeBalances } from '../../ledger/snapshots/balance-store.ts';
-import { closeSnapshotRejects } from '../../ledger/transactions/close-rejects.ts';
-import { storeRejects } from '../../ledger/transactions/reject-store.ts';
+import { noteSnapshotRejects } from '../../ledger/transactions/close-rejects.ts';
 import type { SyncContext, SyncReport } from '../sync-context.ts';
 import { askWhole } from './ask-whole.ts';
 import { assignBriefly } from './assign-briefly.ts';
@@ -24,9 +23,8 @@ export async function syncBalances(
   const unstored = unstoredRows(rejects);
   const isComplete = unstored === 0;
   const counts = await context.ledger.transaction(async (db) => {
-    await storeRejects(db, rejects);
-    await closeSnapshotRejects(db, 'balance-list', rejects);
     const stored = await storeBalances(db, records, observation, isComplete, kept);
+    if (!stored.isOvertaken) await noteSnapshotRejects(db, 'balance-list', rejects);
     if (isCompared) await reconcileBalances(context.ledger, db, askedAt);
     return stored;
   });

@@ -1,6 +1,5 @@
 import { storeCoins } from '../../ledger/snapshots/coin-store.ts';
-import { closeSnapshotRejects } from '../../ledger/transactions/close-rejects.ts';
-import { storeRejects } from '../../ledger/transactions/reject-store.ts';
+import { noteSnapshotRejects } from '../../ledger/transactions/close-rejects.ts';
 import type { SyncContext, SyncReport } from '../sync-context.ts';
 import { askWhole } from './ask-whole.ts';
 import { assignBriefly } from './assign-briefly.ts';
@@ -14,9 +13,9 @@ export async function syncCoins(context: SyncContext, signal: AbortSignal): Prom
   const unstored = unstoredRows(rejects);
   const isComplete = unstored === 0;
   const counts = await context.ledger.transaction(async (db) => {
-    await storeRejects(db, rejects);
-    await closeSnapshotRejects(db, 'coin-list', rejects);
-    return await storeCoins(db, records, observation, isComplete, kept);
+    const stored = await storeCoins(db, records, observation, isComplete, kept);
+    if (!stored.isOvertaken) await noteSnapshotRejects(db, 'coin-list', rejects);
+    return stored;
   });
   await assignBriefly(context, signal);
   return {
