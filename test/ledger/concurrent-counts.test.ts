@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { storeListedAddresses } from '../../src/ledger/addresses/address-store.ts';
-import { compareDays, verifyDays } from '../../src/ledger/lists/coverage-store.ts';
+import { clearDays, compareDays, verifyDays } from '../../src/ledger/lists/coverage-store.ts';
 import { recountStream } from '../../src/ledger/lists/recount-list.ts';
 import { rebuildDerived } from '../../src/ledger/rebuild-derived.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
@@ -58,6 +58,41 @@ test('a day does not count as verified if a row of it was deleted while it was c
     { transactions: 1, verified_at: null },
   ]);
 });
+
+test('no day is compared beside a row that another list has come to count meanwhile', async () => {
+  await store({ orderNo: 'a', occurredAt: day }, { orderNo: 'b', occurredAt: day });
+  const guest = { orderNo: 'g', occurredAt: day };
+  await ledger.transaction((db) => storeListedTransactions(db, 'withdraw', [listed(guest)]));
+  const marking = await beginTransaction(ledger, (db) =>
+    storeListedTransactions(db, 'deposit', [listed({ ...guest, observation: 5 })]),
+  );
+  const comparing = other.transaction((db) => compareDays(db, 'deposit', firstDay(2)));
+  await untilBlocked(testLedger);
+  await marking.commit();
+  expect(await comparing).toBe(null);
+});
+
+test.each([
+  ['verified', () => verifyDays(ledger.db, 'deposit', true)],
+  ['doubted', () => clearDays(ledger.db, 'deposit', [1, 2])],
+])(
+  'days that are %s wait for a writer of the list and do not deadlock with it',
+  async (_, mark) => {
+    await store({ orderNo: 'a', occurredAt: day }, { orderNo: 'b', occurredAt: 2 * day });
+    await verifyDays(ledger.db, 'deposit', true);
+    const marking = await other.transaction(async (db) => {
+      await db.execute(`select from own.streams where name = 'deposit' for no key update`);
+      const waiting = mark().then(
+        () => null,
+        (error: unknown) => error,
+      );
+      await untilBlocked(testLedger);
+      await db.execute(`update own.coverage set transactions = transactions`);
+      return { waiting };
+    });
+    expect(await marking.waiting).toBe(null);
+  },
+);
 
 test('a recount of days waits for a row that moves to another day', async () => {
   await store({ orderNo: 'a', occurredAt: day }, { orderNo: 'b', occurredAt: 2 * day });

@@ -5,6 +5,7 @@ import { storeListedTransactions } from '../../src/ledger/transactions/store-lis
 import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
 import { syncAllDetails } from '../../src/sync/details/sync-details.ts';
 import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
+import { beginTransaction, untilBlocked } from '../support/begin-transaction.ts';
 import { detailed, listed } from '../support/transaction-rows.ts';
 import { until } from '../support/until.ts';
 import { withLedger } from '../support/with-ledger.ts';
@@ -169,4 +170,25 @@ test('each row is read once or twice, in however many batches', async () => {
     success: new Set(['success']),
   });
   expect((await rowsRead()) - before).toBeLessThan(200_000);
+});
+
+test('other states wait for a batch that is being classified and do not deadlock with it', async () => {
+  const testLedger = await withLedger();
+  const { ledger, query, connect } = testLedger;
+  const states = (...names: string[]) => ({ final: new Set(names), success: new Set(names) });
+  await reclassifyByStates(ledger, states('done'));
+  await query(`insert into engine.classification (id, after_order_no) values (1, '')`);
+  const holding = await beginTransaction(ledger, (db) =>
+    db.execute(`select from own.classification for update`),
+  );
+  const classifying = reclassifyByStates(connect(), states('done'));
+  await untilBlocked(testLedger);
+  const turning = reclassifyByStates(connect(), states('success'));
+  await untilBlocked(testLedger, 2);
+  const waits = await query(`select wait_event from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock' and query like 'lock table%'`);
+  await holding.commit();
+  await Promise.all([classifying, turning]);
+  expect(waits).toEqual([{ wait_event: 'relation' }]);
+  expect(await query('select state from ledger.final_states')).toEqual([{ state: 'success' }]);
 });

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { number, orNull, out, query, truth } from '../connection/query-rows.ts';
+import { number, orNull, out, query } from '../connection/query-rows.ts';
 import { listedAt } from './stream-store.ts';
 
 /** Days that one read of a list covers wholly, as `ReadDays` in src/sync/list/read-days.ts. Days count from 1970. */
@@ -28,11 +28,12 @@ export async function compareDays(
   stream: string,
   { low, high, rows, head, isHeadNew, unstored = [] }: DaysRead,
 ): Promise<number[] | null> {
-  // Whoever adds or removes rows of a day has changed the list's row before, so the next statement sees them.
-  const [list] = await query(db)`
-    select exists (select from own.transactions where also_listed_in = ${stream}) as ${out('hasGuests', truth)}
-      from own.streams where name = ${stream} for no key update`;
-  if (list?.hasGuests) return null;
+  // Whoever adds, removes or marks rows of the list has changed the list's row before, so the next statements see them.
+  await db.execute(lockedList(stream));
+  const { rows: guests } = await db.execute(
+    sql`select from own.transactions where also_listed_in = ${stream} limit 1`,
+  );
+  if (guests.length > 0) return null;
   const compared = await query(db)`
 with seen as (
   select date '1970-01-01' + i.day as day, i.rows
@@ -97,11 +98,16 @@ function rowsBeyond(stream: string, time: number | null): SQL {
 const isUnstored = (days: number[]) =>
   sql`(c.day - date '1970-01-01') = any(${sql.param(days)}::integer[])`;
 
+/** Locks the list's row, as whoever counts rows of a day does before it locks the day. */
+const lockedList = (stream: string) =>
+  sql`select name from own.streams where name = ${stream} for no key update`;
+
 /** Takes the mark of these days of a list. */
 export async function clearDays(db: LedgerDb, stream: string, days: number[]): Promise<void> {
   await db.execute(sql`
+    with list as materialized (${lockedList(stream)})
     update own.coverage c set verified_at = null
-     where c.stream = ${stream} and c.verified_at is not null and ${isUnstored(days)}`);
+      from list where c.stream = list.name and c.verified_at is not null and ${isUnstored(days)}`);
 }
 
 /**
@@ -115,8 +121,9 @@ export async function verifyDays(
   unstored: number[] = [],
 ): Promise<void> {
   await db.execute(sql`
+    with list as materialized (${lockedList(stream)})
     update own.coverage c set verified_at = case when not ${isUnstored(unstored)} then now() end
-     where stream = ${stream} and (${isToTheEnd} or day < (now() at time zone 'UTC')::date - 1)`);
+      from list where c.stream = list.name and (${isToTheEnd} or day < (now() at time zone 'UTC')::date - 1)`);
 }
 
 /**

@@ -13,6 +13,9 @@ export type Classified = { read: number; changed: number };
 /** Rows that one transaction reads; a batch of this size takes a few seconds at most and fits any statement timeout. */
 const batchMax = 10_000;
 
+/** Locks the table before the task, as `beginClassification` does: the two would wait for each other otherwise. */
+const writingRows = `${findingByKey}; lock table ledger.transactions in row exclusive mode`;
+
 /**
  * Classifies the stored rows by the configured final states if they differ from the last ones, and finishes a
  * classification that was interrupted. A row that is no longer final is due at once. A row that became final is due
@@ -27,7 +30,7 @@ export async function reclassifyByStates(
   await beginClassification(ledger, states);
   const sum = { read: 0, changed: 0 };
   for (;;) {
-    const batch = await ledger.transaction(classifyBatch, findingByKey);
+    const batch = await ledger.transaction(classifyBatch, writingRows);
     if (batch === null) return sum.changed;
     sum.read += batch.read;
     sum.changed += batch.changed;
