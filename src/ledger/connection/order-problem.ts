@@ -22,6 +22,6 @@ export async function findOrderProblem(db: LedgerDb): Promise<TextProblem | null
     cure:
       actual === null
         ? `run PostgreSQL on the system or image that the database was made on, or restore a dump of it (pg_dump) into a new database`
-        : `while nothing else writes, run in the database as its owner: reindex database ${name}; alter database ${name} refresh collation version;`,
+        : `while nothing else writes, run in the database as its owner, each statement by itself: reindex database ${name}; alter database ${name} refresh collation version;`,
   };
 }

@@ -84,8 +84,8 @@ function keyOfField(field: string): string {
 }
 
 /**
- * Stores the rejects of the latest answer of a snapshot, and resolves the open ones that it no longer has. Call it in the
- * transaction that stores the answer, which names every row.
+ * Stores the rejects of the latest answer of a snapshot, and resolves the open ones that it no longer has. Call it in
+ * the transaction that stores the answer, which names every row.
  */
 export async function noteSnapshotRejects(
   db: LedgerDb,
