@@ -17,9 +17,9 @@ export const ledgerBugs: PlantedBug[] = [
     id: 'states-changed-beside-writers',
     promise: 'True',
     wrong: 'rows that are being stored by the last states are never classified by the new ones',
-    in: 'beginClassification',
-    find: 'lock table ledger.transactions',
-    put: 'lock table ledger.final_states',
+    in: 'reclassifyByStates',
+    find: 'await outlastWriters(ledger);',
+    put: 'void outlastWriters;',
     caughtBy:
       'a row that another transaction is storing by the last states is classified by the new ones',
   },

@@ -1,4 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
+import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
 import { listOf, number, orNull, out, query, text, truth } from '../connection/query-rows.ts';
 import { dueAtOnce, turn } from './detail-checks.ts';
@@ -13,8 +14,9 @@ export type Classified = { read: number; changed: number };
 /** Rows that one transaction reads; a batch of this size takes a few seconds at most and fits any statement timeout. */
 const batchMax = 10_000;
 
-/** Locks the table before the task, as `beginClassification` does: the two would wait for each other otherwise. */
-const writingRows = `${findingByKey}; lock table ledger.transactions in row exclusive mode`;
+/** Exceeds the timeouts of the program's own transactions. */
+const writersMaxMs = 90_000;
+const writersAskedMs = 50;
 
 /**
  * Classifies the stored rows by the configured final states if they differ from the last ones, and finishes a
@@ -28,9 +30,10 @@ export async function reclassifyByStates(
   onBatch?: (sum: Classified) => void,
 ): Promise<number> {
   await beginClassification(ledger, states);
+  await outlastWriters(ledger);
   const sum = { read: 0, changed: 0 };
   for (;;) {
-    const batch = await ledger.transaction(classifyBatch, writingRows);
+    const batch = await ledger.transaction(classifyBatch, findingByKey);
     if (batch === null) return sum.changed;
     sum.read += batch.read;
     sum.changed += batch.changed;
@@ -65,8 +68,7 @@ const isSuccess = sql`coalesce(lower(btrim(t.state)) in (select f.state from own
 async function beginClassification(ledger: Ledger, states: ConfiguredStates): Promise<void> {
   if ((await compareStates(ledger.db, states)) === 'same') return;
   await ledger.transaction(async (db) => {
-    // Waits for the rows that are being classified by the last states: no batch would see them.
-    await db.execute(sql`lock table ledger.transactions in share row exclusive mode`);
+    await db.execute(sql`lock table ledger.final_states in share row exclusive mode`);
     // Checks again: another process that started at the same time may have made the change meanwhile.
     if ((await compareStates(db, states)) === 'same') return;
     const turned = sql`
@@ -88,6 +90,31 @@ async function beginClassification(ledger: Ledger, states: ConfiguredStates): Pr
     await db.execute(sql`delete from own.final_states`);
     await db.execute(sql`insert into own.final_states (state, is_success) ${wantedStates(states)}`);
   });
+}
+
+/**
+ * Before a classification, waits for the transactions that are writing rows: they may classify them by the last states,
+ * and no batch sees these rows before they are committed. Takes no lock on the table, which would wait for a VACUUM too
+ * and hold all writers up meanwhile.
+ */
+async function outlastWriters({ db }: Ledger): Promise<void> {
+  const deadline = performance.now() + writersMaxMs;
+  const first = new Set(await readWriters(db));
+  for (let writers = [...first]; writers.some((each) => first.has(each)); ) {
+    if (performance.now() >= deadline) return;
+    await abortableSleep(writersAskedMs);
+    writers = await readWriters(db);
+  }
+}
+
+/** Returns the transactions that have written rows, or are about to; none while no classification is under way. */
+async function readWriters(db: LedgerDb): Promise<string[]> {
+  const writers = await query(db)`
+    select l.virtualtransaction as ${out('writer', text)} from pg_locks l
+     where exists (select from own.classification) and l.granted and l.mode = 'RowExclusiveLock'
+       and l.relation = 'ledger.transactions'::regclass and l.pid <> pg_backend_pid()
+       and l.database = (select d.oid from pg_database d where d.datname = current_database())`;
+  return writers.map(({ writer }) => writer);
 }
 
 /** Classifies the next rows in key order, as every batch locks them. Returns null when no row is left. */
