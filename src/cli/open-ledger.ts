@@ -25,7 +25,7 @@ const progressEveryMs = 5_000;
 
 /**
  * Connects to the database of the settings, or to the embedded one, and waits until it answers. The ledger is that of
- * the settings' wallet.
+ * the settings' wallet. Throws LedgerError `database-unreachable` if lookups in the database may miss rows.
  */
 export async function openLedger({
   settings,
@@ -37,6 +37,7 @@ export async function openLedger({
   const ledger = connectLedger({ connectionString, poolSize, log, wallet: settings.wallet });
   shutdown.add('database connections', ledger.close, ledger.cut);
   await reachLedger(ledger, reachMs, { log, signal: shutdown.signal });
+  await requireOrder(ledger);
   const { redisUrl } = settings.queue;
   const queueAddress: QueueAddress =
     redisUrl === null ? { kind: 'postgres', connectionString } : { kind: 'redis', url: redisUrl };
@@ -134,7 +135,6 @@ function poolWords({ slip44, before, after }: PoolChange): string {
   return `${words(before)} -> ${words(after)}`;
 }
 
-/** Throws LedgerError `database-unreachable` if lookups in the database may miss rows. */
 async function requireOrder({ db }: Ledger): Promise<void> {
   const problem = await findOrderProblem(db);
   if (problem) throw new LedgerError('database-unreachable', problem.what, { cure: problem.cure });
@@ -146,8 +146,7 @@ async function requireOrder({ db }: Ledger): Promise<void> {
  */
 export async function migrate(opened: OpenedLedger, { log }: CommandContext): Promise<void> {
   const { ledger, queueAddress } = opened;
-  // Both are checked before anything is written.
-  await requireOrder(ledger);
+  // Checked before anything is created.
   if (queueAddress.kind === 'postgres')
     await requireOwnQueue((statement, values) => ledger.pool.query(statement, values));
   const { applied } = await migrateLedger(ledger, { log });

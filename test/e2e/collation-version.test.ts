@@ -20,9 +20,10 @@ async function createVersionedDatabase(): Promise<string> {
   return url.toString();
 }
 
-test('no command writes into indexes that another version of the collation has built, until they are built anew', async () => {
+test('no command uses indexes that another version of the collation has built, until they are built anew', async () => {
   const connectionString = await createVersionedDatabase();
-  const migrate = () => runProgram(['migrate'], { DATABASE_URL: connectionString });
+  const run = (...args: string[]) => runProgram(args, { DATABASE_URL: connectionString });
+  const migrate = () => run('migrate');
   expect(await migrate()).toMatchObject({ code: 0 });
   await queryOnce(
     connectionString,
@@ -31,6 +32,12 @@ test('no command writes into indexes that another version of the collation has b
   const { code, stderr } = await migrate();
   expect(stderr).toContain('built by version 0 of the collation en-US');
   expect(code).toBe(5);
+  // It would hand out, and show, what it finds.
+  for (const args of [['pool', 'take', '60', '--reference', 'a'], ['status']])
+    expect(await run(...args)).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining('reindex database'),
+    });
   const advised = /reindex database \S+; alter database \S+ refresh collation version;/.exec(
     stderr,
   );
