@@ -7,6 +7,7 @@ import type { Claim, ClaimedDetail } from '../../ledger/transactions/detail-chec
 import type { DetailedTransaction } from '../../ledger/transactions/store-transaction-details.ts';
 import type { SyncReport } from '../sync-context.ts';
 import { claimLeaseMs, type DetailTools } from './detail-port.ts';
+import type { Place } from './stand-in-line.ts';
 
 /**
  * Interval (ms) at which a claim that lasts longer stores what it has fetched and extends its lease. From then on it
@@ -21,14 +22,15 @@ type Fetched =
   | { kind: 'failed'; orderNo: string; error: LedgerError };
 
 /**
- * Fetches claimed rows concurrently and stores what was fetched, also if a failure ends it early. Returns how many rows
- * were asked for.
+ * Fetches claimed rows concurrently and stores what was fetched, also if a failure ends it early. Rows of the history
+ * wait for their place in line, so that claims fetch in turn: two that fetched side by side would end, and store, at
+ * the same time. Returns how many rows were asked for.
  */
 export async function fetchClaimed(
   context: DetailTools,
   signal: AbortSignal,
   report: SyncReport,
-  { claimed, claim }: { claimed: ClaimedDetail[]; claim: Claim },
+  { claimed, claim, place }: { claimed: ClaimedDetail[]; claim: Claim; place: Place },
 ): Promise<number> {
   // A failure that concerns more than one row ends the batch and aborts the requests in flight.
   const stop = new AbortController();
@@ -39,13 +41,16 @@ export async function fetchClaimed(
   const until = performance.now() + keepEveryMs;
   const fetchWaiting = async () => {
     for (const one of waiting) {
+      if (one.lane === 'backlog') await place.front;
       asked += 1;
       fetched.push(await fetchDetail(context, one, inFlight));
-      if (performance.now() >= until) return;
+      if (performance.now() >= until) break;
     }
+    place.leave();
   };
   const stopAll = (error: unknown) => {
     stop.abort();
+    place.leave();
     throw error;
   };
   const save = () => storeFetched(context, fetched.splice(0), report);

@@ -12,6 +12,7 @@ import {
 } from '../sync-context.ts';
 import { claimLeaseMs, type DetailTools, openDetailPort } from './detail-port.ts';
 import { fetchClaimed } from './fetch-claimed.ts';
+import { openLine, type Place } from './stand-in-line.ts';
 
 /** Number of concurrent claims, so that one fetches while the other one stores. */
 const parallelClaims = 2;
@@ -46,12 +47,17 @@ export async function syncDetailsThrough(
   const { incomplete } = await context.details.countIncomplete();
   if (incomplete === 0) return report;
   onProgress?.('details', 0, incomplete);
+  const takePlace = openLine();
   const work = async () => {
     let limit = 2 * context.settings.concurrency;
     for (;;) {
       const startedAt = performance.now();
-      const claimed = await syncClaim(context, signal, report, (claim) =>
-        context.details.claim(limit, claim),
+      const claimed = await syncClaim(
+        context,
+        signal,
+        report,
+        (claim) => context.details.claim(limit, claim),
+        takePlace,
       );
       if (claimed === 0) return;
       limit = nextClaim(context.settings.concurrency, claimed, performance.now() - startedAt);
@@ -89,8 +95,12 @@ export async function syncHintedDetails(
 ): Promise<SyncReport> {
   const report = emptyReport();
   const details = openDetailPort(context.ledger);
-  await syncClaim({ ...context, details }, signal, report, (claim) =>
-    claimHintedDetails(context.ledger.db, claim),
+  await syncClaim(
+    { ...context, details },
+    signal,
+    report,
+    (claim) => claimHintedDetails(context.ledger.db, claim),
+    openLine(),
   );
   return report;
 }
@@ -110,13 +120,18 @@ async function syncClaim(
   signal: AbortSignal,
   report: SyncReport,
   claimRows: (claim: Claim) => Promise<ClaimedDetail[]>,
+  takePlace: () => Place,
 ): Promise<number> {
   signal.throwIfAborted();
   const claim = { id: randomUUID(), leaseMs: claimLeaseMs };
   try {
     const claimed = await claimRows(claim);
     if (claimed.length === 0) return 0;
-    const asked = await fetchClaimed(context, signal, report, { claimed, claim });
+    const asked = await fetchClaimed(context, signal, report, {
+      claimed,
+      claim,
+      place: takePlace(),
+    });
     if (asked < claimed.length) await context.details.release(claim.id);
     return asked;
   } catch (error) {

@@ -1,0 +1,99 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import type { Lane } from '../../src/kernel/ticket.ts';
+import type { ClaimedDetail } from '../../src/ledger/transactions/detail-checks.ts';
+import type { DetailTools } from '../../src/sync/details/detail-port.ts';
+import { syncDetailsThrough } from '../../src/sync/details/sync-details.ts';
+import { quietLog } from '../simulator/quiet-log.ts';
+
+const signal = new AbortController().signal;
+
+function openGate(): { opened: Promise<void>; open(): void } {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open: () => open() };
+}
+const concurrency = 4;
+
+const rowsOf = (claim: string, count: number, lane: Lane): ClaimedDetail[] =>
+  Array.from({ length: count }, (_, index) => ({
+    orderNo: `${claim}-${index}`,
+    lane,
+    isRefused: false,
+  }));
+
+/** Tools that hand out these claims one after the other; `ask` is called with each order, `store` with each batch. */
+function toolsFor(
+  claims: ClaimedDetail[][],
+  { ask, store }: { ask(orderNo: string): Promise<void>; store(): Promise<void> },
+): DetailTools {
+  const waiting = claims.values();
+  return {
+    log: quietLog,
+    settings: { concurrency },
+    client: {
+      async getTransaction(orderNo) {
+        await nextTurn();
+        await ask(orderNo);
+        return { observation: 1, records: [], rejects: [] };
+      },
+    },
+    details: {
+      countIncomplete: async () => ({ incomplete: 1, finalIncomplete: 0 }),
+      claim: async () => waiting.next().value ?? [],
+      extend: async () => {},
+      release: async () => {},
+      store: async () => {
+        await store();
+        return 0;
+      },
+    },
+  };
+}
+
+test('the next claim of the history is fetched while the one before is stored, not beside it', async () => {
+  const asked: string[] = [];
+  const askedAtStore: string[][] = [];
+  const all = openGate();
+  const tools = toolsFor([rowsOf('first', 20, 'backlog'), rowsOf('second', 20, 'backlog')], {
+    ask: async (orderNo) => {
+      if (asked.push(orderNo) === 40) all.open();
+    },
+    // Ends only once the rows of both have been asked for.
+    store: async () => {
+      askedAtStore.push([...asked]);
+      await all.opened;
+    },
+  });
+  await syncDetailsThrough(tools, signal);
+  expect(asked).toHaveLength(40);
+  const early = askedAtStore[0]?.filter((orderNo) => orderNo.startsWith('second')) ?? [];
+  expect(early.length).toBeLessThanOrEqual(concurrency);
+});
+
+test('a current row does not wait for the claim of the history before it', async () => {
+  const current = openGate();
+  const tools = toolsFor([rowsOf('first', 20, 'backlog'), rowsOf('second', 1, 'current')], {
+    ask: async (orderNo) => {
+      if (orderNo === 'second-0') current.open();
+      await current.opened;
+    },
+    store: async () => {},
+  });
+  await syncDetailsThrough(tools, signal);
+});
+
+test('a claim that fails lets the next one go on', async () => {
+  const asked: string[] = [];
+  const tools = toolsFor([rowsOf('first', 20, 'backlog'), rowsOf('second', 20, 'backlog')], {
+    ask: async (orderNo) => {
+      asked.push(orderNo);
+      if (orderNo.startsWith('first')) throw new Error('broken');
+    },
+    store: async () => {},
+  });
+  await expect(syncDetailsThrough(tools, signal)).rejects.toThrow('broken');
+  expect(asked.filter((orderNo) => orderNo.startsWith('second'))).toHaveLength(20);
+});
