@@ -61,13 +61,13 @@ export async function composeAll(
   for (const own of contextsOfWallets(context))
     wallets.push({ own, wallet: await openWallet(own) });
   const opened = await openMigratedLedger(context);
-  const readSharedAway = shareHome(opened.ledger);
+  const sharedHome = shareHome(opened.ledger);
   const composed: Composed[] = [];
   for (const { own, wallet } of wallets) {
     const name = own.settings.wallet;
     const ledger = opened.ledger.forWallet(name);
     const sync = await createSync(own, ledger, wallet, observersOf(name));
-    composed.push({ context: own, sync: { ...sync, readSharedAway } });
+    composed.push({ context: own, sync: { ...sync, sharedHome } });
   }
   return { ...opened, composed };
 }

@@ -2,7 +2,6 @@ import { desc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import { LedgerError } from '../kernel/errors.ts';
 import type { Ledger, LedgerDb } from './connection/connect-ledger.ts';
 import { orNull, out, pick, query, text, truth } from './connection/query-rows.ts';
-import { rebuildDerived } from './rebuild-derived.ts';
 import { moves } from './schema/home.ts';
 
 /** A move of the database away from its home that no operator has acknowledged yet. */
@@ -68,6 +67,11 @@ export async function disturbHomeSince(
      where begun_at <= to_timestamp(${sinceMs}::double precision / 1000)`);
 }
 
+/** Returns true if a move is recorded that has not been healed. */
+export async function isMoveNoted(db: LedgerDb): Promise<boolean> {
+  return (await db.$count(moves, isNull(moves.healedAt))) > 0;
+}
+
 /** Records that the database has moved. Returns true if this was not recorded yet. */
 export async function noteMove(ledger: Ledger, away: string): Promise<boolean> {
   return await ledger.transaction(async (db) => {
@@ -77,7 +81,6 @@ export async function noteMove(ledger: Ledger, away: string): Promise<boolean> {
       select ${endedEpoch}, ${away}, now()
        where not exists (select from engine.moves where healed_at is null)
       returning epoch`);
-    if (noted.rows.length > 0) await rebuildDerived(db);
     return noted.rows.length > 0;
   });
 }
@@ -92,7 +95,6 @@ export async function healHome(db: LedgerDb): Promise<Move | null> {
   await lockHome(db);
   const away = await readAway(db);
   if (away === null) return null;
-  await rebuildDerived(db);
   const epoch = await openMove(db, away);
   const aside = await db.execute(sql`
     update ledger.addresses set status = 'foreign', set_aside_epoch = ${epoch} where status = 'available'`);
@@ -114,7 +116,6 @@ export async function acceptMove(db: LedgerDb): Promise<number> {
   await lockHome(db);
   const away = await readAway(db);
   if (away !== null) {
-    await rebuildDerived(db);
     await beginEpoch(db, await openMove(db, away), { setAside: 0, closed: 0 });
   }
   await db.execute(sql`

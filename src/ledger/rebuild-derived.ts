@@ -1,13 +1,26 @@
 import { sql } from 'drizzle-orm';
-import type { LedgerDb } from './connection/connect-ledger.ts';
-import { out, query, text } from './connection/query-rows.ts';
+import type { Ledger, LedgerDb } from './connection/connect-ledger.ts';
+import { orNull, out, query, text } from './connection/query-rows.ts';
 import { mendTotals } from './reports/totals-store.ts';
 import { rescheduleDetails } from './transactions/detail-checks.ts';
 
+/** Advisory lock; any constant works that stays the same in every version. */
+const rebuildLock = 7_246_018;
+
 /**
- * Rebuilds what is derived from the transactions and addresses of all wallets: a restore may have brought back those
- * alone, and addresses may have been deleted.
+ * Rebuilds what is derived from the transactions and addresses of all wallets, unless the database is at home: a
+ * restore may have brought back those alone, and addresses may have been deleted. Reads every transaction; of several
+ * processes one does it, and the others wait. Call it before the move is healed, whose locks are to be held briefly.
  */
+export async function rebuildWhileAway(ledger: Ledger): Promise<void> {
+  await ledger.longTransaction(async (db) => {
+    await db.execute(sql`select pg_advisory_xact_lock(${rebuildLock})`);
+    const [home] = await query(db)`select engine.home_state() as ${out('away', orNull(text))}`;
+    if (home?.away) await rebuildDerived(db);
+  });
+}
+
+/** Does the rebuilding of `rebuildWhileAway`, wherever the database is. */
 export async function rebuildDerived(db: LedgerDb): Promise<void> {
   const workAs = (name: string) =>
     db.execute(sql`select set_config('ledger.wallet', ${name}, true)`);

@@ -1,51 +1,65 @@
 import type { Ledger } from '../ledger/connection/connect-ledger.ts';
-import { healHome, noteMove, readAway } from '../ledger/home-store.ts';
-import type { SyncContext } from './sync-context.ts';
+import { healHome, isMoveNoted, noteMove, readAway } from '../ledger/home-store.ts';
+import { rebuildWhileAway } from '../ledger/rebuild-derived.ts';
+import type { SharedHome, SyncContext } from './sync-context.ts';
 
 /** Time (ms) for which the database counts as at home, once it has been read that it is. */
 const homeKeptMs = 1_000;
 
 /**
- * Returns a `readAway` that the wallets of a process share. That the database is at home holds for a second: whatever
- * hands out or generates an address compares it once more, in its own transaction.
+ * Opens the home that the wallets of a process share. That the database is at home holds for a second: whatever hands
+ * out or generates an address compares it once more, in its own transaction.
  */
-export function shareHome({ db }: Ledger): () => Promise<string | null> {
+export function shareHome(ledger: Ledger): SharedHome {
   let latest: { away: Promise<string | null>; readAt: number } | null = null;
-  return async () => {
-    const now = performance.now();
-    if (!latest || now - latest.readAt >= homeKeptMs) latest = { away: readAway(db), readAt: now };
-    const shared = latest;
-    const isKept = await shared.away.then(
-      (away) => away === null,
-      () => false,
-    );
-    if (!isKept && latest === shared) latest = null;
-    return await shared.away;
+  let rebuilding: Promise<void> | null = null;
+  return {
+    async readAway() {
+      const now = performance.now();
+      if (!latest || now - latest.readAt >= homeKeptMs)
+        latest = { away: readAway(ledger.db), readAt: now };
+      const shared = latest;
+      const isKept = await shared.away.then(
+        (away) => away === null,
+        () => false,
+      );
+      if (!isKept && latest === shared) latest = null;
+      return await shared.away;
+    },
+    async rebuild() {
+      rebuilding ??= rebuildWhileAway(ledger).finally(() => {
+        rebuilding = null;
+      });
+      await rebuilding;
+    },
   };
 }
 
 /**
- * Checks that the database is still at its home. After a move it heals the database. With ON_MOVE=stop it only records
- * the move: no address is handed out or generated until the operator runs `wallet-ledger recover`. Several processes
- * may call it at the same time.
+ * Checks that the database is still at its home. After a move it rebuilds what the move may have lost, and heals the
+ * database. With ON_MOVE=stop it only records the move: no address is handed out or generated until the operator runs
+ * `wallet-ledger recover`. Several processes may call it at the same time.
  */
 export async function settleHome({
   ledger,
   log,
   settings,
   onHealed,
-  readSharedAway,
-}: Pick<SyncContext, 'ledger' | 'log' | 'onHealed' | 'readSharedAway'> & {
+  sharedHome = shareHome(ledger),
+}: Pick<SyncContext, 'ledger' | 'log' | 'onHealed' | 'sharedHome'> & {
   settings: Pick<SyncContext['settings'], 'onMove'>;
 }): Promise<void> {
-  const away = await (readSharedAway?.() ?? readAway(ledger.db));
+  const away = await sharedHome.readAway();
   if (away === null) return;
-  if (settings.onMove === 'stop') {
+  const isStopping = settings.onMove === 'stop';
+  if (isStopping && (await isMoveNoted(ledger.db))) return;
+  await sharedHome.rebuild();
+  if (isStopping) {
     if (await noteMove(ledger, away))
       log.error({ away }, 'the database has moved: no address is handed out or generated');
     return;
   }
-  const healed = await ledger.transaction((db) => healHome(db));
+  const healed = await ledger.longTransaction((db) => healHome(db));
   if (!healed) return;
   const { setAside, closedRequests } = healed;
   log.error(

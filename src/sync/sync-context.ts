@@ -5,6 +5,13 @@ import type { Ledger } from '../ledger/connection/connect-ledger.ts';
 import type { Retention } from '../ledger/reports/sync-run-store.ts';
 import type { WalletClient } from '../service/wallet-client.ts';
 
+/** Looks at the database's home, and rebuilds what a move may have lost, once for all who ask at the same time. */
+export type SharedHome = {
+  /** Returns null while the database is at home, otherwise the difference in words. */
+  readAway(): Promise<string | null>;
+  rebuild(): Promise<void>;
+};
+
 /** Dependencies that every file in `src/sync` shares. */
 export type SyncContext = {
   ledger: Ledger;
@@ -12,8 +19,8 @@ export type SyncContext = {
   log: Log;
   clock: Clock;
   settings: SyncSettings;
-  /** Reads whether the database is at home, for all wallets of the process; absent: each pass reads it itself. */
-  readSharedAway?: () => Promise<string | null>;
+  /** The database's home, as all wallets of the process share it; absent: each pass looks itself. */
+  sharedHome?: SharedHome;
   /** Called after each pass that ended without an error. */
   onRun?: (part: string, report: SyncReport) => void;
   /** Called after this process has healed a move of the database: the pools of all wallets are empty. */

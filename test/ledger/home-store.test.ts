@@ -12,10 +12,12 @@ import {
   requireHomeOfRequest,
 } from '../../src/ledger/home-store.ts';
 import { settleHome } from '../../src/sync/settle-home.ts';
+import { beginTransaction, untilBlocked } from '../support/begin-transaction.ts';
 import { countRowsRead } from '../support/count-rows-read.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
-const { ledger, connect, query, clear } = await withLedger();
+const opened = await withLedger();
+const { ledger, connect, query, clear } = opened;
 beforeEach(async () => {
   await clear();
   await query(`delete from ledger.stream_proofs`);
@@ -56,6 +58,9 @@ async function resolveLost(num: number, shown = ['b1', 'b2'], ahead = '0'): Prom
   return await ledger.transaction((db) => resolveRequest(db, Number(request?.id)));
 }
 
+/** As whoever counts the totals holds it. */
+const lockOfTotals = 'select pg_advisory_xact_lock(7246007)';
+
 /** What a restore of data alone does to a database that has the tables and no rows. */
 const loadElsewhere = () =>
   query(`update ledger.addresses set place = gen_random_uuid() where slip44 = 60`);
@@ -90,6 +95,20 @@ test('where the database lives is told without reading the available addresses',
   );
   expect((await ask()).rows).toEqual([{ away: expect.stringContaining('another database') }]);
   await client.query('rollback');
+});
+
+test('while derived rows are rebuilt, which takes long for a long history, the pools are not locked', async () => {
+  await move();
+  const folding = await beginTransaction(ledger, (db) => db.execute(lockOfTotals));
+  const settled = Promise.all([settle('heal'), settle('heal', connect())]);
+  await untilBlocked(opened, 2);
+  await query('select from ledger.pools for update nowait');
+  await folding.commit();
+  await settled;
+  expect([await readAway(ledger.db), await readMoves(ledger.db)]).toMatchObject([
+    null,
+    [{ setAside: 3 }],
+  ]);
 });
 
 test('after rows of ledger.addresses were deleted the count of their list is right again', async () => {

@@ -114,19 +114,19 @@ test('a refused address stops the pool of its own wallet', async () => {
 test('the wallets of a process ask once a second whether the database is at home, and again once it is not', async () => {
   const asked = vi.spyOn(ledger.db, 'execute');
   const now = vi.spyOn(performance, 'now').mockReturnValue(0);
-  const readSharedAway = shareHome(ledger);
+  const sharedHome = shareHome(ledger);
   const settle = (each: typeof ledger) =>
-    settleHome({ ledger: each, log: silentLog, settings, readSharedAway });
+    settleHome({ ledger: each, log: silentLog, settings, sharedHome });
   try {
-    expect(await Promise.all([readSharedAway(), readSharedAway()])).toEqual([null, null]);
+    expect(await Promise.all([sharedHome.readAway(), sharedHome.readAway()])).toEqual([null, null]);
     await settle(second);
     expect(asked).toHaveBeenCalledTimes(1);
     await query(`select engine.disturb_home('a snapshot was put back')`);
     now.mockReturnValue(999);
-    expect(await readSharedAway()).toBeNull();
+    expect(await sharedHome.readAway()).toBeNull();
     now.mockReturnValue(1_000);
     await settle(second);
-    expect(await readSharedAway()).toBeNull();
+    expect(await sharedHome.readAway()).toBeNull();
     expect(await readAway(ledger.db)).toBeNull();
   } finally {
     now.mockRestore();

@@ -141,11 +141,11 @@ test('[S11] statements that go to pg as text hold no value but constants of the 
   // takes no parameters.
   expect(withValues).toEqual([
     'src/embedded/server-presence.ts: select ${lockFunction}($1) as answer',
-    'src/ledger/connection/connect-ledger.ts: BEGIN; ${settings}',
     'src/ledger/connection/keep-listening.ts: listen ${name}',
     'src/ledger/connection/migrate-ledger.ts: set lock_timeout = ${waitMs}',
     'src/ledger/connection/migrate-ledger.ts: set lock_timeout = ${tableWaitMs}',
     'src/ledger/connection/read-cursor.ts: declare ${name} no scroll cursor for ${select}',
     'src/ledger/connection/read-cursor.ts: close ${name}',
+    'src/ledger/connection/run-transaction.ts: BEGIN; ${settings}',
   ]);
 });

@@ -74,7 +74,7 @@ export async function poolAdopt(
   const { ledger } = await openExistingLedger(context);
   await (yes ? refuseOtherWallet : sayOtherWallet)(context, ledger);
   const asked = named.length === 0 ? null : named;
-  const foreign = await listForeign(ledger.db, slip44, asked);
+  const foreign = await ledger.longTransaction((db) => listForeign(db, slip44, asked));
   if (asked !== null && foreign.length < new Set(asked).size) {
     throw new LedgerError('usage', `not all of these are foreign addresses of chain ${slip44}`, {
       cure: `\`wallet-ledger pool adopt ${slip44}\` shows those that are`,
@@ -82,7 +82,9 @@ export async function poolAdopt(
   }
   const free = foreign.filter(({ hasDeposit, refused }) => !hasDeposit && refused === null).length;
   if (!json) process.stdout.write(foreign.map((each) => `${foreignLine(each)}\n`).join(''));
-  const adopted = yes ? await ledger.transaction((db) => adoptForeign(db, slip44, asked)) : null;
+  const adopted = yes
+    ? await ledger.longTransaction((db) => adoptForeign(db, slip44, asked))
+    : null;
   if (json) {
     const report = { slip44, adoptable: free, adopted, foreign };
     process.stdout.write(jsonDocument(redactValues(report, context.redact)));

@@ -16,6 +16,7 @@ import {
   readMoves,
   readSettledMove,
 } from '../../ledger/home-store.ts';
+import { rebuildWhileAway } from '../../ledger/rebuild-derived.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { countWords } from '../../status/status-words.ts';
 import type { CommandContext } from '../command-context.ts';
@@ -53,7 +54,8 @@ export async function recover(context: CommandContext, options: RecoverOptions):
 
 /** Uses one transaction, so that a line that does not fit leaves the database unchanged. */
 async function settle(ledger: Ledger, list: HandedOut[] | null, isSame: boolean) {
-  return await ledger.transaction(async (db) => {
+  await rebuildWhileAway(ledger);
+  return await ledger.longTransaction(async (db) => {
     const marked = list ? await handOut(db, list) : 0;
     const back = isSame ? await acceptMove(db) : 0;
     await acknowledgeMoves(db);

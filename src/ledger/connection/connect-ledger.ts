@@ -13,10 +13,11 @@ import {
   openClient,
   sessionOptions,
 } from './open-client.ts';
-import { isConflict, isConnectionLost, isUnreachable } from './postgres-codes.ts';
+import { isUnreachable } from './postgres-codes.ts';
 import { prepareStatements } from './prepare-statements.ts';
 import { requireOwnSession } from './require-own-session.ts';
 import { requireStrongLogin } from './require-strong-login.ts';
+import { lendOnce, runTransaction } from './run-transaction.ts';
 
 /** Runs statements: the pool, or the connection of an open transaction. */
 export type LedgerDb = NodePgDatabase;
@@ -34,6 +35,8 @@ export type Ledger = {
    * without parameters that the same message as BEGIN sends.
    */
   transaction<T>(work: (db: LedgerDb) => Promise<T>, settings?: string): Promise<T>;
+  /** The same for work that may read or write every row: without a statement timeout, on a connection of its own. */
+  longTransaction<T>(work: (db: LedgerDb) => Promise<T>): Promise<T>;
   /**
    * Opens a connection outside the pool for state that outlives a statement, such as a temporary table. `release`
    * closes it. A pool of one connection would wait for itself.
@@ -51,21 +54,15 @@ export type Ledger = {
   cut(): void;
 };
 
-/** Reports that other transactions stored some of the same new rows first. The retry sees and compares them. */
-export class StoredMeanwhile extends Error {
-  constructor() {
-    super('other transactions stored the same new rows first');
-  }
-}
-
 /** Versions that knew one wallet only wrote no `2/`. */
 const instancePrefix = 'wallet-ledger 2/';
-const runsMax = 8;
 /**
  * Upper bound of the wait for an answer. It exceeds the server's statement timeout, so only a silent connection reaches
  * it.
  */
 const answerWithinMs = 75_000;
+const lockTimeoutMs = 20_000;
+const waitingForLocksBriefly = `set local lock_timeout = ${lockTimeoutMs}`;
 
 /**
  * Opens the pool, without sending anything before the first statement; `reachLedger` waits for the server. `wallet`:
@@ -91,7 +88,7 @@ export function connectLedger(options: {
     statement_timeout: 60_000,
     // Releases the locks of a stalled process before the others time out waiting for them.
     idle_in_transaction_session_timeout: 10_000,
-    lock_timeout: 20_000,
+    lock_timeout: lockTimeoutMs,
     query_timeout: options.answerMs ?? answerWithinMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
@@ -125,23 +122,28 @@ export function connectLedger(options: {
   }
 
   function ledgerOf(pool: pg.Pool, name: string): Ledger {
+    const patient = () => open(instance, { wallet: name, isPatient: true });
     return {
       instance,
       wallet: name,
       db: drizzle(pool),
       pool,
-      transaction: (work, settings = '') => runPatiently(pool, work, settings, log),
-      async session() {
-        const client = await open(instance, { wallet: name });
-        return { db: drizzle(client), release: () => void client.end().catch(() => undefined) };
-      },
-      patient: () => open(instance, { wallet: name, isPatient: true }),
+      transaction: (work, settings = '') =>
+        runTransaction(() => pool.connect(), work, settings, log),
+      longTransaction: (work) =>
+        runTransaction(lendOnce(patient), work, waitingForLocksBriefly, log),
+      session: async () => sessionOf(await open(instance, { wallet: name })),
+      patient,
       openLiveness: async (own) => holdLiveness(await open(own, { wallet: 'main' }), own),
       forWallet: openFor,
       close,
       cut,
     };
   }
+}
+
+function sessionOf(client: pg.Client) {
+  return { db: drizzle(client), release: () => void client.end().catch(() => undefined) };
 }
 
 function trackConnections() {
@@ -155,56 +157,6 @@ function trackConnections() {
       for (const { connection } of clients) connection.stream.destroy();
     },
   };
-}
-
-async function runPatiently<T>(
-  pool: pg.Pool,
-  work: (db: LedgerDb) => Promise<T>,
-  settings: string,
-  log: Log,
-): Promise<T> {
-  for (let run = 1; ; run += 1) {
-    try {
-      return await runOnce(pool, work, settings);
-    } catch (error) {
-      const how = howLost(error);
-      if (how === null || run === runsMax) throw error;
-      log.info({ run }, `transaction failed: ${how}; running it again`);
-      // Waits a random time, because two transactions that retry at once conflict again.
-      await abortableSleep(Math.random() * 100 * run);
-    }
-  }
-}
-
-/** Runs `work` in one transaction. */
-async function runOnce<T>(
-  pool: pg.Pool,
-  work: (db: LedgerDb) => Promise<T>,
-  settings: string,
-): Promise<T> {
-  const client = await pool.connect();
-  let broken: Error | undefined;
-  try {
-    await client.query(`BEGIN; ${settings}`);
-    const result = await work(drizzle(client));
-    await client.query('COMMIT');
-    return result;
-  } catch (error) {
-    // Keeps the first failure as the one to report. A connection that cannot roll back is closed.
-    await client.query('ROLLBACK').catch((failure: Error) => {
-      broken = failure;
-    });
-    throw error;
-  } finally {
-    client.release(broken);
-  }
-}
-
-/** Returns the reason for a retry; null if a retry would not help. */
-function howLost(error: unknown): string | null {
-  if (error instanceof StoredMeanwhile) return 'another one stored the same rows first';
-  if (isConflict(error)) return 'conflict with another one';
-  return isConnectionLost(error) ? 'connection lost' : null;
 }
 
 /**

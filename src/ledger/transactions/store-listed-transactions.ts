@@ -1,9 +1,10 @@
 import { sql } from 'drizzle-orm';
 import type { TransactionType } from '../../kernel/vocabulary.ts';
 import type { TransactionRecord } from '../../kernel/wallet-records.ts';
-import { type LedgerDb, StoredMeanwhile } from '../connection/connect-ledger.ts';
+import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { isKeyTaken } from '../connection/postgres-codes.ts';
 import { number, out, query, runStatement, statement, truth } from '../connection/query-rows.ts';
+import { StoredMeanwhile } from '../connection/run-transaction.ts';
 import {
   answersOf,
   anyOf,

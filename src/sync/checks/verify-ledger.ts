@@ -60,10 +60,10 @@ export async function verifyLedger(context: SyncContext, options: Verification):
   );
   for (const slip44 of context.settings.chains)
     drifts.push(await verifyAddresses(context, slip44, options));
-  const { compared, different } = await compareTotals(ledger.db);
+  const { compared, different } = await ledger.longTransaction(compareTotals);
   drifts.push(
     await mended('totals', compared, { missing: [], different, extra: [] }, options, () =>
-      ledger.transaction(mendTotals),
+      ledger.longTransaction(mendTotals),
     ),
   );
   return drifts;

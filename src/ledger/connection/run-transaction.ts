@@ -1,0 +1,76 @@
+import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
+import type pg from 'pg';
+import { abortableSleep } from '../../kernel/abortable-sleep.ts';
+import type { Log } from '../../kernel/log.ts';
+import { isConflict, isConnectionLost } from './postgres-codes.ts';
+
+const runsMax = 8;
+
+/** Reports that other transactions stored some of the same new rows first. The retry sees and compares them. */
+export class StoredMeanwhile extends Error {
+  constructor() {
+    super('other transactions stored the same new rows first');
+  }
+}
+
+/** Opens or lends a connection; `broken` says why it can be used no more. */
+export type Lend = () => Promise<pg.Client & { release(broken?: Error): void }>;
+
+/** Returns what lends a connection of its own each time, closed when it is released. */
+export function lendOnce(open: () => Promise<pg.Client>): Lend {
+  return async () => {
+    const client = await open();
+    return Object.assign(client, { release: () => void client.end().catch(() => undefined) });
+  };
+}
+
+/** Runs `work` as `Ledger.transaction` says. */
+export async function runTransaction<T>(
+  lend: Lend,
+  work: (db: NodePgDatabase) => Promise<T>,
+  settings: string,
+  log: Log,
+): Promise<T> {
+  for (let run = 1; ; run += 1) {
+    try {
+      return await runOnce(lend, work, settings);
+    } catch (error) {
+      const how = howLost(error);
+      if (how === null || run === runsMax) throw error;
+      log.info({ run }, `transaction failed: ${how}; running it again`);
+      // Waits a random time, because two transactions that retry at once conflict again.
+      await abortableSleep(Math.random() * 100 * run);
+    }
+  }
+}
+
+/** Runs `work` in one transaction. */
+async function runOnce<T>(
+  lend: Lend,
+  work: (db: NodePgDatabase) => Promise<T>,
+  settings: string,
+): Promise<T> {
+  const client = await lend();
+  let broken: Error | undefined;
+  try {
+    await client.query(`BEGIN; ${settings}`);
+    const result = await work(drizzle(client));
+    await client.query('COMMIT');
+    return result;
+  } catch (error) {
+    // Keeps the first failure as the one to report. A connection that cannot roll back is closed.
+    await client.query('ROLLBACK').catch((failure: Error) => {
+      broken = failure;
+    });
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+/** Returns the reason for a retry; null if a retry would not help. */
+function howLost(error: unknown): string | null {
+  if (error instanceof StoredMeanwhile) return 'another one stored the same rows first';
+  if (isConflict(error)) return 'conflict with another one';
+  return isConnectionLost(error) ? 'connection lost' : null;
+}
