@@ -1,8 +1,21 @@
 import { expect, test } from 'vitest';
+import type { Reject } from '../../src/kernel/wallet-records.ts';
 import { recordRun } from '../../src/ledger/reports/sync-run-store.ts';
+import { storeRejects } from '../../src/ledger/transactions/reject-store.ts';
+import { beginTransaction, untilBlocked } from '../support/begin-transaction.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
 const dayMs = 86_400_000;
+const run = {
+  job: 'new',
+  durationMs: 1,
+  outcome: 'done' as const,
+  requests: 1,
+  rowsSeen: 0,
+  rowsInserted: 0,
+  rowsUpdated: 0,
+  error: null,
+};
 
 test('what is older than its retention is deleted with the next pass; what still holds never is', async () => {
   const { ledger, query } = await withLedger();
@@ -17,16 +30,6 @@ test('what is older than its retention is deleted with the next pass; what still
     values ('BTC', null, now() - interval '9 days', 0, 0, 1, true), ('BTC', null, now() - interval '8 days', 0, 0, 2, true),
            ('BTC', 0, now() - interval '9 days', 0, 0, 3, true), ('ETH', null, now() - interval '4 days', 0, 0, 4, true),
            ('ETH', null, now(), 0, 0, 5, true)`);
-  const run = {
-    job: 'new',
-    durationMs: 1,
-    outcome: 'done' as const,
-    requests: 1,
-    rowsSeen: 0,
-    rowsInserted: 0,
-    rowsUpdated: 0,
-    error: null,
-  };
   const kept = async () => ({
     runs: (await query<{ job: string }>('select job from ledger.sync_runs order by id')).map(
       ({ job }) => job,
@@ -52,4 +55,53 @@ test('what is older than its retention is deleted with the next pass; what still
     rejects: ['open', 'fresh'],
     differences: [2, 3, 4, 5],
   });
+});
+
+/** A ledger with two resolved rejects whose retention has ended, and a second process on the same database. */
+async function withOldRejects() {
+  const testLedger = await withLedger();
+  const { ledger, query, connect } = testLedger;
+  const rejects = ['a', 'b'].map(
+    (orderNo): Reject => ({
+      source: 'transaction-list',
+      orderNo,
+      field: 'amount',
+      reason: 'amount is not a number',
+      payload: '{}',
+    }),
+  );
+  await storeRejects(ledger.db, rejects);
+  await query(`update ledger.rejects set resolved_at = now() - interval '9 days'`);
+  return {
+    testLedger,
+    rejects,
+    other: connect(),
+    deleteOld: (db = ledger.db) => recordRun(db, run, { runsMs: null, resolvedMs: 5 * dayMs }),
+    open: async () =>
+      (
+        await query(
+          'select order_no from ledger.rejects where resolved_at is null order by order_no',
+        )
+      ).map((row) => row['order_no']),
+  };
+}
+
+test('a reject that occurs again while old ones are deleted stays open', async () => {
+  const { testLedger, rejects, other, deleteOld, open } = await withOldRejects();
+  const storing = await beginTransaction(testLedger.ledger, (db) => storeRejects(db, rejects));
+  const deleting = deleteOld(other.db);
+  await Promise.race([deleting, untilBlocked(testLedger)]);
+  await storing.commit();
+  await deleting;
+  expect(await open()).toEqual(['a', 'b']);
+});
+
+test('a reject that occurs again just after its old row was deleted is stored', async () => {
+  const { testLedger, rejects, other, deleteOld, open } = await withOldRejects();
+  const deleting = await beginTransaction(testLedger.ledger, (db) => deleteOld(db));
+  const storing = storeRejects(other.db, rejects);
+  await untilBlocked(testLedger);
+  await deleting.commit();
+  await storing;
+  expect(await open()).toEqual(['a', 'b']);
 });

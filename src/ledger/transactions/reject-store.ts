@@ -54,16 +54,15 @@ counted as (
   update own.rejects r
      set last_seen_at = now(), times = r.times + 1, resolved_at = null, reason = i.reason, payload = i.payload
     from incoming i
-   where r.fingerprint = i.fingerprint
-     and case when r.resolved_at is null then r.last_seen_at < now() - interval '1 hour'
-              else not exists (select from own.transactions t
-                                where t.order_no = i.order_no and i.source = 'transaction-list'
-                                  and t.detail_synced_at >= r.first_seen_at and ${isFilledByDetail}) end
+   where r.fingerprint = i.fingerprint and ${isCounted}
+  returning r.fingerprint
 )
 insert into own.rejects (source, order_no, field, reason, payload, fingerprint, first_seen_at, last_seen_at)
 select i.source, i.order_no, i.field, i.reason, i.payload, i.fingerprint, now(), now()
   from incoming i
- where not exists (select from own.rejects r where r.fingerprint = i.fingerprint)
+ -- A row to count that was not counted has been deleted meanwhile, or another transaction has counted it.
+ where not exists (select from own.rejects r where r.fingerprint = i.fingerprint and not (${isCounted}))
+   and i.fingerprint not in (select fingerprint from counted)
    and (not starts_with(i.fingerprint, ${payloadPrefix}::text)
      or (select count(*) from own.rejects r
           where r.resolved_at is null and r.order_no is null and r.source = any(${sql.param(sources)}::text[])
@@ -116,6 +115,12 @@ const isReadable = (
                           else ${value} is not null end`;
 const isFilled = isReadable(filledValue);
 const isFilledByDetail = isReadable(detailValue);
+
+/** Condition that the incoming reject i, which row r has already, is counted: as open, or it opens the row again. */
+const isCounted = sql`case when r.resolved_at is null then r.last_seen_at < now() - interval '1 hour'
+       else not exists (select from own.transactions t
+                         where t.order_no = i.order_no and i.source = 'transaction-list'
+                           and t.detail_synced_at >= r.first_seen_at and ${isFilledByDetail}) end`;
 
 /** A reject that is not resolved yet. Times are ISO 8601, UTC. */
 export type OpenReject = Reject & {
