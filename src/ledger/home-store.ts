@@ -1,7 +1,7 @@
 import { desc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import { LedgerError } from '../kernel/errors.ts';
 import type { Ledger, LedgerDb } from './connection/connect-ledger.ts';
-import { orNull, out, pick, query, text, truth } from './connection/query-rows.ts';
+import { number, orNull, out, pick, query, text, truth } from './connection/query-rows.ts';
 import { moves } from './schema/home.ts';
 
 /** A move of the database away from its home that no operator has acknowledged yet. */
@@ -109,8 +109,8 @@ export async function healHome(db: LedgerDb): Promise<Move | null> {
 
 /**
  * Accepts the operator's statement that nothing was lost. Addresses that unacknowledged moves set aside become
- * available again, except those assigned, used, adopted or refused since. Begins a new epoch if the database is away.
- * Returns the number of addresses that became available. Call it inside a transaction.
+ * available again, except those assigned, used, adopted, refused or paid to since. Begins a new epoch if the database
+ * is away. Returns the number of addresses that became available. Call it inside a transaction.
  */
 export async function acceptMove(db: LedgerDb): Promise<number> {
   await lockHome(db);
@@ -120,12 +120,36 @@ export async function acceptMove(db: LedgerDb): Promise<number> {
   }
   await db.execute(sql`
     update ledger.addresses set place = engine.current_place() where status = 'available'`);
-  const back = await db.execute(sql`
+  const back = await query(db)`
     update ledger.addresses
-       set status = 'available', set_aside_epoch = null, place = engine.current_place()
+       set status = 'available', set_aside_epoch = null, place = engine.current_place(), unchecked_until = '0'
      where status = 'foreign' and refused is null
-       and set_aside_epoch in (select epoch from engine.moves where acknowledged_at is null)`);
-  return back.rowCount ?? 0;
+       and set_aside_epoch in (select epoch from engine.moves where acknowledged_at is null)
+    returning wallet as ${out('wallet', text)}, slip44 as ${out('slip44', number)}, address_key as ${out('key', text)}`;
+  // A deposit that does not count yet leaves a foreign address as it is.
+  let available = 0;
+  for (let at = 0; at < back.length; at += recountedAtOnce)
+    available += await recountAvailable(db, back.slice(at, at + recountedAtOnce));
+  return available;
+}
+
+const recountedAtOnce = 2_000;
+
+/** Sets the use of addresses of any wallets from their deposits. Returns the number of those that are available. */
+async function recountAvailable(
+  db: LedgerDb,
+  rows: { wallet: string; slip44: number; key: string }[],
+): Promise<number> {
+  const named = sql`unnest(${sql.param(rows.map(({ wallet }) => wallet))}::text[],
+    ${sql.param(rows.map(({ slip44 }) => slip44))}::integer[], ${sql.param(rows.map(({ key }) => key))}::text[])
+      as n (wallet, slip44, address_key)`;
+  await db.execute(sql`
+    select engine.recount_use(k.wallet, k.keys)
+      from (select n.wallet, array_agg(n.address_key) as keys from ${named} group by n.wallet) as k`);
+  const [counted] = await query(db)`
+    select count(*) as ${out('available', number)}
+      from ledger.addresses join ${named} using (wallet, slip44, address_key) where status = 'available'`;
+  return counted?.available ?? 0;
 }
 
 /** Acknowledges all moves whose new epoch has begun. */

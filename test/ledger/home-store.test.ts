@@ -11,9 +11,11 @@ import {
   readMoves,
   requireHomeOfRequest,
 } from '../../src/ledger/home-store.ts';
+import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { settleHome } from '../../src/sync/settle-home.ts';
 import { beginTransaction, untilBlocked } from '../support/begin-transaction.ts';
 import { countRowsRead } from '../support/count-rows-read.ts';
+import { listed } from '../support/transaction-rows.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
 const opened = await withLedger();
@@ -123,6 +125,16 @@ test('after a load without a loss the loaded addresses are handed out again', as
   await acknowledgeMoves(ledger.db);
   expect(await readAway(ledger.db)).toBeNull();
   expect(await takeAddress(ledger.db, 60, 'another')).not.toBeNull();
+});
+
+test('an address that was paid to while it was set aside is not handed out after a move without a loss', async () => {
+  await move();
+  await settle('heal');
+  await ledger.transaction((db) =>
+    storeListedTransactions(db, 'deposit', [listed({ state: 'pending', toAddress: 'a4' })]),
+  );
+  expect(await ledger.transaction(acceptMove)).toBe(2);
+  expect(await statuses()).toContain('a4 foreign, a5 available, a6 available');
 });
 
 test('a healed move sets available addresses aside, closes open requests, and has the address lists read again', async () => {
