@@ -1,8 +1,10 @@
 import { beforeEach, expect, test } from 'vitest';
+import { storeGenerated } from '../../src/ledger/addresses/address-answer-store.ts';
 import {
   checkNewAddresses,
   storeListedAddresses,
 } from '../../src/ledger/addresses/address-store.ts';
+import { resolveRequest } from '../../src/ledger/addresses/resolve-request.ts';
 import type { Ledger, LedgerDb } from '../../src/ledger/connection/connect-ledger.ts';
 import { storeBalances } from '../../src/ledger/snapshots/balance-store.ts';
 import { readMovement } from '../../src/ledger/snapshots/reconciliation-store.ts';
@@ -99,6 +101,30 @@ const storeCoin = () =>
       false,
     ),
   );
+
+test.each(['answer', 'list'])(
+  'an address that joins the pool by the %s while a deposit to it is being stored is not handed out',
+  async (by) => {
+    await query(`insert into ledger.pools (slip44, threshold, target) values (195, 1, 2)`);
+    const [request] = await query<{ id: string }>(
+      `insert into ledger.address_requests (slip44, num, state, requested_at) values (195, 1, 'unknown', now()) returning id`,
+    );
+    await ledger.transaction((db) => storeListedAddresses(db, 195, ['TAddress1']));
+    await untilChecked();
+    const storing = await beginTransaction(ledger, (db) =>
+      storeListedTransactions(db, 'deposit', [
+        listed({ toAddress: 'TAddress1', state: 'pending' }),
+      ]),
+    );
+    const id = Number(request?.id);
+    await other.transaction(async (db) =>
+      by === 'answer' ? await storeGenerated(db, id, ['TAddress1']) : await resolveRequest(db, id),
+    );
+    await storing.commit();
+    await untilChecked();
+    expect(await query('select status from ledger.addresses')).toEqual([{ status: 'foreign' }]);
+  },
+);
 
 test('a row whose writer waited while its coin became known gets its chain', async () => {
   await store(ledger, { orderNo: 'a', symbol: 'USDT' });

@@ -126,7 +126,7 @@ ours as (
 ),
 joined as (
   update own.addresses a
-     set generated_by = o.id, place = engine.current_place(),
+     set generated_by = o.id, place = engine.current_place(), unchecked_until = '0',
          status = case when a.status = 'foreign' then 'available' else a.status end
     from ours o
    where a.slip44 = o.slip44 and a.address_key = o.key and (select count(*) from ours) <= o.num
@@ -136,7 +136,8 @@ joined as (
 select (select count(*) from given) as ${out('came', number)}, (select count(*) from ours) as ${out('fresh', number)},
        (select coalesce(array_agg(address_key), '{}') from joined) as ${out('keys', listOf(text))}`;
   await noteRefusals(db, slip44, judged);
-  // Counts deposits: a customer may have paid to one of the addresses already.
+  // Counts deposits: a customer may have paid to one of the addresses already. One that is being stored is found by the
+  // next check of new addresses.
   await recountUse(db, [...new Set([...inserted.map(({ key }) => key), ...came.keys])]);
   await forgetFailures(db, id);
   const [closed] = await query(db)`

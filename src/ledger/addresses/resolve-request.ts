@@ -49,7 +49,7 @@ verdict as (
 ),
 adopted as (
   update own.addresses a
-     set generated_by = ${id}, place = engine.current_place(),
+     set generated_by = ${id}, place = engine.current_place(), unchecked_until = '0',
          status = case when a.status = 'foreign' then 'available' else a.status end
     from found f, verdict v
    where v.is_ours and a.slip44 = f.slip44 and a.address_key = f.address_key and a.refused is null
