@@ -19,7 +19,7 @@ const wrongLetter = 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5';
 const invented = ['bc1qinvented0001', 'bc1qinvented0002', 'bc1qinvented0003'];
 
 const list = (addresses: string[], isChainShown = true) =>
-  ledger.transaction((db) => storeListedAddresses(db, 0, addresses, isChainShown));
+  ledger.transaction((db) => storeListedAddresses(db, 0, addresses, { isChainShown }));
 const rows = () =>
   query(`select address, status, form, refused is not null as refused
            from ledger.addresses order by first_seen_at, address collate "C"`);

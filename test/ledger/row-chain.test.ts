@@ -174,7 +174,9 @@ async function take(own: Ledger, model: WalletModel, given: Step): Promise<void>
       await storeAssets(own, given.kind, given.assets);
       return model.learnAssets(given.assets);
     case 'address':
-      await own.transaction((db) => storeListedAddresses(db, given.slip44, [given.address], false));
+      await own.transaction((db) =>
+        storeListedAddresses(db, given.slip44, [given.address], { isChainShown: false }),
+      );
       return model.learnAddress(given.slip44, given.address);
     case 'list':
       return await takeListRow(own, model, given);
@@ -350,7 +352,9 @@ test('many earlier deposits of one new address get their chain in batches', asyn
   await testLedger.fill(`
     insert into ledger.transactions (order_no, stream, symbol, to_address)
     select 'd-' || n, 'deposit', 'USDT', case when n % 2 = 0 then '0xB2' else '0xb2' end from generate_series(1, 11000) as n`);
-  await ledger.transaction((db) => storeListedAddresses(db, 195, ['0xb2'], false));
+  await ledger.transaction((db) =>
+    storeListedAddresses(db, 195, ['0xb2'], { isChainShown: false }),
+  );
   await checkNewAddresses(ledger.db);
   await expect(assignChains(dying(ledger, 2), whole)).rejects.toThrow('killed');
   await settle(ledger);

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { resolveRequest } from '../../src/ledger/addresses/resolve-request.ts';
 import { syncAddresses } from '../../src/sync/pools/sync-addresses.ts';
 import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
 import { makeClient } from '../support/make-client.ts';
@@ -46,6 +47,32 @@ test('a generated address is found at the growing end without reading the list a
     rowsInserted: 5,
   });
   expect(sandbox.stats.requests['/v1/wallet/address/list']).toBeLessThanOrEqual(3);
+});
+
+test('an address whose page was asked for before a request is not its answer, although it is stored later', async () => {
+  const { sandbox, context, ledger, query } = await withWallet(
+    { transactions: 10, addressesPerChain: 20 },
+    { chains: [60] },
+  );
+  await syncAddresses(context, onePass());
+  sandbox.world.generateAddresses(60, 1);
+  const id = { ofRequest: 0 };
+  // The page arrives, and a request is made before it is stored.
+  const listAddresses: typeof context.client.listAddresses = async (...asked) => {
+    const page = await context.client.listAddresses(...asked);
+    const [request] = await query(
+      `insert into ledger.address_requests (slip44, num, state, requested_at) values (60, 1, 'unknown', now())
+       on conflict do nothing returning id::int`,
+    );
+    id.ofRequest ||= request?.id ?? 0;
+    return page;
+  };
+  const client = { ...context.client, listAddresses };
+  expect(await syncAddresses({ ...context, client }, onePass())).toMatchObject({ rowsInserted: 1 });
+  expect(await ledger.transaction((db) => resolveRequest(db, id.ofRequest))).toBe(0);
+  expect(
+    await query(`select count(*)::int as n from ledger.addresses where status = 'available'`),
+  ).toEqual([{ n: 0 }]);
 });
 
 test.each([

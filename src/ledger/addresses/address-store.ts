@@ -5,19 +5,29 @@ import { listOf, number, out, pick, query, text } from '../connection/query-rows
 import { addresses as addressTable } from '../own-tables.ts';
 import { judgements, judgeShown, noteRefused, refuseStrange } from './refused-addresses.ts';
 
+/** Newest address request before the page of the listed address l was asked for. */
+const newestRequestBefore = sql`
+  case when l.observation is null then engine.newest_request()
+       else coalesce((select r.id from own.address_requests r where r.observation < l.observation
+                       order by r.id desc limit 1), 0) end`;
+
 /**
  * Stores addresses that the service lists for a chain (docs/wallet-service-api.md, section 4.2). A new address is
  * `used` if a deposit that counts went to it, otherwise `foreign`, because someone may have handed it out. The stream
  * `addresses:<slip44>` counts as the service does: each spelling that the list shows is one item. An address that the
  * list does not show yet counts as one item as well. `isChainShown` says that the list was shown to filter by chain.
- * Without it, an address that does not fit the chain may belong to another one and is only marked. Returns the number
- * of new rows. Call it inside a transaction.
+ * Without it, an address that does not fit the chain may belong to another one and is only marked. `observations` are
+ * those of the pages (`observationsOf`), which may be older than requests that were made since; null: the pages are
+ * new. Returns the number of new rows. Call it inside a transaction.
  */
 export async function storeListedAddresses(
   db: LedgerDb,
   slip44: number,
   addresses: string[],
-  isChainShown = true,
+  {
+    isChainShown = true,
+    observations = null,
+  }: { isChainShown?: boolean; observations?: ReadonlyMap<string, number> | null } = {},
 ): Promise<{ inserted: number }> {
   const found = await query(db)`
     select ${pick({ address: alias(addressTable, 'i').address })} from unnest(${sql.param(addresses)}::text[]) with ordinality as i (address, place)
@@ -28,11 +38,13 @@ export async function storeListedAddresses(
   const news = found.map(({ address }) => address);
   if (news.length === 0) return { inserted: 0 };
   const judged = await judgeShown(db, slip44, news, { isLenient: !isChainShown });
+  const shownBy = news.map((address) => observations?.get(address) ?? null);
   const [stored] = await query(db)`
 with ${judgements(judged)},
 listed as (
-  select ledger.address_key(i.address) as key, array_agg(i.address order by i.place) as spellings
-    from unnest(${sql.param(news)}::text[]) with ordinality as i (address, place)
+  select ledger.address_key(i.address) as key, array_agg(i.address order by i.place) as spellings,
+         min(i.observation) as observation
+    from unnest(${sql.param(news)}::text[], ${sql.param(shownBy)}::bigint[]) with ordinality as i (address, observation, place)
    group by 1
 ),
 known as (
@@ -49,8 +61,8 @@ respelled as (
   returning cardinality(a.listed_as) - k.items as items
 ),
 inserted as (
-  insert into own.addresses (slip44, address, listed_as, status, first_seen_at, form, refused)
-  select ${slip44}::integer, l.spellings[1], l.spellings, 'foreign', now(), j.form, j.refused
+  insert into own.addresses (slip44, address, listed_as, status, first_seen_at, form, refused, after_request)
+  select ${slip44}::integer, l.spellings[1], l.spellings, 'foreign', now(), j.form, j.refused, ${newestRequestBefore}
     from listed l join judged j on j.address = l.spellings[1]
    where l.key not in (select address_key from known)
    order by l.key
@@ -76,6 +88,16 @@ select count(*) as ${out('inserted', number)}, coalesce(array_agg(address_key), 
   await refuseStrange(db, slip44, judged);
   if (keys.length > 0) await recountUse(db, keys);
   return { inserted };
+}
+
+/** Returns for each address the observation of the first page that shows it. */
+export function observationsOf(
+  rows: readonly { address: string; observation: number }[],
+): Map<string, number> {
+  const first = new Map<string, number>();
+  for (const { address, observation } of rows)
+    first.set(address, Math.min(observation, first.get(address) ?? observation));
+  return first;
 }
 
 /** Sets the use of the addresses from their stored deposits. Repeated calls are harmless. */

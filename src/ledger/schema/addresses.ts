@@ -92,6 +92,9 @@ export const addressRequests = ledger.table(
     epoch: integer('epoch').notNull().default(sql`engine.current_epoch()`),
     lostAt: instant('lost_at'),
     answer: text('answer').array(),
+    observation: bigint('observation', { mode: 'number' })
+      .notNull()
+      .default(sql`engine.newest_observation()`),
   },
   (table) => [
     primaryKey({ columns: [table.wallet, table.id] }),

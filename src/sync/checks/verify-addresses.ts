@@ -1,5 +1,5 @@
 import type { AddressRecord } from '../../kernel/wallet-records.ts';
-import { storeListedAddresses } from '../../ledger/addresses/address-store.ts';
+import { observationsOf, storeListedAddresses } from '../../ledger/addresses/address-store.ts';
 import { recountAddresses } from '../../ledger/lists/recount-list.ts';
 import {
   beginSightings,
@@ -11,6 +11,7 @@ import {
   unmetAddresses,
 } from '../../ledger/lists/verify-store.ts';
 import { addressStream, addressStreamName } from '../pools/sync-addresses.ts';
+import type { WithObservation } from '../streams/stream.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { type PagesScan, scanPages } from './scan-pages.ts';
 import { settleProof } from './settle-proof.ts';
@@ -40,12 +41,12 @@ export async function verifyAddresses(
   const { db, release } = await context.ledger.session();
   try {
     const { startedAt, passes } = await startOfVerification(db, stream.name);
-    const compare = async (rows: AddressRecord[]) => {
+    const compare = async (rows: WithObservation<AddressRecord>[]) => {
       const addresses = rows.map((row) => row.address);
       const missing = await compareAddresses(db, slip44, addresses);
       for (const address of missing) named.add(address);
       if (!verification.isRepair || missing.length === 0) return;
-      drift.repaired += await storeMissing(context, slip44, missing);
+      drift.repaired += await storeMissing(context, slip44, missing, observationsOf(rows));
     };
     let notMetBefore: Set<string> | null = null;
     let scan: PagesScan | null = null;
@@ -85,9 +86,10 @@ async function storeMissing(
   { ledger }: SyncContext,
   slip44: number,
   missing: string[],
+  observations: ReadonlyMap<string, number>,
 ): Promise<number> {
   return await ledger.transaction(async (tx) => {
-    const { inserted } = await storeListedAddresses(tx, slip44, missing);
+    const { inserted } = await storeListedAddresses(tx, slip44, missing, { observations });
     await doubtWhileRepaired(tx, addressStreamName(slip44));
     return inserted;
   });

@@ -1,6 +1,10 @@
 import { LedgerError } from '../../kernel/errors.ts';
 import type { AddressRecord } from '../../kernel/wallet-records.ts';
-import { checkNewAddresses, storeListedAddresses } from '../../ledger/addresses/address-store.ts';
+import {
+  checkNewAddresses,
+  observationsOf,
+  storeListedAddresses,
+} from '../../ledger/addresses/address-store.ts';
 import { readChainFilter } from '../../ledger/addresses/pool-store.ts';
 import { judgeStored } from '../../ledger/addresses/refused-addresses.ts';
 import { noticeForeign } from '../../ledger/home-store.ts';
@@ -76,7 +80,10 @@ export function addressStream(context: SyncContext, slip44: number): Stream<Addr
     prepareRows: (rows) => async (db) => {
       const addresses = rows.map((row) => row.address);
       const filter = await readChainFilter(db, slip44, context.settings.chainParam);
-      const { inserted } = await storeListedAddresses(db, slip44, addresses, filter === 'works');
+      const { inserted } = await storeListedAddresses(db, slip44, addresses, {
+        isChainShown: filter === 'works',
+        observations: observationsOf(rows),
+      });
       return { inserted, updated: 0, hasOpenRejects: false };
     },
     toReject: ({ observation, ...record }, reason) => ({
