@@ -1,5 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { leaseStream } from '../../src/ledger/lists/lease-store.ts';
+import { countNotedKeys, forgetKeys, noteKeys } from '../../src/ledger/lists/scan-notes-store.ts';
 import { releaseStream, restartStreams, saveStream } from '../../src/ledger/lists/stream-store.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
@@ -124,6 +125,19 @@ test('a lease that has run out is free although its owner lives', async () => {
   await leaseStream(slow.db, 'deposit', slow.instance);
   await query(`update ledger.streams set lease_until = now() - interval '1 ms'`);
   expect(await leaseStream(db, 'deposit', ledger.instance)).toBeDefined();
+});
+
+test('a pass that comes back after its lease leaves what the scan of another one has met', async () => {
+  const slow = connect();
+  await leaseStream(slow.db, 'deposit', slow.instance);
+  expect(await forgetKeys(slow.db, 'deposit', slow.instance)).toBe(true);
+  await query(`update ledger.streams set lease_until = now() - interval '1 ms'`);
+  await leaseStream(db, 'deposit', ledger.instance);
+  await noteKeys(db, 'deposit', ['a', 'b']);
+  expect(await forgetKeys(slow.db, 'deposit', slow.instance)).toBe(false);
+  expect(await countNotedKeys(db, 'deposit')).toBe(2);
+  expect(await forgetKeys(db, 'deposit', ledger.instance)).toBe(true);
+  expect(await countNotedKeys(db, 'deposit')).toBe(0);
 });
 
 test('how a pass ended is noted: an error stays until a success, the last success stays', async () => {

@@ -1,7 +1,7 @@
 import { eq, type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { out, pick, query, text } from '../connection/query-rows.ts';
+import { out, pick, query, text, truth } from '../connection/query-rows.ts';
 import { scanNotes, transactions } from '../own-tables.ts';
 
 /** Stores keys that a scan has met. */
@@ -13,8 +13,18 @@ export async function noteKeys(db: LedgerDb, stream: string, keys: string[]): Pr
     on conflict do nothing`);
 }
 
-export async function forgetKeys(db: LedgerDb, stream: string): Promise<void> {
-  await db.delete(scanNotes).where(eq(scanNotes.stream, stream));
+/**
+ * Deletes the keys of an earlier scan. Returns false if the owner no longer holds the stream's lease: the keys may be
+ * those of a scan that another pass has begun since.
+ */
+export async function forgetKeys(db: LedgerDb, stream: string, owner: string): Promise<boolean> {
+  const [row] = await query(db)`
+    with held as materialized (
+      select name from own.streams where name = ${stream} and lease_owner = ${owner} for no key update),
+    deleted as (
+      delete from own.scan_notes n using held h where n.stream = h.name)
+    select exists (select from held) as ${out('held', truth)}`;
+  return row?.held ?? false;
 }
 
 export async function countNotedKeys(db: LedgerDb, stream: string): Promise<number> {

@@ -1,5 +1,5 @@
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
-import { toError } from '../../kernel/errors.ts';
+import { LedgerError, toError } from '../../kernel/errors.ts';
 import { databaseError } from '../../ledger/connection/database-error.ts';
 import { freeWhenReachable } from '../../ledger/connection/free-when-reachable.ts';
 import {
@@ -77,6 +77,11 @@ async function awaitLease(
   // A wish that nobody has come for ends by itself: the next pass may still find the list free by it.
   if (isAsking && row) await endWishes(db, name);
   return row;
+}
+
+/** Error of a pass that no longer holds the lease of its list. */
+export function takenOver(name: string): LedgerError {
+  return new LedgerError('interrupted', `another pass has taken over the stream ${name}`);
 }
 
 /**

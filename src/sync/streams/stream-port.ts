@@ -1,14 +1,8 @@
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
-import { LedgerError } from '../../kernel/errors.ts';
 import { inSpan } from '../../kernel/in-span.ts';
 import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
-import { readCoverage, verifyDays } from '../../ledger/lists/coverage-store.ts';
+import { readCoverage } from '../../ledger/lists/coverage-store.ts';
 import { isWishedFor, type LeasedRow } from '../../ledger/lists/lease-store.ts';
-import {
-  countNotedKeys,
-  dropUnseenGuests,
-  forgetKeys,
-} from '../../ledger/lists/scan-notes-store.ts';
 import {
   countUntil,
   listedBetween,
@@ -23,10 +17,9 @@ import {
 import { divisionMemoryOf } from '../list/division-memory.ts';
 import { type Checkpoint, newCheckpoint, parseCheckpoint } from '../list/list-checkpoint.ts';
 import { createPageReader, type ListedPage } from '../list/list-pages.ts';
-import type { ListPort, Ranks, ScanNotes, Stored } from '../list/list-port.ts';
+import type { ListPort, Ranks } from '../list/list-port.ts';
 import { doubtOf, type ListState } from '../list/list-state.ts';
 import { probeSize, rememberedSize } from '../list/probe-size.ts';
-import { unstoredMax } from '../list/read-days.ts';
 import {
   addCounts,
   emptyReport,
@@ -34,6 +27,8 @@ import {
   type SyncContext,
   type SyncReport,
 } from '../sync-context.ts';
+import { takenOver } from './lease-list.ts';
+import { notesOf, type SaveWith } from './notes-of-scan.ts';
 import { createSlice } from './slice.ts';
 import { prepareBatch, type SaveCheckpoint } from './store-batch.ts';
 import { createLanedSource, type Stream, type WithObservation } from './stream.ts';
@@ -97,7 +92,7 @@ export function openStreamPort<T>(
       rows >= batchRows || performance.now() > storedAt + batchMs || isPauseDue(),
     shouldPause: isPauseDue,
     scanning,
-    notes: notesOf(context, stream, saveWith),
+    notes: notesOf(context, stream, owner, saveWith),
     unlist: stream.hasRanks
       ? (keys, current) => saveWith(current, (db) => unlistRows(db, keys))
       : null,
@@ -194,7 +189,7 @@ async function saveCheckpoint(
 ): ReturnType<SaveCheckpoint> {
   const saved = await saveStream(db, name, owner, row);
   if (saved !== undefined) return saved;
-  throw new LedgerError('interrupted', `another pass has taken over the stream ${name}`);
+  throw takenOver(name);
 }
 
 function ranksOf<T>({ ledger: { db } }: SyncContext, stream: Stream<T>): Ranks<ListedPage<T>> {
@@ -209,25 +204,7 @@ function ranksOf<T>({ ledger: { db } }: SyncContext, stream: Stream<T>): Ranks<L
   };
 }
 
-function notesOf<T>(context: SyncContext, stream: Stream<T>, saveWith: SaveWith): ScanNotes {
-  const { db } = context.ledger;
-  const { name } = stream;
-  return {
-    begin: () => forgetKeys(db, name),
-    count: () => countNotedKeys(db, name),
-    unseen: (limit) => stream.unseen(db, limit),
-    dropUnseenGuests: (state) => saveWith(state, (tx) => dropUnseenGuests(tx, name)),
-    verifyAll: (state) =>
-      saveWith(state, async (tx) => {
-        const { unstored = [] } = state.checkpoint.walk ?? {};
-        if (unstored.length <= unstoredMax) await verifyDays(tx, name, true, unstored);
-      }),
-  };
-}
-
-/** Commits a change of the ledger's rows that no page has brought, and the state, in one transaction. */
-type SaveWith = (state: ListState, change: (db: LedgerDb) => Promise<unknown>) => Promise<Stored>;
-
+/** Returns a function that commits a change of the ledger's rows together with the state. */
 function createSaveWith(
   { ledger }: SyncContext,
   checkpointOf: (state: ListState) => SaveCheckpoint,
