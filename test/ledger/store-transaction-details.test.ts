@@ -388,15 +388,35 @@ describe('claims', () => {
     expect(await countIncomplete(db)).toEqual({ incomplete: 0, finalIncomplete: 0 });
   });
 
+  test('are not put off by a refusal that is older than their change or their claim', async () => {
+    await list([listed({})]);
+    const first = newClaim();
+    expect(await claimDueDetails(db, 10, first)).toHaveLength(1);
+    await list([listed({ state: 'other', observation: 2 })]);
+    await postponeDetails(db, ['order-1'], first.id);
+    expect(await readDue()).toMatchObject([{ due: 0 }]);
+    const second = newClaim();
+    expect(await claimDueDetails(db, 10, second)).toHaveLength(1);
+    await postponeDetails(db, ['order-1'], first.id);
+    expect(await claimDueDetails(db, 10, newClaim())).toEqual([]);
+    await postponeDetails(db, ['order-1'], second.id);
+    expect(await readDue()).toMatchObject([{ due: 15 }]);
+  });
+
   test('of rows without a detail are put off, longer each time, and go behind the history', async () => {
     await list([listed({}), listed({ orderNo: 'order-2' })]);
-    await postponeDetails(db, []);
+    const { id } = newClaim();
+    const putOff = async () => {
+      await query(`update engine.detail_checks set claim = '${id}', claimed_until = now()`);
+      await postponeDetails(db, ['order-1'], id);
+    };
+    await postponeDetails(db, [], id);
     for (const due of [15, 30, 60, 120]) {
-      await postponeDetails(db, ['order-1']);
+      await putOff();
       expect(await readDue()).toMatchObject([{ due }, { due: 0 }]);
     }
     expect(await countIncomplete(db)).toEqual({ incomplete: 2, finalIncomplete: 0 });
-    for (let nth = 0; nth < 30; nth += 1) await postponeDetails(db, ['order-1']);
+    for (let nth = 0; nth < 30; nth += 1) await putOff();
     expect(await readDue()).toMatchObject([{ due: 2 * 86_400 }, { due: 0 }]);
     await query(
       `update engine.detail_checks set due_at = now() - interval '1 hour' where order_no = 'order-1'`,

@@ -71,10 +71,11 @@ export class MemoryTransactions {
           for (const row of this.rows.values())
             if (row.claim === claimId && row.nextCheckAt !== null) row.nextCheckAt = now();
         }),
-      store: (answers, { putOff }) =>
+      store: (answers, { claimId, putOff }) =>
         run(() => {
           for (const answer of answers) this.#storeDetail(answer);
           for (const row of this.#named(putOff)) {
+            if (row.claim !== claimId) continue;
             row.nextCheckAt = this.#nextCheck(row);
             row.claim = undefined;
           }

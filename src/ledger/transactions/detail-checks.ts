@@ -97,14 +97,22 @@ export async function claimed(
     .sort((a, b) => lanes.indexOf(a.lane) - lanes.indexOf(b.lane));
 }
 
-/** Postpones rows for which the service gave no detail; the pause grows with each time. */
-export async function postponeDetails(db: LedgerDb, orderNos: string[]): Promise<void> {
+/**
+ * Postpones rows of a claim for which the service gave no detail; the pause grows with each time. Rows that the claim
+ * no longer holds stay as they are: another worker has claimed them since, or the list has shown a change.
+ */
+export async function postponeDetails(
+  db: LedgerDb,
+  orderNos: string[],
+  claimId: string,
+): Promise<void> {
   if (orderNos.length === 0) return;
   await db.execute(sql`
     update own.detail_checks c
        set refusals = least(c.refusals + 1, 1000), due_at = now() + ${pauseAfterRefusal}, claimed_until = null,
            turn = case when c.refusals + 1 >= ${refusalsBeforeLast} then ${turn.refused} else c.turn end
-      from (${locked(sql`order_no = any(${sql.param(orderNos)}::text[])`)}) as l where c.order_no = l.order_no`);
+      from (${heldBy(claimId, sql`order_no = any(${sql.param(orderNos)}::text[])`)}) as l
+     where c.order_no = l.order_no`);
 }
 
 /** Keeps the rows of a claim for its time again. Rows that another worker has claimed since stay with it. */
@@ -124,14 +132,10 @@ export async function releaseDetails(db: LedgerDb, claimId: string): Promise<voi
       from (${heldBy(claimId)}) as l where c.order_no = l.order_no`);
 }
 
-/** Locks the rows that a claim still holds. */
-function heldBy(claimId: string): SQL {
-  return locked(sql`claim = ${claimId}::uuid and claimed_until is not null`);
-}
-
-/** Locks in key order, as every writer does. */
-function locked(condition: SQL): SQL {
-  return sql`select order_no from own.detail_checks where ${condition} order by order_no for update`;
+/** Locks the rows that a claim still holds, in key order, as every writer does. */
+function heldBy(claimId: string, condition = sql`true`): SQL {
+  return sql`select order_no from own.detail_checks
+    where claim = ${claimId}::uuid and claimed_until is not null and ${condition} order by order_no for update`;
 }
 
 /**

@@ -36,12 +36,12 @@ export type DetailPort = {
   /** Releases the rows of a claim that were neither stored nor postponed, as soon as the database can be reached. */
   release(claimId: string): Promise<void>;
   /**
-   * Stores details and rejects, and postpones the rows of `putOff`. A row that PostgreSQL refuses becomes a reject.
-   * Returns the number of changed rows.
+   * Stores details and rejects, and postpones the rows of `putOff` that the claim still holds. A row that PostgreSQL
+   * refuses becomes a reject. Returns the number of changed rows.
    */
   store(
     rows: DetailedTransaction[],
-    beside: { putOff: string[]; rejects: Reject[] },
+    beside: { claimId: string; putOff: string[]; rejects: Reject[] },
   ): Promise<number>;
 };
 
@@ -54,10 +54,10 @@ export type DetailTools = Pick<SyncContext, 'log'> & {
 
 export function openDetailPort(ledger: Ledger): DetailPort {
   const { db } = ledger;
-  const store = (rows: DetailedTransaction[], putOff: string[], rejects: Reject[]) =>
+  const store: DetailPort['store'] = (rows, { claimId, putOff, rejects }) =>
     ledger.transaction(async (tx) => {
       const count = await storeTransactionDetails(tx, rows);
-      await postponeDetails(tx, putOff);
+      await postponeDetails(tx, putOff, claimId);
       await storeRejects(tx, rejects);
       await closeAnsweredRejects(tx, 'transaction-detail', rows, rejects);
       return count;
@@ -67,14 +67,19 @@ export function openDetailPort(ledger: Ledger): DetailPort {
     claim: (limit, claim) => claimDueDetails(db, limit, claim),
     extend: (claim) => extendClaim(db, claim),
     release: (claimId) => freeWhenReachable(() => releaseDetails(db, claimId), claimLeaseMs),
-    async store(rows, { putOff, rejects }) {
+    async store(rows, { claimId, putOff, rejects }) {
       try {
-        return await store(rows, putOff, rejects);
+        return await store(rows, { claimId, putOff, rejects });
       } catch (error) {
         if (!isDataError(error)) throw error;
-        const { good, refused } = await bisectRejectedRows(rows, (batch) => store(batch, [], []));
-        const orderNos = refused.map(({ orderNo }) => orderNo);
-        return await store(good, [...putOff, ...orderNos], [...rejects, ...refused.map(toReject)]);
+        const { good, refused } = await bisectRejectedRows(rows, (batch) =>
+          store(batch, { claimId, putOff: [], rejects: [] }),
+        );
+        return await store(good, {
+          claimId,
+          putOff: [...putOff, ...refused.map(({ orderNo }) => orderNo)],
+          rejects: [...rejects, ...refused.map(toReject)],
+        });
       }
     },
   };

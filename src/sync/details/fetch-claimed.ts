@@ -53,7 +53,7 @@ export async function fetchClaimed(
     place.leave();
     throw error;
   };
-  const save = () => storeFetched(context, fetched.splice(0), report);
+  const save = () => storeFetched(context, claim, fetched.splice(0), report);
   const isFetched = new AbortController();
   const keeping = ignoreRejection(
     keepClaim(context, claim, { save, until: isFetched.signal }).catch(stopAll),
@@ -119,6 +119,7 @@ const rowsOwn = new Set<string>(['service-refused', 'service-unsettled', 'servic
 
 async function storeFetched(
   context: DetailTools,
+  { id: claimId }: Claim,
   fetched: Fetched[],
   report: SyncReport,
 ): Promise<void> {
@@ -130,7 +131,7 @@ async function storeFetched(
   const rejects = details.flatMap((one) => one.rejects);
   const attributes = { 'wallet_ledger.stream': 'details', 'wallet_ledger.rows': rows.length };
   const updated = await inSpan('store batch', { attributes }, async (span) => {
-    const written = await context.details.store(rows, { putOff, rejects });
+    const written = await context.details.store(rows, { claimId, putOff, rejects });
     span.setAttribute('wallet_ledger.updated', written);
     return written;
   });
