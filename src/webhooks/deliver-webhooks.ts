@@ -46,6 +46,8 @@ export type Webhooks = {
 const runsMax = 4;
 /** Wakes by itself: for attempts that are due again, and because a notification may be lost. */
 const heartbeatMs = 5_000;
+/** Age (ms) of a claim up to which its attempt, of at most 15 s, ends before the claim does. */
+const claimFreshMs = 12_000;
 /** How often a daemon says which receivers it has. */
 const noteMs = 15_000;
 
@@ -106,8 +108,10 @@ function createSender(
   async function run(data: unknown, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const seq = seqOf(data);
+    const askedAt = performance.now();
     const claimed = await claimDelivery(db, receiver.name, seq);
-    if (claimed === null) return;
+    // After a lock or a pause of the process another daemon may send the event, or the next one of its key, meanwhile.
+    if (claimed === null || performance.now() - askedAt > claimFreshMs) return;
     const failure = await sendWebhook(receiver, claimed.event, { resolve, stopping: signal });
     await endDelivery(db, { receiver: receiver.name, seq, attempt: claimed.attempt }, failure);
     onAttempt(receiver.name, outcomeOf(failure));

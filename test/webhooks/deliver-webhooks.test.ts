@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { silentLog } from '../../src/kernel/log.ts';
 import type { LedgerDb } from '../../src/ledger/connection/connect-ledger.ts';
 import { pruneEvents } from '../../src/ledger/feed/event-store.ts';
@@ -12,12 +12,14 @@ import {
 } from '../../src/ledger/feed/webhook-store.ts';
 import { deliverWebhooks, type WebhookOptions } from '../../src/webhooks/deliver-webhooks.ts';
 import type { Receiver } from '../../src/webhooks/send-webhook.ts';
+import { beginTransaction, untilBlocked } from '../support/begin-transaction.ts';
 import { daysFromNow, makeCertificate } from '../support/certificates.ts';
 import { until } from '../support/until.ts';
 import { newSecret, startReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
-const { ledger, query } = await withLedger();
+const testLedger = await withLedger();
+const { ledger, query } = testLedger;
 
 beforeEach(() =>
   query('truncate ledger.events, engine.webhooks, engine.deliveries, engine.consumers'),
@@ -185,6 +187,31 @@ test('the position moves with the answer, and what a dead daemon was sending is 
   answer(500);
   await isClosed;
   expect(await consumer()).toMatchObject({ position: 1, behind: 0, state: 'reading' });
+});
+
+test('an event whose claim is old before it can be sent is left to the next claim', async () => {
+  const receiver = await startReceiver();
+  const { jobs } = await deliverWebhooks({
+    ledger,
+    receivers: [settingOf(receiver)],
+    log: silentLog,
+    onAttempt: () => undefined,
+    addJob: async () => undefined,
+  });
+  await record('a');
+  await readDueDeliveries(ledger.db, 'shop', { max: 1, isProbe: false });
+  const holding = await beginTransaction(ledger, (db) =>
+    db.execute(sql`select from engine.webhooks for update`),
+  );
+  const sending = jobs[0]?.run({ receiver: 'shop', seq: 1 }, new AbortController().signal);
+  await untilBlocked(testLedger);
+  const now = performance.now.bind(performance);
+  const late = vi.spyOn(performance, 'now').mockImplementation(() => now() + 20_000);
+  onTestFinished(() => late.mockRestore());
+  await holding.commit();
+  await sending;
+  expect(receiver.attempts).toEqual([]);
+  expect(await query('select attempts from engine.deliveries')).toEqual([{ attempts: 1 }]);
 });
 
 test('a daemon that stops waits for the answer to what it has sent, so that nothing is sent twice', async () => {
