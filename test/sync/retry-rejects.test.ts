@@ -3,10 +3,12 @@ import type { Reject } from '../../src/kernel/wallet-records.ts';
 import { storeRejects } from '../../src/ledger/transactions/reject-store.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { retryRejects } from '../../src/sync/checks/retry-rejects.ts';
+import { beginTransaction, untilBlocked } from '../support/begin-transaction.ts';
 import { listed } from '../support/transaction-rows.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
-const { ledger, query, clear } = await withLedger();
+const testLedger = await withLedger();
+const { ledger, query, clear } = testLedger;
 const { db } = ledger;
 beforeEach(clear);
 
@@ -38,6 +40,19 @@ const stored = () =>
   query(
     'select order_no, stream, amount, state, observation::int from ledger.transactions order by 1',
   );
+
+test('a reject that occurs again with another payload while the old one is decoded stays open', async () => {
+  await storeRejects(db, [reject({})]);
+  await query(`update ledger.rejects set last_seen_at = now() - interval '2 hours'`);
+  const storing = await beginTransaction(ledger, (tx) =>
+    storeRejects(tx, [reject({}, { ...row, amount: 'x' })]),
+  );
+  const retrying = retry();
+  await untilBlocked(testLedger);
+  await storing.commit();
+  expect(await retrying).toEqual({ resolved: [], open: ['amount'] });
+  expect(await retry()).toEqual({ resolved: [], open: ['amount'] });
+});
 
 test('an old payload fills what is empty and replaces nothing', async () => {
   await storeListedTransactions(db, 'deposit', [

@@ -155,6 +155,24 @@ export async function resolveRejects(db: LedgerDb, ids: number[]): Promise<void>
     where resolved_at is null and id = any(${sql.param(ids)}::bigint[])`);
 }
 
+/**
+ * Marks rejects as resolved that have not occurred again since they were read: their payload may be another one by now.
+ * Returns the ids of those that it marked.
+ */
+export async function resolveUnchanged(
+  db: LedgerDb,
+  rejects: readonly Pick<OpenReject, 'id' | 'times'>[],
+): Promise<number[]> {
+  if (rejects.length === 0) return [];
+  const marked = await query(db)`
+    update own.rejects r set resolved_at = now()
+      from unnest(${sql.param(rejects.map(({ id }) => id))}::bigint[],
+                  ${sql.param(rejects.map(({ times }) => times))}::integer[]) as i (id, times)
+     where r.id = i.id and r.times = i.times and r.resolved_at is null
+    returning ${pick({ id: alias(rejectTable, 'r').id })}`;
+  return marked.map(({ id }) => id);
+}
+
 /** Returns those of the addresses that the ledger has and did not refuse, on any chain and in any spelling. */
 export async function knownAddresses(db: LedgerDb, addresses: string[]): Promise<Set<string>> {
   const found = await query(db)`

@@ -2,6 +2,7 @@ import { transactionTypes } from '../../kernel/vocabulary.ts';
 import type { Reject } from '../../kernel/wallet-records.ts';
 import { judgeRefusedAgain } from '../../ledger/addresses/refused-addresses.ts';
 import type { Ledger, LedgerDb } from '../../ledger/connection/connect-ledger.ts';
+import { StoredMeanwhile } from '../../ledger/connection/run-transaction.ts';
 import { storeBalances } from '../../ledger/snapshots/balance-store.ts';
 import { storeCoins } from '../../ledger/snapshots/coin-store.ts';
 import { fillTransactions } from '../../ledger/transactions/fill-transactions.ts';
@@ -10,7 +11,7 @@ import {
   type OpenReject,
   outlivedRejects,
   readOpenRejects,
-  resolveRejects,
+  resolveUnchanged,
 } from '../../ledger/transactions/reject-store.ts';
 import { storeListedTransactions } from '../../ledger/transactions/store-listed-transactions.ts';
 import { findingByKey } from '../../ledger/transactions/transaction-statement.ts';
@@ -36,7 +37,12 @@ export async function retryRejects(
     const batch = await ledger.transaction(async (db) => {
       const rejects = await readOpenRejects(db, { after, limit: batchRejects, ids });
       const settled = new Set(await settle(db, rejects, now));
-      await resolveRejects(db, [...settled]);
+      const resolved = await resolveUnchanged(
+        db,
+        rejects.filter(({ id }) => settled.has(id)),
+      );
+      // The payloads that were read are no longer the latest ones.
+      if (resolved.length < settled.size) throw new StoredMeanwhile();
       return { rejects, settled };
     }, findingByKey);
     for (const { id } of batch.rejects)
