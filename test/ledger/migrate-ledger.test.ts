@@ -82,6 +82,12 @@ test('[Q14] of five that migrate a fresh database at once one applies everything
   ]);
 });
 
+test('a new ledger is made in many transactions, so that a small server has room for the locks of each', async () => {
+  expect(
+    await query('select count(distinct xmin::text)::int from drizzle.__drizzle_migrations'),
+  ).toEqual([{ count: journal.entries.length }]);
+});
+
 test('[D7 Q14] a migration that waits for an analyst lets everybody else pass, and is applied once the analyst is done', async () => {
   // The next one writes a view anew that an analyst reads.
   const applied = await migrateBefore(earlier.ledger, 'analyst_speed');

@@ -6,6 +6,7 @@ import { syncAllDetails } from '../../src/sync/details/sync-details.ts';
 import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
 import { startListingService } from '../support/listing-service.ts';
 import { makeClient } from '../support/make-client.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 import { toolsOver } from '../support/tools-over.ts';
 import { withLedger } from '../support/with-ledger.ts';
 import { onePass } from '../support/with-wallet.ts';
@@ -313,4 +314,38 @@ test('a pass ends complete if both lists are proven at its end, although a row w
     const { isComplete } = await syncTransactions(context, onePass());
     expect(await isProven()).toEqual([{ proven: isComplete }]);
   }
+});
+
+test('rows of one second that each answer lists in another order are all compared, however many readings that takes', async () => {
+  const second = Array.from({ length: 45 }, (_, nth) => row(-60, { orderNo: `order-${nth}` }));
+  put(second);
+  await bringUpToDate();
+  await query(`update ledger.transactions set amount = 2`);
+  const random = seededRandom(7).next;
+  service.twist = (page, { list, pageNo, pageSize }) => {
+    const places = (service.lists.get(list) ?? []).map((text) => ({ text, place: random() }));
+    const shuffled = places.toSorted((a, b) => a.place - b.place).map(({ text }) => text);
+    return { ...page, rows: shuffled.slice((pageNo - 1) * pageSize, pageNo * pageSize) };
+  };
+  const found = await verify();
+  expect(found.different).toHaveLength(45);
+  expect(found).toMatchObject({ compared: 45, unmet: [] });
+});
+
+test('a row that no reading shows, though the service counts it, does not count as equal', async () => {
+  put(history);
+  await bringUpToDate();
+  service.twist = (page) => {
+    const [first = ''] = page.rows;
+    return {
+      ...page,
+      rows: page.rows.map((text) => (text.includes('"order--70"') ? first : text)),
+    };
+  };
+  const found = await verify();
+  expect(found).toMatchObject({ missing: [], different: [], extra: [], unmet: ['order--70'] });
+  expect(driftCount(found)).toBe(1);
+  expect(driftCount(await verify(true))).toBe(1);
+  const rows = await query(`select from ledger.transactions where is_listed`);
+  expect(rows).toHaveLength(history.length);
 });

@@ -50,31 +50,37 @@ async function withProgress(context: CommandContext, isRepair: boolean): Promise
 }
 
 function toJson(drifts: Drift[]): string {
-  const streams = drifts.map(({ name, compared, missing, different, extra, unstorable }) => ({
-    name,
-    compared,
-    missing,
-    different,
-    extra,
-    unstorable,
-  }));
+  const streams = drifts.map(
+    ({ name, compared, missing, different, extra, unmet, unstorable }) => ({
+      name,
+      compared,
+      missing,
+      different,
+      extra,
+      unmet,
+      unstorable,
+    }),
+  );
   const repaired = drifts.reduce((sum, drift) => sum + drift.repaired, 0);
   return jsonDocument({ streams, repaired });
 }
 
 function toText(drift: Drift): string {
-  const { name, compared, missing, different, extra, unstorable, repaired } = drift;
+  const { name, compared, missing, different, extra, unmet, unstorable, repaired } = drift;
+  const unseen =
+    unmet.length > 0 ? `, ${unmet.length} that the list did not show while it was read` : '';
   const lacked =
     unstorable > 0 ? `, ${unstorable} that cannot be stored (wallet-ledger rejects shows why)` : '';
   const verdict =
     driftCount(drift) === 0
       ? 'equal'
-      : `${missing.length} missing, ${different.length} different, ${extra.length} extra${lacked}${repaired > 0 ? `, ${repaired} mended` : ''}`;
+      : `${missing.length} missing, ${different.length} different, ${extra.length} extra${unseen}${lacked}${repaired > 0 ? `, ${repaired} mended` : ''}`;
   const lines = [
     `${name}: ${compared.toLocaleString('en-US')} compared, ${verdict}`,
     ...named('missing', missing),
     ...named('different', different.map(describeDifference)),
     ...named('extra', extra),
+    ...named('not shown', unmet),
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { DrizzleQueryError } from 'drizzle-orm/errors';
-import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator';
 import { drizzle } from 'drizzle-orm/node-postgres';
-import { migrate } from 'drizzle-orm/node-postgres/migrator';
+import { PgDialect, type PgSession } from 'drizzle-orm/pg-core';
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import { LedgerError, toError } from '../../kernel/errors.ts';
 import { type Log, silentLog } from '../../kernel/log.ts';
@@ -27,15 +27,18 @@ const giveWayMs = 2_000;
 const triesMax = 24;
 
 /**
- * Applies all pending migrations in one transaction, under an advisory lock. Of several processes that start at once,
- * one applies them, and the others wait. Needs no right to create objects if nothing is pending. Logs the sessions that
- * block it, and names them in the error if a lock is not free in time. Throws the errors of `countMissing`.
+ * Applies all pending migrations in one transaction, under an advisory lock; in a new ledger each in one of its own,
+ * because a transaction holds a lock on each object that it makes, and a small server has room for few. Of several
+ * processes that start at once, one applies them, and the others wait. Needs no right to create objects if nothing is
+ * pending. Logs the sessions that block it, and names them in the error if a lock is not free in time. Throws the
+ * errors of `countMissing`.
  */
 export async function migrateLedger(
   ledger: Ledger,
   { log = silentLog, waitMs = migrationWaitMs }: { log?: Log; waitMs?: number } = {},
 ): Promise<{ applied: number }> {
-  const { migrationsFolder, known } = readMigrations();
+  const migrations = readMigrations();
+  const { known } = migrations;
   const missing = await countMissing(ledger.db, known);
   if (missing === 0) return { applied: 0 };
   if (missing === known.length) await requireFittingTexts(ledger.db);
@@ -50,9 +53,7 @@ export async function migrateLedger(
       const db = drizzle(client);
       const applied = await countMissing(db, known);
       if (applied > 0) {
-        await givingWay(() => migrate(db, { migrationsFolder })).catch((error: unknown) => {
-          throw explained(error, known, applied);
-        });
+        await apply(db, migrations, applied);
         await db.execute(sql`select engine.settle_rights()`);
         // Versions that left addresses without a judgement had one wallet.
         const refused = await judgeStored(ledger.forWallet('main'));
@@ -67,6 +68,24 @@ export async function migrateLedger(
   } finally {
     // Ends the connection, which releases the lock in every case.
     await client.end();
+  }
+}
+
+async function apply(
+  db: LedgerDb,
+  { migrationsFolder, known }: Migrations,
+  missing: number,
+): Promise<void> {
+  // Drizzle's types do not let it take its own session.
+  const session = db._.session as unknown as PgSession;
+  // Each step takes all migrations so far, and skips those that are applied.
+  const isNew = missing === known.length;
+  const steps = isNew ? known.map((_, index) => known.slice(0, index + 1)) : [known];
+  for (const step of steps) {
+    const work = () => new PgDialect().migrate(step, session, { migrationsFolder });
+    await givingWay(work).catch((error: unknown) => {
+      throw explained(error, known, missing);
+    });
   }
 }
 
@@ -100,7 +119,9 @@ export function countPendingMigrations(ledger: Ledger): Promise<number> {
   return countMissing(ledger.db, readMigrations().known);
 }
 
-function readMigrations() {
+type Migrations = { migrationsFolder: string; known: MigrationMeta[] };
+
+function readMigrations(): Migrations {
   const migrationsFolder = join(packageRoot(), 'migrations');
   return { migrationsFolder, known: readMigrationFiles({ migrationsFolder }) };
 }
@@ -111,11 +132,22 @@ function readMigrations() {
  */
 const collision = /^(42(?!501)|P0004)/;
 
+/** SQLSTATE out_of_memory, also of the table of locks. */
+const outOfMemory = '53200';
+
+function lacksLocks(cause: Error): LedgerError {
+  return new LedgerError('database-unreachable', 'the server has too little room for locks', {
+    cause,
+    cure: 'raise max_locks_per_transaction (256 is enough), restart PostgreSQL, then run `wallet-ledger migrate` again; nothing was changed',
+  });
+}
+
 /**
  * Returns the error that tells why a migration failed. Where earlier ones were applied, a collision comes from a
  * migration that was applied as well, and is not recorded.
  */
 function explained(error: unknown, known: readonly Migration[], missing: number): unknown {
+  if (sqlStateOf(error) === outOfMemory) return lacksLocks(toError(error));
   if (missing === known.length || !collision.test(sqlStateOf(error) ?? '')) return error;
   const statement = error instanceof DrizzleQueryError ? error.query : '';
   const failed = known.find((migration) => migration.sql.includes(statement));

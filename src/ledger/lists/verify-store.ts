@@ -23,15 +23,32 @@ export type Comparison = { missing: string[]; different: RowDifference[] };
 export type ListComparison = Comparison & { altered: string[] };
 
 /**
- * Creates the table of the rows that the full scan has met; in the database, so that memory stays bounded. The table is
- * temporary, so one verification must use one connection throughout.
+ * Begins a full scan: creates the tables of the rows that it has met, and that the scans before it have; in the
+ * database, so that memory stays bounded. They are temporary, so one verification must use one connection throughout.
  */
 export async function beginSightings(db: LedgerDb): Promise<void> {
   await db.execute(
     sql`create temporary table if not exists seen_keys (order_no text primary key) on commit preserve rows`,
   );
+  await db.execute(
+    sql`create temporary table if not exists met_keys (order_no text primary key) on commit preserve rows`,
+  );
+  await db.execute(sql`insert into met_keys select order_no from seen_keys on conflict do nothing`);
   await db.execute(sql`truncate seen_keys`);
 }
+
+/** Returns the number of keys that any scan of this verification has met. */
+export async function countMet(db: LedgerDb): Promise<number> {
+  const [counted] = await query(db)`
+    select count(*) as ${out('count', number)}
+      from (select order_no from seen_keys union select order_no from met_keys) as met`;
+  return counted?.count ?? 0;
+}
+
+/** Condition that the last scan, or any scan, has not met the key. */
+const notMetBy = (by: 'the last' | 'any', key: SQL) => sql`
+  not exists (select from seen_keys s where s.order_no = ${key})
+  and (${by === 'the last'} or not exists (select from met_keys m where m.order_no = ${key}))`;
 
 /** Fields that may change until a row is final. */
 const free = new Set(['request_id', 'tx_hash', 'state']);
@@ -152,16 +169,20 @@ export async function heardSince(
   return new Set(found.map((row) => row.orderNo));
 }
 
-/** Returns rows that the ledger lists and knew before `startedAt` (database time), but the full scan has not met. */
+/**
+ * Returns rows that the ledger lists and knew before `startedAt` (database time), but the last scan, or any scan, has
+ * not met.
+ */
 export async function unmetRows(
   db: LedgerDb,
   stream: string,
   startedAt: string,
+  by: 'the last' | 'any',
 ): Promise<string[]> {
   const found = await query(db)`
     select ${pick({ orderNo: alias(transactions, 't').orderNo })} from own.transactions t
      where t.stream = ${stream} and t.is_listed and t.first_seen_at < ${startedAt}::timestamptz
-       and not exists (select from seen_keys s where s.order_no = t.order_no)
+       and ${notMetBy(by, sql`t.order_no`)}
      order by t.order_no`;
   return found.map((row) => row.orderNo);
 }
@@ -218,11 +239,12 @@ export async function unmetAddresses(
   db: LedgerDb,
   slip44: number,
   startedAt: string,
+  by: 'the last' | 'any',
 ): Promise<string[]> {
   const found = await query(db)`
     select ${pick({ address: alias(addressTable, 'a').address })} from own.addresses a
      where a.slip44 = ${slip44} and a.first_seen_at < ${startedAt}::timestamptz
-       and not exists (select from seen_keys s where s.order_no = a.address_key)
+       and ${notMetBy(by, sql`a.address_key`)}
      order by a.address`;
   return found.map((row) => row.address);
 }

@@ -2,9 +2,7 @@ import type { AddressRecord } from '../../kernel/wallet-records.ts';
 import { observationsOf, storeListedAddresses } from '../../ledger/addresses/address-store.ts';
 import { recountAddresses } from '../../ledger/lists/recount-list.ts';
 import {
-  beginSightings,
   compareAddresses,
-  countSightings,
   doubtWhileRepaired,
   endRepair,
   startOfVerification,
@@ -13,9 +11,10 @@ import {
 import { addressStream, addressStreamName } from '../pools/sync-addresses.ts';
 import type { WithObservation } from '../streams/stream.ts';
 import type { SyncContext } from '../sync-context.ts';
+import { repeatScans } from './repeat-scans.ts';
 import { type PagesScan, scanPages } from './scan-pages.ts';
 import { settleProof } from './settle-proof.ts';
-import { type Drift, scansMax, type Verification } from './verify-transactions.ts';
+import type { Drift, Verification } from './verify-transactions.ts';
 
 /**
  * Compares a chain's address list with the ledger. A repair stores missing addresses. An address that the service does
@@ -33,6 +32,7 @@ export async function verifyAddresses(
     missing: [],
     different: [],
     extra: [],
+    unmet: [],
     repaired: 0,
     unstorable: 0,
     arrivals: 0,
@@ -48,25 +48,17 @@ export async function verifyAddresses(
       if (!verification.isRepair || missing.length === 0) return;
       drift.repaired += await storeMissing(context, slip44, missing, observationsOf(rows));
     };
-    let notMetBefore: Set<string> | null = null;
-    let scan: PagesScan | null = null;
-    let isRead = false;
-    for (let scans = 1; scans <= scansMax; scans += 1) {
-      await beginSightings(db);
-      scan = await scanPages(context, stream, verification, compare);
-      drift.compared = await countSightings(db);
-      if (drift.compared < scan.expected || !scan.walk.isClean) continue;
-      const notMet = await unmetAddresses(db, slip44, startedAt);
-      drift.extra = notMet.filter((address) => notMetBefore?.has(address) ?? false);
-      isRead = notMet.length === drift.extra.length;
-      if (isRead) break;
-      notMetBefore = new Set(notMet);
-    }
+    const { scan, isRead, ...found } = await repeatScans(
+      db,
+      () => scanPages(context, stream, verification, compare),
+      (by) => unmetAddresses(db, slip44, startedAt, by),
+    );
+    Object.assign(drift, found);
     drift.missing = [...named];
     const isRepaired = drift.missing.length === drift.repaired;
     const isHeld = isRead && drift.extra.length === 0 && isRepaired && isWhole(scan);
     if (verification.isRepair) await endRepairOf(context, slip44, isHeld);
-    const isCounted = scan?.state.serviceTotal === drift.compared;
+    const isCounted = scan.state.serviceTotal === drift.compared;
     await settleProof(context, stream, {
       ...{ scan: isHeld && isCounted ? scan : null, signal: verification.signal },
       ...{ passesBefore: passes, mayRead: verification.isRepair },
@@ -77,8 +69,8 @@ export async function verifyAddresses(
   return drift;
 }
 
-function isWhole(scan: PagesScan | null): boolean {
-  return scan?.walk.isClean === true && scan.walk.unstorable === 0;
+function isWhole({ walk }: PagesScan): boolean {
+  return walk.isClean && walk.unstorable === 0;
 }
 
 /** Stores missing addresses. The list has no proof until `endRepairOf`. Returns the number of new rows. */

@@ -81,21 +81,24 @@ async function verifyMovedRows(
   for (const [index, { type, end }] of lists.entries()) {
     const drift = drifts[index];
     const haveMoved = drifts.slice(index + 1).some(({ extra }) => extra.length > 0);
-    if (!drift || !haveMoved || leftCount(drift) === drift.unstorable) continue;
+    if (!drift || !haveMoved || leftCount(drift) === drift.unstorable + drift.unmet.length)
+      continue;
     const again = await verifyTransactions(context, type, options, end);
     drift.repaired = Math.max(0, driftCount(drift) - leftCount(again));
   }
 }
 
-/** Counts the rows that do not match the service. */
-export function driftCount({ missing, different, extra, unstorable }: Drift): number {
-  return missing.length + different.length + extra.length + unstorable;
+/** Counts the rows that do not match the service, or that could not be compared. */
+export function driftCount({ missing, different, extra, unmet, unstorable }: Drift): number {
+  return missing.length + different.length + extra.length + unmet.length + unstorable;
 }
 
 /** Counts the rows that do not match the service after the repair. */
 function leftCount(drift: Drift): number {
   return driftCount(drift) - drift.repaired;
 }
+
+const nothingElse = { unmet: [], repaired: 0, unstorable: 0, arrivals: 0 };
 
 async function mended(
   name: string,
@@ -104,7 +107,7 @@ async function mended(
   { isRepair }: Verification,
   mend: () => Promise<unknown>,
 ): Promise<Drift> {
-  const drift: Drift = { name, compared, ...found, repaired: 0, unstorable: 0, arrivals: 0 };
+  const drift: Drift = { name, compared, ...found, ...nothingElse };
   if (!isRepair || driftCount(drift) === 0) return drift;
   await mend();
   return { ...drift, repaired: driftCount(drift) };

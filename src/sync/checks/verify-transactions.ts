@@ -5,10 +5,8 @@ import { verifyDays } from '../../ledger/lists/coverage-store.ts';
 import { recountStream } from '../../ledger/lists/recount-list.ts';
 import { unlistRows } from '../../ledger/lists/stream-store.ts';
 import {
-  beginSightings,
   type Comparison,
   compareListed,
-  countSightings,
   daysOfRows,
   doubtWhileRepaired,
   endRepair,
@@ -25,6 +23,7 @@ import type { Progress, SyncContext } from '../sync-context.ts';
 import { compareAltered } from './compare-tampered.ts';
 import { confirmDrift, confirmedMax, type Suspects } from './confirm-drift.ts';
 import type { ListEnd } from './read-list-end.ts';
+import { repeatScans } from './repeat-scans.ts';
 import { type PagesScan, scanPages } from './scan-pages.ts';
 import { noteDrift, type Places, settleProof } from './settle-proof.ts';
 
@@ -32,6 +31,8 @@ export type Drift = Comparison & {
   name: string;
   compared: number;
   extra: string[];
+  /** Rows of the ledger that no scan met, because none was whole: whether the service lists them is unknown. */
+  unmet: string[];
   /** Rows that equal the service's after the repair. */
   repaired: number;
   /** Listed rows that the ledger cannot store, so that it lacks them; the rejects show them. */
@@ -41,12 +42,6 @@ export type Drift = Comparison & {
 };
 
 export type Verification = { signal: AbortSignal; isRepair: boolean; onProgress?: Progress };
-
-/**
- * Upper bound of the scans. A scan that met fewer rows than the service counts is repeated, and so is the first one
- * that found an extra row.
- */
-export const scansMax = 4;
 
 /**
  * Reads one transaction list to its end and compares it with the ledger row by row. For rows whose seal shows that
@@ -69,6 +64,7 @@ export async function verifyTransactions(
     missing: [],
     different: [],
     extra: [],
+    unmet: [],
     repaired: 0,
     unstorable: 0,
     arrivals: 0,
@@ -86,22 +82,16 @@ export async function verifyTransactions(
       scan: null,
       isRead: false,
     };
-    let notMetBefore: Set<string> | null = null;
-    for (let scans = 1; scans <= scansMax; scans += 1) {
-      await beginSightings(db);
-      const scan = await scanPages(context, stream, verification, (rows) =>
-        compareBatch(context, type, rows, comparing),
-      );
-      comparing.scan = scan;
-      drift.compared = await countSightings(db);
-      if (drift.compared < scan.expected || !scan.walk.isClean) continue;
-      const notMet = await unmetRows(db, type, start.startedAt);
-      // A row is extra only if two scans have not met it.
-      drift.extra = notMet.filter((orderNo) => notMetBefore?.has(orderNo) ?? false);
-      comparing.isRead = notMet.length === drift.extra.length;
-      if (comparing.isRead) break;
-      notMetBefore = new Set(notMet);
-    }
+    const { scan, isRead, ...found } = await repeatScans(
+      db,
+      () =>
+        scanPages(context, stream, verification, (rows) =>
+          compareBatch(context, type, rows, comparing),
+        ),
+      (by) => unmetRows(db, type, start.startedAt, by),
+    );
+    Object.assign(comparing, { scan, isRead });
+    Object.assign(drift, found);
     await settleDrift(context, comparing);
     if (isProof(comparing)) {
       await endRepair(db, type);

@@ -1,0 +1,73 @@
+import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
+import { beginSightings, countMet, countSightings } from '../../ledger/lists/verify-store.ts';
+import type { PagesScan } from './scan-pages.ts';
+
+/**
+ * Bounds of the number of scans. One that met fewer rows than the service counts is repeated, and so is the first one
+ * that found an extra row. Beyond the first bound a scan follows only one that met rows for the first time: rows of the
+ * same time may come in another order with each answer, so that each scan misses others.
+ */
+const scansBound = { asARule: 4, whileMeetingMore: 16 };
+
+export type RepeatedScans = {
+  /** The last scan. */
+  scan: PagesScan;
+  /** Rows that the last scan met; those that any scan met, if none met all. */
+  compared: number;
+  /** Rows of the ledger that two whole scans have not met. */
+  extra: string[];
+  /** Further rows of the ledger that no scan has met: nothing is known about them. */
+  unmet: string[];
+  /** The list was read to its end, and the last two scans have not met the same rows of the ledger. */
+  isRead: boolean;
+};
+
+/**
+ * Scans a list until one scan has met every row, or further ones cannot help. `unmet` returns the rows of the ledger
+ * that the last scan, or any scan, has not met.
+ */
+export async function repeatScans(
+  db: LedgerDb,
+  read: () => Promise<PagesScan>,
+  unmet: Unmet,
+): Promise<RepeatedScans> {
+  const doubtful: Doubtful = { extra: [], notMetBefore: new Set() };
+  let metBefore = 0;
+  for (let scans = 1; ; scans += 1) {
+    await beginSightings(db);
+    const scan = await read();
+    const compared = await countSightings(db);
+    const isWhole = compared >= scan.expected && scan.walk.isClean;
+    if (isWhole && (await isSettled(doubtful, unmet)))
+      return { scan, compared, extra: doubtful.extra, unmet: [], isRead: true };
+    const met = await countMet(db);
+    const hasMetMore = met > metBefore;
+    metBefore = met;
+    if (scans < scansBound.asARule) continue;
+    const isExtra = isIn(new Set(doubtful.extra));
+    const never = (await unmet('any')).filter((key) => !isExtra(key));
+    const mayHelp = hasMetMore && lacks(never, met, scan) && scans < scansBound.whileMeetingMore;
+    if (!mayHelp)
+      return { scan, compared: met, extra: doubtful.extra, unmet: never, isRead: false };
+  }
+}
+
+type Unmet = (by: 'the last' | 'any') => Promise<string[]>;
+
+/** Rows of the ledger that whole scans have not met: two of them, or the one before. */
+type Doubtful = { extra: string[]; notMetBefore: Set<string> };
+
+/** Notes which rows a whole scan has not met. Returns true if each of them is extra: two scans have not met it. */
+async function isSettled(doubtful: Doubtful, unmet: Unmet): Promise<boolean> {
+  const notMet = await unmet('the last');
+  doubtful.extra = notMet.filter(isIn(doubtful.notMetBefore));
+  doubtful.notMetBefore = new Set(notMet);
+  return notMet.length === doubtful.extra.length;
+}
+
+const isIn = (keys: Set<string>) => (key: string) => keys.has(key);
+
+/** Returns true if rows of the ledger, or of those that the service counts, have not been met. */
+function lacks(never: string[], met: number, { expected }: PagesScan): boolean {
+  return never.length > 0 || met < expected;
+}
