@@ -9,8 +9,9 @@ const rebuildLock = 7_246_018;
 
 /**
  * Rebuilds what is derived from the transactions and addresses of all wallets, unless the database is at home: a
- * restore may have brought back those alone, and addresses may have been deleted. Reads every transaction; of several
- * processes one does it, and the others wait. Call it before the move is healed, whose locks are to be held briefly.
+ * restore may have brought back those alone, and addresses may have been deleted. Reads every transaction.
+ * Several processes do it one after the other; those whose turn comes after the heal find nothing to do. Call it before
+ * the move is healed, whose locks are to be held briefly.
  */
 export async function rebuildWhileAway(ledger: Ledger): Promise<void> {
   await ledger.longTransaction(async (db) => {

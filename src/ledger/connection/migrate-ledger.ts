@@ -27,11 +27,11 @@ const giveWayMs = 2_000;
 const triesMax = 24;
 
 /**
- * Applies all pending migrations in one transaction, under an advisory lock; in a new ledger each in one of its own,
- * because a transaction holds a lock on each object that it makes, and a small server has room for few. Of several
- * processes that start at once, one applies them, and the others wait. Needs no right to create objects if nothing is
- * pending. Logs the sessions that block it, and names them in the error if a lock is not free in time. Throws the
- * errors of `countMissing`.
+ * Applies all pending migrations in one transaction, under an advisory lock. A transaction holds a lock on each object
+ * that it makes: in a new ledger, or where a small server has no room for all locks, each migration has its own. Of
+ * several processes that start at once, one applies them, and the others wait. Needs no right to create objects if
+ * nothing is pending. Logs the sessions that block it, and names them in the error if a lock is not free in time.
+ * Throws the errors of `countMissing`.
  */
 export async function migrateLedger(
   ledger: Ledger,
@@ -78,14 +78,26 @@ async function apply(
 ): Promise<void> {
   // Drizzle's types do not let it take its own session.
   const session = db._.session as unknown as PgSession;
-  // Each step takes all migrations so far, and skips those that are applied.
-  const isNew = missing === known.length;
-  const steps = isNew ? known.map((_, index) => known.slice(0, index + 1)) : [known];
-  for (const step of steps) {
-    const work = () => new PgDialect().migrate(step, session, { migrationsFolder });
-    await givingWay(work).catch((error: unknown) => {
-      throw explained(error, known, missing);
-    });
+  const run = (step: MigrationMeta[]) =>
+    givingWay(() => new PgDialect().migrate(step, session, { migrationsFolder }));
+  try {
+    const isWhole = missing < known.length && (await fits(() => run(known)));
+    if (isWhole) return;
+    // Each step takes all migrations so far, and skips those that are applied.
+    for (const index of known.keys()) await run(known.slice(0, index + 1));
+  } catch (error) {
+    throw explained(error, known, missing);
+  }
+}
+
+/** Runs the work. Returns false if the server has no room for its locks; it has changed nothing then. */
+async function fits(work: () => Promise<void>): Promise<boolean> {
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    if (sqlStateOf(error) === outOfMemory) return false;
+    throw error;
   }
 }
 
@@ -138,7 +150,7 @@ const outOfMemory = '53200';
 function lacksLocks(cause: Error): LedgerError {
   return new LedgerError('database-unreachable', 'the server has too little room for locks', {
     cause,
-    cure: 'raise max_locks_per_transaction (256 is enough), restart PostgreSQL, then run `wallet-ledger migrate` again; nothing was changed',
+    cure: 'raise max_locks_per_transaction (256 is enough), restart PostgreSQL, then run `wallet-ledger migrate` again: it resumes',
   });
 }
 
