@@ -126,6 +126,56 @@ test.each(['answer', 'list'])(
   },
 );
 
+/** Locks what the query finds, until `commit`. */
+const hold = (rows: string) =>
+  beginTransaction(connect(), (db) => db.execute(`${rows} for update`));
+const deadlocks = async () =>
+  Number(
+    (
+      await query<{ n: string }>(
+        'select deadlocks as n from pg_stat_database where datname = current_database()',
+      )
+    )[0]?.n,
+  );
+
+test('an answer and a check of addresses that two chains share wait for each other in turn', async () => {
+  await query(`insert into ledger.pools (slip44, threshold, target) values (61, 1, 2)`);
+  const shared = ['0xaa', '0xbb'];
+  await query(
+    `insert into ledger.address_requests (slip44, num, state, requested_at) values (61, 2, 'sent', now())`,
+  );
+  const [request] = await query<{ id: string }>('select id from ledger.address_requests');
+  for (const slip44 of [60, 61])
+    await ledger.transaction((db) => storeListedAddresses(db, slip44, shared));
+  const before = await deadlocks();
+  const holding = await hold('select from ledger.addresses where slip44 = 60');
+  const checking = checkNewAddresses(ledger.db);
+  await untilBlocked(testLedger);
+  const storing = other.transaction((db) => storeGenerated(db, Number(request?.id), shared));
+  await untilBlocked(testLedger, 2);
+  await holding.commit();
+  await Promise.all([checking, storing]);
+  await query('select pg_stat_force_next_flush()');
+  expect(await deadlocks()).toBe(before);
+});
+
+test('of two statements that wait for each other, the one that is ended runs again', async () => {
+  await query('create table turns (id int, taken int)');
+  await query('insert into turns select id, 0 from generate_series(1, 4) as id');
+  const holding = await hold('select from turns where id in (1, 2)');
+  const takeTurns = async (...ids: number[]) => {
+    const updates = ids.map((id) => `update turns set taken = taken + 1 where id = ${id};`);
+    await ledger.db.execute(`do $$ begin ${updates.join(' ')} end $$`);
+  };
+  const both = [takeTurns(3, 1, 4), takeTurns(4, 2, 3)];
+  await untilBlocked(testLedger, 2);
+  await holding.commit();
+  await Promise.all(both);
+  expect(await query('select taken from turns order by id')).toEqual(
+    [1, 1, 2, 2].map((taken) => ({ taken })),
+  );
+});
+
 test('a row whose writer waited while its coin became known gets its chain', async () => {
   await store(ledger, { orderNo: 'a', symbol: 'USDT' });
   const holding = await beginTransaction(ledger, (db) =>

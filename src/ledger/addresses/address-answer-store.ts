@@ -4,12 +4,13 @@ import type { Judgement } from '../../kernel/address-form/judge-addresses.ts';
 import { isAnswerEnough } from '../../kernel/chain-filter.ts';
 import type { Reject } from '../../kernel/wallet-records.ts';
 import type { Ledger, LedgerDb } from '../connection/connect-ledger.ts';
-import { listOf, number, orNull, out, pick, query, text } from '../connection/query-rows.ts';
+import { listOf, number, out, pick, query, text } from '../connection/query-rows.ts';
 import { requireHomeOfRequest } from '../home-store.ts';
-import { addressRequests, addresses as addressTable, pools } from '../own-tables.ts';
+import { addressRequests, addresses as addressTable } from '../own-tables.ts';
 import { storeRejects } from '../transactions/reject-store.ts';
 import { recountUse } from './address-store.ts';
 import { lockPoolOf, readChainFilter } from './pool-store.ts';
+import { type NumAfterGrant, raiseNumber } from './raise-number.ts';
 import { judgements, judgeShown, noteRefusals, storeJudgements } from './refused-addresses.ts';
 
 /** A clear answer of the service, and the backoff of the chain if no address of the answer joins the pool. */
@@ -21,13 +22,6 @@ export type Answer = {
   rejects: Reject[];
   ifNoneJoins: { refusals: number; delayMs: number };
 };
-
-/** Computes the new upper bound of addresses per request after the service granted `num`. */
-export type NumAfterGrant = (
-  num: number,
-  numMax: number,
-  refusedAfterGrant: number | null,
-) => number;
 
 /**
  * Returns the store for the answers of one pass over the pools. `chainParam` is the name of the service's chain
@@ -114,6 +108,7 @@ counted as (
    where s.name = 'addresses:' || n.slip44
 )
 select ${pick({ key: alias(addressTable, 'inserted').addressKey })} from inserted`;
+  await lockAddresses(db, judged);
   // Judges misfits again: the list may have shown some of these addresses before its chain filter was shown to work.
   await storeJudgements(db, slip44, judged, { misfitsOnly: true });
   const [came = nothingCame] = await query(db)`
@@ -148,6 +143,15 @@ select (select count(*) from given) as ${out('came', number)}, (select count(*) 
      where r.id = ${id}
     returning ${pick({ received: alias(addressRequests, 'r').received })}`;
   return closed?.received ?? 0;
+}
+
+/** Locks the rows that all chains have of these addresses, in the order in which every writer of several locks them. */
+async function lockAddresses(db: LedgerDb, judged: readonly Judgement[]): Promise<void> {
+  await db.execute(sql`
+    with ${judgements(judged)}
+    select from own.addresses
+     where address_key in (select ledger.address_key(address) from judged)
+     order by address_key, slip44 for update`);
 }
 
 /** Ends the backoff of the request's pool. */
@@ -203,43 +207,4 @@ async function postponePool(db: LedgerDb, { id, slip44, ifNoneJoins }: Answer): 
        set refusals = ${refusals}, next_try_at = now() + ${delayMs} * interval '1 millisecond',
            last_error = (select error from own.address_requests where id = ${id}), last_error_at = now()
      where slip44 = ${slip44}`);
-}
-
-/**
- * Raises the chain's upper bound of addresses per request after the service granted `num`. `refusedAfterGrant` is the
- * smallest number above that bound which the service failed to grant in the last 24 h (null: none). Only failures
- * directly after a smaller granted request count. A refusal counts at once. A lost answer may have any cause. It counts
- * only from the second one on, and only if nothing as large was granted since the first.
- */
-async function raiseNumber(
-  db: LedgerDb,
-  { slip44, num }: Answer,
-  numAfterGrant: NumAfterGrant,
-): Promise<void> {
-  const [limits] = await query(db)`
-    with asked as materialized (
-      select id, num, state = 'failed' as is_refused, lost_at is not null as is_lost,
-             state = 'done' and lost_at is null and received = num as is_granted
-        from own.address_requests
-       where slip44 = ${slip44} and requested_at > now() - interval '24 hours'
-    ),
-    doubted as (
-      select d.* from (select a.*, lag(num) over w as num_before, lag(is_granted) over w as is_granted_before
-                         from asked a window w as (order by id)) d
-       where (d.is_refused or d.is_lost) and d.is_granted_before and d.num_before < d.num
-    )
-    select ${pick({ numMax: alias(pools, 'p').numMax })}, (
-             select min(d.num) from doubted d
-              where d.num > p.num_max
-                and (d.is_refused
-                     or exists (select from doubted e
-                                 where e.id < d.id and e.num <= d.num and e.num > p.num_max
-                                   and not exists (select from asked g
-                                                    where g.is_granted and g.num >= e.num and g.id > e.id)))
-           ) as ${out('refusedAfterGrant', orNull(number))}
-      from own.pools p where p.slip44 = ${slip44}`;
-  if (!limits) return;
-  const numMax = numAfterGrant(num, limits.numMax, limits.refusedAfterGrant);
-  if (numMax === limits.numMax) return;
-  await db.update(pools).set({ numMax }).where(eq(pools.slip44, slip44));
 }

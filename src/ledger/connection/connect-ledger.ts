@@ -101,7 +101,7 @@ export function connectLedger(options: {
     client.on('error', () => undefined);
     prepareStatements(client);
   });
-  const lend = createLending(shared, wallet);
+  const lend = createLending(shared, wallet, log);
   const openFor = (name: string): Ledger => ledgerOf(lend(name), name);
   let closing: Promise<void> | undefined;
   const close = () => {

@@ -1,10 +1,17 @@
 import type pg from 'pg';
+import type { Log } from '../../kernel/log.ts';
+import { rerunStatement } from './run-transaction.ts';
 
 /**
  * Returns a function that gives each wallet a pool of its own over the connections of one pool. A connection's session
- * carries the wallet that used it last; `first` is the wallet of a new connection's session.
+ * carries the wallet that used it last; `first` is the wallet of a new connection's session. A statement that loses a
+ * conflict runs again.
  */
-export function createLending(shared: pg.Pool, first: string): (wallet: string) => pg.Pool {
+export function createLending(
+  shared: pg.Pool,
+  first: string,
+  log: Log,
+): (wallet: string) => pg.Pool {
   const wallets = new WeakMap<pg.PoolClient, string>();
 
   async function lend(wallet: string): Promise<pg.PoolClient> {
@@ -22,7 +29,7 @@ export function createLending(shared: pg.Pool, first: string): (wallet: string) 
 
   return (wallet) => {
     const connect = () => lend(wallet);
-    async function query(...statement: Parameters<pg.PoolClient['query']>): Promise<unknown> {
+    async function queryOnce(...statement: Parameters<pg.PoolClient['query']>): Promise<unknown> {
       const client = await connect();
       try {
         const result: unknown = await client.query(...statement);
@@ -34,6 +41,8 @@ export function createLending(shared: pg.Pool, first: string): (wallet: string) 
         throw error;
       }
     }
+    const query = (...statement: Parameters<pg.PoolClient['query']>) =>
+      rerunStatement(() => queryOnce(...statement), log);
     return Object.create(shared, { connect: { value: connect }, query: { value: query } });
   };
 }

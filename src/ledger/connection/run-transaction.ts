@@ -31,15 +31,30 @@ export async function runTransaction<T>(
   settings: string,
   log: Log,
 ): Promise<T> {
-  for (let run = 1; ; run += 1) {
+  return await rerunLost('transaction', () => runOnce(lend, work, settings), howLost, log);
+}
+
+/** Runs one statement, in a transaction of its own, again if it loses a conflict: nothing of it was stored then. */
+export async function rerunStatement<T>(run: () => Promise<T>, log: Log): Promise<T> {
+  return await rerunLost('statement', run, howConflicting, log);
+}
+
+/** Runs `run` again while `reasonOf` its failure gives a reason why that helps. */
+async function rerunLost<T>(
+  name: string,
+  run: () => Promise<T>,
+  reasonOf: (error: unknown) => string | null,
+  log: Log,
+): Promise<T> {
+  for (let runs = 1; ; runs += 1) {
     try {
-      return await runOnce(lend, work, settings);
+      return await run();
     } catch (error) {
-      const how = howLost(error);
-      if (how === null || run === runsMax) throw error;
-      log.info({ run }, `transaction failed: ${how}; running it again`);
-      // Waits a random time, because two transactions that retry at once conflict again.
-      await abortableSleep(Math.random() * 100 * run);
+      const reason = reasonOf(error);
+      if (reason === null || runs === runsMax) throw error;
+      log.info({ run: runs }, `${name} failed: ${reason}; running it again`);
+      // Waits a random time, because two that retry at once conflict again.
+      await abortableSleep(Math.random() * 100 * runs);
     }
   }
 }
@@ -71,6 +86,9 @@ async function runOnce<T>(
 /** Returns the reason for a retry; null if a retry would not help. */
 function howLost(error: unknown): string | null {
   if (error instanceof StoredMeanwhile) return 'another one stored the same rows first';
-  if (isConflict(error)) return 'conflict with another one';
-  return isConnectionLost(error) ? 'connection lost' : null;
+  return howConflicting(error) ?? (isConnectionLost(error) ? 'connection lost' : null);
+}
+
+function howConflicting(error: unknown): string | null {
+  return isConflict(error) ? 'conflict with another one' : null;
 }

@@ -1,9 +1,5 @@
 import type { ChainFilter } from '../../kernel/chain-filter.ts';
-import {
-  type Answer,
-  type NumAfterGrant,
-  openAnswers,
-} from '../../ledger/addresses/address-answer-store.ts';
+import { type Answer, openAnswers } from '../../ledger/addresses/address-answer-store.ts';
 import {
   type Loss,
   openPoolRequests,
@@ -19,6 +15,7 @@ import {
   noteListRead,
   notePoolError,
 } from '../../ledger/addresses/pool-store.ts';
+import type { NumAfterGrant } from '../../ledger/addresses/raise-number.ts';
 import { resolveRequest } from '../../ledger/addresses/resolve-request.ts';
 import type { WalletClient } from '../../service/wallet-client.ts';
 import type { SyncOptions } from '../streams/sync-stream.ts';
