@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { LedgerError } from '../../src/kernel/errors.ts';
 import { mirrorPools } from '../../src/ledger/addresses/pool-store.ts';
 import { withChainCure } from '../../src/sync/pools/chain-refusal.ts';
 import { fillPools } from '../../src/sync/pools/fill-pools.ts';
@@ -65,6 +66,22 @@ test('a service that gives no totals has its pools filled, also after a lost ans
   sandbox.answers.delete(path);
   expect((await lost).isComplete).toBe(true);
   const available = await query(`select available::int from ledger.pool_levels where slip44 = 60`);
+  expect(available).toEqual([{ available: 10 }]);
+});
+
+test('a pass ends where each answer is lost, and the next one fills the pool', async () => {
+  const wallet = await withPool();
+  const { context } = wallet;
+  const lostAnswer = new LedgerError('service-malformed', 'an answer whose data is not a list');
+  const client = { ...context.client, generateAddresses: () => Promise.reject(lostAnswer) };
+  await expect(fillPools({ ...context, client }, patiently)).rejects.toMatchObject({
+    exitCode: 4,
+    message:
+      '3 answers about new addresses of chain 60 were lost, the last one because: an answer whose data is not a list',
+  });
+  expect(await requests(wallet)).toMatchObject([{ num: 10 }, { num: 5 }, { num: 2 }]);
+  expect((await fillPools(context, patiently)).isComplete).toBe(true);
+  const available = await wallet.query(`select available::int from ledger.pool_levels`);
   expect(available).toEqual([{ available: 10 }]);
 });
 

@@ -13,12 +13,10 @@ import {
 } from './decide-pool.ts';
 import { openPoolPort, type PoolTools } from './pool-port.ts';
 import { proveFilter } from './prove-filter.ts';
+import { type ListReading, readAddressList, readSibling } from './read-address-list.ts';
 import { type FillVerdict, type Sending, sendAddressRequest } from './send-address-request.ts';
 
-export type FillOptions = {
-  signal: AbortSignal;
-  /** Behaviour while another process waits for an answer, or a list is not trusted yet after a lost answer. */
-  whenBusy: 'skip' | 'wait';
+export type FillOptions = ListReading & {
   /** slip44 codes; default: every configured chain, and those with a request whose outcome is not known. */
   chains?: number[];
   /** Fills up to the target although the threshold is not crossed. */
@@ -29,6 +27,8 @@ type Planned = Exclude<PoolAction, { kind: 'request' }> | ({ kind: 'send' } & Se
 type Step = Exclude<Planned, { kind: 'read-sibling' }>;
 
 const busyPollMs = 250;
+/** Upper bound of the lost answers of a pass over one chain; each costs a longer wait than the one before. */
+const lossesMax = 3;
 
 /**
  * Fills the address pools that are below their threshold up to their target (docs/wallet-service-api.md, section 4.1).
@@ -112,6 +112,7 @@ async function fillPool(
     return plan(pool);
   };
   let hasAsked = false;
+  let losses = 0;
   for (let verdict: FillVerdict = 'again'; verdict === 'again'; ) {
     options.signal.throwIfAborted();
     const planned = plannedOf(slip44, await pools.plan(slip44, decide));
@@ -122,10 +123,22 @@ async function fillPool(
     hasAsked ||= planned.kind === 'send';
     verdict = await act(context, slip44, planned, options, report);
     noteDone(done, planned.kind, isListEmpty);
+    if (typeof verdict === 'object') {
+      losses += 1;
+      if (losses === lossesMax) throw lostTooOften(slip44, verdict.lost);
+      verdict = 'again';
+    }
     if (verdict === 'incomplete') report.isComplete = false;
   }
   // The list should show the generated addresses: reading it proves the list again, at the cost of a request or two.
   if (hasAsked) await readAddressList(context, slip44, options);
+}
+
+function lostTooOften(slip44: number, reason: string): LedgerError {
+  const lost = `${lossesMax} answers about new addresses of chain ${slip44} were lost`;
+  return new LedgerError('service-unreachable', `${lost}, the last one because: ${reason}`, {
+    cure: 'compare the answers of the service with its document; what they generated is found in the address list by the next pass',
+  });
 }
 
 /** Returns the step after a plan: a request that the plan has stored is sent. */
@@ -189,52 +202,5 @@ async function act(
       return 'incomplete';
     case 'send':
       return await sendAddressRequest(context, slip44, action, options.signal, report);
-  }
-}
-
-/**
- * Reads the chain's list to its end; returns true if the ledger lacks none of its rows. A list without a total is read
- * until it shows nothing new: that it has another row cannot be known.
- */
-async function readAddressList(
-  { pools }: PoolTools,
-  slip44: number,
-  options: FillOptions,
-): Promise<boolean> {
-  const read = await pools.readList(slip44, {
-    signal: options.signal,
-    // The job that reads the lists may begin at the same moment; skipped, the pool would wait for the next pass.
-    ifLeased: options.whenBusy === 'wait' ? 'wait' : 'briefly',
-    sliceMs: null,
-    effort: 'pool',
-  });
-  return read !== undefined && (read.missing ?? 0) <= 0;
-}
-
-const retiredCure =
-  'the chain is not in ADDRESS_POOLS, and is no longer awaited once `wallet-ledger recover` has recorded which addresses were handed out';
-
-/**
- * Reads the list of a chain that may share addresses. Returns the reason that applies if the ledger still counts it as
- * unread.
- */
-async function readSibling(
-  context: PoolTools,
-  slip44: number,
-  options: FillOptions,
-): Promise<string> {
-  try {
-    const isRead = await readAddressList(context, slip44, options);
-    return isRead
-      ? 'not read from end to end yet'
-      : 'another process reads it, or rows are missing';
-  } catch (thrown) {
-    const error = databaseError(toError(thrown));
-    options.signal.throwIfAborted();
-    if (!(error instanceof LedgerError && error.code.startsWith('service-'))) throw error;
-    context.log.warn({ slip44, error }, 'the address list of a related chain could not be read');
-    const { chains, chainParam } = context.settings;
-    const wayOut = chains.includes(slip44) ? '' : `; ${retiredCure}`;
-    return `${withChainCure(error.message, chainParam)}${wayOut}`;
   }
 }

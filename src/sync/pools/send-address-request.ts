@@ -15,8 +15,8 @@ import type { PoolTools } from './pool-port.ts';
 /** A request that was stored as `sent`; `plannedAt` by `performance.now()`. */
 export type Sending = { id: number; num: number; refusals: number; plannedAt: number };
 
-/** Continuation of the filling of a pool. */
-export type FillVerdict = 'again' | 'end' | 'incomplete';
+/** Continuation of the filling of a pool; `lost`: the answer to a request was lost, for this reason. */
+export type FillVerdict = 'again' | 'end' | 'incomplete' | { lost: string };
 
 /** Time (ms) after which an unsent request is abandoned, before other processes may consider its sender dead. */
 const sendMaxMs = 300_000;
@@ -60,7 +60,7 @@ export async function sendAddressRequest(
       { slip44, num: request.num, error },
       'the answer to an address request was lost; reading the address list to find its addresses',
     );
-    return 'again';
+    return { lost: error.message };
   }
 }
 
