@@ -5,6 +5,7 @@ import {
   storeListedAddresses,
 } from '../../src/ledger/addresses/address-store.ts';
 import type { Ledger } from '../../src/ledger/connection/connect-ledger.ts';
+import { unlistRows } from '../../src/ledger/lists/stream-store.ts';
 import { reclassifyByStates } from '../../src/ledger/transactions/final-states.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
@@ -97,6 +98,19 @@ test('an available address with a deposit is not handed out, whatever the state 
   expect(await read()).toEqual({ status: 'used', first: 'pending' });
 });
 
+test('a deposit that the service no longer lists does not count', async () => {
+  await judge(['success']);
+  await address('assigned', 'now()');
+  await deposit('first', 'success', 500);
+  await deposit('second', 'success', 1_000);
+  await ledger.transaction((tx) => unlistRows(tx, ['first']));
+  expect(await read()).toEqual({ status: 'used', first: 'second' });
+  await ledger.transaction((tx) => unlistRows(tx, ['second']));
+  expect(await read()).toEqual({ status: 'assigned', first: null });
+  await deposit('first', 'success', 500);
+  expect(await read()).toEqual({ status: 'used', first: 'first' });
+});
+
 test('which deposits count follows the settings', async () => {
   await judge(['success']);
   await address('assigned', 'now()');
@@ -110,6 +124,7 @@ test('which deposits count follows the settings', async () => {
 });
 
 type Write =
+  | { kind: 'unlist'; order: number }
   | { kind: 'deposit'; order: number; state: string; at: number | null; to: string }
   | { kind: 'list'; to: string }
   | { kind: 'judge'; success: string[]; isCutOff: boolean };
@@ -123,6 +138,7 @@ const writes = fc.array(
       to: fc.constantFrom('0xAA', 'aa', '0xBB'),
     }),
     fc.record({ kind: fc.constant('list' as const), to: fc.constantFrom('0xaa', '0xBB') }),
+    fc.record({ kind: fc.constant('unlist' as const), order: fc.nat(5) }),
     fc.record({
       kind: fc.constant('judge' as const),
       success: fc.subarray(['success', 'done', 'failed']),
@@ -140,6 +156,8 @@ test('whatever is written in whatever order, the marks are those that a recount 
     for (const write of all) {
       if (write.kind === 'list') {
         await ledger.transaction((tx) => storeListedAddresses(tx, 60, [write.to]));
+      } else if (write.kind === 'unlist') {
+        await ledger.transaction((tx) => unlistRows(tx, [`o${write.order}`]));
       } else if (write.kind === 'judge') {
         success = write.success;
         await (write.isCutOff ? beginToJudge : judge)(success);

@@ -257,6 +257,20 @@ describe('a list', () => {
     expect(await problems()).toMatchObject([{ name: 'total_differs', severity: 'warning' }]);
   });
 
+  it('of addresses that shows new ones late is a warning once it should have been read again', async () => {
+    await query(
+      `update ledger.streams set service_total = 3, accepted_difference = -2 where name = 'addresses:60'`,
+    );
+    expect(await problems()).toEqual([]);
+    await query(`update ledger.stream_proofs set observed_at = now() - interval '61 minutes'`);
+    expect(await problems()).toMatchObject([
+      {
+        name: 'total_differs',
+        what: 'addresses:60 is not proven complete: the service counts 2 fewer rows than its list shows',
+      },
+    ]);
+  });
+
   it('that was not proven after its only pass is a problem at once', async () => {
     await query(`update ledger.streams set service_total = 1 where name = 'deposit'`);
     await query(`delete from ledger.stream_proofs`);
@@ -303,22 +317,47 @@ describe('rows and sums', () => {
   });
 
   it('of states that were final and left it within the week are counted once per order', async () => {
+    const row = (orderNo: string, state: string) =>
+      query(`insert into ledger.transactions (order_no, stream, state, is_final, observation)
+             values ('${orderNo}', 'deposit', '${state}', '${state}' <> 'pending', 1)`);
     const change = (orderNo: string, from: string, to: string, age: string) =>
       query(`insert into ledger.transaction_changes (order_no, observed_at, field, old_value, new_value)
              values ('${orderNo}', now() - interval '${age}', 'state', '${from}', '${to}')`);
+    for (const orderNo of ['o1', 'o2', 'o3', 'back']) await row(orderNo, 'success');
+    for (const orderNo of ['o4', 'late', 'open']) await row(orderNo, 'pending');
     await change('o1', 'Success', 'failed', '1 day');
     await change('o1', 'failed', 'success', '1 hour');
     await change('o2', 'success', 'SUCCESS ', '1 hour');
     await change('o3', 'pending', 'success', '1 hour');
     await change('o4', 'success', 'pending', '8 days');
+    // The details of a server that lags behind.
+    await change('back', 'success', 'pending', '1 hour');
+    await change('back', 'pending', 'success', '1 hour');
+    await change('late', 'success', 'pending', '10 seconds');
+    await change('open', 'success', 'pending', '2 minutes');
     await query(`update ledger.streams set final_changes = 3 where name = 'deposit'`);
     expect(await problems()).toMatchObject([
       {
         name: 'final_state_undone',
         severity: 'warning',
-        what: '1 transaction changed after reaching a final state',
+        what: '2 transactions changed after reaching a final state',
       },
     ]);
+  });
+
+  it('without the details that the service refuses are counted once it has refused them for minutes', async () => {
+    const refuse = (orderNo: string, refusals: number) =>
+      query(`insert into engine.detail_checks (order_no, is_final, turn, refusals, refused_since)
+             values ('${orderNo}', true, 3, ${refusals}, now() - interval '${refusals} minutes')`);
+    await refuse('o1', 4);
+    expect(await problems()).toEqual([]);
+    await refuse('o2', 5);
+    await refuse('o3', 9);
+    expect(await problem('details_refused')).toMatchObject({
+      severity: 'warning',
+      what: 'the service gives no detail of 2 rows that it lists',
+    });
+    expect(await minutesSince('details_refused')).toBeCloseTo(9, 0);
   });
 
   it('to addresses of nobody are counted once the lists have been read', async () => {

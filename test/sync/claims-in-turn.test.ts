@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { LedgerError } from '../../src/kernel/errors.ts';
 import type { Lane } from '../../src/kernel/ticket.ts';
 import type { ClaimedDetail } from '../../src/ledger/transactions/detail-checks.ts';
 import type { DetailTools } from '../../src/sync/details/detail-port.ts';
@@ -27,16 +28,19 @@ const rowsOf = (claim: string, count: number, lane: Lane): ClaimedDetail[] =>
 /** Tools that hand out these claims one after the other; `ask` is called with each order, `store` with each batch. */
 function toolsFor(
   claims: ClaimedDetail[][],
-  { ask, store }: { ask(orderNo: string): Promise<void>; store(): Promise<void> },
+  {
+    ask,
+    store,
+  }: { ask(orderNo: string, failuresMax?: number): Promise<void>; store(): Promise<void> },
 ): DetailTools {
   const waiting = claims.values();
   return {
     log: quietLog,
     settings: { concurrency },
     client: {
-      async getTransaction(orderNo) {
+      async getTransaction(orderNo, _signal, query) {
         await nextTurn();
-        await ask(orderNo);
+        await ask(orderNo, query?.failuresMax);
         return { observation: 1, records: [], rejects: [] };
       },
     },
@@ -96,4 +100,21 @@ test('a claim that fails lets the next one go on', async () => {
   });
   await expect(syncDetailsThrough(tools, signal)).rejects.toThrow('broken');
   expect(asked.filter((orderNo) => orderNo.startsWith('second'))).toHaveLength(20);
+});
+
+test('after several refused rows in a row each further one is asked for once, until one is given', async () => {
+  const once: string[] = [];
+  const tools = toolsFor([rowsOf('first', 20, 'backlog'), rowsOf('second', 20, 'backlog')], {
+    ask: async (orderNo, failuresMax) => {
+      if (failuresMax === 1) once.push(orderNo);
+      if (orderNo !== 'first-12') throw new LedgerError('service-refused', 'no such order');
+    },
+    store: async () => {},
+  });
+  await syncDetailsThrough({ ...tools, settings: { concurrency: 1 } }, signal);
+  const ofFirst = [...Array(20).keys()].filter((nth) => (nth > 4 && nth < 13) || nth > 17);
+  expect(once.filter((orderNo) => orderNo.startsWith('first'))).toEqual(
+    ofFirst.map((nth) => `first-${nth}`),
+  );
+  expect(once.filter((orderNo) => orderNo.startsWith('second'))).toHaveLength(20);
 });

@@ -218,8 +218,8 @@ describe('transactions and their details', () => {
     const details = openDetailPort(context.ledger);
     const unheard: typeof details = {
       ...details,
-      async claim(limit, claim) {
-        const claimed = await details.claim(limit, claim);
+      async claim(...asked) {
+        const claimed = await details.claim(...asked);
         // Of two claims at the same time, one may find nothing.
         if (claimed.length === 0) return claimed;
         throw new Error('connection lost');

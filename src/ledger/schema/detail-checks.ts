@@ -16,6 +16,9 @@ export const detailChecks = engine.table(
     claimedUntil: instant('claimed_until'),
     claim: uuid('claim'),
     refusals: smallint('refusals').notNull().default(0),
+    /** Times of the first and of the last of these refusals. */
+    refusedSince: instant('refused_since'),
+    refusedAt: instant('refused_at'),
     observation: bigint('observation', { mode: 'number' }).notNull().default(0),
   },
   (table) => [

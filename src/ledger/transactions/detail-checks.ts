@@ -9,7 +9,7 @@ import { out, query, text, truth } from '../connection/query-rows.ts';
  */
 export const turn = { news: 0, open: 1, history: 2, refused: 3 } as const;
 
-/** Refusals in a row after which a check waits behind the history. */
+/** Refusals in a row after which a check waits behind the history, and for the next pass. */
 const refusalsBeforeLast = 3;
 /** Refusals in a row after which the pause has grown to its maximum, about three days after the first one. */
 const refusalsGivenUp = 14;
@@ -29,13 +29,18 @@ export type ClaimedDetail = { orderNo: string; lane: Lane; isRefused: boolean };
 export const isOfHistory = sql`t.is_final and t.is_backfilled and t.is_listed and t.detail_synced_at is null
      and not exists (select from own.detail_checks c where c.order_no = t.order_no)`;
 
-/** Rows of these turns that are due and that nobody holds, locked, in the order of their turns and then longest due. */
-function due(turns: readonly number[], limit: SQL): SQL {
+/**
+ * Rows of these turns that are due and that nobody holds, locked, in the order of their turns and then longest due.
+ * Without those that a pass of this age (ms) has met often enough.
+ */
+function due(turns: readonly number[], limit: SQL, passAgeMs: number): SQL {
   return sql`
       select d.order_no from unnest(${sql.param([...turns])}::smallint[]) with ordinality as w (turn, place)
        cross join lateral (
          select c.order_no from own.detail_checks c
           where c.turn = w.turn and c.due_at <= now() and (c.claimed_until is null or c.claimed_until <= now())
+             and (c.refusals < ${refusalsBeforeLast} or c.refused_at is null
+                  or c.refused_at < now() - ${passAgeMs} * interval '1 millisecond')
           order by c.due_at limit ${limit} for update skip locked) as d
        limit ${limit}`;
 }
@@ -45,17 +50,19 @@ export type Claim = { id: string; leaseMs: number };
 
 /**
  * Claims up to `limit` rows whose detail is due: current rows first, the history with a share. They are due again after
- * the claim's time if this worker dies.
+ * the claim's time if this worker dies. A row that the service has refused several times, the last time since the
+ * pass began `passAgeMs` ago, is left to a later pass.
  */
 export async function claimDueDetails(
   db: LedgerDb,
   limit: number,
   claim: Claim,
+  passAgeMs = 0,
 ): Promise<ClaimedDetail[]> {
   const currentMax = sql`${limit - Math.floor(limit / historyShare)}::bigint`;
   const left = sql`${limit} - (select count(*) from current)`;
   const rows = sql`
-    current as materialized (${due([turn.news, turn.open], currentMax)}),
+    current as materialized (${due([turn.news, turn.open], currentMax, passAgeMs)}),
     history as (
       insert into own.detail_checks (order_no, is_final, turn, claimed_until, claim)
       select t.order_no, true, ${turn.history}, now() + ${claim.leaseMs} * interval '1 millisecond', ${claim.id}::uuid
@@ -65,7 +72,7 @@ export async function claimDueDetails(
       returning order_no
     ),
     others as materialized (
-      ${due([turn.history, turn.refused], sql`${left} - (select count(*) from history)`)}),
+      ${due([turn.history, turn.refused], sql`${left} - (select count(*) from history)`, passAgeMs)}),
     taken as (select order_no from current union all select order_no from others)`;
   return await claimed(db, rows, claim, sql`union all select order_no, false, false from history`);
 }
@@ -109,7 +116,8 @@ export async function postponeDetails(
   if (orderNos.length === 0) return;
   await db.execute(sql`
     update own.detail_checks c
-       set refusals = least(c.refusals + 1, 1000), due_at = now() + ${pauseAfterRefusal}, claimed_until = null,
+       set refusals = least(c.refusals + 1, 1000), refused_at = now(),
+           refused_since = case when c.refusals = 0 then now() else coalesce(c.refused_since, now()) end, due_at = now() + ${pauseAfterRefusal}, claimed_until = null,
            turn = case when c.refusals + 1 >= ${refusalsBeforeLast} then ${turn.refused} else c.turn end
       from (${heldBy(claimId, sql`order_no = any(${sql.param(orderNos)}::text[])`)}) as l
      where c.order_no = l.order_no`);

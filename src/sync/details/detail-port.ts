@@ -29,8 +29,8 @@ export const claimLeaseMs = 30_000;
 export type DetailPort = {
   /** Counts the incomplete rows, those that are not final yet included; `finalIncomplete` counts the final ones. */
   countIncomplete(): Promise<{ incomplete: number; finalIncomplete: number }>;
-  /** Claims up to `limit` due rows, current ones first. */
-  claim(limit: number, claim: Claim): Promise<ClaimedDetail[]>;
+  /** Claims up to `limit` due rows, current ones first, for a pass of this age. */
+  claim(limit: number, claim: Claim, passAgeMs: number): Promise<ClaimedDetail[]>;
   /** Keeps the rows of a claim that were neither stored nor postponed from other workers for a further lease. */
   extend(claim: Claim): Promise<void>;
   /** Releases the rows of a claim that were neither stored nor postponed, as soon as the database can be reached. */
@@ -64,7 +64,7 @@ export function openDetailPort(ledger: Ledger): DetailPort {
     }, findingByKey);
   return {
     countIncomplete: () => countIncomplete(db),
-    claim: (limit, claim) => claimDueDetails(db, limit, claim),
+    claim: (...asked) => claimDueDetails(db, ...asked),
     extend: (claim) => extendClaim(db, claim),
     release: (claimId) => freeWhenReachable(() => releaseDetails(db, claimId), claimLeaseMs),
     async store(rows, { claimId, putOff, rejects }) {

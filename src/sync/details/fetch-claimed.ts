@@ -17,9 +17,21 @@ const keepEveryMs = claimLeaseMs / 3;
 /** Order numbers that one line of the log names. */
 const namedMax = 10;
 
+/** Rows refused in a row after which the next ones are asked for once: it is no fault of a moment then. */
+const refusedInRowMax = 5;
+
+/** A pass over the due rows: when it began, by `performance.now()`, and the rows refused last in a row. */
+export type DetailPass = { readonly beganAt: number; refusedInRow: number };
+
+export function beginPass(): DetailPass {
+  return { beganAt: performance.now(), refusedInRow: 0 };
+}
+
 type Fetched =
   | { kind: 'detail'; rows: DetailedTransaction[]; rejects: Reject[]; orderNo: string }
   | { kind: 'failed'; orderNo: string; error: LedgerError };
+
+type Fetching = { claimed: ClaimedDetail[]; claim: Claim; place: Place; pass: DetailPass };
 
 /**
  * Fetches claimed rows concurrently and stores what was fetched, also if a failure ends it early. Rows of the history
@@ -30,7 +42,7 @@ export async function fetchClaimed(
   context: DetailTools,
   signal: AbortSignal,
   report: SyncReport,
-  { claimed, claim, place }: { claimed: ClaimedDetail[]; claim: Claim; place: Place },
+  { claimed, claim, place, pass }: Fetching,
 ): Promise<number> {
   // A failure that concerns more than one row ends the batch and aborts the requests in flight.
   const stop = new AbortController();
@@ -43,7 +55,7 @@ export async function fetchClaimed(
     for (const one of waiting) {
       if (one.lane === 'backlog') await place.front;
       asked += 1;
-      fetched.push(await fetchDetail(context, one, inFlight));
+      fetched.push(await fetchDetail(context, one, pass, inFlight));
       if (performance.now() >= until) break;
     }
     place.leave();
@@ -89,19 +101,25 @@ async function isStill(ms: number, until: AbortSignal): Promise<boolean> {
   );
 }
 
-/** Fetches a detail. One that the service refused last time is asked for once, not again and again. */
+/**
+ * Fetches a detail. One that the service refused last time is asked for once, not again and again; so is each one after
+ * several that it refused in a row.
+ */
 async function fetchDetail(
   context: DetailTools,
   { orderNo, lane, isRefused }: ClaimedDetail,
+  pass: DetailPass,
   signal: AbortSignal,
 ): Promise<Fetched> {
   try {
-    const query = { lane, ...(isRefused && { failuresMax: 1 }) };
+    const isAskedOnce = isRefused || pass.refusedInRow >= refusedInRowMax;
+    const query = { lane, ...(isAskedOnce && { failuresMax: 1 }) };
     const { records, rejects, observation } = await context.client.getTransaction(
       orderNo,
       signal,
       query,
     );
+    pass.refusedInRow = 0;
     return {
       kind: 'detail',
       orderNo,
@@ -110,6 +128,7 @@ async function fetchDetail(
     };
   } catch (error) {
     if (!(error instanceof LedgerError) || !rowsOwn.has(error.code)) throw error;
+    pass.refusedInRow += 1;
     return { kind: 'failed', orderNo, error };
   }
 }

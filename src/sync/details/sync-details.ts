@@ -11,7 +11,7 @@ import {
   type SyncReport,
 } from '../sync-context.ts';
 import { claimLeaseMs, type DetailTools, openDetailPort } from './detail-port.ts';
-import { fetchClaimed } from './fetch-claimed.ts';
+import { beginPass, type DetailPass, fetchClaimed } from './fetch-claimed.ts';
 import { openLine, type Place } from './stand-in-line.ts';
 
 /** Number of concurrent claims, so that one fetches while the other one stores. */
@@ -32,9 +32,10 @@ export async function syncDetails(
   context: SyncContext,
   signal: AbortSignal,
   onProgress?: Progress,
+  pass = beginPass(),
 ): Promise<SyncReport> {
   const details = openDetailPort(context.ledger);
-  return await syncDetailsThrough({ ...context, details }, signal, onProgress);
+  return await syncDetailsThrough({ ...context, details }, signal, onProgress, pass);
 }
 
 /** Does the same as `syncDetails`, through a port that is open. */
@@ -42,6 +43,7 @@ export async function syncDetailsThrough(
   context: DetailTools,
   signal: AbortSignal,
   onProgress?: Progress,
+  pass = beginPass(),
 ): Promise<SyncReport> {
   const report = emptyReport();
   const { incomplete } = await context.details.countIncomplete();
@@ -56,8 +58,8 @@ export async function syncDetailsThrough(
         context,
         signal,
         report,
-        (claim) => context.details.claim(limit, claim),
-        takePlace,
+        (claim) => context.details.claim(limit, claim, performance.now() - pass.beganAt),
+        { takePlace, pass },
       );
       if (claimed === 0) return;
       limit = nextClaim(context.settings.concurrency, claimed, performance.now() - startedAt);
@@ -70,18 +72,20 @@ export async function syncDetailsThrough(
 }
 
 /**
- * Does the same as `syncDetails`, and waits for the final rows that other workers hold, rows of dead workers included.
+ * Does the same as `syncDetails`, in one pass, and waits for the final rows that other workers hold, rows of dead
+ * workers included.
  */
 export async function syncAllDetails(
   context: SyncContext,
   signal: AbortSignal,
   onProgress?: Progress,
 ): Promise<SyncReport> {
-  const report = await syncDetails(context, signal, onProgress);
+  const pass = beginPass();
+  const report = await syncDetails(context, signal, onProgress, pass);
   const deadline = performance.now() + othersWaitMs;
   while (!report.isComplete && performance.now() < deadline) {
     await abortableSleep(othersPollMs, signal);
-    const more = await syncDetails(context, signal, onProgress);
+    const more = await syncDetails(context, signal, onProgress, pass);
     addCounts(report, more);
     report.isComplete = more.isComplete;
   }
@@ -100,7 +104,7 @@ export async function syncHintedDetails(
     signal,
     report,
     (claim) => claimHintedDetails(context.ledger.db, claim),
-    openLine(),
+    { takePlace: openLine(), pass: beginPass() },
   );
   return report;
 }
@@ -120,7 +124,7 @@ async function syncClaim(
   signal: AbortSignal,
   report: SyncReport,
   claimRows: (claim: Claim) => Promise<ClaimedDetail[]>,
-  takePlace: () => Place,
+  { takePlace, pass }: { takePlace: () => Place; pass: DetailPass },
 ): Promise<number> {
   signal.throwIfAborted();
   const claim = { id: randomUUID(), leaseMs: claimLeaseMs };
@@ -131,6 +135,7 @@ async function syncClaim(
       claimed,
       claim,
       place: takePlace(),
+      pass,
     });
     if (asked < claimed.length) await context.details.release(claim.id);
     return asked;
