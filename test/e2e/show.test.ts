@@ -51,6 +51,12 @@ test('show finds an order by its number, request id and hash, and an address in 
     (await ask('0x00000000000000000000000000000000000000AA')).found.transactions,
   ).toMatchObject([{ orderNo }]);
 
+  await query(`insert into ledger.transactions (order_no, stream, state, observation) values
+    (' lead', 'deposit', 'pending', 1), ('lead', 'deposit', 'pending', 1)`);
+  for (const lead of [' lead', 'lead'])
+    expect((await ask(lead)).found.transactions).toMatchObject([{ orderNo: lead }]);
+  expect((await ask(' lead ')).found.transactions).toMatchObject([{ orderNo: 'lead' }]);
+
   const shown = await runProgram(['show', orderNo], settings);
   expect(shown.stdout).toMatch(
     /^deposit paid-in-1\n {2}amount +1\.50 ETH\n {2}chain +60\n {2}state +success \(final/,

@@ -23,15 +23,17 @@ export async function show(
   given: string,
   { json }: { json?: boolean },
 ): Promise<number> {
-  const text = given.trim();
-  if (text === '') {
+  if (given.trim() === '') {
     throw new LedgerError('usage', 'the text to search for is empty', {
       cure: 'name an order number, a request id, a transaction hash or an address',
     });
   }
   const { ledger } = await openExistingLedger(context);
   await sayOtherWallet(context, ledger);
-  const indexed = await findIndexed(ledger.db, text);
+  // A name may have blanks at its ends; those of a copied one are not its own.
+  const exact = await findIndexed(ledger.db, given);
+  const text = isEmpty(exact) ? given.trim() : given;
+  const indexed = text === given ? exact : await findIndexed(ledger.db, text);
   const stored = isEmpty(indexed) ? await findByScan(ledger.db, text) : indexed;
   const found = redactValues(stored, context.redact);
   process.stdout.write(json ? toJson(text, found) : toText(found));

@@ -9,6 +9,7 @@ import {
 import { syncAllDetails } from '../details/sync-details.ts';
 import { syncBalances } from '../snapshots/sync-balances.ts';
 import { syncCoins } from '../snapshots/sync-coins.ts';
+import { unstoredRows } from '../snapshots/unstored-rows.ts';
 import { transactionStream } from '../streams/sync-transactions.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { type ListEnd, readListEnd } from './read-list-end.ts';
@@ -44,7 +45,7 @@ export async function verifyLedger(context: SyncContext, options: Verification):
       'balances',
       balances.records.length,
       await compareBalances(ledger.db, balances.records, isWalletMoving),
-      options,
+      { ...options, unstorable: unstoredRows(balances.rejects) },
       () => syncBalances(context, options.signal),
     ),
   );
@@ -54,7 +55,7 @@ export async function verifyLedger(context: SyncContext, options: Verification):
       'coins',
       coins.records.length,
       await compareCoins(ledger.db, coins.records),
-      options,
+      { ...options, unstorable: unstoredRows(coins.rejects) },
       () => syncCoins(context, options.signal),
     ),
   );
@@ -104,11 +105,11 @@ async function mended(
   name: string,
   compared: number,
   found: SnapshotComparison,
-  { isRepair }: Verification,
+  { isRepair, unstorable = 0 }: Verification & { unstorable?: number },
   mend: () => Promise<unknown>,
 ): Promise<Drift> {
-  const drift: Drift = { name, compared, ...found, ...nothingElse };
-  if (!isRepair || driftCount(drift) === 0) return drift;
+  const drift: Drift = { name, compared, ...found, ...nothingElse, unstorable };
+  if (!isRepair || driftCount(drift) === unstorable) return drift;
   await mend();
-  return { ...drift, repaired: driftCount(drift) };
+  return { ...drift, repaired: driftCount(drift) - unstorable };
 }
