@@ -79,4 +79,33 @@ export const addressBugs: PlantedBug[] = [
     caughtBy:
       'a pool that an open transaction withholds is a problem as soon as others have got nothing for ten seconds',
   },
+  {
+    id: 'deleted-addresses-counted',
+    promise: 'True',
+    wrong: 'an address list stays complete although its rows were deleted',
+    in: 'engine.uncount_addresses',
+    find: 's.ledger_count - g.items',
+    put: 's.ledger_count',
+    caughtBy: 'a list whose rows were %s by hand is not complete until they are read again',
+  },
+  {
+    id: 'answer-locks-its-own-chain-first',
+    promise,
+    wrong:
+      'an answer and a check of addresses that chains share wait for each other, and one of them fails',
+    in: 'storeGenerated',
+    find: 'await lockAddresses(db, judged);',
+    put: 'if (slip44 < -1) await lockAddresses(db, judged);',
+    caughtBy:
+      'an answer and a check of addresses that two chains share wait for each other in turn',
+  },
+  {
+    id: 'unlisted-deposit-uses-an-address',
+    promise,
+    wrong: 'an address stays used by a deposit that the service no longer lists',
+    in: 'use_and_refusals.sql',
+    find: "'AND NEW.is_listed AND '",
+    put: "'AND '",
+    caughtBy: 'a deposit that the service no longer lists does not count',
+  },
 ];

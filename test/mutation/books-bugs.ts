@@ -187,15 +187,6 @@ export const booksBugs: PlantedBug[] = [
       'an upgrade keeps the views, grants and publication of analysts, and all of them answer afterwards',
   },
   {
-    id: 'deleted-addresses-counted',
-    promise: 'True',
-    wrong: 'an address list stays complete although its rows were deleted',
-    in: 'engine.uncount_addresses',
-    find: 's.ledger_count - g.items',
-    put: 's.ledger_count',
-    caughtBy: 'a list whose rows were %s by hand is not complete until they are read again',
-  },
-  {
     id: 'fees-awaited-for-ever',
     promise: 'True',
     wrong: 'a fee that was first awaited later explains a difference',

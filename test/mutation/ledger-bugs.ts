@@ -249,4 +249,13 @@ export const ledgerBugs: PlantedBug[] = [
     caughtBy:
       'each row has the chain that its coin, its address or its fee told, whatever came first',
   },
+  {
+    id: 'refused-details-for-ever',
+    promise: 'Quiet',
+    wrong: 'a pass asks again and again for the details that the service refuses',
+    in: 'due',
+    find: 'c.refused_at < now()',
+    put: 'c.refused_at <= now() or c.refused_at < now()',
+    caughtBy: 'leave rows that the service refuses again and again to the next pass',
+  },
 ];

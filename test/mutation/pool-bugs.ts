@@ -280,4 +280,13 @@ export const poolBugs: PlantedBug[] = [
     put: 'const adopted = yes !== false',
     caughtBy: 'a pool is listed, filled, taken from and joined by what the service listed already',
   },
+  {
+    id: 'refill-never-ends',
+    promise: 'Pools never lose',
+    wrong: 'a command waits twice as long after each of many lost answers',
+    in: 'fillPool',
+    find: 'losses === lossesMax',
+    put: 'losses === 2 * lossesMax',
+    caughtBy: 'a pass ends where each answer is lost, and the next one fills the pool',
+  },
 ];
