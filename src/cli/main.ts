@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { setFlagsFromString } from 'node:v8';
-import { toError } from '../kernel/errors.ts';
+import { LedgerError, toError } from '../kernel/errors.ts';
 import { failureLine, isDebugging } from './command-context.ts';
 import { runProgram } from './program.ts';
 
@@ -10,11 +10,12 @@ setFlagsFromString('--heap-growing-percent=40');
 setFlagsFromString('--semi-space-growth-factor=1');
 
 // A reader of the output that has left, or a terminal that was closed, is no failure: the command ends as it would.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
-  });
-}
+let lostOutput: Error | undefined;
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE' && error.code !== 'EIO') lostOutput ??= error;
+});
+// That nothing can be said cannot be said.
+process.stderr.on('error', () => undefined);
 
 let exitCode: number;
 try {
@@ -26,4 +27,17 @@ try {
   exitCode = 'exitCode' in failure && typeof failure.exitCode === 'number' ? failure.exitCode : 1;
 }
 // Exits explicitly, after the output is flushed: a timer or socket of a library must not keep a finished command alive.
-process.stdout.write('', () => process.stderr.write('', () => process.exit(exitCode)));
+// That a write failed is told a turn after the write has ended.
+process.stdout.write('', () => setImmediate(exit));
+
+function exit(): void {
+  if (lostOutput !== undefined) {
+    exitCode = 1;
+    const failure = new LedgerError('unexpected', `the output is lost: ${lostOutput.message}`, {
+      cause: lostOutput,
+      cure: 'free space where it is written, then run the command again',
+    });
+    process.stderr.write(`${failureLine(failure, isDebugging())}\n`);
+  }
+  process.stderr.write('', () => process.exit(exitCode));
+}

@@ -2,6 +2,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Ledger } from '../ledger/connection/connect-ledger.ts';
 import { countPendingMigrations } from '../ledger/connection/migrate-ledger.ts';
 import { findOrderProblem } from '../ledger/connection/order-problem.ts';
+import { readOnly } from '../ledger/connection/postgres-cures.ts';
 import { type DatabaseFacts, readDatabaseFacts } from '../ledger/connection/read-database-facts.ts';
 import { findTextProblem } from '../ledger/connection/text-problem.ts';
 import { requireOwnQueue } from '../queue/migrate-queue.ts';
@@ -57,8 +58,7 @@ function checkRights(facts: DatabaseFacts, isMigrated: boolean): Finding {
   const name = 'database-rights';
   const { isReadOnly, mayCreateSchema, forbidden } = facts;
   if (isReadOnly) {
-    const cure = 'point DATABASE_URL at the primary server, with a role that may write';
-    return badFinding(name, 'the connection is read-only', cure);
+    return badFinding(name, 'the connection is read-only', readOnly.cure);
   }
   if (forbidden.length > 0) {
     const cure =

@@ -90,6 +90,8 @@ export type Page<T> = Decoded<T> & {
   listed: number;
   /** The answer had no total and nothing in place of its list, which means the end only behind rows that were read. */
   isListless?: boolean;
+  /** Nothing came for page 1. The list is empty, or the answer is a fault. */
+  isNothing?: boolean;
 };
 
 /** Decoded rows of an answer that is not paged. `isListless`: it had null, {} or "" in place of its list. */

@@ -139,10 +139,10 @@ function pageCall<T>(
     malformedMax: query.failuresMax ?? unreadableAttempts,
     decode(data, observation, isLenient) {
       const opened = openListPage(data, query, isLenient);
-      const { rows, pageNo, pageSize, totalSize, isListless = false } = opened;
+      const { rows, pageNo, pageSize, ...rest } = opened;
       const listed = rows.length;
-      const page = { observation, pageNo, pageSize: pageSize ?? listed, totalSize, listed };
-      return { ...page, ...(isListless && { isListless }), ...decodeRows(rows, clock()) };
+      const page = { ...rest, observation, pageNo, pageSize: pageSize ?? listed, listed };
+      return { ...page, ...decodeRows(rows, clock()) };
     },
   };
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { verifyLedger } from '../../src/sync/checks/verify-ledger.ts';
 import { syncAllDetails, syncDetails } from '../../src/sync/details/sync-details.ts';
 import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
 import { type PageAnswer, startListingService } from '../support/listing-service.ts';
@@ -340,6 +341,35 @@ test.each([null, count])(
     expect(await pass()).toMatchObject({ rowsInserted: count - 200 });
     // The scan continues behind the pages that it has read.
     expect(service.asked.filter((path) => path.includes('pageNo=2&'))).toEqual([]);
+  },
+);
+
+test.each([
+  ['null', '{"code":0,"data":null,"msg":"ok"}'],
+  ['{}', '{"code":0,"data":{},"msg":"ok"}'],
+  ['[]', '{"code":0,"data":[],"msg":"ok"}'],
+  ['no data', '{"code":0,"msg":"ok"}'],
+])(
+  '[V13] nothing in place of a list (%s) is an empty list only while the ledger has none of its rows',
+  async (_form, body) => {
+    service.twist = (page) => ({ ...page, body });
+    expect(await pass()).toMatchObject({ isComplete: true, rowsInserted: 0 });
+    service.twist = (page) => page;
+    expect(await pass()).toMatchObject({ isComplete: true, rowsInserted: count });
+    service.twist = (page) => ({ ...page, body });
+    for (let passes = 0; passes < 3; passes += 1) {
+      await expect(pass()).rejects.toMatchObject({
+        code: 'service-malformed',
+        message: `nothing in place of the list deposit, of which the ledger has ${count} rows`,
+      });
+    }
+    for (const isRepair of [false, true])
+      await expect(verifyLedger(context, { signal, isRepair })).rejects.toMatchObject({
+        code: 'service-malformed',
+      });
+    expect(await query('select from ledger.transactions where is_listed')).toHaveLength(count);
+    service.twist = (page) => page;
+    expect(await pass()).toMatchObject({ isComplete: true, rowsUpdated: 0 });
   },
 );
 

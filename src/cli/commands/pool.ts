@@ -57,8 +57,21 @@ export async function poolTake(
     sayEmpty(context, slip44);
     return 3;
   }
-  process.stdout.write(`${printableText(address)}\n`);
+  await printTaken(slip44, printableText(address));
   return 0;
+}
+
+/** Prints an address that was taken. Nobody else gets it again, so a failure names it where it can still be read. */
+async function printTaken(slip44: number, address: string): Promise<void> {
+  const failure = await new Promise<Error | null | undefined>((resolve) => {
+    process.stdout.write(`${address}\n`, resolve);
+  });
+  if (!failure) return;
+  throw new LedgerError(
+    'unexpected',
+    `an address of chain ${slip44} was taken, and could not be printed (${failure.message}): ${address}`,
+    { cause: failure, cure: 'use this address, or keep it: no call hands it out again' },
+  );
 }
 
 /**

@@ -11,6 +11,7 @@ import type { Log } from '../../kernel/log.ts';
 import { redactValues } from '../../kernel/redact.ts';
 import { withAnySignal } from '../../kernel/with-any-signal.ts';
 import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
+import { isWritable } from '../../ledger/connection/read-database-facts.ts';
 import type { FeedReader } from '../../ledger/feed/feed-reader.ts';
 import type { LedgerStatus } from '../../ledger/reports/ledger-status.ts';
 import { readFlows } from '../../ledger/reports/read-flows.ts';
@@ -160,10 +161,7 @@ async function prepareWallets(ledger: Ledger, composed: Composed[]): Promise<voi
 }
 
 async function isReady(ledger: Ledger, queue: RunningQueue | undefined) {
-  const database = await ledger.pool.query('select 1').then(
-    () => true,
-    () => false,
-  );
+  const database = await isWritable(ledger).catch(() => false);
   return { database, queue: (await queue?.isReady()) ?? false, migrated: true };
 }
 

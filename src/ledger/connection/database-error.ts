@@ -2,7 +2,7 @@ import { DrizzleQueryError } from 'drizzle-orm/errors';
 import type pg from 'pg';
 import { LedgerError } from '../../kernel/errors.ts';
 import { isOfPooler, isUnreachable, isUntrusted, sqlStateOf } from './postgres-codes.ts';
-import { cureOf, type PostgresCure, pooled, untrusted } from './postgres-cures.ts';
+import { cureOf, type PostgresCure, pooled, readOnly, untrusted } from './postgres-cures.ts';
 
 /**
  * Converts a failure of the database to a LedgerError with the server's message, without the statement and its
@@ -34,7 +34,9 @@ export function databaseError(error: unknown): Error {
 /** Returns the advice about a failure that its words tell, and no SQLSTATE. */
 function refusalOf(error: Error): PostgresCure | undefined {
   if (isUntrusted(error)) return untrusted;
-  return isOfPooler(error) ? pooled : undefined;
+  if (isOfPooler(error)) return pooled;
+  // Of a table without a log, which has a SQLSTATE for many things.
+  return innerOf(error).message.endsWith('during recovery') ? readOnly : undefined;
 }
 
 /** PostgreSQL quotes a value that it refuses, however long it is. */

@@ -25,8 +25,15 @@ export const pooled: PostgresCure = {
   cure: 'DATABASE_URL names a connection pooler, such as PgBouncer: name PostgreSQL itself',
 };
 
+/** Advice where the server is a standby, or lets the role only read. */
+export const readOnly: PostgresCure = {
+  code: 'database-unreachable',
+  cure: 'point DATABASE_URL at the primary server, with a role that may write',
+};
+
 /** Advice by SQLSTATE, or by its class. */
 const cures: Record<string, PostgresCure> = {
+  '25006': readOnly,
   '28': {
     code: 'database-unreachable',
     cure: 'check user and password in DATABASE_URL, and pg_hba.conf of the server',

@@ -19,13 +19,15 @@ export type DatabaseFacts = {
   aheadMs: number;
 };
 
+const isReadOnly = `pg_is_in_recovery() or current_setting('transaction_read_only')::boolean as "isReadOnly"`;
+
 const facts = `
 select current_setting('server_version') as version,
        current_setting('server_version_num')::integer as "versionNumber",
        current_setting('synchronous_commit') as "synchronousCommit",
        current_setting('max_connections')::integer
          - current_setting('superuser_reserved_connections')::integer as "connectionsMax",
-       pg_is_in_recovery() or current_setting('transaction_read_only')::boolean as "isReadOnly",
+       ${isReadOnly},
        has_database_privilege(current_database(), 'CREATE') as "mayCreateSchema",
        to_regproc('ledger.take_tickets') is not null as "hasTickets",
        array(select c.oid::regclass::text
@@ -64,4 +66,10 @@ export async function readDatabaseFacts(
   if (!rows[0]) throw new Error('the question about the database returned no row');
   const { serverMs, ...row } = rows[0];
   return { ...row, aheadMs: serverMs - now };
+}
+
+/** Returns true if the database takes writes. Throws if it does not answer. */
+export async function isWritable({ pool }: Pick<Ledger, 'pool'>): Promise<boolean> {
+  const { rows } = await pool.query<Pick<DatabaseFacts, 'isReadOnly'>>(`select ${isReadOnly}`);
+  return rows[0]?.isReadOnly === false;
 }

@@ -84,6 +84,13 @@ export async function isCountEven(
   return compared?.isEven ?? false;
 }
 
+/** Counts the rows that the ledger has of a list, as its stream does; 0 if it was never read. */
+export async function countListed(db: LedgerDb, name: string): Promise<number> {
+  const [stream] = await query(db)`
+    select ${pick({ rows: streams.ledgerCount })} from own.streams where name = ${name}`;
+  return stream?.rows ?? 0;
+}
+
 /** Returns true if the stream lists the row. */
 export async function hasRow(db: LedgerDb, stream: string, orderNo: string): Promise<boolean> {
   const [row] = await query(db)`

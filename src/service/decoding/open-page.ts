@@ -14,6 +14,8 @@ export type RawPage = {
   totalSize: number | null;
   /** A page without a total and without a list, which was accepted as empty. */
   isListless?: boolean;
+  /** Page 1 for which nothing came, which was accepted as an empty list. */
+  isNothing?: boolean;
 };
 
 /** Page number (from 1) and page size of the request. */
@@ -40,7 +42,7 @@ export function openPage(
   if (Array.isArray(list)) return page;
   const message = 'a page without a list';
   const rowsBefore = (asked.pageNo - 1) * (page.pageSize ?? asked.pageSize);
-  if (list !== undefined && !isEmptyForm(list)) throw new LedgerError('service-malformed', message);
+  if (!isEmptyForm(list)) throw new LedgerError('service-malformed', message);
   if (page.totalSize !== null && rowsBefore >= page.totalSize) return page;
   const isMaybeEnd = page.totalSize === null && asked.pageNo > 1;
   if (isMaybeEnd && isLenient) return { ...page, isListless: true };
@@ -59,12 +61,18 @@ export function openListPage(data: unknown, asked: AskedPlace, isLenient: boolea
     const message = 'an answer whose data is not an object';
     throw new LedgerError('service-malformed', message, { cause: new OddAnswer(message) });
   }
-  return { rows: [], pageNo: null, pageSize: null, totalSize: asked.pageNo === 1 ? 0 : null };
+  const nothing = { rows: [], pageNo: null, pageSize: null };
+  return asked.pageNo === 1
+    ? { ...nothing, totalSize: 0, isNothing: true }
+    : { ...nothing, totalSize: null };
 }
 
-/** Returns true for the forms in which services write an empty list: null, [], {} (as PHP does) and "". */
+/**
+ * Returns true for the forms in which services write an empty list: null, [], {} (as PHP does), "", and no field at
+ * all.
+ */
 export function isEmptyForm(data: unknown): boolean {
-  if (typeof data !== 'object' || data === null) return data === null || data === '';
+  if (typeof data !== 'object' || data === null) return data == null || data === '';
   return Object.keys(data).length === 0;
 }
 

@@ -5,6 +5,7 @@ import type { ListPort, ScanNotes } from '../list/list-port.ts';
 import { createListSession } from '../list/list-session.ts';
 import type { ListState } from '../list/list-state.ts';
 import { scanList } from '../list/scan-list.ts';
+import { refuseNothing } from '../streams/refuse-nothing.ts';
 import type { WithObservation } from '../streams/stream.ts';
 import type { Progress, SyncContext } from '../sync-context.ts';
 
@@ -41,6 +42,7 @@ export async function scanPages<T>(
   const port: ListPort<ListedPage<T>> = {
     async read(page, upTo, isFresh = false) {
       const facts = await pages.read(page, upTo, isFresh);
+      await refuseNothing(context.ledger.db, source.name, facts.content);
       startTotal ??= facts.total;
       return facts;
     },

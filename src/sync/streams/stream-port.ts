@@ -29,6 +29,7 @@ import {
 } from '../sync-context.ts';
 import { takenOver } from './lease-list.ts';
 import { notesOf, type SaveWith } from './notes-of-scan.ts';
+import { refuseNothing } from './refuse-nothing.ts';
 import { createSlice } from './slice.ts';
 import { prepareBatch, type SaveCheckpoint } from './store-batch.ts';
 import { createLanedSource, type Stream, type WithObservation } from './stream.ts';
@@ -85,7 +86,9 @@ export function openStreamPort<T>(
     // After the slice no page is fetched ahead, so the pause discards no answer.
     async read(page, upTo, isFresh = false) {
       await slice.listen();
-      return await pages.read(page, slice.isOver() ? Math.min(page, upTo) : upTo, isFresh);
+      const facts = await pages.read(page, slice.isOver() ? Math.min(page, upTo) : upTo, isFresh);
+      await refuseNothing(context.ledger.db, stream.name, facts.content);
+      return facts;
     },
     ranks: stream.hasRanks ? ranksOf(context, stream) : null,
     isBatchFull: (rows) =>
