@@ -1,12 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  createPoolPlanner,
-  decidePool,
   isNumberRefused,
   numAfterGrant,
   numAfterLoss,
   numAfterRefusal,
+} from '../../src/sync/pools/adapt-number.ts';
+import {
+  createPoolPlanner,
+  decidePool,
   type PoolFacts,
   refusalDelayMs,
 } from '../../src/sync/pools/decide-pool.ts';
@@ -81,7 +83,11 @@ describe('the address request protocol', () => {
     const facts = { ...full, filter: 'unknown' as const, isListEmpty: true, open: held };
     expect(decidePool(facts, limits)).toEqual({ kind: 'read-list', lostId: 7 });
     expect(decidePool({ ...facts, isListFresh: true }, limits)).toMatchObject({ kind: 'blocked' });
+    const late = { ...held, listReadAgeMs: 11 * settleMs };
+    const given = { kind: 'drop-answer', id: 7, refusals: 1 };
+    expect(decidePool({ ...facts, isListFresh: true, open: late }, limits)).toEqual(given);
     const shown = { ...facts, isListEmpty: false };
+    expect(decidePool({ ...shown, open: late }, limits)).toEqual({ kind: 'prove-filter' });
     expect(decidePool(shown, limits)).toEqual({ kind: 'prove-filter' });
     expect(decidePool({ ...shown, filter: 'works' }, limits)).toEqual({ kind: 'resolve', id: 7 });
     const broken = { ...shown, filter: 'broken' as const, isFilterTried: true };

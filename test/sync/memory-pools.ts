@@ -152,6 +152,15 @@ export class MemoryPools {
           return { decision, openedId: this.#writeDown(slip44, decision.write, caller) };
         }),
       storeAnswer: (answer, numAfterGrant) => run(() => this.#storeAnswer(answer, numAfterGrant)),
+      dropAnswer: (id, { refusals, delayMs }) =>
+        run(() => {
+          const request = this.requests[id - 1];
+          if (request?.state !== 'unknown' || request.answer === null) return;
+          turn(request, 'done');
+          request.received = 0;
+          const { pool } = this.chain(request.slip44);
+          Object.assign(pool, { refusals, nextTryAt: this.#now() + delayMs });
+        }),
       markRequestUnknown: (id, loss) => run(() => this.#lose(id, loss.numMax)),
       failRequest: (id, { error, refusals, delayMs, numMax }) =>
         run(() => {
@@ -248,7 +257,7 @@ export class MemoryPools {
   #storeAnswer(answer: Answer, numAfterGrant: Parameters<PoolPort['storeAnswer']>[1]) {
     const { id, slip44, num, addresses, ifNoneJoins } = answer;
     const { pool } = this.chain(slip44);
-    if (!isAnswerEnough(pool.filter.value)) {
+    if (addresses.length > 0 && !isAnswerEnough(pool.filter.value)) {
       const request = this.requests[id - 1];
       if (!request || !isOpen(request)) return null;
       if (request.state === 'sent') turn(request, 'unknown');

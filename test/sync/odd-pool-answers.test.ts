@@ -69,6 +69,38 @@ test('a service that gives no totals has its pools filled, also after a lost ans
   expect(available).toEqual([{ available: 10 }]);
 });
 
+test.each([
+  ['nothing', []],
+  ['addresses that the list never shows', [address(101), address(102)]],
+])('a first answer of %s holds up a pool for a while only', async (_what, addresses) => {
+  const wallet = await withWallet(
+    { transactions: 0, addressesPerChain: 0 },
+    { chains: [60], pools: { settleMs: 20, maxPerDay: 10_000 } },
+  );
+  const { context, query } = wallet;
+  await mirrorPools(wallet.ledger, [{ slip44: 60, threshold: 2, target: 2 }]);
+  const records = addresses.map((each) => ({ address: each }));
+  const answer = { observation: 1, records, rejects: [] };
+  const client = { ...context.client, generateAddresses: () => Promise.resolve(answer) };
+  expect((await fillPools({ ...context, client }, patiently)).isComplete).toBe(false);
+  await expect
+    .poll(
+      async () => {
+        // The wait after an answer of which nothing joined is not what is tried here.
+        await query('update ledger.pools set next_try_at = null');
+        return (await fillPools(context, patiently)).isComplete;
+      },
+      { timeout: 10_000 },
+    )
+    .toBe(true);
+  expect(await requests(wallet)).toMatchObject([
+    { num: 2, state: 'done', received: 0 },
+    { num: 2, state: 'done', received: 2 },
+  ]);
+  const [kept] = await query('select answer from ledger.address_requests order by id limit 1');
+  expect(kept?.['answer'] ?? []).toEqual(addresses);
+});
+
 test('a pass ends where each answer is lost, and the next one fills the pool', async () => {
   const wallet = await withPool();
   const { context } = wallet;

@@ -7,7 +7,7 @@ import type { Ledger } from '../../src/ledger/connection/connect-ledger.ts';
 import { healHome } from '../../src/ledger/home-store.ts';
 import { leaseStream } from '../../src/ledger/lists/lease-store.ts';
 import { saveStream } from '../../src/ledger/lists/stream-store.ts';
-import { numAfterGrant } from '../../src/sync/pools/decide-pool.ts';
+import { numAfterGrant } from '../../src/sync/pools/adapt-number.ts';
 import { openPoolPort, type PoolPort } from '../../src/sync/pools/pool-port.ts';
 import type { SyncContext } from '../../src/sync/sync-context.ts';
 import { toolsOver } from '../support/tools-over.ts';

@@ -42,7 +42,8 @@ export function openAnswers(
         const { id, slip44, addresses } = answer;
         await requireHomeOfRequest(db, { id, slip44, owner: ownerOf(id) });
         await storeRejects(db, answer.rejects);
-        if (!isAnswerEnough(await readChainFilter(db, slip44, chainParam))) {
+        const isAnyGiven = addresses.length > 0;
+        if (isAnyGiven && !isAnswerEnough(await readChainFilter(db, slip44, chainParam))) {
           await holdAnswer(db, id, addresses);
           return null;
         }
@@ -51,7 +52,28 @@ export function openAnswers(
         else await raiseNumber(db, answer, numAfterGrant);
         return joined;
       }),
+    dropAnswer: (id: number, refusals: Answer['ifNoneJoins']): Promise<void> =>
+      ledger.transaction((db) => dropAnswer(db, id, refusals)),
   };
+}
+
+const neverShown = 'the address list did not show the addresses of the answer: none of them joined the pool';
+
+/** Closes a request whose answer is put off. What it gave stays written down in it. */
+async function dropAnswer(
+  db: LedgerDb,
+  id: number,
+  { refusals, delayMs }: Answer['ifNoneJoins'],
+): Promise<void> {
+  await lockPoolOf(db, id);
+  await db.execute(sql`
+    with dropped as (
+      update own.address_requests set state = 'done', finished_at = now(), received = 0, error = ${neverShown}
+       where id = ${id} and state = 'unknown' and answer is not null returning slip44)
+    update own.pools p
+       set refusals = ${refusals}, next_try_at = now() + ${delayMs} * interval '1 millisecond',
+           last_error = ${neverShown}, last_error_at = now()
+      from dropped d where p.slip44 = d.slip44`);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { isAnswerEnough } from '../../kernel/chain-filter.ts';
 import type { OpenRequest, PoolRow, PoolWrite } from '../../ledger/addresses/pool-requests.ts';
+import { numAfterLoss, numLimit } from './adapt-number.ts';
 
 /**
  * Decisions for one chain's address pool and its one open request. Generating is not idempotent, so a request is stored
@@ -12,7 +13,7 @@ import type { OpenRequest, PoolRow, PoolWrite } from '../../ledger/addresses/poo
  *                │ answer lost, owner dead; or: the list is not yet shown to apply the chain filter
  *                ▼
  *             unknown ──▶ list read ──▶ wait ──▶ filter shown ──▶ list read again ──▶ done
- *                ╲── late clear answer ─────────────────────────────────────────────▶ done
+ *                ╲── late clear answer, or one that the list does not show ─────────▶ done
  *
  * A request in a final state never leaves it. While a request is `sent` or `unknown`, no other is sent for its chain.
  */
@@ -60,14 +61,16 @@ export type PoolAction =
   | { kind: 'settle'; ms: number }
   | { kind: 'prove-filter' }
   | { kind: 'resolve'; id: number }
+  /** The list does not show the addresses of a postponed answer. `refusals`: what it counts as, with those before. */
+  | { kind: 'drop-answer'; id: number; refusals: number }
   | { kind: 'request'; num: number }
   | { kind: 'blocked'; reason: string };
 
-/** Upper bound of addresses per request (docs/wallet-service-api.md, section 4.1). */
-const numLimit = 200;
 /** Age (ms) after which a sender counts as dead; a living one abandons its request long before this. */
 const sentMaxMs = 600_000;
 const settleMaxMs = 3_600_000;
+/** Multiple of the settling time for which the list may lag behind an answer that it must show. */
+const answerPatience = 10;
 
 /** An action, and the write that goes with it under the pool's lock. */
 export type PoolPlan = { action: PoolAction; write: PoolWrite | null; refusals: number };
@@ -189,6 +192,8 @@ function decideAnswer(facts: PoolFacts, open: OpenRequest, limits: PoolLimits): 
   const leftMs = limits.settleMs - (open.listReadAgeMs ?? 0);
   if (leftMs > 0) return { kind: 'settle', ms: leftMs };
   if (!facts.isListFresh) return { kind: 'read-list', lostId: open.id };
+  if (leftMs <= -answerPatience * limits.settleMs)
+    return { kind: 'drop-answer', id: open.id, refusals: facts.refusals + 1 };
   return blocked(
     'the address list does not show the first addresses yet; they prove that it honours the chain parameter',
   );
@@ -198,48 +203,6 @@ function decideAnswer(facts: PoolFacts, open: OpenRequest, limits: PoolLimits): 
 function settleMs(losses: number, limits: PoolLimits): number {
   const doubled = limits.settleMs * 2 ** Math.min(20, Math.max(0, losses - 1));
   return Math.max(limits.settleMs, Math.min(settleMaxMs, doubled));
-}
-
-/** Words of a refusal that seem to concern the number; the service's document shows no codes. */
-const numberWords = /\bnum|limit|exceed|too many|maximum|quota/i;
-/** Words of a refusal that concern the pace of requests: a smaller number would not help. */
-const paceWords = /\brate\b|frequen|too many requests|too often|slow down|per (second|minute)/i;
-/** Number of refusals in a row from which the number is doubted whatever the words. */
-const doubtedRefusals = 3;
-
-/**
- * Returns the upper bound of the number after the service refused `num`, its `refusals`-th refusal in a row. It is half
- * of `num` if the refusal may concern the number; otherwise there is no new bound.
- */
-export function numAfterRefusal(num: number, refusals: number, message: string): number {
-  const isNumberDoubted = numberWords.test(message) || refusals >= doubtedRefusals;
-  return isNumberDoubted ? Math.max(1, Math.floor(num / 2)) : numLimit;
-}
-
-/**
- * Returns the most addresses to request after the service granted `num`: twice the bound if all of it was granted.
- *
- * `refusedAfterGrant`: the smallest number that was refused today right after a smaller one was granted. It is a limit
- * of the service, not a transient fault.
- */
-export function numAfterGrant(
-  num: number,
-  numMax: number,
-  refusedAfterGrant: number | null,
-): number {
-  const doubled = Math.min(numLimit, 2 * numMax);
-  const isLimited = refusedAfterGrant !== null && doubled >= refusedAfterGrant;
-  return num < numMax || isLimited ? numMax : doubled;
-}
-
-/** Returns the most addresses to request after the answer to a request for `num` was lost. */
-export function numAfterLoss(num: number): number {
-  return Math.max(1, Math.floor(num / 2));
-}
-
-/** Returns true if the service seems to refuse the number itself, and a smaller one may be granted at once. */
-export function isNumberRefused(num: number, message: string): boolean {
-  return num > 1 && numberWords.test(message) && !paceWords.test(message);
 }
 
 /** Returns the wait (ms) of a chain after this number of refusals in a row: 15 s, doubling, at most 1 h. */

@@ -10,6 +10,7 @@ import {
   type PassSoFar,
   type PoolAction,
   type PoolPlan,
+  refusalDelayMs,
 } from './decide-pool.ts';
 import { openPoolPort, type PoolTools } from './pool-port.ts';
 import { proveFilter } from './prove-filter.ts';
@@ -196,6 +197,11 @@ async function act(
       if (!(await readAddressList(context, slip44, options))) return 'incomplete';
       report.rowsInserted += await pools.resolveRequest(action.id);
       return 'again';
+    }
+    case 'drop-answer': {
+      const { id, refusals } = action;
+      await pools.dropAnswer(id, { refusals, delayMs: refusalDelayMs(refusals) });
+      return 'incomplete';
     }
     case 'blocked':
       log.warn({ slip44, reason: action.reason }, 'the address pool cannot be filled');

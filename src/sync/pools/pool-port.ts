@@ -43,6 +43,8 @@ export type PoolPort = {
    * the list is not yet shown to apply the chain filter.
    */
   storeAnswer(answer: Answer, numAfterGrant: NumAfterGrant): Promise<number | null>;
+  /** Closes a request whose postponed answer the list does not show; the pool waits, as after a refusal. */
+  dropAnswer(id: number, refusals: Answer['ifNoneJoins']): Promise<void>;
   /** Records that the answer of a request that is still `sent` is lost. */
   markRequestUnknown(id: number, loss: Loss): Promise<void>;
   /** Records that the service refused a request that is still `sent`. */

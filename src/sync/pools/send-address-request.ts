@@ -2,14 +2,9 @@ import { LedgerError, toError } from '../../kernel/errors.ts';
 import type { Answer } from '../../ledger/addresses/address-answer-store.ts';
 import { databaseError } from '../../ledger/connection/database-error.ts';
 import type { SyncReport } from '../sync-context.ts';
+import { isNumberRefused, numAfterGrant, numAfterLoss, numAfterRefusal } from './adapt-number.ts';
 import { withChainCure } from './chain-refusal.ts';
-import {
-  isNumberRefused,
-  numAfterGrant,
-  numAfterLoss,
-  numAfterRefusal,
-  refusalDelayMs,
-} from './decide-pool.ts';
+import { refusalDelayMs } from './decide-pool.ts';
 import type { PoolTools } from './pool-port.ts';
 
 /** A request that was stored as `sent`; `plannedAt` by `performance.now()`. */
