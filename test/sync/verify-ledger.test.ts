@@ -241,6 +241,7 @@ test.each([3, -3])(
     );
     const found = await verifyLedger(context, { signal, isRepair: true });
     expect(found.flatMap(({ missing }) => missing)).toEqual([deleted.order_no]);
+    expect(found[0]).toMatchObject({ name: 'deposit', unshown: Math.max(0, wrong) });
     expect(await query(accepted)).toEqual(before);
   },
 );

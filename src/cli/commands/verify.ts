@@ -51,13 +51,14 @@ async function withProgress(context: CommandContext, isRepair: boolean): Promise
 
 function toJson(drifts: Drift[]): string {
   const streams = drifts.map(
-    ({ name, compared, missing, different, extra, unmet, unstorable }) => ({
+    ({ name, compared, missing, different, extra, unmet, unshown, unstorable }) => ({
       name,
       compared,
       missing,
       different,
       extra,
       unmet,
+      unshown,
       unstorable,
     }),
   );
@@ -66,14 +67,16 @@ function toJson(drifts: Drift[]): string {
 }
 
 function toText(drift: Drift): string {
-  const { name, compared, missing, different, extra, unmet, unstorable, repaired } = drift;
+  const { name, compared, missing, different, extra, unmet, unshown, unstorable, repaired } = drift;
   const unseen =
     unmet.length > 0 ? `, ${unmet.length} that the list did not show while it was read` : '';
   const lacked =
     unstorable > 0 ? `, ${unstorable} that cannot be stored (wallet-ledger rejects shows why)` : '';
   const verdict =
     driftCount(drift) === 0
-      ? 'equal'
+      ? unshown > 0
+        ? 'equal to what the list shows'
+        : 'equal'
       : `${missing.length} missing, ${different.length} different, ${extra.length} extra${unseen}${lacked}${repaired > 0 ? `, ${repaired} mended` : ''}`;
   const lines = [
     `${name}: ${compared.toLocaleString('en-US')} compared, ${verdict}`,
@@ -81,8 +84,14 @@ function toText(drift: Drift): string {
     ...named('different', different.map(describeDifference)),
     ...named('extra', extra),
     ...named('not shown', unmet),
+    ...(unshown > 0 ? [unshownLine(unshown)] : []),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function unshownLine(count: number): string {
+  const [rows, which] = count === 1 ? ['row', 'It is'] : ['rows', 'They are'];
+  return `  the service counts ${count.toLocaleString('en-US')} more ${rows} than its list shows. ${which} missing here, or its total is wrong; \`wallet-ledger doctor\` compares page sizes and parameters`;
 }
 
 function describeDifference({

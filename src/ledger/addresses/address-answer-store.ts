@@ -57,7 +57,8 @@ export function openAnswers(
   };
 }
 
-const neverShown = 'the address list did not show the addresses of the answer: none of them joined the pool';
+const neverShown =
+  'the address list did not show the addresses of the answer: none of them joined the pool';
 
 /** Closes a request whose answer is put off. What it gave stays written down in it. */
 async function dropAnswer(

@@ -18,6 +18,8 @@ export type RepeatedScans = {
   extra: string[];
   /** Further rows of the ledger that no scan has met: nothing is known about them. */
   unmet: string[];
+  /** Rows that the service counts and has shown to no scan, by its lowest total. */
+  unshown: number;
   /** The list was read to its end, and the last two scans have not met the same rows of the ledger. */
   isRead: boolean;
 };
@@ -39,7 +41,7 @@ export async function repeatScans(
     const compared = await countSightings(db);
     const isWhole = compared >= scan.expected && scan.walk.isClean;
     if (isWhole && (await isSettled(doubtful, unmet)))
-      return { scan, compared, extra: doubtful.extra, unmet: [], isRead: true };
+      return { scan, compared, extra: doubtful.extra, unmet: [], unshown: 0, isRead: true };
     const met = await countMet(db);
     const hasMetMore = met > metBefore;
     metBefore = met;
@@ -47,8 +49,9 @@ export async function repeatScans(
     const isExtra = isIn(new Set(doubtful.extra));
     const never = (await unmet('any')).filter((key) => !isExtra(key));
     const mayHelp = hasMetMore && lacks(never, met, scan) && scans < scansBound.whileMeetingMore;
-    if (!mayHelp)
-      return { scan, compared: met, extra: doubtful.extra, unmet: never, isRead: false };
+    if (mayHelp) continue;
+    const unshown = Math.max(0, scan.expected - met);
+    return { scan, compared: met, extra: doubtful.extra, unmet: never, unshown, isRead: false };
   }
 }
 

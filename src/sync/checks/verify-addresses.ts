@@ -33,6 +33,7 @@ export async function verifyAddresses(
     different: [],
     extra: [],
     unmet: [],
+    unshown: 0,
     repaired: 0,
     unstorable: 0,
     arrivals: 0,

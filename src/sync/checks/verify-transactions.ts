@@ -33,6 +33,8 @@ export type Drift = Comparison & {
   extra: string[];
   /** Rows of the ledger that no scan met, because none was whole: whether the service lists them is unknown. */
   unmet: string[];
+  /** Rows that the service counts and did not show: missing ones, or a wrong total. They are no drift by themselves. */
+  unshown: number;
   /** Rows that equal the service's after the repair. */
   repaired: number;
   /** Listed rows that the ledger cannot store, so that it lacks them; the rejects show them. */
@@ -65,6 +67,7 @@ export async function verifyTransactions(
     different: [],
     extra: [],
     unmet: [],
+    unshown: 0,
     repaired: 0,
     unstorable: 0,
     arrivals: 0,
