@@ -67,6 +67,14 @@ const lockOfTotals = 'select pg_advisory_xact_lock(7246007)';
 const loadElsewhere = () =>
   query(`update ledger.addresses set place = gen_random_uuid() where slip44 = 60`);
 
+test('a move that nobody has noted stands since the last sign of life before it', async () => {
+  await query(`insert into ledger.sync_runs (job, started_at, finished_at, outcome, requests, rows_seen, rows_inserted, rows_updated)
+    values ('transactions', '2026-01-02T03:04:05Z', '2026-01-02T03:04:06Z', 'done', 1, 0, 0, 0)`);
+  await loadElsewhere();
+  const since = await query(`select since from ledger.problems where name = 'database_moved'`);
+  expect(since).toEqual([{ since: new Date('2026-01-02T03:04:06Z') }]);
+});
+
 test('available addresses that were loaded from another database are handed out to nobody, in no session', async () => {
   // This session has found the database at home.
   expect(await takeAddress(ledger.db, 60, 'before')).not.toBeNull();

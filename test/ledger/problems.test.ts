@@ -278,11 +278,21 @@ describe('a list', () => {
   });
 
   it('with rows of the other list is named', async () => {
-    await query(`update ledger.streams set conflicts = 1 where name in ('deposit', 'withdraw')`);
+    const counts = `service_total = 5, ledger_count = case name when 'deposit' then 5 else 0 end`;
+    await query(
+      `update ledger.streams set conflicts = 1, ${counts} where name in ('deposit', 'withdraw')`,
+    );
     expect(await problem('rows_in_two_lists')).toMatchObject({
       severity: 'warning',
       what: '1 row is listed both as a deposit and as a withdrawal',
     });
+    expect(await names()).not.toContain('type_filter_broken');
+    await query(`update ledger.streams set conflicts = 5 where name in ('deposit', 'withdraw')`);
+    expect(await problem('type_filter_broken')).toMatchObject({
+      severity: 'critical',
+      cure: expect.stringContaining('WALLET_PARAM_NAMES type='),
+    });
+    expect(await names()).not.toContain('rows_in_two_lists');
   });
 });
 

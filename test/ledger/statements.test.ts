@@ -325,6 +325,9 @@ test('readers call the functions and see the contract, in a transaction that can
     `select relation || '.' || "column" as name from ledger.contract where meaning is null`,
   );
   expect(promised).toEqual([]);
+  expect(await call(`select unit from ledger.contract where "column" = 'days_left'`)).toEqual([
+    { unit: 'days' },
+  ]);
   expect(
     await call(
       `select "column", type, unit from ledger.contract where relation = 'closed_months' order by 1`,
