@@ -1,12 +1,8 @@
 import type { ServiceSettings } from '../config/settings.ts';
+import { LedgerError } from '../kernel/errors.ts';
 import type { Environment } from '../kernel/vocabulary.ts';
 import type { Ledger } from '../ledger/connection/connect-ledger.ts';
-import {
-  compareIdentities,
-  fingerprintOf,
-  otherWalletCure,
-  readWalletIdentity,
-} from '../ledger/wallet-identity.ts';
+import { fingerprintOf, requireWallet } from '../ledger/wallet-identity.ts';
 import { badFinding, type Finding, okFinding } from './finding.ts';
 import { makeSigner } from './signing-variants.ts';
 
@@ -18,10 +14,13 @@ export async function checkWallet(
   service: ServiceSettings,
   env: Environment,
 ): Promise<Finding[]> {
-  const stored = await readWalletIdentity(db, wallet);
-  if (!stored) return [okFinding(name, 'the ledger does not belong to a wallet yet')];
   const keyFingerprint = fingerprintOf(await makeSigner(service, env));
-  const differing = compareIdentities(stored, { baseUrl: service.baseUrl, keyFingerprint });
-  if (differing !== null) return [badFinding(name, differing, otherWalletCure)];
-  return [okFinding(name, 'the ledger belongs to the configured wallet')];
+  try {
+    const isKept = await requireWallet(db, wallet, { baseUrl: service.baseUrl, keyFingerprint });
+    const belongs = isKept ? 'belongs to the configured wallet' : 'does not belong to a wallet yet';
+    return [okFinding(name, `the ledger ${belongs}`)];
+  } catch (error) {
+    if (!(error instanceof LedgerError && error.code === 'settings')) throw error;
+    return [badFinding(name, error.message, error.cure)];
+  }
 }

@@ -89,7 +89,7 @@ async function requireNewKey(db: LedgerDb, name: string, own: NamedIdentity): Pr
 }
 
 /** Returns the differences in words, or null if it is the same wallet as far as it is named. */
-export function compareIdentities(stored: WalletIdentity, own: NamedIdentity): string | null {
+function compareIdentities(stored: WalletIdentity, own: NamedIdentity): string | null {
   const differing = [
     ...(own.baseUrl === null || stored.baseUrl === own.baseUrl
       ? []
@@ -102,7 +102,7 @@ export function compareIdentities(stored: WalletIdentity, own: NamedIdentity): s
   return `this ledger belongs to another wallet: ${differing.join(', and ')}`;
 }
 
-export const otherWalletCure =
+const otherWalletCure =
   'for another wallet, set DATABASE_URL to another database; after a key rotation or a new service address, run `wallet-ledger migrate --wallet-key` once';
 
 /**

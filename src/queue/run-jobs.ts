@@ -77,7 +77,7 @@ export function createJobRunner(tools: {
         // Comes from another version of the program, or from a job that has since been disabled.
         log.debug({ job: name }, 'job skipped: not scheduled here');
       } else if (runningCount(name) >= job.runsMax) {
-        log.warn({ job: name }, 'job skipped: an earlier run has not ended');
+        log.debug({ job: name }, 'job skipped: an earlier run has not ended');
       } else if (!isStopped) {
         await runJob(job, data, signal);
       }

@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { bundledProgram } from '../support/bundled-program.ts';
 import { runProgram, startProgram } from '../support/run-cli.ts';
 import { withService } from '../support/with-service.ts';
 import { temporaryFolder } from './own-postgres.ts';
@@ -27,6 +29,34 @@ test('every command has its help and unknown ones are bad usage', async () => {
   }
   expect((await runProgram(['no-such-command'])).code).toBe(2);
   expect((await runProgram(['backfill', '--type', 'both'])).code).toBe(2);
+});
+
+test('output that is lost ends with 1, and an address that could not be printed is named', async () => {
+  const { env, query } = await withService({ transactions: 0 });
+  const settings = { PATH: process.env['PATH'] ?? '', ...env, ADDRESS_POOLS: '60:2:4' };
+  expect((await runProgram(['sync'], settings)).code).toBe(0);
+  const lose = (args: string) =>
+    spawnSync('sh', ['-c', `"${process.execPath}" "${bundledProgram}" ${args} >/dev/full`], {
+      env: settings,
+      encoding: 'utf8',
+    });
+  for (const args of [
+    'status --json',
+    'status',
+    'completion bash',
+    'pool list --json',
+    '--version',
+  ])
+    expect([args, lose(args)]).toMatchObject([
+      args,
+      { status: 1, stderr: expect.stringContaining('the output is lost: ENOSPC') },
+    ]);
+  const taken = lose('pool take 60');
+  const [row] = await query("select address from ledger.addresses where status = 'assigned'");
+  expect(taken).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining(`${row?.['address']}`),
+  });
 });
 
 test('the version is that of the package', async () => {

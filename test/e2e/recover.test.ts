@@ -90,6 +90,12 @@ test('one line that does not fit leaves everything as it was, and every such lin
   expect(await rows()).toEqual(before);
   expect(await recover()).toMatchObject({ code: 3 });
   expect(await recover('--handed-out', '/nowhere.csv')).toMatchObject({ code: 2 });
+  for (const empty of ['', 'slip44,address,reference\n'])
+    expect(await recover('--handed-out', fileOf(empty))).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('names no address; nothing was written'),
+    });
+  expect(await recover()).toMatchObject({ code: 3 });
 }, 60_000);
 
 test('after a clean move all comes back; with a file the rest does', async () => {

@@ -23,6 +23,8 @@ test('the ledger of one wallet refuses the settings of another, says how to go o
     base_url: env['WALLET_BASE_URL'],
     key_fingerprint: expect.stringMatching(/^[0-9a-f]{32}$/),
   });
+  const renamed = await wallet({ WALLETS: 'other' });
+  expect(renamed).toMatchObject({ verdict: 'bad', cure: expect.stringContaining('name main') });
   // The same address, written otherwise.
   const slash = { WALLET_BASE_URL: `${env['WALLET_BASE_URL']?.replace('http', 'HTTP')}/` };
   expect(await run(['sync', 'coins'], slash)).toMatchObject({ code: 0 });

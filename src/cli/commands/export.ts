@@ -28,6 +28,11 @@ export async function exportBooks(
   if (from !== undefined && to !== undefined && from > to) {
     throw new LedgerError('usage', `--from ${from} is later than --to ${to}`);
   }
+  if (out === '') {
+    throw new LedgerError('usage', 'the path of --out is empty', {
+      cure: 'name a file, or leave --out out',
+    });
+  }
   if (format === 'parquet' && out === undefined && process.stdout.isTTY) {
     throw new LedgerError('usage', 'Parquet is not for a terminal', {
       cure: 'name a file with --out, or redirect the output',

@@ -72,7 +72,11 @@ async function handOut(db: LedgerDb, list: HandedOut[]): Promise<number> {
 function readList(path: string): HandedOut[] {
   const { list, bad } = readHandedOut(readText(path));
   refuse(bad);
-  return list;
+  if (list.length > 0) return list;
+  // Most likely the output of a query that failed: it must not settle the move.
+  throw new LedgerError('usage', `${path} names no address; nothing was written`, {
+    cure: 'name the addresses that were handed out; if none was, run it with --same',
+  });
 }
 
 function readText(path: string): string {

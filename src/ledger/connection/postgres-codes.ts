@@ -73,7 +73,7 @@ const socketCode = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_)/;
 const certificateCode = /^(UNABLE_TO_(GET|VERIFY)|DEPTH_ZERO|SELF_SIGNED|CERT_|ERR_TLS_CERT)/;
 /** Messages of pg's own failures, which carry no code. */
 const driverMessage =
-  /^(Connection terminated|timeout (exceeded|expired)|Client has encountered|Query read timeout|received invalid response)/;
+  /^(Connection terminated|timeout (exceeded|expired)|Client has encountered|Query read timeout|received invalid response|There was an error establishing an SSL)/;
 
 /**
  * Returns whether the connection or the server is at fault: a socket error, a lock timeout, or one of these SQLSTATEs.

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { freePort } from '../support/free-port.ts';
+import { runProgram, startProgram } from '../support/run-cli.ts';
+import { until } from '../support/until.ts';
+import { withService } from '../support/with-service.ts';
+
+test('a database that takes no writes is told as such, and a daemon on it is not ready until it does', async () => {
+  const { env, query } = await withService({ transactions: 20 });
+  const port = await freePort();
+  const settings = { ...env, HTTP_PORT: String(port), ADDRESS_POOLS: '60:2:4' };
+  const daemon = startProgram(['start'], settings);
+  const ready = () => fetch(`http://127.0.0.1:${port}/readyz`);
+  await until(async () => (await ready()).status === 200);
+
+  const setReadOnly = async (value: 'on' | 'off') => {
+    await query(`set default_transaction_read_only = off`);
+    await query(
+      `do $$ begin execute format('alter database %I set default_transaction_read_only = ${value}', current_database()); end $$`,
+    );
+    await query(`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`);
+  };
+  await setReadOnly('on');
+  await until(async () => {
+    const answer = await ready();
+    const { notReady } = (await answer.json()) as { notReady: string[] };
+    return answer.status === 503 && notReady.includes('database');
+  });
+  for (const command of [
+    ['start'],
+    ['sync', 'coins'],
+    ['pool', 'take', '60'],
+    ['close', '2020-01'],
+    ['migrate', '--reader', 'somebody'],
+  ]) {
+    const { code, stderr } = await runProgram(command, { ...settings, HTTP_PORT: '0' });
+    expect([command, code]).toEqual([command, 5]);
+    expect(stderr).toContain('point DATABASE_URL at the primary server');
+  }
+  await setReadOnly('off');
+  await until(async () => (await ready()).status === 200, 90_000);
+  daemon.process.kill('SIGTERM');
+  expect((await daemon.ended).code).toBe(0);
+}, 180_000);
