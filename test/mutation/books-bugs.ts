@@ -102,6 +102,17 @@ export const booksBugs: PlantedBug[] = [
       'a statement opens and closes with the balances that were read, or were computed back, in any time zone',
   },
   {
+    id: 'opening-hides-deficit',
+    promise: 'Books',
+    wrong:
+      'money that is missing is booked as an opening below zero, so that the balance is asserted',
+    in: 'dayEndRows',
+    find: 'order by s.day), 0) end',
+    put: "order by s.day), '-Infinity') end",
+    caughtBy:
+      'a balance below what the transactions add up to is a remark, and no opening hides it',
+  },
+  {
     id: 'parquet-cuts-digits',
     promise: 'Books',
     wrong: 'an amount with more digits than a Parquet decimal holds is cut without a word',
