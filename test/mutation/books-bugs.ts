@@ -159,6 +159,15 @@ export const booksBugs: PlantedBug[] = [
     caughtBy: 'a month that is not proven complete is not closed, and the reasons are named',
   },
   {
+    id: 'closed-before-a-time-is-read',
+    promise: 'Closed months',
+    wrong: 'a month is closed although a transaction whose time cannot be read may lie in it',
+    in: 'selects',
+    find: 't.occurred_at is null and t.first_seen_at',
+    put: 'false and t.first_seen_at',
+    caughtBy: 'a month stays open while a row whose time cannot be read may belong to it',
+  },
+  {
     id: 'closed-behind-a-writer',
     promise: 'Closed months',
     wrong:
