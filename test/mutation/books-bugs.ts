@@ -102,6 +102,17 @@ export const booksBugs: PlantedBug[] = [
       'a statement opens and closes with the balances that were read, or were computed back, in any time zone',
   },
   {
+    id: 'opening-hides-deficit',
+    promise: 'Books',
+    wrong:
+      'money that is missing is booked as an opening below zero, so that the balance is asserted',
+    in: 'dayEndRows',
+    find: 'order by s.day), 0) end',
+    put: "order by s.day), '-Infinity') end",
+    caughtBy:
+      'a balance below what the transactions add up to is a remark, and no opening hides it',
+  },
+  {
     id: 'parquet-cuts-digits',
     promise: 'Books',
     wrong: 'an amount with more digits than a Parquet decimal holds is cut without a word',
@@ -146,6 +157,15 @@ export const booksBugs: PlantedBug[] = [
     find: 'not s.is_complete then',
     put: 'false then',
     caughtBy: 'a month that is not proven complete is not closed, and the reasons are named',
+  },
+  {
+    id: 'closed-before-a-time-is-read',
+    promise: 'Closed months',
+    wrong: 'a month is closed although a transaction whose time cannot be read may lie in it',
+    in: 'selects',
+    find: 't.occurred_at is null and t.first_seen_at',
+    put: 'false and t.first_seen_at',
+    caughtBy: 'a month stays open while a row whose time cannot be read may belong to it',
   },
   {
     id: 'closed-behind-a-writer',

@@ -63,12 +63,20 @@ function closingWords(month: string, closing: Closing): string {
     const reasons = closing.reasons.map((reason) => `  ${printableText(reason)}\n`);
     return `${month} cannot be closed:\n${reasons.join('')}`;
   }
-  const { outcome, closedAt, transactions, digest } = closing;
+  const { outcome, closedAt, transactions, digest, differingBalances } = closing;
   const head =
     outcome === 'closed'
       ? `${month} is closed`
       : `${month} was closed at ${closedAt}; nothing has changed`;
-  return `${head}\n  ${countWords(transactions)} transactions, SHA-256 of the CSV export ${digest}\n`;
+  return `${head}\n  ${countWords(transactions)} transactions, SHA-256 of the CSV export ${digest}\n${differingWords(differingBalances)}`;
+}
+
+/** Counts the balances that the month's transactions, which are proven complete, leave unexplained. */
+function differingWords(count: number): string {
+  if (count === 0) return '';
+  const differ = count === 1 ? 'reported balance differs' : 'reported balances differ';
+  const are = count === 1 ? 'is' : 'are';
+  return `  ${countWords(count)} ${differ} from the transactions and ${are} not asserted; see the view ledger.reconciliation\n`;
 }
 
 function monthsWords(months: ClosedMonth[]): string {
@@ -76,12 +84,17 @@ function monthsWords(months: ClosedMonth[]): string {
 }
 
 function monthWords(month: ClosedMonth): string {
-  const { lateEntries, late, isIntact } = month;
+  const { lateEntries, late, isIntact, differingBalances, negativeOpenings } = month;
   return [
     `${month.month}  closed ${month.closedAt}  ${countWords(month.transactions)} transactions  ${month.digest}\n`,
     ...(isIntact
       ? []
       : ['  THE KEPT BOOKS ARE NOT THOSE THAT WERE CLOSED: their digest differs\n']),
+    differingWords(differingBalances),
+    ...negativeOpenings.map(
+      (symbol) =>
+        `  its opening of ${printableText(symbol)} is below zero: an earlier version booked a difference as one\n`,
+    ),
     lateEntries === 0
       ? '  nothing came or changed afterwards\n'
       : `  ${countWords(lateEntries)} late entries, see the table ledger.late_entries\n`,

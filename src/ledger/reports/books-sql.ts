@@ -32,7 +32,8 @@ export const coinsSelect = `
  * What the wallet reported at the end of each UTC day, beside what the transactions up to then add up to. The sums are
  * made from the transactions and not from the postings, so that a mistake in the postings contradicts them. A balance
  * is known from the first reading of the coin on. Where the two never agree, something was there before the history
- * began: `opening` is the difference at the first reading.
+ * began: `opening` is the difference at the first reading. A difference below zero is no opening, because a wallet
+ * cannot hold less than nothing. It means that money is missing, which an opening would hide.
  */
 const dayEndRows = `
   with flows as (
@@ -73,7 +74,7 @@ const dayEndRows = `
     window so_far as (partition by x.symbol order by x.day))
   select s.symbol, s.day, s.booked, s.reported,
          case when bool_or(s.booked = s.reported) over of_coin then 0
-              else first_value(s.reported - s.booked) over (of_coin order by s.day) end as opening
+              else greatest(first_value(s.reported - s.booked) over (of_coin order by s.day), 0) end as opening
     from sums s where s.is_end
   window of_coin as (partition by s.symbol)`;
 

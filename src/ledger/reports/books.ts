@@ -40,7 +40,10 @@ export type Books = {
   custodyOn(day: string): string;
   /** The closed months (`2026-03`) whose kept books these are; none if they are read from the ledger as it is. */
   closedMonths: readonly string[];
-  /** What was there before the history began, by coin, computed back from the first balance; empty as a rule. */
+  /**
+   * What was there before the history began, by coin, computed back from the first balance; empty as a rule. Negative
+   * only in the books of a month that an earlier version closed.
+   */
   openings(): Promise<ReadonlyMap<string, string>>;
   coins(): AsyncIterable<CoinRow[]>;
   accounts(): AsyncIterable<string[]>;

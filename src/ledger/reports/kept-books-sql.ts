@@ -56,6 +56,16 @@ export const keptOpeningsSelect = `
   select ${cellsOf('openings')}
     from own.closed_books k where k.part = 'openings' and k.month = $1::date order by k.no`;
 
+/** Number of balances that the kept books of month `c` do not assert, because the transactions contradict them. */
+export const differingBalances = `
+  (select count(*)::integer from own.closed_books k
+    where k.month = c.month and k.part = 'day_ends' and k.cells[5] = 'false')`;
+
+/** Coins of which the kept books of month `c` have an opening below zero, as an earlier version booked it. */
+export const negativeOpenings = `
+  array(select k.cells[1] from own.closed_books k
+         where k.month = c.month and k.part = 'openings' and k.cells[2] like '-%' order by k.no)`;
+
 const dayOfPosting = `(k.cells[3]::timestamptz at time zone 'UTC')::date`;
 
 /** What the first month ($1) carried forward, and its postings before the period begins ($2). */

@@ -4,12 +4,19 @@ import { onPatientConnection } from '../../connection/on-patient-connection.ts';
 import { text } from '../../connection/query-rows.ts';
 import type { Books } from '../books.ts';
 import type { MonthDays } from '../books-sql.ts';
-import { keepStatements } from '../kept-books-sql.ts';
+import { differingBalances, keepStatements } from '../kept-books-sql.ts';
 import { readKeptBooks } from '../read-kept-books.ts';
 import { readObstacles } from './read-obstacles.ts';
 
+/** `differingBalances`: how many reported balances the transactions contradict, so that journals do not assert them. */
 export type Closing =
-  | { outcome: 'closed' | 'already'; closedAt: string; transactions: number; digest: string }
+  | {
+      outcome: 'closed' | 'already';
+      closedAt: string;
+      transactions: number;
+      digest: string;
+      differingBalances: number;
+    }
   | { outcome: 'refused'; reasons: string[] };
 
 /** First key of an advisory lock; the second is the wallet's. A wallet closes one month at a time. */
@@ -72,15 +79,13 @@ async function closeOnce(
 type Closed = Exclude<Closing, { outcome: 'refused' }>;
 
 async function readClosing(client: pg.Client, { from }: MonthDays): Promise<Closed | null> {
-  const { rows } = await client.query<{ at: string; transactions: string; digest: string }>(
-    `select to_char(c.closed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as at, c.transactions, c.digest
+  const { rows } = await client.query<Omit<Closed, 'outcome'>>(
+    `select to_char(c.closed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "closedAt",
+            c.transactions::integer, c.digest, ${differingBalances} as "differingBalances"
        from own.closed_months c where c.month = $1`,
     [from],
   );
-  const [row] = rows;
-  if (row === undefined) return null;
-  const { at, transactions, digest } = row;
-  return { outcome: 'already', closedAt: at, transactions: Number(transactions), digest };
+  return rows[0] === undefined ? null : { outcome: 'already', ...rows[0] };
 }
 
 /** Keeps every part of the books, and returns the number of transactions in them. */

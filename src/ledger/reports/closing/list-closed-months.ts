@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { Ledger } from '../../connection/connect-ledger.ts';
 import { onPatientConnection } from '../../connection/on-patient-connection.ts';
 import type { Books } from '../books.ts';
+import { differingBalances, negativeOpenings } from '../kept-books-sql.ts';
 import { readKeptBooks } from '../read-kept-books.ts';
 
 /** What came or changed after the month was closed, per coin. `amount` is null while an order's part is not known. */
@@ -12,13 +13,18 @@ type LateSum = {
   amount: string | null;
 };
 
-/** `isIntact`: the kept books still have the digest that was recorded when the month was closed. */
+/**
+ * `isIntact`: the kept books still have the digest that was recorded when the month was closed. `differingBalances`: as
+ * in `Closing`. `negativeOpenings`: coins of which an earlier version booked a difference below zero as an opening.
+ */
 export type ClosedMonth = {
   month: string;
   closedAt: string;
   transactions: number;
   digest: string;
   isIntact: boolean;
+  differingBalances: number;
+  negativeOpenings: string[];
   lateEntries: number;
   late: LateSum[];
 };
@@ -28,6 +34,7 @@ type Row = Omit<ClosedMonth, 'isIntact' | 'lateEntries'> & { firstDay: string; l
 const monthsSelect = `
   select c.month::text as "firstDay", (c.month + interval '1 month' - interval '1 day')::date::text as "lastDay",
          to_char(c.month, 'YYYY-MM') as month, c.transactions::integer, c.digest,
+         ${differingBalances} as "differingBalances", ${negativeOpenings} as "negativeOpenings",
          to_char(c.closed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "closedAt",
          coalesce((select json_agg(l order by l.symbol collate "C")
                      from (select e.symbol, count(*)::integer as entries, count(distinct e.order_no)::integer as orders,

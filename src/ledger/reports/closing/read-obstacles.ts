@@ -15,6 +15,9 @@ const lastDay = '(select last_day from month)';
 const isOfMonth = `coalesce(t.occurred_at, t.first_seen_at) >= ${begins} and coalesce(t.occurred_at, t.first_seen_at) < ${ends}`;
 const namesMax = 5;
 
+/** Reason of a reject where the service gave no time. Such a row belongs to the day on which it was first seen. */
+const noTimeGiven = 'time is blank';
+
 /** `3 transactions … (o-1, o-2, o-3)`; null where there are none. */
 const counted = (one: string, many: string) =>
   `case count(*) when 0 then null when 1 then '1 ${one}' else count(*) || ' ${many}' end
@@ -66,6 +69,16 @@ const selects = {
               from own.unposted_values u
               join own.transactions t on t.order_no = u.order_no and t.detail_synced_at is not null
              where u.booked_at >= ${begins} and u.booked_at < ${ends}) as x`,
+  // A transaction lies before the ledger first sees it, in this month or in any earlier one.
+  times: `
+    select ${counted('transaction has a time that cannot be read', 'transactions have a time that cannot be read')}
+             || ', which may lie in this month: see \`wallet-ledger rejects\`'
+      from (select t.order_no as name from own.transactions t
+             where t.occurred_at is null and t.first_seen_at >= ${begins} and t.is_listed
+               and (t.is_success or not t.is_final) and t.stream in ('deposit', 'withdraw')
+               and exists (select from own.rejects r
+                            where r.order_no = t.order_no and r.resolved_at is null and r.field = 'time'
+                              and r.reason <> '${noTimeGiven}')) as x`,
 };
 
 const notOverSelect = `
