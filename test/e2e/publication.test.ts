@@ -1,26 +1,11 @@
-import { appendFileSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { Client } from 'pg';
+import { readFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
+import { type Published, subscribe, withLogicalCluster } from '../support/logical-cluster.ts';
 import { queryOnce } from '../support/on-database.ts';
-import { type Cluster, newCluster, runTool } from '../support/postgres-cluster.ts';
 import { toolsFolder } from '../support/postgres-tools.ts';
 import { runProgram } from '../support/run-cli.ts';
 import { until } from '../support/until.ts';
 import { type Service, withService } from '../support/with-service.ts';
-
-type Published = Service & { cluster: Cluster };
-
-/** A service whose ledger is in a cluster with wal_level logical. */
-async function withLogicalCluster(transactions: number): Promise<Published> {
-  const cluster = await newCluster();
-  appendFileSync(join(cluster.data, 'postgresql.conf'), 'wal_level = logical\n');
-  await cluster.stop('fast');
-  await cluster.start();
-  const service = await withService({ transactions });
-  const env = { ...service.env, DATABASE_URL: cluster.url() };
-  return { ...service, env, cluster, query: (text) => queryOnce(cluster.url(), text) };
-}
 
 async function migrate({ env }: Service, ...args: string[]) {
   const { code, stderr } = await runProgram(['migrate', ...args], env);
@@ -43,25 +28,7 @@ test.skipIf(!toolsFolder)(
     expect([repeated.code, first.stderr]).toEqual([0, expect.stringContaining(repeated.stderr)]);
     expect((await runProgram(['backfill'], service.env)).code).toBe(0);
 
-    await service.query('create database copy');
-    const schema = await runTool('pg_dump', [
-      '--schema-only',
-      '-n',
-      'ledger',
-      '-n',
-      'engine',
-      cluster.url(),
-    ]);
-    const copy = cluster.url('copy');
-    await runScript(copy, schema);
-    await service.query(`select pg_create_logical_replication_slot('copy', 'pgoutput')`);
-    await queryOnce(
-      copy,
-      `create subscription copy connection '${cluster.url()}' publication books with (create_slot = false)`,
-    );
-    onTestFinished(async () => {
-      await queryOnce(copy, 'alter subscription copy disable').catch(() => undefined);
-    });
+    const copy = await subscribe(service);
     const tables = [
       'transactions',
       'transaction_changes',
@@ -108,14 +75,6 @@ test.skipIf(!toolsFolder)(
   },
   300_000,
 );
-
-async function runScript(url: string, script: string): Promise<void> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  // Lines for psql alone.
-  await client.query(script.replaceAll(/^\\.*$/gm, ''));
-  await client.end();
-}
 
 test.skipIf(!toolsFolder)(
   'the heartbeat of docs/operations.md moves the slot of a quiet database on',

@@ -192,9 +192,29 @@ export const booksBugs: PlantedBug[] = [
     promise: 'Publication',
     wrong: 'a table without a primary key is published without a replica identity',
     in: 'bringUpToDate',
-    find: 'if (!hasKey)',
-    put: 'if (hasKey && missing.length < 0)',
+    find: 'if (!each.hasKey)',
+    put: 'if (each.hasKey && missing.length < 0)',
     caughtBy: 'a subscriber gets the rows of ledger and their changes, and tables that come later',
+  },
+  {
+    id: 'publication-with-unsent-key',
+    promise: 'Publication',
+    wrong: 'the key of the published addresses has a column that is not sent',
+    in: 'identifyAddresses',
+    find: "c.relreplident = 'd'",
+    put: "c.relreplident = 'n'",
+    caughtBy:
+      'a subscriber of the runbook follows addresses that are taken, and its views answer as those of the ledger',
+  },
+  {
+    id: 'publication-without-sums',
+    promise: 'Publication',
+    wrong: 'the sums that the views of a subscriber read are not published',
+    in: 'bringUpToDate',
+    find: "n.nspname = 'engine'",
+    put: "n.nspname = 'none'",
+    caughtBy:
+      'every published row has an identity that is sent, and every view but those for the publisher is fed',
   },
   {
     id: 'column-dropped-under-views',

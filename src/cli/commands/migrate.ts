@@ -68,7 +68,7 @@ function scopeWords(hasSeveral: boolean, wallet: string | undefined): string {
 
 function sayPublished(publication: string, { tables, isLogical }: PublicationReport): void {
   const lines = [
-    `${tables} tables of the schema ledger are published as ${printableText(publication)}; views cannot be published`,
+    `${tables} tables are published as ${printableText(publication)}: those of the schema ledger, and those of engine that its views read; views cannot be published`,
     ...(isLogical
       ? []
       : [

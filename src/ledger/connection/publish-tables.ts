@@ -11,13 +11,28 @@ const nameBytesMax = 63;
 /** The comment on the program's own publications: later tables are added to these. */
 const mark = sql`'Tables of the schema ledger; wallet-ledger migrate keeps it up to date'`;
 
-/** `added`: tables that it did not have. `isLogical`: the server's wal_level allows logical replication. */
+/**
+ * Tables of `engine` that are published too, because views of `ledger` read them: on a subscriber without them,
+ * `daily_totals` is empty. Those of the change feed and of the program's own state are left out.
+ */
+const readByViews = [
+  'all_sums',
+  'daily_sums',
+  'detail_checks',
+  'total_changes',
+  'transition_counts',
+];
+
+/**
+ * `added`: tables that it did not have, as `schema.table`. `isLogical`: the server's wal_level allows logical
+ * replication.
+ */
 export type PublicationReport = { tables: number; added: string[]; isLogical: boolean };
 
 /**
- * Publishes all tables of `ledger` for logical replication under this name, or brings the program's publication of this
- * name up to date. Throws LedgerError `usage` for an invalid name and for the publication of another program, and
- * `settings` if the database's own role lacks the rights.
+ * Publishes all tables of `ledger`, and those of `engine` that its views read, for logical replication under this name,
+ * or brings the program's publication of this name up to date. Throws LedgerError `usage` for an invalid name and for
+ * the publication of another program, and `settings` if the database's own role lacks the rights.
  */
 export async function publishTables(ledger: Ledger, name: string): Promise<PublicationReport> {
   const bytes = Buffer.byteLength(name);
@@ -43,9 +58,9 @@ export async function publishTables(ledger: Ledger, name: string): Promise<Publi
 }
 
 /**
- * Adds the tables of a newer schema to the program's publications. Returns the names of those that changed. Keeps the
- * addresses writable under the publications of other programs. Throws LedgerError `settings` if the database's own role
- * lacks the rights.
+ * Adds the tables of a newer schema to the program's publications. Returns the names of those that changed. Gives the
+ * addresses an identity that is sent, also under the publications of other programs. Throws LedgerError `settings` if
+ * the database's own role lacks the rights.
  */
 export async function refreshPublications(ledger: Ledger): Promise<string[]> {
   const names = await query(ledger.db)`
@@ -69,41 +84,39 @@ async function lock(db: LedgerDb): Promise<void> {
 /** Publishes what the publication lacks, and returns these tables. */
 async function bringUpToDate(db: LedgerDb, name: string, isNew: boolean): Promise<string[]> {
   const missing = await query(db)`
-    select c.relname::text as ${out('table', text)},
+    select n.nspname::text as ${out('schema', text)}, c.relname::text as ${out('table', text)},
            exists (select from pg_constraint k where k.conrelid = c.oid and k.contype = 'p') as ${out('hasKey', truth)}
-      from pg_class c
-     where c.relnamespace = 'ledger'::regnamespace and c.relkind in ('r', 'p') and c.relpersistence = 'p'
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where (n.nspname = 'ledger' or n.nspname = 'engine' and c.relname = any (${sql.param(readByViews)}::text[]))
+       and c.relkind in ('r', 'p') and c.relpersistence = 'p'
        and not exists (select from pg_publication_tables t
-                        where t.pubname = ${name} and t.schemaname = 'ledger' and t.tablename = c.relname)
-     order by c.relname collate "C"`;
-  const nameOf = (table: string) => sql`${sql.identifier('ledger')}.${sql.identifier(table)}`;
-  for (const { table, hasKey } of missing) {
+                        where t.pubname = ${name} and t.schemaname = n.nspname and t.tablename = c.relname)
+     order by n.nspname collate "C", c.relname collate "C"`;
+  const nameOf = ({ schema, table }: { schema: string; table: string }) =>
+    sql`${sql.identifier(schema)}.${sql.identifier(table)}`;
+  for (const each of missing) {
     // Without a key a subscriber finds a changed row by all of its former values only.
-    if (!hasKey) await db.execute(sql`alter table ${nameOf(table)} replica identity full`);
+    if (!each.hasKey) await db.execute(sql`alter table ${nameOf(each)} replica identity full`);
   }
   const publication = sql.identifier(name);
-  const tables = sql.join(
-    missing.map(({ table }) => nameOf(table)),
-    sql`, `,
-  );
+  const tables = sql.join(missing.map(nameOf), sql`, `);
   if (isNew) {
     await db.execute(sql`create publication ${publication} for table ${tables}`);
     await db.execute(sql`comment on publication ${publication} is ${mark}`);
   } else if (missing.length > 0) {
     await db.execute(sql`alter publication ${publication} add table ${tables}`);
   }
-  return missing.map(({ table }) => table);
+  return missing.map(({ schema, table }) => `${schema}.${table}`);
 }
 
 /**
- * Gives the rows of a published `ledger.addresses` an identity without its generated column. From version 18 on,
- * PostgreSQL refuses each update of a published row whose identity has one that is not sent, and a subscriber that
- * generates it as well cannot receive it.
+ * Gives the rows of a published `ledger.addresses` an identity without the generated column of its key, which is not
+ * sent to subscribers. With it, a subscription stops at the first update of an address, because the subscriber cannot
+ * find the row; from version 18 on, PostgreSQL refuses the update itself. An identity that was set by hand stays.
  */
 async function identifyAddresses(db: LedgerDb): Promise<void> {
   const isUnfit = sql`select from pg_class c
     where c.oid = 'ledger.addresses'::regclass and c.relreplident = 'd'
-      and current_setting('server_version_num')::integer >= 180000
       and exists (select from pg_publication_tables t where t.schemaname = 'ledger' and t.tablename = 'addresses')`;
   if ((await db.execute(isUnfit)).rowCount === 0) return;
   await lock(db);
