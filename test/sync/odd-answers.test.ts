@@ -373,6 +373,21 @@ test.each([
   },
 );
 
+test('a list that is suddenly empty is most likely a fault: it marks no row before it has been empty for a while', async () => {
+  expect((await pass()).isComplete).toBe(true);
+  const listed = () => query('select from ledger.transactions where is_listed');
+  put([]);
+  for (let passes = 0; passes < 3; passes += 1)
+    await expect(pass()).rejects.toMatchObject({
+      code: 'service-malformed',
+      message: `the list deposit is suddenly empty, of which the ledger has ${count} rows`,
+    });
+  expect(await listed()).toHaveLength(count);
+  await query(`update ledger.streams set last_success_at = now() - interval '11 minutes'`);
+  for (let passes = 0; passes < 3; passes += 1) await pass();
+  expect(await listed()).toEqual([]);
+});
+
 test('[V13] a page without a list is a failure, not an empty page, and no row is marked as unlisted because of it', async () => {
   expect((await pass()).isComplete).toBe(true);
   for (const rows of [['null],"list":null,"x":[null'], ['],"list":{},"x":[']]) {

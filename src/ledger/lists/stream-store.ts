@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { ListOrder } from '../../kernel/vocabulary.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { number, out, pick, query, truth } from '../connection/query-rows.ts';
+import { number, orNull, out, pick, query, truth } from '../connection/query-rows.ts';
 import { streams, transactions } from '../own-tables.ts';
 import { dueAtOnce, turn } from '../transactions/detail-checks.ts';
 
@@ -84,11 +84,16 @@ export async function isCountEven(
   return compared?.isEven ?? false;
 }
 
-/** Counts the rows that the ledger has of a list, as its stream does; 0 if it was never read. */
-export async function countListed(db: LedgerDb, name: string): Promise<number> {
+/** Counts the rows that the ledger has of a list, and the time (ms) since it was read successfully; null: never. */
+export async function readListed(
+  db: LedgerDb,
+  name: string,
+): Promise<{ rows: number; readAgoMs: number | null }> {
+  const readAgo = sql`(extract(epoch from now() - last_success_at) * 1000)::float8`;
   const [stream] = await query(db)`
-    select ${pick({ rows: streams.ledgerCount })} from own.streams where name = ${name}`;
-  return stream?.rows ?? 0;
+    select ${pick({ rows: streams.ledgerCount })}, ${readAgo} as ${out('readAgoMs', orNull(number))}
+      from own.streams where name = ${name}`;
+  return stream ?? { rows: 0, readAgoMs: null };
 }
 
 /** Returns true if the stream lists the row. */

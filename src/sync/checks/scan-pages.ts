@@ -42,7 +42,7 @@ export async function scanPages<T>(
   const port: ListPort<ListedPage<T>> = {
     async read(page, upTo, isFresh = false) {
       const facts = await pages.read(page, upTo, isFresh);
-      await refuseNothing(context.ledger.db, source.name, facts.content);
+      await refuseNothing(context.ledger.db, source.name, facts);
       startTotal ??= facts.total;
       return facts;
     },

@@ -29,7 +29,7 @@ import {
 } from '../sync-context.ts';
 import { takenOver } from './lease-list.ts';
 import { notesOf, type SaveWith } from './notes-of-scan.ts';
-import { refuseNothing } from './refuse-nothing.ts';
+import { refuseNothing, refuseSuddenlyEmpty } from './refuse-nothing.ts';
 import { createSlice } from './slice.ts';
 import { prepareBatch, type SaveCheckpoint } from './store-batch.ts';
 import { createLanedSource, type Stream, type WithObservation } from './stream.ts';
@@ -87,7 +87,8 @@ export function openStreamPort<T>(
     async read(page, upTo, isFresh = false) {
       await slice.listen();
       const facts = await pages.read(page, slice.isOver() ? Math.min(page, upTo) : upTo, isFresh);
-      await refuseNothing(context.ledger.db, stream.name, facts.content);
+      await refuseNothing(context.ledger.db, stream.name, facts);
+      if (stream.hasRanks) await refuseSuddenlyEmpty(context.ledger.db, stream.name, facts);
       return facts;
     },
     ranks: stream.hasRanks ? ranksOf(context, stream) : null,
