@@ -106,6 +106,11 @@ test('a row that can not be stored at all makes the backfill end with 3', async 
   const { code, stderr } = await runProgram(['backfill'], env);
   expect(stderr).toContain('NOT proven complete');
   expect(code).toBe(3);
+  // No repair can store it either.
+  expect(await runProgram(['verify'], env)).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('1 row differs from the service; see the lines above'),
+  });
 });
 
 test('status --json is one document in the shape that users rely on', async () => {

@@ -24,12 +24,20 @@ export async function verify(
   const left = drifts.reduce((sum, drift) => sum + driftCount(drift) - drift.repaired, 0);
   process.stdout.write(options.json ? toJson(drifts) : drifts.map(toText).join(''));
   if (left > 0) {
-    const cure = isRepair ? 'see the lines above' : 'run `wallet-ledger verify --repair`';
+    const mayRepair = !isRepair && drifts.some(isRepairable);
+    const cure = mayRepair ? 'run `wallet-ledger verify --repair`' : 'see the lines above';
     process.stderr.write(
-      forWallet(context.settings, `wallet-ledger: ${left} rows differ from the service; ${cure}\n`),
+      forWallet(
+        context.settings,
+        `wallet-ledger: ${left === 1 ? '1 row differs' : `${left} rows differ`} from the service; ${cure}\n`,
+      ),
     );
   }
   return left > 0 ? 3 : 0;
+}
+
+function isRepairable({ missing, different, extra }: Drift): boolean {
+  return missing.length + different.length + extra.length > 0;
 }
 
 async function withProgress(context: CommandContext, isRepair: boolean): Promise<Drift[]> {
