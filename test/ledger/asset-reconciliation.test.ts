@@ -102,7 +102,7 @@ test('what is too much on one chain and missing on the other raises the alarm on
     { symbol: 'USDC', slip44: 60, contract_address: '0xa0b', amount: '1000' },
     { symbol: 'USDC', slip44: 195, contract_address: 'TEk', amount: '-1000' },
   ]);
-  expect(await recordReconciliation(db, 0, 'assets')).toBe(0);
+  expect(await recordReconciliation(db, 0, 'assets')).toMatchObject({ written: 0 });
   await query(
     `update ledger.balances set balance = case slip44 when 60 then 4900 else 5000 end where symbol = 'USDC'`,
   );

@@ -173,6 +173,33 @@ describe('the order of the feed', () => {
     expect(await query(`select from ledger.problems where name = 'feed_blocked'`)).toEqual([]);
   });
 
+  test('a session that itself waits is not named, but the one that it waits for', async () => {
+    await endFirstWalk();
+    await onDatabase(connectionString, async (dba) => {
+      await dba.query(`set application_name = 'dba'; begin; lock table ledger.coins in share mode`);
+      const [own] = (await dba.query<{ pid: number }>('select pg_backend_pid() as pid')).rows;
+      await onDatabase(connectionString, async (waiting) => {
+        await waiting.query('begin; select pg_current_xact_id()');
+        const update = waiting.query('update ledger.coins set decimals = decimals');
+        await storeListedTransactions(db, 'deposit', [row]);
+        await query(`update engine.outbox set recorded_at = recorded_at - interval '10 seconds'`);
+        await until(async () => {
+          const [problem] = await query<{ what: string; cure: string }>(
+            `select what, cure from ledger.problems where name = 'feed_blocked'`,
+          );
+          return (
+            problem?.cure.includes(`pg_terminate_backend(${own?.pid})`) === true &&
+            problem.what.includes('application dba')
+          );
+        });
+        await dba.query('commit');
+        await update;
+        await waiting.query('commit');
+      });
+    });
+    expect(await query(`select from ledger.problems where name = 'feed_blocked'`)).toEqual([]);
+  });
+
   test('of two sequencers one numbers, and none under a snapshot of the whole transaction', async () => {
     await endFirstWalk();
     await storeListedTransactions(db, 'deposit', [row]);

@@ -1,7 +1,11 @@
 import { Client } from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { LedgerError } from '../../src/kernel/errors.ts';
-import { grantIssuer, grantReader } from '../../src/ledger/connection/grant-roles.ts';
+import {
+  grantConsumer,
+  grantIssuer,
+  grantReader,
+} from '../../src/ledger/connection/grant-roles.ts';
 import { migrateQueue } from '../../src/queue/migrate-queue.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
@@ -290,6 +294,27 @@ test('sessions of a granted role are bounded, and what an administrator has set 
     }
   } finally {
     await query(`drop owned by ${login}; drop role ${login}`);
+  }
+});
+
+test('a role of several grants has the longest of their limits, in whichever order they were given', async () => {
+  const grants = [grantReader, grantIssuer, grantConsumer];
+  for (const order of [grants, grants.toReversed()]) {
+    const role = `several_${unique}`;
+    try {
+      for (const grant of order) await grant(ledger, role);
+      const set = await query<{ setting: string }>(
+        `select unnest(setconfig) as setting from pg_db_role_setting
+          where setrole = (select oid from pg_roles where rolname = '${role}') order by 1`,
+      );
+      expect(set.map(({ setting }) => setting)).toEqual([
+        'idle_in_transaction_session_timeout=1min',
+        'lock_timeout=30s',
+        'statement_timeout=5min',
+      ]);
+    } finally {
+      await query(`drop owned by ${role}; drop role ${role}`);
+    }
   }
 });
 

@@ -243,7 +243,7 @@ test('one row per change is written, and the problem ends when the coin is no lo
     { symbol: 'ETH' },
     { symbol: 'USDT' },
   ]);
-  expect(await recordReconciliation(db, 0)).toBe(0);
+  expect(await recordReconciliation(db, 0)).toMatchObject({ written: 0 });
   expect(await runs('symbol, difference, is_explained, xmin::text, ctid::text')).toEqual(first);
   const alarms = () => query('select symbol, slip44, amount from ledger.unexplained_differences');
   expect(await alarms()).toEqual([{ symbol: 'DUST', slip44: null, amount: '1' }]);

@@ -54,7 +54,7 @@ describe('the job runner', () => {
     const hanging = [start(), start()];
     await start();
     expect(runner.runningCount()).toBe(2);
-    expect(lines).toMatchObject([{ level: 'warn', fields: { job: 'a' } }]);
+    expect(lines).toMatchObject([{ level: 'debug', fields: { job: 'a' } }]);
     runner.stop();
     await Promise.all(hanging);
   });

@@ -373,6 +373,37 @@ test.each([
   },
 );
 
+test('rows that come with old times are found beside rows that arrive, however many of both there are', async () => {
+  const rows = Array.from({ length: 1_600 }, (_, nth) => row(nth * 50));
+  const listed = () => rows.toSorted((one, other) => other.time - one.time);
+  put(listed());
+  expect((await pass()).isComplete).toBe(true);
+  let passes = 0;
+  const settings = { ...context.settings, looksMs: [1] };
+  const daemon = { ...context, settings, clock: () => Date.now() + passes * 15_000 };
+  const since = new Map<string, number>();
+  let longest = 0;
+  for (; passes < 120; passes += 1) {
+    rows.push(row(-1 - 2 * passes), row(-2 - 2 * passes));
+    if (passes % 3 === 0) {
+      const late = row(25 + 397 * passes);
+      since.set(late.orderNo, passes);
+      rows.push(late);
+    }
+    put(listed());
+    await syncTransactions(daemon, onePass({ effort: 'daemon' }), ['deposit']);
+    const known = new Set(await orders());
+    for (const [orderNo, began] of since) {
+      if (!known.has(orderNo)) continue;
+      longest = Math.max(longest, passes - began);
+      since.delete(orderNo);
+    }
+  }
+  const waiting = [...since.values()].map((began) => passes - began);
+  // Ten minutes; a row that comes alone is found in two.
+  expect(Math.max(longest, ...waiting)).toBeLessThan(40);
+}, 60_000);
+
 test('a list that is suddenly empty is most likely a fault: it marks no row before it has been empty for a while', async () => {
   expect((await pass()).isComplete).toBe(true);
   const listed = () => query('select from ledger.transactions where is_listed');

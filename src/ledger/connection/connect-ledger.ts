@@ -132,7 +132,7 @@ export function connectLedger(options: {
         runTransaction(() => pool.connect(), work, settings, log),
       longTransaction: (work) =>
         runTransaction(lendOnce(patient), work, waitingForLocksBriefly, log),
-      session: async () => sessionOf(await open(instance, { wallet: name })),
+      session: async () => sessionOf(await patient()),
       patient,
       openLiveness: async (own) => holdLiveness(await open(own, { wallet: 'main' }), own),
       forWallet: openFor,

@@ -85,6 +85,8 @@ const consumer: Grant = {
   },
 };
 
+const known = [reader, issuer, consumer].map((each) => each.limits);
+
 function callsOf(functions: readonly string[]): string[] {
   return [
     'grant usage on schema ledger to %I',
@@ -161,7 +163,7 @@ async function grant(
       if (!rows[0]?.granted) throw forbidden(role, 'the grant had no effect');
       await further(db);
       await letIn(db, role);
-      return { isNew, limits, forbidden: await limitRole(db, role, limits) };
+      return { isNew, limits, forbidden: await limitRole(db, role, limits, known) };
     })
     .catch((error) => {
       throw grantError(error, role);

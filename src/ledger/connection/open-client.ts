@@ -11,7 +11,7 @@ export const connectionTimeoutMillis = 5_000;
  * forms and isolation. No statement is compiled: a comparison of 5,000 coins took 5 s longer by that.
  */
 export function sessionOptions(wallet: string): string {
-  return `-c TimeZone=UTC -c DateStyle=ISO -c default_transaction_isolation=read\\ committed -c jit=off -c idle_session_timeout=0 -c ${sessionMark}=on -c ledger.wallet=${wallet}`;
+  return `-c TimeZone=UTC -c DateStyle=ISO -c array_nulls=on -c standard_conforming_strings=on -c extra_float_digits=1 -c default_transaction_isolation=read\\ committed -c jit=off -c idle_session_timeout=0 -c ${sessionMark}=on -c ledger.wallet=${wallet}`;
 }
 
 const withoutTimeouts =

@@ -13,13 +13,13 @@ export type ReconciliationScope = 'coins' | 'assets';
 /**
  * Compares the transactions with the reported balances. Inserts a row into `reconciliation_runs` for each changed
  * difference. Updates the judgement of an unchanged difference. `balancesAgeMs` is the time since the balances were
- * requested. Returns the number of rows inserted or updated.
+ * requested. Returns the number of rows inserted or updated, and whether an explanation may end with time alone.
  */
 export async function recordReconciliation(
   db: LedgerDb,
   balancesAgeMs: number,
   scope: ReconciliationScope = 'coins',
-): Promise<number> {
+): Promise<{ written: number; mayLapse: boolean }> {
   const readAt = sql`now() - ${balancesAgeMs} * interval '1 millisecond'`;
   // Reads in a separate statement: PostgreSQL uses parallel workers for the long sum only if nothing is written.
   const rows: Compared[] = await query(db)`
@@ -51,7 +51,8 @@ export async function recordReconciliation(
   if (rejudged.length > 0) await updateJudgement(db, rejudged);
   const moved = rows.filter((row) => row.hasMoved);
   if (moved.length > 0) await insertRuns(db, moved);
-  return rejudged.length + moved.length;
+  const mayLapse = rows.some((row) => row.isExplained && Number(row.difference) !== 0);
+  return { written: rejudged.length + moved.length, mayLapse };
 }
 
 /** Queries with the same columns for both scopes. An asset that is alone under its symbol is judged as a coin. */

@@ -137,6 +137,13 @@ export function isActionDue(state: ListState, effort: Effort, now: number): bool
   return stands || now - mismatch.begun >= busyFactor * standMs;
 }
 
+/** Returns true if the counts have differed for so long, in passes that follow soon, that no count is briefly ahead. */
+export function isPastLooking({ checkpoint }: ListState, effort: Effort, now: number): boolean {
+  const { mismatch } = checkpoint;
+  const isFollowed = effort.isBounded && effort.passesMin > 1;
+  return isFollowed && mismatch !== null && now - mismatch.begun >= effort.standMs;
+}
+
 /** Returns true if this number of further requests stays within the cost of ordinary reading. */
 export function isAffordable(state: ListState, effort: Effort, requests: number): boolean {
   if (!effort.isBounded) return true;

@@ -8,6 +8,7 @@ import {
   isAffordable,
   isDoubtful,
   isLongStanding,
+  isPastLooking,
   isScanAffordable,
 } from './doubt.ts';
 import { searchVanished } from './find-vanished.ts';
@@ -105,16 +106,18 @@ async function resolveDoubts<P extends PageFacts>(pass: Pass<P>): Promise<boolea
   return isDoubtful(session.state) && (await scanAgain(pass));
 }
 
-/** Runs `work` for a doubt and records its requests. */
+/** Runs `work` for a doubt and records its requests, unless they have brought news. */
 async function spending<P extends PageFacts, T>(
   { session }: Pass<P>,
   work: () => Promise<T>,
+  isNews: () => boolean = () => false,
 ): Promise<T> {
   const requestsBefore = session.requests;
   try {
     return await work();
   } finally {
-    session.apply(afterSpending(session.state, session.requests - requestsBefore));
+    const spent = isNews() ? 0 : session.requests - requestsBefore;
+    session.apply(afterSpending(session.state, spent));
   }
 }
 
@@ -127,7 +130,8 @@ async function lookAgain<P extends PageFacts>(pass: Pass<P>): Promise<void> {
     // A daemon runs again soon enough to see a late count.
     const isWorthALook = effort.isBounded && effort.passesMin > 1 ? missing > 0 : missing !== 0;
     if (Number.isNaN(missing) || !isWorthALook || isKnownCounts(state)) return;
-    if (!isAffordable(state, effort, 1)) return;
+    // Looks of every pass would leave nothing for a search.
+    if (isPastLooking(state, effort, session.port.now()) || !isAffordable(state, effort, 1)) return;
     session.apply(afterMismatch(state, session.port.now(), 0));
     await session.port.wait(pauseMs);
     await spending(pass, () => poll(pass));
@@ -140,12 +144,15 @@ async function search<P extends PageFacts>(pass: Pass<P>): Promise<void> {
   if (!isAffordable(session.state, effort, cost)) return;
   const isNewToSearch = (session.state.checkpoint.mismatch?.passes ?? 0) <= effort.passesMin;
   if (!isNewToSearch && effort.isBounded) return;
-  await spending(pass, async () => {
+  const apart = () => Math.abs(missingRows(session.state));
+  const apartBefore = apart();
+  const work = async () => {
     // Equal counts mean the same result as at the last attempt.
     if (!isKnownCounts(session.state)) await resolveDifferingDays(session);
     if (missingRows(session.state) > 0) await searchList(session);
     else if (missingRows(session.state) < 0) await searchVanished(session);
-  });
+  };
+  await spending(pass, work, () => apart() < apartBefore);
 }
 
 async function scanAgain<P extends PageFacts>(pass: Pass<P>): Promise<boolean> {

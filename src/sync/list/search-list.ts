@@ -11,6 +11,8 @@ import { isOrdered, lastPage, missingRows, type PageFacts, rankProbe } from './l
 
 /** Upper bound of the missing rows; above it a full scan is cheaper than searching each. */
 const searchedRowsMax = 32;
+/** Scans of a list for whose cost missing rows are searched: what a search finds was worth its requests. */
+const scansWorth = 2;
 
 /** Searches missing rows. Returns true if the counts agree afterwards. */
 export async function searchList<P extends PageFacts>(session: ListSession<P>): Promise<boolean> {
@@ -21,7 +23,8 @@ export async function searchList<P extends PageFacts>(session: ListSession<P>): 
     const before = missingRows(session.state);
     const pages = lastPage(session.state);
     const searchCost = before * (Math.log2(pages) + 2);
-    if (!(before > 0) || before > searchedRowsMax || searchCost > pages) return before === 0;
+    if (!(before > 0) || before > searchedRowsMax || searchCost > scansWorth * pages)
+      return before === 0;
     await searchOne(session, ranks.countUntil);
     const after = missingRows(session.state);
     if (after === 0) return true;

@@ -5,7 +5,9 @@ import { readMovement, recordReconciliation } from '../../ledger/snapshots/recon
 type Comparison = {
   movement: string;
   at: number;
-  /** The last comparison wrote rows: its judgement is checked once more, even if nothing moves in between. */
+  /**
+   * The last comparison wrote rows, or explained a difference: it is made once more, even if nothing moves in between.
+   */
   isFresh: boolean;
 };
 
@@ -29,5 +31,6 @@ export async function reconcileBalances(
   const age = () => performance.now() - askedAt;
   const coins = await recordReconciliation(db, age(), 'coins');
   const assets = await recordReconciliation(db, age(), 'assets');
-  comparisons.set(ledger, { movement, at: askedAt, isFresh: coins + assets > 0 });
+  const isFresh = [coins, assets].some(({ written, mayLapse }) => written > 0 || mayLapse);
+  comparisons.set(ledger, { movement, at: askedAt, isFresh });
 }
