@@ -61,7 +61,9 @@ test('empty schemas that an administrator has made are filled', async () => {
 /** When the last migration was made that cannot be applied twice; later ones only write functions and views anew. */
 const lastUnrepeatable = JSON.parse(readFileSync('migrations/meta/_journal.json', 'utf8'))
   .entries.filter(({ tag }: { tag: string }) =>
-    /ADD COLUMN|CREATE (TABLE|INDEX|FUNCTION)|ASSERT/.test(readFileSync(`migrations/${tag}.sql`, 'utf8')),
+    /ADD COLUMN|CREATE (TABLE|INDEX|FUNCTION)|ASSERT/.test(
+      readFileSync(`migrations/${tag}.sql`, 'utf8'),
+    ),
   )
   .at(-1).when;
 

@@ -46,6 +46,28 @@ test('timeouts of a role or a database end no session and no long transaction', 
   expect(told.rows).toEqual(timeouts.map((name) => ({ name, setting: '0' })));
 });
 
+test('settings of a database that change how values are written and read change no session', async () => {
+  const { query, connect: connectAnew } = await withLedger();
+  const odd = {
+    array_nulls: 'off',
+    standard_conforming_strings: 'off',
+    extra_float_digits: '-15',
+    statement_timeout: '1ms',
+  };
+  for (const [name, value] of Object.entries(odd))
+    await query(`do $$ begin
+      execute format('alter database %I set ${name} = %L', current_database(), '${value}'); end $$`);
+  const anew = connectAnew();
+  const told = await anew.pool.query(
+    `select current_setting('array_nulls') as nulls, current_setting('standard_conforming_strings') as strings,
+            current_setting('extra_float_digits') as digits, current_setting('statement_timeout') as timeout`,
+  );
+  expect(told.rows).toEqual([{ nulls: 'on', strings: 'on', digits: '1', timeout: '1min' }]);
+  const { db, release } = await anew.session();
+  await db.execute('select pg_sleep(0.05)');
+  release();
+});
+
 test('options and a name in the address take neither the wallet nor the name of a session away', async () => {
   const ledger = await reach(
     withParameters({
