@@ -85,7 +85,9 @@ export function transactionInfoCall(
       if (decoded.records.some((record) => record.orderNo !== orderNo)) {
         throw new LedgerError('service-malformed', 'an answer about another order');
       }
-      return { observation, ...decoded };
+      // An answer without a usable order number is about the order that was asked for.
+      const rejects = decoded.rejects.map((reject) => ({ ...reject, orderNo }));
+      return { observation, records: decoded.records, rejects };
     },
   };
 }

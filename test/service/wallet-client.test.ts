@@ -86,12 +86,12 @@ describe('the wallet client', () => {
     await expect(client.getTransaction('o-1')).rejects.toMatchObject({ code: 'service-malformed' });
   });
 
-  it('reports a detail without order number as a reject', async () => {
+  it('reports a detail without order number as a reject of the order that was asked for', async () => {
     service.answer(succeed({ amount: '1' }));
     const { client } = await makeClient(service.baseUrl);
     expect(await client.getTransaction('o-1')).toMatchObject({
       records: [],
-      rejects: [{ source: 'transaction-detail', field: 'orderNo' }],
+      rejects: [{ source: 'transaction-detail', orderNo: 'o-1', field: 'orderNo' }],
     });
   });
 
