@@ -84,7 +84,7 @@ describe('transactions and their details', () => {
     expect([...lanes]).toEqual(['current']);
     lanes.clear();
     await query(`delete from ledger.transactions where order_no in (
-      select order_no from ledger.transactions where stream = 'deposit' order by occurred_at limit 3)`);
+      select order_no from ledger.transactions where stream = 'deposit' order by occurred_at limit 30)`);
     await syncTransactions({ ...context, client }, onePass({ effort: 'backfill' }));
     expect(lanes).toContain('backlog');
     expect(lanes).not.toContain('current');
