@@ -86,6 +86,9 @@ describe('the address request protocol', () => {
     const late = { ...held, listReadAgeMs: 11 * settleMs };
     const given = { kind: 'drop-answer', id: 7, refusals: 1 };
     expect(decidePool({ ...facts, isListFresh: true, open: late }, limits)).toEqual(given);
+    // However short the settling time is, a list may lag behind.
+    const soon = { ...facts, isListFresh: true, open: { ...held, listReadAgeMs: 30_000 } };
+    expect(decidePool(soon, { ...limits, settleMs: 0 })).toMatchObject({ kind: 'blocked' });
     const shown = { ...facts, isListEmpty: false };
     expect(decidePool({ ...shown, open: late }, limits)).toEqual({ kind: 'prove-filter' });
     expect(decidePool(shown, limits)).toEqual({ kind: 'prove-filter' });

@@ -82,12 +82,17 @@ test.each([
   const records = addresses.map((each) => ({ address: each }));
   const answer = { observation: 1, records, rejects: [] };
   const client = { ...context.client, generateAddresses: () => Promise.resolve(answer) };
-  expect((await fillPools({ ...context, client }, patiently)).isComplete).toBe(false);
+  for (let passes = 0; passes < 3; passes += 1)
+    expect((await fillPools({ ...context, client }, patiently)).isComplete).toBe(false);
+  expect(await requests(wallet)).toHaveLength(1);
   await expect
     .poll(
       async () => {
         // The wait after an answer of which nothing joined is not what is tried here.
         await query('update ledger.pools set next_try_at = null');
+        await query(
+          `update ledger.address_requests set list_read_at = now() - interval '70 seconds'`,
+        );
         return (await fillPools(context, patiently)).isComplete;
       },
       { timeout: 10_000 },
@@ -109,13 +114,30 @@ test('a pass ends where each answer is lost, and the next one fills the pool', a
   await expect(fillPools({ ...context, client }, patiently)).rejects.toMatchObject({
     exitCode: 4,
     message:
-      '3 answers about new addresses of chain 60 were lost, the last one because: an answer whose data is not a list',
+      '3 answers in a row about new addresses of chain 60 were lost, the last one because: an answer whose data is not a list',
   });
   expect(await requests(wallet)).toMatchObject([{ num: 10 }, { num: 5 }, { num: 2 }]);
   expect((await fillPools(context, patiently)).isComplete).toBe(true);
   const available = await wallet.query(`select available::int from ledger.pool_levels`);
   expect(available).toEqual([{ available: 10 }]);
 });
+
+test('answers that are lost now and then end no pass', async () => {
+  const wallet = await withPool(40);
+  const { context } = wallet;
+  await wallet.query('update ledger.pools set num_max = 8');
+  let asked = 0;
+  const client: typeof context.client = {
+    ...context.client,
+    generateAddresses: async (...request) => {
+      asked += 1;
+      if (asked % 2 === 1) throw new LedgerError('service-malformed', 'cut off');
+      return await context.client.generateAddresses(...request);
+    },
+  };
+  expect((await fillPools({ ...context, client }, patiently)).isComplete).toBe(true);
+  expect(asked).toBeGreaterThan(6);
+}, 60_000);
 
 test('[A4] of an answer with more new addresses than were asked for none is handed out', async () => {
   const wallet = await withPool(2);

@@ -85,7 +85,7 @@ const consumer: Grant = {
   },
 };
 
-const known = [reader, issuer, consumer].map((each) => each.limits);
+const allLimits = [reader, issuer, consumer].map((each) => each.limits);
 
 function callsOf(functions: readonly string[]): string[] {
   return [
@@ -163,7 +163,7 @@ async function grant(
       if (!rows[0]?.granted) throw forbidden(role, 'the grant had no effect');
       await further(db);
       await letIn(db, role);
-      return { isNew, limits, forbidden: await limitRole(db, role, limits, known) };
+      return { isNew, limits, forbidden: await limitRole(db, role, limits, allLimits) };
     })
     .catch((error) => {
       throw grantError(error, role);

@@ -117,7 +117,8 @@ export async function postponeDetails(
   await db.execute(sql`
     update own.detail_checks c
        set refusals = least(c.refusals + 1, 1000), refused_at = now(),
-           refused_since = case when c.refusals = 0 then now() else coalesce(c.refused_since, now()) end, due_at = now() + ${pauseAfterRefusal}, claimed_until = null,
+           refused_since = case when c.refusals = 0 then now() else coalesce(c.refused_since, now()) end,
+           due_at = now() + ${pauseAfterRefusal}, claimed_until = null,
            turn = case when c.refusals + 1 >= ${refusalsBeforeLast} then ${turn.refused} else c.turn end
       from (${heldBy(claimId, sql`order_no = any(${sql.param(orderNos)}::text[])`)}) as l
      where c.order_no = l.order_no`);

@@ -69,8 +69,8 @@ export type PoolAction =
 /** Age (ms) after which a sender counts as dead; a living one abandons its request long before this. */
 const sentMaxMs = 600_000;
 const settleMaxMs = 3_600_000;
-/** Multiple of the settling time for which the list may lag behind an answer that it must show. */
-const answerPatience = 10;
+/** How long the list may lag behind an answer that it must show: a multiple of the settling time, and at least (ms). */
+const answerPatience = { settleTimes: 10, leastMs: 60_000 };
 
 /** An action, and the write that goes with it under the pool's lock. */
 export type PoolPlan = { action: PoolAction; write: PoolWrite | null; refusals: number };
@@ -192,7 +192,8 @@ function decideAnswer(facts: PoolFacts, open: OpenRequest, limits: PoolLimits): 
   const leftMs = limits.settleMs - (open.listReadAgeMs ?? 0);
   if (leftMs > 0) return { kind: 'settle', ms: leftMs };
   if (!facts.isListFresh) return { kind: 'read-list', lostId: open.id };
-  if (leftMs <= -answerPatience * limits.settleMs)
+  const patienceMs = Math.max(answerPatience.leastMs, answerPatience.settleTimes * limits.settleMs);
+  if (-leftMs >= patienceMs)
     return { kind: 'drop-answer', id: open.id, refusals: facts.refusals + 1 };
   return blocked(
     'the address list does not show the first addresses yet; they prove that it honours the chain parameter',

@@ -28,7 +28,7 @@ type Planned = Exclude<PoolAction, { kind: 'request' }> | ({ kind: 'send' } & Se
 type Step = Exclude<Planned, { kind: 'read-sibling' }>;
 
 const busyPollMs = 250;
-/** Upper bound of the lost answers of a pass over one chain; each costs a longer wait than the one before. */
+/** Lost answers in a row that end a pass over one chain; each costs a longer wait than the one before. */
 const lossesMax = 3;
 
 /**
@@ -124,8 +124,8 @@ async function fillPool(
     hasAsked ||= planned.kind === 'send';
     verdict = await act(context, slip44, planned, options, report);
     noteDone(done, planned.kind, isListEmpty);
+    if (planned.kind === 'send') losses = typeof verdict === 'object' ? losses + 1 : 0;
     if (typeof verdict === 'object') {
-      losses += 1;
       if (losses === lossesMax) throw lostTooOften(slip44, verdict.lost);
       verdict = 'again';
     }
@@ -136,7 +136,7 @@ async function fillPool(
 }
 
 function lostTooOften(slip44: number, reason: string): LedgerError {
-  const lost = `${lossesMax} answers about new addresses of chain ${slip44} were lost`;
+  const lost = `${lossesMax} answers in a row about new addresses of chain ${slip44} were lost`;
   return new LedgerError('service-unreachable', `${lost}, the last one because: ${reason}`, {
     cure: 'compare the answers of the service with its document; what they generated is found in the address list by the next pass',
   });
