@@ -284,9 +284,9 @@ export const poolBugs: PlantedBug[] = [
     id: 'refill-never-ends',
     promise: 'Pools never lose',
     wrong: 'a command waits twice as long after each of many lost answers',
-    in: 'fillPool',
-    find: 'losses === lossesMax',
-    put: 'losses === 2 * lossesMax',
+    in: 'createLossCount',
+    find: 'inRow === lossesMax',
+    put: 'inRow === 2 * lossesMax',
     caughtBy: 'a pass ends where each answer is lost, and the next one fills the pool',
   },
 ];

@@ -113,7 +113,7 @@ async function fillPool(
     return plan(pool);
   };
   let hasAsked = false;
-  let losses = 0;
+  const afterLosses = createLossCount(slip44);
   for (let verdict: FillVerdict = 'again'; verdict === 'again'; ) {
     options.signal.throwIfAborted();
     const planned = plannedOf(slip44, await pools.plan(slip44, decide));
@@ -122,17 +122,25 @@ async function fillPool(
       continue;
     }
     hasAsked ||= planned.kind === 'send';
-    verdict = await act(context, slip44, planned, options, report);
+    const acted = await act(context, slip44, planned, options, report);
     noteDone(done, planned.kind, isListEmpty);
-    if (planned.kind === 'send') losses = typeof verdict === 'object' ? losses + 1 : 0;
-    if (typeof verdict === 'object') {
-      if (losses === lossesMax) throw lostTooOften(slip44, verdict.lost);
-      verdict = 'again';
-    }
+    verdict = afterLosses(acted, planned.kind);
     if (verdict === 'incomplete') report.isComplete = false;
   }
   // The list should show the generated addresses: reading it proves the list again, at the cost of a request or two.
   if (hasAsked) await readAddressList(context, slip44, options);
+}
+
+/** Returns what goes on after a lost answer, as after any other step. It throws after too many in a row. */
+function createLossCount(slip44: number) {
+  let inRow = 0;
+  return (verdict: FillVerdict, kind: Step['kind']): FillVerdict => {
+    const isLost = typeof verdict === 'object';
+    if (kind === 'send') inRow = isLost ? inRow + 1 : 0;
+    if (!isLost) return verdict;
+    if (inRow === lossesMax) throw lostTooOften(slip44, verdict.lost);
+    return 'again';
+  };
 }
 
 function lostTooOften(slip44: number, reason: string): LedgerError {
