@@ -28,10 +28,22 @@ export function renderCommandsDoc(): string {
 /** The help of a command and of those below it. */
 function helpOf(command: Command, parents: string[]): string[] {
   const path = [...parents, command.name()];
-  const text = command.configureHelp({ helpWidth: 110 }).helpInformation().trimEnd();
   return [
     `### ${path.join(' ')}`,
-    `\`\`\`text\n${text}\n\`\`\``,
+    `\`\`\`text\n${printedHelp(command)}\n\`\`\``,
     ...command.commands.flatMap((each) => helpOf(each, path)),
   ];
+}
+
+/** What `--help` prints, examples and notes included. */
+function printedHelp(command: Command): string {
+  let text = '';
+  command.configureOutput({
+    getOutHelpWidth: () => 110,
+    writeOut: (part) => {
+      text += part;
+    },
+  });
+  command.outputHelp();
+  return text.trimEnd();
 }
