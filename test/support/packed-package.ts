@@ -12,7 +12,7 @@ export type PackedPackage = {
   bytes: number;
 };
 
-const typings = ['@types/node', '@types/pg', 'undici-types', 'pg-types'];
+const typings = ['@types/node', 'undici-types', 'pg-types'];
 
 /**
  * Packs the built program and installs the tarball as npm does, without a registry: the packages that the tarball
