@@ -370,6 +370,29 @@ describe('rows and sums', () => {
     expect(await minutesSince('details_refused')).toBeCloseTo(9, 0);
   });
 
+  it('ten transactions that vanished from a list within a day need a person', async () => {
+    await query(`insert into ledger.transactions (order_no, stream, is_final, observation, occurred_at)
+                 select 'o' || n, 'deposit', true, 1, now() - n * interval '1 day' from generate_series(1, 1100) as n`);
+    const vanish = (first: number, last: number, ago: string) =>
+      query(`update ledger.transactions set is_listed = false, changed_at = now() - interval '${ago}'
+              where order_no in (select 'o' || n from generate_series(${first}, ${last}) as n)`);
+    await vanish(1, 9, '2 hours');
+    await vanish(10, 40, '25 hours');
+    expect(await names()).not.toContain('rows_vanished');
+    await vanish(41, 41, '1 hour');
+    expect(await problem('rows_vanished')).toMatchObject({
+      severity: 'warning',
+      what: 'deposit: 10 rows have vanished from the list of the service within a day',
+    });
+    expect(await minutesSince('rows_vanished')).toBeCloseTo(120, 0);
+    await vanish(1, 1100, '1 minute');
+    expect(await problem('rows_vanished')).toMatchObject({
+      what: 'deposit: more than 999 rows have vanished from the list of the service within a day',
+    });
+    await query('update ledger.transactions set is_listed = true');
+    expect(await names()).not.toContain('rows_vanished');
+  });
+
   it('to addresses of nobody are counted once the lists have been read', async () => {
     await query(`insert into ledger.addresses (slip44, address, status, first_seen_at) values
                  (60, 'old', 'foreign', now() - interval '30 days'), (60, 'new', 'foreign', now() + interval '1 second')`);
