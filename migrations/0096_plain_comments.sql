@@ -1,0 +1,21 @@
+-- Comments that begin with the thing they describe.
+COMMENT ON COLUMN engine.hints.subject IS 'Subject of the hint: deposit, withdraw (the start of that list), or details';
+COMMENT ON COLUMN engine.detail_checks.turn IS 'Order in which rows are claimed: 0 new ones and those that the list shows changed, 1 open ones that are checked again, 2 final ones of the history that a worker has claimed, 3 those that the service refused several times';
+COMMENT ON COLUMN engine.detail_checks.refusals IS 'Number of refusals of the detail in a row';
+COMMENT ON TABLE engine.total_changes IS 'Changes that statements made to the sums since engine.fold_totals ran last. Rows are only added, so that writers never wait for one another';
+COMMENT ON FUNCTION engine.is_sound_address(text, text, text) IS 'True if status and form of an address are known ones, and an available one was neither refused nor is to be judged again';
+COMMENT ON COLUMN ledger.rejects.times IS 'Number of times that the cause was counted';
+COMMENT ON COLUMN ledger.streams.final_changes IS 'Number of times that a transaction changed from a final state to another state, see state_transitions';
+COMMENT ON COLUMN ledger.asset_reconciliation.explanation IS 'Possible cause of the difference, or the reason why there is none; null when difference is 0 or nothing is open';
+COMMENT ON COLUMN ledger.reconciliation.explanation IS 'Open transactions or values, with their numbers, or the reason why they cannot cause the difference; null when difference is 0 or nothing is open';
+COMMENT ON COLUMN ledger.unexplained_differences.explanation IS 'Open transactions or values, and the reason why they cannot cause the difference; null when nothing is open';
+COMMENT ON COLUMN ledger.problems.cure IS 'Action that solves the problem';
+COMMENT ON COLUMN ledger.problems.subject IS 'Thing that has the problem, if the wallet can have it more than once: a coin (or slip44/symbol/contract on one chain), a slip44, a list, a job, a consumer or webhook, a process; null otherwise. It stays the same while the problem stands';
+COMMENT ON COLUMN ledger.events.kind IS 'Kind of event, such as transaction.final';
+COMMENT ON COLUMN ledger.events.key IS 'Key of the thing that the event is about: order number of a transaction; slip44/symbol/contract of a balance; slip44/address; name of a list, a wallet or a problem. Two wallets may use the same key. Events of one wallet and key are in the order of the commits';
+COMMENT ON COLUMN ledger.waiting_details.refusals IS 'Number of refusals of the detail in a row; the pause grows with it, up to two days';
+COMMENT ON TABLE ledger.late_entries IS 'Changes after a month was closed (closed_months): one row per order, coin and statement that came, changed or vanished, written in the transaction that changed the ledger';
+COMMENT ON VIEW ledger.contract IS 'Columns that analysts may rely on: one row per column of the tables and views, except those that are internal. Read from the catalogue';
+COMMENT ON COLUMN ledger.contract.meaning IS 'Meaning of the column';
+COMMENT ON COLUMN ledger.contract.deprecated IS 'Replacement, if the column goes with the next major version; null as a rule';
+COMMENT ON VIEW ledger.total_drift IS 'Sums that a recount of the transactions would add; a row of zeros: only the largest fee is wrong; no rows: they are right';
