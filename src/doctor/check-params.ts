@@ -26,11 +26,7 @@ function checkPageName(samples: readonly ListSample[], page: string): Finding {
     return badFinding(name, `with ${page}=2 the answer says page ${wrongEcho.second.pageNo}`, cure);
   }
   if (!samples.some(({ second }) => second.listed > 0)) {
-    return warningFinding(
-      name,
-      'too few transactions for this check',
-      'run the command again when there are more',
-    );
+    return tooFewRows(name);
   }
   return okFinding(name, `${page} is honoured: page 2 has other rows than page 1`);
 }
@@ -44,11 +40,7 @@ function checkSizeName(samples: readonly ListSample[], size: string): Finding {
   const name = 'param-size';
   const telling = samples.filter(({ wide }) => wide.listed > sampleSizes.small);
   if (telling.length === 0) {
-    return warningFinding(
-      name,
-      'too few transactions for this check',
-      'run the command again when there are more',
-    );
+    return tooFewRows(name);
   }
   const deaf = telling.find(
     ({ first, wide }) => first.listed > sampleSizes.small && first.pageSize === wide.pageSize,
@@ -68,5 +60,14 @@ function checkTypeName(samples: readonly ListSample[], type: string): Finding {
     if (other)
       return badFinding(name, `with ${type}=${asked} the service sent a ${other.type}`, cure);
   }
+  if (samples.every(({ wide }) => wide.records.length === 0)) return tooFewRows(name);
+  const [orders, ...others] = samples.map(({ wide }) => wide.records.map((row) => row.orderNo));
+  if (others.some((other) => String(other) === String(orders)))
+    return badFinding(name, `with each ${type} the service sent the same rows`, cure);
   return okFinding(name, `${type} is honoured: each list has rows of its own type`);
+}
+
+function tooFewRows(name: string): Finding {
+  const once = 'run the command again when there are more';
+  return warningFinding(name, 'too few transactions for this check', once);
 }

@@ -72,6 +72,27 @@ describe('a healthy installation', () => {
     expect(find('param-type').seen).toContain('type=withdraw the service sent a DEPOSIT');
   });
 
+  test('without transactions does not show that the type parameter is honoured', async () => {
+    const { find } = await examine(await withSandboxOf({ transactions: 0 }));
+    expect(find('param-type')).toMatchObject({
+      verdict: 'warning',
+      seen: 'too few transactions for this check',
+    });
+  });
+
+  test('is bad if rows without a type are the same in both lists', async () => {
+    const sandbox = await withSandboxOf();
+    const row = { orderNo: 'o-1', amount: '1', state: 'success', time: 1.7e12 };
+    const data = { pageNo: 1, pageSize: 10, totalSize: 1, list: [row] };
+    const text = JSON.stringify({ code: 0, data, msg: '' });
+    sandbox.answers.set('/v1/transaction/list', { status: 200, text });
+    const { find } = await examine(sandbox);
+    expect(find('param-type')).toMatchObject({
+      verdict: 'bad',
+      seen: 'with each type the service sent the same rows',
+    });
+  });
+
   test('is asked in moderation', async () => {
     const sandbox = await withSandboxOf();
     await examine(sandbox);
