@@ -3,7 +3,7 @@ import { builtinModules } from 'node:module';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 
-/** What each room may import of ours besides itself. */
+/** Rooms that each room may import besides itself. */
 const rooms: Record<string, string[]> = {
   kernel: [],
   config: ['kernel'],

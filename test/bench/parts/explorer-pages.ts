@@ -8,7 +8,7 @@ import { startDaemon } from '../running-daemon.ts';
 import { type StaticService, startStaticService } from '../static-service.ts';
 
 const readers = 10;
-/** What a person takes to look at a page. */
+/** Time (ms) that a person looks at a page. */
 const lookMs = 2_000;
 const pageMsMax = 100;
 const rateAtLeast = 0.95;
