@@ -89,7 +89,7 @@ async function setStatistics({ pool }: Ledger, hasStatistics: boolean): Promise<
   }
 }
 
-/** What the server works on the transaction that stores an answer, in ms. */
+/** Returns the time (ms) that the server works on the transaction that stores an answer. */
 async function storeAddresses(ledger: Ledger, name: string): Promise<number> {
   const { rows } = await ledger.pool.query<{ id: string }>(
     `insert into ledger.address_requests (slip44, num, state, requested_at)
