@@ -25,7 +25,7 @@ const noJobs = {
 
 type Look = { page: string; ms: number };
 
-/** (y) What people wait for who look things up in a long history, while another wallet's history is read. */
+/** (y) Time that readers wait for pages of a long history while another wallet is backfilled. */
 export const explorerPagesPart: BenchPart = {
   letters: 'y',
   title: 'pages of a long history beside a backfill',

@@ -58,7 +58,7 @@ const lives: Life[] = [
   { what: '25 rows every 10th pass', arrivals: (pass) => (pass % 10 === 9 ? 25 : 0) },
 ];
 
-/** (l) What a service that lies about its list costs, against one that does not: list requests of the pure model. */
+/** (l) Cost of a service that lies about its list, against an honest one: list requests of the pure model. */
 export const lyingService: BenchPart = {
   letters: 'l',
   title: 'list requests under a service that lies',

@@ -14,7 +14,7 @@ const atMostMs = 50;
 const lockWaitMaxMs = 50;
 const beside = ['nothing', 'vacuum ledger.transactions', 'analyze ledger.transactions'] as const;
 
-/** (n) What two hundred new addresses cost on a ledger with a long history of deposits to few addresses. */
+/** (n) Cost of two hundred new addresses on a ledger with a long history of deposits to few addresses. */
 export const newAddressesPart: BenchPart = {
   letters: 'n',
   title: `${added} new addresses beside a long history of deposits`,
