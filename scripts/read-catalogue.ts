@@ -37,7 +37,7 @@ export type CatalogueFunction = {
   comment: string | null;
 };
 
-/** What PostgreSQL says of the schema `ledger`; all lists but columns by name. */
+/** Catalogue of the schema `ledger`, from PostgreSQL; all lists but columns are sorted by name. */
 export type Catalogue = {
   tables: CatalogueRelation[];
   views: CatalogueRelation[];

@@ -35,7 +35,7 @@ function helpOf(command: Command, parents: string[]): string[] {
   ];
 }
 
-/** What `--help` prints, examples and notes included. */
+/** Returns the text that `--help` prints, examples and notes included. */
 function printedHelp(command: Command): string {
   let text = '';
   command.configureOutput({

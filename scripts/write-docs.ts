@@ -14,7 +14,7 @@ import { renderLimitsDoc } from './render-limits-doc.ts';
 import { renderMetricsDoc } from './render-metrics-doc.ts';
 import { renderTablesDoc } from './render-tables-doc.ts';
 
-/** Of a freshly migrated database. */
+/** Renders the tables of a freshly migrated database. */
 async function renderTables(): Promise<string> {
   const server = await startEmbeddedServer();
   const ledger = connectLedger({ connectionString: server.url, poolSize: 2, log: silentLog });

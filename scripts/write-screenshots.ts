@@ -15,7 +15,7 @@ const lookedUp = { width: 1280, height: 760 };
 const bytesMax = 200_000;
 const startMs = 120_000;
 
-/** What a demo of a minute's age cannot have: balances that moved for weeks, as their coins' flows did. */
+/** Adds balances that moved for weeks, as their coins' flows did; a demo that is a minute old has none. */
 const balancesOfWeeks = `
 insert into ledger.balance_changes (slip44, symbol, contract_address, balance, frozen, observed_at)
 select b.slip44, b.symbol, b.contract_address,

@@ -3,7 +3,7 @@ import { builtinModules } from 'node:module';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 
-/** What each room may import of ours besides itself. */
+/** Rooms that each room may import besides itself. */
 const rooms: Record<string, string[]> = {
   kernel: [],
   config: ['kernel'],
@@ -57,11 +57,13 @@ const packages: Record<string, string[]> = {
 
 type Import = { file: string; room: string; specifier: string };
 
-const files = ['src', 'jobs'].flatMap((folder) =>
-  readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
-    .map((name) => `${folder}/${name}`),
-);
+const filesOf = (folders: string[]) =>
+  folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => `${folder}/${name}`),
+  );
+const files = filesOf(['src', 'jobs']);
 const sources = files.map((file) => ({ file, text: readFileSync(file, 'utf8') }));
 const imports: Import[] = sources.flatMap(({ file, text }) =>
   specifiersOf(text).map((specifier) => ({ file, room: roomOf(file), specifier })),
@@ -260,6 +262,27 @@ test(`a comment is at most ${commentColumnsMax} columns wide`, () => {
     }),
   );
   expect(wide).toEqual([]);
+});
+
+/** Matches a comment that begins with a question word. Lines of `//` in a row are one comment; `(l)` may come first. */
+const question =
+  /(?<=^|[\s(,;{[])\/(?:\*+[\s*]*|(?<!^ *\/\/.*\n *\/)\/ *)(?:\(\w+\) )?(?:What|Whether|Of|How|Who|Which)\b/gm;
+
+function questionLinesOf(text: string): number[] {
+  return [...text.matchAll(question)].map(({ index }) => text.slice(0, index).split('\n').length);
+}
+
+test('no comment begins with a question word', () => {
+  const word = 'How';
+  expect(
+    questionLinesOf(
+      `/** ${word} */\n/**\n * ${word}\n */\nf(); // ${word}\n// A\n// ${word}\n/** (l) ${word} */\n// Howl\n`,
+    ),
+  ).toEqual([1, 2, 5, 8]);
+  const asking = filesOf(['src', 'jobs', 'test', 'scripts', 'examples']).flatMap((file) =>
+    questionLinesOf(readFileSync(file, 'utf8')).map((line) => `${file}:${line}`),
+  );
+  expect(asking).toEqual([]);
 });
 
 /** Statements about the server itself, the machinery (migrations, tickets, intervals, hints), and two reports in JSON. */

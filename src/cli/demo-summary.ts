@@ -30,7 +30,7 @@ export function demoSummary(
     '',
     ...queries.flatMap(([question, query]) => [`    -- ${question}`, `    ${query}`, '']),
   ];
-  // What is to be pasted stays in one line.
+  // Commands and queries for copying are not wrapped.
   return lines.map((line) => `${isPasted(line) ? line : fitLines(line, run.columns)}\n`).join('');
 }
 

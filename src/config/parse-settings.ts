@@ -26,8 +26,8 @@ import { validNamesIn } from './wallet-names.ts';
 import { readWebhooks } from './webhook-settings.ts';
 
 /**
- * What a command needs of the settings: `service` the address and the credentials, `credentials` that those which are
- * set can be used, `pools` the address pools.
+ * Settings that a command requires. `service`: the address and the credentials. `credentials`: those that are set must
+ * be usable. `pools`: the address pools.
  */
 type Need = 'service' | 'credentials' | 'pools';
 

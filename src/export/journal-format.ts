@@ -2,7 +2,10 @@ import type { CarriedRow, CoinRow, DayEndRow, PostingRow } from '../ledger/repor
 
 /** The words of a journal: each function returns whole lines, which end with a newline. */
 export type JournalFormat = {
-  /** What the tool has to know before anything else; `lines` are remarks for the reader. */
+  /**
+   * Returns the first lines of a journal: the remarks `lines`, and the directives that the tool needs before all
+   * others.
+   */
   head(lines: string[]): string;
   coin(coin: CoinRow): string;
   account(name: string, since: string): string;

@@ -7,7 +7,7 @@ import {
 import { groupRows } from './group-rows.ts';
 import { dayOf, type JournalFormat } from './journal-format.ts';
 
-/** What a journal holds: transactions, asserted balances, and reported balances that the transactions contradict. */
+/** Numbers of transactions, of asserted balances, and of reported balances that the transactions contradict. */
 export type JournalCounts = { transactions: number; asserted: number; contradicted: number };
 
 /** Writes the books as a journal, in pieces; `counts` is complete after the last one. */
@@ -50,7 +50,9 @@ function headLines({ period: { from, to }, unposted }: Books): string[] {
   ];
 }
 
-/** What the period starts from: what was there before the history began, and the accounts before the period. */
+/**
+ * Writes the balances at the start of the period: openings from before the history, and the accounts carried forward.
+ */
 async function* writeOpenings(
   books: Books,
   format: JournalFormat,

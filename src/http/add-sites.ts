@@ -17,7 +17,7 @@ import { searchForm } from './search-form.ts';
 import { renderLedger, renderStatus } from './status-page.ts';
 import { statusScript } from './status-script.ts';
 
-/** What the pages of a wallet show. */
+/** Content of the pages of one wallet. */
 export type WalletContent = {
   name: string;
   /** Shown on every page of the wallet. */
@@ -33,7 +33,7 @@ export type WalletContent = {
 export type SiteOptions = {
   /** Reads the status of all wallets. */
   readStatus(): Promise<StatusReport>;
-  /** Which installation this is, shown on the pages of the whole ledger. */
+  /** Installation that the pages of the whole ledger name. */
   place: Place;
   /** At least one. */
   wallets: readonly WalletContent[];

@@ -78,7 +78,7 @@ async function readBody(c: Context): Promise<string> {
   } catch {
     // The client has gone, or was too slow.
   }
-  // What was not read would be taken for the next request.
+  // Unread bytes of the body would be parsed as the next request on this connection.
   c.header('Connection', 'close');
   return '';
 }

@@ -2,7 +2,7 @@ import { html, raw } from 'hono/html';
 import { cut, type Html } from './page-frame.ts';
 
 /**
- * Which installation a page belongs to, in words; shown on every page. `environment` is null if it has no name;
+ * Installation that a page belongs to, in words that every page shows. `environment` is null if it has no name;
  * `daemon` is the process that serves the page.
  */
 export type Place = {
@@ -15,8 +15,8 @@ export type Place = {
 };
 
 /**
- * Which pages a page is among. `wallet` is null for the pages of the whole ledger, and where there is only one wallet.
- * `wallets` are those with pages of their own; empty where there is only one.
+ * Position of a page among the pages of the ledger and of its wallets. `wallet`: null for the pages of the whole
+ * ledger, and if there is only one wallet. `wallets`: those with pages of their own; empty if there is only one wallet.
  */
 export type Site = { place: Place; wallet: string | null; wallets: readonly string[] };
 

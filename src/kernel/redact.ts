@@ -7,7 +7,7 @@ export type Redactor = (text: string) => string;
 const marker = '[redacted]';
 /** Characters from which a secret is replaced wherever it stands. */
 const shortestAnywhere = 8;
-/** What stands around a value: the ends of the text, quotes, brackets, and the signs of assignments and lists. */
+/** Characters around a value: the ends of the text, quotes, brackets, and the signs of assignments and lists. */
 const beforeValue = '(?<=^|["\'`=:@&?;,(\\[{<]\\s?)';
 const afterValue = '(?=$|["\'`@&;,)\\]}>])';
 /** Matches the credentials of any URL. */

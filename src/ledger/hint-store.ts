@@ -9,7 +9,7 @@ import {
   turn,
 } from './transactions/detail-checks.ts';
 
-/** What a hint asks for: a look at the start of a list, or details of orders. */
+/** Subject of a hint: the start of a list, or the details of orders. */
 export type HintSubject = 'deposit' | 'withdraw' | 'details';
 
 /** Channel on which the database wakes the daemons; `engine.add_hints` notifies it, with the wallet's name. */

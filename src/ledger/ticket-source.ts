@@ -14,7 +14,7 @@ import { type TicketMoments, type WatchedClock, watchClock } from './watch-clock
 
 type Grant = Ticket & TicketMoments;
 type TicketRow = { observation: string; nonce: string; wait_ms: number; asked_ms: number };
-/** Of a row without numbers, `wait_ms` says when to ask again. */
+/** A ticket, or a row without numbers, whose `wait_ms` is the pause before tickets are requested again. */
 type AnswerRow = TicketRow | { observation: null; nonce: null; wait_ms: number; asked_ms: number };
 type Highest = { observation: number; givenMs: number };
 type Waiter = { resolve(answer: Grant | Deferral): void; reject(error: unknown): void };

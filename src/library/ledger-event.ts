@@ -63,7 +63,7 @@ type EventOf<Kind extends string, Data> = {
   /** Wallet that the event is of; '' for a problem of the whole database. */
   wallet: string;
   kind: Kind;
-  /** What it happened to: for a transaction its order number. Unique within its wallet. */
+  /** Subject of the event; for a transaction, its order number. Unique within its wallet. */
   key: string;
   data: Data;
 };

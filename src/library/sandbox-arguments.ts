@@ -35,7 +35,7 @@ export type SandboxOptions = {
   push?: string;
   /** Order of the transaction lists. Default `newest-first`. */
   order?: ListOrder | 'shuffled';
-  /** How requests must be signed. Default `params-secp256k1`. */
+  /** Signature scheme that requests must use. Default `params-secp256k1`. */
   signer?: Credentials['signer'] | 'none';
   /** Average time in ms from a transaction to its final state. Default 60,000; `advance` passes it. */
   settleMs?: number;

@@ -38,7 +38,7 @@ export const coins = coin.coins;
 export const coverage = stream.coverage;
 /** The change feed. `openLedger().events()` reads it for a consumer. */
 export const events = event.events;
-/** What came, changed or vanished after its month was closed. */
+/** Rows that came, changed or vanished after their month was closed. */
 export const lateEntries = book.lateEntries;
 /** Pools of addresses, and the state of filling each of them. */
 export const pools = pool.pools;

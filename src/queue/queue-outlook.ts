@@ -1,4 +1,4 @@
-/** Which jobs a worker could claim, as of one statement. `nextDueAt`: Unix ms of the first delayed job. */
+/** Jobs that a worker could claim, as of one statement. `nextDueAt`: Unix ms of the first delayed job. */
 export type Outlook = { isWaiting: boolean; nextDueAt: number | null };
 
 type Row = Record<string, unknown>;

@@ -34,8 +34,8 @@ export type PageQuery = {
 export type TransactionQuery = PageQuery & { type: 'deposit' | 'withdraw'; lane?: Lane };
 
 /**
- * How to ask for a detail. `failuresMax`: maximum of unreadable answers, and of answers with a code other than 0;
- * without it the request is retried as often as any other.
+ * Options of a request for a detail. `failuresMax`: maximum of unreadable answers, and of answers with a code other
+ * than 0; without it the request is retried as often as any other.
  */
 export type DetailQuery = { lane?: Lane; failuresMax?: number };
 

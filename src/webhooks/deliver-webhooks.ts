@@ -48,7 +48,7 @@ const runsMax = 4;
 const heartbeatMs = 5_000;
 /** Age (ms) of a claim up to which its attempt, of at most 15 s, ends before the claim does. */
 const claimFreshMs = 12_000;
-/** How often a daemon says which receivers it has. */
+/** Interval (ms) at which a daemon records which receivers it has. */
 const noteMs = 15_000;
 
 /**

@@ -24,7 +24,10 @@ const networks: [string, number][] = [
   ['224.0.0.0', 3],
 ];
 for (const [network, prefix] of networks) internal.addSubnet(network, prefix, 'ipv4');
-/** Of IPv6 only the global unicast addresses are public, without those of documentation, Teredo and 6to4. */
+/**
+ * Only global unicast addresses of IPv6 are public, without the ranges for protocols (Teredo included), documentation
+ * and 6to4.
+ */
 const globalUnicast = new BlockList();
 globalUnicast.addSubnet('2000::', 3, 'ipv6');
 for (const [network, prefix] of [

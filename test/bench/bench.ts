@@ -1,10 +1,10 @@
 import type { Figure } from './figures.ts';
 
-/** What every part works with. */
+/** Tools that every part of the bench works with. */
 export type Bench = {
   /** Two minutes for everything: smaller sizes, one run, one queue backend. */
   isQuick: boolean;
-  /** How often a figure is measured: 3, or 1 when quick. */
+  /** Number of measurements of a figure: 3, or 1 when quick. */
   runs: number;
   /** Creates an empty database on the bench's own PostgreSQL and returns its connection string. */
   database(): Promise<string>;

@@ -3,17 +3,17 @@ export type Figure = {
   /** Letter of the part, and what was measured. */
   part: string;
   what: string;
-  /** Of value and floor alike: rows/s, requests, ms, MiB, … */
+  /** Unit of both value and floor: rows/s, requests, ms, MiB, … */
   unit: string;
   /** One value per run. */
   samples: number[];
-  /** What the figure is held against, one value per run. */
+  /** Value that the figure is compared with, one per run. */
   floor?: { what: string; samples: number[] };
   target?: Target;
   note?: string;
 };
 
-/** What must be reached: by the ratio to the floor, or by the value itself. */
+/** Minimum or maximum to be reached, by the ratio to the floor or by the value itself. */
 export type Target = { of: 'ratio' | 'value' } & ({ atLeast: number } | { atMost: number });
 
 /** A figure as it is printed and written. */

@@ -8,8 +8,9 @@ const openRows = 2_000;
 const availableAddresses = 10_000;
 
 /**
- * What three years leave beside `rows` transactions: open ones, the changes of all, balances with a change per
- * five transactions, a pool with an address per five, most of them handed out, and a month of runs.
+ * Adds the data of three years beside `rows` transactions: open ones, state changes of the final ones, a balance change
+ * per five transactions, a pool with an address per five, most of them handed out, a month of runs, and
+ * reconciliations.
  */
 export async function fillLife(pool: pg.Pool, rows: number): Promise<void> {
   const client = await pool.connect();

@@ -12,7 +12,7 @@ export type RunningDaemon = {
   stop(): Promise<void>;
 };
 
-/** Of /proc: a hundredth of a second on every Linux that Node runs on. */
+/** Clock ticks per second in /proc: 100 on every Linux that Node runs on. */
 const ticksPerSecond = 100;
 const startMs = 30_000;
 

@@ -25,7 +25,7 @@ export type SandboxProcess = {
   close(): Promise<void>;
 };
 
-/** What the process tells: where it is, once, and the arrivals whenever it is asked. */
+/** Messages of the process: its address, once, and the arrivals whenever they are requested. */
 export type SandboxAnswer =
   | { rootUrl: string; env: Record<string, string> }
   | { arrivals: Arrival[] };

@@ -2,7 +2,7 @@
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** What to send, and for how long; `orderNo` of the body differs with each request. */
+/** Requests to send: target, rate and duration. `orderNo` of the body differs with each request. */
 export type Flood = { url: string; rps: number; seconds: number };
 /** Requests answered with 202, with anything else, and the largest delay of an answer in ms. */
 export type FloodAnswer = { accepted: number; others: number; maxMs: number };

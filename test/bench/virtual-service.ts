@@ -5,7 +5,7 @@ import { type VirtualHistory, type VirtualRow, virtualRow } from './virtual-hist
 
 /** The service's transaction lists over a virtual history, newest first, with an exact total and no signature check. */
 export type VirtualService = {
-  /** What precedes `/v1`. */
+  /** Part of the service's address before `/v1`. */
   baseUrl: string;
   /** List requests so far. */
   requests(): number;
@@ -18,7 +18,7 @@ export type VirtualService = {
   close(): Promise<void>;
 };
 
-/** What differs from the plain row numbers: few entries, whatever the length. */
+/** Differences from the plain row numbers: few entries for a list of any length. */
 type List = { rows: number; late: { behind: number; orderNo: string }[]; removed: Set<number> };
 
 export async function startVirtualService(history: VirtualHistory): Promise<VirtualService> {

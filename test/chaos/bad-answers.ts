@@ -23,7 +23,7 @@ const trickleMs = 100;
 const lateMaxMs = 2_500;
 const heldMaxMs = 30_000;
 
-/** What may come in place of the answer to a GET. */
+/** Bad answers to a GET. */
 export const badGetAnswers = {
   '429': ({ response }) => refuse(response, 429),
   '429 with Retry-After': ({ response }) => refuse(response, 429, { 'retry-after': '1' }),
@@ -92,7 +92,7 @@ export const pausingAnswers: readonly string[] = [
   'trickle',
 ] satisfies (keyof typeof badGetAnswers)[];
 
-/** What may come where an address request never reached the service. */
+/** Bad answers in place of an address request that never reaches the service. */
 export const unsentPostAnswers = {
   '429': ({ response }) => refuse(response, 429),
   '503': ({ response }) => refuse(response, 503),
@@ -101,7 +101,7 @@ export const unsentPostAnswers = {
   },
 } as const satisfies Record<string, BadAnswer>;
 
-/** How the answer to an address request gets lost: the service has generated, and the asker cannot know. */
+/** Ways to lose the answer to an address request: the service has generated, and the client cannot know. */
 export const lostPostAnswers = {
   eaten: async ({ response, ask }) => {
     await ask();

@@ -15,7 +15,7 @@ const timeoutMs = 600_000;
 /** Depends on how busy the machine is: judged by `npm run chaos`, not here. */
 const timedPromise = 'recovery.in-time';
 
-/** What a run wrote to `report.json`, as far as it is judged here. */
+/** Part of `report.json` that is judged here. */
 type Outcome = {
   faults: { kind: string; made: number; enough: number }[];
   invariants: { id: string; violations: number; samples: unknown[] }[];
@@ -40,7 +40,7 @@ async function runChaos(args: string[]) {
   });
   const code = await new Promise<number | null>((done) => child.on('close', done));
   const outcome = readOutcome(join(out, 'report.json'));
-  // What a failed run has written is worth more than a tidy folder.
+  // The files of a failed run are kept for its analysis.
   if (code === 0) rmSync(out, { recursive: true, force: true });
   return { code, report: output, outcome };
 }

@@ -9,8 +9,9 @@ const checkPauseMs = 2_000;
 const msPerDetail = 12;
 
 /**
- * How long nothing may become more complete. A row that is not final is looked at again after half the time it has stood
- * still, which is the run at most. Rows that come bring details that are due, so that less may be complete for a while.
+ * Returns the time (ms) without progress after which a run counts as incomplete. A row that is not final is checked
+ * again after half the time since its last change, so after half the run at most. New rows bring details that are due,
+ * so that less may be complete for a while.
  */
 export function restOf(minutes: number, history: number): number {
   return catchUpMs + (minutes * 60_000) / 2 + history * msPerDetail;

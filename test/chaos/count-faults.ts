@@ -3,7 +3,7 @@ import type { ChaosOptions } from './chaos-options.ts';
 import type { World } from './fault-actions.ts';
 import { type FaultKind, faultKinds, type Plan } from './fault-schedule.ts';
 
-/** How often a kind of fault was planned and made, and how often it must be made for the run to mean something. */
+/** Numbers of faults of one kind: planned, made, and the minimum for a meaningful run. */
 export type FaultRow = { kind: string; planned: number; made: number; enough: number };
 
 type Run = {
@@ -63,7 +63,7 @@ function answerFaults({ options, world, made }: Run, elapsedMs: number): FaultRo
   }
 }
 
-/** How far the run has come with what `--until` counts. */
+/** Returns the present value of the count that `--until` sets a goal for. */
 export function focusCount(
   { focus }: Pick<ChaosOptions, 'focus'>,
   { http }: Pick<World, 'http'>,

@@ -119,7 +119,7 @@ async function arePoolsFilled({ database, slip44s }: World): Promise<boolean> {
   return rows[0]?.filled === slip44s.length;
 }
 
-/** How each planned fault is made. */
+/** Action that makes each planned fault. */
 export const faultActions: Record<FaultKind, FaultAction> = {
   'kill a daemon': {
     lane: onDaemon,

@@ -1,7 +1,7 @@
 import { seededRandom } from '../support/seeded-random.ts';
 import type { ChaosOptions, Focus } from './chaos-options.ts';
 
-/** What a kind of fault needs of the machine or the run. */
+/** Requirement of a kind of fault on the machine or the run. */
 export type Need = 'faketime' | 'tmpfs' | 'pg_dump';
 
 type KindPlan = {
@@ -12,7 +12,7 @@ type KindPlan = {
   everyS: number;
   /** The same in a run with its focus. */
   focusedEveryS: number;
-  /** How long one lasts, in ms: at least, at most. */
+  /** Shortest and longest duration of a fault, in ms. */
   lengthMs: readonly [number, number];
   needs?: Need;
 };
@@ -231,7 +231,7 @@ function planKind(
   const [shortest, longest] = plan.lengthMs;
   const spanMs = Math.max(1_000, minutes * 60_000 - 2 * quietMs);
   const everyMs = (focus === null ? plan.everyS : plan.focusedEveryS) * 1_000;
-  // What lasts longer than a third of the run leaves no time to recover.
+  // A fault that lasts longer than a third of the run leaves no time to recover.
   if (shortest * 3 > spanMs) return [];
   const count = Math.max(1, Math.floor(spanMs / everyMs));
   return Array.from({ length: count }, (_, place) => ({

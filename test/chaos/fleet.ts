@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { stopChild } from '../support/embedded-server.ts';
 
-/** How one process came to its end. */
+/** End of one process. */
 export type Exit = {
   member: string;
   command: string;
@@ -16,7 +16,7 @@ export type Exit = {
   signal: NodeJS.Signals | null;
   /** The signal that we sent to end it, and when; null: it ended by itself. */
   told: { signal: 'SIGKILL' | 'SIGTERM'; at: number } | null;
-  /** Whether it had come so far as to say that it works. */
+  /** True if its output had the last line of a daemon's start. */
   wasStarted: boolean;
   /** The end of what it said. */
   lastWords: string;

@@ -18,9 +18,9 @@ export type AnswerRates = {
   lostPost: number;
   /** Address requests that never arrive. */
   unsentPost: number;
-  /** How many of those bad answers come that make everybody pause: 1 as many as of the others. */
+  /** Frequency of the bad answers that make all processes pause, 0..1; at 1 they are as frequent as the others. */
   pausing: number;
-  /** Whether the service is away: every connection is reset. */
+  /** True while the service is away: every connection is reset. */
   isAway: boolean;
 };
 
@@ -28,7 +28,7 @@ export type HttpFaultProxy = {
   port: number;
   /** Mutable. */
   readonly rates: AnswerRates;
-  /** How often each bad answer was given. */
+  /** Number of times that each bad answer was given. */
   readonly made: ReadonlyMap<string, number>;
   readonly counts: { requests: number; posts: number; badGets: number; lostPosts: number };
   connections(): Promise<number>;
@@ -164,7 +164,7 @@ export async function startHttpFaultProxy(options: {
   };
 }
 
-/** Whether an answer shows that it belongs to the other request: by its shape, its page or its order number. */
+/** Returns true if an answer shows that it belongs to the other request: by its shape, its page or its order number. */
 function isTellable(own: string, other: string): boolean {
   const [a, b] = [own, other].map((url) => new URL(url, 'http://127.0.0.1'));
   if (!a || !b || a.pathname !== b.pathname) return true;

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { seededRandom } from '../support/seeded-random.ts';
 import type { Oracle } from './oracle/oracle-types.ts';
 
-/** What goes on while the faults happen: a service that lives, and consumers of addresses. */
+/** Activity during the faults: changes at the service, and consumers of addresses. */
 export type Living = {
   readonly done: {
     arrivals: number;
@@ -30,7 +30,7 @@ export function startLiving(options: {
   consumers: pg.Pool;
   slip44s: number[];
   seed: number;
-  /** How many consumers, and how long each waits after an address. */
+  /** Number of consumers, and the pause of each after an address. */
   pace: { count: number; pauseMs: number };
   /** Pause between two steps of the service's life. */
   lifePauseMs: number;

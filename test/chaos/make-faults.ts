@@ -11,7 +11,7 @@ export type MadeFaults = {
   /** Faults that could not be made, with why: a mistake of the runner or the machine. */
   failures: string[];
   outages: Outage[];
-  /** How long the faults went on. */
+  /** Time (ms) during which faults were made. */
   elapsedMs: number;
 };
 

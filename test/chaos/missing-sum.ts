@@ -13,7 +13,7 @@ export type MissingSumTools = {
   pageSize: number;
 };
 
-/** What the ledger says of the plain coin. */
+/** Reconciliation of the plain coin, as the ledger reports it. */
 type Judgement = {
   difference: string;
   explanation: string | null;

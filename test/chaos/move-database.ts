@@ -8,7 +8,7 @@ import type { DatabaseCluster } from './database-cluster.ts';
 import { startOlderFace } from './older-face.ts';
 import type { TcpFaultProxy } from './tcp-fault-proxy.ts';
 
-/** What a move of the database needs: the server, and everything that stands before it. */
+/** Parts that a move of the database needs: the server, and the proxies before it. */
 type Moving = { cluster: DatabaseCluster; databaseProxies: readonly TcpFaultProxy[] };
 
 const run = promisify(execFile);

@@ -17,7 +17,7 @@ import { mountSmallDisk } from './small-disk.ts';
 import { startTcpFaultProxy } from './tcp-fault-proxy.ts';
 
 export type OpenWorld = World & {
-  /** What this machine and this run have for faults. */
+  /** Requirements of faults that this machine and this run meet. */
   offers: ReadonlySet<Need>;
   /** As a consumer's own connections: they go through the faults. */
   consumers: pg.Pool;

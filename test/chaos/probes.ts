@@ -5,8 +5,8 @@ import type pg from 'pg';
 export const faultsOff = 'all faults off';
 
 /**
- * How long the ledger took to know a transaction that arrived, with a present time, when a fault was over. A late one
- * waits for a search, which the next faults interrupt; `converged` judges those.
+ * Time until the ledger has a transaction that arrived, with a present time, when a fault was over. A late one waits
+ * for a search, which the next faults interrupt; `converged` judges those.
  */
 export type Probes = {
   /** Watches for the order from now on. */

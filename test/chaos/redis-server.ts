@@ -10,7 +10,7 @@ export type RedisServer = {
   flush(): Promise<void>;
   kill(): Promise<void>;
   start(): Promise<void>;
-  /** How many schedules of repeatable jobs it holds. */
+  /** Returns the number of schedules of repeatable jobs in Redis. */
   schedules(): Promise<number>;
   close(): Promise<void>;
   /** For the very last moment: ends it at once, without waiting. */

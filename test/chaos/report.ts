@@ -3,7 +3,7 @@ import type { ProcessFigures } from './resources.ts';
 /** Something that has to hold, and what was found against it. */
 export type Invariant = { id: string; promise: string; violations: number; samples: unknown[] };
 
-/** What a run came to. */
+/** Result of a run. */
 export type ChaosOutcome = {
   seed: number;
   replay: string;
@@ -12,7 +12,7 @@ export type ChaosOutcome = {
   folder: string;
   /** Faults by kind; `enough`: fewer prove nothing. */
   faults: { kind: string; planned: number; made: number; enough: number }[];
-  /** What could not be made here, and what it lacks. */
+  /** Faults that could not be made here, each with the requirement that was missing. */
   skipped: { kind: string; lacks: string }[];
   work: Record<string, number>;
   invariants: Invariant[];
@@ -103,7 +103,7 @@ function recoveryRow([kind, times]: [string, readonly number[]]): string[] {
   return [kind, String(times.length), ...seconds];
 }
 
-/** Of each member the process that lived longest. */
+/** Returns the process of each member that lived longest. */
 function longestLived(figures: ProcessFigures[]): ProcessFigures[] {
   const best = new Map<string, ProcessFigures>();
   for (const one of figures) {

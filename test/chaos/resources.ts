@@ -5,7 +5,7 @@ export type ProcessFigures = {
   pid: number;
   seconds: number;
   rssMaxMiB: number;
-  /** Of a line through the samples of its later life; null where that was too short. */
+  /** Slope of a line through the samples after the warm-up; null if there were too few. */
   rssMiBPerMinute: number | null;
   filesMax: number;
   socketsMax: number;

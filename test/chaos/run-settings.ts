@@ -1,7 +1,7 @@
 import type { ChaosOptions } from './chaos-options.ts';
 import type { AnswerRates } from './http-fault-proxy.ts';
 
-/** What a run is set to: service, consumers and program. */
+/** Settings of a run: service, consumers and program. */
 export type RunSettings = {
   history: number;
   verifyShare: number;
@@ -30,7 +30,10 @@ const movedChains = [60, 195];
 /** A chain that is being filled takes a connection of its own, in every process. */
 const manyChains = Array.from({ length: 10 }, (_, index) => index);
 
-/** What is promised of the time after a move is promised at 10 requests a second; with more, moves follow faster. */
+/**
+ * Chooses the request budget. The promises about the time after a move hold at 10 requests a second; with 100, moves
+ * follow each other faster.
+ */
 function chooseBudget(focus: ChaosOptions['focus'], isOdd: boolean): number | undefined {
   if (focus === 'moves') return isOdd ? 10 : 100;
   return focus === null && isOdd ? 100 : undefined;

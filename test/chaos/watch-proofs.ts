@@ -4,7 +4,7 @@ import type { Oracle } from './oracle/oracle-types.ts';
 
 /** Looks again and again whether a list that the ledger calls complete is one that the service has shown. */
 export type ProofWatch = {
-  /** How often a list called complete was compared. */
+  /** Number of comparisons of a list that was called complete. */
   readonly compared: number;
   /** Proofs that no list of the service stood behind. */
   readonly falseProofs: string[];

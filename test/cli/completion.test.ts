@@ -8,7 +8,7 @@ import { programOnPath } from '../support/program-on-path.ts';
 const tree = readCommands(createProgram({ inContext: async () => {}, alone: async () => {} }));
 const bash = programOnPath(['bash']);
 
-/** What bash offers behind these words, of which the last one is being typed. */
+/** Returns bash's completions for these words, of which the last one is being typed. */
 function offered(...words: string[]): string[] {
   const script = `${completionScript(tree, 'bash')}
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _wallet_ledger; printf '%s\\n' "\${COMPREPLY[@]}"`;

@@ -11,7 +11,7 @@ const { ledger, connectionString } = await withLedger();
 await migrateQueue(connectionString);
 const program = createProgram({ inContext: async () => undefined, alone: async () => undefined });
 
-/** What follows `wallet-ledger` in inline code, in a block of code, or in a text of the program. */
+/** Patterns for the words after `wallet-ledger` in inline code, a block of code, or a text of the program. */
 const spoken = /`(?:npx |sudo )?wallet-ledger ([a-z-][^`]+)`/g;
 const typed =
   /^\s*(?:\$ |eval "\$\()?(?:npx |sudo |docker compose exec (?:-T )?wallet-ledger )?wallet-ledger (.+)$/gm;

@@ -1,4 +1,4 @@
-/** What can go wrong, by the number that the tests carry in their names. */
+/** Faults that can occur, by the number that the tests carry in their names. */
 export const faults: Readonly<Record<string, string>> = {
   P1: 'rows arrive at the head while the list is walked',
   P2: 'rows are deleted while the list is walked',

@@ -24,8 +24,8 @@ function openQuery(connectionString: string) {
 type Query = ReturnType<typeof openQuery>;
 
 /**
- * What is promised of 99 recoveries in 100. A run whose completion was lost keeps its lock for up to 60 s, and is looked
- * for every 30 s.
+ * Time (ms) in which 99 in 100 recoveries are promised to end. A run whose completion was lost keeps its lock for up to
+ * 60 s, and is looked for every 30 s.
  */
 const recoveredMs = 120_000;
 

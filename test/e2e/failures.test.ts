@@ -11,7 +11,7 @@ const quiet = { LOG_LEVEL: 'error' };
 function expectLine({ code, stdout, stderr }: Ended, exitCode: number, ...words: string[]): void {
   expect(code).toBe(exitCode);
   expect(stdout).toBe('');
-  // What takes long tells of its progress before.
+  // A command that takes long prints its progress before.
   const lines = stderr.split('\n').filter((line) => !line.startsWith('progress after'));
   expect(lines).toEqual([expect.stringMatching(/^wallet-ledger: .+; .+$/), '']);
   for (const word of words) expect(lines[0]).toContain(word);
@@ -89,7 +89,7 @@ test('a database that is not there, or refuses the login, ends with 5 and says w
 }, 60_000);
 
 test('the port of another kind of server ends with 5 and says what to check', async () => {
-  // What MySQL says first.
+  // Start of MySQL's initial handshake packet.
   const greeting = Buffer.from('4a0000000a382e302e333600', 'hex');
   const mysql = createServer((socket) => socket.on('error', () => undefined).write(greeting));
   onTestFinished(() => void mysql.close());

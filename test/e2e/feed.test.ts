@@ -22,7 +22,7 @@ async function startDaemon({ env, query }: Service) {
   return { ...daemon, url: `http://127.0.0.1:${port}/feed` };
 }
 
-/** What a client of the stream has received so far. */
+/** Follows the stream; `text` is what the client has received so far. */
 function follow(url: string): { text: string } {
   const leaving = new AbortController();
   onTestFinished(() => leaving.abort());

@@ -38,7 +38,7 @@ test('verify shows its progress, too', async () => {
 test('within a request budget it shows pages, rows, rate and time left', async () => {
   const { env } = await withService({ transactions: 4_000 });
   const program = startProgram(['backfill'], { ...env, WALLET_MAX_RPS: '3' });
-  // Which list gets the first pages of the budget is not told: the line that shows the deposits may be a later one.
+  // Either list may get the first pages of the budget, so the line that shows the deposits may be a later one.
   expect(
     await program.line(/deposit: [\d,]+ of [\d,]+ rows · \d+ pages? · [\d,.]+ rows\/s · .+ left/),
   ).toMatch(/^progress after \d+ s: /);

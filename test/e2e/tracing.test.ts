@@ -33,7 +33,7 @@ type Collector = {
   spans(): WireSpan[];
 };
 
-/** What OpenTelemetry's collectors do with HTTP/JSON: they take it. */
+/** Starts a server that accepts OTLP over HTTP/JSON, as the collectors of OpenTelemetry do. */
 async function startCollector(): Promise<Collector> {
   const texts: string[] = [];
   const paths = new Set<string>();
@@ -74,7 +74,10 @@ function above(span: WireSpan, spans: WireSpan[]): string[] {
   return parent ? [parent.name, ...above(parent, spans)] : [];
 }
 
-/** What must never leave: whom the wallet deals with, about how much, and by which right. */
+/**
+ * Returns the values that must never be exported: credentials, and the identifiers, addresses and amounts of
+ * transactions.
+ */
 function secretsOf({ sandbox, env }: Service): string[] {
   const { apiKey, apiSecret } = sandbox.credentials;
   const rows = sandbox.world.transactions() as unknown as Record<string, unknown>[];

@@ -5,7 +5,7 @@ import { migrateBefore } from '../support/migrate-before.ts';
 import { runProgram } from '../support/run-cli.ts';
 import { type Service, withService } from '../support/with-service.ts';
 
-/** What analysts built on the schema of an earlier version. */
+/** Views that analysts built on the schema of an earlier version. */
 const views: Record<string, string> = {
   everything: 'select * from ledger.transactions',
   deposits: `select order_no, symbol, amount, occurred_at from ledger.transactions where stream = 'deposit'`,

@@ -68,7 +68,7 @@ test('[Q18] a daemon that is killed again and again delivers everything in order
     const daemon = await startDaemon(env);
     const before = ofTest(shop.accepted).length;
     await emit(service, 20);
-    // What the killed daemon was sending is claimed for another 30 seconds.
+    // Events that the killed daemon was sending stay claimed for another 30 seconds.
     await until(async () => ofTest(shop.accepted).length > before + 5, 120_000);
     daemon.process.kill('SIGKILL');
     await daemon.ended;

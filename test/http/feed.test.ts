@@ -198,7 +198,7 @@ test('for a client that does not read no more is read, and the others get their 
   await insert(2_001);
   feed.wake();
   await until(async () => other.ids.at(-1) === 2_001);
-  // Of 40 MB only what the buffers of the sockets hold, and two pages, have been read.
+  // Only two pages of the 40 MB, and as much as the buffers of the sockets hold, have been read.
   expect(Math.max(...positions.filter((position) => position < 1_990))).toBeLessThan(1_000);
 });
 

@@ -10,7 +10,7 @@ const stepMs = 36 * 3_600_000;
 const timeOf = (step: number) => new Date(start + step * stepMs).toISOString();
 const runs = { numRuns: 25 };
 
-/** What was written last is given the time of its step: the ledger's own clock has no part in it. */
+/** Dates the rows written last to the time of their step, because the ledger stored them with the database's clock. */
 async function date(at: string): Promise<void> {
   await query(
     `update ledger.balance_changes set observed_at = '${at}' where observed_at > now() - interval '1 day'`,

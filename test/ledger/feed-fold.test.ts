@@ -94,7 +94,7 @@ async function moment(): Promise<Moment> {
   return { head: last?.head ?? 0, tables: await readTables() };
 }
 
-/** What a consumer makes of the tables of `from` and the events behind it. */
+/** Applies the events after `from` to its tables, as a consumer does. */
 async function fold(from: Moment, head: number): Promise<Tables> {
   const folded = new Map(from.tables);
   for (const { seq, wallet, kind, key, data } of await readEvents(db, from.head, 10_000)) {

@@ -25,7 +25,7 @@ afterAll(async () => {
   }
 });
 
-/** What becomes of the statement when the role runs it: 'ok', or what PostgreSQL says. */
+/** Runs the statement as the role; returns 'ok' or PostgreSQL's message. */
 async function asRole(role: string, statement: string): Promise<string> {
   const client = await ledger.pool.connect();
   try {
@@ -202,7 +202,7 @@ test('a database role that may not grant gets an error that names the missing ri
       cure: expect.stringContaining('owns the schema ledger'),
     });
   }
-  // What is granted already needs no right to grant it.
+  // A grant that is already in place requires no right to make it.
   await grantIssuer(weak, issuer);
 });
 

@@ -63,7 +63,7 @@ async function resolveLost(num: number, shown = ['b1', 'b2'], ahead = '0'): Prom
 /** As whoever counts the totals holds it. */
 const lockOfTotals = 'select pg_advisory_xact_lock(7246007)';
 
-/** What a restore of data alone does to a database that has the tables and no rows. */
+/** Imitates a restore of data alone into a database that has the tables and no rows. */
 const loadElsewhere = () =>
   query(`update ledger.addresses set place = gen_random_uuid() where slip44 = 60`);
 
@@ -84,7 +84,7 @@ test('available addresses that were loaded from another database are handed out 
       cause: { code: 'WL001', message: expect.stringContaining('loaded from another database') },
     });
   }
-  // What a reference has already stays its own.
+  // The addresses that were still available are foreign after the move, so none is left to hand out.
   await settle('heal');
   expect(await statuses()).toContain('a5 foreign, a6 foreign');
   expect(await readAway(ledger.db)).toBeNull();

@@ -270,7 +270,7 @@ test('a difference that stands is explained only by what makes it up to the digi
       explanation: expect.stringMatching(/^has been the same since .* UTC, and no /),
     },
   ]);
-  // What moves beside it hides it by chance only, and does not settle it.
+  // Another movement hides the difference by chance only, and does not explain it.
   await reconciled('USDT', { USDT: '68.5' });
   await recordReconciliation(db, 0);
   expect(await query('select amount from ledger.unexplained_differences')).toEqual([

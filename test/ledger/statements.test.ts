@@ -74,7 +74,7 @@ async function readBalance(client: Client, hours: number, amount: number | null)
 
 const bookedAt = ({ at, seenAt }: Movement) => at ?? seenAt;
 
-/** What the movements of [from, to) change in custody; null where an amount is not known. */
+/** Returns the change in custody by the movements of [from, to); null where an amount is not known. */
 function change(movements: Movement[], from: number, to: number): number | null {
   const within = movements.filter((m) => m.isBooked && bookedAt(m) >= from && bookedAt(m) < to);
   if (within.some((m) => m.symbol === 'BTC' && m.amount === null)) return null;

@@ -122,7 +122,7 @@ function fresh(
   return { row, stored };
 }
 
-/** What storing the batches in this order is to do. */
+/** Returns the expected result of storing the batches in this order. */
 function model(batches: Observed[][]) {
   const rows = new Map<string, Observed>();
   const expected = { inserted: 0, updated: 0, changes: 0 };
@@ -532,7 +532,7 @@ test('[D4] writers at work on the same orders at once never lock each other out,
     }),
   );
   expect(inserted).toBe(orders.length);
-  // Who meets the first insert of another one is run again.
+  // A statement that meets another one's first insert is run again, which is logged.
   expect(logged.filter((line) => !line.includes('another one stored the same rows'))).toEqual([]);
   expect(await readMiscounts(fixture)).toEqual([]);
   const found = await readTransactions(fixture);

@@ -10,7 +10,7 @@ import { withLedger } from '../support/with-ledger.ts';
 const { ledger, query, clear, connectionString } = await withLedger();
 const timeZones = ['UTC', 'America/St_Johns', 'Pacific/Apia'];
 
-/** What the views must show, from the transactions themselves. */
+/** Expected content of the views, computed from the transactions themselves. */
 const recounts = {
   daily_totals: `
     select (occurred_at at time zone 'UTC')::date::text as day, stream, symbol, slip44, state, is_success,

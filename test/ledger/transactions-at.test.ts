@@ -52,7 +52,7 @@ async function play({ kind, unreadable, ...seen }: Step, observation: number): P
   if (kind === 'fill') await fillTransactions(db, [detail]);
 }
 
-/** What was written last is given the time of its step: the ledger's own clock has no part in it. */
+/** Dates the rows written last to the time of their step, because the ledger stored them with the database's clock. */
 async function date(at: string): Promise<void> {
   const late = (column: string) => `${column} > now() - interval '1 day'`;
   await query(`

@@ -62,7 +62,7 @@ export function readSlowly(url: string, count: number): SlowReaders {
 }
 
 export type Listeners = {
-  /** How many were let in, and how many were told that there are too many. */
+  /** Number of listeners by the status of their answer: let in, or refused because there are too many. */
   statuses: Record<number, number>;
   bytes: () => number;
   leave(): void;

@@ -1,6 +1,6 @@
 import type { ListingService } from '../support/listing-service.ts';
 
-/** How long the year is (days), how many coins move, and how many transactions a day has. */
+/** Length of the year in days, number of coins, and transactions per day. */
 export type Year = { days: number; coins: number; perDay: number };
 
 export const stepsPerDay = 2;

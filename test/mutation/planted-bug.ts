@@ -17,7 +17,7 @@ export type PlantedBug = Edit & {
   id: string;
   /** Whose loss it would be: a name of docs/guarantees.md, or a promise of another page. */
   promise: string;
-  /** What is wrong with it, in one line. */
+  /** Description of the mistake, in one line. */
   wrong: string;
   /** Further places that the same mistake touches. */
   also?: Edit[];

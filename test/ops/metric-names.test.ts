@@ -231,7 +231,7 @@ describe('ops/grafana-dashboard.json', () => {
   it('shows every gauge of the status', () => {
     const shown = new Set([...queries, ...rules].flatMap(({ expr }) => metricsOf(expr)));
     const ours = [...names].filter((name) => /^wallet_ledger_(?!.*_(sum|count)$)/.test(name));
-    // How many transactions there are is no answer to any question of an operator.
+    // No operator needs the number of transactions.
     expect(ours.filter((name) => !shown.has(name))).toEqual(['wallet_ledger_transactions']);
   });
 

@@ -70,7 +70,7 @@ function prepare({ user = '0', drop = '', refusal = '', env = {} }: Options = {}
   file('bin/id', `#!/bin/sh\necho ${user}\n`);
   file('bin/systemd-run', systemdRun);
   file('bin/systemctl', systemctl);
-  // What the journal tells of a unit that failed, whether it started or not.
+  // Journal of a unit that failed, before or after its start.
   file('journal', `${refusal}unit: Failed with result 'exit-code'.\n`);
   file('bin/journalctl', '#!/bin/sh\n[ "$1" = --sync ] || cat "$FOLDER/journal"\n');
   if (refusal) file('refusal', '');

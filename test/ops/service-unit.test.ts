@@ -7,7 +7,7 @@ import { settingsTable } from '../../src/config/settings-table.ts';
 
 const text = readFileSync('ops/wallet-ledger.service', 'utf8');
 
-/** What a unit file says under a name, in its order. */
+/** Returns the values of a name in the unit file, in their order. */
 function valuesOf(name: string): string[] {
   return [...text.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value = '']) => value);
 }

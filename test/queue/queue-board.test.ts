@@ -142,7 +142,7 @@ it('is not there before the queue is', async () => {
   expect([response.status, await response.text()]).toEqual([503, 'the queue is not open yet\n']);
 });
 
-/** What the board refuses: details of the server, and what nothing here has. */
+/** Status of each route that the board refuses because it shows details of the server. */
 const expectedOf: Record<string, number> = { '/api/redis/stats': 403 };
 
 function routesOf(method: string): string[] {

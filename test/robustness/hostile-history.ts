@@ -6,9 +6,9 @@ export type StoredRow = Record<string, string | null>;
 export type HostileHistory = {
   /** JSON texts of the rows, newest first. */
   lists: Record<'deposit' | 'withdraw', string[]>;
-  /** What the ledger is to hold of each orderNo. */
+  /** Expected row of the ledger for each orderNo. */
   stored: Map<string, StoredRow>;
-  /** What `rejects` is to hold: `orderNo|field|mark of the row`. */
+  /** Expected entries of `rejects`: `orderNo|field|mark of the row`. */
   rejected: Set<string>;
   hostile: number;
 };
@@ -101,7 +101,7 @@ function goodRow(nth: number, type: string, now: number, kind: HostileKind = { f
   return { text, orderNo, stored, rejected };
 }
 
-/** What tells the payloads of rejects apart. */
+/** Returns the part of a reject's payload that identifies its row. */
 export function markOf(payload: string): string {
   return /tx-\d+/.exec(payload)?.[0] ?? payload;
 }

@@ -1,4 +1,4 @@
-/** How one row is bad: which of its fields are replaced by what, and what the ledger is to make of them. */
+/** Kind of bad row: the fields that are replaced, and the expected result in the ledger. */
 export type HostileKind = {
   /** JSON texts of fields; null: the field is missing. */
   fields: Record<string, string | null>;

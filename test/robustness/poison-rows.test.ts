@@ -8,8 +8,8 @@ import { onePass, withWallet } from '../support/with-wallet.ts';
 const total = 600;
 
 /**
- * What the decoders let through, PostgreSQL takes; so the poison is a constraint of the test's own, as a later version
- * of PostgreSQL or an operator might bring one.
+ * PostgreSQL accepts everything that the decoders let through. The poison is therefore a trigger of the test's own that
+ * refuses rows, as a later version of PostgreSQL or an operator might.
  */
 test('[V8] of a batch with rows that PostgreSQL refuses, those are kept as rejects and all others stored, in few statements', async () => {
   const { sandbox, ledger, context } = await withWallet({ transactions: 0 });

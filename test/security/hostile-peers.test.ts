@@ -23,7 +23,7 @@ async function listenMutely(): Promise<number> {
 }
 
 const deep = 100_000;
-/** What is answered, and how the command ends: a row that cannot be read is kept as a reject, with 3. */
+/** Hostile answers, each with the exit code of the command; 3: a row that cannot be read is kept as a reject. */
 const hostileAnswers: [string, number, (response: ServerResponse) => void][] = [
   [
     'unpacks to 2 GiB',

@@ -8,7 +8,7 @@ import { startProgram } from '../support/run-cli.ts';
 import { until } from '../support/until.ts';
 import { withService } from '../support/with-service.ts';
 
-// Of this run alone: the sandboxes of other runs on this machine have secrets of their own.
+// Unique to this run, because the sandboxes of other runs on this machine have secrets of their own.
 const apiSecret = `canary-secret-${randomBytes(16).toString('hex')}`;
 const token = `canary-token-${randomBytes(8).toString('hex')}`;
 const redisPassword = 'canary-redis-7be1';
@@ -88,7 +88,7 @@ test.skipIf(process.platform !== 'linux')(
     await daemon.line('"listening"');
     const own = String(daemon.process.pid);
     const holders = ofAllProcesses('environ').filter(({ text }) => text.includes(apiSecret));
-    // What a process was started with stays readable to its own user; its children must not have it.
+    // The environment of a process stays readable to its own user; its children must not have the secret.
     expect(holders.map(({ pid }) => pid)).toEqual([own]);
     expect(ofAllProcesses('cmdline').some(({ text }) => text.includes('bin/postgres'))).toBe(true);
     daemon.process.kill('SIGTERM');

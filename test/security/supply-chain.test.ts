@@ -93,7 +93,10 @@ const sources = ['src', 'jobs'].flatMap((folder) =>
     })),
 );
 
-/** What each of these puts into a statement is written in the program itself, or was quoted by PostgreSQL. */
+/**
+ * Numbers of calls per file that put text into a statement. The text is written in the program itself, or was quoted by
+ * PostgreSQL.
+ */
 const rawSql: Record<string, number> = {
   // Columns of the two kinds of answers, from one table of constants.
   'src/ledger/transactions/answer-words.ts': 13,
@@ -118,7 +121,7 @@ const rawSql: Record<string, number> = {
   'src/ledger/reports/explorer/read-pools.ts': 6,
   'src/ledger/reports/explorer/read-proofs.ts': 3,
   'src/ledger/transactions/find-records.ts': 1,
-  // What PostgreSQL itself has quoted.
+  // Text that PostgreSQL itself has quoted.
   'src/ledger/connection/grant-roles.ts': 2,
   'src/ledger/connection/role-limits.ts': 1,
 };

@@ -16,7 +16,7 @@ import { letTimeBe } from './virtual-time.ts';
 
 export type BackoffDecisions = { retry: TransportOptions['retry'] };
 
-/** What the product promises by default. */
+/** Limits that the product promises by default. */
 const attemptsMax = 8;
 const delayMaxMs = 5_000;
 const pauseMaxMs = 120_000;
@@ -29,7 +29,7 @@ type TicketFacts = { takenAt: number; owner: string };
 
 class BackoffWorld {
   readonly sim: Simulation;
-  /** How often requests fail, 0 to 1: some services never answer well. */
+  /** Share of requests that fail, 0 to 1; at 1 the service never answers well. */
   readonly faultRate: number;
   readonly decisions: BackoffDecisions;
   ended = 0;

@@ -64,7 +64,7 @@ class PoolWorld {
     for (let n = random.below(6); n > 0; n -= 1) this.generated.set(`old-${n}`, -1_000_000);
   }
 
-  /** Whether the database still sees a connection of that name. */
+  /** Returns true if the database still sees a connection of that name. */
   #isSeen(owner: string): boolean {
     for (const name of this.#alive.keys()) if (owner.startsWith(name)) return true;
     return false;
@@ -237,7 +237,9 @@ class PoolWorld {
     return { observation: this.#requests, records, rejects: [] };
   }
 
-  /** Whether the pool is as full as it may be, with nothing in doubt. */
+  /**
+   * Returns true if the pool is as full as it may be, with nothing in doubt; reports a pool that is not full in time.
+   */
   isOver(): boolean {
     const { pools, sim, maxPerDay } = this;
     if (!this.isCalm || sim.now() < this.calmSince + settleMs) return false;

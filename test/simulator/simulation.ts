@@ -34,7 +34,7 @@ export type Simulation = {
 };
 
 export type SimulationOptions = {
-  /** Whether all microtasks have run is known to this; the default suffices where no streams are in play. */
+  /** Resolves when all microtasks have run; the default suffices where no streams are used. */
   drain?: () => Promise<void>;
   stepsMax?: number;
 };

@@ -73,7 +73,7 @@ test('the same seed is the same run', async () => {
   expect(await play()).toEqual(await play());
 });
 
-/** What a wrong decision leads to is told within as many interleavings as the right ones stand. */
+/** Finds each wrong decision within the number of interleavings that the right decisions pass. */
 describe('a wrong decision is found', () => {
   const options = (name: ScenarioName) => ({ seed: 1, interleavings: interleavings[name] });
   const words = (report: ScenarioReport) =>

@@ -48,7 +48,7 @@ class WalkWorld {
     this.model.arrive(random.below(16));
   }
 
-  /** What befalls the list, a little at a time. */
+  /** Changes the list, a little at a time. */
   async happen(task: Task): Promise<void> {
     const { random } = this.sim;
     for (let left = random.below(9); left > 0; left -= 1) {
@@ -133,7 +133,7 @@ class WalkWorld {
     const commit = async (committed: () => ListState) => {
       await sim.enter(task);
       if (this.#lease !== task) throw new LedgerError('interrupted', 'taken over');
-      // What the ledger says of itself from this commit on.
+      // Checks the claim that the ledger makes from this commit on.
       return () => {
         const { ledger } = model;
         if (this.isStrict && isProven({ ...committed(), ledgerCount: ledger.size }))

@@ -18,7 +18,7 @@ export type WatchdogDecisions = { keepSchedules: typeof keepSchedules };
 const watchdogMs = 15_000;
 /** A pass that hangs is given up after this. */
 const hangMs = 60_000;
-/** How long a job may be held by a dead worker before its schedule is put right. */
+/** Upper bound (ms) of the time for which a dead worker holds a job before its schedule is corrected. */
 const abandonedMs = 180_000;
 const dayMs = 86_400_000;
 
@@ -29,7 +29,7 @@ type Options = {
   daemons: number;
   /** Mean time between disturbances. */
   calmMs: number;
-  /** Whether others may act between any two calls of a pass; else a pass is one step. */
+  /** True if other tasks may act between any two calls of a pass; otherwise a pass is one step. */
   isFine: boolean;
 };
 

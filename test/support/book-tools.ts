@@ -106,7 +106,7 @@ function ledgerPair(line: string): [string, string] {
   return [commodity.replaceAll('"', ''), sum];
 }
 
-/** What the run says of them before it begins. */
+/** Returns the note about the bookkeeping tools that the run prints before it begins. */
 export function describeBookTools(): string {
   const entries = Object.entries(bookTools);
   const missing = entries.filter(([, path]) => path === undefined).map(([tool]) => tool);

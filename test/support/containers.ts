@@ -12,8 +12,8 @@ const startMs = 20_000;
 export type TestServer = { url: string; close(): Promise<void> };
 
 /**
- * Whether there is a Docker engine that answers and has the image, or pulls it in time; says so where an engine
- * cannot get it.
+ * Returns true if a Docker engine answers and has the image, or pulls it in time. Prints the reason if an engine cannot
+ * get the image.
  */
 export async function hasImage(image: string): Promise<boolean> {
   const engine = await within(engineMs, getContainerRuntimeClient()).catch(() => null);

@@ -5,7 +5,7 @@ import { listen } from './listen.ts';
 export type StatementCounter = {
   /** The database's address, through the counter. */
   url: string;
-  /** How often each statement was executed, by its text in single spaces. */
+  /** Number of executions of each statement, by its text in single spaces. */
   counts: Map<string, number>;
   /** Executions of all statements whose text matches. */
   count(pattern?: RegExp): number;

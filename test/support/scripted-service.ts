@@ -6,7 +6,7 @@ type Seen = {
   url: URL;
   headers: IncomingMessage['headers'];
   body: string;
-  /** How many requests came before this one. */
+  /** Number of requests before this one. */
   index: number;
 };
 
@@ -15,7 +15,7 @@ type Handler = (seen: Seen, response: ServerResponse) => unknown;
 export type ScriptedService = {
   baseUrl: string;
   seen: Seen[];
-  /** What answers from now on: a list answers one request each, its last entry all later ones. */
+  /** Sets the handlers that answer from now on: each answers one request, the last one all later requests. */
   answer(...handlers: Handler[]): void;
   close(): Promise<void>;
 };

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { askForServer } from './ask-for-server.ts';
 import { queryOnce } from './on-database.ts';
 
-/** What the migrations do to the database in which they run beside their schema, and a copy lacks. */
+/**
+ * Repeats the steps of the migrations that depend on the database in which they run, because a copy needs them again.
+ */
 const settle = (name: string) => `
   revoke connect, temporary on database ${name} from public;
   update engine.home set own_xid = pg_current_xact_id()::xid, (own_oid, addresses_oid, database_oid, begun_at) =

@@ -12,7 +12,7 @@ const startMs = 30_000;
 
 export type TestRedis = {
   url: string;
-  /** Whether it is this caller's alone: only then may it be flushed. */
+  /** True if the server belongs to this caller alone: only then may it be flushed. */
   isPrivate: boolean;
   close(): Promise<void>;
 };

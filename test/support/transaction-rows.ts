@@ -64,7 +64,7 @@ export function readTransactions({ query }: TestLedger): Promise<StoredRow[]> {
   );
 }
 
-/** Which version of each row is stored where: it changes with every write, even with one of equal values. */
+/** Reads the version and place of each stored row, which change with every write, even one of equal values. */
 export async function readVersions({ query }: TestLedger): Promise<unknown[]> {
   return await query(
     `select 'row', order_no, ctid::text, xmin::text, xmax::text from ledger.transactions

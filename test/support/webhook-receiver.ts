@@ -18,7 +18,7 @@ type Delivery = {
   headers: Record<string, string>;
 };
 
-/** What a receiver does with an event: answers with a status, or writes the answer itself. */
+/** Reaction of a receiver to an event: returns the status to answer, or null if it writes the answer itself. */
 type Behaviour = (delivery: Delivery, response: ServerResponse) => number | Promise<number> | null;
 
 export type WebhookReceiver = {
@@ -26,7 +26,7 @@ export type WebhookReceiver = {
   secret: string;
   /** Every attempt, in the order of their arrival. */
   attempts: Delivery[];
-  /** What was answered with a status of 2xx, in the order of the answers. */
+  /** Events that were answered with a status of 2xx, in the order of the answers. */
   accepted: Delivery[];
   /** Most events of one key that were on their way at the same time. */
   mostAtOnce(): number;

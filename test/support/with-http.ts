@@ -8,7 +8,7 @@ export type HttpHarness = {
   url: string;
   metrics: Metrics;
   lines: LogLine[];
-  /** How often a page, and how often a scrape, had the status read. */
+  /** Numbers of reads of the status for pages and for scrapes, and of reads of the flows. */
   reads: { page: number; metrics: number; flows: number };
   close(): Promise<void>;
 };

@@ -40,7 +40,7 @@ export type History = {
   requestMs: number;
   luck: number;
   rounds: Round[];
-  /** How the list is read when it has come to rest. */
+  /** Effort with which the lists are read once they are at rest. */
   calmEffort: EffortName;
 };
 

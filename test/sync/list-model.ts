@@ -15,7 +15,7 @@ import { LedgerModel } from './ledger-model.ts';
 import { type Lies, noLies, sightOf, spoil, toldTotal } from './service-lies.ts';
 import { type Row, ServiceList, type Version } from './service-list.ts';
 
-/** What happens at the service between two requests. */
+/** Events between two requests, at the service or in the program. */
 export type Happening =
   | { kind: 'arrive'; count: number }
   | { kind: 'late'; at: number }
@@ -32,7 +32,7 @@ export type Happening =
 /** A page as the model serves it. */
 export type ShownPage = PageFacts;
 
-/** What the model knows of an answer beside what it says. */
+/** An answer, with the facts about it that only the model knows. */
 export type Answer = {
   total: number | null;
   shown: Version;
@@ -48,7 +48,7 @@ export type Answer = {
 
 export class Killed extends Error {}
 
-/** What the lists of one service share. */
+/** State that the lists of one service share. */
 export class World {
   /** Unix ms; requests, waits and passes move it on. */
   time = 1_700_000_000_000;
@@ -76,7 +76,7 @@ export class World {
   }
 }
 
-/** Of one pass. */
+/** Upper bound of the requests of one pass. */
 const requestsMax = 5_000;
 
 /** A list that moves while it is read, and the ledger beside it; time passes with each request. */
@@ -315,7 +315,7 @@ export class ListModel {
     return this.stored;
   }
 
-  /** What was taken and not written is lost with the process. */
+  /** Drops the answers that were taken and not written, because they are lost with the process. */
   forgetTaken(): void {
     this.taken.length = Math.min(this.taken.length, this.remembered);
   }
@@ -325,7 +325,7 @@ export class ListModel {
     return { ledgerCount: this.ledger.size, guests: ledger.guests(this.index).size };
   }
 
-  /** What the ledger says of the list, its counts included, which other lists' writes change. */
+  /** Returns the stored state of the list with present counts, which other lists' writes change. */
   current(): ListState {
     return { ...this.stored, ...this.#counts() };
   }

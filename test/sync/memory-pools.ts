@@ -95,7 +95,7 @@ export class MemoryPools {
     return available;
   }
 
-  /** What a reading of the list has brought; returns how many are new. */
+  /** Stores the addresses that a reading of the list brought; returns how many are new. */
   storeListed(slip44: number, listed: string[]): number {
     const { addresses } = this.chain(slip44);
     const inserted = this.#insertForeign(slip44, listed);

@@ -106,7 +106,9 @@ async function rest(lists: Played[], { calmEffort }: History, violations: string
     if (isProven(played.model.current())) await checkQuiet(played, violations);
 }
 
-/** What the last clean scan left unexplained stays so until the counts change or the audit comes by. */
+/**
+ * Returns true if the last clean scan left a difference. It stays until the counts change or the audit reads the list.
+ */
 function hasAccepted({ acceptedDifference, checkpoint }: ListState): boolean {
   return acceptedDifference !== 0 || checkpoint.unmatched > 0;
 }
@@ -145,7 +147,7 @@ function passesMax({ model }: Played, effort: EffortName): number {
   return max + spentRequests + 2 * scan * 2 ** fruitlessScans;
 }
 
-/** What one list gives up may move to the other one: they are read in turn. */
+/** Reads the lists in turn until all are proven, because a row that leaves one list may move to the other one. */
 async function settle(lists: Played[], effort: EffortName, violations: string[]): Promise<void> {
   const max = Math.max(...lists.map((played) => passesMax(played, effort)));
   const isSettled = () =>

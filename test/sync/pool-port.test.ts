@@ -99,7 +99,9 @@ type Side = {
   list(slip44: number, shown: string[]): Promise<number>;
   take(slip44: number, count: number): Promise<number>;
   pass(ms: number): Promise<void>;
-  /** What is stored, without times; which addresses were handed out is left to each. */
+  /**
+   * Returns the stored state without times. It leaves out which addresses were handed out: each side may choose others.
+   */
   state(): Promise<unknown>;
 };
 
@@ -171,7 +173,7 @@ async function answer(
   one: Extract<Closing, { kind: 'answer' }>,
   { id, slip44: chain, num, state }: Request,
 ): Promise<unknown> {
-  // What was refused has no answer.
+  // A refused request has no answer.
   if (state === 'failed') return undefined;
   const ifNoneJoins = { refusals: 2, delayMs: 30 * minuteMs };
   const answered = { addresses: one.addresses.map(textOf), rejects: [] };

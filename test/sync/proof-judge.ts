@@ -2,7 +2,7 @@ import { isProven } from '../../src/sync/list/list-state.ts';
 import type { Answer, ListModel } from './list-model.ts';
 import type { Version } from './service-list.ts';
 
-/** How often something was held against the promises. */
+/** Numbers of the histories that were played, and of the checks in them. */
 export type Figures = {
   histories: number;
   passes: number;
@@ -158,7 +158,10 @@ export class ProofJudge {
     return replica !== null && total.kind !== 'honest';
   }
 
-  /** Of this pass; where none of its answers told how long the list is, of the last one that did. */
+  /**
+   * Returns the earliest state that was shown in this pass. If none of its answers had a total, it starts from the last
+   * answer that did.
+   */
   #firstShown(): number {
     const { taken, list } = this.model;
     let first = list.current.index;

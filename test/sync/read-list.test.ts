@@ -412,7 +412,7 @@ describe('reading a moving list', () => {
   });
 
   test('a command leaves no doubt about a short list, however many rows came late or went, and how often', async () => {
-    // Of both kinds at once the totals tell nothing.
+    // Each round has changes of one kind, because rows of both kinds at once may leave the total unchanged.
     const places = fc.array(place, { minLength: 1, maxLength: 30 });
     const changes = fc.tuple(fc.constantFrom<('late' | 'remove')[]>('late', 'remove'), places);
     const drawn = forAll(ordered, int(40, 400), fc.array(changes, { minLength: 1, maxLength: 4 }));
@@ -587,7 +587,7 @@ describe('reading a moving list', () => {
       if (model.stored.checkpoint.walks > walks) scannedAt.push(pass);
     }
     const waits = scannedAt.slice(1).map((pass, index) => pass - (scannedAt[index] ?? 0));
-    // What the scans themselves have cost is waited for, too: the first waits are not quite doubled.
+    // The cost of the scans themselves is waited for as well, so the first waits do not quite double.
     for (const [index, wait] of waits.slice(1).entries())
       expect(wait).toBeGreaterThan(1.3 * (waits[index] ?? 0));
     expect(waits.at(-1)).toBeGreaterThan(10 * (waits[0] ?? 0));

@@ -1,7 +1,7 @@
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { Row, ServiceList, Version } from './service-list.ts';
 
-/** How the service counts its rows. */
+/** Ways in which the service counts its rows. */
 export type TotalLie =
   | { kind: 'honest' }
   /** As of some time ago. */
@@ -19,7 +19,7 @@ export type TotalLie =
   /** Off by as many rows, for good. */
   | { kind: 'off'; rows: number };
 
-/** What is wrong with a service's answers. */
+/** Faults of a service's answers. */
 export type Lies = {
   total: TotalLie;
   /** A second replica that lags, and its share of the answers. */
@@ -36,10 +36,10 @@ export const noLies: Lies = {
   spoiltShare: 0,
 };
 
-/** Which states of the list an answer shows, and counts. */
+/** States of the list that an answer shows and counts. */
 export type Sight = { shown: Version; counted: Version };
 
-/** What one answer sees of the list, `now` being the moment at which it is made. */
+/** Returns the states of the list for one answer, which is made at the moment `now`. */
 export function sightOf(list: ServiceList, lies: Lies, now: number, luck: SeededRandom): Sight {
   const { replica, total } = lies;
   const time = replica && luck.chance(replica.share) ? now - replica.ms : now;

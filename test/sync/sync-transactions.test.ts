@@ -220,7 +220,7 @@ describe('transactions and their details', () => {
       ...details,
       async claim(...asked) {
         const claimed = await details.claim(...asked);
-        // Of two claims at the same time, one may find nothing.
+        // One of two claims at the same time may find nothing.
         if (claimed.length === 0) return claimed;
         throw new Error('connection lost');
       },

@@ -181,7 +181,7 @@ test.each<[string, Setting]>([
     expect((await fillPools(context, patiently)).isComplete).toBe(true);
     expect(await query(available)).toEqual(setting.pools.map((slip44) => ({ slip44, n: 10 })));
     expect(service.seen.length).toBeLessThan(setting.pools.length * 25);
-    // What was shown is remembered: the next request needs no further evidence.
+    // The evidence is kept: the next request needs no more of it.
     service.seen.length = 0;
     await query('update ledger.pools set target = 15, is_filling = true');
     expect((await fillPools(context, patiently)).isComplete).toBe(true);

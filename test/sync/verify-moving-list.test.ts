@@ -55,7 +55,7 @@ function put(rows: Row[]): void {
   }
 }
 
-/** What a daemon does. */
+/** Runs the passes of a daemon once. */
 async function bringUpToDate(): Promise<void> {
   await syncTransactions(context, onePass(), ['deposit']);
   await query(`update engine.detail_checks set due_at = now(), claimed_until = null`);

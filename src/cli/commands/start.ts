@@ -165,7 +165,7 @@ async function isReady(ledger: Ledger, queue: RunningQueue | undefined) {
   return { database, queue: (await queue?.isReady()) ?? false, migrated: true };
 }
 
-/** What the pages of a wallet show, and which installation they name. */
+/** Returns the content of a wallet's pages: its reports, and the installation that they name. */
 function contentOfPages({ context, sync: { ledger } }: Composed): WalletContent {
   return {
     name: ledger.wallet,

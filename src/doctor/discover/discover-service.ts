@@ -13,8 +13,8 @@ import { type FoundNames, findNames, pageOf } from './find-names.ts';
 import { findSigner } from './find-signer.ts';
 
 /**
- * What the answers of a service show. `pageSize` is the largest that was granted, null if none was shown; `chains` are
- * those of the coins; `states` are the ones of the rows that were read.
+ * Findings from the answers of a service. `pageSize`: the largest size that was granted, null if no answer showed one.
+ * `chains`: the chains of the coins. `states`: the states of the rows that were read.
  */
 export type Discovery = {
   baseUrl: string;

@@ -43,7 +43,7 @@ type AnswerPage = (
  */
 export type PageAnswers = { answer: AnswerPage; answerShared: AnswerPage };
 
-/** What to tell a reader whose page could not be made. */
+/** Status and text of the answer when a page cannot be made. */
 type Failure = { status: 400 | 503; words: string };
 
 type Rendered =

@@ -46,7 +46,7 @@ export function addExplorer(app: Hono, options: ExplorerOptions): void {
   const readStatus = cacheFor(options.readStatus, statusKeepMs, statusStaleMs);
   const up = '../';
   app.get('/transactions', (c) => {
-    // What concerns one address is read for each request.
+    // A list for one address is read anew for each request.
     const answerList = c.req.query('address') ? answer : answerShared;
     return answerList(c, '', 'transactions', (read) => transactionsPage(c, read));
   });

@@ -22,7 +22,7 @@ export const poolPeriods = {
 
 export type PoolPeriodName = keyof typeof poolPeriods;
 
-/** What the page of the pools shows; `steps` has an entry for each of the first pools. */
+/** Content of the page of the pools; `steps` has an entry for each of the first pools. */
 export type Pools = {
   pools: PoolRow[];
   steps: PoolStep[][];

@@ -4,7 +4,7 @@ import { foreign, type Html, scrollingTable, section } from '../page-frame.ts';
 import { amountCell } from './amount.ts';
 import { timeWords } from './times.ts';
 
-/** What a value that the books lack is called, and why it may be missing. */
+/** Words for each value that the books may lack, with the reason where it is known. */
 const missingWords: Record<string, string> = {
   amount: 'the amount is not known',
   symbol: 'the coin is not known',

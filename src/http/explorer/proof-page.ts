@@ -17,7 +17,7 @@ const dayMs = 86_400_000;
 /** Days that were never compared and are named one by one, for each list. */
 const namedMax = 40;
 
-/** What the page of the proof shows. `year` is that of the calendars. */
+/** Content of the page of the proof; `year` is the year that the calendars show. */
 export type Proof = {
   streams: StreamStatus[];
   years: CoveredYear[];

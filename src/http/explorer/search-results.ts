@@ -8,7 +8,7 @@ import { chainWords } from './chain-words.ts';
 import { linkTo } from './explorer-frame.ts';
 import { timeWords } from './times.ts';
 
-/** What a search found. */
+/** Records and addresses that a search found. */
 export type Found = Pick<FoundRecords, 'transactions' | 'addresses' | 'isCut'> & {
   referenced: ReferencedAddress[];
 };

@@ -35,7 +35,7 @@ export function databaseError(error: unknown): Error {
 function refusalOf(error: Error): PostgresCure | undefined {
   if (isUntrusted(error)) return untrusted;
   if (isOfPooler(error)) return pooled;
-  // Of a table without a log, which has a SQLSTATE for many things.
+  // Message for an unlogged table on a standby; its SQLSTATE, feature_not_supported, stands for many other failures.
   return innerOf(error).message.endsWith('during recovery') ? readOnly : undefined;
 }
 

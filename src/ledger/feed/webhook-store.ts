@@ -10,7 +10,7 @@ import { eventsChannel } from './feed-channels.ts';
 export type DueDelivery = { seq: number; attempts: number };
 /** An event that this process may send now. `attempt`: its number, which proves the claim when the attempt ends. */
 export type ClaimedDelivery = { event: FeedEvent; attempt: number };
-/** How an attempt failed. `isGone`: the receiver answered 410, so nothing more may be sent to it. */
+/** Failure of an attempt. `isGone`: the receiver answered 410, so no further event may be sent to it. */
 export type DeliveryFailure = { message: string; isGone: boolean };
 
 /** Adds the receivers that are new; they begin behind the latest event. */

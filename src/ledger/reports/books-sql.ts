@@ -4,7 +4,7 @@ export type Period = { from: string | null; to: string | null };
 /** Like a period: the first and the last of a month. */
 export type MonthDays = { from: string; to: string };
 
-/** What each listed transaction in a success state did to the coins in custody, read without the view `postings`. */
+/** Effect of each listed transaction in a success state on the coins in custody, read without the view `postings`. */
 const effects = `
   select coalesce(t.occurred_at, t.first_seen_at) as booked_at, t.stream, t.symbol, t.amount, t.fee_symbol,
          nullif(t.fee, 0) as fee
@@ -29,11 +29,11 @@ export const coinsSelect = `
    group by x.symbol order by x.symbol collate "C"`;
 
 /**
- * What the wallet reported at the end of each UTC day, beside what the transactions up to then add up to. The sums are
- * made from the transactions and not from the postings, so that a mistake in the postings contradicts them. A balance
- * is known from the first reading of the coin on. Where the two never agree, something was there before the history
- * began: `opening` is the difference at the first reading. A difference below zero is no opening, because a wallet
- * cannot hold less than nothing. It means that money is missing, which an opening would hide.
+ * Compares the balance that the wallet reported at the end of each UTC day with the sum of the transactions up to then.
+ * The sums are made from the transactions and not from the postings, so that a mistake in the postings contradicts
+ * them. A balance is known from the first reading of the coin on. Where the two never agree, the wallet held coins
+ * before the history began: `opening` is the difference at the first reading. A difference below zero is not an
+ * opening, because a wallet cannot hold less than nothing. It means that money is missing, which an opening would hide.
  */
 const dayEndRows = `
   with flows as (

@@ -41,8 +41,8 @@ export type Books = {
   /** The closed months (`2026-03`) whose kept books these are; none if they are read from the ledger as it is. */
   closedMonths: readonly string[];
   /**
-   * What was there before the history began, by coin, computed back from the first balance; empty as a rule. Negative
-   * only in the books of a month that an earlier version closed.
+   * Balances by coin from before the history began, computed back from the first reported balance; empty as a rule.
+   * Negative only in the books of a month that an earlier version closed.
    */
   openings(): Promise<ReadonlyMap<string, string>>;
   coins(): AsyncIterable<CoinRow[]>;

@@ -68,7 +68,7 @@ export const negativeOpenings = `
 
 const dayOfPosting = `(k.cells[3]::timestamptz at time zone 'UTC')::date`;
 
-/** What the first month ($1) carried forward, and its postings before the period begins ($2). */
+/** Selects what the first month ($1) carried forward, with its postings before the period begins ($2) added. */
 export const keptCarriedSelect = `
   select s.symbol, s.account, case when s.rows > 1 then s.amount::text else s.kept end
     from (select x.symbol, x.account, count(*) as rows, sum(x.amount::numeric) as amount, min(x.amount) as kept

@@ -37,7 +37,7 @@ export const closedBooks = ledger.table(
   (table) => [primaryKey({ columns: [table.wallet, table.month, table.part, table.no] })],
 );
 
-/** What came, changed or vanished after its month was closed: one row per order, coin and statement. */
+/** Rows that came, changed or vanished after their month was closed: one entry per order, coin and statement. */
 export const lateEntries = ledger.table(
   'late_entries',
   {

@@ -5,7 +5,7 @@ import { engine } from './snapshots.ts';
 
 const count = (name: string) => bigint(name, { mode: 'number' }).notNull();
 
-/** What the transactions of a total have in common. */
+/** Columns by which transactions are grouped into totals. */
 const common = {
   stream: text('stream').notNull(),
   symbol: text('symbol'),
@@ -56,7 +56,7 @@ export const allSums = engine.table('all_sums', {
   ...sums,
 });
 
-/** What statements added to the sums and took from them, until `engine.fold_totals` adds it up. */
+/** Changes to the sums that statements made and that `engine.fold_totals` has not added up yet. */
 export const totalChanges = engine.table('total_changes', {
   wallet: wallet(),
   id: bigint('id', { mode: 'number' }).generatedAlwaysAsIdentity(),

@@ -4,8 +4,8 @@ import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { out, query, text, truth } from '../connection/query-rows.ts';
 
 /**
- * Which rows go first: new ones and those that the list shows changed; open ones that are checked again; final ones of
- * the history; those that the service refused several times.
+ * Order in which rows are claimed: new rows and rows that the list shows changed; open rows that are checked again;
+ * final rows of the history; rows that the service refused several times.
  */
 export const turn = { news: 0, open: 1, history: 2, refused: 3 } as const;
 

@@ -12,9 +12,9 @@ import type { SyncContext } from '../sync-context.ts';
 import type { PagesScan } from './scan-pages.ts';
 
 /**
- * What a verification leaves. `scan`: the scan that met exactly the rows that the ledger now lists; null: none did.
- * `passesBefore`: the passes over the list before the verification began. `mayRead`: an ordinary pass may follow, which
- * reads and stores what has arrived since.
+ * Result of a verification. `scan`: the scan that met exactly the rows that the ledger now lists; null if there is
+ * none. `passesBefore`: number of passes over the list before the verification began. `mayRead`: an ordinary pass may
+ * follow, which reads and stores rows that have arrived since.
  */
 type Verified = {
   scan: PagesScan | null;

@@ -69,7 +69,10 @@ export type PoolAction =
 /** Age (ms) after which a sender counts as dead; a living one abandons its request long before this. */
 const sentMaxMs = 600_000;
 const settleMaxMs = 3_600_000;
-/** How long the list may lag behind an answer that it must show: a multiple of the settling time, and at least (ms). */
+/**
+ * Time for which the list may lag behind an answer that it must show: a multiple of the settling time, and at least
+ * (ms).
+ */
 const answerPatience = { settleTimes: 10, leastMs: 60_000 };
 
 /** An action, and the write that goes with it under the pool's lock. */

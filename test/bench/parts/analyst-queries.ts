@@ -63,7 +63,7 @@ const queries: TimedQuery[] = [
 
 const takenAddresses = 5_000;
 
-/** (i) What analysts ask and what the program asks itself for them. */
+/** (i) Time of the queries that analysts run, and of those that the program runs for them. */
 export const analystQueries: BenchPart = {
   letters: 'i',
   title: 'views, functions and status over a long history',

@@ -98,7 +98,10 @@ function rateFigures(
     samples: seconds.map((each) => rows / each),
   });
   const what = `backfill of ${rows.toLocaleString('en')} list rows`;
-  /** Of a short backfill, the start of the process is a third: its rate says little. */
+  /**
+   * Returns no target for a quick bench: the start of the process is a third of a short backfill, so its rate says
+   * little.
+   */
   const atLeast = (ratio: number): Pick<Figure, 'target'> =>
     bench.isQuick ? {} : { target: { of: 'ratio', atLeast: ratio } };
   return [

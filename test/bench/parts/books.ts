@@ -23,7 +23,9 @@ const asked = (what: string, from: string): Question => ({
 
 const month = `ledger.account_statement('USDT', current_date - 35, current_date - 5)`;
 
-/** What a daemon does once a minute, and what is looked at most: its cost must not grow with the history. */
+/**
+ * Queries that a daemon runs once a minute, and those that are read most: their cost must not grow with the history.
+ */
 const questions: Question[] = [
   { what: 'balances job, behind 20 new deposits: sums, assets, judgement', ask: reconcile },
   asked('ledger.reconciliation', 'ledger.reconciliation'),

@@ -8,7 +8,7 @@ import { startDaemon } from '../running-daemon.ts';
 import { type StaticService, startStaticService } from '../static-service.ts';
 
 const readers = 10;
-/** What a person takes to look at a page. */
+/** Time (ms) that a person looks at a page. */
 const lookMs = 2_000;
 const pageMsMax = 100;
 const rateAtLeast = 0.95;
@@ -25,7 +25,7 @@ const noJobs = {
 
 type Look = { page: string; ms: number };
 
-/** (y) What people wait for who look things up in a long history, while another wallet's history is read. */
+/** (y) Time that readers wait for pages of a long history while another wallet is backfilled. */
 export const explorerPagesPart: BenchPart = {
   letters: 'y',
   title: 'pages of a long history beside a backfill',

@@ -37,7 +37,7 @@ const emitters = {
   'ledger.stream_proofs': ['stream_proofs_emitted'],
 };
 
-/** How soon the feed tells of a commit, and what it costs those who write. */
+/** Delay from a commit to its event on the feed, and the cost of the feed for writers. */
 export const feedPart: BenchPart = {
   letters: 'v',
   title: 'the change feed: from a commit to its readers, and its cost',

@@ -16,7 +16,7 @@ const seed = 7;
 /** Shares no divisor with the numbers of arrivals, so that each place is taken once. */
 const placeStep = 37;
 
-/** How long after a transaction has come into being the ledger shows it. */
+/** Time from the creation of a transaction until the ledger shows it. */
 export const freshnessPart: BenchPart = {
   letters: 'f',
   title: 'freshness of single arrivals',
@@ -36,7 +36,7 @@ const troubles: Record<string, object> = {
   'whose service is 100 times slower': { rate: 0, totalError: 0, slowdown: 100 },
 };
 
-/** How long the transactions of a wallet take beside another one in trouble. */
+/** Time until the ledger shows the transactions of a wallet beside another wallet in trouble. */
 export const besideTroublePart: BenchPart = {
   letters: 'q',
   title: 'freshness beside a wallet in trouble',
@@ -90,8 +90,9 @@ async function measureDelays(
 }
 
 /**
- * What has just been seen came at the end of a pass. A random pause, one from each equal part of the interval in
- * turn, makes every distance from the next pass equally likely, and few arrivals enough.
+ * Returns a random pause before the next arrival, from each equal part of the interval in turn. The arrival before it
+ * was seen at the end of a pass, so the pause makes every distance from the next pass equally likely. Few arrivals are
+ * then enough.
  */
 function pauseMs(index: number, count: number): number {
   const place = (index * placeStep) % count;

@@ -21,7 +21,7 @@ const sampleMs = 500;
 const seed = 11;
 const sender = fileURLToPath(new URL('../send-hints.ts', import.meta.url));
 
-/** How soon a hint shows a row, and what forged ones cost. */
+/** Time from a hint until the ledger shows the row, and the cost of forged hints. */
 export const hintsPart: BenchPart = {
   letters: 'o',
   title: 'hints at an interval of 60 s, and a flood of forged ones',
@@ -87,7 +87,7 @@ async function delayOfOne(wallet: {
 
 type FloodFigures = FloodAnswer & {
   seconds: number;
-  /** Of the list that was asked for more often. */
+  /** Requests for the list that was requested more often. */
   listRequests: number;
   details: number;
   residentMiB: number[];

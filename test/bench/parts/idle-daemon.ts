@@ -7,7 +7,7 @@ import { runProduct } from '../run-product.ts';
 import { startDaemon } from '../running-daemon.ts';
 import { startSandboxProcess } from '../sandbox-process.ts';
 
-/** What a daemon costs that has nothing to do: all is synced, and nothing changes. */
+/** Cost of a daemon that has nothing to do: everything is synced, and nothing changes. */
 export const idleDaemonPart: BenchPart = {
   letters: 'g',
   title: 'idle daemon',
@@ -62,7 +62,7 @@ async function measureIdle(bench: Bench, queue: BenchedQueue, wallets: string[])
   return {
     seconds,
     cpuSeconds,
-    // Of the reading itself, the first is counted by the second.
+    // Minus the first statement of `readCounters`, which the second one counts.
     statements: after.statements - before.statements - 1,
     walBytes: after.walBytes - before.walBytes,
   };

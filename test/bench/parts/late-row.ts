@@ -5,7 +5,7 @@ import { pageSize } from '../fill-history.ts';
 import { daemonPass, openVirtualWallet, type VirtualWallet } from '../open-virtual-wallet.ts';
 import { virtualHistory } from '../virtual-history.ts';
 
-/** What it took until the ledger and its proof were whole again. */
+/** Cost until the ledger and its proof were correct again. */
 type Repair = { requests: number; ms: number; passes: number; isRepaired: boolean };
 
 /** A row that is not found by then takes a walk over everything: the target is missed. */

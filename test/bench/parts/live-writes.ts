@@ -18,7 +18,9 @@ const bookKeeping = [
   'detail_synced_at',
 ];
 
-/** What a subscriber of the ledger's tables gets of a live wallet, and how cheaply the machinery's rows are updated. */
+/**
+ * Updates that a subscriber of the ledger's tables gets from a live wallet, and the cost of updates in schema `engine`.
+ */
 export const liveWritesPart: BenchPart = {
   letters: 'x',
   title: 'updates of a live wallet with a transaction a second',

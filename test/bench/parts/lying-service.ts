@@ -13,7 +13,7 @@ export const ratioMax = 2;
 /** By then a service that has become honest has shown every row. */
 const honestPasses = 20;
 
-/** How a service lies in a pass, counted from 0. */
+/** Lies of a service in each pass, counted from 0. */
 type Liar = { what: string; lies: (pass: number) => Lies };
 
 const withTotal = (what: string, lie: (pass: number) => TotalLie): Liar => ({
@@ -49,7 +49,7 @@ export const liars: Liar[] = [
   withTotal('a total that is always one too high', () => ({ kind: 'off', rows: 1 })),
 ];
 
-/** What happens at the service: rows that arrive as a pass begins. */
+/** Rows that arrive at the service as each pass begins. */
 type Life = { what: string; arrivals: (pass: number) => number };
 
 const lives: Life[] = [
@@ -58,7 +58,7 @@ const lives: Life[] = [
   { what: '25 rows every 10th pass', arrivals: (pass) => (pass % 10 === 9 ? 25 : 0) },
 ];
 
-/** (l) What a service that lies about its list costs, against one that does not: list requests of the pure model. */
+/** (l) Cost of a service that lies about its list, against an honest one: list requests of the pure model. */
 export const lyingService: BenchPart = {
   letters: 'l',
   title: 'list requests under a service that lies',

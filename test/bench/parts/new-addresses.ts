@@ -14,7 +14,7 @@ const atMostMs = 50;
 const lockWaitMaxMs = 50;
 const beside = ['nothing', 'vacuum ledger.transactions', 'analyze ledger.transactions'] as const;
 
-/** (n) What two hundred new addresses cost on a ledger with a long history of deposits to few addresses. */
+/** (n) Cost of two hundred new addresses on a ledger with a long history of deposits to few addresses. */
 export const newAddressesPart: BenchPart = {
   letters: 'n',
   title: `${added} new addresses beside a long history of deposits`,
@@ -89,7 +89,7 @@ async function setStatistics({ pool }: Ledger, hasStatistics: boolean): Promise<
   }
 }
 
-/** What the server works on the transaction that stores an answer, in ms. */
+/** Returns the time (ms) that the server works on the transaction that stores an answer. */
 async function storeAddresses(ledger: Ledger, name: string): Promise<number> {
   const { rows } = await ledger.pool.query<{ id: string }>(
     `insert into ledger.address_requests (slip44, num, state, requested_at)

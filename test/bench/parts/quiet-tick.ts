@@ -5,7 +5,7 @@ import { daemonPass, openVirtualWallet, type VirtualWallet } from '../open-virtu
 import { readRowsWritten, readWalBytes, readWalRecords } from '../read-counters.ts';
 import { virtualHistory } from '../virtual-history.ts';
 
-/** What one pass cost. */
+/** Cost of one pass. */
 type Cost = { requests: number; queries: number; ms: number; walBytes: number; walRecords: number };
 
 const quietPasses = 100;

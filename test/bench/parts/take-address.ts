@@ -13,7 +13,7 @@ const warmUp = 400;
 const callsPerTurn = 200;
 const dearerUsMax = 25;
 
-/** (m) What a call costs more than in the schema that did not know its home yet. */
+/** (m) Additional cost of a call, compared with the schema before the ledger had a home. */
 export const takeAddressPart: BenchPart = {
   letters: 'm',
   title: 'take_address beside that of the schema before homes',

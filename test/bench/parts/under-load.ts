@@ -19,7 +19,7 @@ const settleMs = 10_000;
 /** New rows a second that ask for more details than the budget has requests. */
 const floodPerSecond = 70;
 
-/** What a long backlog of details, an audit and a backfill leave of freshness, and of the budget. */
+/** Freshness and request budget that remain beside a long backlog of details, an audit and a backfill. */
 export const underLoadPart: BenchPart = {
   letters: 'u',
   title: 'freshness beside a backlog of details, an audit and a backfill',

@@ -1,6 +1,6 @@
 import type { Check } from './check-types.ts';
 
-/** What the service saw of the asker, and what the ledger says of what it could not read. */
+/** Checks of the requests that the service received, and of the ledger's rejects. */
 export const callChecks: readonly Check[] = [
   {
     id: 'calls.signed',

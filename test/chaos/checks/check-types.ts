@@ -1,4 +1,4 @@
-/** What the run was set to. */
+/** Settings and events of the run that the checks depend on. */
 export type CheckContext = {
   /** POOL_MAX_PER_DAY of the run. */
   poolMaxPerDay: number;
@@ -6,7 +6,7 @@ export type CheckContext = {
   maxRps?: number | undefined;
   /** The database was restored to an earlier state in the run. */
   hasMoved?: boolean;
-  /** What `take_address` or `pool take` gave out, and for which reference (null: none given). */
+  /** Addresses that `take_address` or `pool take` returned, each with its reference (null: none given). */
   taken?: readonly { slip44: number; reference: string | null; address: string }[] | undefined;
 };
 
@@ -14,7 +14,7 @@ export type CheckContext = {
 export type Check = {
   /** Stable name: `transactions.complete`. */
   id: string;
-  /** What has to hold, in words. */
+  /** Condition that has to hold, in words. */
   promise: string;
   sql: string;
 };

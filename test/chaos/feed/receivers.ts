@@ -25,7 +25,7 @@ export type Receivers = {
   close(): Promise<void>;
 };
 
-/** How a receiver answers: a status, or by cutting the connection; what it `keeps` it has stored before. */
+/** Answer of a receiver: a status, or a cut connection. `keeps`: the receiver stores the event before it answers. */
 type Answer = { status: number | 'cut'; keeps: boolean; afterMs: number; location?: string };
 
 type Mood = (random: SeededRandom, receiver: Receiver) => Answer;

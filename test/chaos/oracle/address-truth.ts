@@ -23,7 +23,7 @@ type AddressListRead = {
   slip44: number;
   at: number;
   page: number;
-  /** Whether the page is the one on which new addresses appear. */
+  /** True if new addresses appear on this page. */
   showsNewest: boolean;
 };
 
@@ -47,7 +47,7 @@ export type AddressTruth = {
 };
 
 const foreignPerChain = 23;
-/** Of those, how many never get a deposit. */
+/** Number of these foreign addresses that never get a deposit. */
 const untouchedPerChain = 10;
 
 export function createAddressTruth(

@@ -11,7 +11,7 @@ export type World = {
   assets: AssetTruth;
   addresses: AddressTruth;
   lies: Lies;
-  /** Of its own, so that what is asked does not change what will be true. */
+  /** Separate source of randomness, so that requests do not change the later history. */
   lieRandom: SeededRandom;
   pageSizeMax: number;
   newestFirst: boolean;
@@ -25,7 +25,7 @@ type Params = ReadonlyMap<string, string>;
 const numMax = 200;
 const pageSizeDefault = 10;
 
-/** What the service answers to a request that is signed well. */
+/** Returns the service's answer to a request with a good signature. */
 export function answerRequest(world: World, call: OracleCall, params: Params): Answer {
   switch (`${call.method} ${call.path}`) {
     case 'GET /v1/transaction/list':
@@ -79,7 +79,7 @@ function listTransactions(world: World, params: Params): Answer {
     ...{ ...paging, ...shown(rows), claimedTotal, guests },
     before: (count) => shown(withoutLast(rows, count, byOrderNo)),
   });
-  // What the list has shown it has shown, also where it does not belong there.
+  // Notes that the withdrawals show the guest with this answer, or show it no longer.
   if (hasGuest) {
     const { history } = world.transactions;
     history.note('withdraw', guest.orderNo, answer.note.includes('otherListsRow'));

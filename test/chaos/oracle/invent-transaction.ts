@@ -112,7 +112,7 @@ export function finish(row: TransactionRow, random: SeededRandom): void {
   stepOn(row, random);
 }
 
-/** What was final changes after all, in a field that the list shows. */
+/** Changes a final row after all, in a field that the list shows. */
 export function amendRow(row: TransactionRow, random: SeededRandom): void {
   const kind = random.below(4);
   if (kind === 0) row.txHash = inventHash(random);

@@ -1,12 +1,12 @@
 import type { Stream } from './transaction-row.ts';
 
-/** What each list showed, and when. */
+/** History of the rows that each list showed. */
 export type ListHistory = {
   /** From now on the list shows the order, or shows it no longer. */
   note(stream: Stream, orderNo: string, isShown: boolean): void;
   /**
-   * Whether at some moment since then (Unix ms) the list showed just these orders: null, or else the moment at which it
-   * came nearest for the last time, and how the two differed then.
+   * Returns null if the list showed exactly these orders at some moment since then (Unix ms). Otherwise returns the
+   * last moment at which the difference was smallest, and that difference.
    */
   missShown(stream: Stream, orderNos: ReadonlySet<string>, since: number): Miss | null;
 };

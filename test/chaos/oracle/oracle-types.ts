@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { ListHistory } from './list-history.ts';
 
-/** How an oracle is made; the same seed gives the same history, coins, balances and odd rows. */
+/** Options of an oracle; the same seed gives the same history, coins, balances and odd rows. */
 export type OracleOptions = {
   seed: number;
   /** Transactions at the start, odd rows not counted. */
@@ -10,7 +10,7 @@ export type OracleOptions = {
   slip44s: number[];
   /** Larger pages are answered with this many items. */
   pageSizeMax: number;
-  /** How long a generated address is missing in the list. Default 0. */
+  /** Time (ms) for which a generated address is missing in the list. Default 0. */
   addressListLagMs?: number;
   /** Newest transactions on page 1. Default true. */
   newestFirst?: boolean;
@@ -66,7 +66,7 @@ export type OracleCall = {
   path: string;
   slip44: number | null;
   nonce: string | null;
-  /** Whether key, signature and nonce were good. */
+  /** True if key, signature and nonce were good. */
   accepted: boolean;
   /** `ok`, or why it was refused; with `:lie` and the lie's name when the answer was not the truth. */
   answer: string;

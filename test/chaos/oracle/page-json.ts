@@ -7,7 +7,7 @@ export type PageQuestion = ShownList & {
   page: number;
   size: number;
   newestFirst: boolean;
-  /** What a total may be taken from instead. */
+  /** Number of rows to derive the total from, instead of the rows of the list. */
   claimedTotal?: number;
   /** The list as it was before its last `count` entries, which may stand anywhere in it. Default: they stand at its end. */
   before?(count: number): ShownList;

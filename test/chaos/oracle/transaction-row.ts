@@ -13,13 +13,13 @@ export type Standing = {
 
 type Version = Standing & { moment: number | null; at: number };
 
-/** What of an odd row's payload is hostile, and what of it a ledger has to store. */
+/** Hostile field of an odd row, and the value that a ledger has to store for it. */
 export type Oddity = {
   kind: string;
   field: string;
   /** JSON text in the field's place; null: the field is missing. */
   sent: string | null;
-  /** What is to be stored: null, or text with the unstorable replaced. */
+  /** Value to be stored: null, or text in which the unstorable is replaced. */
   stored: string | null;
 };
 

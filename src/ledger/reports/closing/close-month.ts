@@ -21,7 +21,7 @@ export type Closing =
 
 /** First key of an advisory lock; the second is the wallet's. A wallet closes one month at a time. */
 const closingLock = 7_246_010;
-/** How often the month is read again because its rows changed meanwhile. */
+/** Upper bound of the readings of a month whose rows change while it is read. */
 const attemptsMax = 3;
 const changing = 'its transactions change while it is being closed: run the command again';
 

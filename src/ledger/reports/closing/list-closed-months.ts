@@ -5,7 +5,7 @@ import type { Books } from '../books.ts';
 import { differingBalances, negativeOpenings } from '../kept-books-sql.ts';
 import { readKeptBooks } from '../read-kept-books.ts';
 
-/** What came or changed after the month was closed, per coin. `amount` is null while an order's part is not known. */
+/** Late entries of a closed month, per coin. `amount` is null while an order's part is not known. */
 type LateSum = {
   symbol: string | null;
   entries: number;

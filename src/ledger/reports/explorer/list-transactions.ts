@@ -134,7 +134,7 @@ async function readSegment(db: LedgerDb, reading: Reading): Promise<SegmentPage>
     if (read.stop && (stop === null || comparePlaces(read.stop, stop) < 0)) stop = read.stop;
   }
   rows.sort(comparePlaces);
-  // What one stream has behind the place where another one stopped belongs to the next page.
+  // Rows of one stream behind the place where another one stopped belong to the next page.
   const isBefore = (row: Place) => stop === null || comparePlaces(row, stop) <= 0;
   const before = rows.filter(isBefore).slice(0, wanted);
   return { rows: before, stop: before.length === wanted ? null : stop };

@@ -3,18 +3,17 @@ import type { LedgerDb } from '../../connection/connect-ledger.ts';
 import { number, orNull, out, pick, query, text } from '../../connection/query-rows.ts';
 import { amountText } from '../status-sql.ts';
 
-/** What moved of a coin, in success states. Amounts are null if nothing moved that way. */
+/** Sums of a coin's transactions in success states. Amounts are null if nothing moved in that direction. */
 type Moved = { transactions: number; deposited: string | null; withdrawn: string | null };
 
-/** What moved on a UTC day. */
 type DayFlow = Moved & { day: string };
 
-/** What moved on a UTC day on a chain; `slip44` is null where the chain is not known. */
+/** Movements of a UTC day on one chain; `slip44` is null where the chain is not known. */
 type ChainFlow = DayFlow & { slip44: number | null };
 
 /**
- * What moved of a coin on the last 30 UTC days. `days` are all of them, oldest first; `moved` and `chains` have those
- * on which something moved, latest first.
+ * Movements of a coin on the last 30 UTC days. `days` are all of them, oldest first; `moved` and `chains` have those
+ * with a movement, latest first.
  */
 export type CoinFlows = { days: string[]; all: Moved; moved: DayFlow[]; chains: ChainFlow[] };
 

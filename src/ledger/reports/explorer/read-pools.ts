@@ -16,7 +16,7 @@ import type { LogPage } from './list-records.ts';
 /** The pool of a chain now. `threshold` and `target` are null for a chain without a setting. */
 export type PoolRow = RowNamedBy<typeof poolColumns>;
 
-/** What came into a pool and left it between two times (ms since 1970). */
+/** Numbers of addresses that a pool received and handed out between two times (ms since 1970). */
 export type PoolStep = { from: number; to: number; generated: number; handedOut: number };
 
 /** A request for new addresses. */
