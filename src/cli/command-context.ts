@@ -59,16 +59,15 @@ export async function runCommand(
   log.debug({ files: filesRead(settings) }, 'files that the settings come from');
   for (const warning of settings.warnings) log.warn({}, warning);
   const shutdown = createShutdown({ log, host: process });
-  const lastWords = (error: Error) => {
-    const isLedgerError = error instanceof LedgerError;
+  const lastWords = (thrown: Error) => {
     const { reason } = shutdown.signal;
+    // The signal decides, not the error: a wait that it ends may throw one of its own, as does a connection that is cut.
+    const isStopped = reason instanceof LedgerError && isOfStop(thrown);
+    const error = isStopped ? reason : thrown;
     const line = failureLine(error, level === 'debug');
-    // The signal decides, not the error: a wait that it ends may throw one of its own.
-    const isStopped =
-      isLedgerError && error.code === 'interrupted' && reason instanceof LedgerError;
     return {
       line: redact(`${scope ? forWallet(settings, line) : line}\n`),
-      exitCode: isStopped ? reason.exitCode : isLedgerError ? error.exitCode : 1,
+      exitCode: error instanceof LedgerError ? error.exitCode : 1,
     };
   };
   // Replaces Node's report of uncaught errors, which would show secrets. Unhandled rejections arrive here as well.
@@ -88,6 +87,12 @@ export async function runCommand(
   } finally {
     await shutdown.close();
   }
+}
+
+/** Returns true for a failure that a stop brings about. */
+function isOfStop(error: Error): boolean {
+  const codes: readonly string[] = ['interrupted', 'database-unreachable', 'queue-unreachable'];
+  return error instanceof LedgerError && codes.includes(error.code);
 }
 
 /** Returns the only wallet; undefined if there are several, of which the command line has to name one. */

@@ -25,7 +25,7 @@ const scanSliceOf = (everyMs: number | null) => Math.min(scanSliceMaxMs, everyMs
  * database has answered.
  */
 export type Observers = Pick<SyncContext, 'onRun' | 'onHealed'> &
-  Pick<WalletClientOptions, 'onAttempt'> & {
+  Pick<WalletClientOptions, 'onAttempt' | 'onSend'> & {
     onPause?: (ms: number) => void;
     onOpened?: () => void;
   };
@@ -114,6 +114,7 @@ async function createSync(
     clock: systemClock,
     random: Math.random,
     onAccepted: claimOnce,
+    ...(observers.onSend ? { onSend: observers.onSend } : {}),
     ...(observers.onAttempt ? { onAttempt: observers.onAttempt } : {}),
   });
   const client = redactClient(plainClient, context.redact);

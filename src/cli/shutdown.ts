@@ -40,6 +40,7 @@ export function createShutdown(options: {
   const closers: { name: string; close: () => unknown }[] = [];
   const cuts: (() => void)[] = [];
   let current = 'running work';
+  let stoppedBy: NodeJS.Signals | null = null;
   let deadlines: NodeJS.Timeout[] | undefined;
   let closed: Promise<void> | undefined;
 
@@ -51,7 +52,7 @@ export function createShutdown(options: {
       }, graceMs * patience),
       setTimeout(() => {
         log.error({ graceMs, waitingFor: current }, 'did not stop in time; exiting');
-        host.exit(1);
+        host.exit(stoppedBy === null ? 1 : exitCodeOf(stoppedBy));
       }, graceMs),
     ];
   };
@@ -61,6 +62,7 @@ export function createShutdown(options: {
       host.exit(exitCodeOf(name));
       return;
     }
+    stoppedBy = name;
     log.info({ signal: name }, 'stopping');
     startDeadlines();
     controller.abort(

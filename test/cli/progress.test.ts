@@ -38,9 +38,11 @@ describe('lines', () => {
     const progress = createProgress(screen);
     await vi.advanceTimersByTimeAsync(11_000);
     progress.observers.onOpened();
+    progress.observers.onSend();
     await vi.advanceTimersByTimeAsync(10_000);
     progress.observers.onAttempt(answer);
     progress.onProgress('deposit', 1_000, 5_000, 10);
+    progress.observers.onSend();
     await vi.advanceTimersByTimeAsync(40_000);
     progress.stop();
     const times = written.map(({ atMs }) => atMs - startMs);
@@ -51,6 +53,18 @@ describe('lines', () => {
     expect(written[2]?.text).toBe('progress after 15 s: no answer from the service yet\n');
     expect(written.at(-2)?.text).toMatch(/^progress after 1 min 0 s: deposit: 1,000 of 5,000 rows/);
     expect(written.at(-2)?.text).toContain('no answer from the service for 39 s');
+  });
+
+  test('do not blame the service while it owes no answer', async () => {
+    const { screen, written } = fakeScreen(false);
+    const progress = createProgress(screen);
+    progress.observers.onOpened();
+    progress.observers.onSend();
+    progress.observers.onAttempt(answer);
+    progress.onProgress('deposit', 1_000, 5_000, 10);
+    await vi.advanceTimersByTimeAsync(10_000);
+    progress.stop();
+    expect(written[1]?.text).toMatch(/; nothing requested for 10 s\n$/);
   });
 
   test('show pages, rows of the total, the rate and the time left', async () => {
@@ -70,6 +84,7 @@ describe('lines', () => {
   test('a pause that the service asked for is shown with its end', async () => {
     const { screen, written } = fakeScreen(false);
     const progress = createProgress(screen);
+    progress.observers.onSend();
     progress.observers.onAttempt({ ...answer, outcome: 'rate-limited' });
     progress.observers.onPause(30_000);
     await vi.advanceTimersByTimeAsync(10_000);

@@ -75,6 +75,13 @@ test('[Q15] work that ignores the signal is left when the grace is over', async 
   expect(host.exit).toHaveBeenCalledWith(1);
 });
 
+test('Ctrl-C is a Ctrl-C also where the grace is over', async () => {
+  const { host } = setUp(30);
+  host.emit('SIGINT', 'SIGINT');
+  await vi.waitUntil(() => host.exit.mock.calls.length > 0);
+  expect(host.exit).toHaveBeenCalledWith(130);
+});
+
 test('when most of the grace is over, what holds up the stop is cut, and the stop goes on', async () => {
   const { host, shutdown, lines } = setUp(400);
   let breakOff = () => {};

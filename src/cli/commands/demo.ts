@@ -120,6 +120,7 @@ async function fillFromNothing(
   let progress = createProgress(context.screen);
   try {
     const { composed } = await composeAll(context, () => ({
+      onSend: () => progress.observers.onSend(),
       onAttempt: (attempt) => progress.observers.onAttempt(attempt),
       onPause: (ms) => progress.observers.onPause(ms),
       onRun: (part, report) => progress.observers.onRun(part, report),

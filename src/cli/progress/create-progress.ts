@@ -5,7 +5,7 @@ import { showLines } from './progress-lines.ts';
 
 /** Shows a command's progress on stderr. `observers` are for `composeSync`. */
 export type ProgressDisplay = {
-  observers: Pick<ProgressMeter, 'onAttempt' | 'onOpened' | 'onPause' | 'onRun'>;
+  observers: Pick<ProgressMeter, 'onAttempt' | 'onSend' | 'onOpened' | 'onPause' | 'onRun'>;
   onProgress: ProgressMeter['onProgress'];
   /** Idempotent. */
   stop(): void;

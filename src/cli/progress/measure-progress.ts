@@ -44,6 +44,7 @@ export function createProgressMeter(now: () => number): ProgressMeter {
   const startMs = now();
   const parts = new Map<string, Part>();
   let isOpened = false;
+  let inFlight = 0;
   let answers = 0;
   let answeredMs = startMs;
   let failure: string | null = null;
@@ -58,9 +59,14 @@ export function createProgressMeter(now: () => number): ProgressMeter {
     const silentMs = nowMs - answeredMs;
     if (silentMs < silenceMs) return null;
     if (!isOpened) return 'waiting for the database';
-    if (answers === 0 && failure === null) return 'no answer from the service yet';
-    const last = failure === null ? '' : ` (last failure: ${failure}), retrying`;
-    return `no answer from the service for ${Math.floor(silentMs / 1_000)} s${last}`;
+    const seconds = Math.floor(silentMs / 1_000);
+    if (failure !== null)
+      return `no answer from the service for ${seconds} s (last failure: ${failure}), retrying`;
+    // The program itself waits: for the database, for the request budget, or before it checks again.
+    if (inFlight === 0) return `nothing requested for ${seconds} s`;
+    return answers === 0
+      ? 'no answer from the service yet'
+      : `no answer from the service for ${seconds} s`;
   };
 
   return {
@@ -77,8 +83,12 @@ export function createProgressMeter(now: () => number): ProgressMeter {
     onRun() {
       for (const part of parts.values()) part.endedMs ??= now();
     },
-    onAttempt({ outcome }) {
+    onSend() {
       isOpened = true;
+      inFlight += 1;
+    },
+    onAttempt({ outcome }) {
+      inFlight -= 1;
       if (outcome !== 'success') {
         failure = outcome;
         return;

@@ -43,6 +43,8 @@ export type AttemptOptions = {
   clock: Clock;
   /** Default: `pooledFetch`, over kept-alive connections. */
   fetch?: Fetch;
+  /** Callback before every attempt; `onAttempt` follows each. */
+  onSend?: () => void;
   /** Callback after every attempt. `outcome` is success, interrupted, or the error code without `service-`. */
   onAttempt?: (attempt: { endpoint: string; outcome: string; seconds: number }) => void;
 };
@@ -91,6 +93,7 @@ export function createRequestSender(options: AttemptOptions): RequestSender {
 
   async function attemptInSpan<T>(call: Call<T>, sending: Sending): Promise<Outcome<T>> {
     const startedAt = clock();
+    options.onSend?.();
     let label = 'interrupted';
     try {
       const { judgement, rawBody } = await exchange(options, call, sending);
