@@ -393,6 +393,15 @@ describe('rows and sums', () => {
     expect(await names()).not.toContain('rows_vanished');
   });
 
+  it('without details that are no longer listed need nobody', async () => {
+    await query(`insert into ledger.transactions (order_no, stream, type, state, is_final, is_listed, is_backfilled,
+                                                  first_seen_at, changed_at, observed_at, observation)
+                 values ('o1', 'deposit', 'deposit', 'pending', false, false, false, now(), now(), now(), 1)`);
+    await query(`insert into engine.detail_checks (order_no, is_final, turn, refusals, refused_since)
+                 values ('o1', false, 3, 9, now() - interval '1 day')`);
+    expect(await names()).not.toContain('details_refused');
+  });
+
   it('to addresses of nobody are counted once the lists have been read', async () => {
     await query(`insert into ledger.addresses (slip44, address, status, first_seen_at) values
                  (60, 'old', 'foreign', now() - interval '30 days'), (60, 'new', 'foreign', now() + interval '1 second')`);

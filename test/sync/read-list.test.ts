@@ -553,6 +553,26 @@ describe('reading a moving list', () => {
     }
   });
 
+  test('a search whose answers count fewer rows, and which finds none, has its cost all the same', async () => {
+    const model = listOf('newest-first', 5, 500);
+    await passes(model, []);
+    const spent = () => model.stored.checkpoint.spentRequests;
+    const costs: { requests: number; spent: number }[] = [];
+    for (let pass = 0; pass < 4; pass += 1) {
+      const before = { requests: model.requests, spent: spent() };
+      const port = model.port();
+      const read: typeof port.read = (page, ...asked) => {
+        model.lag = page === 1 ? -3 : -2;
+        return port.read(page, ...asked);
+      };
+      await readList({ ...port, read }, model.beginPass(), efforts.daemon);
+      costs.push({ requests: model.requests - before.requests, spent: spent() - before.spent });
+    }
+    const search = costs.find(({ requests }) => requests > 3);
+    // The poll is ordinary reading.
+    expect(search).toEqual({ requests: search?.requests, spent: (search?.requests ?? 0) - 1 });
+  });
+
   test('a scan that has gone back as often as it may, and goes on, is not clean', async () => {
     const scan = async (happenings: Happening[]) => {
       const model = listOf('newest-first', 10, 400);

@@ -84,7 +84,7 @@ export async function endWishes(db: LedgerDb, name: string): Promise<void> {
   await db.execute(sql`delete from own.lease_wishes where stream = ${name}`);
 }
 
-/** Releases the lease of a pass that has read nothing, so that the list's last success stays as it is. */
+/** Releases the lease of a pass that has read nothing, or old rows only, so that the last success stays as it is. */
 export async function dropLease(db: LedgerDb, name: string, owner: string): Promise<void> {
   await db.execute(sql`
     update own.streams set lease_owner = null, lease_until = null where name = ${name} and lease_owner = ${owner}`);

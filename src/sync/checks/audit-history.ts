@@ -80,7 +80,8 @@ async function inSlice<T>(
   work: (session: Session) => Promise<T>,
 ): Promise<T | undefined> {
   const stream = transactionStream(context, type, 'backlog');
-  return await withLease(context, type, { ifLeased: 'briefly', signal }, async ({ owner, row }) => {
+  const pass = { ifLeased: 'briefly', signal, isOfOldRows: true } as const;
+  return await withLease(context, type, pass, async ({ owner, row }) => {
     const state = stateOf(row, context);
     const opened = openStreamPort(context, stream, { signal, sliceMs }, { state, owner });
     const session = createListSession(opened.port, state);

@@ -106,7 +106,7 @@ async function resolveDoubts<P extends PageFacts>(pass: Pass<P>): Promise<boolea
   return isDoubtful(session.state) && (await scanAgain(pass));
 }
 
-/** Runs `work` for a doubt and records its requests, unless they have brought news. */
+/** Runs `work` for a doubt and records its requests, unless they have brought rows. */
 async function spending<P extends PageFacts, T>(
   { session }: Pass<P>,
   work: () => Promise<T>,
@@ -144,15 +144,16 @@ async function search<P extends PageFacts>(pass: Pass<P>): Promise<void> {
   if (!isAffordable(session.state, effort, cost)) return;
   const isNewToSearch = (session.state.checkpoint.mismatch?.passes ?? 0) <= effort.passesMin;
   if (!isNewToSearch && effort.isBounded) return;
-  const apart = () => Math.abs(missingRows(session.state));
-  const apartBefore = apart();
+  // Not the difference of the counts: a total that changes with each answer brings no row.
+  const held = () => session.state.ledgerCount + session.state.guests;
+  const heldBefore = held();
   const work = async () => {
     // Equal counts mean the same result as at the last attempt.
     if (!isKnownCounts(session.state)) await resolveDifferingDays(session);
     if (missingRows(session.state) > 0) await searchList(session);
     else if (missingRows(session.state) < 0) await searchVanished(session);
   };
-  await spending(pass, work, () => apart() < apartBefore);
+  await spending(pass, work, () => held() !== heldBefore);
 }
 
 async function scanAgain<P extends PageFacts>(pass: Pass<P>): Promise<boolean> {

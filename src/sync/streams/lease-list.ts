@@ -3,6 +3,7 @@ import { LedgerError, toError } from '../../kernel/errors.ts';
 import { databaseError } from '../../ledger/connection/database-error.ts';
 import { freeWhenReachable } from '../../ledger/connection/free-when-reachable.ts';
 import {
+  dropLease,
   endWishes,
   type LeasedRow,
   leaseStream,
@@ -21,6 +22,8 @@ export type WhenLeased = 'skip' | 'briefly' | 'ask' | 'wait';
 export type LeaseOptions = {
   ifLeased: WhenLeased;
   signal: AbortSignal;
+  /** The pass reads old rows only, so its end does not say that the list was read. */
+  isOfOldRows?: boolean;
   lookBeside?: () => Promise<number>;
 };
 
@@ -47,7 +50,8 @@ export async function withLease<T>(
     const row = await awaitLease(context, name, owner, pass);
     if (!row) return undefined;
     const result = await work({ owner, row });
-    await releaseStream(db, name, owner, null);
+    if (pass.isOfOldRows) await dropLease(db, name, owner);
+    else await releaseStream(db, name, owner, null);
     return result;
   } catch (error) {
     await freeList(context, name, owner, toError(error));

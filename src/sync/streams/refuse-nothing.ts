@@ -2,6 +2,7 @@ import { LedgerError } from '../../kernel/errors.ts';
 import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { readListed } from '../../ledger/lists/stream-store.ts';
 import type { ListedPage } from '../list/list-pages.ts';
+import type { Stream } from './stream.ts';
 
 /** Time (ms) for which a list must have been empty before its rows count as no longer listed. */
 const emptyMs = 600_000;
@@ -16,27 +17,48 @@ type FirstPage = Pick<ListedPage<unknown>, 'page' | 'listed' | 'content'>;
  */
 export async function refuseNothing(db: LedgerDb, name: string, first: FirstPage): Promise<void> {
   const { rows } = first.content.isNothing ? await readListed(db, name) : { rows: 0 };
-  if (rows > 0) throw faultOf(`nothing in place of the list ${name}`, rows);
+  if (rows > 0) {
+    const cure =
+      'ask the operator of the service: a list that has become empty needs an empty page';
+    throw faultOf(`nothing in place of the list ${name}`, rows, cure);
+  }
+}
+
+/**
+ * Returns a function that refuses a page which shows the list without rows, if that is most likely a fault. A list that
+ * the last pass has believed to be empty is no longer suddenly so.
+ */
+export function createRefusal(
+  db: LedgerDb,
+  { name, hasRanks }: Pick<Stream<unknown>, 'name' | 'hasRanks'>,
+  lastSeen: { total: number | null } | null,
+): (page: FirstPage) => Promise<void> {
+  const mayBeSudden = hasRanks && lastSeen?.total !== 0;
+  return async (page) => {
+    await refuseNothing(db, name, page);
+    if (mayBeSudden) await refuseSuddenlyEmpty(db, name, page);
+  };
 }
 
 /**
  * Throws LedgerError `service-malformed` if a list that was read with its rows a moment ago is empty: a service that
  * builds its index anew, say. Passes then fail until the list has rows again, or has been empty for ten minutes.
  */
-export async function refuseSuddenlyEmpty(
+async function refuseSuddenlyEmpty(
   db: LedgerDb,
   name: string,
   { page, listed }: FirstPage,
 ): Promise<void> {
   if (page > 1 || listed > 0) return;
   const { rows, readAgoMs } = await readListed(db, name);
-  if (rows >= rowsOfHistory && readAgoMs !== null && readAgoMs < emptyMs)
-    throw faultOf(`the list ${name} is suddenly empty`, rows);
+  if (rows >= rowsOfHistory && readAgoMs !== null && readAgoMs < emptyMs) {
+    const cure =
+      'ask the operator of the service; if it has removed them all, run `wallet-ledger verify --repair`';
+    throw faultOf(`the list ${name} is suddenly empty`, rows, cure);
+  }
 }
 
-function faultOf(what: string, rows: number): LedgerError {
+function faultOf(what: string, rows: number, cure: string): LedgerError {
   const message = `${what}, of which the ledger has ${rows} rows`;
-  return new LedgerError('service-malformed', message, {
-    cure: 'ask the operator of the service; if it has removed them all, run `wallet-ledger verify --repair`',
-  });
+  return new LedgerError('service-malformed', message, { cure });
 }

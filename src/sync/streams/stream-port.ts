@@ -29,7 +29,7 @@ import {
 } from '../sync-context.ts';
 import { takenOver } from './lease-list.ts';
 import { notesOf, type SaveWith } from './notes-of-scan.ts';
-import { refuseNothing, refuseSuddenlyEmpty } from './refuse-nothing.ts';
+import { createRefusal } from './refuse-nothing.ts';
 import { createSlice } from './slice.ts';
 import { prepareBatch, type SaveCheckpoint } from './store-batch.ts';
 import { createLanedSource, type Stream, type WithObservation } from './stream.ts';
@@ -77,6 +77,7 @@ export function openStreamPort<T>(
   const slice = createSlice(sliceMs, () => isWishedFor(context.ledger.db, stream.name));
   let storedAt = performance.now();
   let pagesStored = 0;
+  const refuseEmpty = createRefusal(context.ledger.db, stream, state.checkpoint.lastSeen);
   const isPauseDue = () => slice.isOver() && pages.aheadCount() === 0;
   const checkpointOf = createCheckpointOf(stream.name, owner, state, () =>
     sizes.remembered(pages.requestedPageSize()),
@@ -87,8 +88,7 @@ export function openStreamPort<T>(
     async read(page, upTo, isFresh = false) {
       await slice.listen();
       const facts = await pages.read(page, slice.isOver() ? Math.min(page, upTo) : upTo, isFresh);
-      await refuseNothing(context.ledger.db, stream.name, facts);
-      if (stream.hasRanks) await refuseSuddenlyEmpty(context.ledger.db, stream.name, facts);
+      await refuseEmpty(facts);
       return facts;
     },
     ranks: stream.hasRanks ? ranksOf(context, stream) : null,
