@@ -6,25 +6,36 @@ import type { LedgerStatus, WalletStatus } from '../ledger/reports/ledger-status
 import { readStatus } from '../ledger/reports/read-status.ts';
 import { nameWallet } from '../status/name-wallet.ts';
 
-/** Reads the status of the wallets of the settings, or only of `wallet`, and joins it. A resting wallet is not read. */
+/**
+ * Reads the status of `wallet`, or of all wallets, and joins it: those of the settings, and those that another daemon
+ * reads, whose problems would be hidden otherwise. A resting wallet is not read.
+ */
 export async function readAllStatus(
   ledger: Ledger,
   settings: Settings,
   wallet?: string,
 ): Promise<LedgerStatus> {
-  const statuses = [];
+  const statuses: LedgerStatus[] = [];
   // One after the other: a status must not take the daemon's connections.
   for (const name of wallet === undefined ? settings.walletNames : [wallet]) {
     const { chains } = settingsOfWallet(settings, name).pools;
     statuses.push(await readStatus(ledger.forWallet(name).db, chains));
   }
+  for (const name of wallet === undefined ? othersOf(statuses, settings) : [])
+    statuses.push(await readStatus(ledger.forWallet(name).db, []));
   const wallets = walletsOf(statuses).filter(({ name }) => (wallet ?? name) === name);
   const joined = joinStatus(statuses);
   const problems = joined.problems.map((problem) => ({
     ...problem,
-    cure: nameWallet(problem.cure, problem.wallet ?? '', settings.walletNames),
+    cure: nameWallet(problem.cure, problem.wallet ?? '', statuses),
   }));
   return { ...joined, wallets, problems };
+}
+
+/** Returns the wallets of the ledger that are read, and not by these settings. */
+function othersOf([first]: readonly LedgerStatus[], { walletNames }: Settings): string[] {
+  const others = first?.wallets.filter(({ name }) => !walletNames.includes(name)) ?? [];
+  return others.filter(({ isResting }) => !isResting).map(({ name }) => name);
 }
 
 /** Returns every wallet once, by name, with its counts if they were read. */

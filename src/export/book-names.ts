@@ -34,7 +34,7 @@ function keepInnerSpace(character: string, at: number, level: string): string {
 
 /** A commodity in a journal of hledger or ledger: quoted, except plain words of at least two capital letters. */
 export const journalCommodity: NameRule = (symbol) =>
-  /^[A-Z]{2,}$/.test(symbol) ? symbol : `"${symbol.replaceAll(/[%";\p{C}\p{Z}]/gu, spared)}"`;
+  /^[A-Z]{2,}$/.test(symbol) ? symbol : `"${symbol.replaceAll(/[%"\\;\p{C}\p{Z}]/gu, spared)}"`;
 
 function spared(character: string): string {
   return character === ' ' ? ' ' : percent(character);

@@ -18,6 +18,7 @@ const symbols = [
   'a"b;c',
   '-X',
   '=1+1',
+  'x\\y',
   'LONG-NAME-OF-A-COIN-THAT-IS-LONGER',
 ];
 const amounts = [

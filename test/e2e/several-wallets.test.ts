@@ -100,6 +100,21 @@ test('a wallet whose service hangs, refuses, lies or is slow leaves the other as
   expect((await daemon.ended).code).toBe(0);
 }, 300_000);
 
+test('status shows the wallets that another daemon reads, and their problems', async () => {
+  const { env, query } = await openTwo(20);
+  expect((await runProgram(['backfill', '--no-details', '--wallet', 'eu'], env)).code).toBe(0);
+  await query(`update ledger.sync_runs set started_at = started_at - interval '2 days',
+                      finished_at = finished_at - interval '2 days'`);
+  await query(`update ledger.streams set last_success_at = last_success_at - interval '2 days',
+                      lease_until = lease_until - interval '2 days'`);
+  const elsewhere = { DATABASE_URL: String(env['DATABASE_URL']) };
+  const { code, stdout } = await runProgram(['status', '--json', '--check'], elsewhere);
+  expect(code).toBe(3);
+  const { problems, streams } = JSON.parse(stdout) as Record<string, { wallet: string }[]>;
+  expect(problems).toContainEqual(expect.objectContaining({ name: 'daemon_silent', wallet: 'eu' }));
+  expect(streams).toContainEqual(expect.objectContaining({ name: 'deposit', wallet: 'eu' }));
+}, 90_000);
+
 test('commands concern the wallet that is named, and ask for it where there are several', async () => {
   const service = await openTwo(60);
   const { env, query } = service;

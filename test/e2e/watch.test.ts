@@ -22,6 +22,14 @@ test('status --watch follows the ledger until Ctrl-C, outlives a missing databas
   expect(stdout).not.toContain('\u001b');
 }, 120_000);
 
+test('status --watch ends once nobody reads its output any more', async () => {
+  const { env } = await withService({ transactions: 10 });
+  const watching = startProgram(['status', '--watch'], env);
+  await watching.line('UTC');
+  watching.process.stdout?.destroy();
+  expect((await watching.ended).code).toBe(0);
+}, 60_000);
+
 test('status --watch is for people: with --json or --check it is refused', async () => {
   for (const option of ['--json', '--check']) {
     const { code, stderr } = await runProgram(['status', '--watch', option]);

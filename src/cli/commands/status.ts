@@ -15,6 +15,7 @@ import { sayOtherWallet } from '../compare-wallet.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
 import type { OpenedLedger } from '../open-ledger.ts';
 import { readAllStatus } from '../read-all-status.ts';
+import { untilReaderLeaves } from '../reader-left.ts';
 import { printStatus } from '../status-view/print-status.ts';
 import { wantsColor } from '../wants-color.ts';
 
@@ -23,8 +24,8 @@ const watchMs = 5_000;
 
 /**
  * Runs `wallet-ledger status`: prints a text view or one JSON document, of all wallets or of the one that is named.
- * With `check`, resolves to 3 while a problem exists. With `watch`, prints the view again every 5 s until the command
- * is stopped.
+ * With `check`, resolves to 3 while a problem exists. With `watch`, prints the view again every 5 s until Ctrl-C,
+ * or until the reader of the output leaves.
  */
 export async function status(
   context: CommandContext,
@@ -58,7 +59,7 @@ const clearScreen = '\x1b[H\x1b[J';
 
 /** A failed reading is shown in place of the view, and tried again. */
 async function watch(context: CommandContext, read: () => Promise<StatusReport>): Promise<number> {
-  const { signal } = context.shutdown;
+  const signal = untilReaderLeaves(context.shutdown.signal);
   const { redact } = context;
   while (!signal.aborted) {
     const view = await read().then(

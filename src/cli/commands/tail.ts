@@ -9,6 +9,7 @@ import type { CommandContext } from '../command-context.ts';
 import { sayOtherWallet } from '../compare-wallet.ts';
 import { describeEvent } from '../describe-event.ts';
 import { openExistingLedger } from '../open-existing-ledger.ts';
+import { untilReaderLeaves } from '../reader-left.ts';
 
 const pageMax = 100;
 const retryMs = 1_000;
@@ -21,9 +22,7 @@ export async function tail(context: CommandContext, { json }: { json?: boolean }
   const { log, shutdown, redact } = context;
   const { ledger } = await openExistingLedger(context);
   await sayOtherWallet(context, ledger, context.settings.walletNames);
-  const left = new AbortController();
-  process.stdout.on('error', () => left.abort());
-  const signal = AbortSignal.any([shutdown.signal, left.signal]);
+  const signal = untilReaderLeaves(shutdown.signal);
   const feed = createFeedReader(ledger);
   const read: FeedReader['read'] = async (after, max) =>
     redactValues(await feed.read(after, max), redact);
