@@ -406,6 +406,37 @@ test('[P18] a row that two lists show stays in the first one, is marked, and tak
   ]);
 });
 
+test('a row that two lists show belongs to the one that its type names, whichever is read first', async () => {
+  const row = (observation: number, type = 'Withdraw ') => listed({ type, observation });
+  const read = () =>
+    query(`select t.stream, t.also_listed_in, s.ledger_count::int as count, s.conflicts::int
+             from ledger.transactions t join ledger.streams s on s.name = t.stream`);
+  await store([row(1)]);
+  await query(`update ledger.transactions set detail_synced_at = now(), seal = gen_random_uuid()`);
+  for (const observation of [2, 4]) {
+    await store([row(observation)], 'withdraw');
+    await store([row(observation + 1)]);
+    expect(await read()).toEqual([
+      { stream: 'withdraw', also_listed_in: 'deposit', count: 1, conflicts: 1 },
+    ]);
+  }
+  expect(await query('select field, old_value, new_value from ledger.transaction_changes')).toEqual(
+    [{ field: 'stream', old_value: 'deposit', new_value: 'withdraw' }],
+  );
+  expect(await query(`select sum(ledger_count)::int as count from ledger.streams`)).toEqual([
+    { count: 1 },
+  ]);
+  expect(
+    await query(
+      `select t.seal, c.turn from ledger.transactions t join engine.detail_checks c using (order_no)`,
+    ),
+  ).toEqual([{ seal: null, turn: 0 }]);
+  await unlistRows(db, ['order-1']);
+  expect(await read()).toEqual([
+    { stream: 'deposit', also_listed_in: null, count: 1, conflicts: 0 },
+  ]);
+});
+
 test('a batch reads its own rows, however many the ledger holds and whatever the planner knows of them', async () => {
   await query(`insert into ledger.transactions (order_no, stream, state, is_final, occurred_at, observation)
     select 'old' || i, 'deposit', 'success', true, timestamptz '2026-01-01' + i * interval '1 s', 1
