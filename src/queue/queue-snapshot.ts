@@ -45,26 +45,23 @@ export async function takeSnapshot(queue: JobQueue, backend: QueueBackend): Prom
   };
 }
 
-/** Counts the queue's jobs without running any. A queue that was never migrated counts as empty. Throws LedgerError. */
+/** Counts the queue's jobs without running any. Throws LedgerError, also if the queue's tables are missing. */
 export async function readQueueSnapshot(options: {
   backend: QueueAddress;
   prefix: string;
   log: Log;
   clock: Clock;
 }): Promise<QueueSnapshot> {
-  const { kind } = options.backend;
   const onFault = createFaultLog(options.log, options.clock);
+  const backend = await connectQueueBackend(options.backend, options.prefix, onFault);
   try {
-    const backend = await connectQueueBackend(options.backend, options.prefix, onFault);
-    try {
-      return await takeSnapshot(await openQueue(backend, onFault, { isOnlyRead: true }), backend);
-    } finally {
-      await settlesWithin(backend.close(), closeMs);
-    }
-  } catch (error) {
-    if (error instanceof LedgerError && error.cause instanceof SchemaMigrationRequiredError) {
-      return { backend: kind, waiting: 0, active: 0, failed: 0, heldBy: null, refusal: null };
-    }
-    throw error;
+    return await takeSnapshot(await openQueue(backend, onFault, { isOnlyRead: true }), backend);
+  } finally {
+    await settlesWithin(backend.close(), closeMs);
   }
+}
+
+/** Returns true for the error of a database that has no tables of the queue. */
+export function isQueueAbsent(error: unknown): boolean {
+  return error instanceof LedgerError && error.cause instanceof SchemaMigrationRequiredError;
 }

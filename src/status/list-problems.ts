@@ -3,12 +3,12 @@ import type { QueueSnapshot } from '../queue/queue-snapshot.ts';
 import { countWords } from './status-words.ts';
 
 /**
- * Facts that problems are derived from. `queue` is null when it does not answer. With `isQueueHidden` it is null
- * because the database role may not see it.
+ * Facts that problems are derived from. `queue` is null when it does not answer. With `unseenQueue`, the reason in
+ * words, it is null because it cannot be seen from here.
  */
 export type ProblemFacts = Pick<LedgerStatus, 'problems'> & {
   queue: QueueSnapshot | null;
-  isQueueHidden?: boolean;
+  unseenQueue?: string;
 };
 
 /** `attention`: there are only warnings. */
@@ -36,8 +36,8 @@ function isCritical({ severity }: Problem): boolean {
 }
 
 /** Lists the queue's problems, without a start time: the queue has counts only. */
-function queueProblems({ queue, isQueueHidden, problems }: ProblemFacts): Problem[] {
-  if (queue === null) return isQueueHidden ? [] : [unreachable];
+function queueProblems({ queue, unseenQueue, problems }: ProblemFacts): Problem[] {
+  if (queue === null) return unseenQueue ? [] : [unreachable];
   const { waiting, active, failed, heldBy, refusal } = queue;
   // A job may be due and none active between two runs. This is a problem only if the daemon is silent as well.
   const isIdle =
@@ -55,7 +55,7 @@ const unreachable: Problem = {
   severity: 'critical',
   since: null,
   what: 'the queue does not answer',
-  cure: 'check REDIS_URL and that Redis runs; without REDIS_URL the queue lives in PostgreSQL',
+  cure: 'check REDIS_URL and that Redis runs; without REDIS_URL the queue lives in PostgreSQL: `wallet-ledger migrate` creates its tables if they are missing',
 };
 
 function stuck(waiting: number): Problem {

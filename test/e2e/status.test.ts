@@ -80,6 +80,14 @@ test('status writes nothing, and --check ends with 3 while a problem stands', as
   });
 }, 60_000);
 
+test('status does not count a queue that is not in the database as empty', async () => {
+  const { env, query } = await withService({ transactions: 20 });
+  expect((await runProgram(['backfill'], env)).code).toBe(0);
+  await query('drop schema queue cascade');
+  const { stdout } = await runProgram(['status'], env);
+  expect(stdout).toMatch(/Queue\n +not in this database; set REDIS_URL .* `wallet-ledger migrate`/);
+}, 60_000);
+
 test('status serves a role that may only read, and does not take what it cannot see for a problem', async () => {
   const { env, query } = await withService({ transactions: 60 });
   expect((await runProgram(['backfill'], env)).code).toBe(0);

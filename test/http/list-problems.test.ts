@@ -44,7 +44,7 @@ test('critical problems come first, the queue among them', () => {
 });
 
 test('a queue that the role may not see is no problem', () => {
-  expect(namesOf({ queue: null, isQueueHidden: true })).toEqual([]);
+  expect(namesOf({ queue: null, unseenQueue: 'not visible' })).toEqual([]);
 });
 
 test('runs that are due for a moment, or failed now and then, are no problem', () => {

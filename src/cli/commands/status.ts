@@ -5,7 +5,7 @@ import { redactValues } from '../../kernel/redact.ts';
 import { databaseError } from '../../ledger/connection/database-error.ts';
 import { isForbidden } from '../../ledger/connection/postgres-codes.ts';
 import type { QueueAddress } from '../../queue/queue-backend.ts';
-import { readQueueSnapshot } from '../../queue/queue-snapshot.ts';
+import { isQueueAbsent, readQueueSnapshot } from '../../queue/queue-snapshot.ts';
 import { boundReport } from '../../status/bound-report.ts';
 import { listProblems } from '../../status/list-problems.ts';
 import { type StatusReport, toStatusJson } from '../../status/status-report.ts';
@@ -74,15 +74,20 @@ async function watch(context: CommandContext, read: () => Promise<StatusReport>)
   return 0;
 }
 
+/** The daemon may have it in Redis. */
+const absentQueue =
+  'not in this database; set REDIS_URL as the daemon has it, or run `wallet-ledger migrate`';
+
 async function readQueue(
   { settings, log }: CommandContext,
   backend: QueueAddress,
-): Promise<Pick<StatusReport, 'queue' | 'isQueueHidden'>> {
+): Promise<Pick<StatusReport, 'queue' | 'unseenQueue'>> {
   const { prefix } = settings.queue;
   try {
     return { queue: await readQueueSnapshot({ backend, prefix, log, clock: systemClock }) };
   } catch (error) {
-    if (isForbidden(error)) return { queue: null, isQueueHidden: true };
+    if (isForbidden(error)) return { queue: null, unseenQueue: 'not visible to this role' };
+    if (isQueueAbsent(error)) return { queue: null, unseenQueue: absentQueue };
     log.warn({ error: toError(error) }, 'the queue does not answer');
     return { queue: null };
   }

@@ -38,8 +38,8 @@ export function runLines(
   });
 }
 
-export function queueLine({ queue, isQueueHidden }: StatusReport): string {
-  if (queue === null) return isQueueHidden ? '  not visible to this role' : '  does not answer';
+export function queueLine({ queue, unseenQueue }: StatusReport): string {
+  if (queue === null) return `  ${unseenQueue ?? 'does not answer'}`;
   const { backend, waiting, active, failed } = queue;
   const counts = `${countWords(waiting)} due · ${countWords(active)} running · ${countWords(failed)} failed`;
   return `  ${backend} · ${counts} within the hour`;
