@@ -284,7 +284,7 @@ describe('a list', () => {
     );
     expect(await problem('rows_in_two_lists')).toMatchObject({
       severity: 'warning',
-      what: '1 row is listed both as a deposit and as a withdrawal',
+      what: '1 row has been listed both as a deposit and as a withdrawal',
     });
     expect(await names()).not.toContain('type_filter_broken');
     await query(`update ledger.streams set conflicts = 5 where name in ('deposit', 'withdraw')`);

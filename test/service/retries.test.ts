@@ -178,14 +178,21 @@ describe('a read', () => {
     }
   });
 
-  it('is logged at a higher level the longer its fault lasts', async () => {
+  it('is logged at a higher level if its fault lasts, once a minute with the number of failures', async () => {
     service.answer(reply(500));
-    const { client, log } = await makeClient(service.baseUrl);
-    await client.listTransactions(query).catch(() => undefined);
-    expect(log.map(({ level }) => level)).toEqual([
-      ...Array(4).fill('debug'),
-      ...['warn', 'warn', 'warn'],
-    ]);
+    let nowMs = 1_700_000_000_000;
+    const { client, log } = await makeClient(service.baseUrl, { clock: () => nowMs });
+    const warnings = async (requests: number) => {
+      log.length = 0;
+      for (let request = 1; request <= requests; request += 1)
+        await client.listTransactions(query).catch(() => undefined);
+      expect(log).toHaveLength(7 * requests);
+      return log.filter(({ level }) => level === 'warn').map(({ fields }) => fields);
+    };
+    expect(await warnings(3)).toMatchObject([{ attempt: 5, times: 1, code: 'service-unreachable' }]);
+    nowMs += 60_000;
+    // Two of the first request, and three of each of the others.
+    expect(await warnings(1)).toMatchObject([{ attempt: 5, times: 9 }]);
   });
 });
 

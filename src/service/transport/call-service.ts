@@ -6,9 +6,9 @@ import { type RetryPolicy, retryDelayMs } from '../../kernel/retry-delay.ts';
 import { OddAnswer } from '../decoding/unreadable-answer.ts';
 import { createAcceptedKey } from './accepted-key.ts';
 import { type AttemptOptions, type Call, createRequestSender } from './attempt-call.ts';
-import type { RequestParts } from './build-request.ts';
 import type { Failure } from './judge-answer.ts';
 import { createOddMemory, type OddMemory } from './odd-memory.ts';
+import { createRetryLog } from './retry-log.ts';
 
 export type TransportOptions = AttemptOptions & {
   /** Retry policy of a GET; a POST is always sent once. */
@@ -37,7 +37,8 @@ const defaultRetry: RetryPolicy = { attemptsMax: 8, baseDelayMs: 150, delayMaxMs
  * the endpoint, the tickets' error, or the signal's reason.
  */
 export function createServiceTransport(options: TransportOptions): ServiceTransport {
-  const { tickets, log, random, retry = defaultRetry } = options;
+  const { tickets, random, retry = defaultRetry } = options;
+  const logRetry = createRetryLog(options.log, options.clock);
   const { attempt: attemptCall, requests } = createRequestSender(options);
   const odd = createOddMemory(options.clock);
   const key = createAcceptedKey();
@@ -62,7 +63,7 @@ export function createServiceTransport(options: TransportOptions): ServiceTransp
       const { failure } = outcome;
       countFailure(failures, failure);
       const isLast = attempt >= attemptsMax || !mayRepeat(call, failures, isCurable(failure));
-      if (!isLast) logRepeat(log, call, attempt, failure);
+      if (!isLast) logRetry(call, attempt, failure);
       await waitAfter(failure, attempt, isLast, signal);
       if (isLast) throw errorOf(failure, endpoint, attempt);
     }
@@ -135,19 +136,4 @@ function errorOf(
 ): LedgerError {
   const tried = attempts > 1 ? ` (${attempts} attempts)` : '';
   return new LedgerError(code, `${endpoint}: ${message}${tried}`, { cause });
-}
-
-/** Warns from the fifth failed attempt on: a service that fails now and then must not flood the log. */
-function logRepeat(
-  log: Log,
-  { method, path, query = [] }: RequestParts,
-  attempt: number,
-  failure: Failure,
-): void {
-  const { code, message } = failure;
-  const endpoint = `${method} ${path}`;
-  log[attempt < 5 ? 'debug' : 'warn'](
-    { endpoint, ...Object.fromEntries(query), attempt, code, reason: message },
-    'the request failed; retrying',
-  );
 }
