@@ -1,4 +1,4 @@
-import { createMetrics } from '../src/http/create-metrics.ts';
+import { createMetrics } from '../src/http/metrics/create-metrics.ts';
 
 const head = `# Metrics
 

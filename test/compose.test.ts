@@ -8,7 +8,10 @@ import { parse } from 'yaml';
 import { parseSettings } from '../src/config/parse-settings.ts';
 import { settingsTable } from '../src/config/settings-table.ts';
 import { isLoopbackHost } from '../src/kernel/loopback.ts';
-import { createCredentials, type SignerName } from '../src/sandbox/signing-recipes.ts';
+import {
+  createCredentials,
+  type SignerName,
+} from '../src/sandbox/authentication/signing-recipes.ts';
 import { usualImages } from './support/container-images.ts';
 import { openHttp } from './support/with-http.ts';
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { setFlagsFromString } from 'node:v8';
 import { LedgerError, toError } from '../kernel/errors.ts';
-import { failureLine, isDebugging } from './command-context.ts';
+import { failureLine, isDebugging } from './context/command-context.ts';
 import { runProgram } from './program.ts';
 
 // Limits the growth of V8's heap: pages become garbage by the thousand. A backfill takes the same time with a third

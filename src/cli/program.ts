@@ -1,5 +1,4 @@
 import { Command, CommanderError } from 'commander';
-import { runCommand } from './command-context.ts';
 import { addBookCommands } from './command-line/book-commands.ts';
 import type { CommandRunner } from './command-line/command-group.ts';
 import { addCompletionCommand } from './command-line/completion-command.ts';
@@ -13,6 +12,7 @@ import { addRecoverCommand } from './command-line/recover-command.ts';
 import { addRejectsCommands } from './command-line/rejects-commands.ts';
 import { addCheckCommands } from './command-line/status-commands.ts';
 import { addLedgerCommands } from './command-line/sync-commands.ts';
+import { runCommand } from './context/command-context.ts';
 import { readVersion } from './read-version.ts';
 
 /** Headings of `--help`, with the commands under each. */

@@ -3,19 +3,19 @@ import type { Log } from '../kernel/log.ts';
 import type { DailyFlows } from '../ledger/reports/read-flows.ts';
 import { reportOfWallet } from '../status/report-of-wallet.ts';
 import type { StatusReport } from '../status/status-report.ts';
-import { cacheFor } from './cache-for.ts';
-import { answerWithEvents } from './event-stream.ts';
 import type { ReadLedger } from './explorer/answer-page.ts';
 import { addExplorer, isOfExplorer } from './explorer/explorer-routes.ts';
 import { findWallet, recordPages } from './explorer/find-wallet.ts';
-import { createLiveStatus } from './live-status.ts';
-import { timesScript } from './own-times.ts';
-import { renderDocument } from './page-frame.ts';
-import { createPageSource, type ReadPage } from './page-source.ts';
-import { basePathOf, type Place, type Site, siteWords, topOf, walletsPath } from './place.ts';
-import { searchForm } from './search-form.ts';
-import { renderLedger, renderStatus } from './status-page.ts';
-import { statusScript } from './status-script.ts';
+import { cacheFor } from './page/cache-for.ts';
+import { answerWithEvents } from './page/event-stream.ts';
+import { timesScript } from './page/own-times.ts';
+import { renderDocument } from './page/page-frame.ts';
+import { createPageSource, type ReadPage } from './page/page-source.ts';
+import { basePathOf, type Place, type Site, siteWords, topOf, walletsPath } from './page/place.ts';
+import { searchForm } from './page/search-form.ts';
+import { createLiveStatus } from './status-page/live-status.ts';
+import { renderLedger, renderStatus } from './status-page/status-page.ts';
+import { statusScript } from './status-page/status-script.ts';
 
 /** Content of the pages of one wallet. */
 export type WalletContent = {

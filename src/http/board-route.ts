@@ -2,8 +2,8 @@ import type { Handler } from 'hono';
 import { LedgerError, toError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import type { QueueBoard } from '../queue/queue-board.ts';
-import { answerWithin } from './cache-for.ts';
-import { securityHeaders } from './page-style.ts';
+import { answerWithin } from './page/cache-for.ts';
+import { securityHeaders } from './page/page-style.ts';
 
 export const boardPath = '/queues';
 

@@ -1,12 +1,12 @@
 import { getConnInfo } from '@hono/node-server/conninfo';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Log } from '../kernel/log.ts';
-import { type Refusal, tooManyTokens } from './admit-request.ts';
-import { isToken } from './check-token.ts';
-import { clientKey } from './client-address.ts';
+import { type Refusal, tooManyTokens } from './access/admit-request.ts';
+import { isToken } from './access/check-token.ts';
+import { clientKey } from './access/client-address.ts';
+import { createRefusalLog } from './access/refusal-log.ts';
+import { createTokenGuard, type TokenGuard } from './access/token-guard.ts';
 import { readOrderNumbers } from './read-order-numbers.ts';
-import { createRefusalLog } from './refusal-log.ts';
-import { createTokenGuard, type TokenGuard } from './token-guard.ts';
 
 export type HintOptions = {
   /** Null: hints are switched off, and their path does not exist. */

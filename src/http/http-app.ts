@@ -5,15 +5,15 @@ import type { Log } from '../kernel/log.ts';
 import type { QueueBoard } from '../queue/queue-board.ts';
 import { listProblems } from '../status/list-problems.ts';
 import { toStatusJson } from '../status/status-report.ts';
+import { createAdmission, type Refusal } from './access/admit-request.ts';
 import { addSites, type SiteOptions } from './add-sites.ts';
-import { createAdmission, type Refusal } from './admit-request.ts';
 import { boardPath, createBoardRoute, headersOfBoard, isOfBoard } from './board-route.ts';
-import { answerWithin, cacheFor } from './cache-for.ts';
 import { isOfExplorer, isSearch } from './explorer/explorer-routes.ts';
 import { explorerHeaders } from './explorer/explorer-style.ts';
-import { createFeedRoute, type FeedOptions } from './feed-route.ts';
+import { createFeedRoute, type FeedOptions } from './feed/feed-route.ts';
 import { createHintRoute, type HintOptions, loggedPath } from './hint-route.ts';
-import { securityHeaders } from './page-style.ts';
+import { answerWithin, cacheFor } from './page/cache-for.ts';
+import { securityHeaders } from './page/page-style.ts';
 
 type Readiness = { database: boolean; queue: boolean; migrated: boolean };
 

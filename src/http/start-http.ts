@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import { LedgerError, toError } from '../kernel/errors.ts';
-import { boundConnections } from './bound-connections.ts';
+import { boundConnections } from './access/bound-connections.ts';
 import { createHttpApp, type HttpAppOptions } from './http-app.ts';
 
 export type HttpOptions = HttpAppOptions & {

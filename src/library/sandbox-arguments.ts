@@ -1,6 +1,6 @@
 import { type ListOrder, listOrders } from '../kernel/vocabulary.ts';
+import { type Credentials, signingRecipes } from '../sandbox/authentication/signing-recipes.ts';
 import { type Faults, faultKinds } from '../sandbox/sandbox-faults.ts';
-import { type Credentials, signingRecipes } from '../sandbox/signing-recipes.ts';
 import {
   requireNumber,
   requireObject,

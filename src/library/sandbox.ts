@@ -1,7 +1,7 @@
+import type { Credentials } from '../sandbox/authentication/signing-recipes.ts';
 import type { Faults } from '../sandbox/sandbox-faults.ts';
 import { sandboxSettings } from '../sandbox/sandbox-settings.ts';
 import type { SandboxWallet } from '../sandbox/sandbox-wallets.ts';
-import type { Credentials } from '../sandbox/signing-recipes.ts';
 import { startSandbox as start } from '../sandbox/start-sandbox.ts';
 
 import { requireNumber, requireText, requireWallet, wrongArgument } from './check-arguments.ts';
@@ -13,8 +13,8 @@ import {
   type SandboxOptions,
 } from './sandbox-arguments.ts';
 
+export type { Credentials, SignerName } from '../sandbox/authentication/signing-recipes.ts';
 export type { FaultKind, Faults } from '../sandbox/sandbox-faults.ts';
-export type { Credentials, SignerName } from '../sandbox/signing-recipes.ts';
 export type { NewDeposit, SandboxOptions } from './sandbox-arguments.ts';
 
 /** A running emulator of the wallet service. */

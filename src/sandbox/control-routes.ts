@@ -1,8 +1,8 @@
-import type { TransactionWish } from './invent-movement.ts';
+import type { TransactionWish } from './history/invent-movement.ts';
 import type { Answer } from './sandbox-answer.ts';
 import { type FaultKind, type Faults, faultKinds } from './sandbox-faults.ts';
 import type { SandboxWallet } from './sandbox-wallets.ts';
-import type { WalletWorld } from './wallet-world.ts';
+import type { WalletWorld } from './world/wallet-world.ts';
 
 export type ControlCall = { method: string; path: string; query: URLSearchParams; body: string };
 

@@ -1,6 +1,6 @@
 import type { SandboxOptions } from './sandbox-options.ts';
 import { hash32, purpose } from './seeded-hash.ts';
-import type { Listing } from './wallet-world.ts';
+import type { Listing } from './world/wallet-world.ts';
 
 type PageRules = Pick<
   SandboxOptions,

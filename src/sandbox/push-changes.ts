@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { SandboxStats } from './sandbox-stats.ts';
-import type { WalletWorld } from './wallet-world.ts';
+import type { WalletWorld } from './world/wallet-world.ts';
 
 const lookEveryMs = 20;
 const inFlightMax = 8;

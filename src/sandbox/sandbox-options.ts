@@ -1,6 +1,6 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { ListOrder, ParamNames } from '../kernel/vocabulary.ts';
-import type { SignEncoding, SignerName, SignHash } from './signing-recipes.ts';
+import type { SignEncoding, SignerName, SignHash } from './authentication/signing-recipes.ts';
 
 /** Behaviour of the sandbox. Every option has a default. */
 export type SandboxOptions = {

@@ -2,7 +2,7 @@ import { type PageRefusal, pageObject } from './page-object.ts';
 import { type Answer, refuse, succeed } from './sandbox-answer.ts';
 import type { SandboxOptions } from './sandbox-options.ts';
 import type { EndpointPath } from './sandbox-stats.ts';
-import type { Listing, WalletWorld } from './wallet-world.ts';
+import type { Listing, WalletWorld } from './world/wallet-world.ts';
 
 /** Request after authentication. `totalError`: number that is added to `totalSize`. */
 type RouteCall = { query: URLSearchParams; body: string; totalError: number };

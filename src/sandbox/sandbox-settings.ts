@@ -1,6 +1,6 @@
+import type { Credentials } from './authentication/signing-recipes.ts';
 import { withDefaults } from './sandbox-options.ts';
 import type { SandboxWallet } from './sandbox-wallets.ts';
-import type { Credentials } from './signing-recipes.ts';
 import type { Sandbox } from './start-sandbox.ts';
 
 /**

@@ -1,10 +1,10 @@
+import { type Credentials, createCredentials } from './authentication/signing-recipes.ts';
 import type { Answer } from './sandbox-answer.ts';
 import { createFaults, type Faults } from './sandbox-faults.ts';
 import type { SandboxOptions } from './sandbox-options.ts';
 import { createStats, type EndpointPath, type SandboxStats } from './sandbox-stats.ts';
 import { hash32, purpose } from './seeded-hash.ts';
-import { type Credentials, createCredentials } from './signing-recipes.ts';
-import { createWalletWorlds, type WalletWorld } from './wallet-world.ts';
+import { createWalletWorlds, type WalletWorld } from './world/wallet-world.ts';
 
 /** Wallet of the emulated service, with a key of its own. */
 export type SandboxWallet = {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
-import { createAuthentication, type ReceivedCall } from './authenticate.ts';
+import { createAuthentication, type ReceivedCall } from './authentication/authenticate.ts';
 import { type Answer, refuse } from './sandbox-answer.ts';
 import { createFaultPicker, delayOf, isMatched } from './sandbox-faults.ts';
 import { createRoutes } from './sandbox-routes.ts';

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { headerText } from './authenticate.ts';
+import { headerText } from './authentication/authenticate.ts';
 import { createControlRoutes } from './control-routes.ts';
 import { pushChanges } from './push-changes.ts';
 import { type SandboxOptions, withDefaults } from './sandbox-options.ts';

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { TransactionWish } from '../../src/sandbox/invent-movement.ts';
+import type { TransactionWish } from '../../src/sandbox/history/invent-movement.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
 import type { SandboxStats } from '../../src/sandbox/sandbox-stats.ts';
 import { stopChild } from '../support/embedded-server.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createPageReader } from '../../src/cli/create-page-reader.ts';
+import { createPageReader } from '../../src/cli/context/create-page-reader.ts';
 import { createRedactor } from '../../src/kernel/redact.ts';
 import { withLedger } from '../support/with-ledger.ts';
 

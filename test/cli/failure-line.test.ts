@@ -1,6 +1,6 @@
 import { DrizzleQueryError } from 'drizzle-orm/errors';
 import { describe, expect, test } from 'vitest';
-import { failureLine } from '../../src/cli/command-context.ts';
+import { failureLine } from '../../src/cli/context/command-context.ts';
 import { type ErrorCode, errorTable, LedgerError } from '../../src/kernel/errors.ts';
 import { databaseError } from '../../src/ledger/connection/database-error.ts';
 

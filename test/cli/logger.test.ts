@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { DrizzleQueryError } from 'drizzle-orm/errors';
 import { describe, expect, test } from 'vitest';
-import { createLogger } from '../../src/cli/logger.ts';
+import { createLogger } from '../../src/cli/output/logger.ts';
 import { LedgerError } from '../../src/kernel/errors.ts';
 import { createRedactor } from '../../src/kernel/redact.ts';
 

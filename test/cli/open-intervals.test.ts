@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openIntervals } from '../../src/cli/open-intervals.ts';
+import { openIntervals } from '../../src/cli/context/open-intervals.ts';
 import { recordLog } from '../support/record-log.ts';
 import { withLedger } from '../support/with-ledger.ts';
 

@@ -1,11 +1,11 @@
 import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { fitLines } from '../../src/cli/fit-lines.ts';
-import { startHeartbeat } from '../../src/cli/heartbeat.ts';
+import { fitLines } from '../../src/cli/output/fit-lines.ts';
+import { startHeartbeat } from '../../src/cli/output/heartbeat.ts';
+import { createScreen, type Screen } from '../../src/cli/output/screen.ts';
 import { createProgress } from '../../src/cli/progress/create-progress.ts';
 import { createProgressMeter } from '../../src/cli/progress/measure-progress.ts';
 import { durationWords, partWords } from '../../src/cli/progress/progress-words.ts';
-import { createScreen, type Screen } from '../../src/cli/screen.ts';
 import { createShutdown } from '../../src/cli/shutdown.ts';
 import { emptyReport } from '../../src/sync/sync-context.ts';
 import { recordLog } from '../support/record-log.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { answerWithin, cacheFor } from '../../src/http/cache-for.ts';
+import { answerWithin, cacheFor } from '../../src/http/page/cache-for.ts';
 
 test('callers share the reading under way, and its outcome for a while', async () => {
   let reads = 0;

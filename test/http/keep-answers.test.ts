@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { keepAnswers } from '../../src/http/keep-answers.ts';
+import { keepAnswers } from '../../src/http/page/keep-answers.ts';
 
 const bounds = { keepMs: 60_000, entriesMax: 100, sizeMax: 1_000 };
 

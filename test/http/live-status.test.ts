@@ -1,8 +1,8 @@
 import { Hono } from 'hono';
 import { afterEach, expect, test, vi } from 'vitest';
-import { answerWithEvents } from '../../src/http/event-stream.ts';
-import { createLiveStatus } from '../../src/http/live-status.ts';
-import type { Page } from '../../src/http/page-frame.ts';
+import { answerWithEvents } from '../../src/http/page/event-stream.ts';
+import type { Page } from '../../src/http/page/page-frame.ts';
+import { createLiveStatus } from '../../src/http/status-page/live-status.ts';
 import { sampleProblem, sampleReport } from '../support/sample-report.ts';
 import { type HttpHarness, openHttp } from '../support/with-http.ts';
 

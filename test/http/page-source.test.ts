@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createPageSource } from '../../src/http/page-source.ts';
-import { renderStatus } from '../../src/http/status-page.ts';
+import { createPageSource } from '../../src/http/page/page-source.ts';
+import { renderStatus } from '../../src/http/status-page/status-page.ts';
 import type { DailyFlows } from '../../src/ledger/reports/read-flows.ts';
 import { recordLog } from '../support/record-log.ts';
 import { sampleFlows, sampleReport } from '../support/sample-report.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { renderDocument } from '../../src/http/page-frame.ts';
-import { renderStatus } from '../../src/http/status-page.ts';
+import { renderDocument } from '../../src/http/page/page-frame.ts';
+import { renderStatus } from '../../src/http/status-page/status-page.ts';
 import type { Problem } from '../../src/ledger/reports/ledger-status.ts';
 import type { DailyFlows } from '../../src/ledger/reports/read-flows.ts';
 import type { StatusReport } from '../../src/status/status-report.ts';

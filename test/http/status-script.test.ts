@@ -1,6 +1,6 @@
 import { createContext, runInContext } from 'node:vm';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { statusScript } from '../../src/http/status-script.ts';
+import { statusScript } from '../../src/http/status-page/status-script.ts';
 
 /** The few things of a browser that the script touches; everything else is tested in Chromium. */
 class Source {

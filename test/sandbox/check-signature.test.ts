@@ -1,8 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { createSignatureCheck, signedText } from '../../src/sandbox/check-signature.ts';
-import { createNonceMemory } from '../../src/sandbox/nonce-memory.ts';
-import { type SignerName, signingRecipes } from '../../src/sandbox/signing-recipes.ts';
+import {
+  createSignatureCheck,
+  signedText,
+} from '../../src/sandbox/authentication/check-signature.ts';
+import { createNonceMemory } from '../../src/sandbox/authentication/nonce-memory.ts';
+import {
+  type SignerName,
+  signingRecipes,
+} from '../../src/sandbox/authentication/signing-recipes.ts';
 import { call } from './signed-call.ts';
 import { withSandbox } from './with-sandbox.ts';
 

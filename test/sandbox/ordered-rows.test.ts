@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createOrderedRows } from '../../src/sandbox/ordered-rows.ts';
+import { createOrderedRows } from '../../src/sandbox/history/ordered-rows.ts';
 import { forAllSync } from '../support/for-all.ts';
 
 test('ordered rows stay in order, whatever is added and removed, few or many at once', () => {

@@ -5,7 +5,7 @@ import { type SandboxOptions, withDefaults } from '../../src/sandbox/sandbox-opt
 import { sandboxSettings } from '../../src/sandbox/sandbox-settings.ts';
 import { createSandboxWallets } from '../../src/sandbox/sandbox-wallets.ts';
 import type { Sandbox } from '../../src/sandbox/start-sandbox.ts';
-import type { WalletWorld } from '../../src/sandbox/wallet-world.ts';
+import type { WalletWorld } from '../../src/sandbox/world/wallet-world.ts';
 import { call, callJson } from './signed-call.ts';
 import { withSandbox } from './with-sandbox.ts';
 

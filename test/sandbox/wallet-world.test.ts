@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type SandboxOptions, withDefaults } from '../../src/sandbox/sandbox-options.ts';
-import { allAssets, decimalText, feeAssetOf } from '../../src/sandbox/wallet-assets.ts';
-import { createWalletWorld, type WalletWorld } from '../../src/sandbox/wallet-world.ts';
+import { allAssets, decimalText, feeAssetOf } from '../../src/sandbox/world/wallet-assets.ts';
+import { createWalletWorld, type WalletWorld } from '../../src/sandbox/world/wallet-world.ts';
 import { forAllSync } from '../support/for-all.ts';
 
 const start = Date.UTC(2025, 5, 1);

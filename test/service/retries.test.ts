@@ -189,7 +189,9 @@ describe('a read', () => {
       expect(log).toHaveLength(7 * requests);
       return log.filter(({ level }) => level === 'warn').map(({ fields }) => fields);
     };
-    expect(await warnings(3)).toMatchObject([{ attempt: 5, times: 1, code: 'service-unreachable' }]);
+    expect(await warnings(3)).toMatchObject([
+      { attempt: 5, times: 1, code: 'service-unreachable' },
+    ]);
     nowMs += 60_000;
     // Two of the first request, and three of each of the others.
     expect(await warnings(1)).toMatchObject([{ attempt: 5, times: 9 }]);

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { decimalText } from '../../src/sandbox/wallet-assets.ts';
+import { decimalText } from '../../src/sandbox/world/wallet-assets.ts';
 import { runProgram } from './run-cli.ts';
 import { type Service, withService } from './with-service.ts';
 

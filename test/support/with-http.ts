@@ -1,5 +1,5 @@
 import type { WalletContent } from '../../src/http/add-sites.ts';
-import { createMetrics, type Metrics } from '../../src/http/create-metrics.ts';
+import { createMetrics, type Metrics } from '../../src/http/metrics/create-metrics.ts';
 import { type HttpOptions, startHttp } from '../../src/http/start-http.ts';
 import { type LogLine, recordLog } from './record-log.ts';
 import { sampleFlows, sampleReport } from './sample-report.ts';

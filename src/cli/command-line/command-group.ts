@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { CommandContext, CommandDemands } from '../command-context.ts';
+import type { CommandContext, CommandDemands } from '../context/command-context.ts';
 
 /**
  * Adds related commands to the program. Each command imports its code when it is called, so that `--help` answers at

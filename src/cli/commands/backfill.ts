@@ -1,10 +1,10 @@
 import { type TransactionType, transactionTypes } from '../../kernel/vocabulary.ts';
 import { runBackfill } from '../../sync/run-backfill.ts';
-import type { CommandContext } from '../command-context.ts';
-import { composeSync } from '../compose-sync.ts';
-import { addMissingPools, setStates } from '../open-ledger.ts';
+import type { CommandContext } from '../context/command-context.ts';
+import { composeSync } from '../context/compose-sync.ts';
+import { addMissingPools, setStates } from '../context/open-ledger.ts';
+import { reportIncomplete } from '../output/report-incomplete.ts';
 import { createProgress } from '../progress/create-progress.ts';
-import { reportIncomplete } from '../report-incomplete.ts';
 
 export type BackfillOptions = {
   type?: TransactionType;

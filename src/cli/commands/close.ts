@@ -9,10 +9,10 @@ import {
 } from '../../ledger/reports/closing/list-closed-months.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { countWords } from '../../status/status-words.ts';
-import type { CommandContext } from '../command-context.ts';
-import { refuseOtherWallet, sayOtherWallet } from '../compare-wallet.ts';
-import { jsonDocument } from '../json-document.ts';
-import { openExistingLedger } from '../open-existing-ledger.ts';
+import type { CommandContext } from '../context/command-context.ts';
+import { refuseOtherWallet, sayOtherWallet } from '../context/compare-wallet.ts';
+import { openExistingLedger } from '../context/open-existing-ledger.ts';
+import { jsonDocument } from '../output/json-document.ts';
 
 /** Runs `wallet-ledger close`. Resolves to 3 and changes nothing if the month is not proven complete. */
 export async function close(

@@ -10,13 +10,13 @@ import { sandboxSettings } from '../../sandbox/sandbox-settings.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/start-sandbox.ts';
 import { fillPools } from '../../sync/pools/fill-pools.ts';
 import { runBackfill } from '../../sync/run-backfill.ts';
-import { type CommandContext, runCommand } from '../command-context.ts';
-import { composeAll } from '../compose-sync.ts';
-import { demoSummary } from '../demo-summary.ts';
-import { openLedger, setPools, setStates } from '../open-ledger.ts';
+import { type CommandContext, runCommand } from '../context/command-context.ts';
+import { composeAll } from '../context/compose-sync.ts';
+import { openLedger, setPools, setStates } from '../context/open-ledger.ts';
+import { demoSummary } from '../output/demo-summary.ts';
+import { showArrivals } from '../output/show-arrivals.ts';
 import { createProgress } from '../progress/create-progress.ts';
 import { readAllStatus } from '../read-all-status.ts';
-import { showArrivals } from '../show-arrivals.ts';
 import { startDaemon } from './start.ts';
 
 const demoTransactions = 6_000;

@@ -14,15 +14,15 @@ import { LedgerError, toError } from '../../kernel/errors.ts';
 import { createRedactor } from '../../kernel/redact.ts';
 import { connectLedger, type Ledger, reachLedger } from '../../ledger/connection/connect-ledger.ts';
 import { findSignerMistakes } from '../../service/signing/create-signer.ts';
-import { chooseWallet, type WalletOption } from '../choose-wallet.ts';
-import { type CommandContext, failureLine, isDebugging } from '../command-context.ts';
-import { jsonDocument } from '../json-document.ts';
-import { createLogger } from '../logger.ts';
-import { isDatabaseMissing } from '../open-existing-ledger.ts';
-import { createScreen } from '../screen.ts';
+import { chooseWallet, type WalletOption } from '../context/choose-wallet.ts';
+import { type CommandContext, failureLine, isDebugging } from '../context/command-context.ts';
+import { isDatabaseMissing } from '../context/open-existing-ledger.ts';
+import { jsonDocument } from '../output/json-document.ts';
+import { createLogger } from '../output/logger.ts';
+import { createScreen } from '../output/screen.ts';
+import { wantsColor } from '../output/wants-color.ts';
 import { createShutdown } from '../shutdown.ts';
 import { createCanvas, wrap } from '../status-view/terminal-text.ts';
-import { wantsColor } from '../wants-color.ts';
 
 export type DoctorCommandOptions = {
   json?: boolean;

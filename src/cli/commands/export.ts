@@ -9,9 +9,9 @@ import { writeParquet } from '../../export/write-parquet.ts';
 import { LedgerError } from '../../kernel/errors.ts';
 import type { Books } from '../../ledger/reports/books.ts';
 import { openBooks } from '../../ledger/reports/read-books.ts';
-import type { CommandContext } from '../command-context.ts';
-import { sayOtherWallet } from '../compare-wallet.ts';
-import { openExistingLedger } from '../open-existing-ledger.ts';
+import type { CommandContext } from '../context/command-context.ts';
+import { sayOtherWallet } from '../context/compare-wallet.ts';
+import { openExistingLedger } from '../context/open-existing-ledger.ts';
 
 type ExportFormat = 'hledger' | 'beancount' | 'ledger' | 'csv' | 'parquet';
 

@@ -14,10 +14,10 @@ import {
 } from '../../ledger/feed/webhook-store.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { consumerWords } from '../../status/consumer-words.ts';
-import type { CommandContext } from '../command-context.ts';
-import { refuseOtherWallet, sayOtherWallet } from '../compare-wallet.ts';
-import { jsonDocument } from '../json-document.ts';
-import { openExistingLedger } from '../open-existing-ledger.ts';
+import type { CommandContext } from '../context/command-context.ts';
+import { refuseOtherWallet, sayOtherWallet } from '../context/compare-wallet.ts';
+import { openExistingLedger } from '../context/open-existing-ledger.ts';
+import { jsonDocument } from '../output/json-document.ts';
 
 /** Runs `wallet-ledger feed list`: prints who reads the change feed. Resolves to 3 while events do not reach one. */
 export async function feedList(

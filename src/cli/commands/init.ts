@@ -15,7 +15,7 @@ import { createRedactor, type Redactor } from '../../kernel/redact.ts';
 import type { Environment } from '../../kernel/vocabulary.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { createPerson, readAllOf } from '../ask-person.ts';
-import { failureLine, isDebugging } from '../command-context.ts';
+import { failureLine, isDebugging } from '../context/command-context.ts';
 import { createPrivateFile, renderEnvFile, requireCreatable } from '../env-file.ts';
 
 export type InitOptions = {

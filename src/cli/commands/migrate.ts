@@ -7,10 +7,10 @@ import {
 import { type PublicationReport, publishTables } from '../../ledger/connection/publish-tables.ts';
 import { acceptWallet } from '../../ledger/wallet-identity.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
-import type { WalletOption } from '../choose-wallet.ts';
-import type { CommandContext } from '../command-context.ts';
-import { migrate, openLedger } from '../open-ledger.ts';
-import { openWallet } from '../open-wallet.ts';
+import type { WalletOption } from '../context/choose-wallet.ts';
+import type { CommandContext } from '../context/command-context.ts';
+import { migrate, openLedger } from '../context/open-ledger.ts';
+import { openWallet } from '../context/open-wallet.ts';
 
 /**
  * Runs `wallet-ledger migrate`: updates the schemas of ledger and queue, grants the named roles their rights, publishes

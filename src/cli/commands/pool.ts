@@ -11,13 +11,13 @@ import { printableText } from '../../service/decoding/printable-text.ts';
 import { countWords, daysWords } from '../../status/status-words.ts';
 import { fillPools } from '../../sync/pools/fill-pools.ts';
 import { runSyncTask } from '../../sync/run-sync-task.ts';
-import { type CommandContext, forWallet } from '../command-context.ts';
-import { refuseOtherWallet, sayOtherWallet } from '../compare-wallet.ts';
-import { composeSync } from '../compose-sync.ts';
-import { fitLines } from '../fit-lines.ts';
-import { jsonDocument } from '../json-document.ts';
-import { openExistingLedger } from '../open-existing-ledger.ts';
-import { addMissingPools } from '../open-ledger.ts';
+import { type CommandContext, forWallet } from '../context/command-context.ts';
+import { refuseOtherWallet, sayOtherWallet } from '../context/compare-wallet.ts';
+import { composeSync } from '../context/compose-sync.ts';
+import { openExistingLedger } from '../context/open-existing-ledger.ts';
+import { addMissingPools } from '../context/open-ledger.ts';
+import { fitLines } from '../output/fit-lines.ts';
+import { jsonDocument } from '../output/json-document.ts';
 
 /** Runs `wallet-ledger pool list`: prints the level of every chain. Resolves to 3 when a configured pool is empty. */
 export async function poolList(

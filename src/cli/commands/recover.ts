@@ -19,10 +19,10 @@ import {
 import { rebuildWhileAway } from '../../ledger/rebuild-derived.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { countWords } from '../../status/status-words.ts';
-import type { CommandContext } from '../command-context.ts';
-import { refuseOtherWallet, sayOtherWallet } from '../compare-wallet.ts';
-import { jsonDocument } from '../json-document.ts';
-import { openExistingLedger } from '../open-existing-ledger.ts';
+import type { CommandContext } from '../context/command-context.ts';
+import { refuseOtherWallet, sayOtherWallet } from '../context/compare-wallet.ts';
+import { openExistingLedger } from '../context/open-existing-ledger.ts';
+import { jsonDocument } from '../output/json-document.ts';
 import { readHandedOut } from '../read-handed-out.ts';
 
 export type RecoverOptions = { handedOut?: string; same?: boolean; json?: boolean };

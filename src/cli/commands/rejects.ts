@@ -6,9 +6,9 @@ import { type OpenReject, readOpenRejects } from '../../ledger/transactions/reje
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { countWords } from '../../status/status-words.ts';
 import { retryRejects } from '../../sync/checks/retry-rejects.ts';
-import type { CommandContext } from '../command-context.ts';
-import { refuseOtherWallet, sayOtherWallet } from '../compare-wallet.ts';
-import { openExistingLedger } from '../open-existing-ledger.ts';
+import type { CommandContext } from '../context/command-context.ts';
+import { refuseOtherWallet, sayOtherWallet } from '../context/compare-wallet.ts';
+import { openExistingLedger } from '../context/open-existing-ledger.ts';
 
 /** Rejects that are read at once: each may bring 64 KiB. */
 const batchRejects = 100;

@@ -3,7 +3,7 @@ import { LedgerError, toError } from '../../kernel/errors.ts';
 import type { SandboxOptions } from '../../sandbox/sandbox-options.ts';
 import { sandboxSettings } from '../../sandbox/sandbox-settings.ts';
 import { startSandbox } from '../../sandbox/start-sandbox.ts';
-import type { CommandContext } from '../command-context.ts';
+import type { CommandContext } from '../context/command-context.ts';
 
 /**
  * Runs `wallet-ledger sandbox`: prints the settings for reaching it, as a .env file, and serves until it is stopped.

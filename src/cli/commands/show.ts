@@ -9,10 +9,10 @@ import {
 } from '../../ledger/transactions/find-records.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { addressDoubts, transactionDoubts } from '../../status/describe-record.ts';
-import type { CommandContext } from '../command-context.ts';
-import { sayOtherWallet } from '../compare-wallet.ts';
-import { jsonDocument } from '../json-document.ts';
-import { openExistingLedger } from '../open-existing-ledger.ts';
+import type { CommandContext } from '../context/command-context.ts';
+import { sayOtherWallet } from '../context/compare-wallet.ts';
+import { openExistingLedger } from '../context/open-existing-ledger.ts';
+import { jsonDocument } from '../output/json-document.ts';
 
 /**
  * Runs `wallet-ledger show`: prints everything in the ledger about an order number, request id, transaction hash or

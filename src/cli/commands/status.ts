@@ -9,15 +9,15 @@ import { isQueueAbsent, readQueueSnapshot } from '../../queue/queue-snapshot.ts'
 import { boundReport } from '../../status/bound-report.ts';
 import { listProblems } from '../../status/list-problems.ts';
 import { type StatusReport, toStatusJson } from '../../status/status-report.ts';
-import type { WalletOption } from '../choose-wallet.ts';
-import { type CommandContext, failureLine } from '../command-context.ts';
-import { sayOtherWallet } from '../compare-wallet.ts';
-import { openExistingLedger } from '../open-existing-ledger.ts';
-import type { OpenedLedger } from '../open-ledger.ts';
+import type { WalletOption } from '../context/choose-wallet.ts';
+import { type CommandContext, failureLine } from '../context/command-context.ts';
+import { sayOtherWallet } from '../context/compare-wallet.ts';
+import { openExistingLedger } from '../context/open-existing-ledger.ts';
+import type { OpenedLedger } from '../context/open-ledger.ts';
+import { untilReaderLeaves } from '../output/reader-left.ts';
+import { wantsColor } from '../output/wants-color.ts';
 import { readAllStatus } from '../read-all-status.ts';
-import { untilReaderLeaves } from '../reader-left.ts';
 import { printStatus } from '../status-view/print-status.ts';
-import { wantsColor } from '../wants-color.ts';
 
 const problemExitCode = 3;
 const watchMs = 5_000;

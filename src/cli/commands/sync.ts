@@ -1,10 +1,10 @@
 import { LedgerError } from '../../kernel/errors.ts';
 import { isPartName, type PartName, runParts, syncTasks } from '../../sync/sync-tasks.ts';
-import type { CommandContext } from '../command-context.ts';
-import { composeSync } from '../compose-sync.ts';
-import { addMissingPools, keepStates } from '../open-ledger.ts';
+import type { CommandContext } from '../context/command-context.ts';
+import { composeSync } from '../context/compose-sync.ts';
+import { addMissingPools, keepStates } from '../context/open-ledger.ts';
+import { reportIncomplete } from '../output/report-incomplete.ts';
 import { createProgress } from '../progress/create-progress.ts';
-import { reportIncomplete } from '../report-incomplete.ts';
 
 /** Runs `wallet-ledger sync [part …]`: one pass of each part. Resolves to 0, or to 3 when something is missing. */
 export async function sync(

@@ -5,11 +5,11 @@ import { keepListening } from '../../ledger/connection/keep-listening.ts';
 import { eventsChannel } from '../../ledger/feed/feed-channels.ts';
 import { createFeedReader, type FeedReader } from '../../ledger/feed/feed-reader.ts';
 import { toJsonText } from '../../ledger/feed/json-text.ts';
-import type { CommandContext } from '../command-context.ts';
-import { sayOtherWallet } from '../compare-wallet.ts';
-import { describeEvent } from '../describe-event.ts';
-import { openExistingLedger } from '../open-existing-ledger.ts';
-import { untilReaderLeaves } from '../reader-left.ts';
+import type { CommandContext } from '../context/command-context.ts';
+import { sayOtherWallet } from '../context/compare-wallet.ts';
+import { openExistingLedger } from '../context/open-existing-ledger.ts';
+import { describeEvent } from '../output/describe-event.ts';
+import { untilReaderLeaves } from '../output/reader-left.ts';
 
 const pageMax = 100;
 const retryMs = 1_000;

@@ -2,10 +2,10 @@ import { redactValues } from '../../kernel/redact.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { driftCount, verifyLedger } from '../../sync/checks/verify-ledger.ts';
 import type { Drift } from '../../sync/checks/verify-transactions.ts';
-import { type CommandContext, forWallet } from '../command-context.ts';
-import { composeSync } from '../compose-sync.ts';
-import { jsonDocument } from '../json-document.ts';
-import { keepStates } from '../open-ledger.ts';
+import { type CommandContext, forWallet } from '../context/command-context.ts';
+import { composeSync } from '../context/compose-sync.ts';
+import { keepStates } from '../context/open-ledger.ts';
+import { jsonDocument } from '../output/json-document.ts';
 import { createProgress } from '../progress/create-progress.ts';
 
 const namedMax = 10;

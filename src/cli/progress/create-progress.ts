@@ -1,4 +1,4 @@
-import type { Screen } from '../screen.ts';
+import type { Screen } from '../output/screen.ts';
 import { createProgressMeter, type ProgressMeter } from './measure-progress.ts';
 import { showBars } from './progress-bars.ts';
 import { showLines } from './progress-lines.ts';

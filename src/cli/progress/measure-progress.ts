@@ -1,5 +1,5 @@
 import type { Progress } from '../../sync/sync-context.ts';
-import type { Observers } from '../compose-sync.ts';
+import type { Observers } from '../context/compose-sync.ts';
 import { createSmoothRate, type SmoothRate } from './smooth-rate.ts';
 
 /** Progress of one part. Rates are smoothed; null means unknown. */

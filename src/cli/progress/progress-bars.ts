@@ -1,5 +1,5 @@
 import { MultiBar, Presets, type SingleBar } from 'cli-progress';
-import type { Screen } from '../screen.ts';
+import type { Screen } from '../output/screen.ts';
 import type { PartFacts, ProgressMeter } from './measure-progress.ts';
 import { durationWords, partWords } from './progress-words.ts';
 

@@ -3,7 +3,7 @@ import type { ListedRow } from '../../ledger/reports/explorer/list-transactions.
 import type { NamedChain } from '../../ledger/reports/explorer/read-chains.ts';
 import type { FoundAddress } from '../../ledger/transactions/find-records.ts';
 import { addressDoubts } from '../../status/describe-record.ts';
-import { cut, foreign, type Html, section } from '../page-frame.ts';
+import { cut, foreign, type Html, section } from '../page/page-frame.ts';
 import { chainText, chainWords } from './chain-words.ts';
 import { factList, linkTo } from './explorer-frame.ts';
 import { filterQuery } from './query-params.ts';

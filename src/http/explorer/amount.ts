@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import { cut, type Html } from '../page-frame.ts';
+import { cut, type Html } from '../page/page-frame.ts';
 
 const plain = /^(-?)(\d+)(?:\.(\d+))?$/;
 /** Digits that are shown; the exact amount is at hand in the title. */

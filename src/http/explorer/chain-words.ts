@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import type { NamedChain } from '../../ledger/reports/explorer/read-chains.ts';
-import { cut, foreign, type Html } from '../page-frame.ts';
+import { cut, foreign, type Html } from '../page/page-frame.ts';
 
 /** Shows a chain as `Ethereum (60)`, or only its number if it has no name. */
 export function chainWords(chains: readonly NamedChain[], slip44: number): Html {

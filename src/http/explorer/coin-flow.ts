@@ -2,8 +2,8 @@ import { html } from 'hono/html';
 import type { NamedChain } from '../../ledger/reports/explorer/read-chains.ts';
 import type { CoinFlows } from '../../ledger/reports/explorer/read-coin-flow.ts';
 import { countWords } from '../../status/status-words.ts';
-import { coinChart } from '../flow-chart.ts';
-import { type Html, scrollingTable } from '../page-frame.ts';
+import { type Html, scrollingTable } from '../page/page-frame.ts';
+import { coinChart } from '../status-page/flow-chart.ts';
 import { amountCell, amountWords } from './amount.ts';
 import { chainWords } from './chain-words.ts';
 

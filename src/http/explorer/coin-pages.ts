@@ -9,7 +9,7 @@ import type {
   CoinRow,
   DifferenceRow,
 } from '../../ledger/reports/explorer/read-coins.ts';
-import { cut, foreign, type Html, scrollingTable, section } from '../page-frame.ts';
+import { cut, foreign, type Html, scrollingTable, section } from '../page/page-frame.ts';
 import { amountCell } from './amount.ts';
 import { coinFlow } from './coin-flow.ts';
 import { courseChart } from './course-chart.ts';

@@ -2,8 +2,8 @@ import { scaleLinear } from 'd3-scale';
 import { curveStepAfter, line } from 'd3-shape';
 import { html } from 'hono/html';
 import type { BalanceCourse } from '../../ledger/reports/explorer/read-balance-course.ts';
-import { drawnNumber } from '../drawn-number.ts';
-import type { Html } from '../page-frame.ts';
+import { drawnNumber } from '../page/drawn-number.ts';
+import type { Html } from '../page/page-frame.ts';
 import { shortAmount } from './amount.ts';
 import { timeAxis } from './time-axis.ts';
 

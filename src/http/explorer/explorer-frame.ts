@@ -1,7 +1,7 @@
 import { html, raw } from 'hono/html';
-import { cut, type Html, pageNames } from '../page-frame.ts';
-import { type Site, siteWords } from '../place.ts';
-import { searchForm } from '../search-form.ts';
+import { cut, type Html, pageNames } from '../page/page-frame.ts';
+import { type Site, siteWords } from '../page/place.ts';
+import { searchForm } from '../page/search-form.ts';
 import { explorerStyle } from './explorer-style.ts';
 import { timeWords } from './times.ts';
 

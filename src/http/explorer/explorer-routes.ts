@@ -1,8 +1,8 @@
 import type { Hono } from 'hono';
 import type { Log } from '../../kernel/log.ts';
 import type { StatusReport } from '../../status/status-report.ts';
-import { cacheFor } from '../cache-for.ts';
-import type { Site } from '../place.ts';
+import { cacheFor } from '../page/cache-for.ts';
+import type { Site } from '../page/place.ts';
 import { createPageAnswers, type ReadLedger } from './answer-page.ts';
 import {
   coinPage,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { pageStyle, securityHeaders } from '../page-style.ts';
+import { pageStyle, securityHeaders } from '../page/page-style.ts';
 
 /** Style sheet of the pages to look things up: that of the status page, and what only they have. */
 export const explorerStyle = `${pageStyle}

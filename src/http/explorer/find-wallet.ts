@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import type { Site } from '../place.ts';
+import type { Site } from '../page/place.ts';
 import type { Answer, ReadLedger } from './answer-page.ts';
 import { coinPage } from './record-answers.ts';
 import { addressPage, orderPage } from './transaction-answers.ts';

@@ -2,7 +2,7 @@ import { scaleLinear } from 'd3-scale';
 import { curveStepAfter, line } from 'd3-shape';
 import { html } from 'hono/html';
 import { countWords } from '../../status/status-words.ts';
-import type { Html } from '../page-frame.ts';
+import type { Html } from '../page/page-frame.ts';
 import { timeAxis } from './time-axis.ts';
 
 const size = { width: 1_000, height: 140 } as const;

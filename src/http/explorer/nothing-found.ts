@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
-import type { Html } from '../page-frame.ts';
-import { basePathOf, pagesOfWallet, type Site } from '../place.ts';
+import type { Html } from '../page/page-frame.ts';
+import { basePathOf, pagesOfWallet, type Site } from '../page/place.ts';
 
 /** Says that there is nothing like this in the wallet of the site, and leads to the same in each other wallet. */
 export function nothingFound(

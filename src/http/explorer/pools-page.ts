@@ -8,7 +8,7 @@ import type {
   RequestRow,
 } from '../../ledger/reports/explorer/read-pools.ts';
 import { countWords, daysWords } from '../../status/status-words.ts';
-import { type Html, scrollingTable, section } from '../page-frame.ts';
+import { type Html, scrollingTable, section } from '../page/page-frame.ts';
 import { chainText, chainWords } from './chain-words.ts';
 import { type Level, levelChart } from './level-chart.ts';
 import { timeWords } from './times.ts';

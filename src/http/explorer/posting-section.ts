@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import type { OrderPostings, PostingRow } from '../../ledger/reports/explorer/read-postings.ts';
-import { foreign, type Html, scrollingTable, section } from '../page-frame.ts';
+import { foreign, type Html, scrollingTable, section } from '../page/page-frame.ts';
 import { amountCell } from './amount.ts';
 import { timeWords } from './times.ts';
 

@@ -7,9 +7,9 @@ import type {
 } from '../../ledger/reports/explorer/read-proofs.ts';
 import type { CoveredDay, StreamStatus } from '../../ledger/reports/ledger-status.ts';
 import { countWords } from '../../status/status-words.ts';
-import { calendarChart, calendarLegend, countNever } from '../calendar-chart.ts';
-import { foreign, type Html, scrollingTable, section } from '../page-frame.ts';
-import { streamSection } from '../stream-section.ts';
+import { foreign, type Html, scrollingTable, section } from '../page/page-frame.ts';
+import { calendarChart, calendarLegend, countNever } from '../status-page/calendar-chart.ts';
+import { streamSection } from '../status-page/stream-section.ts';
 import { filterQuery } from './query-params.ts';
 import { timeWords } from './times.ts';
 

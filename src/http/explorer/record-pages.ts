@@ -2,7 +2,14 @@ import { html, raw } from 'hono/html';
 import type { LogPage, RejectRow, RunRow } from '../../ledger/reports/explorer/list-records.ts';
 import type { Problem } from '../../ledger/reports/ledger-status.ts';
 import { agoWords, countWords, secondsBetween } from '../../status/status-words.ts';
-import { cut, dateWords, foreign, type Html, scrollingTable, withCode } from '../page-frame.ts';
+import {
+  cut,
+  dateWords,
+  foreign,
+  type Html,
+  scrollingTable,
+  withCode,
+} from '../page/page-frame.ts';
 import { linkTo } from './explorer-frame.ts';
 import { timeWords } from './times.ts';
 

@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import type { ReferencedAddress } from '../../ledger/reports/explorer/find-by-reference.ts';
 import type { NamedChain } from '../../ledger/reports/explorer/read-chains.ts';
 import type { FoundRecords } from '../../ledger/transactions/find-records.ts';
-import { foreign, type Html, scrollingTable, section } from '../page-frame.ts';
+import { foreign, type Html, scrollingTable, section } from '../page/page-frame.ts';
 import { amountCell } from './amount.ts';
 import { chainWords } from './chain-words.ts';
 import { linkTo } from './explorer-frame.ts';

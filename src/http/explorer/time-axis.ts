@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { Html } from '../page-frame.ts';
+import type { Html } from '../page/page-frame.ts';
 
 /** Labels for five moments that are evenly spaced between two times (ms since 1970), the outer ones included. */
 export function timeAxis(from: number, to: number): { labels: Html; words: string } {

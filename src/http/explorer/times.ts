@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { Html } from '../page-frame.ts';
+import type { Html } from '../page/page-frame.ts';
 
 /** Cuts PostgreSQL's text of a UTC time, `2026-03-01 12:00:00.5+00`, to the second; leaves other texts as they are. */
 function timeText(text: string): string {

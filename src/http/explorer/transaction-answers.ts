@@ -9,7 +9,7 @@ import { readChoices } from '../../ledger/reports/explorer/read-coins.ts';
 import { readPostings } from '../../ledger/reports/explorer/read-postings.ts';
 import { readOtherSide } from '../../ledger/reports/explorer/read-transfer.ts';
 import { findAddress, findIndexed, findOrder } from '../../ledger/transactions/find-records.ts';
-import type { Site } from '../place.ts';
+import type { Site } from '../page/place.ts';
 import { addressFacts } from './address-page.ts';
 import type { Answer, ReadLedger } from './answer-page.ts';
 import { BadParameter, queryOf, readFilter, readText, readWord } from './query-params.ts';

@@ -5,7 +5,7 @@ import type {
   TransactionPage,
 } from '../../ledger/reports/explorer/list-transactions.ts';
 import type { Choices } from '../../ledger/reports/explorer/read-coins.ts';
-import { cut, foreign, type Html, scrollingTable } from '../page-frame.ts';
+import { cut, foreign, type Html, scrollingTable } from '../page/page-frame.ts';
 import { amountCell } from './amount.ts';
 import { chainText, chainWords } from './chain-words.ts';
 import { toCsv } from './csv.ts';

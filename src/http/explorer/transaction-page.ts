@@ -8,8 +8,8 @@ import type {
   FoundTransaction,
 } from '../../ledger/transactions/find-records.ts';
 import { transactionDoubts } from '../../status/describe-record.ts';
-import { cut, foreign, type Html, scrollingTable, section } from '../page-frame.ts';
-import { pagesOfWallet, type Site } from '../place.ts';
+import { cut, foreign, type Html, scrollingTable, section } from '../page/page-frame.ts';
+import { pagesOfWallet, type Site } from '../page/place.ts';
 import { amountWords, shortAmount } from './amount.ts';
 import { chainWords } from './chain-words.ts';
 import { factList, linkTo } from './explorer-frame.ts';

@@ -1,0 +1,18 @@
+import type { Settings } from '../../config/settings.ts';
+import { settingsOfWallet } from '../../config/settings-of-wallet.ts';
+import { LedgerError } from '../../kernel/errors.ts';
+
+/** Option of a command that concerns one wallet. */
+export type WalletOption = { wallet?: string };
+
+/**
+ * Returns the settings for the wallet that the option names, or for the only one. Throws LedgerError `usage` if there
+ * are several and none is named, or for a name that WALLETS does not have.
+ */
+export function chooseWallet(settings: Settings, { wallet }: WalletOption): Settings {
+  if (wallet !== undefined) return settingsOfWallet(settings, wallet);
+  if (settings.walletNames.length === 1) return settings;
+  throw new LedgerError('usage', 'WALLETS names several wallets, and this command concerns one', {
+    cure: `add --wallet with one of ${settings.walletNames.join(', ')}`,
+  });
+}

@@ -1,0 +1,24 @@
+import type { ReadLedger } from '../../http/explorer/answer-page.ts';
+import { type Redactor, redactValues } from '../../kernel/redact.ts';
+import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
+import { readBriefly } from '../../ledger/connection/read-briefly.ts';
+import { createSemaphore } from '../../service/transport/semaphore.ts';
+
+/** Pages that read the ledger at once, so that readers leave the daemon most of its connections. */
+const readersMax = 3;
+
+/**
+ * Creates the reader of the pages to look things up. A page waits at most `waitMs` for those before it, then its read
+ * rejects with a TimeoutError. What is read is redacted, because the service may echo a secret.
+ */
+export function createPageReader(
+  ledger: Pick<Ledger, 'transaction'>,
+  redact: Redactor,
+  waitMs = 5_000,
+): ReadLedger {
+  const slots = createSemaphore(readersMax);
+  return async (work) => {
+    const read = () => readBriefly(ledger, work);
+    return redactValues(await slots.run('head', read, AbortSignal.timeout(waitMs)), redact);
+  };
+}

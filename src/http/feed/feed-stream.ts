@@ -1,0 +1,72 @@
+import type { Context } from 'hono';
+import { stream as streamBody } from 'hono/streaming';
+import type { StreamingApi } from 'hono/utils/stream';
+import { abortableSleep } from '../../kernel/abortable-sleep.ts';
+import { toError } from '../../kernel/errors.ts';
+import type { Log } from '../../kernel/log.ts';
+import { withAnySignal } from '../../kernel/with-any-signal.ts';
+import type { FeedEvent } from '../../ledger/feed/event-store.ts';
+import type { FeedReader } from '../../ledger/feed/feed-reader.ts';
+import { toJsonText } from '../../ledger/feed/json-text.ts';
+
+/** Interval between signs of life. The server closes a connection on which nothing moves for longer. */
+const aliveEveryMs = 10_000;
+/** Events of one write. The next ones are read once the client has taken these: a slow one costs little memory. */
+const pageMax = 100;
+
+/**
+ * Answers with server-sent events, those behind `after` first, until the client leaves or `signal` aborts. The stream
+ * also ends when the feed no longer has the position: a client that connects again gets the reason.
+ */
+export function answerWithFeed(
+  c: Context,
+  options: { feed: FeedReader; after: number; signal: AbortSignal; log: Log },
+): Response {
+  c.header('Content-Type', 'text/event-stream; charset=utf-8');
+  // Proxies that buffer would keep events back.
+  c.header('X-Accel-Buffering', 'no');
+  return streamBody(
+    c,
+    (stream) => sendEvents(stream, options),
+    async (error) =>
+      options.log.warn({ error: toError(error) }, 'a stream of the feed was cut off'),
+  );
+}
+
+async function sendEvents(
+  stream: StreamingApi,
+  { feed, after, signal }: { feed: FeedReader; after: number; signal: AbortSignal },
+): Promise<void> {
+  const gone = new AbortController();
+  stream.onAbort(() => gone.abort());
+  const over = AbortSignal.any([signal, gone.signal]);
+  await stream.write('retry: 1000\n\n');
+  for (let position = after; !over.aborted; ) {
+    const wake = feed.nextWake();
+    const page = await feed.read(position, pageMax);
+    if (page.kind !== 'events') return;
+    const last = page.events.at(-1);
+    if (last) {
+      await stream.write(page.events.map(toServerSentEvent).join(''));
+      position = last.seq;
+    } else if (await isSilent(wake, over)) await stream.write(':\n\n');
+  }
+}
+
+/** Waits for the wake; returns true if it does not come before the next sign of life is due. */
+async function isSilent(wake: Promise<void>, over: AbortSignal): Promise<boolean> {
+  const woken = new AbortController();
+  return await withAnySignal([over, woken.signal], async (signal) => {
+    const silent = abortableSleep(aliveEveryMs, signal).then(
+      () => true,
+      () => false,
+    );
+    const isDue = await Promise.race([wake.then(() => false), silent]);
+    woken.abort();
+    return isDue;
+  });
+}
+
+function toServerSentEvent(event: FeedEvent): string {
+  return `id: ${event.seq}\ndata: ${toJsonText(event)}\n\n`;
+}

@@ -1,0 +1,30 @@
+import { html } from 'hono/html';
+import { type FeedConsumer, isFailing } from '../../ledger/feed/consumer-report.ts';
+import { stateReason } from '../../status/consumer-words.ts';
+import type { StatusReport } from '../../status/status-report.ts';
+import { countWords, durationWords } from '../../status/status-words.ts';
+import { foreign, type Html, scrollingTable, section } from '../page/page-frame.ts';
+
+/** Shows who reads the change feed, and how far each is. */
+export function feedSection({ feed }: StatusReport): Html | string {
+  if (feed.length === 0) return '';
+  const rows = feed.map(
+    (consumer) => html`<tr><th scope="row">${foreign(consumer.name)}</th><td>${consumer.kind}</td>
+<td class="${isFailing(consumer) ? 'bad' : ''}">${consumer.state}${reasonWords(consumer)}</td>
+<td class="number">${countWords(consumer.position)}</td><td class="number">${countWords(Math.max(0, consumer.lagEvents))}</td>
+<td class="number">${durationWords(consumer.lagSeconds)}</td></tr>`,
+  );
+  const columns = ['At event', 'Events behind', 'Behind by'];
+  const table = html`<table>
+<caption>Programs that read the change feed, and webhooks that it is sent to</caption>
+<thead><tr><th scope="col">Name</th><th scope="col">Kind</th><th scope="col">State</th>
+${columns.map((column) => html`<th scope="col" class="number">${column}</th>`)}</tr></thead>
+<tbody>${rows}</tbody>
+</table>`;
+  return section('feed', 'Change feed', scrollingTable('Change feed', table));
+}
+
+function reasonWords(consumer: FeedConsumer): Html | string {
+  const reason = stateReason(consumer);
+  return reason === null ? '' : html`: ${foreign(reason)}`;
+}
