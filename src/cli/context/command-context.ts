@@ -61,7 +61,7 @@ export async function runCommand(
   const shutdown = createShutdown({ log, host: process });
   const lastWords = (thrown: Error) => {
     const { reason } = shutdown.signal;
-    // The signal decides, not the error: a wait that it ends may throw one of its own, as does a connection that is cut.
+    // The signal decides, not the error: a wait that it ends, or a connection that is cut, throws one of its own.
     const isStopped = reason instanceof LedgerError && isOfStop(thrown);
     const error = isStopped ? reason : thrown;
     const line = failureLine(error, level === 'debug');

@@ -35,6 +35,16 @@ type Part = Pick<PartFacts, 'part' | 'done' | 'total' | 'pages'> & {
   endedMs: number | null;
 };
 
+/** State of the requests. `isOpened`: database and service are open. `failure`: outcome of a failed last attempt. */
+type Service = {
+  isOpened: boolean;
+  inFlight: number;
+  answers: number;
+  answeredMs: number;
+  failure: string | null;
+  pausedUntilMs: number;
+};
+
 const silenceMs = 5_000;
 /** Lower bound of the pace for which a remaining time is shown. */
 const slowestPerSecond = 0.01;
@@ -43,31 +53,15 @@ const slowestPerSecond = 0.01;
 export function createProgressMeter(now: () => number): ProgressMeter {
   const startMs = now();
   const parts = new Map<string, Part>();
-  let isOpened = false;
-  let inFlight = 0;
-  let answers = 0;
-  let answeredMs = startMs;
-  let failure: string | null = null;
-  let pausedUntilMs = startMs;
-  const answerRate = createSmoothRate(startMs, 0);
-
-  const waiting = (nowMs: number): string | null => {
-    if (pausedUntilMs > nowMs) {
-      const seconds = Math.ceil((pausedUntilMs - nowMs) / 1_000);
-      return `paused: the service asked to wait (429), ${seconds} s to go`;
-    }
-    const silentMs = nowMs - answeredMs;
-    if (silentMs < silenceMs) return null;
-    if (!isOpened) return 'waiting for the database';
-    const seconds = Math.floor(silentMs / 1_000);
-    if (failure !== null)
-      return `no answer from the service for ${seconds} s (last failure: ${failure}), retrying`;
-    // The program itself waits: for the database, for the request budget, or before it checks again.
-    if (inFlight === 0) return `nothing requested for ${seconds} s`;
-    return answers === 0
-      ? 'no answer from the service yet'
-      : `no answer from the service for ${seconds} s`;
+  const service: Service = {
+    isOpened: false,
+    inFlight: 0,
+    answers: 0,
+    answeredMs: startMs,
+    failure: null,
+    pausedUntilMs: startMs,
   };
+  const answerRate = createSmoothRate(startMs, 0);
 
   return {
     onProgress(part, done, total, pages) {
@@ -78,39 +72,59 @@ export function createProgressMeter(now: () => number): ProgressMeter {
       parts.set(part, Object.assign(known, told));
     },
     onOpened() {
-      isOpened = true;
+      service.isOpened = true;
     },
     onRun() {
       for (const part of parts.values()) part.endedMs ??= now();
     },
     onSend() {
-      isOpened = true;
-      inFlight += 1;
+      service.isOpened = true;
+      service.inFlight += 1;
     },
     onAttempt({ outcome }) {
-      inFlight -= 1;
-      if (outcome !== 'success') {
-        failure = outcome;
-        return;
-      }
-      answers += 1;
-      answeredMs = now();
-      failure = null;
-      answerRate.update(answeredMs, answers);
+      service.inFlight -= 1;
+      service.failure = outcome === 'success' ? null : outcome;
+      if (outcome !== 'success') return;
+      service.answers += 1;
+      service.answeredMs = now();
+      answerRate.update(service.answeredMs, service.answers);
     },
     onPause(ms) {
-      pausedUntilMs = Math.max(pausedUntilMs, now() + ms);
+      service.pausedUntilMs = Math.max(service.pausedUntilMs, now() + ms);
     },
     measure() {
       const nowMs = now();
+      const { answers, answeredMs } = service;
       if (nowMs - answeredMs > silenceMs) answerRate.update(nowMs, answers);
       return {
         seconds: (nowMs - startMs) / 1_000,
         parts: [...parts.values()].map((part) => factsOf(part, nowMs, answerRate.perSecond())),
-        waiting: waiting(nowMs),
+        waiting: waitingWords(service, nowMs),
       };
     },
   };
+}
+
+/** Returns the reason why nothing arrives; null while something does. */
+function waitingWords(
+  { isOpened, inFlight, answers, answeredMs, failure, pausedUntilMs }: Service,
+  nowMs: number,
+): string | null {
+  if (pausedUntilMs > nowMs) {
+    const seconds = Math.ceil((pausedUntilMs - nowMs) / 1_000);
+    return `paused: the service asked to wait (429), ${seconds} s to go`;
+  }
+  const silentMs = nowMs - answeredMs;
+  if (silentMs < silenceMs) return null;
+  if (!isOpened) return 'waiting for the database';
+  const seconds = Math.floor(silentMs / 1_000);
+  if (failure !== null)
+    return `no answer from the service for ${seconds} s (last failure: ${failure}), retrying`;
+  // The program itself waits: for the database, for the request budget, or before it checks again.
+  if (inFlight === 0) return `nothing requested for ${seconds} s`;
+  return answers === 0
+    ? 'no answer from the service yet'
+    : `no answer from the service for ${seconds} s`;
 }
 
 function begin(part: string, done: number, nowMs: number): Part {

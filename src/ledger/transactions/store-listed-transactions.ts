@@ -188,9 +188,9 @@ const isOfSecond = sql.raw(
   'coalesce(lower(btrim(i.type)) = i.stream and lower(btrim(t.type)) = i.stream, false)',
 );
 /**
- * Marks rows that another list shows. A row belongs to the list that showed it first, or to the one that its type names,
- * until that list no longer shows it (`unlistRows`). The array keeps the planner on the index: a join alone may read the
- * whole table for one row.
+ * Marks rows that another list shows. A row belongs to the list that showed it first, or to the one that its type
+ * names, until that list no longer shows it (`unlistRows`). The array keeps the planner on the index: a join alone may
+ * read the whole table for one row.
  */
 const shared = sql`shared as (
   update own.transactions t
