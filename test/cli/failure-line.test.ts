@@ -1,6 +1,6 @@
 import { DrizzleQueryError } from 'drizzle-orm/errors';
-import { describe, expect, test } from 'vitest';
-import { failureLine } from '../../src/cli/context/command-context.ts';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { failureLine, runCommand } from '../../src/cli/context/command-context.ts';
 import { type ErrorCode, errorTable, LedgerError } from '../../src/kernel/errors.ts';
 import { databaseError } from '../../src/ledger/connection/database-error.ts';
 
@@ -33,6 +33,24 @@ test('the stack is shown where it is wanted, and only there', () => {
   const shown = failureLine(error, true);
   expect(shown.split('\n')[0]).toBe(failureLine(error, false));
   expect(shown.match(/failure-line\.test\.ts/g)?.length).toBeGreaterThanOrEqual(2);
+});
+
+test('a command that is interrupted ends with 130 also if its connections are cut', async () => {
+  const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  onTestFinished(() => written.mockRestore());
+  const known = process.listeners('uncaughtException');
+  const ended = await runCommand(
+    async ({ shutdown }) => {
+      process.emit('SIGINT', 'SIGINT');
+      expect(shutdown.signal.aborted).toBe(true);
+      throw new LedgerError('database-unreachable', 'Connection terminated unexpectedly');
+    },
+    { extraSettings: { LOG_LEVEL: 'error' } },
+  );
+  for (const listener of process.listeners('uncaughtException'))
+    if (!known.includes(listener)) process.off('uncaughtException', listener);
+  expect(written.mock.calls.flat().join('')).toMatch(/wallet-ledger: stopped by SIGINT; run/);
+  expect(ended).toBe(130);
 });
 
 describe('databaseError', () => {

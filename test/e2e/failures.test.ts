@@ -3,7 +3,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../support/free-port.ts';
 import { listen } from '../support/listen.ts';
 import { type Ended, runProgram, startProgram } from '../support/run-cli.ts';
-import { until } from '../support/until.ts';
 import { withService } from '../support/with-service.ts';
 
 /** Without the log, a failure is one line: what, where, what to do. */
@@ -126,24 +125,6 @@ test('Ctrl-C ends a backfill with 130, a supervisor with 1, and both say how to 
   const bySupervisor = await stopped('SIGTERM');
   expect([byHand.code, bySupervisor.code]).toEqual([130, 1]);
   for (const { stderr } of [byHand, bySupervisor]) expect(stderr).toMatch(/stopped by SIG.*; run/);
-}, 60_000);
-
-test('Ctrl-C ends with 130 also if its wait for the database ends by a connection that is cut', async () => {
-  const { env, query } = await withService({ transactions: 50 });
-  await query('begin');
-  await query('lock table ledger.transactions in access exclusive mode');
-  const program = startProgram(['backfill'], env);
-  const waiting = `from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
-  await until(async () => {
-    await query('select pg_stat_clear_snapshot()');
-    return (await query(`select pid ${waiting}`)).length > 0;
-  });
-  program.process.kill('SIGINT');
-  await program.line('stopping');
-  await query(`select pg_terminate_backend(pid) ${waiting}`);
-  const { code, stderr } = await program.ended;
-  expect(stderr).toMatch(/wallet-ledger: stopped by SIGINT; run/);
-  expect(code).toBe(130);
 }, 60_000);
 
 test('a daemon that is stopped while it starts ends with 0, as one that is stopped later', async () => {

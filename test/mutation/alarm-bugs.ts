@@ -98,4 +98,22 @@ export const alarmBugs: PlantedBug[] = [
     caughtBy:
       'a reject without a key is resolved when both lists are proven to show no such row any more',
   },
+  {
+    id: 'vanished-rows-unsaid',
+    promise: 'Honest',
+    wrong: 'rows that vanish by tens from a list are no problem',
+    in: 'rows_vanished.sql',
+    find: 'v.rows >= 10',
+    put: 'v.rows >= 100000',
+    caughtBy: 'ten transactions that vanished from a list within a day need a person',
+  },
+  {
+    id: 'refusals-of-vanished-rows',
+    promise: 'Honest',
+    wrong: 'a row that is no longer listed is said to be listed without a detail',
+    in: 'details_of_listed_rows.sql',
+    find: 'AND NOT EXISTS (SELECT FROM own.transactions t WHERE t.order_no = d.order_no AND NOT t.is_listed)',
+    put: '',
+    caughtBy: 'without details that are no longer listed need nobody',
+  },
 ];

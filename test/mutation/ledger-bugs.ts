@@ -258,4 +258,14 @@ export const ledgerBugs: PlantedBug[] = [
     put: 'c.refused_at <= now() or c.refused_at < now()',
     caughtBy: 'leave rows that the service refuses again and again to the next pass',
   },
+  {
+    id: 'first-list-decides-the-side',
+    promise: 'Convergent',
+    wrong: 'a row that two lists show counts where it was read first, whatever its type says',
+    in: 'isOfSecond',
+    find: 'lower(btrim(t.type)) = i.stream',
+    put: 'false',
+    caughtBy:
+      'a row that two lists show belongs to the one that its type names, whichever is read first',
+  },
 ];

@@ -310,4 +310,24 @@ export const readingBugs: PlantedBug[] = [
     put: '{ ...pass, onProgress, scans: scans.begun() < 0 ? scans : createPassScans() }',
     caughtBy: '[P7] a page that stays short ends a backfill whose slices are %s, without a proof',
   },
+  {
+    id: 'search-without-a-cost',
+    promise: 'Cheap doubts',
+    wrong: 'a search that found nothing costs nothing',
+    in: 'search',
+    find: 'held() !== heldBefore',
+    put: 'heldBefore >= 0',
+    caughtBy:
+      'a search whose answers count fewer rows, and which finds none, has its cost all the same',
+  },
+  {
+    id: 'empty-list-refused-again',
+    promise: 'Complete',
+    wrong: 'a list that is known to be empty is refused once more after each pass that believed it',
+    in: 'createRefusal',
+    find: 'hasRanks && lastSeen?.total !== 0',
+    put: 'hasRanks && lastSeen?.total !== -1',
+    caughtBy:
+      'a list that has been empty for a while is no fault in the next pass of a daemon either',
+  },
 ];

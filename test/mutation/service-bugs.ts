@@ -252,4 +252,23 @@ export const serviceBugs: PlantedBug[] = [
     put: 'digest(given.slice(0, token.length))',
     caughtBy: 'the token is taken as it should be: %s',
   },
+  {
+    id: 'outage-floods-the-log',
+    promise: 'Honest',
+    wrong: 'an outage writes a line for each attempt of each request',
+    in: 'createRetryLog',
+    find: 'Math.abs(clock() - at) >= quietMs',
+    put: 'Math.abs(clock() - at) >= 0 * quietMs',
+    caughtBy:
+      'is logged at a higher level if its fault lasts, once a minute with the number of failures',
+  },
+  {
+    id: 'empty-lists-show-a-filter',
+    promise: 'Honest',
+    wrong: 'the type parameter is called honoured where no list has a row',
+    in: 'checkTypeName',
+    find: 'if (samples.every(({ wide }) => wide.records.length === 0)) return tooFewRows(name);',
+    put: '',
+    caughtBy: 'without transactions does not show that the type parameter is honoured',
+  },
 ];
