@@ -98,7 +98,7 @@ export function openStreamPort<T>(
     scanning,
     notes: notesOf(context, stream, owner, saveWith),
     unlist: stream.hasRanks
-      ? (keys, current) => saveWith(current, (db) => unlistRows(db, keys))
+      ? (keys, current) => saveWith(current, (db) => unlistRows(db, stream.name, keys))
       : null,
     now: context.clock,
     wait: (ms) => slice.pause(abortableSleep(ms, signal)),
