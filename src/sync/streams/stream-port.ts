@@ -77,7 +77,7 @@ export function openStreamPort<T>(
   const slice = createSlice(sliceMs, () => isWishedFor(context.ledger.db, stream.name));
   let storedAt = performance.now();
   let pagesStored = 0;
-  const refuseEmpty = createRefusal(context.ledger.db, stream, state.checkpoint.lastSeen);
+  const refuseEmpty = createRefusal(context.ledger.db, stream, state);
   const isPauseDue = () => slice.isOver() && pages.aheadCount() === 0;
   const checkpointOf = createCheckpointOf(stream.name, owner, state, () =>
     sizes.remembered(pages.requestedPageSize()),
