@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { promisify } from 'node:util';
+import type { SQL } from 'drizzle-orm';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { HttpOptions } from '../../src/http/start-http.ts';
 import { createFeedReader } from '../../src/ledger/feed/feed-reader.ts';
@@ -200,6 +201,31 @@ test('for a client that does not read no more is read, and the others get their 
   await until(async () => other.ids.at(-1) === 2_001);
   // Only two pages of the 40 MB, and as much as the buffers of the sockets hold, have been read.
   expect(Math.max(...positions.filter((position) => position < 1_990))).toBeLessThan(1_000);
+});
+
+test('an event that comes while a client reads reaches the next one at once, which read the same page', async () => {
+  let isRead = false;
+  let free = (): void => undefined;
+  const held = new Promise<void>((resolve) => {
+    free = resolve;
+  });
+  const execute = async (statement: SQL) => {
+    const result = await ledger.db.execute(statement);
+    if (isRead) return result;
+    isRead = true;
+    await held;
+    return result;
+  };
+  const feed = createFeedReader({ db: Object.assign(Object.create(ledger.db), { execute }) });
+  const early = feed.read(0, 10);
+  await until(async () => isRead);
+  await insert(1);
+  feed.wake();
+  const late = feed.read(0, 10);
+  free();
+  expect(await late).toMatchObject({ kind: 'events', events: [{ seq: 1 }] });
+  await early;
+  expect(await feed.read(0, 10)).toEqual(await late);
 });
 
 test('a page of large events ends early, with one event at least, and nothing is skipped', async () => {

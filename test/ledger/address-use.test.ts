@@ -103,9 +103,9 @@ test('a deposit that the service no longer lists does not count', async () => {
   await address('assigned', 'now()');
   await deposit('first', 'success', 500);
   await deposit('second', 'success', 1_000);
-  await ledger.transaction((tx) => unlistRows(tx, ['first']));
+  await ledger.transaction((tx) => unlistRows(tx, 'deposit', ['first']));
   expect(await read()).toEqual({ status: 'used', first: 'second' });
-  await ledger.transaction((tx) => unlistRows(tx, ['second']));
+  await ledger.transaction((tx) => unlistRows(tx, 'deposit', ['second']));
   expect(await read()).toEqual({ status: 'assigned', first: null });
   await deposit('first', 'success', 500);
   expect(await read()).toEqual({ status: 'used', first: 'first' });
@@ -157,7 +157,7 @@ test('whatever is written in whatever order, the marks are those that a recount 
       if (write.kind === 'list') {
         await ledger.transaction((tx) => storeListedAddresses(tx, 60, [write.to]));
       } else if (write.kind === 'unlist') {
-        await ledger.transaction((tx) => unlistRows(tx, [`o${write.order}`]));
+        await ledger.transaction((tx) => unlistRows(tx, 'deposit', [`o${write.order}`]));
       } else if (write.kind === 'judge') {
         success = write.success;
         await (write.isCutOff ? beginToJudge : judge)(success);

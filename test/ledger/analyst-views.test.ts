@@ -56,7 +56,7 @@ test('pending transactions, state transitions, balance history and sync health s
     { order_no: 'b', is_old: true },
   ]);
   await storeListedTransactions(db, 'deposit', [listed({ orderNo: 'c', state: 'pending' })]);
-  await unlistRows(db, ['c']);
+  await unlistRows(db, 'deposit', ['c']);
   expect(await query('select order_no from ledger.pending_transactions order by 1')).toEqual([
     { order_no: 'a' },
     { order_no: 'b' },

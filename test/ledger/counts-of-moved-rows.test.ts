@@ -25,7 +25,7 @@ async function storeRows(rows: number, days: number): Promise<string[]> {
 test('however many rows leave a list at once, its counts are written once', async () => {
   const orderNos = await storeRows(200, 2);
   const written = await ledger.transaction(async (tx) => {
-    await unlistRows(tx, orderNos.slice(0, 150));
+    await unlistRows(tx, 'deposit', orderNos.slice(0, 150));
     const { rows } = await tx.execute<{ relname: string; writes: string }>(
       `select relname, n_tup_upd as writes from pg_stat_xact_user_tables
         where schemaname = 'ledger' and relname in ('streams', 'coverage') order by relname`,

@@ -304,6 +304,18 @@ describe('claims', () => {
   const orders = Array.from({ length: 60 }, (_, nth) => `order-${nth + 100}`);
   const listAll = () => list(orders.map((orderNo) => listed({ orderNo })));
 
+  test('of the history come back empty only once all of it is claimed, however many workers claim at once', async () => {
+    await setFinal('success');
+    await query(`insert into ledger.transactions (order_no, stream, state, is_final, is_backfilled, occurred_at, observation)
+                 select 'o' || n, 'deposit', 'success', true, true, now() - n * interval '1 s', 1 from generate_series(1, 400) as n`);
+    const workers = [connect(), connect(), connect(), connect()];
+    for (let round = 0; round < 10; round += 1) {
+      const claimed = await Promise.all(workers.map(({ db }) => claim(db, 10, 60_000)));
+      expect(claimed.map(({ length }) => length)).toEqual([10, 10, 10, 10]);
+    }
+    expect(await claim(db, 10, 60_000)).toEqual([]);
+  });
+
   test('of several workers at once never overlap', async () => {
     await listAll();
     const workers = [connect(), connect(), connect(), connect()];

@@ -45,7 +45,7 @@ async function play({ kind, unreadable, ...seen }: Step, observation: number): P
     ...(unreadable ? { unreadable } : {}),
     observation,
   };
-  if (kind === 'unlist') return await unlistRows(db, [row.orderNo]);
+  if (kind === 'unlist') return await unlistRows(db, 'deposit', [row.orderNo]);
   if (kind === 'list') await storeListedTransactions(db, 'deposit', [listed(row)]);
   const detail = detailed({ ...row, fee, feeSymbol, confirmNum });
   if (kind === 'detail') await storeTransactionDetails(db, [detail]);

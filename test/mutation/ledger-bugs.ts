@@ -176,7 +176,7 @@ export const ledgerBugs: PlantedBug[] = [
     id: 'history-before-news',
     promise: 'Convergent',
     wrong: 'a transaction that has just become final waits for the details of the whole history',
-    in: 'claimDueDetails',
+    in: 'claimOnce',
     find: 'limit / historyShare',
     put: '(limit * historyShare) / historyShare',
     caughtBy:

@@ -421,6 +421,15 @@ test('a list that is suddenly empty is most likely a fault: it marks no row befo
   expect(await listed()).toEqual([]);
 });
 
+test('a list whose total is always 0 is no less of a fault when it is suddenly empty', async () => {
+  service.twist = (page) => ({ ...page, totalSize: 0 });
+  for (let passes = 0; passes < 2; passes += 1)
+    expect(await pass()).toMatchObject({ isComplete: false });
+  put([]);
+  for (let passes = 0; passes < 2; passes += 1)
+    await expect(pass()).rejects.toMatchObject({ code: 'service-malformed' });
+});
+
 test('a list that has been empty for a while is no fault in the next pass of a daemon either', async () => {
   const daemonPass = () => syncTransactions(context, onePass({ effort: 'daemon' }), ['deposit']);
   expect((await pass()).isComplete).toBe(true);

@@ -10,7 +10,10 @@ export type FeedPage =
   | { kind: 'deleted'; oldest: number };
 
 export type FeedReader = {
-  /** Returns the events behind the position, oldest first, at most `max`. Equal calls at once share one reading. */
+  /**
+   * Returns the events behind the position, oldest first, at most `max`. Equal calls at once share one reading, unless
+   * a `wake` came after it began.
+   */
   read(after: number, max: number): Promise<FeedPage>;
   /** Returns the number of the latest event, 0 if there is none. */
   head(): Promise<number>;
@@ -48,10 +51,15 @@ export function createFeedReader({ db }: Pick<Ledger, 'db'>): FeedReader {
     return { kind: 'events', events: page };
   }
 
+  function forget(key: string, ended: Promise<FeedPage>): void {
+    if (running.get(key) === ended) running.delete(key);
+  }
+
   return {
     read(after, max) {
       const key = `${after} ${max}`;
-      const shared = running.get(key) ?? readPage(after, max).finally(() => running.delete(key));
+      const shared: Promise<FeedPage> =
+        running.get(key) ?? readPage(after, max).finally(() => forget(key, shared));
       running.set(key, shared);
       return shared;
     },
@@ -60,6 +68,8 @@ export function createFeedReader({ db }: Pick<Ledger, 'db'>): FeedReader {
     wake() {
       const wakeAll = resolve;
       next = renew();
+      // A reading that has begun before may lack the new events.
+      running.clear();
       wakeAll();
     },
   };

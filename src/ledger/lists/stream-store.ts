@@ -190,14 +190,16 @@ export async function listedUndated(
 }
 
 /**
- * Marks rows that their list no longer shows, and logs it. Rows are never deleted. A row that another list shows as
- * well counts there from now on. A row that is not final stays due for its next check. Triggers update the counts.
+ * Marks rows that the list no longer shows, and logs it. Rows are never deleted. A row that another list shows as well
+ * counts there from now on. A row that already counts in another list stays as it is: a pass over that list has moved
+ * it meanwhile. A row that is not final stays due for its next check. Triggers update the counts.
  */
-export async function unlistRows(db: LedgerDb, orderNos: string[]): Promise<void> {
+export async function unlistRows(db: LedgerDb, list: string, orderNos: string[]): Promise<void> {
   await db.execute(sql`
     with gone as (
       select order_no, stream, also_listed_in, type, is_final from own.transactions
-       where is_listed and order_no = any(${sql.param(orderNos)}::text[]) order by order_no for update),
+       where is_listed and stream = ${list} and order_no = any(${sql.param(orderNos)}::text[])
+       order by order_no for update),
     unlisted as (
       update own.transactions t
          set stream = coalesce(g.also_listed_in, t.stream), is_listed = g.also_listed_in is not null, also_listed_in = null,

@@ -51,13 +51,32 @@ export type Claim = { id: string; leaseMs: number };
 /**
  * Claims up to `limit` rows whose detail is due: current rows first, the history with a share. They are due again after
  * the claim's time if this worker dies. A row that the service has refused several times, the last time since the
- * pass began `passAgeMs` ago, is left to a later pass.
+ * pass began `passAgeMs` ago, is left to a later pass. Returns no row only if none is due.
  */
 export async function claimDueDetails(
   db: LedgerDb,
   limit: number,
   claim: Claim,
   passAgeMs = 0,
+): Promise<ClaimedDetail[]> {
+  for (;;) {
+    const rows = await claimOnce(db, limit, claim, passAgeMs);
+    // Other workers may have claimed the same rows of the history first, and this claim waited for their commit.
+    if (rows.length > 0 || !(await isHistoryWaiting(db))) return rows;
+  }
+}
+
+async function isHistoryWaiting(db: LedgerDb): Promise<boolean> {
+  const [found] = await query(db)`
+    select exists (select from own.transactions t where ${isOfHistory}) as ${out('isWaiting', truth)}`;
+  return found?.isWaiting ?? false;
+}
+
+async function claimOnce(
+  db: LedgerDb,
+  limit: number,
+  claim: Claim,
+  passAgeMs: number,
 ): Promise<ClaimedDetail[]> {
   const currentMax = sql`${limit - Math.floor(limit / historyShare)}::bigint`;
   const left = sql`${limit} - (select count(*) from current)`;

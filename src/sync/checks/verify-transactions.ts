@@ -197,7 +197,7 @@ async function settleDrift(context: SyncContext, comparing: Comparing): Promise<
     return;
   }
   await context.ledger.transaction(async (tx) => {
-    await unlistRows(tx, drift.extra);
+    await unlistRows(tx, drift.name, drift.extra);
     await recountStream(tx, drift.name);
   });
   const found = drift.missing.length + drift.different.length + drift.extra.length;

@@ -2,6 +2,7 @@ import { LedgerError } from '../../kernel/errors.ts';
 import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { readListed } from '../../ledger/lists/stream-store.ts';
 import type { ListedPage } from '../list/list-pages.ts';
+import { type ListState, missingRows } from '../list/list-state.ts';
 import type { Stream } from './stream.ts';
 
 /** Time (ms) for which a list must have been empty before its rows count as no longer listed. */
@@ -26,14 +27,16 @@ export async function refuseNothing(db: LedgerDb, name: string, first: FirstPage
 
 /**
  * Returns a function that refuses a page which shows the list without rows, if that is most likely a fault. A list that
- * the last pass has believed to be empty is no longer suddenly so.
+ * the last pass has believed to be empty is no longer suddenly so. A total of 0 that a scan has explained is not that
+ * of an empty list: the service counts wrong.
  */
 export function createRefusal(
   db: LedgerDb,
   { name, hasRanks }: Pick<Stream<unknown>, 'name' | 'hasRanks'>,
-  lastSeen: { total: number | null } | null,
+  state: ListState,
 ): (page: FirstPage) => Promise<void> {
-  const mayBeSudden = hasRanks && lastSeen?.total !== 0;
+  const isKnownEmpty = state.checkpoint.lastSeen?.total === 0 && missingRows(state) !== 0;
+  const mayBeSudden = hasRanks && !isKnownEmpty;
   return async (page) => {
     await refuseNothing(db, name, page);
     if (mayBeSudden) await refuseSuddenlyEmpty(db, name, page);

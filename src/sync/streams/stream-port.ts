@@ -77,7 +77,7 @@ export function openStreamPort<T>(
   const slice = createSlice(sliceMs, () => isWishedFor(context.ledger.db, stream.name));
   let storedAt = performance.now();
   let pagesStored = 0;
-  const refuseEmpty = createRefusal(context.ledger.db, stream, state.checkpoint.lastSeen);
+  const refuseEmpty = createRefusal(context.ledger.db, stream, state);
   const isPauseDue = () => slice.isOver() && pages.aheadCount() === 0;
   const checkpointOf = createCheckpointOf(stream.name, owner, state, () =>
     sizes.remembered(pages.requestedPageSize()),
@@ -98,7 +98,7 @@ export function openStreamPort<T>(
     scanning,
     notes: notesOf(context, stream, owner, saveWith),
     unlist: stream.hasRanks
-      ? (keys, current) => saveWith(current, (db) => unlistRows(db, keys))
+      ? (keys, current) => saveWith(current, (db) => unlistRows(db, stream.name, keys))
       : null,
     now: context.clock,
     wait: (ms) => slice.pause(abortableSleep(ms, signal)),
