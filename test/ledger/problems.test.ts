@@ -257,6 +257,18 @@ describe('a list', () => {
     expect(await problems()).toMatchObject([{ name: 'total_differs', severity: 'warning' }]);
   });
 
+  it('without a usable total is a warning, however long: neither a pass nor a repair can prove it', async () => {
+    await query(`update ledger.streams set service_total = null where name = 'deposit'`);
+    await query(`update ledger.stream_proofs set observed_at = now() - interval '9 days'`);
+    expect(await problems()).toMatchObject([
+      {
+        name: 'total_differs',
+        severity: 'warning',
+        what: 'deposit is not proven complete: the service gives no usable total',
+      },
+    ]);
+  });
+
   it('of addresses that shows new ones late is a warning once it should have been read again', async () => {
     await query(
       `update ledger.streams set service_total = 3, accepted_difference = -2 where name = 'addresses:60'`,

@@ -191,19 +191,19 @@ export async function listedUndated(
 
 /**
  * Marks rows that the list no longer shows, and logs it. Rows are never deleted. A row that another list shows as well
- * counts there from now on. A row that already counts in another list stays as it is: a pass over that list has moved
- * it meanwhile. A row that is not final stays due for its next check. Triggers update the counts.
+ * counts there from now on, and its detail says whether its type has changed. A row that already counts in another list
+ * stays as it is: a pass over that list has moved it meanwhile. A row that is not final stays due for its next check.
+ * Triggers update the counts.
  */
 export async function unlistRows(db: LedgerDb, list: string, orderNos: string[]): Promise<void> {
   await db.execute(sql`
     with gone as (
-      select order_no, stream, also_listed_in, type, is_final from own.transactions
+      select order_no, stream, also_listed_in, is_final from own.transactions
        where is_listed and stream = ${list} and order_no = any(${sql.param(orderNos)}::text[])
        order by order_no for update),
     unlisted as (
       update own.transactions t
          set stream = coalesce(g.also_listed_in, t.stream), is_listed = g.also_listed_in is not null, also_listed_in = null,
-             type = coalesce(g.also_listed_in, t.type),
              seal = case when g.also_listed_in is null then t.seal end,
              changed_at = now(), observed_at = now()
         from gone g where g.order_no = t.order_no),
@@ -215,8 +215,7 @@ export async function unlistRows(db: LedgerDb, list: string, orderNos: string[])
     select g.order_no, now(), c.field, c.old_value, c.new_value
       from gone g,
            lateral (values ('is_listed', case when g.also_listed_in is null then 'true' end, 'false'),
-                           ('stream', case when g.also_listed_in is not null then g.stream end, g.also_listed_in),
-                           ('type', case when g.also_listed_in <> g.type then g.type end, g.also_listed_in)
+                           ('stream', case when g.also_listed_in is not null then g.stream end, g.also_listed_in)
                    ) as c (field, old_value, new_value)
      where c.old_value is not null
      order by g.order_no`);

@@ -184,9 +184,7 @@ updated as (
   returning s.differs
 )`;
 /** True if the row that two lists show belongs to the second one: each of them shows it with the type of that one. */
-const isOfSecond = sql.raw(
-  'coalesce(lower(btrim(i.type)) = i.stream and lower(btrim(t.type)) = i.stream, false)',
-);
+const isOfSecond = sql`coalesce(lower(btrim(i.type)) = i.stream and lower(btrim(t.type)) = i.stream, false)`;
 /**
  * Marks rows that another list shows. A row belongs to the list that showed it first, or to the one that its type
  * names, until that list no longer shows it (`unlistRows`). The array keeps the planner on the index: a join alone may
