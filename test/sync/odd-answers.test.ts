@@ -308,6 +308,37 @@ test.each([
   },
 );
 
+test.each([
+  ['code 40002', { status: 200, body: '{"code":40002,"data":null,"msg":"page out of range"}' }],
+  ['HTTP 404', { status: 404, body: 'not found' }],
+] as const)(
+  '[P12] without a total, %s behind a full last page ends the reading, and proves nothing',
+  async (_, refusal) => {
+    put(Array.from({ length: 400 }, (_, nth) => row(nth)));
+    service.twist = (page) => ({
+      ...page,
+      totalSize: null,
+      ...(page.rows.length === 0 && refusal),
+    });
+    expect(await pass()).toMatchObject({ isComplete: false, rowsInserted: 400 });
+    expect(await query('select is_backed from ledger.streams')).toEqual([{ is_backed: false }]);
+    put(Array.from({ length: 401 }, (_, nth) => row(nth - 1)));
+    expect(await pass()).toMatchObject({ rowsInserted: 1 });
+    // Pages that are refused for a while are no end: their rows stay listed.
+    service.twist = (page, { pageNo }) => ({
+      ...page,
+      totalSize: null,
+      ...(pageNo > 2 && refusal),
+    });
+    for (let passes = 0; passes < 3; passes += 1)
+      expect(await pass()).toMatchObject({ isComplete: false });
+    expect(await query('select 1 from ledger.transactions where not is_listed')).toEqual([]);
+    const [compared] = await verifyLedger(context, { signal, isRepair: false });
+    expect(compared).toMatchObject({ compared: 200, missing: [], extra: [] });
+    expect(compared?.unmet).toHaveLength(201);
+  },
+);
+
 test('[V13] without a total, null for the first page is an error and no empty list', async () => {
   service.twist = (page) => ({ ...page, totalSize: null, ...nullList });
   await expect(pass()).rejects.toMatchObject({

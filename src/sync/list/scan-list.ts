@@ -35,6 +35,7 @@ import {
   type ReadDays,
   readOn,
 } from './read-days.ts';
+import { mayBeEnd, upTo } from './scan-end.ts';
 
 /** Number of pages whose keys are kept, to find the page boundary again after a step back. */
 const recentPages = 4;
@@ -166,8 +167,13 @@ async function takePage<P extends PageFacts>(
   session: ListSession<P>,
   cursor: Cursor<P>,
 ): Promise<WalkProgress> {
-  const last = upTo(session.state, walkOf(session));
-  const facts = await session.read(walkOf(session).nextPage, last, cursor.isFresh);
+  const { nextPage } = walkOf(session);
+  const read = session.read(nextPage, upTo(session.state, walkOf(session)), cursor.isFresh);
+  const facts = await read.catch((error: unknown) => {
+    if (mayBeEnd(error, walkOf(session), session.state)) return null;
+    throw error;
+  });
+  if (facts === null) return endUntold(session, cursor);
   const { fallen } = session.state.checkpoint;
   // Taken after the read, because a write may have ended meanwhile.
   const fall = fallen - walkOf(session).fallenSeen;
@@ -192,14 +198,22 @@ async function takePage<P extends PageFacts>(
   // Only noted keys show which rows an endless scan has met.
   const stepped = isOver ? { ...next, isClean: next.isClean && walk.notesKeys } : next;
   // After a step back the rows are read again behind those that moved up, in the list's order.
-  const read =
+  const dated =
     'toPage' in step ? { walk: stepped, days: null } : readDaysOn(session.state, stepped, facts);
   cursor.isEnd = step.kind === 'end';
-  cursor.days = joinDays(cursor.days, read.days);
-  const { reading } = read.walk;
+  cursor.days = joinDays(cursor.days, dated.days);
+  const { reading } = dated.walk;
   if (cursor.isEnd && reading) cursor.days = joinDays(cursor.days, endReading(reading));
-  session.apply(withCheckpoint(session.state, { walk: read.walk }));
-  return read.walk;
+  session.apply(withCheckpoint(session.state, { walk: dated.walk }));
+  return dated.walk;
+}
+
+/** Ends a scan whose end no answer has shown: what it met is stored, and it proves nothing. */
+function endUntold<P extends PageFacts>(session: ListSession<P>, cursor: Cursor<P>): WalkProgress {
+  cursor.isEnd = true;
+  const walk = { ...walkOf(session), isClean: false };
+  session.apply(withCheckpoint(session.state, { walk }));
+  return walk;
 }
 
 /** Moves the cursor past a page. `isNext`: the scan continues with the page behind this one. */
@@ -220,18 +234,6 @@ function giveUp<P extends PageFacts>(
   const isScanUnclean = session.state.checkpoint.walks > 0;
   session.apply(withCheckpoint(session.state, { walk: null, isScanUnclean }));
   return walk;
-}
-
-/**
- * Returns the last page to request as a page of the list; a refusal beyond it means the list's end. The list may
- * continue behind a full page, unless the total ends exactly there.
- */
-function upTo(state: ListState, walk: WalkProgress): number {
-  const last = lastPage(state);
-  const isTotalReached = (walk.nextPage - 1) * (walk.pageSize ?? 0) === state.serviceTotal;
-  const atLeast = walk.isLastFull && !isTotalReached ? walk.nextPage : 0;
-  const isAlone = walk.isSequential || walk.rewinds > 2;
-  return Math.max(atLeast, isAlone ? Math.min(walk.nextPage, last) : last);
 }
 
 function rowsIn(batch: PageFacts[]): number {
