@@ -61,7 +61,7 @@ test('a day does not count as verified if a row of it was deleted while it was c
 
 test('no day is compared beside a row that another list has come to count meanwhile', async () => {
   await store({ orderNo: 'a', occurredAt: day }, { orderNo: 'b', occurredAt: day });
-  const guest = { orderNo: 'g', occurredAt: day };
+  const guest = { orderNo: 'g', occurredAt: day, type: 'withdraw' };
   await ledger.transaction((db) => storeListedTransactions(db, 'withdraw', [listed(guest)]));
   const marking = await beginTransaction(ledger, (db) =>
     storeListedTransactions(db, 'deposit', [listed({ ...guest, observation: 5 })]),

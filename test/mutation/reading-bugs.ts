@@ -54,11 +54,11 @@ export const readingBugs: PlantedBug[] = [
     promise: 'Complete',
     wrong: 'a walk reads from the last page down, and rows that move up pass it by',
     in: 'takePage',
-    find: 'const facts = await session.read(walkOf(session).nextPage, last, cursor.isFresh)',
-    put: `const { nextPage } = walkOf(session);
+    find: 'const read = session.read(nextPage, upTo(session.state, walkOf(session)), cursor.isFresh)',
+    put: `const last = upTo(session.state, walkOf(session));
   const from = nextPage === 1 ? 1 : Math.max(1, lastPage(session.state) + 2 - nextPage);
-  const seen = await session.read(from, Math.max(from, last), cursor.isFresh);
-  const facts = { ...seen, page: nextPage }`,
+  const seen = session.read(from, Math.max(from, last), cursor.isFresh);
+  const read = seen.then((facts) => ({ ...facts, page: nextPage }))`,
     caughtBy: moving,
   },
   {
@@ -325,8 +325,8 @@ export const readingBugs: PlantedBug[] = [
     promise: 'Complete',
     wrong: 'a list that is known to be empty is refused once more after each pass that believed it',
     in: 'createRefusal',
-    find: 'hasRanks && lastSeen?.total !== 0',
-    put: 'hasRanks && lastSeen?.total !== -1',
+    find: 'hasRanks && !isKnownEmpty',
+    put: 'hasRanks && !(isKnownEmpty && !isKnownEmpty)',
     caughtBy:
       'a list that has been empty for a while is no fault in the next pass of a daemon either',
   },
