@@ -69,6 +69,10 @@ const totalLies: fc.Arbitrary<TotalLie> = fc.oneof(
     weight: 1,
     arbitrary: fc.integer({ min: -4, max: 4 }).map((rows): TotalLie => ({ kind: 'off', rows })),
   },
+  {
+    weight: 1,
+    arbitrary: fc.integer({ min: 1, max: 30 }).map((rows): TotalLie => ({ kind: 'jitters', rows })),
+  },
 );
 
 const rarely = (share: number) =>

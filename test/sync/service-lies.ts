@@ -17,7 +17,9 @@ export type TotalLie =
   | { kind: 'page' }
   | { kind: 'constant'; rows: number }
   /** Off by as many rows, for good. */
-  | { kind: 'off'; rows: number };
+  | { kind: 'off'; rows: number }
+  /** Off by up to as many rows, either way, anew in each answer. */
+  | { kind: 'jitters'; rows: number };
 
 /** Faults of a service's answers. */
 export type Lies = {
@@ -64,6 +66,8 @@ export function toldTotal(
   if (total.kind === 'capped') return Math.min(length, total.rows);
   if (total.kind === 'page') return pageRows;
   if (total.kind === 'constant') return total.rows;
+  if (total.kind === 'jitters')
+    return Math.max(0, length - total.rows + luck.below(2 * total.rows + 1));
   return total.kind === 'off' ? Math.max(0, length + total.rows) : length;
 }
 

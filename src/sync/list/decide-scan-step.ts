@@ -187,7 +187,7 @@ export function afterStep(
     startTotal: walk.startTotal ?? facts.total,
     lastTotal: totalAfter(walk, facts, before.fall),
     pageSize: facts.listed > 0 || isBack ? facts.size : walk.pageSize,
-    rewinds: walk.rewinds + Number(isBack),
+    rewinds: walk.rewinds + pagesBack(facts, step),
     nextPage: isBack ? step.toPage : facts.page + 1,
     isLastFull: isBack || isFull(facts),
     hasShortPages,
@@ -196,6 +196,12 @@ export function afterStep(
     undated: withUndated(walk.undated, facts),
     ...withUnstored(walk, facts),
   };
+}
+
+/** Returns the number of pages that are read again after a step back, at least one. */
+function pagesBack({ page }: PageFacts, step: ScanStep): number {
+  if (step.kind === 'rewind') return Math.max(1, page - step.toPage);
+  return Number(step.kind === 'realign');
 }
 
 /**

@@ -17,17 +17,23 @@ const headRoundsMax = 5;
 /** Result of a poll: `isSettled` if the counts agree now, the new rows, and the days that it read completely. */
 export type Poll = { isSettled: boolean; inserted: number; days: ReadDays | null };
 
-/** Reads the end at which the list grows until the counts agree. Tries both ends of an unordered list. */
-export async function pollList<P extends PageFacts>(session: ListSession<P>): Promise<Poll> {
+/**
+ * Reads the end at which the list grows until the counts agree. Tries both ends of an unordered list. `mayGoOn`: a page
+ * may follow one that brought nothing; only the total speaks for it.
+ */
+export async function pollList<P extends PageFacts>(
+  session: ListSession<P>,
+  mayGoOn: () => boolean,
+): Promise<Poll> {
   const countBefore = session.state.ledgerCount;
   let head: Poll = { isSettled: false, inserted: 0, days: null };
   if (session.state.listOrder !== 'oldest-first') {
-    head = await pollHead(session);
+    head = await pollHead(session, mayGoOn);
     // The page may have shown another order than the stored one.
     if (head.isSettled || session.state.listOrder === 'newest-first') return head;
   }
   const countAfterHead = session.state.ledgerCount;
-  const tail = await pollTail(session);
+  const tail = await pollTail(session, mayGoOn);
   if (countAfterHead === countBefore && session.port.ranks === null) {
     session.apply(afterTail(session.state, tail.inserted > 0));
   }
@@ -42,19 +48,25 @@ function afterTail(state: ListState, hasGrown: boolean): ListState {
 }
 
 /** Reads new rows at the list's start: page 1 upward, and again for rows that arrived meanwhile. */
-async function pollHead<P extends PageFacts>(session: ListSession<P>): Promise<Poll> {
+async function pollHead<P extends PageFacts>(
+  session: ListSession<P>,
+  mayGoOn: () => boolean,
+): Promise<Poll> {
   let inserted = 0;
   for (let round = 1; ; round += 1) {
     const totalBefore = session.state.serviceTotal ?? 0;
-    const poll = await pollHeadOnce(session);
+    const poll = await pollHeadOnce(session, mayGoOn);
     inserted += poll.inserted;
     const hasGrown = (session.state.serviceTotal ?? 0) > Math.max(totalBefore, poll.firstTotal);
-    if (poll.isSettled || !hasGrown || round === headRoundsMax) return { ...poll, inserted };
+    const mayFollow = poll.inserted > 0 || mayGoOn();
+    if (poll.isSettled || !hasGrown || !mayFollow || round === headRoundsMax)
+      return { ...poll, inserted };
   }
 }
 
 async function pollHeadOnce<P extends PageFacts>(
   session: ListSession<P>,
+  mayGoOn: () => boolean,
 ): Promise<Poll & { firstTotal: number }> {
   const known = session.state.checkpoint.headFingerprint;
   const isAfterEnd = wasLastPassEnded(session.state);
@@ -75,7 +87,7 @@ async function pollHeadOnce<P extends PageFacts>(
     const isOver = isSettled || isSame || facts.listed === 0;
     // Known rows follow new ones: the last pass has read everything from here on.
     const isOnKnownRows = isAfterEnd && added < facts.listed - facts.unstorable;
-    if (isOver || isHeadPassed(session.state, page, { quietPages, isOnKnownRows }))
+    if (isOver || isHeadPassed(session.state, page, { quietPages, isOnKnownRows, mayGoOn }))
       return { isSettled, inserted, days: reader.days(), firstTotal };
     facts = await session.read(page + 1, Math.max(page + 1, newPages(session.state)));
   }
@@ -89,12 +101,18 @@ function noteHead<P extends PageFacts>(session: ListSession<P>, facts: P): void 
 }
 
 /** Reads new rows at the list's end: from the page where the known rows end, upward. */
-async function pollTail<P extends PageFacts>(session: ListSession<P>): Promise<Poll> {
+async function pollTail<P extends PageFacts>(
+  session: ListSession<P>,
+  mayGoOn: () => boolean,
+): Promise<Poll> {
   let { facts, inserted } = await readTail(session);
   for (let previous = ''; ; ) {
-    inserted += facts.listed === 0 ? 0 : await session.store([facts]);
+    const added = facts.listed === 0 ? 0 : await session.store([facts]);
+    inserted += added;
     const isSettled = missingRows(session.state) === 0;
-    const isOver = isSettled || isKnownCounts(session.state);
+    const { ledgerCount, guests } = session.state;
+    const isVain = added === 0 && facts.page > pagesFor(ledgerCount + guests, session.state);
+    const isOver = isSettled || isKnownCounts(session.state) || (isVain && !mayGoOn());
     if (isOver || isTailEnd(session.state, facts, previous))
       return { isSettled, inserted, days: null };
     previous = facts.fingerprint;
@@ -139,8 +157,13 @@ function wasLastPassEnded({ checkpoint, ledgerCount }: ListState): boolean {
 function isHeadPassed(
   state: ListState,
   page: number,
-  { quietPages, isOnKnownRows }: { quietPages: number; isOnKnownRows: boolean },
+  {
+    quietPages,
+    isOnKnownRows,
+    mayGoOn,
+  }: { quietPages: number; isOnKnownRows: boolean; mayGoOn: () => boolean },
 ): boolean {
+  if (quietPages > 1 && !mayGoOn()) return true;
   const missing = missingRows(state);
   // An unfinished scan continues from its next page.
   const { nextPage } = state.checkpoint.walk ?? { nextPage: Number.POSITIVE_INFINITY };
@@ -155,7 +178,7 @@ function isHeadPassed(
 function newPages(state: ListState): number {
   if (state.listOrder !== 'newest-first') return 1;
   const { walk, lastSeen, totalAtLastMatch } = state.checkpoint;
-  const seen = lastSeen?.total ?? totalAtLastMatch;
+  const seen = lastSeen?.total ?? Math.max(totalAtLastMatch, state.ledgerCount + state.guests);
   const known = walk === null ? seen : (walk.startTotal ?? 0);
   return pagesFor((state.serviceTotal ?? 0) - known, state);
 }

@@ -32,6 +32,10 @@ export const liars: Liar[] = [
     kind: 'off',
     rows: ((pass * 7) % 5) - 2,
   })),
+  withTotal('a total off by up to 20 rows, anew in each answer', () => ({
+    kind: 'jitters',
+    rows: 20,
+  })),
   withTotal('a total that falls back by one in every other pass', (pass) => ({
     kind: 'off',
     rows: -(pass % 2),
