@@ -321,13 +321,14 @@ export const readingBugs: PlantedBug[] = [
       'a search whose answers count fewer rows, and which finds none, has its cost all the same',
   },
   {
-    id: 'empty-list-refused-again',
-    promise: 'Complete',
-    wrong: 'a list that is known to be empty is refused once more after each pass that believed it',
+    id: 'empty-list-believed-at-once',
+    promise: 'Unlisted after two readings',
+    wrong:
+      'a list that was empty once, long ago, and had rows since is believed to be empty at once',
     in: 'createRefusal',
-    find: 'hasRanks && !isKnownEmpty',
-    put: 'hasRanks && !(isKnownEmpty && !isKnownEmpty)',
+    find: 'isEmpty !== isNotedEmpty',
+    put: 'isEmpty && !isNotedEmpty',
     caughtBy:
-      'a list that has been empty for a while is no fault in the next pass of a daemon either',
+      'a list that is empty when it is read again after a long time is no less of a fault, and one that had rows between',
   },
 ];

@@ -437,6 +437,9 @@ test('rows that come with old times are found beside rows that arrive, however m
   expect(Math.max(longest, ...waiting)).toBeLessThan(40);
 }, 60_000);
 
+const beEmptyFor11Minutes = () =>
+  query(`update ledger.streams set empty_since = empty_since - interval '11 minutes'`);
+
 test('a list that is suddenly empty is most likely a fault: it marks no row before it has been empty for a while', async () => {
   expect((await pass()).isComplete).toBe(true);
   const listed = () => query('select from ledger.transactions where is_listed');
@@ -447,9 +450,33 @@ test('a list that is suddenly empty is most likely a fault: it marks no row befo
       message: `the list deposit is suddenly empty, of which the ledger has ${count} rows`,
     });
   expect(await listed()).toHaveLength(count);
-  await query(`update ledger.streams set last_success_at = now() - interval '11 minutes'`);
+  await beEmptyFor11Minutes();
   for (let passes = 0; passes < 3; passes += 1) await pass();
   expect(await listed()).toEqual([]);
+});
+
+test('a list that is empty when it is read again after a long time is no less of a fault, and one that had rows between', async () => {
+  expect((await pass()).isComplete).toBe(true);
+  await query(`update ledger.streams set last_success_at = now() - interval '1 day'`);
+  const all = service.lists.get('deposit') ?? [];
+  put([]);
+  await expect(pass()).rejects.toMatchObject({ code: 'service-malformed' });
+  await beEmptyFor11Minutes();
+  service.lists.set('deposit', all);
+  expect((await pass()).isComplete).toBe(true);
+  put([]);
+  await expect(pass()).rejects.toMatchObject({ code: 'service-malformed' });
+  expect(await query('select from ledger.transactions where is_listed')).toHaveLength(count);
+});
+
+test('a list without totals that stays empty is believed once and for all', async () => {
+  service.twist = (page) => ({ ...page, totalSize: null });
+  await pass();
+  put([]);
+  await expect(pass()).rejects.toMatchObject({ code: 'service-malformed' });
+  await beEmptyFor11Minutes();
+  for (let passes = 0; passes < 4; passes += 1) await pass();
+  expect(await query('select from ledger.transactions where is_listed')).toEqual([]);
 });
 
 test('a list whose total is always 0 is no less of a fault when it is suddenly empty', async () => {
@@ -466,7 +493,7 @@ test('a list that has been empty for a while is no fault in the next pass of a d
   expect((await pass()).isComplete).toBe(true);
   put([]);
   await expect(daemonPass()).rejects.toMatchObject({ code: 'service-malformed' });
-  await query(`update ledger.streams set last_success_at = now() - interval '11 minutes'`);
+  await beEmptyFor11Minutes();
   await auditHistory(context, signal).catch(() => undefined);
   // A daemon judges the difference only after several passes.
   for (let passes = 0; passes < 3; passes += 1) expect((await daemonPass()).isComplete).toBe(false);

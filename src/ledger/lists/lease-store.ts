@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type SQL, sql } from 'drizzle-orm';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { number, out, pick, query, truth } from '../connection/query-rows.ts';
+import { number, orNull, out, pick, query, truth } from '../connection/query-rows.ts';
 import { streams } from '../own-tables.ts';
 import { guestsOf, leaseMs, type StreamRow } from './stream-store.ts';
 
@@ -10,8 +10,11 @@ export function newLeaseOwner(instance: string): string {
   return `${instance} ${randomUUID().slice(0, 8)}`;
 }
 
-/** `hasOpenRejects`: the ledger had open rejects as the lease began. */
-export type LeasedRow = StreamRow & { hasOpenRejects: boolean };
+/**
+ * `hasOpenRejects`: the ledger had open rejects as the lease began. `emptyForMs`: time for which the service had shown
+ * the list without rows by then; null: it showed rows last.
+ */
+export type LeasedRow = StreamRow & { hasOpenRejects: boolean; emptyForMs: number | null };
 
 /** Time (ms) for which a wish stands that is not repeated. */
 const wishMs = 1_000;
@@ -50,6 +53,7 @@ async function takeLease(
 ): Promise<LeasedRow | undefined> {
   const { listOrder, pageSize, serviceTotal, ledgerCount, isBacked, acceptedDifference } = streams;
   const { passes, checkpoint } = streams;
+  const emptyFor = sql`(extract(epoch from now() - empty_since) * 1000)::float8`;
   const kept = { listOrder, pageSize, serviceTotal, ledgerCount, isBacked, acceptedDifference };
   const [leased] = await query(db)`
     update own.streams
@@ -59,6 +63,7 @@ async function takeLease(
                              where application_name like 'wallet-ledger %' and starts_with(lease_owner, application_name)))
        and (${isWished} or not ${isLeaseWished(name)})
     returning ${pick({ ...kept, passes, checkpoint })}, ${guestsOf(name)} as ${out('guests', number)},
+              ${emptyFor} as ${out('emptyForMs', orNull(number))},
               exists (select from own.rejects r where r.resolved_at is null) as ${out('hasOpenRejects', truth)}`;
   return leased;
 }

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { ListOrder } from '../../kernel/vocabulary.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { number, orNull, out, pick, query, truth } from '../connection/query-rows.ts';
+import { number, out, pick, query, truth } from '../connection/query-rows.ts';
 import { streams, transactions } from '../own-tables.ts';
 import { dueAtOnce, turn } from '../transactions/detail-checks.ts';
 
@@ -84,16 +84,18 @@ export async function isCountEven(
   return compared?.isEven ?? false;
 }
 
-/** Counts the rows that the ledger has of a list, and the time (ms) since it was read successfully; null: never. */
-export async function readListed(
-  db: LedgerDb,
-  name: string,
-): Promise<{ rows: number; readAgoMs: number | null }> {
-  const readAgo = sql`(extract(epoch from now() - last_success_at) * 1000)::float8`;
+/** Counts the rows that the ledger has of a list. */
+export async function countListed(db: LedgerDb, name: string): Promise<number> {
   const [stream] = await query(db)`
-    select ${pick({ rows: streams.ledgerCount })}, ${readAgo} as ${out('readAgoMs', orNull(number))}
-      from own.streams where name = ${name}`;
-  return stream ?? { rows: 0, readAgoMs: null };
+    select ${pick({ rows: streams.ledgerCount })} from own.streams where name = ${name}`;
+  return stream?.rows ?? 0;
+}
+
+/** Notes that the service shows the list without rows, since now or earlier, or with rows. */
+export async function noteEmptiness(db: LedgerDb, name: string, isEmpty: boolean): Promise<void> {
+  await db.execute(sql`
+    update own.streams set empty_since = case when ${isEmpty} then coalesce(empty_since, now()) end
+     where name = ${name}`);
 }
 
 /** Returns true if the stream lists the row. */

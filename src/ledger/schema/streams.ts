@@ -57,6 +57,7 @@ export const streams = ledger.table(
     lastSuccessAt: instant('last_success_at'),
     lastError: text('last_error'),
     lastErrorAt: instant('last_error_at'),
+    emptySince: instant('empty_since'),
     finalChanges: rowCount('final_changes').notNull().default(0),
     leaseOwner: text('lease_owner'),
     leaseUntil: instant('lease_until'),

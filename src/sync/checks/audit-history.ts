@@ -83,7 +83,7 @@ async function inSlice<T>(
   const pass = { ifLeased: 'briefly', signal, isOfOldRows: true } as const;
   return await withLease(context, type, pass, async ({ owner, row }) => {
     const state = stateOf(row, context);
-    const opened = openStreamPort(context, stream, { signal, sliceMs }, { state, owner });
+    const opened = openStreamPort(context, stream, { signal, sliceMs }, { state, owner, row });
     const session = createListSession(opened.port, state);
     try {
       const result = await work(session);

@@ -46,7 +46,7 @@ export async function settleProof<T>(
         context,
         stream,
         { signal, sliceMs: null },
-        { state, owner },
+        { state, owner, row },
       );
       try {
         const session = createListSession<ListedPage<T>>(opened.port, state);
@@ -82,7 +82,7 @@ export async function noteDrift<T>(
     const state = stateOf(row, context);
     if (!state.isBacked) return;
     const pass = { signal, sliceMs: null };
-    const opened = openStreamPort<T>(context, stream, pass, { state, owner });
+    const opened = openStreamPort<T>(context, stream, pass, { state, owner, row });
     try {
       const session = createListSession<ListedPage<T>>(opened.port, state);
       const isScanUnclean = isUndated || state.checkpoint.isScanUnclean;

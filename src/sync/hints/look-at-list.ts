@@ -57,7 +57,7 @@ async function glance(
   const state = stateOf(row, context);
   const stream = transactionStream(context, list);
   const options = { signal, sliceMs: null };
-  const { port, report, close } = openStreamPort(context, stream, options, { state, owner });
+  const { port, report, close } = openStreamPort(context, stream, options, { state, owner, row });
   try {
     return { ...(await glanceAtList(port, state)), report };
   } finally {

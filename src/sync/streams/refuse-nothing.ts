@@ -1,8 +1,7 @@
 import { LedgerError } from '../../kernel/errors.ts';
 import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
-import { readListed } from '../../ledger/lists/stream-store.ts';
+import { countListed, noteEmptiness } from '../../ledger/lists/stream-store.ts';
 import type { ListedPage } from '../list/list-pages.ts';
-import { type ListState, missingRows } from '../list/list-state.ts';
 import type { Stream } from './stream.ts';
 
 /** Time (ms) for which a list must have been empty before its rows count as no longer listed. */
@@ -17,7 +16,7 @@ type FirstPage = Pick<ListedPage<unknown>, 'page' | 'listed' | 'content'>;
  * would mark all of them as no longer listed.
  */
 export async function refuseNothing(db: LedgerDb, name: string, first: FirstPage): Promise<void> {
-  const { rows } = first.content.isNothing ? await readListed(db, name) : { rows: 0 };
+  const rows = first.content.isNothing ? await countListed(db, name) : 0;
   if (rows > 0) {
     const cure =
       'ask the operator of the service: a list that has become empty needs an empty page';
@@ -26,39 +25,31 @@ export async function refuseNothing(db: LedgerDb, name: string, first: FirstPage
 }
 
 /**
- * Returns a function that refuses a page which shows the list without rows, if that is most likely a fault. A list that
- * the last pass has believed to be empty is no longer suddenly so. A total of 0 that a scan has explained is not that
- * of an empty list: the service counts wrong.
+ * Returns a function that refuses a page which shows the list without rows, until it has shown none for ten minutes: a
+ * service that builds its index anew, say. `emptyForMs`: time for which it had shown none as the pass began.
  */
 export function createRefusal(
   db: LedgerDb,
   { name, hasRanks }: Pick<Stream<unknown>, 'name' | 'hasRanks'>,
-  state: ListState,
+  emptyForMs: number | null,
 ): (page: FirstPage) => Promise<void> {
-  const isKnownEmpty = state.checkpoint.lastSeen?.total === 0 && missingRows(state) !== 0;
-  const mayBeSudden = hasRanks && !isKnownEmpty;
+  let isNotedEmpty = emptyForMs !== null;
   return async (page) => {
     await refuseNothing(db, name, page);
-    if (mayBeSudden) await refuseSuddenlyEmpty(db, name, page);
+    if (!hasRanks || page.page > 1) return;
+    const isEmpty = page.listed === 0;
+    if (isEmpty !== isNotedEmpty) await noteEmptiness(db, name, isEmpty);
+    isNotedEmpty = isEmpty;
+    if (isEmpty && (emptyForMs ?? 0) < emptyMs) await refuseSuddenlyEmpty(db, name);
   };
 }
 
-/**
- * Throws LedgerError `service-malformed` if a list that was read with its rows a moment ago is empty: a service that
- * builds its index anew, say. Passes then fail until the list has rows again, or has been empty for ten minutes.
- */
-async function refuseSuddenlyEmpty(
-  db: LedgerDb,
-  name: string,
-  { page, listed }: FirstPage,
-): Promise<void> {
-  if (page > 1 || listed > 0) return;
-  const { rows, readAgoMs } = await readListed(db, name);
-  if (rows >= rowsOfHistory && readAgoMs !== null && readAgoMs < emptyMs) {
-    const cure =
-      'ask the operator of the service; if it has removed them all, run `wallet-ledger verify --repair`';
-    throw faultOf(`the list ${name} is suddenly empty`, rows, cure);
-  }
+async function refuseSuddenlyEmpty(db: LedgerDb, name: string): Promise<void> {
+  const rows = await countListed(db, name);
+  if (rows < rowsOfHistory) return;
+  const cure =
+    'ask the operator of the service; if it has removed them all, run `wallet-ledger verify --repair`';
+  throw faultOf(`the list ${name} is suddenly empty`, rows, cure);
 }
 
 function faultOf(what: string, rows: number, cure: string): LedgerError {

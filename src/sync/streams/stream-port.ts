@@ -27,7 +27,7 @@ import {
   type SyncContext,
   type SyncReport,
 } from '../sync-context.ts';
-import { takenOver } from './lease-list.ts';
+import { type Leased, takenOver } from './lease-list.ts';
 import { notesOf, type SaveWith } from './notes-of-scan.ts';
 import { createRefusal } from './refuse-nothing.ts';
 import { createSlice } from './slice.ts';
@@ -58,7 +58,7 @@ export function openStreamPort<T>(
   context: SyncContext,
   stream: Stream<T>,
   { signal, sliceMs, onProgress }: PortOptions,
-  { state, owner }: { state: ListState; owner: string },
+  { state, owner, row }: Leased & { state: ListState },
 ): StreamPort<T> {
   const { requestedPageSize } = state.checkpoint;
   const { concurrency } = context.settings;
@@ -77,7 +77,7 @@ export function openStreamPort<T>(
   const slice = createSlice(sliceMs, () => isWishedFor(context.ledger.db, stream.name));
   let storedAt = performance.now();
   let pagesStored = 0;
-  const refuseEmpty = createRefusal(context.ledger.db, stream, state);
+  const refuseEmpty = createRefusal(context.ledger.db, stream, row.emptyForMs);
   const isPauseDue = () => slice.isOver() && pages.aheadCount() === 0;
   const checkpointOf = createCheckpointOf(stream.name, owner, state, () =>
     sizes.remembered(pages.requestedPageSize()),

@@ -97,7 +97,7 @@ async function readLeased<T>(
   { owner, row }: Leased,
 ): Promise<StreamReport> {
   const state = stateOf(row, context);
-  const { port, report, close } = openStreamPort(context, stream, pass, { state, owner });
+  const { port, report, close } = openStreamPort(context, stream, pass, { state, owner, row });
   try {
     const verdict = await readList(port, state, effortOf(context, pass), pass.scans);
     return { ...report, ...verdict, hasOpenRejects: row.hasOpenRejects };
