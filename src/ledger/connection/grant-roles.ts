@@ -113,11 +113,13 @@ export async function grantReader(
 ): Promise<GrantReport> {
   return await grant(ledger, role, reader, async (db) => {
     await db.execute(sql`delete from engine.reader_wallets where role = ${role}`);
-    if (wallet === null) return;
-    await db.execute(
-      sql`insert into engine.reader_wallets (wallet, role) values (${wallet}, ${role})`,
-    );
-    await db.execute(sql`select engine.restrict_readers()`);
+    if (wallet !== null) {
+      await db.execute(
+        sql`insert into engine.reader_wallets (wallet, role) values (${wallet}, ${role})`,
+      );
+      await db.execute(sql`select engine.restrict_readers()`);
+    }
+    await db.execute(sql`select engine.settle_barriers()`);
   });
 }
 

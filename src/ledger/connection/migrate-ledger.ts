@@ -55,6 +55,8 @@ export async function migrateLedger(
       if (applied > 0) {
         await apply(db, migrations, applied);
         await db.execute(sql`select engine.settle_rights()`);
+        // A migration that makes a view anew leaves it without its barrier.
+        await db.execute(sql`select engine.settle_barriers()`);
         // Versions that left addresses without a judgement had one wallet.
         const refused = await judgeStored(ledger.forWallet('main'));
         if (refused > 0)
