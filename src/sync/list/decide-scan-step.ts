@@ -9,8 +9,6 @@ import { unstoredDays, unstoredMax } from './read-days.ts';
  */
 const rewindsMin = 10;
 const rewindShare = 0.5;
-/** Number of pages, beyond twice the list, after which a list counts as endless. */
-const endlessMin = 10;
 /** Upper bound of the rows without a readable time that are compared one by one. */
 export const undatedMax = 500;
 
@@ -67,19 +65,6 @@ function afterEmptyPage(
 ): ScanStep {
   const mayGoOn = page < last && fingerprint !== previousFingerprint;
   return mayGoOn ? { kind: 'next' } : { kind: 'end', isRepeated: false };
-}
-
-/**
- * Returns true if the list has no end: it repeats its last page, each time in another order. The page lies far behind
- * the end, and more than half of the rows were read before. `different`: upper bound of the list's different rows by
- * the ledger. It counts rows, not pages, because an answer may claim a larger size than it serves.
- */
-export function isEndless(
-  { met }: WalkProgress,
-  { page, size }: PageFacts,
-  { last, different }: { last: number; different: number },
-): boolean {
-  return page > 2 * last + endlessMin && met > 2 * different + endlessMin * size;
 }
 
 /**
@@ -199,10 +184,8 @@ export function afterStep(
 }
 
 /** Returns the number of pages that are read again after a step back, at least one. */
-function pagesBack({ page }: PageFacts, step: ScanStep): number {
-  if (step.kind === 'rewind') return Math.max(1, page - step.toPage);
-  return Number(step.kind === 'realign');
-}
+const pagesBack = ({ page }: PageFacts, step: ScanStep) =>
+  step.kind === 'rewind' ? Math.max(1, page - step.toPage) : Number(step.kind === 'realign');
 
 /**
  * Counts the step in time between the last row of the previous page and the first row of this one. The rows are not

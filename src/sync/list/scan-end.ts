@@ -1,6 +1,9 @@
 import { LedgerError } from '../../kernel/errors.ts';
 import type { WalkProgress } from './list-checkpoint.ts';
-import { type ListState, lastPage } from './list-state.ts';
+import { type ListState, lastPage, type PageFacts } from './list-state.ts';
+
+/** Number of pages, beyond twice the list, after which a list counts as endless. */
+const endlessMin = 10;
 
 /**
  * Returns the last page to request as a page of the list; a refusal beyond it means the list's end. The list may
@@ -21,4 +24,17 @@ const endCodes = new Set<string>(['service-refused', 'service-unsettled']);
 export function mayBeEnd(error: unknown, walk: WalkProgress, { serviceTotal }: ListState): boolean {
   const isRefusal = error instanceof LedgerError && endCodes.has(error.code);
   return isRefusal && walk.nextPage > 1 && walk.isLastFull && serviceTotal === null;
+}
+
+/**
+ * Returns true if the list has no end: it repeats its last page, each time in another order. The page lies far behind
+ * the end, and more than half of the rows were read before. `different`: upper bound of the list's different rows by
+ * the ledger. It counts rows, not pages, because an answer may claim a larger size than it serves.
+ */
+export function isEndless(
+  { met }: WalkProgress,
+  { page, size }: PageFacts,
+  { last, different }: { last: number; different: number },
+): boolean {
+  return page > 2 * last + endlessMin && met > 2 * different + endlessMin * size;
 }

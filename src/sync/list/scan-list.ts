@@ -10,13 +10,7 @@
  */
 import { LedgerError } from '../../kernel/errors.ts';
 import { createBatchWriter } from './batch-writer.ts';
-import {
-  afterStep,
-  decideScanStep,
-  isEndless,
-  type PageBefore,
-  type ScanStep,
-} from './decide-scan-step.ts';
+import { afterStep, decideScanStep, type PageBefore, type ScanStep } from './decide-scan-step.ts';
 import { newWalk, type WalkProgress } from './list-checkpoint.ts';
 import type { ListSession } from './list-session.ts';
 import {
@@ -35,7 +29,7 @@ import {
   type ReadDays,
   readOn,
 } from './read-days.ts';
-import { mayBeEnd, upTo } from './scan-end.ts';
+import { isEndless, mayBeEnd, upTo } from './scan-end.ts';
 
 /** Number of pages whose keys are kept, to find the page boundary again after a step back. */
 const recentPages = 4;
