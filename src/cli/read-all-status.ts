@@ -25,9 +25,11 @@ export async function readAllStatus(
     statuses.push(await readStatus(ledger.forWallet(name).db, []));
   const wallets = walletsOf(statuses).filter(({ name }) => (wallet ?? name) === name);
   const joined = joinStatus(statuses);
+  // The commands of one wallet of several need its name as well.
+  const named = settings.walletNames.length > 1 ? settings.walletNames : statuses;
   const problems = joined.problems.map((problem) => ({
     ...problem,
-    cure: nameWallet(problem.cure, problem.wallet ?? '', statuses),
+    cure: nameWallet(problem.cure, problem.wallet ?? '', named),
   }));
   return { ...joined, wallets, problems };
 }

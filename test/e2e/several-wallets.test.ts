@@ -158,6 +158,9 @@ test('commands concern the wallet that is named, and ask for it where there are 
   expect(new Set(one.streams.map(({ wallet }: { wallet: string }) => wallet))).toEqual(
     new Set(['us']),
   );
+  expect(one.problems.map(({ cure }: { cure: string }) => cure)).toContainEqual(
+    expect.stringContaining('`wallet-ledger rejects --wallet us`'),
+  );
 }, 240_000);
 
 test('a role that hands out addresses or reads the feed does so for every wallet, and migrate says so', async () => {
