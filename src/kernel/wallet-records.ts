@@ -84,6 +84,8 @@ export type Page<T> = Decoded<T> & {
   pageNo: number | null;
   /** Items per page according to the answer, or the length of its list. */
   pageSize: number;
+  /** The answer named no page size. */
+  isSizeUnsaid?: boolean;
   /** Null if the answer had no usable total. */
   totalSize: number | null;
   /** Length of the answer's list, including rows that could not be decoded. */

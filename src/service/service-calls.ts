@@ -143,8 +143,8 @@ function pageCall<T>(
       const opened = openListPage(data, query, isLenient);
       const { rows, pageNo, pageSize, ...rest } = opened;
       const listed = rows.length;
-      const page = { ...rest, observation, pageNo, pageSize: pageSize ?? listed, listed };
-      return { ...page, ...decodeRows(rows, clock()) };
+      const size = pageSize === null ? { pageSize: listed, isSizeUnsaid: true } : { pageSize };
+      return { ...rest, observation, pageNo, ...size, listed, ...decodeRows(rows, clock()) };
     },
   };
 }

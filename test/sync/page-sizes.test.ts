@@ -169,3 +169,66 @@ test('a size that was lowered is probed once a day, and the configured one never
     }
   });
 });
+
+const silent = (served: number, hasTotal: boolean) => {
+  service.twist = (page, { list, pageNo, pageSize }) => {
+    const size = Math.min(served, pageSize);
+    const all = service.lists.get(list) ?? [];
+    return {
+      ...page,
+      pageSize: undefined,
+      totalSize: hasTotal ? all.length : undefined,
+      rows: all.slice((pageNo - 1) * size, pageNo * size),
+    };
+  };
+};
+const learnedOfList = async () =>
+  await query('select list_order, page_size, ledger_count::int from ledger.streams');
+
+test.each([
+  ['newest-first', 100, true],
+  ['newest-first', 50, true],
+  ['newest-first', 100, false],
+  ['newest-first', 50, false],
+  ['oldest-first', 100, true],
+  ['oldest-first', 50, true],
+  ['oldest-first', 100, false],
+  ['oldest-first', 50, false],
+] as const)(
+  'answers without a page size do not make a list unordered: %s, %i rows a page, total %s',
+  async (...given) => {
+    const [order, served, hasTotal] = given;
+    const rows = service.lists.get('deposit') ?? [];
+    if (order === 'oldest-first') rows.reverse();
+    silent(served, hasTotal);
+    await pass();
+    // Without a total an empty page shows the end, and a further look ends the pass.
+    const pages = Math.ceil(count / served);
+    expect(service.asked.length).toBeLessThanOrEqual(pages + (hasTotal ? 1 : 3));
+    expect(await learnedOfList()).toEqual([
+      { list_order: order, page_size: served, ledger_count: count },
+    ]);
+    service.asked.length = 0;
+    const { isComplete } = await pass();
+    expect(service.asked).toHaveLength(1);
+    expect(isComplete).toBe(hasTotal);
+    const added = JSON.stringify({ ...JSON.parse(rows[0] ?? ''), orderNo: 'new', time: now + 1 });
+    if (order === 'oldest-first') rows.push(added);
+    else rows.unshift(added);
+    await pass();
+    expect(await learnedOfList()).toEqual([
+      { list_order: order, page_size: served, ledger_count: count + 1 },
+    ]);
+  },
+);
+
+test('a list without totals and page sizes outgrows its first page, whatever size the service grants', async () => {
+  const rows = (service.lists.get('deposit') ?? []).toReversed();
+  for (const length of [30, 60, 65, 130]) {
+    service.lists.set('deposit', rows.slice(0, length));
+    silent(50, false);
+    await pass();
+    expect(await learnedOfList()).toMatchObject([{ ledger_count: length }]);
+  }
+  expect(await learnedOfList()).toMatchObject([{ list_order: 'oldest-first', page_size: 50 }]);
+});

@@ -7,6 +7,7 @@ import type { ListState } from '../list/list-state.ts';
 import { scanList } from '../list/scan-list.ts';
 import { refuseNothing } from '../streams/refuse-nothing.ts';
 import type { WithObservation } from '../streams/stream.ts';
+import { withUnsaidSizes } from '../streams/unsaid-size.ts';
 import type { Progress, SyncContext } from '../sync-context.ts';
 
 const batchRows = 1_000;
@@ -36,7 +37,8 @@ export async function scanPages<T>(
   onRows: (rows: WithObservation<T>[]) => Promise<void>,
 ): Promise<PagesScan> {
   const { pageSize, concurrency } = context.settings;
-  const pages = createPageReader(source, { requestedPageSize: pageSize, concurrency, signal });
+  const sized = withUnsaidSizes(source, { requested: pageSize, learned: null });
+  const pages = createPageReader(sized, { requestedPageSize: pageSize, concurrency, signal });
   let startTotal: number | null = null;
   const scanned = { rows: 0, pages: 0 };
   const port: ListPort<ListedPage<T>> = {

@@ -33,6 +33,7 @@ import { createRefusal } from './refuse-nothing.ts';
 import { createSlice } from './slice.ts';
 import { prepareBatch, type SaveCheckpoint } from './store-batch.ts';
 import { createLanedSource, type Stream, type WithObservation } from './stream.ts';
+import { withUnsaidSizes } from './unsaid-size.ts';
 
 export type PortOptions = {
   signal: AbortSignal;
@@ -66,7 +67,8 @@ export function openStreamPort<T>(
   const openedAt = context.clock();
   const sizes = probeOf(state, context.settings.pageSize, openedAt);
   const { source, scanning } = createLanedSource(stream);
-  const pages = createPageReader(source, {
+  const learned = { requested: requestedPageSize, learned: state.pageSize };
+  const pages = createPageReader(withUnsaidSizes(source, learned), {
     requestedPageSize,
     probeSize: sizes.probe,
     concurrency,
