@@ -191,6 +191,23 @@ test('[P16] a list row blanks nothing that a detail brought, and a detail nothin
   ]);
 });
 
+test('undocumented fields of a first detail are a change only beside those of the list', async () => {
+  const [bare, tagged] = ['order-1', 'order-2'];
+  await list([listed({ orderNo: bare }), listed({ orderNo: tagged, extra: '{"tag":1}' })]);
+  const extra = '{"memo":"x"}';
+  await detail([detailed({ orderNo: bare, extra }), detailed({ orderNo: tagged, extra })]);
+  expect(
+    await query('select order_no, field, old_value, new_value from ledger.transaction_changes'),
+  ).toEqual([
+    {
+      order_no: tagged,
+      field: 'extra',
+      old_value: '{"tag": 1}',
+      new_value: '{"tag": 1, "memo": "x"}',
+    },
+  ]);
+});
+
 test('[P14] a detail older than the list row is left aside, and the row stays due', async () => {
   await setFinal('success');
   await list([listed({ state: 'pending', observation: 5 })]);
