@@ -208,6 +208,13 @@ test('undocumented fields of a first detail are a change only beside those of th
   ]);
 });
 
+test('the type of a row is the one that the list shows, whatever its detail says', async () => {
+  await list([listed({ type: 'deposit' })]);
+  await detail([detailed({ type: 'withdraw' })]);
+  expect(await readTransactions(fixture)).toMatchObject([{ type: 'deposit', stream: 'deposit' }]);
+  expect(await query('select from ledger.transaction_changes')).toEqual([]);
+});
+
 test('[P14] a detail older than the list row is left aside, and the row stays due', async () => {
   await setFinal('success');
   await list([listed({ state: 'pending', observation: 5 })]);
