@@ -411,6 +411,24 @@ describe('rows and sums', () => {
     expect(await names()).not.toContain('rows_vanished');
   });
 
+  it('that vanished within a day need a person, however many newer ones went before', async () => {
+    await query(`insert into ledger.transactions (order_no, stream, is_final, is_listed, observation, occurred_at, changed_at)
+                 select 'newer' || n, 'deposit', true, false, 1, now() - n * interval '1 minute', now() - interval '2 days'
+                   from generate_series(1, 1000) as n
+                 union all
+                 select 'undated' || n, 'deposit', true, false, 1, null, now() - interval '2 days'
+                   from generate_series(1, 1000) as n
+                 union all
+                 select 'older' || n, 'deposit', true, false, 1, now() - interval '90 days', now() - interval '1 hour'
+                   from generate_series(1, 10) as n`);
+    await query(`insert into ledger.transaction_changes (order_no, observed_at, field, old_value, new_value)
+                 select order_no, changed_at, 'is_listed', 'true', 'false' from ledger.transactions`);
+    expect(await problem('rows_vanished')).toMatchObject({
+      what: 'deposit: 10 rows have vanished from the list of the service within a day',
+    });
+    expect(await minutesSince('rows_vanished')).toBeCloseTo(60, 0);
+  });
+
   it('without details that are no longer listed need nobody', async () => {
     await query(`insert into ledger.transactions (order_no, stream, type, state, is_final, is_listed, is_backfilled,
                                                   first_seen_at, changed_at, observed_at, observation)

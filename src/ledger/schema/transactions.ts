@@ -79,6 +79,9 @@ export const transactions = ledger.table(
     index('transactions_unlisted')
       .on(table.wallet, table.stream, table.occurredAt)
       .where(sql`not ${table.isListed}`),
+    index('transactions_unlisted_changed_at')
+      .on(table.wallet, table.stream, table.changedAt)
+      .where(sql`not ${table.isListed}`),
     index('transactions_undated')
       .on(table.wallet, table.stream)
       .where(sql`${table.occurredAt} is null`),
