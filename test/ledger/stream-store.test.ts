@@ -34,6 +34,7 @@ test('a stream is one process’s at a time, again its own, and free once it is 
     passes: 1,
     checkpoint: null,
     hasOpenRejects: false,
+    emptyForMs: null,
   });
   expect(await leaseStream(other.db, 'deposit', other.instance)).toBeUndefined();
   expect(await leaseStream(other.db, 'withdraw', other.instance)).toBeDefined();
@@ -70,6 +71,7 @@ test('what a pass saves is there for the next one', async () => {
     passes: 2,
     checkpoint: row.checkpoint,
     hasOpenRejects: false,
+    emptyForMs: null,
   });
 });
 
