@@ -321,6 +321,25 @@ export const readingBugs: PlantedBug[] = [
       'a search whose answers count fewer rows, and which finds none, has its cost all the same',
   },
   {
+    id: 'gap-behind-the-first-page',
+    promise: 'Complete',
+    wrong: 'without a total, the first page of a pass that failed behind it counts as known',
+    in: 'pollHeadOnce',
+    find: 'isAfterEnd && first.fingerprint === known',
+    put: 'first.fingerprint === known',
+    caughtBy:
+      'without a total, a pass that failed behind its first page leaves no gap to the next one, which sees %s',
+  },
+  {
+    id: 'steps-back-for-one',
+    promise: 'Cheap doubts',
+    wrong: 'a step back over several pages, as a changing total asks for, costs no more than one',
+    in: 'pagesBack',
+    find: 'Math.max(1, page - step.toPage)',
+    put: 'Math.min(1, page - step.toPage + 1)',
+    caughtBy: '200 passes over 100 pages cost at most twice those of an honest service: %s',
+  },
+  {
     id: 'empty-list-believed-at-once',
     promise: 'Unlisted after two readings',
     wrong:

@@ -84,7 +84,6 @@ describe('a wrong decision is found', () => {
       async readList(port, state) {
         const { isSettled: isComplete } = await pollList(
           createListSession(port, { ...state, isBacked: true }),
-          () => true,
         );
         return { isComplete, isPaused: false, missing: isComplete ? 0 : 1 };
       },

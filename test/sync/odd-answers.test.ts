@@ -37,6 +37,8 @@ const put = (rows: object[]) =>
     rows.map((each) => JSON.stringify(each)),
   );
 const pass = () => syncTransactions(context, onePass({ effort: 'backfill' }), ['deposit']);
+const daemonPass = () => syncTransactions(context, onePass({ effort: 'daemon' }), ['deposit']);
+const refusedPage = { status: 200, body: '{"code":40002,"data":null,"msg":"page out of range"}' };
 const orders = async () =>
   (await query<{ order_no: string }>('select order_no from ledger.transactions')).map(
     ({ order_no }) => order_no,
@@ -309,7 +311,7 @@ test.each([
 );
 
 test.each([
-  ['code 40002', { status: 200, body: '{"code":40002,"data":null,"msg":"page out of range"}' }],
+  ['code 40002', refusedPage],
   ['HTTP 404', { status: 404, body: 'not found' }],
 ] as const)(
   '[P12] without a total, %s behind a full last page ends the reading, and proves nothing',
@@ -334,8 +336,54 @@ test.each([
       expect(await pass()).toMatchObject({ isComplete: false });
     expect(await query('select 1 from ledger.transactions where not is_listed')).toEqual([]);
     const [compared] = await verifyLedger(context, { signal, isRepair: false });
-    expect(compared).toMatchObject({ compared: 200, missing: [], extra: [] });
+    expect(compared).toMatchObject({ compared: 200, missing: [], extra: [], isEndRefused: true });
     expect(compared?.unmet).toHaveLength(201);
+  },
+);
+
+test.each([0, 150, 399])(
+  '[P12] with a total of %s, a refused page behind 400 rows ends the reading, and proves nothing',
+  async (totalSize) => {
+    put(Array.from({ length: 400 }, (_, nth) => row(nth)));
+    service.twist = (page) => ({ ...page, totalSize, ...(page.rows.length === 0 && refusedPage) });
+    expect(await pass()).toMatchObject({ isComplete: false, rowsInserted: 400 });
+    expect(await query('select is_backed from ledger.streams')).toEqual([{ is_backed: false }]);
+  },
+);
+
+test('[P12] without a total, a row that fills the only page fails no pass where the page behind it is refused', async () => {
+  service.twist = (page, { pageNo }) => ({
+    ...page,
+    totalSize: null,
+    ...(page.rows.length === 0 && pageNo > 1 && refusedPage),
+  });
+  put(Array.from({ length: 99 }, (_, nth) => row(nth)));
+  await daemonPass();
+  put(Array.from({ length: 100 }, (_, nth) => row(nth - 1)));
+  for (let passes = 0; passes < 3; passes += 1) await daemonPass();
+  expect(await orders()).toHaveLength(100);
+});
+
+test.each([
+  ['the same first page', 0],
+  ['a first page with news', 3],
+])(
+  'without a total, a pass that failed behind its first page leaves no gap to the next one, which sees %s',
+  async (_, news) => {
+    service.twist = (page) => ({ ...page, totalSize: null });
+    for (let passes = 0; passes < 2; passes += 1) await daemonPass();
+    put(Array.from({ length: count + 300 }, (_, nth) => row(nth - 300)));
+    service.twist = (page, { pageNo }) =>
+      pageNo > 2 ? { ...page, body: '{}', status: 403 } : { ...page, totalSize: null };
+    await expect(daemonPass()).rejects.toMatchObject({ code: 'service-authentication' });
+    expect(await orders()).toHaveLength(count + 200);
+    service.twist = (page) => ({ ...page, totalSize: null });
+    put(Array.from({ length: count + 300 + news }, (_, nth) => row(nth - 300 - news)));
+    await daemonPass();
+    expect(await orders()).toHaveLength(count + 300 + news);
+    service.asked.length = 0;
+    await daemonPass();
+    expect(service.asked).toHaveLength(1);
   },
 );
 
@@ -489,7 +537,6 @@ test('a list whose total is always 0 is no less of a fault when it is suddenly e
 });
 
 test('a list that has been empty for a while is no fault in the next pass of a daemon either', async () => {
-  const daemonPass = () => syncTransactions(context, onePass({ effort: 'daemon' }), ['deposit']);
   expect((await pass()).isComplete).toBe(true);
   put([]);
   await expect(daemonPass()).rejects.toMatchObject({ code: 'service-malformed' });

@@ -16,7 +16,7 @@ export async function glanceAtList<P extends PageFacts>(
   const isScanning = isFirstScan(state) || state.checkpoint.walk !== null;
   if (isScanning && !isHeadWorthReading(state)) return { requests: 0 };
   const session = createListSession(port, state);
-  const { days, inserted } = await pollList(session, () => false);
+  const { days, inserted } = await pollList(session);
   // A pass that ends notes the counts as explained; a glance that leaves a doubt must not.
   if (!isScanning && !isDoubtful(session.state)) await endPass({ session, days, inserted });
   else if (session.isDirty) await session.prepare({ pages: [], days: null })();

@@ -82,9 +82,9 @@ export function doubtOf({ checkpoint, acceptedDifference }: ListState): string |
   if (walk?.hadDifferingDays)
     return 'the rows of some days differed, and the list is being read from end to end again';
   if (fallen > 0)
-    return `the service's total fell by ${fallen}, and the rows that are no longer listed are not known yet`;
+    return "the service's total fell, and no reading has shown yet which rows it no longer counts";
   if (isScanUnclean)
-    return 'the list changed while it was read from end to end, so the full scan proves nothing';
+    return 'the list changed, or its end was refused, while it was read, so the full scan proves nothing';
   if (checkpoint.isTotalOlder) return 'some rows came in answers without a total';
   // Differences in both directions may cancel each other out.
   return unmatched > 0 && acceptedDifference === 0

@@ -8,6 +8,7 @@ import {
   withCheckpoint,
 } from './list-state.ts';
 import { createDayReader, type ReadDays } from './read-days.ts';
+import { isEndRefused } from './scan-end.ts';
 
 /** Number of consecutive pages without a new row that end the poll of the start if there is no total. */
 const quietPagesMax = 1;
@@ -17,23 +18,17 @@ const headRoundsMax = 5;
 /** Result of a poll: `isSettled` if the counts agree now, the new rows, and the days that it read completely. */
 export type Poll = { isSettled: boolean; inserted: number; days: ReadDays | null };
 
-/**
- * Reads the end at which the list grows until the counts agree. Tries both ends of an unordered list. `mayGoOn`: a page
- * may follow one that brought nothing; only the total speaks for it.
- */
-export async function pollList<P extends PageFacts>(
-  session: ListSession<P>,
-  mayGoOn: () => boolean,
-): Promise<Poll> {
+/** Reads the end at which the list grows until the counts agree. Tries both ends of an unordered list. */
+export async function pollList<P extends PageFacts>(session: ListSession<P>): Promise<Poll> {
   const countBefore = session.state.ledgerCount;
   let head: Poll = { isSettled: false, inserted: 0, days: null };
   if (session.state.listOrder !== 'oldest-first') {
-    head = await pollHead(session, mayGoOn);
+    head = await pollHead(session);
     // The page may have shown another order than the stored one.
     if (head.isSettled || session.state.listOrder === 'newest-first') return head;
   }
   const countAfterHead = session.state.ledgerCount;
-  const tail = await pollTail(session, mayGoOn);
+  const tail = await pollTail(session);
   if (countAfterHead === countBefore && session.port.ranks === null) {
     session.apply(afterTail(session.state, tail.inserted > 0));
   }
@@ -48,25 +43,19 @@ function afterTail(state: ListState, hasGrown: boolean): ListState {
 }
 
 /** Reads new rows at the list's start: page 1 upward, and again for rows that arrived meanwhile. */
-async function pollHead<P extends PageFacts>(
-  session: ListSession<P>,
-  mayGoOn: () => boolean,
-): Promise<Poll> {
+async function pollHead<P extends PageFacts>(session: ListSession<P>): Promise<Poll> {
   let inserted = 0;
   for (let round = 1; ; round += 1) {
     const totalBefore = session.state.serviceTotal ?? 0;
-    const poll = await pollHeadOnce(session, mayGoOn);
+    const poll = await pollHeadOnce(session);
     inserted += poll.inserted;
     const hasGrown = (session.state.serviceTotal ?? 0) > Math.max(totalBefore, poll.firstTotal);
-    const mayFollow = poll.inserted > 0 || mayGoOn();
-    if (poll.isSettled || !hasGrown || !mayFollow || round === headRoundsMax)
-      return { ...poll, inserted };
+    if (poll.isSettled || !hasGrown || round === headRoundsMax) return { ...poll, inserted };
   }
 }
 
 async function pollHeadOnce<P extends PageFacts>(
   session: ListSession<P>,
-  mayGoOn: () => boolean,
 ): Promise<Poll & { firstTotal: number }> {
   const known = session.state.checkpoint.headFingerprint;
   const isAfterEnd = wasLastPassEnded(session.state);
@@ -74,12 +63,13 @@ async function pollHeadOnce<P extends PageFacts>(
   const first = await session.read(1, 1);
   const firstTotal = session.state.serviceTotal ?? 0;
   noteHead(session, first);
-  const isSame = first.fingerprint === known;
+  // A pass that did not end may have left rows behind those of the first page.
+  const isSame = isAfterEnd && first.fingerprint === known;
   let inserted = 0;
   let quietPages = 0;
-  for (let facts = first; ; ) {
+  for (let facts: P | null = first; facts !== null; ) {
     const { page } = facts;
-    const added = facts.listed === 0 || isSame ? 0 : await session.store([facts]);
+    const added = isSame ? 0 : await storeShown(session, facts);
     inserted += added;
     quietPages = added === 0 ? quietPages + 1 : 0;
     reader.read(facts, session.state.listOrder, { isStart: page === 1 });
@@ -87,9 +77,31 @@ async function pollHeadOnce<P extends PageFacts>(
     const isOver = isSettled || isSame || facts.listed === 0;
     // Known rows follow new ones: the last pass has read everything from here on.
     const isOnKnownRows = isAfterEnd && added < facts.listed - facts.unstorable;
-    if (isOver || isHeadPassed(session.state, page, { quietPages, isOnKnownRows, mayGoOn }))
+    if (isOver || isHeadPassed(session.state, page, { quietPages, isOnKnownRows }))
       return { isSettled, inserted, days: reader.days(), firstTotal };
-    facts = await session.read(page + 1, Math.max(page + 1, newPages(session.state)));
+    facts = await readBehind(session, facts);
+  }
+  return { isSettled: false, inserted, days: reader.days(), firstTotal };
+}
+
+async function storeShown<P extends PageFacts>(session: ListSession<P>, facts: P): Promise<number> {
+  return facts.listed === 0 ? 0 : await session.store([facts]);
+}
+
+/**
+ * Reads the page behind one of the start. Returns null if the service refuses it and the list may end before it: only a
+ * scan shows whether the list goes on there.
+ */
+async function readBehind<P extends PageFacts>(
+  session: ListSession<P>,
+  { page, size, listed }: P,
+): Promise<P | null> {
+  try {
+    return await session.read(page + 1, Math.max(page + 1, newPages(session.state)));
+  } catch (error) {
+    if (listed < size || !isEndRefused(error, page * size, session.state)) throw error;
+    session.apply(withCheckpoint(session.state, { isScanUnclean: true }));
+    return null;
   }
 }
 
@@ -101,18 +113,12 @@ function noteHead<P extends PageFacts>(session: ListSession<P>, facts: P): void 
 }
 
 /** Reads new rows at the list's end: from the page where the known rows end, upward. */
-async function pollTail<P extends PageFacts>(
-  session: ListSession<P>,
-  mayGoOn: () => boolean,
-): Promise<Poll> {
+async function pollTail<P extends PageFacts>(session: ListSession<P>): Promise<Poll> {
   let { facts, inserted } = await readTail(session);
   for (let previous = ''; ; ) {
-    const added = facts.listed === 0 ? 0 : await session.store([facts]);
-    inserted += added;
+    inserted += await storeShown(session, facts);
     const isSettled = missingRows(session.state) === 0;
-    const { ledgerCount, guests } = session.state;
-    const isVain = added === 0 && facts.page > pagesFor(ledgerCount + guests, session.state);
-    const isOver = isSettled || isKnownCounts(session.state) || (isVain && !mayGoOn());
+    const isOver = isSettled || isKnownCounts(session.state);
     if (isOver || isTailEnd(session.state, facts, previous))
       return { isSettled, inserted, days: null };
     previous = facts.fingerprint;
@@ -157,18 +163,13 @@ function wasLastPassEnded({ checkpoint, ledgerCount }: ListState): boolean {
 function isHeadPassed(
   state: ListState,
   page: number,
-  {
-    quietPages,
-    isOnKnownRows,
-    mayGoOn,
-  }: { quietPages: number; isOnKnownRows: boolean; mayGoOn: () => boolean },
+  { quietPages, isOnKnownRows }: { quietPages: number; isOnKnownRows: boolean },
 ): boolean {
-  if (quietPages > 1 && !mayGoOn()) return true;
   const missing = missingRows(state);
   // An unfinished scan continues from its next page.
   const { nextPage } = state.checkpoint.walk ?? { nextPage: Number.POSITIVE_INFINITY };
   if (isKnownCounts(state) || page + 1 >= nextPage) return true;
-  if (Number.isNaN(missing)) return quietPages >= quietPagesMax;
+  if (Number.isNaN(missing)) return quietPages >= quietPagesMax && page >= unendedPages(state);
   const isQuiet = quietPages > 0 || (isOnKnownRows && state.listOrder === 'newest-first');
   if (missing < 0) return isQuiet;
   return page >= lastPage(state) || (page >= newPages(state) && isQuiet);
@@ -181,6 +182,16 @@ function newPages(state: ListState): number {
   const seen = lastSeen?.total ?? Math.max(totalAtLastMatch, state.ledgerCount + state.guests);
   const known = walk === null ? seen : (walk.startTotal ?? 0);
   return pagesFor((state.serviceTotal ?? 0) - known, state);
+}
+
+/**
+ * Returns the number of pages at the start that the rows stored since the end of the last pass may fill, and one more. A
+ * pass that was interrupted leaves a gap behind its rows.
+ */
+function unendedPages(state: ListState): number {
+  const { lastSeen } = state.checkpoint;
+  const stored = state.ledgerCount - (lastSeen?.count ?? state.ledgerCount);
+  return stored > 0 ? pagesFor(stored, state) + 1 : 1;
 }
 
 /** Returns true if the counts are those of the end of the last pass, so that there is nothing new to find. */

@@ -16,7 +16,6 @@ import type { ListPort } from './list-port.ts';
 import { createListSession, type ListSession } from './list-session.ts';
 import {
   isFirstScan,
-  isOrdered,
   isProven,
   type ListState,
   lastPage,
@@ -90,9 +89,7 @@ export function isHeadWorthReading(state: ListState): boolean {
 }
 
 async function poll<P extends PageFacts>(pass: Pass<P>): Promise<void> {
-  const { session, effort } = pass;
-  const mayGoOn = () => !isOrdered(session.state) || isAffordable(session.state, effort, 1);
-  const { inserted, days } = await pollList(session, mayGoOn);
+  const { inserted, days } = await pollList(pass.session);
   pass.inserted += inserted;
   pass.days = days === null ? pass.days : joinDays(pass.days, days);
 }

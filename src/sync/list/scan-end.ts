@@ -20,10 +20,19 @@ export function upTo(state: ListState, walk: WalkProgress): number {
 /** Codes of the errors by which some services answer a page behind the end of a list. */
 const endCodes = new Set<string>(['service-refused', 'service-unsettled']);
 
-/** Returns true if the failure to read the next page may mean the end of a list without a total. */
-export function mayBeEnd(error: unknown, walk: WalkProgress, { serviceTotal }: ListState): boolean {
+/** Returns true if the failure to read the next page may mean the end of a list whose total does not show it. */
+export function mayBeEnd(error: unknown, walk: WalkProgress, state: ListState): boolean {
+  const shown = (walk.nextPage - 1) * (walk.pageSize ?? 0);
+  return walk.nextPage > 1 && walk.isLastFull && isEndRefused(error, shown, state);
+}
+
+/**
+ * Returns true for a refusal of the page behind the rows `shown`, all on full pages, of a list that has no total or a
+ * smaller one. It may be the list's end, and it may be a fault.
+ */
+export function isEndRefused(error: unknown, shown: number, { serviceTotal }: ListState): boolean {
   const isRefusal = error instanceof LedgerError && endCodes.has(error.code);
-  return isRefusal && walk.nextPage > 1 && walk.isLastFull && serviceTotal === null;
+  return isRefusal && (serviceTotal === null || shown > serviceTotal);
 }
 
 /**
