@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { bundledProgram } from '../support/bundled-program.ts';
+import { startListingService } from '../support/listing-service.ts';
 import { runProgram, startProgram } from '../support/run-cli.ts';
 import { withService } from '../support/with-service.ts';
 import { temporaryFolder } from './own-postgres.ts';
@@ -111,6 +112,42 @@ test('a row that can not be stored at all makes the backfill end with 3', async 
     code: 3,
     stderr: expect.stringContaining('1 row differs from the service; see the lines above'),
   });
+});
+
+test('verify does not call a list equal of which the service refused a page that may be more than its end', async () => {
+  const { env } = await withService({ transactions: 0 });
+  const service = await startListingService();
+  onTestFinished(() => service.close());
+  const rows = Array.from({ length: 250 }, (_, nth) =>
+    JSON.stringify({
+      ...{ orderNo: `order-${nth}`, symbol: 'BTC', amount: '1', type: 'deposit', state: 'success' },
+      time: Date.now() - nth * 60_000,
+    }),
+  );
+  service.lists.set('deposit', rows);
+  service.lists.set('withdraw', []);
+  service.twist = (page, { list, pageNo }) =>
+    list === 'deposit'
+      ? {
+          ...page,
+          totalSize: null,
+          ...(pageNo > 2 && { body: '{"code":40002,"data":null,"msg":"page out of range"}' }),
+        }
+      : page;
+  const settings = { ...env, WALLET_BASE_URL: service.baseUrl };
+  await runProgram(['backfill', '--no-details'], settings);
+  const { code, stdout, stderr } = await runProgram(['verify'], settings);
+  expect(stdout).toContain(
+    'deposit: 200 compared, no difference up to the page that the service refused',
+  );
+  expect(stderr).toContain('deposit: the service refused the page where the list may end');
+  expect(code).toBe(3);
+  const { streams } = JSON.parse((await runProgram(['verify', '--json'], settings)).stdout);
+  expect(streams).toMatchObject([
+    { name: 'deposit', compared: 200, isEndRefused: true },
+    { name: 'withdraw', isEndRefused: false },
+    ...streams.slice(2),
+  ]);
 });
 
 test('status --json is one document in the shape that users rely on', async () => {

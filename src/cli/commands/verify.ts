@@ -13,7 +13,7 @@ const valueMax = 80;
 
 /**
  * Runs `wallet-ledger verify`. Resolves to 0 when ledger and service are equal, at the latest after the repair; 3 when
- * they differ.
+ * they differ, or when the end of a list is unknown.
  */
 export async function verify(
   context: CommandContext,
@@ -33,7 +33,12 @@ export async function verify(
       ),
     );
   }
-  return left > 0 ? 3 : 0;
+  const unended = drifts.filter(({ isEndRefused }) => isEndRefused).map(({ name }) => name);
+  if (unended.length > 0)
+    process.stderr.write(
+      `wallet-ledger: ${unended.join(', ')}: the service refused the page where the list may end; rows behind it, if any, were not compared. Ask the operator of the service\n`,
+    );
+  return left > 0 || unended.length > 0 ? 3 : 0;
 }
 
 function isRepairable({ missing, different, extra }: Drift): boolean {
@@ -59,7 +64,7 @@ async function withProgress(context: CommandContext, isRepair: boolean): Promise
 
 function toJson(drifts: Drift[]): string {
   const streams = drifts.map(
-    ({ name, compared, missing, different, extra, unmet, unshown, unstorable }) => ({
+    ({ name, compared, missing, different, extra, unmet, unshown, unstorable, isEndRefused }) => ({
       name,
       compared,
       missing,
@@ -68,6 +73,7 @@ function toJson(drifts: Drift[]): string {
       unmet,
       unshown,
       unstorable,
+      isEndRefused,
     }),
   );
   const repaired = drifts.reduce((sum, drift) => sum + drift.repaired, 0);
@@ -82,9 +88,7 @@ function toText(drift: Drift): string {
     unstorable > 0 ? `, ${unstorable} that cannot be stored (wallet-ledger rejects shows why)` : '';
   const verdict =
     driftCount(drift) === 0
-      ? unshown > 0
-        ? 'equal to what the list shows'
-        : 'equal'
+      ? verdictOfEqual(drift)
       : `${missing.length} missing, ${different.length} different, ${extra.length} extra${unseen}${lacked}${repaired > 0 ? `, ${repaired} mended` : ''}`;
   const lines = [
     `${name}: ${compared.toLocaleString('en-US')} compared, ${verdict}`,
@@ -95,6 +99,12 @@ function toText(drift: Drift): string {
     ...(unshown > 0 ? [unshownLine(unshown)] : []),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** Returns the verdict on a list without a difference. Rows that were not read may differ. */
+function verdictOfEqual({ unshown, isEndRefused }: Drift): string {
+  if (isEndRefused) return 'no difference up to the page that the service refused';
+  return unshown > 0 ? 'equal to what the list shows' : 'equal';
 }
 
 function unshownLine(count: number): string {

@@ -25,9 +25,15 @@ const noNotes: ScanNotes = {
 
 /**
  * A scan of a whole list. `expected`: rows with a usable key that the list held throughout, by the service's own count.
- * `isClean` of its walk: every boundary between two pages was consistent.
+ * `isClean` of its walk: every boundary between two pages was consistent. `isEndRefused`: the service refused the page
+ * where the list may end, so it may have rows that were not read.
  */
-export type PagesScan = { expected: number; walk: WalkProgress; state: ListState };
+export type PagesScan = {
+  expected: number;
+  walk: WalkProgress;
+  state: ListState;
+  isEndRefused: boolean;
+};
 
 /** Scans a whole list without changing its checkpoint, and passes its rows to `onRows` in batches. */
 export async function scanPages<T>(
@@ -86,10 +92,11 @@ export async function scanPages<T>(
   };
   try {
     const session = createListSession(port, initial);
-    const { walk } = await scanList(session, { isSequential: false, hadMismatch: false });
+    const begin = { isSequential: false, hadMismatch: false };
+    const { walk, isEndRefused } = await scanList(session, begin);
     const { state } = session;
     const total = Math.min(startTotal ?? 0, state.serviceTotal ?? 0);
-    return { expected: total - walk.unstorable, walk, state };
+    return { expected: total - walk.unstorable, walk, state, isEndRefused };
   } finally {
     pages.close();
   }

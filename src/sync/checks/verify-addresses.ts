@@ -37,6 +37,7 @@ export async function verifyAddresses(
     repaired: 0,
     unstorable: 0,
     arrivals: 0,
+    isEndRefused: false,
   };
   const named = new Set<string>();
   const { db, release } = await context.ledger.session();
@@ -54,7 +55,7 @@ export async function verifyAddresses(
       () => scanPages(context, stream, verification, compare),
       (by) => unmetAddresses(db, slip44, startedAt, by),
     );
-    Object.assign(drift, found);
+    Object.assign(drift, found, { isEndRefused: scan.isEndRefused });
     drift.missing = [...named];
     const isRepaired = drift.missing.length === drift.repaired;
     const isHeld = isRead && drift.extra.length === 0 && isRepaired && isWhole(scan);

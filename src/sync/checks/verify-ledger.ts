@@ -99,7 +99,14 @@ function leftCount(drift: Drift): number {
   return driftCount(drift) - drift.repaired;
 }
 
-const nothingElse = { unmet: [], unshown: 0, repaired: 0, unstorable: 0, arrivals: 0 };
+const nothingElse = {
+  unmet: [],
+  unshown: 0,
+  repaired: 0,
+  unstorable: 0,
+  arrivals: 0,
+  isEndRefused: false,
+};
 
 async function mended(
   name: string,

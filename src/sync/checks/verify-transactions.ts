@@ -41,6 +41,8 @@ export type Drift = Comparison & {
   unstorable: number;
   /** Rows that arrived during the comparison, by the service's total; those that are missing are no drift. */
   arrivals: number;
+  /** The service refused the page where the list may end: rows behind it were not compared, if there are any. */
+  isEndRefused: boolean;
 };
 
 export type Verification = { signal: AbortSignal; isRepair: boolean; onProgress?: Progress };
@@ -71,6 +73,7 @@ export async function verifyTransactions(
     repaired: 0,
     unstorable: 0,
     arrivals: 0,
+    isEndRefused: false,
   };
   const { db, release } = await context.ledger.session();
   const stream = transactionStream(context, type, 'backlog');
@@ -94,7 +97,7 @@ export async function verifyTransactions(
       (by) => unmetRows(db, type, start.startedAt, by),
     );
     Object.assign(comparing, { scan, isRead });
-    Object.assign(drift, found);
+    Object.assign(drift, found, { isEndRefused: scan.isEndRefused });
     await settleDrift(context, comparing);
     if (isProof(comparing)) {
       await endRepair(db, type);

@@ -55,7 +55,8 @@ type Cursor<P> = Omit<PageBefore, 'fall'> & {
   batch: P[];
   days: ReadDays | null;
   isFresh: boolean;
-  isEnd: boolean;
+  /** End of the scan: the list ended, or the service refused the page where it may end. */
+  end: 'reached' | 'refused' | null;
   /** Page whose repeated rows show that the service ignores the page number. */
   ignoredPage: number | null;
   /** Rows that were read and are not in the ledger's count yet. */
@@ -66,6 +67,7 @@ export type ScanResult = {
   isPaused: boolean;
   /** Progress at the end of the scan, or at the pause. */
   walk: WalkProgress;
+  isEndRefused: boolean;
 };
 
 /**
@@ -86,7 +88,7 @@ export async function scanList<P extends PageFacts>(
     repeats: 0,
     recentKeys: [],
     isFresh: true,
-    isEnd: false,
+    end: null,
     ignoredPage: null,
     uncounted: 0,
   };
@@ -107,13 +109,13 @@ export async function scanList<P extends PageFacts>(
         if (cursor.batch.length > 0) await storeBatch().catch(() => undefined);
         throw error;
       });
-      const { isEnd } = cursor;
+      const isEnd = cursor.end !== null;
       if (!isEnd && !session.port.isBatchFull(rowsIn(cursor.batch))) continue;
       await storeBatch();
       if (!isEnd && !session.port.shouldPause()) continue;
       await writer.end();
       if (cursor.ignoredPage !== null) throw pageIgnored(cursor.ignoredPage);
-      return { isPaused: !isEnd, walk };
+      return { isPaused: !isEnd, walk, isEndRefused: cursor.end === 'refused' };
     }
   } finally {
     await writer.end().catch(() => undefined);
@@ -194,17 +196,17 @@ async function takePage<P extends PageFacts>(
   // After a step back the rows are read again behind those that moved up, in the list's order.
   const dated =
     'toPage' in step ? { walk: stepped, days: null } : readDaysOn(session.state, stepped, facts);
-  cursor.isEnd = step.kind === 'end';
+  cursor.end = step.kind === 'end' ? 'reached' : null;
   cursor.days = joinDays(cursor.days, dated.days);
   const { reading } = dated.walk;
-  if (cursor.isEnd && reading) cursor.days = joinDays(cursor.days, endReading(reading));
+  if (cursor.end !== null && reading) cursor.days = joinDays(cursor.days, endReading(reading));
   session.apply(withCheckpoint(session.state, { walk: dated.walk }));
   return dated.walk;
 }
 
 /** Ends a scan whose end no answer has shown: what it met is stored, and it proves nothing. */
 function endUntold<P extends PageFacts>(session: ListSession<P>, cursor: Cursor<P>): WalkProgress {
-  cursor.isEnd = true;
+  cursor.end = 'refused';
   const walk = { ...walkOf(session), isClean: false };
   session.apply(withCheckpoint(session.state, { walk }));
   return walk;
@@ -223,7 +225,7 @@ function giveUp<P extends PageFacts>(
   cursor: Cursor<P>,
   { walk, page }: { walk: WalkProgress; page: number },
 ): WalkProgress {
-  cursor.isEnd = true;
+  cursor.end = 'reached';
   cursor.ignoredPage = page;
   const isScanUnclean = session.state.checkpoint.walks > 0;
   session.apply(withCheckpoint(session.state, { walk: null, isScanUnclean }));
