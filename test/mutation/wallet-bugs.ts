@@ -30,6 +30,17 @@ export const walletBugs: PlantedBug[] = [
     caughtBy: 'a role of one wallet sees no row of another through any relation of the ledger',
   },
   {
+    id: 'views-without-a-barrier',
+    promise: 'Several wallets',
+    wrong:
+      'the conditions of a role of one wallet meet the rows of others, and their errors name the values',
+    in: 'engine.settle_barriers',
+    find: 'EXISTS (SELECT FROM engine.reader_wallets)',
+    put: 'NOT EXISTS (SELECT FROM engine.reader_wallets)',
+    caughtBy:
+      'a role of one wallet learns nothing of another by conditions that fail on a hidden value',
+  },
+  {
     id: 'one-secret-per-ledger',
     promise: 'Several wallets',
     wrong: 'a secret that two wallets at different services share is refused',

@@ -185,8 +185,8 @@ function newPages(state: ListState): number {
 }
 
 /**
- * Returns the number of pages at the start that the rows stored since the end of the last pass may fill, and one more. A
- * pass that was interrupted leaves a gap behind its rows.
+ * Returns the number of pages at the start that the rows stored since the end of the last pass may fill, and one
+ * more. A pass that was interrupted leaves a gap behind its rows.
  */
 function unendedPages(state: ListState): number {
   const { lastSeen } = state.checkpoint;
