@@ -14,13 +14,16 @@ export type RepeatedScans = {
   scan: PagesScan;
   /** Rows that the last scan met; those that any scan met, if none met all. */
   compared: number;
-  /** Rows of the ledger that two whole scans have not met. */
+  /** Rows of the ledger that two whole scans have not met, or none of four that left nothing out. */
   extra: string[];
   /** Further rows of the ledger that no scan has met: nothing is known about them. */
   unmet: string[];
   /** Rows that the service counts and has shown to no scan, by its lowest total. */
   unshown: number;
-  /** The list was read to its end, and the last two scans have not met the same rows of the ledger. */
+  /**
+   * The list was read to its end: the last two scans have not met the same rows of the ledger, or all scans together
+   * have met each row of the ledger, and as many as the service counted all the time.
+   */
   isRead: boolean;
 };
 
@@ -34,11 +37,13 @@ export async function repeatScans(
   unmet: Unmet,
 ): Promise<RepeatedScans> {
   const doubtful: Doubtful = { extra: [], notMetBefore: new Set() };
+  const kinds: Kinds = { areUnbroken: true, totals: new Set() };
   let metBefore = 0;
   for (let scans = 1; ; scans += 1) {
     await beginSightings(db);
     const scan = await read();
     const compared = await countSightings(db);
+    noteKind(kinds, scan, compared);
     const isWhole = compared >= scan.expected && scan.walk.isClean;
     if (isWhole && (await isSettled(doubtful, unmet)))
       return { scan, compared, extra: doubtful.extra, unmet: [], unshown: 0, isRead: true };
@@ -51,8 +56,26 @@ export async function repeatScans(
     const mayHelp = hasMetMore && lacks(never, met, scan) && scans < scansBound.whileMeetingMore;
     if (mayHelp) continue;
     const unshown = Math.max(0, scan.expected - met);
-    return { scan, compared: met, extra: doubtful.extra, unmet: never, unshown, isRead: false };
+    const found = { scan, compared: met, unshown };
+    if (kinds.areUnbroken)
+      return { ...found, extra: [...doubtful.extra, ...never], unmet: [], isRead: false };
+    const isRead = never.length === 0 && isAllMet(kinds, met);
+    return { ...found, extra: doubtful.extra, unmet: never, isRead };
   }
+}
+
+/** Properties of all scans so far. `areUnbroken`: each showed every row of its list once, whatever the total says. */
+type Kinds = { areUnbroken: boolean; totals: Set<number | null> };
+
+function noteKind(kinds: Kinds, { walk, state, isEndRefused }: PagesScan, compared: number): void {
+  const isComplete = !(walk.hasShortPages || walk.unstorable > 0 || isEndRefused);
+  kinds.areUnbroken &&= walk.isClean && isComplete && walk.met === compared;
+  kinds.totals.add(state.serviceTotal);
+}
+
+/** Returns true if the scans together have met as many rows as the service counted at the end of each. */
+function isAllMet({ totals }: Kinds, met: number): boolean {
+  return totals.size === 1 && totals.has(met);
 }
 
 type Unmet = (by: 'the last' | 'any') => Promise<string[]>;
