@@ -94,6 +94,19 @@ describe('lines', () => {
     progress.stop();
   });
 
+  test.each(['refused', 'interrupted'])(
+    'a request that ends %s is no failure of the service',
+    async (outcome) => {
+      const { screen, written } = fakeScreen(false);
+      const progress = createProgress(screen);
+      progress.observers.onSend();
+      progress.observers.onAttempt({ ...answer, outcome });
+      await vi.advanceTimersByTimeAsync(10_000);
+      progress.stop();
+      expect(written.at(-1)?.text).toContain('nothing requested for 10 s');
+    },
+  );
+
   test('a finished task is not shown any more, until all are finished', async () => {
     const { screen, written } = fakeScreen(false);
     const progress = createProgress(screen);

@@ -83,8 +83,10 @@ export function createProgressMeter(now: () => number): ProgressMeter {
     },
     onAttempt({ outcome }) {
       service.inFlight -= 1;
-      service.failure = outcome === 'success' ? null : outcome;
-      if (outcome !== 'success') return;
+      // The program itself has ended the request.
+      if (outcome === 'interrupted') return;
+      service.failure = isAnswer(outcome) ? null : outcome;
+      if (!isAnswer(outcome)) return;
       service.answers += 1;
       service.answeredMs = now();
       answerRate.update(service.answeredMs, service.answers);
@@ -103,6 +105,11 @@ export function createProgressMeter(now: () => number): ProgressMeter {
       };
     },
   };
+}
+
+/** Returns true if the service gave an answer that another attempt would not change: data, or that it has none. */
+function isAnswer(outcome: string): boolean {
+  return outcome === 'success' || outcome === 'refused';
 }
 
 /** Returns the reason why nothing arrives; null while something does. */

@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { number, out, query, truth } from '../connection/query-rows.ts';
 import { isGivenUp } from './detail-checks.ts';
@@ -6,9 +6,13 @@ import { isGivenUp } from './detail-checks.ts';
 /** Upper bound of the rows that are counted one by one. */
 const countedMax = 10_000;
 
+/** Condition that the service lists the row. Of one that it lists no longer it need not give a detail. */
+const isListed = (orderNo: SQL) =>
+  sql`exists (select from own.transactions t where t.order_no = ${orderNo} and t.is_listed)`;
+
 /**
  * Relation with one row about the rows of `own.waiting_details`: their number `incomplete`, that of the final ones
- * `final_incomplete`, and of those that the service has refused for days `refused`. Beyond the bound the rows of the
+ * `final_incomplete`, and of the listed ones that the service has refused for days `refused`. Beyond the bound the rows of the
  * history come from the running totals, so that the cost does not grow with it: all listed rows without a detail, less
  * those that have a check of their own.
  */
@@ -32,7 +36,7 @@ export const waitingCounts = sql`(
               else (select l.transactions + k.others from lacking l, checked k) end as incomplete,
          case when c.incomplete <= ${countedMax} then c.final_incomplete
               else (select l.transactions + k.final_others - k.open_ones from lacking l, checked k) end as final_incomplete,
-         (select count(*) from own.detail_checks where ${isGivenUp}) as refused
+         (select count(*) from own.detail_checks d where ${isGivenUp} and ${isListed(sql`d.order_no`)}) as refused
     from counted c)`;
 
 /** Returns false for a role without the rights to the tables of the schema engine that `waitingCounts` reads. */
@@ -47,8 +51,8 @@ export async function mayCountByTotals(db: LedgerDb): Promise<boolean> {
 /** The same counts from the view alone, which counts each row. */
 export const waitingCountsOfView = sql`(
   select count(*) as incomplete, count(*) filter (where is_final) as final_incomplete,
-         count(*) filter (where ${isGivenUp}) as refused
-    from own.waiting_details)`;
+         count(*) filter (where ${isGivenUp} and ${isListed(sql`w.order_no`)}) as refused
+    from own.waiting_details w)`;
 
 /** Counts rows: all whose final detail is still to be fetched, and the final ones of these. */
 export async function countIncomplete(

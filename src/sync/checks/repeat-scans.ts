@@ -54,14 +54,20 @@ export async function repeatScans(
     const isExtra = isIn(new Set(doubtful.extra));
     const never = (await unmet('any')).filter((key) => !isExtra(key));
     const mayHelp = hasMetMore && lacks(never, met, scan) && scans < scansBound.whileMeetingMore;
-    if (mayHelp) continue;
-    const unshown = Math.max(0, scan.expected - met);
-    const found = { scan, compared: met, unshown };
-    if (kinds.areUnbroken)
-      return { ...found, extra: [...doubtful.extra, ...never], unmet: [], isRead: false };
-    const isRead = never.length === 0 && isAllMet(kinds, met);
-    return { ...found, extra: doubtful.extra, unmet: never, isRead };
+    if (!mayHelp) return unionOf(scan, kinds, { met, extra: doubtful.extra, never });
   }
+}
+
+/** Returns what all scans together say, if none met each row that the service counts. */
+function unionOf(
+  scan: PagesScan,
+  kinds: Kinds,
+  { met, extra, never }: { met: number; extra: string[]; never: string[] },
+): RepeatedScans {
+  const found = { scan, compared: met, unshown: Math.max(0, scan.expected - met) };
+  if (kinds.areUnbroken) return { ...found, extra: [...extra, ...never], unmet: [], isRead: false };
+  const isRead = never.length === 0 && isAllMet(kinds, met);
+  return { ...found, extra, unmet: never, isRead };
 }
 
 /** Properties of all scans so far. `areUnbroken`: each showed every row of its list once, whatever the total says. */
