@@ -64,7 +64,11 @@ function checkTypeName(samples: readonly ListSample[], type: string): Finding {
   const [orders, ...others] = samples.map(({ wide }) => wide.records.map((row) => row.orderNo));
   if (others.some((other) => String(other) === String(orders)))
     return badFinding(name, `with each ${type} the service sent the same rows`, cure);
-  return okFinding(name, `${type} is honoured: each list has rows of its own type`);
+  const empty = samples.find(({ wide }) => wide.listed === 0);
+  const seen = empty
+    ? `with ${type}=${empty.type} the service sent none of the other list's rows`
+    : 'each list has rows of its own type';
+  return okFinding(name, `${type} is honoured: ${seen}`);
 }
 
 function tooFewRows(name: string): Finding {

@@ -41,6 +41,8 @@ export type HttpApp = {
 
 const keepMs = 1_000;
 const answerMs = 10_000;
+/** A probe is given up after a few seconds, so the database and the queue are awaited no longer. */
+const readyAnswerMs = 3_000;
 /** Readiness is public and asked for often, so problems are read at most every 5 s and awaited for 2 s. */
 const problemsKeepMs = 5_000;
 const problemsAnswerMs = 2_000;
@@ -88,7 +90,7 @@ function addReadiness(app: Hono, options: HttpAppOptions): void {
   );
   app.get('/readyz', async (c) => {
     const [notReady, problems] = await Promise.all([
-      answerWithin(isReady(), answerMs).then(
+      answerWithin(isReady(), readyAnswerMs).then(
         (parts) => (['database', 'queue', 'migrated'] as const).filter((part) => !parts[part]),
         (error) => [toError(error).message],
       ),

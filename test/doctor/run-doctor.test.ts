@@ -80,6 +80,16 @@ describe('a healthy installation', () => {
     });
   });
 
+  test('that has deposits alone shows the type parameter honoured by the empty list', async () => {
+    const sandbox = await withSandboxOf({ transactions: 0 });
+    sandbox.world.addTransactions(3, { type: 'deposit' });
+    const { find } = await examine(sandbox);
+    expect(find('param-type')).toMatchObject({
+      verdict: 'good',
+      seen: "type is honoured: with type=withdraw the service sent none of the other list's rows",
+    });
+  });
+
   test('is bad if rows without a type are the same in both lists', async () => {
     const sandbox = await withSandboxOf();
     const row = { orderNo: 'o-1', amount: '1', state: 'success', time: 1.7e12 };

@@ -66,6 +66,13 @@ test('readiness names what is not ready', async () => {
   expect([waiting.status, await waiting.json()]).toEqual([503, named]);
 });
 
+test('readiness does not wait for a database that stays silent longer than a probe waits', async () => {
+  const { url } = await open({ isReady: () => new Promise(() => undefined) });
+  const answer = await fetch(`${url}/readyz`);
+  expect(answer.status).toBe(503);
+  expect(await answer.json()).toMatchObject({ notReady: [expect.stringContaining('3 s')] });
+});
+
 test('readiness names the problems, without their words, and does not depend on them', async () => {
   const what = 'the service says <secret>';
   const { url } = await open({

@@ -31,14 +31,14 @@ const poolPeriodNames = Object.keys(poolPeriods) as PoolPeriodName[];
 
 /** Answers with a page of the list of coins. */
 export async function coinsPage(c: Context, read: ReadLedger): Promise<Answer> {
-  const after = readText(queryOf(c), 'after');
+  const after = readText(queryOf(c, ['after']), 'after');
   const coins = await read((db) => listCoins(db, after));
   return { page: { title: 'Coins', current: 'coins', content: coinList(coins) } };
 }
 
 /** Answers with the page of a coin. */
 export async function coinPage(c: Context, symbol: string, read: ReadLedger): Promise<Answer> {
-  const period = readWord(queryOf(c), 'days', periods) ?? '90';
+  const period = readWord(queryOf(c, ['days']), 'days', periods) ?? '90';
   const days = period === 'all' ? null : Number(period);
   const found = await read(async (db) => {
     const report = await readCoin(db, symbol);
@@ -58,8 +58,9 @@ export async function coinPage(c: Context, symbol: string, read: ReadLedger): Pr
 
 /** Answers with the address pools over time. */
 export async function poolsOverTime(c: Context, read: ReadLedger): Promise<Answer> {
-  const period = readWord(queryOf(c), 'days', poolPeriodNames) ?? '30';
-  const before = readId(queryOf(c), 'before');
+  const asked = queryOf(c, ['days', 'before']);
+  const period = readWord(asked, 'days', poolPeriodNames) ?? '30';
+  const before = readId(asked, 'before');
   const found = await read(async (db) => {
     const pools = await readPools(db);
     const steps = [];
@@ -79,10 +80,11 @@ export async function proofOverTime(
   read: ReadLedger,
   readStatus: ReadStatus,
 ): Promise<Answer> {
-  const asked = readYear(queryOf(c));
-  const before = readId(queryOf(c), 'before');
+  const asked = queryOf(c, ['year', 'before']);
+  const yearAsked = readYear(asked);
+  const before = readId(asked, 'before');
   const { streams, readAt } = await readStatus();
-  const year = asked ?? Number(readAt.slice(0, 4));
+  const year = yearAsked ?? Number(readAt.slice(0, 4));
   const found = await read(async (db) => ({
     years: await readCoveredYears(db),
     lists: await readCoveredDays(db, year),
@@ -94,8 +96,9 @@ export async function proofOverTime(
 
 /** Answers with a page of what could not be decoded. */
 export async function rejectsPage(c: Context, read: ReadLedger): Promise<Answer> {
-  const before = readId(queryOf(c), 'before');
-  const isAll = readWord(queryOf(c), 'show', ['open', 'all']) === 'all';
+  const asked = queryOf(c, ['before', 'show']);
+  const before = readId(asked, 'before');
+  const isAll = readWord(asked, 'show', ['open', 'all']) === 'all';
   const rejects = await read((db) => listRejects(db, { isAll, before }));
   return { page: { title: 'Rejects', current: 'rejects', content: rejectList(rejects, isAll) } };
 }
@@ -106,9 +109,10 @@ export async function runsPage(
   read: ReadLedger,
   readStatus: ReadStatus,
 ): Promise<Answer> {
-  const job = readText(queryOf(c), 'job');
-  const isFailed = readWord(queryOf(c), 'outcome', ['failed']) !== null;
-  const before = readId(queryOf(c), 'before');
+  const asked = queryOf(c, ['job', 'outcome', 'before']);
+  const job = readText(asked, 'job');
+  const isFailed = readWord(asked, 'outcome', ['failed']) !== null;
+  const before = readId(asked, 'before');
   const runs = await read((db) => listRuns(db, { job, isFailed, before }));
   const jobs = (await readStatus()).lastRuns.map((run) => run.job);
   return {

@@ -12,7 +12,14 @@ import { findAddress, findIndexed, findOrder } from '../../ledger/transactions/f
 import type { Site } from '../page/place.ts';
 import { addressFacts } from './address-page.ts';
 import type { Answer, ReadLedger } from './answer-page.ts';
-import { BadParameter, queryOf, readFilter, readText, readWord } from './query-params.ts';
+import {
+  BadParameter,
+  filterNames,
+  queryOf,
+  readFilter,
+  readText,
+  readWord,
+} from './query-params.ts';
 import { onlyPage, searchResults } from './search-results.ts';
 import { transactionCsv, transactionList } from './transaction-list.ts';
 import { rejectedOrder, transactionFacts } from './transaction-page.ts';
@@ -21,8 +28,9 @@ const soughtBytesMax = 8_192;
 
 /** Answers with a page of the list of transactions, or with its rows as CSV. */
 export async function transactionsPage(c: Context, read: ReadLedger): Promise<Answer> {
-  const filter = readFilter(queryOf(c));
-  const isCsv = readWord(queryOf(c), 'format', ['csv']) !== null;
+  const asked = queryOf(c, [...filterNames, 'format']);
+  const filter = readFilter(asked);
+  const isCsv = readWord(asked, 'format', ['csv']) !== null;
   const { page, choices } = await read(async (db) => ({
     page: await listTransactions(db, filter),
     choices: await readChoices(db),
