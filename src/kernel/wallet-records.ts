@@ -92,6 +92,8 @@ export type Page<T> = Decoded<T> & {
   listed: number;
   /** The answer had no total and nothing in place of its list, which means the end only behind rows that were read. */
   isListless?: boolean;
+  /** The service refused the page, which lies behind the end of the list: nothing else about it is known. */
+  isRefused?: boolean;
   /** Nothing came for page 1. The list is empty, or the answer is a fault. */
   isNothing?: boolean;
 };

@@ -93,6 +93,7 @@ export class AddressList {
     );
     const port: ListPort<ListedPage<AddressRecord>> = {
       read: (page, upTo, isFresh = false) => pages.read(page, upTo, isFresh),
+      readSized: pages.readSized,
       prepare:
         ({ pages: read }, state) =>
         (afterFinding) =>

@@ -142,6 +142,7 @@ class WalkWorld {
     };
     const port: ListPort<ListedPage<Row>> = {
       read: (page, upTo, isFresh = false) => pages.read(page, upTo, isFresh),
+      readSized: pages.readSized,
       prepare({ pages: read, ...batch }, state) {
         const write = prepare({ pages: read.map(shownPage), ...batch }, state);
         return async (afterFinding) => {

@@ -153,7 +153,7 @@ const setup: fc.Arbitrary<ListSetup> = fc.record({
   timeStep: fc.constantFrom(1, 1, 14_400_000),
   stepMs: fc.constantFrom(60_000, 7_200_000, 86_400_000),
   undatedEach: fc.constantFrom(0, 0, 0, 3, 7),
-  beyondEnd: fc.constantFrom('empty' as const, 'last-page' as const, 'empty-and-zero' as const),
+  beyondEnd: fc.constantFrom(...(['empty', 'last-page', 'empty-and-zero', 'refused'] as const)),
   lies,
   aheadMax: fc.integer({ min: 0, max: 4 }),
   batchRows: fc.constantFrom(1, 10, 40),

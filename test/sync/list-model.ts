@@ -1,3 +1,4 @@
+import { LedgerError } from '../../src/kernel/errors.ts';
 import type { ListOrder } from '../../src/kernel/vocabulary.ts';
 import { newCheckpoint, parseCheckpoint } from '../../src/sync/list/list-checkpoint.ts';
 import type {
@@ -44,6 +45,21 @@ export type Answer = {
   /** The list in the order in which it was paged, and how many of its rows stand before the page. */
   listing: readonly Row[];
   rowsBefore: number;
+};
+
+/** Of a refused page behind the end nothing is known. */
+const noPage = {
+  size: 1,
+  total: null,
+  listed: 0,
+  unstorable: 0,
+  keys: [],
+  times: [],
+  datedKeys: [],
+  firstTime: null,
+  lastTime: null,
+  fingerprint: '',
+  isRefused: true,
 };
 
 export class Killed extends Error {}
@@ -94,7 +110,7 @@ export class ListModel {
   requests = 0;
   size: number;
   lies: Lies = noLies;
-  beyondEnd: 'empty' | 'last-page' | 'empty-and-zero' = 'empty';
+  beyondEnd: 'empty' | 'last-page' | 'empty-and-zero' | 'refused' = 'empty';
   /** The size that answers claim; null: the one that they serve. */
   claimedSize: number | null = null;
   hasTimes = true;
@@ -110,6 +126,8 @@ export class ListModel {
   #script: Happening[] = [];
   #observation = 0;
   #answers = new Map<number, Answer>();
+  /** Requests that were refused: their page lies behind the end. */
+  #refused = new Set<number>();
   #latestTaken: Answer | undefined;
   #answered = 0;
   #requestsOfPass = 0;
@@ -224,6 +242,7 @@ export class ListModel {
     const { shown, counted } = sightOf(this.list, this.lies, time, luck);
     const listing = this.list.listing(shown, this.requests);
     const pages = Math.max(1, Math.ceil(listing.length / this.size));
+    if (page > pages && this.beyondEnd === 'refused') this.#refused.add(observation);
     const served = page > pages && this.beyondEnd === 'last-page' ? pages : page;
     const due = listing.slice((served - 1) * this.size, served * this.size);
     const { rows, unstorable, hidden } = spoil(due, this.lies, luck);
@@ -342,6 +361,7 @@ export class ListModel {
   port(ahead: number[] = []): ListPort<ShownPage> {
     return {
       read: this.#reader([...ahead]),
+      readSized: (page, size) => this.#readSized(page, size),
       prepare: (batch, state) => {
         const remembered = this.taken.length;
         return async (afterFinding) => this.#write(batch, { state, afterFinding, remembered });
@@ -395,8 +415,23 @@ export class ListModel {
       const facts = answered.get(page);
       answered.delete(page);
       if (!facts) throw new Error('the model lost a page');
-      return this.#take({ ...facts, isFresh: !wasAhead });
+      if (!this.#refused.delete(facts.observation))
+        return this.#take({ ...facts, isFresh: !wasAhead });
+      this.#answers.delete(facts.observation);
+      if (page <= upTo) throw new LedgerError('service-refused', 'there is no such page');
+      return { ...facts, ...noPage, isFresh: !wasAhead };
     };
+  }
+
+  async #readSized(page: number, size: number): Promise<ShownPage | null> {
+    const { size: usual } = this;
+    this.happen(this.#script.shift());
+    this.#observation += 1;
+    this.size = size;
+    const facts = this.answer(page, this.#observation);
+    this.size = usual;
+    this.#answers.delete(facts.observation);
+    return this.#refused.delete(facts.observation) ? null : facts;
   }
 
   #ranks(): Ranks<ShownPage> {

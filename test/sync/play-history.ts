@@ -121,7 +121,7 @@ async function audit(model: ListModel): Promise<void> {
   model.stored = withCheckpoint(model.stored, { isScanUnclean: true });
   const session = createListSession(model.port(), model.beginPass());
   for (let page = 1; ; page += 1) {
-    const facts = await session.read(page);
+    const facts = await session.read(page, Math.ceil(model.rows.length / model.size));
     if ((page - 1) * model.size >= model.rows.length) break;
     await session.store([facts]);
   }

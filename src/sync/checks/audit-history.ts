@@ -5,7 +5,13 @@ import { recheckAltered } from '../../ledger/transactions/store-transaction-deta
 import { concludeScan } from '../list/conclude-scan.ts';
 import type { ListedPage } from '../list/list-pages.ts';
 import { createListSession, type ListSession } from '../list/list-session.ts';
-import { isOrdered, type ListState, pagesFor, withCheckpoint } from '../list/list-state.ts';
+import {
+  isOrdered,
+  type ListState,
+  lastCounted,
+  pagesFor,
+  withCheckpoint,
+} from '../list/list-state.ts';
 import {
   beginReading,
   endReading,
@@ -14,6 +20,7 @@ import {
   type Reading,
   readOn,
 } from '../list/read-days.ts';
+import { readOrEnd } from '../list/refused-page.ts';
 import { pagesOfDays, resolveDifferingDays } from '../list/resolve-days.ts';
 import { scanList } from '../list/scan-list.ts';
 import { withLease } from '../streams/lease-list.ts';
@@ -130,7 +137,7 @@ async function readPage(
   { page, reading: before }: Place,
   { range, low, high }: { range: DayRange; low: number; high: number },
 ): Promise<Place> {
-  const facts = await session.read(page, high);
+  const facts = await readOrEnd(session, page, { upTo: lastCounted(high, session.state) });
   const begun = before ?? (page === low ? beginReading(facts, session.state.listOrder) : null);
   const read = begun && facts.listed > 0 ? readOn(begun, facts) : { reading: begun, days: null };
   const isEnd = facts.listed === 0 || (facts.listed < facts.size && isAtTotal(facts));
@@ -181,7 +188,9 @@ async function readInTurn(audit: Audit, pages: number[]): Promise<void> {
     const isRead = await inSlice(audit, async (session) => {
       do {
         const page = waiting.shift() ?? 1;
-        const facts = await session.read(page);
+        const facts = await readOrEnd(session, page, {
+          upTo: lastCounted(page, session.state),
+        });
         session.apply(withCheckpoint(session.state, { auditPage: page + 1 }));
         await session.store([facts]);
         await recheckAltered(

@@ -14,7 +14,7 @@ export type RepeatedScans = {
   scan: PagesScan;
   /** Rows that the last scan met; those that any scan met, if none met all. */
   compared: number;
-  /** Rows of the ledger that two whole scans have not met, or none of four that left nothing out. */
+  /** Rows of the ledger that two whole scans have not met. */
   extra: string[];
   /** Further rows of the ledger that no scan has met: nothing is known about them. */
   unmet: string[];
@@ -37,13 +37,13 @@ export async function repeatScans(
   unmet: Unmet,
 ): Promise<RepeatedScans> {
   const doubtful: Doubtful = { extra: [], notMetBefore: new Set() };
-  const kinds: Kinds = { areUnbroken: true, totals: new Set() };
+  const totals = new Set<number | null>();
   let metBefore = 0;
   for (let scans = 1; ; scans += 1) {
     await beginSightings(db);
     const scan = await read();
     const compared = await countSightings(db);
-    noteKind(kinds, scan, compared);
+    totals.add(scan.state.serviceTotal);
     const isWhole = compared >= scan.expected && scan.walk.isClean;
     if (isWhole && (await isSettled(doubtful, unmet)))
       return { scan, compared, extra: doubtful.extra, unmet: [], unshown: 0, isRead: true };
@@ -54,34 +54,11 @@ export async function repeatScans(
     const isExtra = isIn(new Set(doubtful.extra));
     const never = (await unmet('any')).filter((key) => !isExtra(key));
     const mayHelp = hasMetMore && lacks(never, met, scan) && scans < scansBound.whileMeetingMore;
-    if (!mayHelp) return unionOf(scan, kinds, { met, extra: doubtful.extra, never });
+    if (mayHelp) continue;
+    const unshown = Math.max(0, scan.expected - met);
+    const isRead = never.length === 0 && totals.size === 1 && totals.has(met);
+    return { scan, compared: met, extra: doubtful.extra, unmet: never, unshown, isRead };
   }
-}
-
-/** Returns what all scans together say, if none met each row that the service counts. */
-function unionOf(
-  scan: PagesScan,
-  kinds: Kinds,
-  { met, extra, never }: { met: number; extra: string[]; never: string[] },
-): RepeatedScans {
-  const found = { scan, compared: met, unshown: Math.max(0, scan.expected - met) };
-  if (kinds.areUnbroken) return { ...found, extra: [...extra, ...never], unmet: [], isRead: false };
-  const isRead = never.length === 0 && isAllMet(kinds, met);
-  return { ...found, extra, unmet: never, isRead };
-}
-
-/** Properties of all scans so far. `areUnbroken`: each showed every row of its list once, whatever the total says. */
-type Kinds = { areUnbroken: boolean; totals: Set<number | null> };
-
-function noteKind(kinds: Kinds, { walk, state, isEndRefused }: PagesScan, compared: number): void {
-  const isComplete = !(walk.hasShortPages || walk.unstorable > 0 || isEndRefused);
-  kinds.areUnbroken &&= walk.isClean && isComplete && walk.met === compared;
-  kinds.totals.add(state.serviceTotal);
-}
-
-/** Returns true if the scans together have met as many rows as the service counted at the end of each. */
-function isAllMet({ totals }: Kinds, met: number): boolean {
-  return totals.size === 1 && totals.has(met);
 }
 
 type Unmet = (by: 'the last' | 'any') => Promise<string[]>;

@@ -54,6 +54,7 @@ export async function scanPages<T>(
       startTotal ??= facts.total;
       return facts;
     },
+    readSized: pages.readSized,
     prepare:
       ({ pages: batch }, state) =>
       async () => {

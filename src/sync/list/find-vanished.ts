@@ -8,12 +8,14 @@ import type { ListSession } from './list-session.ts';
 import {
   isOrdered,
   type ListState,
+  lastCounted,
   lastPage,
   missingRows,
   type PageFacts,
   pagesFor,
   rankProbe,
 } from './list-state.ts';
+import { readOrEnd } from './refused-page.ts';
 
 /** Upper bound of the searches; above it a full scan is cheaper than searching each vanished row. */
 const searchesMax = 32;
@@ -120,7 +122,7 @@ function coveredSpan(pages: PageFacts[], state: ListState): Span | null {
     (facts, index) =>
       facts.page === first.page + index &&
       (facts.size === first.size || facts.listed === 0) &&
-      facts.total === first.total &&
+      (facts.total === first.total || facts.isRefused) &&
       facts.unstorable === 0 &&
       (facts.listed >= facts.size || isListEnd(facts)),
   );
@@ -151,7 +153,7 @@ async function narrow<P extends PageFacts>(
   const isShort = range.high <= wholeListPages;
   while (range.high - range.low > 1 && !isShort) {
     const middle = Math.floor((range.low + range.high) / 2);
-    const facts = await session.read(middle);
+    const facts = await readOrEnd(session, middle);
     if (facts.listed > 0) await session.store([facts]);
     const probe = rankProbe(facts, session.state);
     if (probe === null) break;
@@ -171,7 +173,10 @@ async function collect<P extends PageFacts>(
 ): Promise<P[]> {
   const pages: P[] = [];
   for (let page = low; page <= high; page += 1) {
-    const facts = await session.read(page, page, true);
+    const facts = await readOrEnd(session, page, {
+      upTo: lastCounted(page, session.state),
+      isFresh: true,
+    });
     if (facts.listed > 0) await session.store([facts]);
     pages.push(facts);
   }
@@ -179,11 +184,10 @@ async function collect<P extends PageFacts>(
 }
 
 function isSamePicture(first: PageFacts[], second: PageFacts[]): boolean {
-  return first.every(
-    ({ fingerprint, total, observation }, index) =>
-      fingerprint === second[index]?.fingerprint &&
-      total === second[index]?.total &&
-      // A page kept for its unreadable row counts as one reading, however often it is shown.
-      observation !== second[index]?.observation,
-  );
+  return first.every((facts, index) => {
+    const again = second[index];
+    // A page kept for its unreadable row counts as one reading, however often it is shown.
+    const isOther = facts.observation !== again?.observation || facts.isRefused;
+    return isOther && facts.fingerprint === again?.fingerprint && facts.total === again.total;
+  });
 }

@@ -3,6 +3,7 @@ import { LedgerError } from '../../kernel/errors.ts';
 import { ignoreRejection } from '../../kernel/ignore-rejection.ts';
 import { mapInSlices } from '../../kernel/in-slices.ts';
 import type { Page } from '../../kernel/wallet-records.ts';
+import { pageFailure } from './divide-page.ts';
 import { createDivisionMemory, type DivisionMemory } from './division-memory.ts';
 import type { ListSource } from './list-source.ts';
 import type { PageFacts } from './list-state.ts';
@@ -24,6 +25,8 @@ const wrongPageTries = 3;
  */
 export type PageReader<T> = {
   read(page: number, upTo: number, isFresh: boolean): Promise<ListedPage<T>>;
+  /** Reads one page of another size; null if the service refuses it. */
+  readSized(page: number, size: number): Promise<ListedPage<T> | null>;
   requestedPageSize(): number;
   /** Pages fetched or being fetched ahead. */
   aheadCount(): number;
@@ -64,7 +67,8 @@ export function createPageReader<T>(
     requestedPageSize: pages.size,
     aheadCount: () => ahead.size,
     async read(page, upTo, isFresh) {
-      if (ahead.size > 0 && (isFresh || !ahead.has(page))) forgetAhead();
+      // A page fetched ahead was asked for as one of the list.
+      if (ahead.size > 0 && (isFresh || !ahead.has(page) || page > upTo)) forgetAhead();
       const fetched = ahead.get(page);
       ahead.delete(page);
       const current = fetched ?? fetchPage(asking, page, page > upTo, signal);
@@ -74,6 +78,10 @@ export function createPageReader<T>(
           ahead.set(next, ignoreRejection(fetchPage(asking, next, false, signal)));
       }
       return { ...(await current), isFresh: fetched === undefined };
+    },
+    async readSized(page, size) {
+      const answer = await source.readPage(page, size, options.signal).catch(pageFailure);
+      return answer instanceof LedgerError ? null : await toListedPage(page, answer, source);
     },
     close: forgetAhead,
   };
@@ -102,8 +110,9 @@ async function fetchPage<T>(
 
 const nothing = { listed: 0, records: [], rejects: [] };
 
-function endsBefore(content: Page<unknown>, page: number): boolean {
-  return content.totalSize !== null && (page - 1) * content.pageSize >= content.totalSize;
+/** Returns true if the list ends before the page by its total; without one, if a page that is not full came instead. */
+function endsBefore({ totalSize, pageSize, listed }: Page<unknown>, page: number): boolean {
+  return totalSize === null ? listed < pageSize : (page - 1) * pageSize >= totalSize;
 }
 
 function wrongPage(asked: number, answered: number | null): LedgerError {
@@ -134,6 +143,7 @@ async function toListedPage<T>(
     size: Math.max(1, content.pageSize),
     total: content.totalSize,
     listed: content.listed,
+    isRefused: content.isRefused,
     unstorable: content.listed - content.records.length,
     unstorableTimes: await unstorableTimes(content, source),
     keys,

@@ -37,6 +37,8 @@ export type ListPort<P extends PageFacts> = {
    * the list ends before it.
    */
   read(page: number, upTo: number, isFresh?: boolean): Promise<P>;
+  /** Reads one page of another size; null if the service refuses it. */
+  readSized(page: number, size: number): Promise<P | null>;
   /**
    * Prepares the write of the pages' rows, read up to this state. The write commits the rows together with the state
    * that follows from its findings. It starts after the previous write has ended.

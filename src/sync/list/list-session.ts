@@ -21,6 +21,8 @@ export type ListSession<P extends PageFacts = PageFacts> = {
   /** Replaces the state; the next store writes it. */
   apply(next: ListState): void;
   read(page: number, upTo?: number, isFresh?: boolean): Promise<P>;
+  /** Reads one page of another size, which changes no state; null if the service refuses it. */
+  readSized(page: number, size: number): Promise<P | null>;
   /** Stores immediately; returns the number of new rows. */
   store(pages: P[], days?: ReadDays | null): Promise<number>;
   /** Prepares a store of the pages and of the present state; the write returns the number of new rows. */
@@ -88,6 +90,11 @@ class Session<P extends PageFacts> implements ListSession<P> {
     this.#state = afterPage(this.#state, facts, isLatest);
     this.#totals.read(this.#state, facts, isLatest);
     return facts;
+  }
+
+  readSized(page: number, size: number) {
+    this.#requests += 1;
+    return this.port.readSized(page, size);
   }
 
   store(pages: P[], days: ReadDays | null = null) {

@@ -39,6 +39,8 @@ export type PageFacts = DatedRows & {
   lastTime: number | null;
   /** Hash of the rows: equal for two pages with the same rows. */
   fingerprint: string;
+  /** No page: the service refused one that lies behind the list's end by the total. It tells no size and no total. */
+  isRefused?: boolean | undefined;
   /** The request was sent after the answer to the page before; false: fetched ahead. */
   isFresh: boolean;
   observation: number;
@@ -95,6 +97,14 @@ export function doubtOf({ checkpoint, acceptedDifference }: ListState): string |
 /** Returns the page on which the list ends by the service's total; 1 while size or total are unknown. */
 export function lastPage(state: ListState): number {
   return pagesFor(state.serviceTotal ?? 0, state);
+}
+
+/**
+ * Returns the last page up to `page` that the total says is one of the list: where another one is refused, the list
+ * ends. Without a total any page may be.
+ */
+export function lastCounted(page: number, state: ListState): number {
+  return state.serviceTotal === null ? page : Math.min(page, lastPage(state));
 }
 
 /** Returns the number of pages for these rows; at least 1. */

@@ -8,6 +8,7 @@ import {
   withCheckpoint,
 } from './list-state.ts';
 import { createDayReader, type ReadDays } from './read-days.ts';
+import { readOrEnd } from './refused-page.ts';
 import { isEndRefused } from './scan-end.ts';
 
 /** Number of consecutive pages without a new row that end the poll of the start if there is no total. */
@@ -97,7 +98,8 @@ async function readBehind<P extends PageFacts>(
   { page, size, listed }: P,
 ): Promise<P | null> {
   try {
-    return await session.read(page + 1, Math.max(page + 1, newPages(session.state)));
+    const upTo = Math.max(page + 1, newPages(session.state));
+    return await readOrEnd(session, page + 1, { upTo });
   } catch (error) {
     if (listed < size || !isEndRefused(error, page * size, session.state)) throw error;
     session.apply(withCheckpoint(session.state, { isScanUnclean: true }));
@@ -119,10 +121,12 @@ async function pollTail<P extends PageFacts>(session: ListSession<P>): Promise<P
     inserted += await storeShown(session, facts);
     const isSettled = missingRows(session.state) === 0;
     const isOver = isSettled || isKnownCounts(session.state);
-    if (isOver || isTailEnd(session.state, facts, previous))
+    // A total that counts fewer rows than there are does not count those behind a full page either.
+    const isGuided = !isTotalShort(session.state) || facts.listed < facts.size;
+    if ((isOver && isGuided) || isTailEnd(session.state, facts, previous))
       return { isSettled, inserted, days: null };
     previous = facts.fingerprint;
-    facts = await session.read(facts.page + 1, lastPage(session.state));
+    facts = await readOrEnd(session, facts.page + 1, { upTo: lastKnown(session.state) });
   }
 }
 
@@ -130,13 +134,23 @@ async function readTail<P extends PageFacts>(
   session: ListSession<P>,
 ): Promise<{ facts: P; inserted: number }> {
   const page = tailPage(session.state);
-  const facts = await session.read(page, page);
+  // Another total than the stored one may end the list before this page, and a refusal tells none.
+  const facts = await session.read(page, Math.max(1, page - 1));
   if (facts.listed > 0 || page === 1) return { facts, inserted: 0 };
   // The list ends before the ledger's last row, or its pages are larger than assumed.
   const first = await session.read(1);
   const inserted = first.listed === 0 ? 0 : await session.store([first]);
-  const end = Math.min(page - 1, lastPage(session.state));
-  return { facts: await session.read(end, end), inserted };
+  const end = Math.min(page - 1, lastKnown(session.state));
+  return { facts: await readOrEnd(session, end), inserted };
+}
+
+function isTotalShort({ serviceTotal, ledgerCount, guests }: ListState): boolean {
+  return serviceTotal !== null && serviceTotal < ledgerCount + guests;
+}
+
+/** Returns the last page that must have rows: by the total, and without one by the rows that the ledger lists. */
+function lastKnown(state: ListState): number {
+  return pagesFor(state.serviceTotal ?? state.ledgerCount + state.guests, state);
 }
 
 /** Returns true at the end of the list. A full page may have others behind it that the total does not count yet. */

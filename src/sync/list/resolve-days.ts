@@ -4,12 +4,14 @@ import {
   differingDaysMax,
   isOrdered,
   type ListState,
+  lastCounted,
   missingRows,
   type PageFacts,
   pagesFor,
   withCheckpoint,
 } from './list-state.ts';
 import { createDayReader, type ReadDays } from './read-days.ts';
+import { readOrEnd } from './refused-page.ts';
 
 /** Number of pages that are compared together; each group shares a page with the next. */
 const lookPages = 50;
@@ -113,7 +115,9 @@ async function readLooks<P extends PageFacts>(
   let look: P[] = [];
   const reader = createDayReader();
   for (let page = low, isLast = false; !isLast; page += 1) {
-    const facts = await session.read(page, page === low ? page : high);
+    const facts = await readOrEnd(session, page, {
+      upTo: lastCounted(page === low ? page : high, session.state),
+    });
     if (facts.listed > 0) await session.store([facts]);
     const isEnd = isListEnd(facts);
     reader.read(facts, session.state.listOrder, { isStart: page === low, isEnd });

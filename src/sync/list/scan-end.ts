@@ -20,19 +20,61 @@ export function upTo(state: ListState, walk: WalkProgress): number {
 /** Codes of the errors by which some services answer a page behind the end of a list. */
 const endCodes = new Set<string>(['service-refused', 'service-unsettled']);
 
-/** Returns true if the failure to read the next page may mean the end of a list whose total does not show it. */
-export function mayBeEnd(error: unknown, walk: WalkProgress, state: ListState): boolean {
-  const shown = (walk.nextPage - 1) * (walk.pageSize ?? 0);
-  return walk.nextPage > 1 && walk.isLastFull && isEndRefused(error, shown, state);
+/** Returns true if the failure to read the next page may mean the list's end. */
+export function mayBeEnd(error: unknown, { nextPage }: WalkProgress): boolean {
+  return nextPage > 1 && isRefusal(error);
 }
 
 /**
  * Returns true for a refusal of the page behind the rows `shown`, all on full pages, of a list that has no total or a
  * smaller one. It may be the list's end, and it may be a fault.
  */
-export function isEndRefused(error: unknown, shown: number, { serviceTotal }: ListState): boolean {
-  const isRefusal = error instanceof LedgerError && endCodes.has(error.code);
-  return isRefusal && (serviceTotal === null || shown > serviceTotal);
+export function isEndRefused(error: unknown, shown: number, state: ListState): boolean {
+  return isRefusal(error) && isTotalShown(shown, state);
+}
+
+/** Returns true for a refusal that may mean that the page lies behind the list's end. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof LedgerError && endCodes.has(error.code);
+}
+
+/** Returns true if the total, if there is one, does not say that rows follow. */
+export function isTotalShown(shown: number, { serviceTotal }: ListState): boolean {
+  return serviceTotal === null || shown >= serviceTotal;
+}
+
+/**
+ * Returns true if a refused page shows no end: pages before it were short although others followed, so that a short
+ * last page shows none either.
+ */
+export function isEndUnknown(walk: WalkProgress, { serviceTotal }: ListState): boolean {
+  return walk.hasShortPages && !walk.isLastFull && walk.met !== serviceTotal;
+}
+
+/** A full page, as far as its place goes. */
+export type FullPage = { page: number; size: number; keys: readonly string[] };
+
+/** A page that ends with `lastKey`, the last row shown, and then has `rows` rows, if the list ends there. */
+export type EndPage = { page: number; size: number; rows: number; lastKey: string | undefined };
+
+/**
+ * Returns the page that shows whether a list ends with this full page, although the service refuses the one behind it:
+ * at another size, a smaller one if there is one, the end lies within a page.
+ */
+export function endPage({ page, size: usual, keys }: FullPage): EndPage {
+  const shown = page * usual;
+  const isWithin = (size: number): boolean => size > 1 && shown % size > 0;
+  let size = usual - 1;
+  while (size > 1 && !isWithin(size)) size -= 1;
+  while (!isWithin(size)) size += 1;
+  return { page: Math.ceil(shown / size), size, rows: shown % size, lastKey: keys.at(-1) };
+}
+
+/** Returns true if the page shows that the list ends there. Some answers call the number of their rows their size. */
+export function isEndShown({ listed, size, keys }: PageFacts, end: EndPage): boolean {
+  const isSized = size === end.size || size === listed;
+  const last = keys.at(-1);
+  return isSized && listed === end.rows && last !== undefined && last === end.lastKey;
 }
 
 /**

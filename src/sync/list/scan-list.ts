@@ -10,7 +10,7 @@
  */
 import { LedgerError } from '../../kernel/errors.ts';
 import { createBatchWriter } from './batch-writer.ts';
-import { afterStep, decideScanStep, type PageBefore, type ScanStep } from './decide-scan-step.ts';
+import { afterStep, decideScanStep, type ScanStep } from './decide-scan-step.ts';
 import { newWalk, type WalkProgress } from './list-checkpoint.ts';
 import type { ListSession } from './list-session.ts';
 import {
@@ -29,10 +29,18 @@ import {
   type ReadDays,
   readOn,
 } from './read-days.ts';
-import { isEndless, mayBeEnd, upTo } from './scan-end.ts';
+import {
+  type Cursor,
+  endAtRefusal,
+  giveUp,
+  movePast,
+  newCursor,
+  readNext,
+  stepBack,
+  walkOf,
+} from './scan-cursor.ts';
+import { isEndless, isEndUnknown } from './scan-end.ts';
 
-/** Number of pages whose keys are kept, to find the page boundary again after a step back. */
-const recentPages = 4;
 /** Number of repeats in a row that mean a service that ignores the page number. A single one may be chance. */
 const repeatsMax = 2;
 
@@ -49,19 +57,6 @@ function readDaysOn(
   const { reading, days } = readOn(begun, facts);
   return { walk: { ...walk, reading }, days };
 }
-
-/** State of a scan between pages; lost with the process, unlike its progress. */
-type Cursor<P> = Omit<PageBefore, 'fall'> & {
-  batch: P[];
-  days: ReadDays | null;
-  isFresh: boolean;
-  /** End of the scan: the list ended, or the service refused the page where it may end. */
-  end: 'reached' | 'refused' | null;
-  /** Page whose repeated rows show that the service ignores the page number. */
-  ignoredPage: number | null;
-  /** Rows that were read and are not in the ledger's count yet. */
-  uncounted: number;
-};
 
 export type ScanResult = {
   isPaused: boolean;
@@ -80,18 +75,7 @@ export async function scanList<P extends PageFacts>(
   begin: { isSequential: boolean; hadMismatch: boolean },
 ): Promise<ScanResult> {
   if (session.state.checkpoint.walk === null) await beginScan(session, begin);
-  const cursor: Cursor<P> = {
-    batch: [],
-    days: null,
-    previousFingerprint: null,
-    previousTime: null,
-    repeats: 0,
-    recentKeys: [],
-    isFresh: true,
-    end: null,
-    ignoredPage: null,
-    uncounted: 0,
-  };
+  const cursor = newCursor<P>();
   const writer = createBatchWriter();
   const storeBatch = async (): Promise<void> => {
     const { batch: pages, days } = cursor;
@@ -114,7 +98,7 @@ export async function scanList<P extends PageFacts>(
       await storeBatch();
       if (!isEnd && !session.port.shouldPause()) continue;
       await writer.end();
-      if (cursor.ignoredPage !== null) throw pageIgnored(cursor.ignoredPage);
+      if (cursor.failure !== null) throw cursor.failure;
       return { isPaused: !isEnd, walk, isEndRefused: cursor.end === 'refused' };
     }
   } finally {
@@ -152,24 +136,27 @@ export function isUncounted({ serviceTotal, checkpoint }: ListState): boolean {
   return serviceTotal !== null && checkpoint.fallenBefore === null;
 }
 
-function walkOf<P extends PageFacts>({ state }: ListSession<P>): WalkProgress {
-  const { walk } = state.checkpoint;
-  if (walk === null) throw new Error('a page of a scan was asked for before it had begun');
-  return walk;
-}
-
-/** Reads the next page and adds it to the batch, the days and the progress. */
+/** Reads the next page and takes it, or what a refusal of it means. */
 async function takePage<P extends PageFacts>(
   session: ListSession<P>,
   cursor: Cursor<P>,
 ): Promise<WalkProgress> {
   const { nextPage } = walkOf(session);
-  const read = session.read(nextPage, upTo(session.state, walkOf(session)), cursor.isFresh);
-  const facts = await read.catch((error: unknown) => {
-    if (mayBeEnd(error, walkOf(session), session.state)) return null;
-    throw error;
-  });
-  if (facts === null) return endUntold(session, cursor);
+  const facts = await readNext(session, cursor);
+  if ('refusal' in facts || facts.isRefused) {
+    if (nextPage > 1 && cursor.refusedPage !== nextPage) return stepBack(session, cursor);
+    if ('refusal' in facts) return await endAtRefusal(session, cursor, facts.refusal);
+    if (isEndUnknown(walkOf(session), session.state)) return await endAtRefusal(session, cursor);
+  }
+  return takeFacts(session, cursor, facts);
+}
+
+/** Adds a page to the batch, the days and the progress. */
+function takeFacts<P extends PageFacts>(
+  session: ListSession<P>,
+  cursor: Cursor<P>,
+  facts: P,
+): WalkProgress {
   const { fallen } = session.state.checkpoint;
   // Taken after the read, because a write may have ended meanwhile.
   const fall = fallen - walkOf(session).fallenSeen;
@@ -184,7 +171,7 @@ async function takePage<P extends PageFacts>(
     : decideScanStep(walk, facts, ends, before);
   cursor.repeats = step.kind === 'repeat' ? cursor.repeats + 1 : 0;
   if (cursor.repeats >= repeatsMax && facts.page <= ends.last)
-    return giveUp(session, cursor, { walk, page: facts.page });
+    return giveUp(session, cursor, pageIgnored(facts.page));
   cursor.isFresh = step.kind !== 'next';
   const isNext = step.kind === 'next' || step.kind === 'repeat';
   cursor.batch.push(facts);
@@ -202,34 +189,6 @@ async function takePage<P extends PageFacts>(
   if (cursor.end !== null && reading) cursor.days = joinDays(cursor.days, endReading(reading));
   session.apply(withCheckpoint(session.state, { walk: dated.walk }));
   return dated.walk;
-}
-
-/** Ends a scan whose end no answer has shown: what it met is stored, and it proves nothing. */
-function endUntold<P extends PageFacts>(session: ListSession<P>, cursor: Cursor<P>): WalkProgress {
-  cursor.end = 'refused';
-  const walk = { ...walkOf(session), isClean: false };
-  session.apply(withCheckpoint(session.state, { walk }));
-  return walk;
-}
-
-/** Moves the cursor past a page. `isNext`: the scan continues with the page behind this one. */
-function movePast<P extends PageFacts>(cursor: Cursor<P>, facts: P, isNext: boolean): void {
-  cursor.previousFingerprint = isNext ? facts.fingerprint : null;
-  cursor.previousTime = isNext ? facts.lastTime : null;
-  if (isNext) cursor.recentKeys = [...cursor.recentKeys, facts.keys].slice(-recentPages);
-}
-
-/** Ends the scan so that the next one starts at page 1: a wrong page size may have misled this one. */
-function giveUp<P extends PageFacts>(
-  session: ListSession<P>,
-  cursor: Cursor<P>,
-  { walk, page }: { walk: WalkProgress; page: number },
-): WalkProgress {
-  cursor.end = 'reached';
-  cursor.ignoredPage = page;
-  const isScanUnclean = session.state.checkpoint.walks > 0;
-  session.apply(withCheckpoint(session.state, { walk: null, isScanUnclean }));
-  return walk;
 }
 
 function rowsIn(batch: PageFacts[]): number {

@@ -8,6 +8,7 @@ import type { ListOrder } from '../../kernel/vocabulary.ts';
  */
 import type { ListSession } from './list-session.ts';
 import { isOrdered, lastPage, missingRows, type PageFacts, rankProbe } from './list-state.ts';
+import { readOrEnd } from './refused-page.ts';
 
 /** Upper bound of the missing rows; above it a full scan is cheaper than searching each. */
 const searchedRowsMax = 32;
@@ -43,7 +44,7 @@ async function searchOne<P extends PageFacts>(
   while (range.low < range.high) {
     const { listOrder } = session.state;
     lastRead = middleOf(range, listOrder);
-    const facts = await session.read(lastRead);
+    const facts = await readOrEnd(session, lastRead);
     if (facts.listed > 0) await session.store([facts]);
     const probe = rankProbe(facts, session.state);
     // The row is found, or the page has shown that ranks mean nothing here.
@@ -52,7 +53,7 @@ async function searchOne<P extends PageFacts>(
     range = halve(range, lastRead, listOrder, isGapOnOldSide);
   }
   if (lastRead !== range.low) {
-    const facts = await session.read(range.low);
+    const facts = await readOrEnd(session, range.low);
     if (facts.listed > 0) await session.store([facts]);
   }
 }

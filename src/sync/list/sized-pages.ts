@@ -80,6 +80,7 @@ const noPage = {
   listed: 0,
   records: [],
   rejects: [],
+  isRefused: true,
 };
 
 async function ask<T>(

@@ -36,8 +36,9 @@ export function createRefusal(
   let isNotedEmpty = emptyForMs !== null;
   return async (page) => {
     await refuseNothing(db, name, page);
-    if (!hasRanks || page.page > 1) return;
     const isEmpty = page.listed === 0;
+    // Any page with rows shows that the list is not empty; only the first one that it is.
+    if (!hasRanks || (isEmpty && page.page > 1)) return;
     if (isEmpty !== isNotedEmpty) await noteEmptiness(db, name, isEmpty);
     isNotedEmpty = isEmpty;
     if (isEmpty && (emptyForMs ?? 0) < emptyMs) await refuseSuddenlyEmpty(db, name);

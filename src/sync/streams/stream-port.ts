@@ -93,6 +93,7 @@ export function openStreamPort<T>(
       await refuseEmpty(facts);
       return facts;
     },
+    readSized: pages.readSized,
     ranks: stream.hasRanks ? ranksOf(context, stream) : null,
     isBatchFull: (rows) =>
       rows >= batchRows || performance.now() > storedAt + batchMs || isPauseDue(),

@@ -9,8 +9,8 @@ export type LearnedSize = { requested: number; learned: number | null };
  *
  * The rows of a page are no size: the last page has fewer. With a total the size is the requested one, or the largest
  * page if the service serves more; a service that serves fewer is found out by a short page 1, as one that claims the
- * requested size. Without a total nothing shows that page 1 is short, so its rows count as its size, and a later page
- * never lowers it.
+ * requested size. Without a total, or with one that may count the rows of page 1 alone, nothing shows that page 1 is
+ * short, so its rows count as its size, and a later page never lowers it.
  */
 export function withUnsaidSizes<T>(
   source: ListSource<T>,
@@ -23,7 +23,11 @@ export function withUnsaidSizes<T>(
     ...source,
     async readPage(pageNo, asked, ...rest) {
       const page = await source.readPage(pageNo, asked, ...rest);
-      if (page.isSizeUnsaid !== true) return page;
+      if (page.isSizeUnsaid !== true) {
+        // The page behind the end may name none.
+        if (page.listed > 0) sizes.set(asked, page.pageSize);
+        return page;
+      }
       const known = sizes.get(asked) ?? null;
       const size = sizeOf(page, { pageNo, asked, known });
       if (page.listed > 0) sizes.set(asked, size);
@@ -35,7 +39,9 @@ export function withUnsaidSizes<T>(
 type Asked = { pageNo: number; asked: number; known: number | null };
 
 function sizeOf({ listed, totalSize }: Page<unknown>, { pageNo, asked, known }: Asked): number {
-  if (totalSize !== null) return Math.max(asked, listed, known ?? 0);
+  // A total may be the number of the rows on its page: only the page behind shows that.
+  const isOwnTotal = pageNo === 1 && totalSize === listed;
+  if (totalSize !== null && !isOwnTotal) return Math.max(asked, listed, known ?? 0);
   if (listed === 0) return known ?? asked;
   return pageNo === 1 ? listed : Math.max(listed, known ?? 0);
 }

@@ -1,0 +1,70 @@
+/**
+ * Pages that the service refuses although the total says that the list has them. The total may be wrong, or the page;
+ * only the pages before show which.
+ */
+import type { ListSession } from './list-session.ts';
+import type { PageFacts } from './list-state.ts';
+import { endPage, type FullPage, isEndShown, isRefusal } from './scan-end.ts';
+
+/**
+ * Reads a page. A refused one counts as lying behind the list's end if the pages before show that the list is over, or
+ * that pages are larger than assumed.
+ */
+export async function readOrEnd<P extends PageFacts>(
+  session: ListSession<P>,
+  page: number,
+  { upTo = page, isFresh = false }: { upTo?: number; isFresh?: boolean } = {},
+): Promise<P> {
+  try {
+    return await session.read(page, upTo, isFresh);
+  } catch (error) {
+    if (page === 1 || !isRefusal(error)) throw error;
+    const isOver = (await isOverBefore(session, page)) || (await isSizeWrong(session));
+    if (!isOver) throw error;
+    return await session.read(page, page - 1);
+  }
+}
+
+async function isOverBefore<P extends PageFacts>(
+  session: ListSession<P>,
+  refused: number,
+): Promise<boolean> {
+  const last = await lastReadable(session, refused);
+  return last.listed < last.size || (await isEndOfList(session, last));
+}
+
+/** Returns the page before the first refused one: mostly the page before this one. */
+async function lastReadable<P extends PageFacts>(
+  session: ListSession<P>,
+  refused: number,
+): Promise<P> {
+  let high = refused;
+  let last = await session.read(high - 1, high - 2);
+  if (last.isRefused !== true) return last;
+  last = await session.read(1);
+  for (high -= 1; high - last.page > 1; ) {
+    const middle = Math.floor((last.page + high) / 2);
+    const facts = await session.read(middle, middle - 1);
+    if (facts.isRefused === true) high = middle;
+    else last = facts;
+  }
+  return last;
+}
+
+/** Returns true if the list ends with this full page, by one of another size. */
+export async function isEndOfList<P extends PageFacts>(
+  session: ListSession<P>,
+  last: FullPage,
+): Promise<boolean> {
+  const end = endPage(last);
+  const facts = await session.readSized(end.page, end.size);
+  return facts !== null && isEndShown(facts, end);
+}
+
+/** Returns true if page 1 shows that the pages are not as small as a short one made them seem. */
+export async function isSizeWrong<P extends PageFacts>(session: ListSession<P>): Promise<boolean> {
+  const { clampedSize } = session.state.checkpoint;
+  if (clampedSize === null) return false;
+  await session.read(1);
+  return session.state.checkpoint.clampedSize?.actual !== clampedSize.actual;
+}

@@ -1,0 +1,122 @@
+/** State of a scan between its pages, and the ways in which a scan ends early. */
+import { toError } from '../../kernel/errors.ts';
+import type { PageBefore } from './decide-scan-step.ts';
+import type { WalkProgress } from './list-checkpoint.ts';
+import type { ListSession } from './list-session.ts';
+import { type PageFacts, withCheckpoint } from './list-state.ts';
+import { endReading, joinDays, type ReadDays } from './read-days.ts';
+import { isEndOfList, isSizeWrong } from './refused-page.ts';
+import { isTotalShown, mayBeEnd, upTo } from './scan-end.ts';
+
+/** Number of pages whose keys are kept, to find the page boundary again after a step back. */
+const recentPages = 4;
+
+/** State of a scan between pages; lost with the process, unlike its progress. */
+export type Cursor<P> = Omit<PageBefore, 'fall'> & {
+  batch: P[];
+  days: ReadDays | null;
+  isFresh: boolean;
+  /** End of the scan: the list ended, or the service refused the page where it may end. */
+  end: 'reached' | 'refused' | null;
+  /** Reason why the scan was given up. */
+  failure: Error | null;
+  /** Page that the service has refused. */
+  refusedPage: number | null;
+  /** Rows that were read and are not in the ledger's count yet. */
+  uncounted: number;
+};
+
+export function newCursor<P>(): Cursor<P> {
+  return {
+    batch: [],
+    days: null,
+    previousFingerprint: null,
+    previousTime: null,
+    repeats: 0,
+    recentKeys: [],
+    isFresh: true,
+    end: null,
+    failure: null,
+    refusedPage: null,
+    uncounted: 0,
+  };
+}
+
+export function walkOf<P extends PageFacts>({ state }: ListSession<P>): WalkProgress {
+  const { walk } = state.checkpoint;
+  if (walk === null) throw new Error('a page of a scan was asked for before it had begun');
+  return walk;
+}
+
+/** Reads the next page; returns the refusal of one that may lie behind the list's end. */
+export async function readNext<P extends PageFacts>(
+  session: ListSession<P>,
+  { isFresh }: Cursor<P>,
+): Promise<P | { refusal: unknown }> {
+  const walk = walkOf(session);
+  const read = session.read(walk.nextPage, upTo(session.state, walk), isFresh);
+  return await read.catch((refusal: unknown) => {
+    if (mayBeEnd(refusal, walkOf(session))) return { refusal };
+    throw refusal;
+  });
+}
+
+/** Steps back to the page before one that the service refuses: a refusal tells no total and no page size. */
+export function stepBack<P extends PageFacts>(
+  session: ListSession<P>,
+  cursor: Cursor<P>,
+): WalkProgress {
+  const { nextPage, rewinds } = walkOf(session);
+  const walk = { ...walkOf(session), nextPage: nextPage - 1, rewinds: rewinds + 1 };
+  Object.assign(cursor, { previousFingerprint: null, previousTime: null, isFresh: true });
+  cursor.refusedPage = nextPage;
+  session.apply(withCheckpoint(session.state, { walk }));
+  return walk;
+}
+
+/**
+ * Ends a scan at a page that the service refuses. It proves nothing, unless a page of another size shows that the list
+ * ends with the full page before; the rows that it met are stored. Throws `refusal` if the total says that rows follow
+ * a full page.
+ */
+export async function endAtRefusal<P extends PageFacts>(
+  session: ListSession<P>,
+  cursor: Cursor<P>,
+  refusal?: unknown,
+): Promise<WalkProgress> {
+  const walk = walkOf(session);
+  const page = walk.nextPage - 1;
+  const last = { page, size: walk.pageSize ?? 1, keys: cursor.recentKeys.at(-1) ?? [] };
+  const isShown = walk.isLastFull && (await isEndOfList(session, last));
+  const isFollowed = walk.isLastFull && !isTotalShown(page * last.size, session.state);
+  if (isFollowed && !isShown) {
+    if (await isSizeWrong(session)) return giveUp(session, cursor, toError(refusal));
+    throw refusal;
+  }
+  cursor.end = isShown ? 'reached' : 'refused';
+  if (walk.reading) cursor.days = joinDays(cursor.days, endReading(walk.reading));
+  const ended = { ...walk, isClean: walk.isClean && isShown };
+  session.apply(withCheckpoint(session.state, { walk: ended }));
+  return ended;
+}
+
+/** Moves the cursor past a page. `isNext`: the scan continues with the page behind this one. */
+export function movePast<P extends PageFacts>(cursor: Cursor<P>, facts: P, isNext: boolean): void {
+  cursor.previousFingerprint = isNext ? facts.fingerprint : null;
+  cursor.previousTime = isNext ? facts.lastTime : null;
+  if (isNext) cursor.recentKeys = [...cursor.recentKeys, facts.keys].slice(-recentPages);
+}
+
+/** Ends the scan so that the next one starts at page 1: a wrong page size may have misled this one. */
+export function giveUp<P extends PageFacts>(
+  session: ListSession<P>,
+  cursor: Cursor<P>,
+  failure: Error,
+): WalkProgress {
+  const walk = walkOf(session);
+  cursor.end = 'reached';
+  cursor.failure = failure;
+  const isScanUnclean = session.state.checkpoint.walks > 0;
+  session.apply(withCheckpoint(session.state, { walk: null, isScanUnclean }));
+  return walk;
+}

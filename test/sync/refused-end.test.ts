@@ -1,0 +1,103 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
+import { startListingService } from '../support/listing-service.ts';
+import { makeClient } from '../support/make-client.ts';
+import { toolsOver } from '../support/tools-over.ts';
+import { withLedger } from '../support/with-ledger.ts';
+import { onePass } from '../support/with-wallet.ts';
+
+const { ledger, query, clear } = await withLedger();
+const service = await startListingService();
+afterAll(() => service.close());
+
+const { client } = await makeClient(service.baseUrl);
+const context = toolsOver({ ledger, client }, { pageSize: 100, looksMs: [0] });
+const now = Date.now();
+const pass = (effort: 'backfill' | 'daemon' = 'backfill') =>
+  syncTransactions(context, onePass({ effort }), ['deposit']);
+
+type Order = 'newest-first' | 'oldest-first' | 'unordered';
+
+/** Lists these numbers of minutes ago. */
+function put(order: Order, minutes: number[]): void {
+  const sign = order === 'newest-first' ? 1 : -1;
+  const placed =
+    order === 'unordered'
+      ? minutes.toSorted((a, b) => (a % 7) - (b % 7) || a - b)
+      : minutes.toSorted((a, b) => sign * (a - b));
+  service.lists.set(
+    'deposit',
+    placed.map((ago) =>
+      JSON.stringify({
+        ...{ orderNo: `order-${ago}`, amount: '1', type: 'deposit', state: 'success' },
+        time: now - ago * 60_000,
+      }),
+    ),
+  );
+}
+
+const history = (rows: number) => Array.from({ length: rows }, (_, nth) => nth);
+const held = async () =>
+  (
+    await query<{ n: number }>('select count(*)::int as n from ledger.transactions where is_listed')
+  )[0]?.n;
+
+/** Each page behind the end is refused, and the total is off by `error`; null: there is none. */
+function refuseBehindEnd(error: number | null): void {
+  service.twist = (page, { pageNo }) => ({
+    ...page,
+    totalSize: error === null ? null : Number(page.totalSize) + error,
+    ...(page.rows.length === 0 &&
+      pageNo > 1 && { body: '{"code":40002,"data":null,"msg":"page out of range"}' }),
+  });
+}
+
+beforeEach(async () => {
+  await clear();
+  await query(`insert into ledger.final_states values ('success', true)`);
+  service.asked.length = 0;
+});
+
+const orders: Order[] = ['newest-first', 'oldest-first', 'unordered'];
+const cases = orders.flatMap((order) =>
+  [0, 1, 60, -1, null].flatMap((error) => [400, 450, 7].map((rows) => ({ order, error, rows }))),
+);
+
+test.each(cases)(
+  '[P12] where pages behind the end are refused, a total off by $error neither stops the reading of $rows rows nor hides news: $order',
+  async ({ order, error, rows }) => {
+    put(order, history(rows));
+    refuseBehindEnd(error);
+    expect(await pass()).toMatchObject({ isComplete: error === 0, rowsInserted: rows });
+    for (let passes = 0; passes < 2; passes += 1) await pass('daemon');
+    put(order, [...history(rows), -1]);
+    await pass('daemon');
+    await pass('daemon');
+    expect(await held()).toBe(rows + 1);
+    refuseBehindEnd(0);
+    expect((await pass()).isComplete).toBe(true);
+    service.asked.length = 0;
+    expect((await pass('daemon')).isComplete).toBe(true);
+    expect(service.asked.length).toBe(1);
+  },
+);
+
+test.each(orders)(
+  'rows that vanish from a list whose pages behind the end are refused are found: %s',
+  async (order) => {
+    put(order, history(401));
+    refuseBehindEnd(0);
+    expect((await pass()).isComplete).toBe(true);
+    put(
+      order,
+      history(401).filter((ago) => ago !== 200),
+    );
+    expect((await pass()).isComplete).toBe(true);
+    expect(await query('select order_no from ledger.transactions where not is_listed')).toEqual([
+      { order_no: 'order-200' },
+    ]);
+    put(order, [1, 2, 3]);
+    expect((await pass()).isComplete).toBe(true);
+    expect(await held()).toBe(3);
+  },
+);
