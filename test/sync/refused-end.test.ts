@@ -82,6 +82,36 @@ test.each(cases)(
   },
 );
 
+test.each([
+  ['code 40002', { body: '{"code":40002,"data":null,"msg":"page out of range"}' }],
+  ['the last page under its own number', null],
+])(
+  'without a total, the end of a list of full pages is found where the page behind it is answered by %s',
+  async (_, refusal) => {
+    for (const rows of [100, 300]) {
+      await clear();
+      put('newest-first', history(rows));
+      const pages = rows / 100;
+      service.twist = (page, { pageNo }) => {
+        if (page.rows.length > 0 || pageNo === 1) return { ...page, totalSize: null };
+        const last = (service.lists.get('deposit') ?? []).slice(-100);
+        return { ...page, totalSize: null, ...(refusal ?? { pageNo: pages, rows: last }) };
+      };
+      expect(await pass()).toMatchObject({ rowsInserted: rows });
+      expect(await query('select is_backed from ledger.streams')).toEqual([{ is_backed: true }]);
+    }
+  },
+);
+
+test('without a total, a service that ignores the page number is still named', async () => {
+  put('newest-first', history(300));
+  service.twist = (page) => ({
+    ...page,
+    ...{ totalSize: null, pageNo: 1, rows: (service.lists.get('deposit') ?? []).slice(0, 100) },
+  });
+  await expect(pass()).rejects.toThrow('the service seems to ignore the page parameter');
+});
+
 test.each(orders)(
   'rows that vanish from a list whose pages behind the end are refused are found: %s',
   async (order) => {

@@ -6,7 +6,7 @@ import type { ListSession } from './list-session.ts';
 import { type PageFacts, withCheckpoint } from './list-state.ts';
 import { endReading, joinDays, type ReadDays } from './read-days.ts';
 import { isEndOfList, isSizeWrong } from './refused-page.ts';
-import { isTotalShown, mayBeEnd, upTo } from './scan-end.ts';
+import { isPageIgnored, isTotalShown, mayBeEnd, upTo } from './scan-end.ts';
 
 /** Number of pages whose keys are kept, to find the page boundary again after a step back. */
 const recentPages = 4;
@@ -89,7 +89,7 @@ export async function endAtRefusal<P extends PageFacts>(
   const last = { page, size: walk.pageSize ?? 1, keys: cursor.recentKeys.at(-1) ?? [] };
   const isShown = walk.isLastFull && (await isEndOfList(session, last));
   const isFollowed = walk.isLastFull && !isTotalShown(page * last.size, session.state);
-  if (isFollowed && !isShown) {
+  if (!isShown && (isFollowed || isPageIgnored(refusal))) {
     if (await isSizeWrong(session)) return giveUp(session, cursor, toError(refusal));
     throw refusal;
   }

@@ -17,8 +17,11 @@ export function upTo(state: ListState, walk: WalkProgress): number {
   return Math.max(atLeast, isAlone ? Math.min(walk.nextPage, last) : last);
 }
 
+/** Code for a page that came in place of another one: the last one in place of one behind it, or the same one always. */
+const pageIgnoredCode = 'service-parameters';
+
 /** Codes of the errors by which some services answer a page behind the end of a list. */
-const endCodes = new Set<string>(['service-refused', 'service-unsettled']);
+const endCodes = new Set<string>(['service-refused', 'service-unsettled', pageIgnoredCode]);
 
 /** Returns true if the failure to read the next page may mean the list's end. */
 export function mayBeEnd(error: unknown, { nextPage }: WalkProgress): boolean {
@@ -36,6 +39,11 @@ export function isEndRefused(error: unknown, shown: number, state: ListState): b
 /** Returns true for a refusal that may mean that the page lies behind the list's end. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof LedgerError && endCodes.has(error.code);
+}
+
+/** Returns true if the service may ignore the page number, so that every page but the first is out of reach. */
+export function isPageIgnored(error: unknown): boolean {
+  return error instanceof LedgerError && error.code === pageIgnoredCode;
 }
 
 /** Returns true if the total, if there is one, does not say that rows follow. */
