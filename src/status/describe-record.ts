@@ -16,7 +16,11 @@ export function transactionDoubts(found: FoundTransaction): string[] {
     ...(notCompleteBecause === null
       ? []
       : [`the list ${stream} is not proven complete: ${notCompleteBecause}`]),
-    ...foreign.map(({ slip44 }) => `its address on chain ${slip44} was not generated here`),
+    ...foreign.map(({ slip44, generatedBy }) =>
+      generatedBy === null
+        ? `its address on chain ${slip44} was not generated here`
+        : `its address on chain ${slip44} was never handed out`,
+    ),
     ...(stream === 'deposit' && found.toAddress !== null && addresses.length === 0
       ? ['its address is not in the ledger']
       : []),
@@ -26,13 +30,19 @@ export function transactionDoubts(found: FoundTransaction): string[] {
 /** Lists the facts about an address that are uncertain. */
 export function addressDoubts({
   status,
+  generatedBy,
   conflicts,
   assignedTo,
   assignedAt,
 }: FoundAddress): string[] {
   return [
-    ...(status === 'foreign'
+    ...(status === 'foreign' && generatedBy === null
       ? ['the service lists it, and nothing proves that this ledger generated it']
+      : []),
+    ...(status === 'foreign' && generatedBy !== null
+      ? [
+          'it was never handed out, and will not be: it has a deposit, or was set aside when the database moved',
+        ]
       : []),
     ...(conflicts.length > 1
       ? [

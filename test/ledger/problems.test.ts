@@ -460,7 +460,7 @@ describe('rows and sums', () => {
       {
         name: 'unexpected_deposits',
         severity: 'warning',
-        what: '2 recent deposits went to addresses that this ledger did not generate',
+        what: '2 recent deposits went to addresses that this ledger did not generate, or set aside when the database moved',
       },
     ]);
     expect(
@@ -473,6 +473,15 @@ describe('rows and sums', () => {
       { order_no: 'o4', kind: 'unknown', is_suspicious: true },
       { order_no: 'o5', kind: 'unknown', is_suspicious: false },
     ]);
+    // Its own address with a deposit that does not count yet is none of them, but one that a move set aside is.
+    await query(`insert into ledger.addresses (slip44, address, status, first_seen_at, generated_by, set_aside_epoch) values
+                 (60, 'own', 'foreign', now() + interval '1 second', 1, null),
+                 (60, 'aside', 'used', now() + interval '1 second', 1, 1)`);
+    await deposit('o6', 'own');
+    await deposit('o7', 'aside');
+    expect(
+      await query(`select order_no from ledger.unexpected_deposits where is_suspicious order by 1`),
+    ).toEqual([{ order_no: 'o3' }, { order_no: 'o4' }, { order_no: 'o7' }]);
     await query('delete from ledger.pools');
     expect(await names()).toEqual([]);
   });
