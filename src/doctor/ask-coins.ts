@@ -80,6 +80,6 @@ const refusals = new Set<string>([
  * Returns true if another signature or another parameter could change the answer. Some services refuse a signature with
  * HTTP 200 and a code.
  */
-export function isRefusal({ code }: Failure): boolean {
-  return refusals.has(code);
+export function isRefusal({ code, isNotFound }: Failure): boolean {
+  return refusals.has(code) && isNotFound !== true;
 }

@@ -103,7 +103,7 @@ function compareIdentities(stored: WalletIdentity, own: NamedIdentity): string |
 }
 
 const otherWalletCure =
-  'for another wallet, set DATABASE_URL to another database; after a key rotation or a new service address, run `wallet-ledger migrate --wallet-key` once';
+  'if a setting is mistaken, correct it; for another wallet, set DATABASE_URL to another database; after a key rotation or a new service address, run `wallet-ledger migrate --wallet-key` once';
 
 /**
  * Gives the name to this wallet, also if it was another's: the key was rotated, or the service has moved. Throws

@@ -265,3 +265,14 @@ test('a service that answers everything with nonsense is left after few requests
   expect([failure.code, failure.exitCode]).toEqual(['service-malformed', 4]);
   expect(requests).toBeLessThan(10);
 });
+
+test('an address without the path of the service is named with one request', async () => {
+  const sandbox = await open({});
+  const found = discover(sandbox, { baseUrl: `${sandbox.baseUrl}/other` });
+  await expect(found).rejects.toMatchObject({
+    code: 'settings',
+    message: expect.stringContaining('the service has no /v1/wallet/coin: HTTP 404'),
+    cure: expect.stringContaining('check the base URL'),
+  });
+  expect(sandbox.stats.requests['/v1/wallet/coin']).toBe(0);
+});

@@ -153,6 +153,11 @@ describe('what is wrong is named', () => {
       verdict: 'bad',
       cure: `set WALLET_BASE_URL=${sandbox.baseUrl}`,
     });
+    // No other signature finds a path that does not exist.
+    expect(find('signature')).toMatchObject({
+      seen: expect.stringContaining('HTTP 404'),
+      cure: expect.stringContaining('WALLET_BASE_URL'),
+    });
     const right = await examine(sandbox);
     expect(right.findings.map(({ name }) => name)).not.toContain('wallet-address');
   });

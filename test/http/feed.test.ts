@@ -127,6 +127,7 @@ test('a poll answers with lines of JSON, at once or as soon as an event comes', 
   await insert(6, 700);
   expect(await poll(http, 'after=5')).toHaveLength(500);
   for (const search of [
+    'aftr=3',
     'after=-1',
     'after=x',
     'after=',

@@ -540,6 +540,20 @@ test('a list without totals that stays empty fails no pass any more once it has 
     expect(await pass()).toMatchObject({ isComplete: false, rowsInserted: 0 });
 });
 
+test('a list that was empty once is no less of a fault when it is empty again a day later, oldest-first too', async () => {
+  const rows = service.lists.get('deposit')?.toReversed() ?? [];
+  service.lists.set('deposit', rows);
+  await pass();
+  service.lists.set('deposit', []);
+  await expect(daemonPass()).rejects.toMatchObject({ code: 'service-malformed' });
+  service.lists.set('deposit', rows);
+  await daemonPass();
+  await query(`update ledger.streams set empty_since = empty_since - interval '1 day'`);
+  service.lists.set('deposit', []);
+  await expect(pass()).rejects.toMatchObject({ code: 'service-malformed' });
+  expect(await query('select 1 from ledger.transactions where not is_listed')).toEqual([]);
+});
+
 test('a list whose total is always 0 is no less of a fault when it is suddenly empty', async () => {
   service.twist = (page) => ({ ...page, totalSize: 0 });
   for (let passes = 0; passes < 2; passes += 1)

@@ -232,3 +232,24 @@ test('a list without totals and page sizes outgrows its first page, whatever siz
   }
   expect(await learnedOfList()).toMatchObject([{ list_order: 'oldest-first', page_size: 50 }]);
 });
+
+test('a total that counts the rows of its page proves no first page whose size is not said', async () => {
+  service.twist = (page, { list, pageNo }) => {
+    const rows = (service.lists.get(list) ?? []).slice((pageNo - 1) * 50, pageNo * 50);
+    return { ...page, rows, pageSize: undefined, totalSize: rows.length };
+  };
+  expect(await pass()).toMatchObject({ isComplete: false, rowsInserted: count });
+});
+
+test('a page behind the end that says no size does not change the size of the others', async () => {
+  service.lists.set('deposit', (service.lists.get('deposit') ?? []).slice(0, 400));
+  service.twist = (page, { list, pageNo }) => {
+    const rows = (service.lists.get(list) ?? []).slice((pageNo - 1) * 50, pageNo * 50);
+    const behind = { body: '{"code":0,"data":null,"msg":""}' };
+    const isBehind = rows.length === 0 && pageNo > 1;
+    return { ...page, rows, pageSize: 50, totalSize: null, ...(isBehind && behind) };
+  };
+  await pass();
+  expect(await query('select is_backed from ledger.streams')).toEqual([{ is_backed: true }]);
+  expect(service.asked.length).toBeLessThan(20);
+});

@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { verifyLedger } from '../../src/sync/checks/verify-ledger.ts';
 import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
 import { startListingService } from '../support/listing-service.ts';
 import { makeClient } from '../support/make-client.ts';
@@ -12,6 +13,7 @@ afterAll(() => service.close());
 
 const { client } = await makeClient(service.baseUrl);
 const context = toolsOver({ ledger, client }, { pageSize: 100, looksMs: [0] });
+const { signal } = new AbortController();
 const now = Date.now();
 const pass = (effort: 'backfill' | 'daemon' = 'backfill') =>
   syncTransactions(context, onePass({ effort }), ['deposit']);
@@ -129,5 +131,64 @@ test.each(orders)(
     put(order, [1, 2, 3]);
     expect((await pass()).isComplete).toBe(true);
     expect(await held()).toBe(3);
+  },
+);
+
+test.each([null, 0, 150])(
+  'where pages are smaller than they claim, a refused page is no end that a total of %s would confirm',
+  async (totalSize) => {
+    const shown = (refusedFrom: number) => {
+      service.twist = (page, { list, pageNo }) => ({
+        ...page,
+        ...{ totalSize, pageSize: 100 },
+        rows: (service.lists.get(list) ?? []).slice((pageNo - 1) * 50, pageNo * 50),
+        ...(pageNo >= refusedFrom && {
+          body: '{"code":40002,"data":null,"msg":"page out of range"}',
+        }),
+      });
+    };
+    put('newest-first', history(430));
+    shown(1_000);
+    await pass();
+    expect(await held()).toBe(430);
+    shown(5);
+    const [compared] = await verifyLedger(context, { signal, isRepair: true });
+    expect(compared).toMatchObject({ compared: 200, extra: [], isEndRefused: true });
+    expect(await held()).toBe(430);
+  },
+);
+
+test('an oldest-first list without a total that shrinks and answers with its last page is read on', async () => {
+  service.twist = (page, { list, pageNo, pageSize }) => {
+    const rows = service.lists.get(list) ?? [];
+    const last = Math.max(1, Math.ceil(rows.length / pageSize));
+    const shown = Math.min(pageNo, last);
+    return {
+      ...page,
+      ...{
+        totalSize: null,
+        pageNo: shown,
+        rows: rows.slice((shown - 1) * pageSize, shown * pageSize),
+      },
+    };
+  };
+  put('oldest-first', history(101));
+  await pass();
+  put('oldest-first', history(101).slice(2));
+  for (let passes = 0; passes < 2; passes += 1) await pass('daemon');
+  put('oldest-first', [...history(101).slice(2), -1]);
+  await pass('daemon');
+  expect(await held()).toBe(102);
+});
+
+test.each([0, 15])(
+  'an oldest-first list whose last page is full shows its news although its total is always %i',
+  async (totalSize) => {
+    put('oldest-first', history(300));
+    service.twist = (page) => ({ ...page, totalSize });
+    await pass();
+    put('oldest-first', [...history(300), -1]);
+    await pass('daemon');
+    expect(await held()).toBe(301);
   },
 );

@@ -85,9 +85,10 @@ export function createServiceAsker(
           isGranted = true;
           return judgement;
         }
-        const { failure } = judgement;
+        const failure: Failure = judgement.failure;
         const isSilent = 'isSilent' in judgement;
-        if (isRefusal(failure) || isLasting(failure, nth, isSilent)) return { refusal: failure };
+        const isOfRequest = isRefusal(failure) || failure.isNotFound === true;
+        if (isOfRequest || isLasting(failure, nth, isSilent)) return { refusal: failure };
         await pauseAfter(failure, path, nth);
       }
     },

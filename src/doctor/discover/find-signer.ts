@@ -30,12 +30,20 @@ export async function findSigner(
   for (const [index, { way, signer }] of tried.entries()) {
     const answer = await asker.ask(signer, signedEndpoint);
     if ('data' in answer) return { way, signer, coins: answer.data, tried: index + 1 };
+    if (answer.refusal.isNotFound) throw notFound(answer.refusal);
     refusals.push(answer.refusal);
   }
   throw refusalOf(
     refusals,
     ways.slice(triesMax).map(({ way }) => way),
   );
+}
+
+/** No other signature finds a path that does not exist. */
+function notFound({ message }: Failure): LedgerError {
+  return new LedgerError('settings', `the service has no ${signedEndpoint}: ${message}`, {
+    cure: 'check the base URL: the address of the service itself, with its path if it has one, without /v1',
+  });
 }
 
 function refusalOf(refusals: readonly Failure[], untried: readonly SigningWay[]): LedgerError {

@@ -42,6 +42,11 @@ export function createFeedRoute(options: FeedOptions): FeedRoute {
   let clients = 0;
 
   async function serve(c: Context): Promise<Response> {
+    const unknown = Object.keys(c.req.query()).find((name) => !['after', 'wait'].includes(name));
+    if (unknown !== undefined) {
+      const name = unknown.slice(0, 40).replaceAll(/[^\w-]/g, '?');
+      return c.text(`the feed has no parameter ${name}; it takes after and wait\n`, 400);
+    }
     const after = positionOf(c);
     if (after === null)
       return c.text('after and Last-Event-ID are numbers of events: 0, 1, 2 …\n', 400);

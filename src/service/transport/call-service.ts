@@ -130,10 +130,13 @@ function mayRepeat<T>(call: Call<T>, failures: Failures, isCurable: boolean): bo
 }
 
 function errorOf(
-  { code, message, cause }: Failure,
+  { code, message, isNotFound, cause }: Failure,
   endpoint: string,
   attempts: number,
 ): LedgerError {
   const tried = attempts > 1 ? ` (${attempts} attempts)` : '';
-  return new LedgerError(code, `${endpoint}: ${message}${tried}`, { cause });
+  const cure =
+    'check that WALLET_BASE_URL is the address of the service itself, without /v1; if it is, ask the operator of the service about this answer';
+  const options = isNotFound === true ? { cause, cure } : { cause };
+  return new LedgerError(code, `${endpoint}: ${message}${tried}`, options);
 }

@@ -14,6 +14,8 @@ export type Failure = {
   pauseMs?: number | null;
   /** True for HTTP 403, which is about the key's rights more likely than about its signature or the nonce. */
   isOfRights?: boolean;
+  /** True for HTTP 404 of a GET: the service has no such path, or not what was asked for. */
+  isNotFound?: boolean;
   cause?: unknown;
 };
 
@@ -85,7 +87,10 @@ function judgeBody(answer: AnswerToVerify, method: 'GET' | 'POST'): Judgement {
     const code = isRefusal ? 'service-refused' : 'service-malformed';
     return { failure: { code, message, isRetryable: false } };
   }
-  if (!isOk) return { failure: { code: 'service-refused', message, isRetryable: false } };
+  if (!isOk) {
+    const isNotFound = answer.status === 404;
+    return { failure: { code: 'service-refused', message, isRetryable: false, isNotFound } };
+  }
   if (isRefusal) return { failure: { code: 'service-unsettled', message, isRetryable: true } };
   const cause = new UnreadableAnswer(answer.rawBody);
   return { failure: { code: 'service-malformed', message, isRetryable: true, cause } };
