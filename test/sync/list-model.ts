@@ -47,7 +47,7 @@ export type Answer = {
   rowsBefore: number;
 };
 
-/** Of a refused page behind the end nothing is known. */
+/** Nothing is known of a refused page behind the end. */
 const noPage = {
   size: 1,
   total: null,

@@ -12,9 +12,9 @@ const isListed = (orderNo: SQL) =>
 
 /**
  * Relation with one row about the rows of `own.waiting_details`: their number `incomplete`, that of the final ones
- * `final_incomplete`, and of the listed ones that the service has refused for days `refused`. Beyond the bound the rows of the
- * history come from the running totals, so that the cost does not grow with it: all listed rows without a detail, less
- * those that have a check of their own.
+ * `final_incomplete`, and of the listed ones that the service has refused for days `refused`. Beyond the bound the rows
+ * of the history come from the running totals, so that the cost does not grow with it: all listed rows without a
+ * detail, less those that have a check of their own.
  */
 export const waitingCounts = sql`(
   with counted as materialized (

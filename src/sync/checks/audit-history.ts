@@ -5,13 +5,7 @@ import { recheckAltered } from '../../ledger/transactions/store-transaction-deta
 import { concludeScan } from '../list/conclude-scan.ts';
 import type { ListedPage } from '../list/list-pages.ts';
 import { createListSession, type ListSession } from '../list/list-session.ts';
-import {
-  isOrdered,
-  type ListState,
-  lastCounted,
-  pagesFor,
-  withCheckpoint,
-} from '../list/list-state.ts';
+import { isOrdered, type ListState, pagesFor, withCheckpoint } from '../list/list-state.ts';
 import {
   beginReading,
   endReading,
@@ -20,7 +14,7 @@ import {
   type Reading,
   readOn,
 } from '../list/read-days.ts';
-import { readOrEnd } from '../list/refused-page.ts';
+import { lastCounted, readOrEnd } from '../list/refused-page.ts';
 import { pagesOfDays, resolveDifferingDays } from '../list/resolve-days.ts';
 import { scanList } from '../list/scan-list.ts';
 import { withLease } from '../streams/lease-list.ts';
@@ -188,9 +182,7 @@ async function readInTurn(audit: Audit, pages: number[]): Promise<void> {
     const isRead = await inSlice(audit, async (session) => {
       do {
         const page = waiting.shift() ?? 1;
-        const facts = await readOrEnd(session, page, {
-          upTo: lastCounted(page, session.state),
-        });
+        const facts = await readOrEnd(session, page);
         session.apply(withCheckpoint(session.state, { auditPage: page + 1 }));
         await session.store([facts]);
         await recheckAltered(

@@ -8,7 +8,6 @@ import type { ListSession } from './list-session.ts';
 import {
   isOrdered,
   type ListState,
-  lastCounted,
   lastPage,
   missingRows,
   type PageFacts,
@@ -173,10 +172,7 @@ async function collect<P extends PageFacts>(
 ): Promise<P[]> {
   const pages: P[] = [];
   for (let page = low; page <= high; page += 1) {
-    const facts = await readOrEnd(session, page, {
-      upTo: lastCounted(page, session.state),
-      isFresh: true,
-    });
+    const facts = await readOrEnd(session, page, { isFresh: true });
     if (facts.listed > 0) await session.store([facts]);
     pages.push(facts);
   }

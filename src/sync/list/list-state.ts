@@ -99,14 +99,6 @@ export function lastPage(state: ListState): number {
   return pagesFor(state.serviceTotal ?? 0, state);
 }
 
-/**
- * Returns the last page up to `page` that the total says is one of the list: where another one is refused, the list
- * ends. Without a total any page may be.
- */
-export function lastCounted(page: number, state: ListState): number {
-  return state.serviceTotal === null ? page : Math.min(page, lastPage(state));
-}
-
 /** Returns the number of pages for these rows; at least 1. */
 export function pagesFor(rows: number, state: ListState): number {
   return Math.max(1, Math.ceil(rows / Math.max(1, state.pageSize ?? rows)));

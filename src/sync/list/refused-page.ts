@@ -3,8 +3,16 @@
  * only the pages before show which.
  */
 import type { ListSession } from './list-session.ts';
-import type { PageFacts } from './list-state.ts';
+import { type ListState, lastPage, type PageFacts } from './list-state.ts';
 import { endPage, type FullPage, isEndShown, isRefusal } from './scan-end.ts';
+
+/**
+ * Returns the last page up to `page` that the total says is one of the list: where another one is refused, the list
+ * ends. Without a total any page may be.
+ */
+export function lastCounted(page: number, state: ListState): number {
+  return state.serviceTotal === null ? page : Math.min(page, lastPage(state));
+}
 
 /**
  * Reads a page. A refused one counts as lying behind the list's end if the pages before show that the list is over, or
@@ -13,7 +21,10 @@ import { endPage, type FullPage, isEndShown, isRefusal } from './scan-end.ts';
 export async function readOrEnd<P extends PageFacts>(
   session: ListSession<P>,
   page: number,
-  { upTo = page, isFresh = false }: { upTo?: number; isFresh?: boolean } = {},
+  {
+    upTo = lastCounted(page, session.state),
+    isFresh = false,
+  }: { upTo?: number; isFresh?: boolean } = {},
 ): Promise<P> {
   try {
     return await session.read(page, upTo, isFresh);

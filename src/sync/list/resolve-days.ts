@@ -4,14 +4,13 @@ import {
   differingDaysMax,
   isOrdered,
   type ListState,
-  lastCounted,
   missingRows,
   type PageFacts,
   pagesFor,
   withCheckpoint,
 } from './list-state.ts';
 import { createDayReader, type ReadDays } from './read-days.ts';
-import { readOrEnd } from './refused-page.ts';
+import { lastCounted, readOrEnd } from './refused-page.ts';
 
 /** Number of pages that are compared together; each group shares a page with the next. */
 const lookPages = 50;

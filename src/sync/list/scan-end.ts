@@ -17,7 +17,9 @@ export function upTo(state: ListState, walk: WalkProgress): number {
   return Math.max(atLeast, isAlone ? Math.min(walk.nextPage, last) : last);
 }
 
-/** Code for a page that came in place of another one: the last one in place of one behind it, or the same one always. */
+/**
+ * Code for a page that came in place of another one: the last one in place of one behind it, or the same one always.
+ */
 const pageIgnoredCode = 'service-parameters';
 
 /** Codes of the errors by which some services answer a page behind the end of a list. */

@@ -64,8 +64,7 @@ export function openStreamPort<T>(
   const { requestedPageSize } = state.checkpoint;
   const { concurrency } = context.settings;
   // Read once: a pass without changes must not change the remembered sizes.
-  const openedAt = context.clock();
-  const sizes = probeOf(state, context.settings.pageSize, openedAt);
+  const sizes = probeOf(state, context.settings.pageSize, context.clock());
   const { source, scanning } = createLanedSource(stream);
   const learned = { requested: requestedPageSize, learned: state.pageSize };
   const pages = createPageReader(withUnsaidSizes(source, learned), {
