@@ -53,12 +53,13 @@ export const readingBugs: PlantedBug[] = [
     id: 'read-descending',
     promise: 'Complete',
     wrong: 'a walk reads from the last page down, and rows that move up pass it by',
-    in: 'takePage',
-    find: 'const read = session.read(nextPage, upTo(session.state, walkOf(session)), cursor.isFresh)',
-    put: `const last = upTo(session.state, walkOf(session));
-  const from = nextPage === 1 ? 1 : Math.max(1, lastPage(session.state) + 2 - nextPage);
-  const seen = session.read(from, Math.max(from, last), cursor.isFresh);
-  const read = seen.then((facts) => ({ ...facts, page: nextPage }))`,
+    in: 'readNext',
+    find: 'const read = session.read(walk.nextPage, upTo(session.state, walk), isFresh)',
+    put: `const { nextPage: page } = walk;
+  const last = upTo(session.state, walk);
+  const from = page === 1 ? 1 : Math.max(1, last + 2 - page);
+  const seen = session.read(from, Math.max(from, last), isFresh);
+  const read = seen.then((facts) => ({ ...facts, page }))`,
     caughtBy: moving,
   },
   {
@@ -329,6 +330,36 @@ export const readingBugs: PlantedBug[] = [
     put: 'first.fingerprint === known',
     caughtBy:
       'without a total, a pass that failed behind its first page leaves no gap to the next one, which sees %s',
+  },
+  {
+    id: 'refusal-is-a-fault',
+    promise: 'Complete',
+    wrong: 'a refused page that a wrong total counts fails every pass',
+    in: 'readOrEnd',
+    find: 'page === 1 || !isRefusal(error)',
+    put: 'page > 0 || !isRefusal(error)',
+    caughtBy:
+      '[P12] where pages behind the end are refused, a total off by %s neither stops the reading of %i rows nor hides news: %s',
+  },
+  {
+    id: 'empty-since-for-ever',
+    promise: 'Complete',
+    wrong: 'only page 1 shows that a list is not empty any more, which no oldest-first pass reads',
+    in: 'createRefusal',
+    find: '(isEmpty && page.page > 1)',
+    put: 'page.page > 1',
+    caughtBy:
+      'a list that was empty once is no less of a fault when it is empty again a day later, oldest-first too',
+  },
+  {
+    id: 'total-of-its-page',
+    promise: 'Complete',
+    wrong: 'a total that counts the rows of page 1 proves that page 1 is the list',
+    in: 'sizeOf',
+    find: 'pageNo === 1 && totalSize === listed',
+    put: 'false',
+    caughtBy:
+      'a total that counts the rows of its page proves no first page whose size is not said',
   },
   {
     id: 'steps-back-for-one',

@@ -62,12 +62,12 @@ beforeEach(async () => {
 
 const orders: Order[] = ['newest-first', 'oldest-first', 'unordered'];
 const cases = orders.flatMap((order) =>
-  [0, 1, 60, -1, null].flatMap((error) => [400, 450, 7].map((rows) => ({ order, error, rows }))),
+  [0, 1, 60, -1, null].flatMap((error) => [400, 450, 7].map((rows) => [error, rows, order] as const)),
 );
 
 test.each(cases)(
-  '[P12] where pages behind the end are refused, a total off by $error neither stops the reading of $rows rows nor hides news: $order',
-  async ({ order, error, rows }) => {
+  '[P12] where pages behind the end are refused, a total off by %s neither stops the reading of %i rows nor hides news: %s',
+  async (error, rows, order) => {
     put(order, history(rows));
     refuseBehindEnd(error);
     expect(await pass()).toMatchObject({ isComplete: error === 0, rowsInserted: rows });
