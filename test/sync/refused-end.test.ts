@@ -62,7 +62,9 @@ beforeEach(async () => {
 
 const orders: Order[] = ['newest-first', 'oldest-first', 'unordered'];
 const cases = orders.flatMap((order) =>
-  [0, 1, 60, -1, null].flatMap((error) => [400, 450, 7].map((rows) => [error, rows, order] as const)),
+  [0, 1, 60, -1, null].flatMap((error) =>
+    [400, 450, 7].map((rows) => [error, rows, order] as const),
+  ),
 );
 
 test.each(cases)(
