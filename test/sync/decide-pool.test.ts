@@ -81,7 +81,7 @@ describe('the address request protocol', () => {
   test('an answer is postponed until the list shows addresses, and with them that it honours the chain parameter', () => {
     const held = { ...open, state: 'unknown' as const, hasAnswer: true, listReadAgeMs: settleMs };
     const facts = { ...full, filter: 'unknown' as const, isListEmpty: true, open: held };
-    expect(decidePool(facts, limits)).toEqual({ kind: 'read-list', lostId: 7 });
+    expect(decidePool(facts, limits)).toEqual({ kind: 'read-list', lostId: 7, isAnswered: true });
     expect(decidePool({ ...facts, isListFresh: true }, limits)).toMatchObject({ kind: 'blocked' });
     const late = { ...held, listReadAgeMs: 11 * settleMs };
     const given = { kind: 'drop-answer', id: 7, refusals: 1 };
@@ -92,7 +92,11 @@ describe('the address request protocol', () => {
     const shown = { ...facts, isListEmpty: false };
     expect(decidePool({ ...shown, open: late }, limits)).toEqual({ kind: 'prove-filter' });
     expect(decidePool(shown, limits)).toEqual({ kind: 'prove-filter' });
-    expect(decidePool({ ...shown, filter: 'works' }, limits)).toEqual({ kind: 'resolve', id: 7 });
+    expect(decidePool({ ...shown, filter: 'works' }, limits)).toEqual({
+      kind: 'resolve',
+      id: 7,
+      isAnswered: true,
+    });
     const broken = { ...shown, filter: 'broken' as const, isFilterTried: true };
     expect(decidePool(broken, limits)).toMatchObject({ kind: 'blocked' });
   });
@@ -164,7 +168,7 @@ describe('the address request protocol', () => {
     [
       'reads the list before its first request',
       { available: 0, isListRead: false },
-      { kind: 'read-list', lostId: null },
+      { kind: 'read-list', lostId: null, isAnswered: false },
     ],
     ['waits while another one asks', { available: 0, open }, { kind: 'busy' }],
     [
@@ -181,7 +185,7 @@ describe('the address request protocol', () => {
     [
       'reads the list after a lost answer',
       { open: { ...open, state: 'unknown' } },
-      { kind: 'read-list', lostId: 7 },
+      { kind: 'read-list', lostId: 7, isAnswered: false },
     ],
     [
       'lets the list settle',
@@ -191,7 +195,7 @@ describe('the address request protocol', () => {
     [
       'believes the list after that',
       { open: { ...open, state: 'unknown', listReadAgeMs: settleMs } },
-      { kind: 'resolve', id: 7 },
+      { kind: 'resolve', id: 7, isAnswered: false },
     ],
   ])('a pool %s', (_name, change, action) => {
     expect(decidePool({ ...full, ...change }, limits)).toEqual(action);

@@ -90,6 +90,17 @@ test('a pass over many chains takes one connection more than the pool has, not o
   expect(chains.map((slip44) => sandbox.world.generated(slip44))).toEqual(chains.map(() => 10));
 });
 
+test.each([1, 7])(
+  'a chain without addresses whose list counts %i rows too many has its pool filled by the first answer',
+  async (tooMany) => {
+    const { sandbox, ledger, context } = await withPool(10, 20);
+    sandbox.faults.totalError = tooMany;
+    for (let passes = 0; passes < 2; passes += 1) await fillPools(context, patiently);
+    expect(await statuses(ledger)).toEqual({ available: 20 });
+    expect(sandbox.world.generated(60)).toBe(20);
+  },
+);
+
 test('a request whose commit was made and not learnt of is settled by the list, not waited for', async () => {
   const { sandbox, ledger, context, query } = await withPool(10, 20);
   const open = `select count(*)::int as n from ledger.address_requests where state = 'sent'`;

@@ -54,13 +54,16 @@ export type PoolAction =
   | { kind: 'busy' }
   /** The answer can no longer be expected. */
   | { kind: 'lose'; id: number; num: number }
-  /** `lostId`: the request whose answer is searched; null: the list must be known before the next request. */
-  | { kind: 'read-list'; lostId: number | null }
+  /**
+   * `lostId`: the request whose answer is searched; null: the list must be known before the next request. `isAnswered`:
+   * its answer is known, so that the list need not show every row that it counts.
+   */
+  | { kind: 'read-list'; lostId: number | null; isAnswered: boolean }
   /** After a move, the list of a chain that may share addresses must be known before the next request. */
   | { kind: 'read-sibling'; slip44: number }
   | { kind: 'settle'; ms: number }
   | { kind: 'prove-filter' }
-  | { kind: 'resolve'; id: number }
+  | { kind: 'resolve'; id: number; isAnswered: boolean }
   /** The list does not show the addresses of a postponed answer. `refusals`: what it counts as, with those before. */
   | { kind: 'drop-answer'; id: number; refusals: number }
   | { kind: 'request'; num: number }
@@ -123,7 +126,7 @@ function decideHindrance(facts: PoolFacts, limits: PoolLimits): PoolAction | und
     );
   }
   if (!facts.isListFresh && (!facts.isListRead || facts.isListGone)) {
-    return { kind: 'read-list', lostId: null };
+    return { kind: 'read-list', lostId: null, isAnswered: false };
   }
   if (!facts.isListRead) return blocked('the address list could not be read from end to end yet');
   if (facts.isListGone)
@@ -178,11 +181,12 @@ function decideOpen(facts: PoolFacts, open: OpenRequest, limits: PoolLimits): Po
     const isUnderWay = open.isOwnerAlive && open.ageMs < sentMaxMs;
     return isUnderWay ? { kind: 'busy' } : { kind: 'lose', id: open.id, num: open.num };
   }
-  if (open.listReadAgeMs === null) return { kind: 'read-list', lostId: open.id };
-  if (open.hasAnswer) return decideAnswer(facts, open, limits);
+  const { id, hasAnswer: isAnswered } = open;
+  if (open.listReadAgeMs === null) return { kind: 'read-list', lostId: id, isAnswered };
+  if (isAnswered) return decideAnswer(facts, open, limits);
   const leftMs = settleMs(facts.losses, limits) - open.listReadAgeMs;
   if (leftMs > 0) return { kind: 'settle', ms: leftMs };
-  return decideFilter(facts, limits) ?? { kind: 'resolve', id: open.id };
+  return decideFilter(facts, limits) ?? { kind: 'resolve', id, isAnswered };
 }
 
 /**
@@ -190,11 +194,12 @@ function decideOpen(facts: PoolFacts, open: OpenRequest, limits: PoolLimits): Po
  * a lost answer.
  */
 function decideAnswer(facts: PoolFacts, open: OpenRequest, limits: PoolLimits): PoolAction {
-  if (isAnswerEnough(facts.filter)) return { kind: 'resolve', id: open.id };
-  if (!facts.isListEmpty) return decideFilter(facts, limits) ?? { kind: 'resolve', id: open.id };
+  const resolve = { kind: 'resolve', id: open.id, isAnswered: true } as const;
+  if (isAnswerEnough(facts.filter)) return resolve;
+  if (!facts.isListEmpty) return decideFilter(facts, limits) ?? resolve;
   const leftMs = limits.settleMs - (open.listReadAgeMs ?? 0);
   if (leftMs > 0) return { kind: 'settle', ms: leftMs };
-  if (!facts.isListFresh) return { kind: 'read-list', lostId: open.id };
+  if (!facts.isListFresh) return { kind: 'read-list', lostId: open.id, isAnswered: true };
   const patienceMs = Math.max(answerPatience.leastMs, answerPatience.settleTimes * limits.settleMs);
   if (-leftMs >= patienceMs)
     return { kind: 'drop-answer', id: open.id, refusals: facts.refusals + 1 };

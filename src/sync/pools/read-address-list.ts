@@ -7,10 +7,12 @@ export type ListReading = {
   signal: AbortSignal;
   /** Behaviour while another process waits for an answer, or a list is not trusted yet after a lost answer. */
   whenBusy: 'skip' | 'wait';
+  /** The list may count rows that it does not show, because its answer is known. Absent: it may not. */
+  isAnswered?: boolean;
 };
 
 /**
- * Reads the chain's list to its end; returns true if the ledger lacks none of its rows. A list without a total is read
+ * Reads the chain's list to its end; returns true if the ledger lacks none of its rows, or may lack some. A list without a total is read
  * until it shows nothing new: that it has another row cannot be known.
  */
 export async function readAddressList(
@@ -25,7 +27,7 @@ export async function readAddressList(
     sliceMs: null,
     effort: 'pool',
   });
-  return read !== undefined && (read.missing ?? 0) <= 0;
+  return read !== undefined && (options.isAnswered === true || (read.missing ?? 0) <= 0);
 }
 
 const retiredCure =
