@@ -380,6 +380,13 @@ describe('rows and sums', () => {
       what: 'the service gives no detail of 2 rows that it lists',
     });
     expect(await minutesSince('details_refused')).toBeCloseTo(9, 0);
+    await query(`insert into ledger.transactions (order_no, stream, state, is_final, occurred_at, observation)
+                 values ('o2', 'deposit', 'success', true, now(), 1), ('o3', 'deposit', 'success', true, now(), 1)`);
+    const [, naming = ''] = /`(select[^`]+)`/.exec((await problem('details_refused')).cure) ?? [];
+    const rows = (await query(naming)).map((row) => row['order_no']);
+    expect(rows.toSorted()).toEqual(['o2', 'o3']);
+    await query(`update ledger.transactions set is_listed = false where order_no = 'o3'`);
+    expect(await query(naming)).toEqual([{ order_no: 'o2' }]);
   });
 
   it('ten transactions that vanished from a list within a day need a person', async () => {
@@ -509,6 +516,15 @@ describe('a pool', () => {
     await take(4, '30 minutes');
     await take(1, '4 minutes');
     expect(await minutesSince('pool_empty')).toBeCloseTo(4, 0);
+  });
+
+  it('that a move has emptied is empty since the move, whenever its last address was handed out', async () => {
+    await take(1, '30 minutes');
+    await query(`update ledger.addresses set status = 'foreign' where status = 'available'`);
+    await query(`insert into engine.moves (epoch, what, noticed_at, healed_at, acknowledged_at)
+                 values (2, 'a restore', now(), now() - interval '2 minutes', now())`);
+    expect(await minutesSince('pool_empty')).toBeCloseTo(2, 0);
+    await query('delete from engine.moves');
   });
 
   it('that stays below its threshold for longer than filling takes is a warning, since it went below', async () => {

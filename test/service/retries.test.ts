@@ -127,6 +127,14 @@ describe('a read', () => {
     expect(client.requests()).toBe(attempts);
   });
 
+  it('of a path that does not exist points at the setting of the address', async () => {
+    service.answer(reply(404, html));
+    const { client } = await makeClient(service.baseUrl);
+    await expect(client.listTransactions(query)).rejects.toMatchObject({
+      cure: expect.stringContaining('check that WALLET_BASE_URL is the address of the service'),
+    });
+  });
+
   it.each(['0', 0])('[H7] succeeds with the code %j', async (code) => {
     service.answer(() => ({ code, data: pageOf([]) }));
     const { client } = await makeClient(service.baseUrl);

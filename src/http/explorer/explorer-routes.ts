@@ -4,6 +4,7 @@ import type { StatusReport } from '../../status/status-report.ts';
 import { cacheFor } from '../page/cache-for.ts';
 import type { Site } from '../page/place.ts';
 import { createPageAnswers, type ReadLedger } from './answer-page.ts';
+import { queryOf } from './query-params.ts';
 import {
   coinPage,
   coinsPage,
@@ -52,10 +53,16 @@ export function addExplorer(app: Hono, options: ExplorerOptions): void {
   });
   app.post('/transactions', (c) => answer(c, '', 'transactions', (read) => searchPage(c, read)));
   app.get('/transactions/:orderNo', (c) =>
-    answer(c, up, 'transactions', (read) => orderPage(c.req.param('orderNo'), read, options.site)),
+    answer(c, up, 'transactions', (read) => {
+      queryOf(c, []);
+      return orderPage(c.req.param('orderNo'), read, options.site);
+    }),
   );
   app.get('/addresses/:address', (c) =>
-    answer(c, up, 'transactions', (read) => addressPage(c.req.param('address'), read)),
+    answer(c, up, 'transactions', (read) => {
+      queryOf(c, []);
+      return addressPage(c.req.param('address'), read);
+    }),
   );
   app.get('/coins', (c) => answerShared(c, '', 'coins', (read) => coinsPage(c, read)));
   app.get('/coins/:symbol', (c) =>
@@ -67,5 +74,5 @@ export function addExplorer(app: Hono, options: ExplorerOptions): void {
   );
   app.get('/rejects', (c) => answer(c, '', 'rejects', (read) => rejectsPage(c, read)));
   app.get('/runs', (c) => answerShared(c, '', 'runs', (read) => runsPage(c, read, readStatus)));
-  app.get('/problems', (c) => answer(c, '', 'problems', () => problemsPage(readStatus)));
+  app.get('/problems', (c) => answer(c, '', 'problems', () => problemsPage(c, readStatus)));
 }

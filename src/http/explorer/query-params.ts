@@ -11,13 +11,13 @@ export class BadParameter extends Error {}
 type Read = (name: string) => string | undefined;
 
 /**
- * Gives the parameters in a request's address. Throws BadParameter for one that the page does not take, or takes once:
- * a page that left a filter out would show more than was asked for.
+ * Gives the parameters in a request's address. Throws BadParameter for one that the page does not take, or that is
+ * given twice: a page that left a filter out would show more than was asked for.
  */
 export function queryOf(c: Context, names: readonly string[]): Read {
   for (const [name, values] of Object.entries(c.req.queries())) {
     if (!names.includes(name)) {
-      const taken = names.length === 0 ? 'none' : names.join(', ');
+      const taken = names.length === 0 ? 'no parameter' : names.join(', ');
       throw new BadParameter(`this page has no parameter ${name.slice(0, 40)}; it takes ${taken}`);
     }
     if (values.length > 1) throw new BadParameter(`${name} is given ${values.length} times`);
@@ -27,8 +27,18 @@ export function queryOf(c: Context, names: readonly string[]): Read {
 
 /** Parameters that `readFilter` reads. */
 export const filterNames = [
-  ...['stream', 'state', 'coin', 'chain', 'from', 'to', 'min', 'max', 'address', 'open', 'before'],
-] as const;
+  'stream',
+  'state',
+  'coin',
+  'chain',
+  'from',
+  'to',
+  'min',
+  'max',
+  'address',
+  'open',
+  'before',
+];
 
 /** As many characters as a text of the service may have bytes, because pages link to lists that are filtered by one. */
 const textMax = 2_000;

@@ -121,7 +121,8 @@ export async function runsPage(
 }
 
 /** Answers with what needs a person. */
-export async function problemsPage(readStatus: ReadStatus): Promise<Answer> {
+export async function problemsPage(c: Context, readStatus: ReadStatus): Promise<Answer> {
+  queryOf(c, []);
   const report = await readStatus();
   const content = problemList(listProblems(report), report.readAt);
   return { page: { title: 'Problems', current: 'problems', content } };

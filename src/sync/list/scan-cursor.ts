@@ -62,7 +62,7 @@ export async function readNext<P extends PageFacts>(
 }
 
 /** Steps back to the page before one that the service refuses: a refusal tells no total and no page size. */
-export function stepBack<P extends PageFacts>(
+export function stepBackFromRefusal<P extends PageFacts>(
   session: ListSession<P>,
   cursor: Cursor<P>,
 ): WalkProgress {
@@ -77,7 +77,7 @@ export function stepBack<P extends PageFacts>(
 /**
  * Ends a scan at a page that the service refuses. It proves nothing, unless a page of another size shows that the list
  * ends with the full page before; the rows that it met are stored. Throws `refusal` if the total says that rows follow
- * a full page.
+ * a full page. Without a `refusal` the page lies behind the end by the total.
  */
 export async function endAtRefusal<P extends PageFacts>(
   session: ListSession<P>,

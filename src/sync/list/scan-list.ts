@@ -5,7 +5,7 @@
  *
  *            ┌───────── rewind: rows have been removed, those behind moved up
  *            ▼
- *   start ▶ read page ─▶ next ─▶ … ─▶ end: an empty page, or a page that ends just at the total
+ *   start ▶ read page ─▶ next ─▶ … ─▶ end: an empty or refused page, or one that ends just at the total
  *                 └─▶ realign: the page size changed, continue at the same place
  */
 import { LedgerError } from '../../kernel/errors.ts';
@@ -36,7 +36,7 @@ import {
   movePast,
   newCursor,
   readNext,
-  stepBack,
+  stepBackFromRefusal,
   walkOf,
 } from './scan-cursor.ts';
 import { isEndless, isEndUnknown } from './scan-end.ts';
@@ -144,7 +144,8 @@ async function takePage<P extends PageFacts>(
   const { nextPage } = walkOf(session);
   const facts = await readNext(session, cursor);
   if ('refusal' in facts || facts.isRefused) {
-    if (nextPage > 1 && cursor.refusedPage !== nextPage) return stepBack(session, cursor);
+    if (nextPage > 1 && cursor.refusedPage !== nextPage)
+      return stepBackFromRefusal(session, cursor);
     if ('refusal' in facts) return await endAtRefusal(session, cursor, facts.refusal);
     if (isEndUnknown(walkOf(session), session.state)) return await endAtRefusal(session, cursor);
   }

@@ -194,7 +194,8 @@ async function act(
       await abortableSleep(action.ms, options.signal);
       return 'again';
     case 'read-list': {
-      if (!(await readAddressList(context, slip44, { ...options, ...action }))) return 'incomplete';
+      const reading = { ...options, isAnswered: action.isAnswered };
+      if (!(await readAddressList(context, slip44, reading))) return 'incomplete';
       if (action.lostId !== null) await pools.noteListRead(action.lostId);
       return 'again';
     }
@@ -202,7 +203,8 @@ async function act(
       await proveFilter(context, slip44, options.signal);
       return 'again';
     case 'resolve': {
-      if (!(await readAddressList(context, slip44, { ...options, ...action }))) return 'incomplete';
+      const reading = { ...options, isAnswered: action.isAnswered };
+      if (!(await readAddressList(context, slip44, reading))) return 'incomplete';
       report.rowsInserted += await pools.resolveRequest(action.id);
       return 'again';
     }
