@@ -8,6 +8,17 @@ export type ListOrder = (typeof listOrders)[number];
 export type TransactionType = 'deposit' | 'withdraw';
 export const transactionTypes: TransactionType[] = ['deposit', 'withdraw'];
 
+/** Tasks of a pass over everything, in the order in which it runs them. */
+export const taskNames = [
+  'transactions',
+  'details',
+  'balances',
+  'coins',
+  'addresses',
+  'pools',
+] as const;
+export type TaskName = (typeof taskNames)[number];
+
 /** Key of an asset; `contractAddress` is '' for a main-chain coin. */
 export type AssetKey = { slip44: number; symbol: string; contractAddress: string };
 

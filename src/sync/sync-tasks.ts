@@ -1,3 +1,4 @@
+import type { TaskName } from '../kernel/vocabulary.ts';
 import { syncAllDetails } from './details/sync-details.ts';
 import { fillPools } from './pools/fill-pools.ts';
 import { syncAddresses } from './pools/sync-addresses.ts';
@@ -10,29 +11,22 @@ import { syncTransactionLists } from './sync-transaction-lists.ts';
 
 type Part = (context: SyncContext, pass: SyncOptions) => Promise<SyncReport>;
 
-/** All tasks, in the order in which one pass over everything runs them. */
-export const syncTasks = {
+const syncTasks = {
   transactions: (context, pass) => syncTransactionLists(context, pass),
   details: (context, pass) => syncAllDetails(context, pass.signal, pass.onProgress),
   balances: (context, pass) => syncBalances(context, pass.signal),
   coins: (context, pass) => syncCoins(context, pass.signal),
   addresses: (context, pass) => syncAddresses(context, pass),
   pools: (context, pass) => fillPools(context, { signal: pass.signal, whenBusy: 'wait' }),
-} as const satisfies Record<string, Part>;
-
-export type PartName = keyof typeof syncTasks;
-
-export function isPartName(name: string): name is PartName {
-  return Object.hasOwn(syncTasks, name);
-}
+} as const satisfies Record<TaskName, Part>;
 
 /** Runs one pass of each named task, one after the other. Returns the names of the tasks that ended incomplete. */
 export async function runParts(
   context: SyncContext,
-  names: PartName[],
+  names: readonly TaskName[],
   pass: SyncOptions,
-): Promise<PartName[]> {
-  const incomplete: PartName[] = [];
+): Promise<TaskName[]> {
+  const incomplete: TaskName[] = [];
   for (const name of names) {
     const report = await runSyncTask(context, name, (own) => syncTasks[name](own, pass));
     if (!report.isComplete) incomplete.push(name);

@@ -125,6 +125,28 @@ describe('lines', () => {
   });
 });
 
+describe('a part', () => {
+  test('of which all rows are known has no time left, however slow it was', () => {
+    let nowMs = 0;
+    const meter = createProgressMeter(() => nowMs);
+    meter.onProgress('deposit', 5, 5);
+    nowMs = 600_000;
+    expect(meter.measure().parts[0]).toMatchObject({ secondsLeft: 0 });
+  });
+
+  test('that is read again from its start has no rate below zero', () => {
+    let nowMs = 0;
+    const meter = createProgressMeter(() => nowMs);
+    for (const done of [0, 5_000, 100]) {
+      meter.onProgress('deposit', done, 10_000);
+      nowMs += 2_000;
+    }
+    expect(meter.measure().parts[0]?.rowsPerSecond).toBeNull();
+    meter.onProgress('deposit', 300, 10_000);
+    expect(meter.measure().parts[0]?.rowsPerSecond).toBe(100);
+  });
+});
+
 describe('bars', () => {
   test('there is one for each part, and log lines go above them', async () => {
     const { screen, text } = fakeScreen(true);

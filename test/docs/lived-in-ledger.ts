@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { taskNames } from '../../src/kernel/vocabulary.ts';
 import { mirrorPools, takeAddress } from '../../src/ledger/addresses/pool-store.ts';
 import { verifyLedger } from '../../src/sync/checks/verify-ledger.ts';
-import { runParts, syncTasks } from '../../src/sync/sync-tasks.ts';
+import { runParts } from '../../src/sync/sync-tasks.ts';
 import { onePass, type Wallet, withWallet } from '../support/with-wallet.ts';
 
 const hourMs = 3_600_000;
@@ -44,7 +45,7 @@ export async function liveInLedger(): Promise<Wallet> {
 }
 
 async function syncEverything({ context }: Wallet): Promise<void> {
-  await runParts(context, Object.keys(syncTasks) as (keyof typeof syncTasks)[], onePass());
+  await runParts(context, taskNames, onePass());
 }
 
 /** As if it had all been seen when it happened. */

@@ -283,6 +283,16 @@ describe('a list', () => {
     ]);
   });
 
+  it('of addresses without a total is a warning at once, because no reading of it can prove it', async () => {
+    await query(`update ledger.streams set service_total = null where name = 'addresses:60'`);
+    expect(await problems()).toMatchObject([
+      {
+        name: 'total_differs',
+        what: 'addresses:60 is not proven complete: the service gives no usable total',
+      },
+    ]);
+  });
+
   it('that was not proven after its only pass is a problem at once', async () => {
     await query(`update ledger.streams set service_total = 1 where name = 'deposit'`);
     await query(`delete from ledger.stream_proofs`);

@@ -7,7 +7,7 @@ export const addDatabaseCommand: CommandGroup = (program, run) => {
     .option('--reader <role>', 'let this role read all tables and views of the schema ledger')
     .option(
       '--issuer <role>',
-      'let this role call ledger.take_address and ledger.hint, and nothing else',
+      'let this role call ledger.take_address, ledger.take_further_address and ledger.hint, and nothing else',
     )
     .option(
       '--consumer <role>',

@@ -1,4 +1,5 @@
-import { Option } from 'commander';
+import { Argument, Option } from 'commander';
+import { type TaskName, taskNames } from '../../kernel/vocabulary.ts';
 import { type CommandGroup, jsonOption, walletOption } from './command-group.ts';
 
 /** Commands that write the ledger once and then end. */
@@ -27,16 +28,13 @@ export const addLedgerCommands: CommandGroup = (program, run) => {
     });
   program
     .command('sync')
-    .argument(
-      '[parts...]',
-      'transactions, details, balances, coins, addresses, pools (default: all)',
-    )
+    .addArgument(new Argument('[tasks...]', 'default: all').choices(taskNames))
     .description('run one incremental pass of each named task, then exit')
     .option(...jsonOption)
     .option(...walletOption)
-    .action(async (parts: string[], options) => {
+    .action(async (named: TaskName[], options) => {
       const { sync } = await import('../commands/sync.ts');
-      await run.inContext((context) => sync(context, parts, options), {
+      await run.inContext((context) => sync(context, named, options), {
         scope: options,
         needs: ['service'],
       });

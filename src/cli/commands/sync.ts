@@ -1,5 +1,5 @@
-import { LedgerError } from '../../kernel/errors.ts';
-import { isPartName, type PartName, runParts, syncTasks } from '../../sync/sync-tasks.ts';
+import { type TaskName, taskNames } from '../../kernel/vocabulary.ts';
+import { runParts } from '../../sync/sync-tasks.ts';
 import type { CommandContext } from '../context/command-context.ts';
 import { composeSync } from '../context/compose-sync.ts';
 import { addMissingPools, keepStates } from '../context/open-ledger.ts';
@@ -9,12 +9,12 @@ import { createProgress } from '../progress/create-progress.ts';
 /** Runs `wallet-ledger sync [part …]`: one pass of each part. Resolves to 0, or to 3 when something is missing. */
 export async function sync(
   context: CommandContext,
-  names: string[],
+  named: readonly TaskName[],
   options: { json?: boolean },
 ): Promise<number> {
   const { settings } = context;
   const isJson = options.json ?? false;
-  const parts = names.length > 0 ? names.map(partOf) : (Object.keys(syncTasks) as PartName[]);
+  const parts = named.length > 0 ? named : taskNames;
   const progress = createProgress(context.screen);
   try {
     const { sync } = await composeSync(context, progress.observers);
@@ -32,11 +32,4 @@ export async function sync(
   } finally {
     progress.stop();
   }
-}
-
-function partOf(name: string): PartName {
-  if (isPartName(name)) return name;
-  throw new LedgerError('usage', `there is no sync task ${name}`, {
-    cure: `choose from ${Object.keys(syncTasks).join(', ')}, or name none to run all`,
-  });
 }

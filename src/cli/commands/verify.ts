@@ -89,7 +89,7 @@ function toText(drift: Drift): string {
   const verdict =
     driftCount(drift) === 0
       ? verdictOfEqual(drift)
-      : `${missing.length} missing, ${different.length} different, ${extra.length} extra${unseen}${lacked}${repaired > 0 ? `, ${repaired} mended` : ''}`;
+      : `${missing.length} missing, ${different.length} different, ${extra.length} extra${unseen}${lacked}${repaired > 0 ? `, ${repaired} repaired` : ''}`;
   const lines = [
     `${name}: ${compared.toLocaleString('en-US')} compared, ${verdict}`,
     ...named('missing', missing),

@@ -66,7 +66,9 @@ export function createProgressMeter(now: () => number): ProgressMeter {
   return {
     onProgress(part, done, total, pages) {
       const nowMs = now();
-      const known = parts.get(part) ?? begin(part, done, nowMs);
+      const former = parts.get(part);
+      // A list may be read again from its start.
+      const known = former && done >= former.done ? former : begin(part, done, nowMs);
       known.rate.update(nowMs, done);
       const told = { done, total, pages: pages ?? null, toldMs: nowMs, endedMs: null };
       parts.set(part, Object.assign(known, told));
@@ -126,7 +128,7 @@ function waitingWords(
   if (!isOpened) return 'waiting for the database';
   const seconds = Math.floor(silentMs / 1_000);
   if (failure !== null)
-    return `no answer from the service for ${seconds} s (last failure: ${failure}), retrying`;
+    return `no data from the service for ${seconds} s (last failure: ${failure}), retrying`;
   // The program itself waits: for the database, for the request budget, or before it checks again.
   if (inFlight === 0) return `nothing requested for ${seconds} s`;
   return answers === 0
@@ -156,7 +158,13 @@ function factsOf(
     ...counts,
     rowsPerSecond,
     requestsPerSecond,
-    secondsLeft: left === null || pace < slowestPerSecond ? null : Math.max(0, left) / pace,
+    secondsLeft: secondsFor(left, pace),
     tookSeconds: endedMs === null ? null : (endedMs - startedMs) / 1_000,
   };
+}
+
+function secondsFor(left: number | null, pace: number): number | null {
+  if (left === null) return null;
+  if (left <= 0) return 0;
+  return pace < slowestPerSecond ? null : left / pace;
 }

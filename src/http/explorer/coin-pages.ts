@@ -20,8 +20,11 @@ import { timeWords } from './times.ts';
 const root = '../';
 
 /** Shows the coins, one row for each over all its chains. */
-export function coinList({ rows, next }: CoinPage): Html {
-  if (rows.length === 0) return html`<section aria-label="Coins"><p>None read yet.</p></section>`;
+export function coinList({ rows, next }: CoinPage, after: string | null): Html {
+  if (rows.length === 0) {
+    const words = after === null ? 'None read yet.' : 'No further coins.';
+    return html`<section aria-label="Coins"><p>${words}</p></section>`;
+  }
   const lines = rows.map(
     (
       coin,

@@ -58,9 +58,11 @@ export function readFilter(read: Read): TransactionFilter {
     isOpen: parsed(read, 'open', asYes) ?? false,
     before: parsed(read, 'before', asPosition),
   };
-  const { from, to } = filter;
+  const { from, to, min, max } = filter;
   if (from !== null && to !== null && from > to)
     throw new BadParameter('from is a later day than to');
+  if (min !== null && max !== null && !isOrdered(min, max))
+    throw new BadParameter('min is a larger amount than max');
   return filter;
 }
 
@@ -148,6 +150,15 @@ function asDay(text: string): string | null {
 
 function asAmount(text: string): string | null {
   return /^-?\d{1,100}(\.\d{1,100})?$/.test(text) ? text : null;
+}
+
+/** Returns true for decimals in their order of size, or equal ones. */
+function isOrdered(lower: string, higher: string): boolean {
+  const sized = (amount: string) => {
+    const [whole = '', fraction = ''] = amount.split('.');
+    return BigInt(whole + fraction.padEnd(100, '0'));
+  };
+  return sized(lower) <= sized(higher);
 }
 
 function asYes(text: string): boolean | null {

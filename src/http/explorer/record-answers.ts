@@ -33,7 +33,7 @@ const poolPeriodNames = Object.keys(poolPeriods) as PoolPeriodName[];
 export async function coinsPage(c: Context, read: ReadLedger): Promise<Answer> {
   const after = readText(queryOf(c, ['after']), 'after');
   const coins = await read((db) => listCoins(db, after));
-  return { page: { title: 'Coins', current: 'coins', content: coinList(coins) } };
+  return { page: { title: 'Coins', current: 'coins', content: coinList(coins, after) } };
 }
 
 /** Answers with the page of a coin. */

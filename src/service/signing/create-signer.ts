@@ -145,6 +145,6 @@ function ownApiKey(recipe: SigningRecipe, key: SigningKey, given: string | undef
   if (Object.values(key.publicKey).includes(apiKey.toLowerCase())) return apiKey;
   throw new LedgerError(
     'settings',
-    `WALLET_API_KEY is not the public key of WALLET_API_SECRET, which is ${own}: correct it or leave it out`,
+    'WALLET_API_KEY is not the public key of WALLET_API_SECRET: leave it out, and the right one is derived, or correct it',
   );
 }

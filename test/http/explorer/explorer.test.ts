@@ -222,11 +222,23 @@ test.each([
     ]);
 });
 
+test('the filter offers the states of open transactions beside those of the settings', async () => {
+  const { text } = await get('/transactions');
+  const offered = /<datalist id="states">(.*?)<\/datalist>/s.exec(text)?.[1];
+  expect(offered).toContain('<option value="=cmd()"></option>');
+  expect(offered).toContain('<option value="success"></option>');
+});
+
+test('behind the last coin there are no further ones', async () => {
+  expect((await get('/coins?after=zzz')).text).toContain('No further coins.');
+});
+
 test.each([
   ['/transactions?stream=both', 'stream must be deposit or withdraw'],
   ['/transactions?from=2026-02-30', 'from must be a day'],
   ['/transactions?from=2026-02-02&to=2026-02-01', 'from is a later day than to'],
   ['/transactions?min=1e5', 'min must be a decimal'],
+  ['/transactions?min=-1.5&max=-1.50001', 'min is a larger amount than max'],
   ['/transactions?chain=9999999999', 'chain must be'],
   ['/transactions?before=x', 'before must be'],
   ['/transactions?before=2026-99-99%2000:00:00%2B00~a', 'out of range'],

@@ -151,10 +151,14 @@ async function selectCoins(db: LedgerDb, condition: SQL, rowsMax: number): Promi
      order by c.symbol collate "C"`;
 }
 
-/** The coins, the chains with their names, and the states of the settings: what a filter offers. At most 500 each. */
+/**
+ * The coins, the chains with their names, and the states, those of the settings and of the newest open transactions:
+ * what a filter offers. At most 500 each.
+ */
 export type Choices = { coins: string[]; chains: NamedChain[]; states: string[] };
 
 const choicesMax = 500;
+const openMax = 1_000;
 
 export async function readChoices(db: LedgerDb): Promise<Choices> {
   const named = await query(db)`
@@ -162,7 +166,11 @@ export async function readChoices(db: LedgerDb): Promise<Choices> {
       from (select symbol from own.balances union select symbol from own.coins union ${coinsOfTransactions}) as k
      where k.symbol is not null order by 1 limit ${choicesMax}`;
   const states = await query(db)`
-    select state as ${out('state', text)} from own.final_states order by 1 limit ${choicesMax}`;
+    select state as ${out('state', text)} from own.final_states
+     union
+    select o.state from (select lower(btrim(t.state)) as state from own.transactions t where not t.is_final
+                          order by t.occurred_at desc limit ${openMax}) as o
+     where o.state <> '' order by 1 limit ${choicesMax}`;
   return {
     coins: named.map(({ symbol }) => symbol),
     chains: await readChains(db),
