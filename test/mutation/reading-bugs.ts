@@ -362,6 +362,26 @@ export const readingBugs: PlantedBug[] = [
       'a total that counts the rows of its page proves no first page whose size is not said',
   },
   {
+    id: 'first-rows-by-their-page',
+    promise: 'Complete',
+    wrong: 'the total of the first rows of an empty list proves that one page holds them all',
+    in: 'mayGoOn',
+    find: 'wasEmpty && page === 1 && listed > 0',
+    put: 'false && wasEmpty && page === 1 && listed > 0',
+    caughtBy:
+      'a total that counts the rows of its page hides none of the first rows of an empty list: %s, pages of 50 said to be of %i',
+  },
+  {
+    id: 'scan-ends-with-its-page',
+    promise: 'Complete',
+    wrong: 'a total below the rows that the ledger holds ends a scan at a page that is not full',
+    in: 'isFollowed',
+    find: '!(isFirst || isShort)',
+    put: '!(isFirst && isShort)',
+    caughtBy:
+      'a total that counts the rows of its page proves no first page that is shorter than it says',
+  },
+  {
     id: 'steps-back-for-one',
     promise: 'Cheap doubts',
     wrong: 'a step back over several pages, as a changing total asks for, costs no more than one',

@@ -241,6 +241,52 @@ test('a total that counts the rows of its page proves no first page whose size i
   expect(await pass()).toMatchObject({ isComplete: false, rowsInserted: count });
 });
 
+test.each([
+  ['newest-first', 50],
+  ['newest-first', 100],
+  ['oldest-first', 50],
+  ['oldest-first', 100],
+] as const)(
+  'a total that counts the rows of its page hides none of the first rows of an empty list: %s, pages of 50 said to be of %i',
+  async (order, said) => {
+    const rows = (service.lists.get('deposit') ?? []).slice(0, 130);
+    service.lists.set('deposit', []);
+    service.twist = (page, { list, pageNo }) => {
+      const shown = (service.lists.get(list) ?? []).slice((pageNo - 1) * 50, pageNo * 50);
+      return { ...page, rows: shown, pageSize: said, totalSize: shown.length };
+    };
+    expect(await pass()).toMatchObject({ isComplete: true });
+    service.lists.set('deposit', order === 'newest-first' ? rows : rows.toReversed());
+    for (const rowsInserted of [130, 0, 0, 0])
+      expect(await pass()).toMatchObject({ isComplete: false, rowsInserted });
+    expect(await learnedOfList()).toMatchObject([{ ledger_count: 130 }]);
+  },
+);
+
+test('a total that counts the rows of its page proves no first page that is shorter than it says', async () => {
+  service.twist = (page, { list, pageNo }) => {
+    const rows = (service.lists.get(list) ?? []).slice((pageNo - 1) * 50, pageNo * 50);
+    return { ...page, rows, pageSize: 100, totalSize: rows.length };
+  };
+  expect(await pass()).toMatchObject({ isComplete: false, rowsInserted: count });
+});
+
+test('the first row of an empty list costs one request more than a later one', async () => {
+  const rows = (service.lists.get('deposit') ?? []).slice(-3);
+  service.lists.set('deposit', []);
+  await pass();
+  for (const [length, asked] of [
+    [1, 2],
+    [2, 1],
+    [3, 1],
+  ] as const) {
+    service.lists.set('deposit', rows.slice(rows.length - length));
+    const former = service.asked.length;
+    expect(await pass()).toMatchObject({ isComplete: true });
+    expect([length, service.asked.length - former]).toEqual([length, asked]);
+  }
+});
+
 test('a page behind the end that says no size does not change the size of the others', async () => {
   service.lists.set('deposit', (service.lists.get('deposit') ?? []).slice(0, 400));
   service.twist = (page, { list, pageNo }) => {

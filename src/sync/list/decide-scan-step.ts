@@ -33,14 +33,17 @@ export type PageBefore = {
   fall: number;
 };
 
-/** Pages on which the list ends by its total, and on which it would end with the rows that the ledger holds. */
-export type ExpectedEnds = { last: number; lastHeld: number };
+/**
+ * Pages on which the list ends by its total, and on which it would end with the rows that the ledger holds.
+ * `isFollowed`: the page behind this one has other rows, whatever the total says.
+ */
+export type ExpectedEnds = { last: number; lastHeld: number; isFollowed: boolean };
 
 /** Decides on the step after a page. */
 export function decideScanStep(
   walk: WalkProgress,
   facts: PageFacts,
-  { last, lastHeld }: ExpectedEnds,
+  { last, lastHeld, isFollowed }: ExpectedEnds,
   before: PageBefore,
 ): ScanStep {
   const { previousFingerprint, repeats } = before;
@@ -51,7 +54,8 @@ export function decideScanStep(
     const isEnd = facts.page > Math.max(last, lastHeld) && repeats > 0;
     return isEnd ? { kind: 'end', isRepeated: true } : { kind: 'repeat' };
   }
-  return back ?? (isEndAtTotal(facts) ? { kind: 'end', isRepeated: false } : { kind: 'next' });
+  const isEnd = isEndAtTotal(facts) && !isFollowed;
+  return back ?? (isEnd ? { kind: 'end', isRepeated: false } : { kind: 'next' });
 }
 
 /**
@@ -71,7 +75,7 @@ function afterEmptyPage(
  * Returns true if a short page ends the list. The total must agree, because a short page in the middle may just lack
  * rows.
  */
-function isEndAtTotal(facts: PageFacts): boolean {
+export function isEndAtTotal(facts: PageFacts): boolean {
   const readRows = (facts.page - 1) * facts.size + facts.listed;
   return !isFull(facts) && readRows === facts.total;
 }

@@ -60,6 +60,7 @@ async function pollHeadOnce<P extends PageFacts>(
 ): Promise<Poll & { firstTotal: number }> {
   const known = session.state.checkpoint.headFingerprint;
   const isAfterEnd = wasLastPassEnded(session.state);
+  const wasEmpty = session.state.ledgerCount === 0;
   const reader = createDayReader();
   const first = await session.read(1, 1);
   const firstTotal = session.state.serviceTotal ?? 0;
@@ -75,14 +76,26 @@ async function pollHeadOnce<P extends PageFacts>(
     quietPages = added === 0 ? quietPages + 1 : 0;
     reader.read(facts, session.state.listOrder, { isStart: page === 1 });
     const isSettled = missingRows(session.state) === 0;
-    const isOver = isSettled || isSame || facts.listed === 0;
     // Known rows follow new ones: the last pass has read everything from here on.
     const isOnKnownRows = isAfterEnd && added < facts.listed - facts.unstorable;
-    if (isOver || isHeadPassed(session.state, page, { quietPages, isOnKnownRows }))
+    const isEnd =
+      isSettled ||
+      isSame ||
+      facts.listed === 0 ||
+      isHeadPassed(session.state, page, { quietPages, isOnKnownRows });
+    if (isEnd && !mayGoOn(wasEmpty, facts))
       return { isSettled, inserted, days: reader.days(), firstTotal };
     facts = await readBehind(session, facts);
   }
   return { isSettled: false, inserted, days: reader.days(), firstTotal };
+}
+
+/**
+ * Returns true for the first page of a list that had no rows before: its total may count the rows of the page alone, so
+ * the page behind it is read, too.
+ */
+function mayGoOn(wasEmpty: boolean, { page, listed }: PageFacts): boolean {
+  return wasEmpty && page === 1 && listed > 0;
 }
 
 async function storeShown<P extends PageFacts>(session: ListSession<P>, facts: P): Promise<number> {
@@ -97,6 +110,7 @@ async function readBehind<P extends PageFacts>(
   session: ListSession<P>,
   { page, size, listed }: P,
 ): Promise<P | null> {
+  if (missingRows(session.state) === 0) return await session.read(page + 1, page);
   try {
     const upTo = Math.max(page + 1, newPages(session.state));
     return await readOrEnd(session, page + 1, { upTo });
@@ -116,6 +130,7 @@ function noteHead<P extends PageFacts>(session: ListSession<P>, facts: P): void 
 
 /** Reads new rows at the list's end: from the page where the known rows end, upward. */
 async function pollTail<P extends PageFacts>(session: ListSession<P>): Promise<Poll> {
+  const wasEmpty = session.state.ledgerCount === 0;
   let { facts, inserted } = await readTail(session);
   for (let previous = ''; ; ) {
     inserted += await storeShown(session, facts);
@@ -123,8 +138,8 @@ async function pollTail<P extends PageFacts>(session: ListSession<P>): Promise<P
     const isOver = isSettled || isKnownCounts(session.state);
     // A total that counts fewer rows than there are does not count those behind a full page either.
     const isGuided = !isTotalShort(session.state) || facts.listed < facts.size;
-    if ((isOver && isGuided) || isTailEnd(session.state, facts, previous))
-      return { isSettled, inserted, days: null };
+    const isEnd = (isOver && isGuided) || isTailEnd(session.state, facts, previous);
+    if (isEnd && !mayGoOn(wasEmpty, facts)) return { isSettled, inserted, days: null };
     previous = facts.fingerprint;
     facts = await readOrEnd(session, facts.page + 1, { upTo: lastKnown(session.state) });
   }

@@ -10,7 +10,7 @@
  */
 import { LedgerError } from '../../kernel/errors.ts';
 import { createBatchWriter } from './batch-writer.ts';
-import { afterStep, decideScanStep, type ScanStep } from './decide-scan-step.ts';
+import { afterStep, decideScanStep, isEndAtTotal, type ScanStep } from './decide-scan-step.ts';
 import { newWalk, type WalkProgress } from './list-checkpoint.ts';
 import type { ListSession } from './list-session.ts';
 import {
@@ -149,7 +149,30 @@ async function takePage<P extends PageFacts>(
     if ('refusal' in facts) return await endAtRefusal(session, cursor, facts.refusal);
     if (isEndUnknown(walkOf(session), session.state)) return await endAtRefusal(session, cursor);
   }
-  return takeFacts(session, cursor, facts);
+  return takeFacts(session, cursor, facts, await isFollowed(session, facts));
+}
+
+/**
+ * Returns true if other rows follow a page that seems to be the last one, although its total counts only the rows up to
+ * it. Such a total may be that of the page. It is checked where the ledger holds more rows, and once for a list that
+ * ends with its first page.
+ */
+async function isFollowed<P extends PageFacts>(
+  session: ListSession<P>,
+  facts: P,
+): Promise<boolean> {
+  const { page, total, fingerprint } = facts;
+  const isFirst = page === 1 && walkOf(session).isFromEmpty;
+  const isShort = heldRows(session) > (total ?? 0);
+  if (!isEndAtTotal(facts) || facts.listed === 0 || !(isFirst || isShort)) return false;
+  const behind = await session.read(page + 1, page);
+  return behind.listed > 0 && behind.fingerprint !== fingerprint;
+}
+
+/** Returns the rows that the list had by the ledger, and by the scan so far. */
+function heldRows<P extends PageFacts>(session: ListSession<P>): number {
+  const { ledgerCount, guests } = session.state;
+  return ledgerCount + guests + walkOf(session).unstorable;
 }
 
 /** Adds a page to the batch, the days and the progress. */
@@ -157,14 +180,15 @@ function takeFacts<P extends PageFacts>(
   session: ListSession<P>,
   cursor: Cursor<P>,
   facts: P,
+  isFollowed: boolean,
 ): WalkProgress {
   const { fallen } = session.state.checkpoint;
   // Taken after the read, because a write may have ended meanwhile.
   const fall = fallen - walkOf(session).fallenSeen;
   const walk = { ...walkOf(session), fallenSeen: fallen };
-  const { ledgerCount, guests } = session.state;
-  const held = ledgerCount + guests + walk.unstorable;
-  const ends = { last: lastPage(session.state), lastHeld: pagesFor(held, session.state) };
+  const held = heldRows(session);
+  const lastHeld = pagesFor(held, session.state);
+  const ends = { last: lastPage(session.state), lastHeld, isFollowed };
   const isOver = isEndless(walk, facts, { ...ends, different: held + cursor.uncounted });
   const before = { ...cursor, fall };
   const step: ScanStep = isOver
