@@ -12,6 +12,8 @@ export type Move = {
   healedAt: string | null;
   setAside: number;
   closedRequests: number;
+  /** Wallets with addresses for which no operator has recorded which of them were handed out. */
+  waitingFor: string[];
 };
 
 /** Returns null while the database is at home, otherwise the difference in words. */
@@ -108,29 +110,35 @@ export async function healHome(db: LedgerDb): Promise<Move | null> {
 }
 
 /**
- * Accepts the operator's statement that nothing was lost. Addresses that unacknowledged moves set aside become
- * available again, except those assigned, used, adopted, refused or paid to since. Begins a new epoch if the database
- * is away. Returns the number of addresses that became available. Call it inside a transaction.
+ * Accepts the operator's statement that nothing was lost, of one wallet or, with null, of all. Addresses that moves set
+ * aside become available again, except those assigned, used, adopted, refused or paid to since, and those of wallets
+ * whose move an operator has recorded. If the database is away, it begins a new epoch; for one wallet this sets aside
+ * the addresses of the others. Returns the number of addresses that became available. Call it inside a transaction.
  */
-export async function acceptMove(db: LedgerDb): Promise<number> {
-  await lockHome(db);
-  const away = await readAway(db);
-  if (away !== null) {
-    await beginEpoch(db, await openMove(db, away), { setAside: 0, closed: 0 });
-  }
-  await db.execute(sql`
-    update ledger.addresses set place = engine.current_place() where status = 'available'`);
+export async function acceptMove(db: LedgerDb, wallet: string | null = null): Promise<number> {
+  if (wallet === null) await beginUnchanged(db);
+  else await healHome(db);
   const back = await query(db)`
     update ledger.addresses
        set status = 'available', set_aside_epoch = null, place = engine.current_place(), unchecked_until = '0'
-     where status = 'foreign' and refused is null
-       and set_aside_epoch in (select epoch from engine.moves where acknowledged_at is null)
+     where status = 'foreign' and refused is null and (wallet = ${wallet}::text or ${wallet}::text is null)
+       and set_aside_epoch in (select m.epoch from engine.moves m
+                                where m.acknowledged_at is null and addresses.wallet <> all (m.recorded_for))
     returning wallet as ${out('wallet', text)}, slip44 as ${out('slip44', number)}, address_key as ${out('key', text)}`;
   // A deposit that does not count yet leaves a foreign address as it is.
   let available = 0;
   for (let at = 0; at < back.length; at += recountedAtOnce)
     available += await recountAvailable(db, back.slice(at, at + recountedAtOnce));
   return available;
+}
+
+/** Begins a new epoch if the database is away, with the addresses that were available. */
+async function beginUnchanged(db: LedgerDb): Promise<void> {
+  await lockHome(db);
+  const away = await readAway(db);
+  if (away !== null) await beginEpoch(db, await openMove(db, away), { setAside: 0, closed: 0 });
+  await db.execute(sql`
+    update ledger.addresses set place = engine.current_place() where status = 'available'`);
 }
 
 const recountedAtOnce = 2_000;
@@ -152,10 +160,19 @@ async function recountAvailable(
   return counted?.available ?? 0;
 }
 
-/** Acknowledges all moves whose new epoch has begun. */
-export async function acknowledgeMoves(db: LedgerDb): Promise<void> {
+/**
+ * Records for one wallet, or with null for all, that an operator knows what was handed out. A move whose new epoch has
+ * begun is acknowledged once it is recorded for every wallet that has addresses.
+ */
+export async function acknowledgeMoves(db: LedgerDb, wallet: string | null = null): Promise<void> {
+  const isHealed = sql`acknowledged_at is null and healed_at is not null`;
+  if (wallet !== null)
+    await db.execute(sql`
+      update engine.moves set recorded_for = array_append(recorded_for, ${wallet}::text)
+       where ${isHealed} and ${wallet}::text <> all (recorded_for)`);
+  const isKnown = wallet === null ? sql`true` : sql`cardinality(${waitingFor}) = 0`;
   await db.execute(sql`
-    update engine.moves set acknowledged_at = now() where acknowledged_at is null and healed_at is not null`);
+    update engine.moves set acknowledged_at = now() where ${isHealed} and ${isKnown}`);
 }
 
 /** Returns the unacknowledged moves, oldest first. */
@@ -191,12 +208,17 @@ export async function readHiddenFacts(
   return { known: those(true), missing: those(false) };
 }
 
+const waitingFor = sql`array(
+  select distinct a.wallet from ledger.addresses a
+   where moves.acknowledged_at is null and a.wallet <> all (moves.recorded_for) order by 1)`;
+
 const moveColumns = {
   what: moves.what,
   noticedAt: sql`to_json(${moves.noticedAt}) #>> '{}'`.mapWith(String),
   healedAt: sql`to_json(${moves.healedAt}) #>> '{}'`.mapWith(moves.healedAt),
   setAside: sql`coalesce(${moves.setAside}, 0)`.mapWith(Number),
   closedRequests: sql`coalesce(${moves.closedRequests}, 0)`.mapWith(Number),
+  waitingFor: sql<string[]>`${waitingFor}`,
 };
 
 /** Number of the epoch that ends. A restored database may hold old moves; the number is above theirs. */

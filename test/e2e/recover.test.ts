@@ -90,6 +90,7 @@ test('one line that does not fit leaves everything as it was, and every such lin
   expect(await rows()).toEqual(before);
   expect(await recover()).toMatchObject({ code: 3 });
   expect(await recover('--handed-out', '/nowhere.csv')).toMatchObject({ code: 2 });
+  expect(await recover('--same', '--wallet', 'another')).toMatchObject({ code: 2 });
   for (const empty of ['', 'slip44,address,reference\n'])
     expect(await recover('--handed-out', fileOf(empty))).toMatchObject({
       code: 2,

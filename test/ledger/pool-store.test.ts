@@ -6,6 +6,7 @@ import {
   mirrorPools,
   noteListRead,
   readPoolLevels,
+  takeAddress,
 } from '../../src/ledger/addresses/pool-store.ts';
 import { readStatus } from '../../src/ledger/reports/read-status.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
@@ -60,6 +61,33 @@ test('the table follows the setting, keeps what is known of a chain that stays, 
   ]);
   await mirrorPools(ledger, []);
   expect(await query('select * from ledger.pools')).toEqual([]);
+});
+
+test('a chain that is held back stays so when it is taken out of the settings, and comes back', async () => {
+  const held = () =>
+    query(`select slip44, target, chain_filter, refused_at is not null as refused from ledger.pools
+            order by slip44`);
+  await mirrorPools(ledger, [eth, tron, { slip44: 0, threshold: 1, target: 2 }]);
+  await query(`insert into ledger.addresses (slip44, address, status, first_seen_at)
+    values (60, '0x' || repeat('a', 40), 'available', now())`);
+  await query(`update ledger.pools set chain_filter = 'broken' where slip44 = 60`);
+  await query(`update ledger.pools set refused_at = now() where slip44 = 195`);
+  await mirrorPools(ledger, [{ slip44: 1, threshold: 1, target: 2 }]);
+  expect(await held()).toEqual([
+    { slip44: 1, target: 2, chain_filter: null, refused: false },
+    { slip44: 60, target: 0, chain_filter: 'broken', refused: false },
+    { slip44: 195, target: 0, chain_filter: null, refused: true },
+  ]);
+  expect(await takeAddress(ledger.db, 60, 'customer')).toBeNull();
+  const problems = await query('select name, subject from ledger.problems');
+  expect(problems).toContainEqual({ name: 'chain_filter_broken', subject: '60' });
+  expect(problems).not.toContainEqual({ name: 'address_refused', subject: '195' });
+  await mirrorPools(ledger, [eth, tron]);
+  expect(await held()).toEqual([
+    { slip44: 60, target: eth.target, chain_filter: 'broken', refused: false },
+    { slip44: 195, target: tron.target, chain_filter: null, refused: true },
+  ]);
+  expect(await takeAddress(ledger.db, 60, 'customer')).toBeNull();
 });
 
 test('of many that mirror at once none fails and all agree', async () => {

@@ -4,6 +4,7 @@ import { takeAddress } from '../../src/ledger/addresses/pool-store.ts';
 import { judgeStored } from '../../src/ledger/addresses/refused-addresses.ts';
 import {
   acceptMove,
+  acknowledgeMoves,
   noticeForeign,
   readAway,
   readMoves,
@@ -60,6 +61,28 @@ test('a move is healed for all wallets at once, by whichever notices it first', 
   expect(await second.transaction((db) => acceptMove(db))).toBe(2);
   expect(await takeAddress(ledger.db, 60, 'customer')).toBe('0x1');
   expect(await takeAddress(second.db, 60, 'another')).toBe('0x1');
+});
+
+test('an operator’s statement about one wallet leaves the addresses of the others set aside', async () => {
+  await query(`select engine.disturb_home('a snapshot was put back')`);
+  expect(await second.transaction((db) => acceptMove(db, 'w2'))).toBe(1);
+  await acknowledgeMoves(second.db, 'w2');
+  expect(await statuses()).toEqual([
+    { wallet: 'main', of: 'foreign assigned' },
+    { wallet: 'w2', of: 'available assigned' },
+  ]);
+  expect(await readMoves(ledger.db)).toMatchObject([{ waitingFor: ['main'] }]);
+  // The move is settled for w2: what its operator has not vouched for stays set aside.
+  await query(
+    `update ledger.addresses set status = 'foreign', set_aside_epoch = 1 where wallet = 'w2' and status = 'available'`,
+  );
+  expect(await ledger.transaction((db) => acceptMove(db))).toBe(1);
+  await acknowledgeMoves(ledger.db, 'main');
+  expect(await readMoves(ledger.db)).toEqual([]);
+  expect(await statuses()).toEqual([
+    { wallet: 'main', of: 'available assigned' },
+    { wallet: 'w2', of: 'foreign assigned' },
+  ]);
 });
 
 test('the session stays with its wallet while a move of all wallets is healed', async () => {

@@ -11,10 +11,14 @@ export const addRecoverCommand: CommandGroup = (program, run) => {
       'CSV of slip44, address, reference: mark these addresses as handed out',
     )
     .option('--same', 'nothing was lost: make the addresses that were set aside available again')
-    .option('--wallet <name>', 'with --handed-out: the wallet of these addresses, one of WALLETS')
+    .option(
+      '--wallet <name>',
+      'one of WALLETS; --handed-out needs it where several are set, --same concerns all without it',
+    )
     .option(...jsonOption)
     .action(async (options) => {
-      const scope = options.handedOut === undefined ? undefined : options;
+      const isOfOne = options.handedOut !== undefined || options.wallet !== undefined;
+      const scope = isOfOne ? options : undefined;
       const { recover } = await import('../commands/recover.ts');
       const isChange = options.handedOut !== undefined || options.same;
       await run.inContext((context) => recover(context, options), {

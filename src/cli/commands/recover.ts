@@ -25,7 +25,12 @@ import { openExistingLedger } from '../context/open-existing-ledger.ts';
 import { jsonDocument } from '../output/json-document.ts';
 import { readHandedOut } from '../read-handed-out.ts';
 
-export type RecoverOptions = { handedOut?: string; same?: boolean; json?: boolean };
+export type RecoverOptions = {
+  handedOut?: string;
+  same?: boolean;
+  wallet?: string;
+  json?: boolean;
+};
 
 /**
  * Runs `wallet-ledger recover`: prints the moves that were found. `handedOut` names a CSV file of addresses that were
@@ -36,11 +41,12 @@ export async function recover(context: CommandContext, options: RecoverOptions):
   const list = path === undefined ? null : readList(path);
   const { ledger } = await openExistingLedger(context);
   // A move concerns all wallets of the database.
-  const { walletNames } = context.settings;
+  const { walletNames, wallet } = context.settings;
   const isChange = list !== null || options.same === true;
   await (isChange ? refuseOtherWallet : sayOtherWallet)(context, ledger, walletNames);
   if (list || options.same) {
-    const { marked, back } = await settle(ledger, list, options.same ?? false);
+    const concerned = options.wallet ?? (list ? wallet : null);
+    const { marked, back } = await settle(ledger, list, options.same ?? false, concerned);
     process.stderr.write(
       `${countWords(marked)} addresses were marked as handed out; ${countWords(back)} became available again\n`,
     );
@@ -52,13 +58,18 @@ export async function recover(context: CommandContext, options: RecoverOptions):
   return found.away === null ? 0 : 3;
 }
 
-/** Uses one transaction, so that a line that does not fit leaves the database unchanged. */
-async function settle(ledger: Ledger, list: HandedOut[] | null, isSame: boolean) {
+/** Uses one transaction, so that a line that does not fit leaves the database unchanged. `wallet`: null for all. */
+async function settle(
+  ledger: Ledger,
+  list: HandedOut[] | null,
+  isSame: boolean,
+  wallet: string | null,
+) {
   await rebuildWhileAway(ledger);
   return await ledger.longTransaction(async (db) => {
     const marked = list ? await handOut(db, list) : 0;
-    const back = isSame ? await acceptMove(db) : 0;
-    await acknowledgeMoves(db);
+    const back = isSame ? await acceptMove(db, wallet) : 0;
+    await acknowledgeMoves(db, wallet);
     return { marked, back };
   });
 }
@@ -118,16 +129,19 @@ function pageOf(
     : `there is nothing to do; the last move is settled:\n${lineOf(settled)}\n`;
 }
 
-function lineOf({ what, noticedAt, healedAt, setAside, closedRequests }: Move): string {
+function lineOf(move: Move): string {
+  const { what, noticedAt, healedAt, setAside, closedRequests, waitingFor } = move;
   const done =
     healedAt === null
       ? 'not recovered yet'
       : `recovered at ${healedAt}: ${countWords(setAside)} available addresses were set aside, ${countWords(closedRequests)} open requests closed`;
-  return `${noticedAt}: ${what}; ${done}`;
+  const waiting = waitingFor.length > 0 ? `; not recorded yet for ${waitingFor.join(', ')}` : '';
+  return `${noticedAt}: ${what}; ${done}${waiting}`;
 }
 
 const advice = [
   'The ledger does not know which addresses were handed out after the backup. Run one of:',
   '  wallet-ledger recover --handed-out FILE   FILE: CSV of slip44, address, reference of every address handed out',
   '  wallet-ledger recover --same              nothing was lost: the addresses that were set aside become available again',
+  'With --wallet each of them concerns one wallet; --same without it concerns all.',
 ];

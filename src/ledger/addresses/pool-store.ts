@@ -31,7 +31,8 @@ export type PoolChange = { slip44: number; before: PoolNumbers | null; after: Po
 
 /**
  * Makes the table `pools` hold exactly the configured pools, and keeps the other columns of a chain that stays. A
- * removed chain keeps its row, with target 0, while it has an open request. Returns the changed pools.
+ * removed chain keeps its row, with target 0, while it has an open request or is held back: its filter is broken, or the
+ * service sent no valid address. Returns the changed pools.
  */
 export async function mirrorPools(
   ledger: Ledger,
@@ -42,10 +43,10 @@ export async function mirrorPools(
     from unnest(${column('slip44')}::int[], ${column('threshold')}::int[], ${column('target')}::int[])
       as w (slip44, threshold, target)`;
   const isUnwanted = sql`p.slip44 not in (select slip44 from (${wanted}) as w)`;
-  const isInDoubt = sql`exists (select from own.address_requests r
-                                 where r.slip44 = p.slip44 and r.state in ('sent', 'unknown'))`;
+  const isKept = sql`(p.chain_filter is not distinct from 'broken' or p.refused_at is not null
+    or exists (select from own.address_requests r where r.slip44 = p.slip44 and r.state in ('sent', 'unknown')))`;
   const stored = sql`select slip44, threshold, target from own.pools p
-    where not (target = 0 and ${isUnwanted} and ${isInDoubt})`;
+    where not (target = 0 and ${isUnwanted} and ${isKept})`;
   const isSame = async (db: LedgerDb) => {
     const [row] = await query(db)`
       select not exists ((${wanted}) except ${stored}) and not exists (${stored} except (${wanted})) as ${out('same', truth)}`;
@@ -58,10 +59,10 @@ export async function mirrorPools(
     // Checks again: another process that started at the same time may have made the change meanwhile.
     if (await isSame(db)) return [];
     const before = await readPools(db);
-    // Keeps the rows of removed chains with an open request, which is still to be closed.
+    // Keeps the rows of removed chains that hold addresses back, and those with a request that is still to be closed.
     await db.execute(sql`
-      update own.pools p set threshold = 0, target = 0, is_filling = false where ${isUnwanted} and ${isInDoubt}`);
-    await db.execute(sql`delete from own.pools p where ${isUnwanted} and not ${isInDoubt}`);
+      update own.pools p set threshold = 0, target = 0, is_filling = false where ${isUnwanted} and ${isKept}`);
+    await db.execute(sql`delete from own.pools p where ${isUnwanted} and not ${isKept}`);
     await db.execute(sql`
       insert into own.pools (slip44, threshold, target) ${wanted}
       on conflict (wallet, slip44) do update set threshold = excluded.threshold, target = excluded.target

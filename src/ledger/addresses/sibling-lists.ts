@@ -10,8 +10,8 @@ import { number, out, query, truth } from '../connection/query-rows.ts';
  * on another chain at the previous home may be missing here until its list is read. An answer for this chain would then
  * make one of them available. A chain with addresses in a form of the service's own counts as one of unknown form.
  *
- * The service may list a chain without a pool no more. So its list is not awaited once an operator has acknowledged all
- * moves, and so recorded what was handed out.
+ * The service may list a chain without a pool no more. So its list is not awaited once an operator has recorded for
+ * all moves which addresses of the wallet were handed out.
  */
 export async function unreadSiblings(db: LedgerDb, slip44: number): Promise<number[]> {
   const chains = await query(db)`
@@ -28,7 +28,8 @@ chains as (
 )
 select c.slip44 as ${out('slip44', number)}, coalesce(s.is_backed, false)
          or not exists (select from own.pools p where p.slip44 = c.slip44)
-            and not exists (select from engine.moves m where m.acknowledged_at is null) as ${out('isRead', truth)},
+            and not exists (select from engine.moves m
+                             where m.acknowledged_at is null and engine.wallet() <> all (m.recorded_for)) as ${out('isRead', truth)},
        exists (select from own.addresses a where a.slip44 = c.slip44 and a.form = 'strange') as ${out('isStrange', truth)}
   from chains c left join own.streams s on s.name = 'addresses:' || c.slip44
  order by c.slip44`;

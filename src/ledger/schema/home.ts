@@ -34,4 +34,5 @@ export const moves = engine.table('moves', {
   setAside: integer('set_aside'),
   closedRequests: integer('closed_requests'),
   acknowledgedAt: instant('acknowledged_at'),
+  recordedFor: text('recorded_for').array().notNull().default(sql`'{}'::text[]`),
 });
