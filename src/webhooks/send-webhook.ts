@@ -36,7 +36,8 @@ export async function sendWebhook(
   const abortAfter = (ms: number) => setTimeout(() => late.abort(), ms);
   const timers = [abortAfter(attemptMs)];
   const hurry = () => timers.push(abortAfter(lastAnswerMs));
-  stopping.addEventListener('abort', hurry, { once: true });
+  if (stopping.aborted) hurry();
+  else stopping.addEventListener('abort', hurry, { once: true });
   try {
     const status = await post(receiver, event, resolve, late.signal);
     if (status >= 200 && status < 300) return null;

@@ -38,6 +38,25 @@ test('a reader gets an answer to every question of the cookbook, and can write n
   }
 }, 90_000);
 
+test('the states of another wallet change no answer of the cookbook', async () => {
+  const wallet = await liveInLedger();
+  const client = new Client({ connectionString: wallet.connectionString });
+  await client.connect();
+  onTestFinished(() => client.end());
+  // Within one transaction now() stays the same.
+  await client.query('begin');
+  const askAll = async () => {
+    const found: [string, unknown[]][] = [];
+    for (const { name, sql } of queries) found.push([name, (await client.query(sql)).rows]);
+    return found;
+  };
+  const before = await askAll();
+  await client.query(`insert into ledger.final_states (wallet, state, is_success)
+    select 'another', state, is_success from ledger.final_states`);
+  for (const [at, [name, rows]] of (await askAll()).entries())
+    expect([name, rows]).toEqual([name, before[at]?.[1]]);
+}, 90_000);
+
 const otherDoings = [
   `select ledger.take_address(60, 'mine')`,
   `select * from ledger.take_tickets(1, null, 'ms')`,

@@ -117,6 +117,9 @@ test('a pass ends where each answer is lost, and the next one fills the pool', a
       '3 answers in a row about new addresses of chain 60 were lost, the last one because: an answer whose data is not a list',
   });
   expect(await requests(wallet)).toMatchObject([{ num: 10 }, { num: 5 }, { num: 2 }]);
+  expect(await wallet.query('select last_error from ledger.pools')).toEqual([
+    { last_error: expect.stringContaining('3 answers in a row') },
+  ]);
   expect((await fillPools(context, patiently)).isComplete).toBe(true);
   const available = await wallet.query(`select available::int from ledger.pool_levels`);
   expect(available).toEqual([{ available: 10 }]);

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { HttpBindings } from '@hono/node-server';
 import { getConnInfo } from '@hono/node-server/conninfo';
 import type { Context, MiddlewareHandler } from 'hono';
@@ -39,6 +40,8 @@ export function createFeedRoute(options: FeedOptions): FeedRoute {
   const refusals = createRefusalLog(log, 'the feed');
   const guard = feedToken === null ? null : createTokenGuard(feedToken, () => performance.now());
   const closing = new AbortController();
+  // Every client adds a listener.
+  setMaxListeners(0, closing.signal);
   let clients = 0;
 
   async function serve(c: Context): Promise<Response> {

@@ -39,18 +39,19 @@ async function sendEvents(
 ): Promise<void> {
   const gone = new AbortController();
   stream.onAbort(() => gone.abort());
-  const over = AbortSignal.any([signal, gone.signal]);
   await stream.write('retry: 1000\n\n');
-  for (let position = after; !over.aborted; ) {
-    const wake = feed.nextWake();
-    const page = await feed.read(position, pageMax);
-    if (page.kind !== 'events') return;
-    const last = page.events.at(-1);
-    if (last) {
-      await stream.write(page.events.map(toServerSentEvent).join(''));
-      position = last.seq;
-    } else if (await isSilent(wake, over)) await stream.write(':\n\n');
-  }
+  await withAnySignal([signal, gone.signal], async (over) => {
+    for (let position = after; !over.aborted; ) {
+      const wake = feed.nextWake();
+      const page = await feed.read(position, pageMax);
+      if (page.kind !== 'events') return;
+      const last = page.events.at(-1);
+      if (last) {
+        await stream.write(page.events.map(toServerSentEvent).join(''));
+        position = last.seq;
+      } else if (await isSilent(wake, over)) await stream.write(':\n\n');
+    }
+  });
 }
 
 /** Waits for the wake; returns true if it does not come before the next sign of life is due. */

@@ -36,8 +36,9 @@ const lossesMax = 3;
  * All chains run concurrently: a refusal for one chain delays no other. Several processes may call it at the same time.
  *
  * Resolves the open request of a chain that is no longer configured as well. `isComplete`: every pool is full, or
- * another process fills it; false for a database that has moved, with ON_MOVE=stop. Throws errors that concern more
- * than one chain.
+ * another process fills it; false for a database that has moved, with ON_MOVE=stop. Throws the first error that
+ * concerns more than one chain, and the one after which the answers about one chain were lost too often, once the
+ * failures of all chains are noted.
  */
 export async function fillPools(context: SyncContext, options: FillOptions): Promise<SyncReport> {
   const report = await fillPoolsThrough({ ...context, pools: openPoolPort(context) }, options);
@@ -61,27 +62,27 @@ export async function fillPoolsThrough(
     chains.map((slip44) => fillPool(context, slip44, options, report)),
   );
   await pools.end();
-  for (const [index, one] of ended.entries()) {
-    if (one.status === 'rejected')
-      await acceptFailure(context, chains[index] ?? 0, one.reason, report);
+  const failures = ended.flatMap((one, index) =>
+    one.status === 'rejected'
+      ? [{ slip44: chains[index] ?? 0, error: databaseError(toError(one.reason)) }]
+      : [],
+  );
+  for (const { slip44, error } of failures) {
+    if (!isOfChain(error)) continue;
+    report.isComplete = false;
+    context.log.warn({ slip44, error }, 'the address pool could not be filled');
+    await pools.noteError(slip44, withChainCure(error.message, settings.chainParam));
   }
+  const thrown = failures.find(({ error }) => !isOfChain(error) || error instanceof LostTooOften);
+  if (thrown) throw thrown.error;
   return report;
 }
 
-/** Records a failure that concerns one chain; rethrows any other. */
-async function acceptFailure(
-  context: PoolTools,
-  slip44: number,
-  thrown: unknown,
-  report: SyncReport,
-): Promise<void> {
-  const error = databaseError(toError(thrown));
-  const isOfChain = error instanceof LedgerError && chainFailures.has(error.code);
-  if (!isOfChain) throw error;
-  report.isComplete = false;
-  context.log.warn({ slip44, error }, 'the address pool could not be filled');
-  const reason = withChainCure(error.message, context.settings.chainParam);
-  await context.pools.noteError(slip44, reason);
+/** Returns true for a failure that says nothing about other chains. */
+function isOfChain(error: Error): boolean {
+  return (
+    error instanceof LostTooOften || (error instanceof LedgerError && chainFailures.has(error.code))
+  );
 }
 
 const chainFailures = new Set<string>([
@@ -138,16 +139,18 @@ function createLossCount(slip44: number) {
     const isLost = typeof verdict === 'object';
     if (kind === 'send') inRow = isLost ? inRow + 1 : 0;
     if (!isLost) return verdict;
-    if (inRow === lossesMax) throw lostTooOften(slip44, verdict.lost);
+    if (inRow === lossesMax) throw new LostTooOften(slip44, verdict.lost);
     return 'again';
   };
 }
 
-function lostTooOften(slip44: number, reason: string): LedgerError {
-  const lost = `${lossesMax} answers in a row about new addresses of chain ${slip44} were lost`;
-  return new LedgerError('service-unreachable', `${lost}, the last one because: ${reason}`, {
-    cure: 'compare the answers of the service with its document; what they generated is found in the address list by the next pass',
-  });
+class LostTooOften extends LedgerError {
+  constructor(slip44: number, reason: string) {
+    const lost = `${lossesMax} answers in a row about new addresses of chain ${slip44} were lost`;
+    super('service-unreachable', `${lost}, the last one because: ${reason}`, {
+      cure: 'compare the answers of the service with its document; what they generated is found in the address list by the next pass',
+    });
+  }
 }
 
 /** Returns the step after a plan: a request that the plan has stored is sent. */
