@@ -27,7 +27,7 @@ try {
   exitCode = 'exitCode' in failure && typeof failure.exitCode === 'number' ? failure.exitCode : 1;
 }
 // Exits explicitly, after the output is flushed: a timer or socket of a library must not keep a finished command alive.
-// That a write failed is told a turn after the write has ended.
+// Node reports a failed write one turn of the event loop after it has ended.
 process.stdout.write('', () => setImmediate(exit));
 
 function exit(): void {

@@ -26,7 +26,7 @@ export const httpSettings = {
   },
   HTTP_TOKEN: {
     field: 'http.token',
-    help: 'Token for all pages except /healthz and /readyz: as Bearer token, or as the password of Basic authentication',
+    help: 'Token for all pages except /healthz and /readyz (the feed and hints have tokens of their own): as Bearer token, or as the password of Basic authentication',
     default: null,
     parser: headerText,
     isSecret: true,

@@ -1,5 +1,6 @@
 import type { LedgerDb } from '../ledger/connection/connect-ledger.ts';
-import { readAway, readHiddenFacts, readMoves } from '../ledger/home-store.ts';
+import { readAway, readHiddenFacts } from '../ledger/home-store.ts';
+import { readMoves } from '../ledger/move-store.ts';
 import { badFinding, type Finding, okFinding, warningFinding } from './finding.ts';
 
 const name = 'home';

@@ -14,7 +14,10 @@ const columns = [
   'tx_hash',
 ];
 
-/** Writes one line per posting, after RFC 4180: UTF-8, a header, CRLF. `count` is told the number of postings. */
+/**
+ * Writes one line per posting, after RFC 4180: UTF-8, a header, CRLF. Calls `count` with the number of postings of each
+ * batch.
+ */
 export async function* writeCsv(
   books: Books,
   count: (postings: number) => void,

@@ -44,7 +44,7 @@ const footerSchema = schema.map(
 /** Rows of a group. It is always full, so that the bytes follow from the rows, however these are read. */
 const groupRows = 20_000;
 
-/** Writes one row per posting as Parquet, in pieces. `count` is told the number of postings. */
+/** Writes one row per posting as Parquet, in pieces. Calls `count` with the number of postings of each batch. */
 export async function* writeParquet(
   books: Books,
   count: (postings: number) => void,

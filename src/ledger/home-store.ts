@@ -1,20 +1,9 @@
-import { desc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
+import { isNull, sql } from 'drizzle-orm';
 import { LedgerError } from '../kernel/errors.ts';
 import type { Ledger, LedgerDb } from './connection/connect-ledger.ts';
-import { number, orNull, out, pick, query, text, truth } from './connection/query-rows.ts';
+import { orNull, out, pick, query, text, truth } from './connection/query-rows.ts';
+import { type Move, readMove } from './move-store.ts';
 import { moves } from './schema/home.ts';
-
-/** A move of the database away from its home that no operator has acknowledged yet. */
-export type Move = {
-  what: string;
-  noticedAt: string;
-  /** Time at which the next epoch began. While it is null, nothing is handed out or generated. */
-  healedAt: string | null;
-  setAside: number;
-  closedRequests: number;
-  /** Wallets with addresses for which no operator has recorded which of them were handed out. */
-  waitingFor: string[];
-};
 
 /** Returns null while the database is at home, otherwise the difference in words. */
 export async function readAway(db: LedgerDb): Promise<string | null> {
@@ -109,92 +98,6 @@ export async function healHome(db: LedgerDb): Promise<Move | null> {
   return await readMove(db, epoch);
 }
 
-/**
- * Accepts the operator's statement that nothing was lost, of one wallet or, with null, of all. Addresses that moves set
- * aside become available again, except those assigned, used, adopted, refused or paid to since, and those of wallets
- * whose move an operator has recorded. If the database is away, it begins a new epoch; for one wallet this sets aside
- * the addresses of the others. Returns the number of addresses that became available. Call it inside a transaction.
- */
-export async function acceptMove(db: LedgerDb, wallet: string | null = null): Promise<number> {
-  if (wallet === null) await beginUnchanged(db);
-  else await healHome(db);
-  const back = await query(db)`
-    update ledger.addresses
-       set status = 'available', set_aside_epoch = null, place = engine.current_place(), unchecked_until = '0'
-     where status = 'foreign' and refused is null and (wallet = ${wallet}::text or ${wallet}::text is null)
-       and set_aside_epoch in (select m.epoch from engine.moves m
-                                where m.acknowledged_at is null and addresses.wallet <> all (m.recorded_for))
-    returning wallet as ${out('wallet', text)}, slip44 as ${out('slip44', number)}, address_key as ${out('key', text)}`;
-  // A deposit that does not count yet leaves a foreign address as it is.
-  let available = 0;
-  for (let at = 0; at < back.length; at += recountedAtOnce)
-    available += await recountAvailable(db, back.slice(at, at + recountedAtOnce));
-  return available;
-}
-
-/** Begins a new epoch if the database is away, with the addresses that were available. */
-async function beginUnchanged(db: LedgerDb): Promise<void> {
-  await lockHome(db);
-  const away = await readAway(db);
-  if (away !== null) await beginEpoch(db, await openMove(db, away), { setAside: 0, closed: 0 });
-  await db.execute(sql`
-    update ledger.addresses set place = engine.current_place() where status = 'available'`);
-}
-
-const recountedAtOnce = 2_000;
-
-/** Sets the use of addresses of any wallets from their deposits. Returns the number of those that are available. */
-async function recountAvailable(
-  db: LedgerDb,
-  rows: { wallet: string; slip44: number; key: string }[],
-): Promise<number> {
-  const named = sql`unnest(${sql.param(rows.map(({ wallet }) => wallet))}::text[],
-    ${sql.param(rows.map(({ slip44 }) => slip44))}::integer[], ${sql.param(rows.map(({ key }) => key))}::text[])
-      as n (wallet, slip44, address_key)`;
-  await db.execute(sql`
-    select engine.recount_use(k.wallet, k.keys)
-      from (select n.wallet, array_agg(n.address_key) as keys from ${named} group by n.wallet) as k`);
-  const [counted] = await query(db)`
-    select count(*) as ${out('available', number)}
-      from ledger.addresses join ${named} using (wallet, slip44, address_key) where status = 'available'`;
-  return counted?.available ?? 0;
-}
-
-/**
- * Records for one wallet, or with null for all, that an operator knows what was handed out. A move whose new epoch has
- * begun is acknowledged once it is recorded for every wallet that has addresses.
- */
-export async function acknowledgeMoves(db: LedgerDb, wallet: string | null = null): Promise<void> {
-  const isHealed = sql`acknowledged_at is null and healed_at is not null`;
-  if (wallet !== null)
-    await db.execute(sql`
-      update engine.moves set recorded_for = array_append(recorded_for, ${wallet}::text)
-       where ${isHealed} and ${wallet}::text <> all (recorded_for)`);
-  const isKnown = wallet === null ? sql`true` : sql`cardinality(${waitingFor}) = 0`;
-  await db.execute(sql`
-    update engine.moves set acknowledged_at = now() where ${isHealed} and ${isKnown}`);
-}
-
-/** Returns the unacknowledged moves, oldest first. */
-export async function readMoves(db: LedgerDb): Promise<Move[]> {
-  return await db
-    .select(moveColumns)
-    .from(moves)
-    .where(isNull(moves.acknowledgedAt))
-    .orderBy(moves.epoch);
-}
-
-/** Returns the last move that an operator has acknowledged; null if there was none. */
-export async function readSettledMove(db: LedgerDb): Promise<Move | null> {
-  const [last] = await db
-    .select(moveColumns)
-    .from(moves)
-    .where(isNotNull(moves.acknowledgedAt))
-    .orderBy(desc(moves.epoch))
-    .limit(1);
-  return last ?? null;
-}
-
 /** Returns the facts besides those of the catalogue that identify this home, and those that the server hides. */
 export async function readHiddenFacts(
   db: LedgerDb,
@@ -208,25 +111,12 @@ export async function readHiddenFacts(
   return { known: those(true), missing: those(false) };
 }
 
-const waitingFor = sql`array(
-  select distinct a.wallet from ledger.addresses a
-   where moves.acknowledged_at is null and a.wallet <> all (moves.recorded_for) order by 1)`;
-
-const moveColumns = {
-  what: moves.what,
-  noticedAt: sql`to_json(${moves.noticedAt}) #>> '{}'`.mapWith(String),
-  healedAt: sql`to_json(${moves.healedAt}) #>> '{}'`.mapWith(moves.healedAt),
-  setAside: sql`coalesce(${moves.setAside}, 0)`.mapWith(Number),
-  closedRequests: sql`coalesce(${moves.closedRequests}, 0)`.mapWith(Number),
-  waitingFor: sql<string[]>`${waitingFor}`,
-};
-
 /** Number of the epoch that ends. A restored database may hold old moves; the number is above theirs. */
 const endedEpoch = sql`greatest((select max(epoch) from engine.home),
   (select max(epoch) + 1 from engine.moves), 1)`;
 
 /** Blocks every filling of a pool until this transaction ends: each one locks the pool's row first. */
-async function lockHome(db: LedgerDb): Promise<void> {
+export async function lockHome(db: LedgerDb): Promise<void> {
   await db.execute(sql`select 1 from ledger.pools order by wallet, slip44 for update`);
   await db.execute(sql`select pg_advisory_xact_lock(${homeLock})`);
 }
@@ -234,7 +124,8 @@ async function lockHome(db: LedgerDb): Promise<void> {
 /** Advisory lock; any constant works that stays the same in every version. */
 const homeLock = 7_246_004;
 
-async function openMove(db: LedgerDb, away: string): Promise<number> {
+/** Records the move, or finds the record of one that is not healed. Returns the number of the epoch that it ends. */
+export async function openMove(db: LedgerDb, away: string): Promise<number> {
   const [opened] = await query(db)`
     insert into engine.moves (epoch, what, noticed_at)
     values (coalesce((select epoch from engine.moves where healed_at is null), ${endedEpoch}), ${away}, now())
@@ -243,7 +134,8 @@ async function openMove(db: LedgerDb, away: string): Promise<number> {
   return opened?.epoch ?? 1;
 }
 
-async function beginEpoch(
+/** Begins the epoch after the one that ended, at the current place of the database. */
+export async function beginEpoch(
   db: LedgerDb,
   ended: number,
   { setAside, closed }: { setAside: number; closed: number },
@@ -263,9 +155,4 @@ async function beginEpoch(
   await db.execute(sql`
     update engine.moves set healed_at = now(), set_aside = ${setAside}, closed_requests = ${closed}
      where epoch = ${ended}`);
-}
-
-async function readMove(db: LedgerDb, epoch: number): Promise<Move | null> {
-  const [found] = await db.select(moveColumns).from(moves).where(eq(moves.epoch, epoch));
-  return found ?? null;
 }

@@ -28,7 +28,7 @@ export function verdictWords(problems: readonly Problem[]): string {
     critical > 0
       ? `${countWords(critical)} critical ${critical === 1 ? 'problem' : 'problems'}`
       : '',
-    warnings > 0 ? `${countWords(warnings)} ${warnings === 1 ? 'warning' : 'warnings'}` : '',
+    warnings > 0 ? counted(warnings, 'warning', 'warnings') : '',
   ]
     .filter(Boolean)
     .join(' and ');
@@ -38,8 +38,12 @@ export function verdictWords(problems: readonly Problem[]): string {
 export function finalChangesWords(streams: StreamStatus[]): string | null {
   const count = streams.reduce((sum, { finalChanges }) => sum + finalChanges, 0);
   if (count === 0) return null;
-  const transactions = count === 1 ? '1 transaction' : `${countWords(count)} transactions`;
-  return `${transactions} changed after reaching a final state, see ledger.state_transitions`;
+  return `${counted(count, 'transaction', 'transactions')} changed after reaching a final state, see ledger.state_transitions`;
+}
+
+/** Returns a number with the word for one or for many: `1 address`, `1,234 addresses`. */
+export function counted(count: number, one: string, many: string): string {
+  return `${countWords(count)} ${count === 1 ? one : many}`;
 }
 
 /** `12 s ago`, `5 min ago`, `3 h ago`, `4 days ago`; null → `never`. */

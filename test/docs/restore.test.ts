@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
+import { acknowledgeMoves } from '../../src/ledger/accept-move.ts';
 import { findContradictions, markHandedOut } from '../../src/ledger/addresses/handed-out-store.ts';
 import { mirrorPools, takeAddress } from '../../src/ledger/addresses/pool-store.ts';
 import type { Ledger } from '../../src/ledger/connection/connect-ledger.ts';
-import { acknowledgeMoves } from '../../src/ledger/home-store.ts';
 import { fillPools } from '../../src/sync/pools/fill-pools.ts';
 import { syncAddresses } from '../../src/sync/pools/sync-addresses.ts';
 import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';

@@ -1,16 +1,15 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../../src/kernel/log.ts';
+import { acceptMove, acknowledgeMoves } from '../../src/ledger/accept-move.ts';
 import { takeAddress } from '../../src/ledger/addresses/pool-store.ts';
 import { resolveRequest } from '../../src/ledger/addresses/resolve-request.ts';
 import {
-  acceptMove,
-  acknowledgeMoves,
   healHome,
   noticeForeign,
   readAway,
-  readMoves,
   requireHomeOfRequest,
 } from '../../src/ledger/home-store.ts';
+import { readMoves } from '../../src/ledger/move-store.ts';
 import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
 import { settleHome } from '../../src/sync/settle-home.ts';
 import { beginTransaction, untilBlocked } from '../support/begin-transaction.ts';

@@ -1,15 +1,10 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 import { silentLog } from '../../src/kernel/log.ts';
+import { acceptMove, acknowledgeMoves } from '../../src/ledger/accept-move.ts';
 import { takeAddress } from '../../src/ledger/addresses/pool-store.ts';
 import { judgeStored } from '../../src/ledger/addresses/refused-addresses.ts';
-import {
-  acceptMove,
-  acknowledgeMoves,
-  noticeForeign,
-  readAway,
-  readMoves,
-  requireHomeOfRequest,
-} from '../../src/ledger/home-store.ts';
+import { noticeForeign, readAway, requireHomeOfRequest } from '../../src/ledger/home-store.ts';
+import { readMoves } from '../../src/ledger/move-store.ts';
 import { settleHome, shareHome } from '../../src/sync/settle-home.ts';
 import { withLedger } from '../support/with-ledger.ts';
 

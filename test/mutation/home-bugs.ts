@@ -106,10 +106,20 @@ export const homeBugs: PlantedBug[] = [
     promise: moved,
     wrong: 'a clean move makes foreign addresses available that it did not set aside',
     in: 'acceptMove',
-    find: 'and set_aside_epoch in (select epoch from engine.moves where acknowledged_at is null)',
-    put: '',
+    find: 'and set_aside_epoch in (select m.epoch from engine.moves m',
+    put: 'and exists (select from engine.moves m',
     caughtBy:
       'after a heal `same` brings back what it set aside and nobody has used since, and no other',
+  },
+  {
+    id: 'move-of-all-wallets',
+    promise: moved,
+    wrong: 'what an operator says of one wallet settles the move for all',
+    in: 'acknowledgeMoves',
+    find: 'cardinality(${waitingFor}) = 0',
+    put: 'cardinality(${waitingFor}) >= 0',
+    caughtBy:
+      'an operator’s statement about one wallet leaves the addresses of the others set aside',
   },
   {
     id: 'any-wallet',

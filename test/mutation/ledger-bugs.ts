@@ -158,7 +158,7 @@ export const ledgerBugs: PlantedBug[] = [
     promise: 'A moved database hands nothing out twice',
     wrong:
       'the available addresses keep the place that they were loaded from after the operator has accepted them',
-    in: 'acceptMove',
+    in: 'beginUnchanged',
     find: "set place = engine.current_place() where status = 'available'",
     put: "set place = place where status = 'available'",
     caughtBy: 'after a load without a loss the loaded addresses are handed out again',

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { unusedChain } from '../../src/kernel/chain-filter.ts';
 import { silentLog } from '../../src/kernel/log.ts';
+import { acknowledgeMoves } from '../../src/ledger/accept-move.ts';
 import { mirrorPools } from '../../src/ledger/addresses/pool-store.ts';
-import { acknowledgeMoves } from '../../src/ledger/home-store.ts';
 import { createTicketSource } from '../../src/ledger/ticket-source.ts';
 import { fillPools } from '../../src/sync/pools/fill-pools.ts';
 import { settleHome } from '../../src/sync/settle-home.ts';

@@ -42,7 +42,9 @@ function line(consumer: FeedConsumer): string {
 export async function feedPause(context: CommandContext, name: string): Promise<number> {
   const { db } = await openReceiver(context, name);
   await pauseReceiver(db, name);
-  say(`nothing more is sent to ${name}; its events are kept for 30 days`);
+  say(
+    `nothing more is sent to ${name}; its events wait, and are deleted when they are 30 days old`,
+  );
   return 0;
 }
 

@@ -40,7 +40,7 @@ const missing =
 
 /**
  * Runs `wallet-ledger init`: finds out how the service wants to be asked, and writes the settings. Resolves to 0, to 2
- * for what was told, or to 4 for the service.
+ * for a wrong value or an existing file, or to 4 if the service fails.
  */
 export async function init(options: InitOptions): Promise<number> {
   let redact: Redactor = createRedactor([]);

@@ -1,5 +1,6 @@
 import { readTrustedFile } from '../../config/read-trusted-file.ts';
 import { LedgerError, toError } from '../../kernel/errors.ts';
+import { acceptMove, acknowledgeMoves } from '../../ledger/accept-move.ts';
 import {
   type BadLine,
   findContradictions,
@@ -7,18 +8,11 @@ import {
   markHandedOut,
 } from '../../ledger/addresses/handed-out-store.ts';
 import type { Ledger, LedgerDb } from '../../ledger/connection/connect-ledger.ts';
-import {
-  acceptMove,
-  acknowledgeMoves,
-  healHome,
-  type Move,
-  readAway,
-  readMoves,
-  readSettledMove,
-} from '../../ledger/home-store.ts';
+import { healHome, readAway } from '../../ledger/home-store.ts';
+import { type Move, readMoves, readSettledMove } from '../../ledger/move-store.ts';
 import { rebuildWhileAway } from '../../ledger/rebuild-derived.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
-import { countWords } from '../../status/status-words.ts';
+import { counted, countWords } from '../../status/status-words.ts';
 import type { CommandContext } from '../context/command-context.ts';
 import { refuseOtherWallet, sayOtherWallet } from '../context/compare-wallet.ts';
 import { openExistingLedger } from '../context/open-existing-ledger.ts';
@@ -48,7 +42,7 @@ export async function recover(context: CommandContext, options: RecoverOptions):
     const concerned = options.wallet ?? (list ? wallet : null);
     const { marked, back } = await settle(ledger, list, options.same ?? false, concerned);
     process.stderr.write(
-      `${countWords(marked)} addresses were marked as handed out; ${countWords(back)} became available again\n`,
+      `${counted(marked, 'address was', 'addresses were')} marked as handed out; ${countWords(back)} became available again\n`,
     );
   }
   const found = { away: await readAway(ledger.db), moves: await readMoves(ledger.db) };
@@ -111,7 +105,7 @@ function refuse(bad: BadLine[]): void {
     process.stderr.write(`line ${line}: ${printableText(reason)}\n`);
   throw new LedgerError(
     'usage',
-    `${countWords(bad.length)} lines of the CSV file cannot be used; nothing was written`,
+    `${counted(bad.length, 'line', 'lines')} of the CSV file cannot be used; nothing was written`,
     { cure: 'correct the lines named above, then run the command again' },
   );
 }
@@ -134,7 +128,7 @@ function lineOf(move: Move): string {
   const done =
     healedAt === null
       ? 'not recovered yet'
-      : `recovered at ${healedAt}: ${countWords(setAside)} available addresses were set aside, ${countWords(closedRequests)} open requests closed`;
+      : `recovered at ${healedAt}: ${counted(setAside, 'available address was', 'available addresses were')} set aside, ${counted(closedRequests, 'open request', 'open requests')} closed`;
   const waiting = waitingFor.length > 0 ? `; not recorded yet for ${waitingFor.join(', ')}` : '';
   return `${noticedAt}: ${what}; ${done}${waiting}`;
 }

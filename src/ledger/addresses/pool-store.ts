@@ -31,8 +31,8 @@ export type PoolChange = { slip44: number; before: PoolNumbers | null; after: Po
 
 /**
  * Makes the table `pools` hold exactly the configured pools, and keeps the other columns of a chain that stays. A
- * removed chain keeps its row, with target 0, while it has an open request or is held back: its filter is broken, or the
- * service sent no valid address. Returns the changed pools.
+ * removed chain keeps its row, with target 0, while it has an open request or is held back: its filter is broken, or
+ * the service sent a text that is no valid address. Returns the changed pools.
  */
 export async function mirrorPools(
   ledger: Ledger,

@@ -8,11 +8,11 @@ import { lockPoolOf } from './pool-store.ts';
 import { judgeMisfits } from './refused-addresses.ts';
 
 /**
- * Closes a request whose answer was lost, by what the list has shown since. The new addresses are ours only if there
- * are exactly as many as were requested, no other chain has any of them, and the list was not seen to be the same as
- * those of other chains. In the 24 h after a move a list that lags may show what the previous home generated and handed
- * out. Otherwise nobody can prove it, and they stay foreign. Stores the answer instead if it was put
- * off. Returns the number of addresses that joined the pool. Call it inside a transaction.
+ * Closes a request whose answer was lost, according to what the list has shown since. The new addresses are ours only
+ * if there are exactly as many as were requested, no other chain has any of them, the list differs from those of other
+ * chains, and the last move is more than 24 h ago: a list that lags may show what the previous home generated and
+ * handed out. If one of these fails, they stay foreign. If the answer was put off, stores it instead. Returns the
+ * number of addresses that joined the pool. Call it inside a transaction.
  */
 export async function resolveRequest(db: LedgerDb, id: number): Promise<number> {
   await lockPoolOf(db, id);

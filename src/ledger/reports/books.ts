@@ -50,7 +50,7 @@ export type Books = {
   carried(): AsyncIterable<CarriedRow[]>;
   postings(): AsyncIterable<PostingRow[]>;
   dayEnds(): AsyncIterable<DayEndRow[]>;
-  /** By what the books of a closed month begin otherwise than those of the month before it end; in order of days. */
+  /** Differences between the start of a closed month's books and the end of the month before, in order of days. */
   corrections(): AsyncIterable<CorrectionRow[]>;
 };
 

@@ -2,7 +2,7 @@ import type { LedgerStatus } from './ledger-status.ts';
 
 /**
  * Joins the statuses of several wallets of one ledger, in their order. Problems of the database and consumers of the
- * feed are those of the whole ledger, as the last one was told. Throws without any.
+ * feed concern the whole ledger; they are taken from the last status. Throws without any.
  */
 export function joinStatus(statuses: readonly LedgerStatus[]): LedgerStatus {
   const last = statuses.at(-1);

@@ -95,8 +95,8 @@ export const keptDayEndsSelect = `
    order by k.month, k.no`;
 
 /**
- * By what each month after the first one begins otherwise than the books of the month before end: rows that came or
- * changed after that month was closed, and accounts that have another name since.
+ * Selects, for each month after the first, how its start differs from the end of the month before: by rows that came or
+ * changed after that month was closed, and by accounts renamed since.
  */
 export const keptCorrectionsSelect = `
   with kept as (

@@ -52,8 +52,8 @@ export async function storeListedTransactions(
 
 /**
  * Builds the statement of `storeListedTransactions` before the transaction begins, and returns the function that runs
- * it. `isScanned`: a scan of the list has ended. Where none is ever clean, rows are told from the history by their time
- * from then on.
+ * it. `isScanned`: a scan of the list has ended. If no scan is ever clean, the row's time then decides if it belongs to
+ * the history.
  */
 export function prepareListedTransactions(
   stream: TransactionType,

@@ -171,12 +171,12 @@ async function compareBatch(
   for (const row of differingRows.slice(0, confirmedMax - suspects.size))
     suspects.set(row.orderNo, row);
   if (!isRepair || wrong.size === 0) return;
-  const mended = rows.filter((row) => wrong.has(row.orderNo));
+  const repaired = rows.filter((row) => wrong.has(row.orderNo));
   await context.ledger.transaction(async (tx) => {
-    await storeListedTransactions(tx, type, mended);
+    await storeListedTransactions(tx, type, repaired);
     await doubtWhileRepaired(tx, type);
   }, findingByKey);
-  const left = await compareListed(db, mended);
+  const left = await compareListed(db, repaired);
   for (const orderNo of [...left.missing, ...left.different.map((row) => row.orderNo)])
     comparing.unrepaired.add(orderNo);
 }

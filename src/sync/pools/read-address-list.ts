@@ -12,8 +12,8 @@ export type ListReading = {
 };
 
 /**
- * Reads the chain's list to its end; returns true if the ledger lacks none of its rows, or may lack some. A list
- * without a total is read until it shows nothing new: that it has another row cannot be known.
+ * Reads the chain's list to its end. Returns true if the ledger lacks none of its rows; with `isAnswered`, also if it
+ * lacks some. A list without a total is read until it shows nothing new.
  */
 export async function readAddressList(
   { pools }: PoolTools,

@@ -1,0 +1,71 @@
+import { sql } from 'drizzle-orm';
+import type { LedgerDb } from './connection/connect-ledger.ts';
+import { number, out, query, text } from './connection/query-rows.ts';
+import { beginEpoch, healHome, lockHome, openMove, readAway } from './home-store.ts';
+import { waitingFor } from './move-store.ts';
+
+/**
+ * Accepts the operator's statement that nothing was lost, of one wallet or, with null, of all. Addresses that moves set
+ * aside become available again, except those assigned, used, adopted, refused or paid to since, and those of wallets
+ * whose move an operator has recorded. If the database is away, it begins a new epoch; for one wallet this sets aside
+ * the addresses of the others. Returns the number of addresses that became available. Call it inside a transaction.
+ */
+export async function acceptMove(db: LedgerDb, wallet: string | null = null): Promise<number> {
+  if (wallet === null) await beginUnchanged(db);
+  else await healHome(db);
+  const back = await query(db)`
+    update ledger.addresses
+       set status = 'available', set_aside_epoch = null, place = engine.current_place(), unchecked_until = '0'
+     where status = 'foreign' and refused is null and (wallet = ${wallet}::text or ${wallet}::text is null)
+       and set_aside_epoch in (select m.epoch from engine.moves m
+                                where m.acknowledged_at is null and addresses.wallet <> all (m.recorded_for))
+    returning wallet as ${out('wallet', text)}, slip44 as ${out('slip44', number)}, address_key as ${out('key', text)}`;
+  // A deposit that does not count yet leaves a foreign address as it is.
+  let available = 0;
+  for (let at = 0; at < back.length; at += recountedAtOnce)
+    available += await recountAvailable(db, back.slice(at, at + recountedAtOnce));
+  return available;
+}
+
+/** Begins a new epoch if the database is away, with the addresses that were available. */
+async function beginUnchanged(db: LedgerDb): Promise<void> {
+  await lockHome(db);
+  const away = await readAway(db);
+  if (away !== null) await beginEpoch(db, await openMove(db, away), { setAside: 0, closed: 0 });
+  await db.execute(sql`
+    update ledger.addresses set place = engine.current_place() where status = 'available'`);
+}
+
+const recountedAtOnce = 2_000;
+
+/** Sets the use of addresses of any wallets from their deposits. Returns the number of those that are available. */
+async function recountAvailable(
+  db: LedgerDb,
+  rows: { wallet: string; slip44: number; key: string }[],
+): Promise<number> {
+  const named = sql`unnest(${sql.param(rows.map(({ wallet }) => wallet))}::text[],
+    ${sql.param(rows.map(({ slip44 }) => slip44))}::integer[], ${sql.param(rows.map(({ key }) => key))}::text[])
+      as n (wallet, slip44, address_key)`;
+  await db.execute(sql`
+    select engine.recount_use(k.wallet, k.keys)
+      from (select n.wallet, array_agg(n.address_key) as keys from ${named} group by n.wallet) as k`);
+  const [counted] = await query(db)`
+    select count(*) as ${out('available', number)}
+      from ledger.addresses join ${named} using (wallet, slip44, address_key) where status = 'available'`;
+  return counted?.available ?? 0;
+}
+
+/**
+ * Records for one wallet, or with null for all, that an operator knows what was handed out. A move whose new epoch has
+ * begun is acknowledged once it is recorded for every wallet that has addresses.
+ */
+export async function acknowledgeMoves(db: LedgerDb, wallet: string | null = null): Promise<void> {
+  const isHealed = sql`acknowledged_at is null and healed_at is not null`;
+  if (wallet !== null)
+    await db.execute(sql`
+      update engine.moves set recorded_for = array_append(recorded_for, ${wallet}::text)
+       where ${isHealed} and ${wallet}::text <> all (recorded_for)`);
+  const isKnown = wallet === null ? sql`true` : sql`cardinality(${waitingFor}) = 0`;
+  await db.execute(sql`
+    update engine.moves set acknowledged_at = now() where ${isHealed} and ${isKnown}`);
+}

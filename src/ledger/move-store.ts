@@ -1,0 +1,54 @@
+import { desc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
+import type { LedgerDb } from './connection/connect-ledger.ts';
+import { listOf, text } from './connection/query-rows.ts';
+import { moves } from './schema/home.ts';
+
+/** A move of the database away from its home that no operator has acknowledged yet. */
+export type Move = {
+  what: string;
+  noticedAt: string;
+  /** Time at which the next epoch began. While it is null, nothing is handed out or generated. */
+  healedAt: string | null;
+  setAside: number;
+  closedRequests: number;
+  /** Wallets with addresses for which no operator has recorded which of them were handed out. */
+  waitingFor: string[];
+};
+
+/** Returns the unacknowledged moves, oldest first. */
+export async function readMoves(db: LedgerDb): Promise<Move[]> {
+  return await db
+    .select(moveColumns)
+    .from(moves)
+    .where(isNull(moves.acknowledgedAt))
+    .orderBy(moves.epoch);
+}
+
+/** Returns the last move that an operator has acknowledged; null if there was none. */
+export async function readSettledMove(db: LedgerDb): Promise<Move | null> {
+  const [last] = await db
+    .select(moveColumns)
+    .from(moves)
+    .where(isNotNull(moves.acknowledgedAt))
+    .orderBy(desc(moves.epoch))
+    .limit(1);
+  return last ?? null;
+}
+
+export async function readMove(db: LedgerDb, epoch: number): Promise<Move | null> {
+  const [found] = await db.select(moveColumns).from(moves).where(eq(moves.epoch, epoch));
+  return found ?? null;
+}
+
+export const waitingFor = sql`array(
+  select distinct a.wallet from ledger.addresses a
+   where moves.acknowledged_at is null and a.wallet <> all (moves.recorded_for) order by 1)`;
+
+const moveColumns = {
+  what: moves.what,
+  noticedAt: sql`to_json(${moves.noticedAt}) #>> '{}'`.mapWith(String),
+  healedAt: sql`to_json(${moves.healedAt}) #>> '{}'`.mapWith(moves.healedAt),
+  setAside: sql`coalesce(${moves.setAside}, 0)`.mapWith(Number),
+  closedRequests: sql`coalesce(${moves.closedRequests}, 0)`.mapWith(Number),
+  waitingFor: waitingFor.mapWith(listOf(text)),
+};
