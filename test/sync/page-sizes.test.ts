@@ -271,6 +271,29 @@ test('a total that counts the rows of its page proves no first page that is shor
   expect(await pass()).toMatchObject({ isComplete: false, rowsInserted: count });
 });
 
+test.each([[[130, 190, 191, 300]], [[30, 60, 100, 130, 131]], [[430, 431]]])(
+  'an oldest-first list without totals whose pages are smaller than they say hides none of its news: %j',
+  async (lengths) => {
+    const rows = (service.lists.get('deposit') ?? []).toReversed();
+    const added = Array.from({ length: 5 }, (_, nth) =>
+      JSON.stringify({ ...JSON.parse(rows[0] ?? ''), orderNo: `new-${nth}`, time: now + nth }),
+    );
+    const all = [...rows, ...added];
+    service.twist = (page, { list, pageNo }) => {
+      const shown = (service.lists.get(list) ?? []).slice((pageNo - 1) * 50, pageNo * 50);
+      return { ...page, rows: shown, pageSize: 100, totalSize: null };
+    };
+    for (const length of lengths) {
+      service.lists.set('deposit', all.slice(0, length));
+      await pass();
+      expect(await learnedOfList()).toMatchObject([{ ledger_count: length }]);
+    }
+    const former = service.asked.length;
+    for (const _ of [1, 2]) await pass();
+    expect(service.asked.length - former).toBeLessThanOrEqual(4);
+  },
+);
+
 test('the first row of an empty list costs one request more than a later one', async () => {
   const rows = (service.lists.get('deposit') ?? []).slice(-3);
   service.lists.set('deposit', []);

@@ -118,5 +118,7 @@ async function mended(
   const drift: Drift = { name, compared, ...found, ...nothingElse, unstorable };
   if (!isRepair || driftCount(drift) === unstorable) return drift;
   await mend();
-  return { ...drift, repaired: driftCount(drift) - unstorable };
+  // An answer with a row that cannot be stored may lack others, so that none counts as removed.
+  const kept = unstorable > 0 ? found.extra.length : 0;
+  return { ...drift, repaired: driftCount(drift) - unstorable - kept };
 }

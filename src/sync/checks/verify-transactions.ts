@@ -103,7 +103,7 @@ export async function verifyTransactions(
       await endRepair(db, type);
       await verifyDays(db, type, drift.arrivals === 0);
     }
-    if (!isRepair) await noteDrift(context, stream, await placesOf(comparing), signal);
+    await noteDrift(context, stream, await placesOf(comparing), signal);
     await settleProof(context, stream, {
       ...{ scan: provingScan(comparing), signal },
       ...{ passesBefore: start.passes, mayRead: isRepair },
@@ -207,11 +207,15 @@ async function settleDrift(context: SyncContext, comparing: Comparing): Promise<
   drift.repaired = found - comparing.unrepaired.size;
 }
 
-/** Returns the days (since 1970) of the rows that only the list or only the ledger has. */
-async function placesOf({ db, drift, timesOfMissing }: Comparing): Promise<Places> {
-  const times = drift.missing.map((orderNo) => timesOfMissing.get(orderNo) ?? 0);
-  const extra = await daysOfRows(db, drift.extra);
-  const days = [...times.map((ms) => (ms > 0 ? Math.floor(ms / dayMs) : null)), ...extra];
+/**
+ * Returns the days (since 1970) of the rows that only the list or only the ledger has. A repair leaves those that no
+ * scan has met, although the service seems to count them.
+ */
+async function placesOf({ db, drift, isRepair, timesOfMissing }: Comparing): Promise<Places> {
+  const { missing, extra, unmet } = drift;
+  const times = (isRepair ? [] : missing).map((orderNo) => timesOfMissing.get(orderNo) ?? 0);
+  const held = await daysOfRows(db, isRepair ? unmet : [...extra, ...unmet]);
+  const days = [...times.map((ms) => (ms > 0 ? Math.floor(ms / dayMs) : null)), ...held];
   return { days: days.filter((day) => day !== null), isUndated: days.includes(null) };
 }
 

@@ -7,7 +7,9 @@ import {
   pagesFor,
   withCheckpoint,
 } from './list-state.ts';
-import { createDayReader, type ReadDays } from './read-days.ts';
+import { isKnownCounts, mayGoOn, type Poll, storeShown } from './poll.ts';
+import { pollTail } from './poll-tail.ts';
+import { createDayReader } from './read-days.ts';
 import { readOrEnd } from './refused-page.ts';
 import { isEndRefused } from './scan-end.ts';
 
@@ -15,9 +17,6 @@ import { isEndRefused } from './scan-end.ts';
 const quietPagesMax = 1;
 /** Upper bound of the rounds that fetch rows arriving during the poll; later rows are left to the next pass. */
 const headRoundsMax = 5;
-
-/** Result of a poll: `isSettled` if the counts agree now, the new rows, and the days that it read completely. */
-export type Poll = { isSettled: boolean; inserted: number; days: ReadDays | null };
 
 /** Reads the end at which the list grows until the counts agree. Tries both ends of an unordered list. */
 export async function pollList<P extends PageFacts>(session: ListSession<P>): Promise<Poll> {
@@ -91,18 +90,6 @@ async function pollHeadOnce<P extends PageFacts>(
 }
 
 /**
- * Returns true for the first page of a list that had no rows before: its total may count the rows of the page alone, so
- * the page behind it is read, too.
- */
-function mayGoOn(wasEmpty: boolean, { page, listed }: PageFacts): boolean {
-  return wasEmpty && page === 1 && listed > 0;
-}
-
-async function storeShown<P extends PageFacts>(session: ListSession<P>, facts: P): Promise<number> {
-  return facts.listed === 0 ? 0 : await session.store([facts]);
-}
-
-/**
  * Reads the page behind one of the start. Returns null if the service refuses it and the list may end before it: only a
  * scan shows whether the list goes on there.
  */
@@ -126,62 +113,6 @@ function noteHead<P extends PageFacts>(session: ListSession<P>, facts: P): void 
   const { state } = session;
   if (state.serviceTotal !== null) return;
   session.apply(withCheckpoint(state, { headFingerprint: facts.fingerprint }));
-}
-
-/** Reads new rows at the list's end: from the page where the known rows end, upward. */
-async function pollTail<P extends PageFacts>(session: ListSession<P>): Promise<Poll> {
-  const wasEmpty = session.state.ledgerCount === 0;
-  let { facts, inserted } = await readTail(session);
-  for (let previous = ''; ; ) {
-    inserted += await storeShown(session, facts);
-    const isSettled = missingRows(session.state) === 0;
-    const isOver = isSettled || isKnownCounts(session.state);
-    // A total that counts fewer rows than there are does not count those behind a full page either.
-    const isGuided = !isTotalShort(session.state) || facts.listed < facts.size;
-    const isEnd = (isOver && isGuided) || isTailEnd(session.state, facts, previous);
-    if (isEnd && !mayGoOn(wasEmpty, facts)) return { isSettled, inserted, days: null };
-    previous = facts.fingerprint;
-    facts = await readOrEnd(session, facts.page + 1, { upTo: lastKnown(session.state) });
-  }
-}
-
-async function readTail<P extends PageFacts>(
-  session: ListSession<P>,
-): Promise<{ facts: P; inserted: number }> {
-  const page = tailPage(session.state);
-  // Another total than the stored one may end the list before this page, and a refusal tells none.
-  const facts = await session.read(page, Math.max(1, page - 1));
-  if (facts.listed > 0 || page === 1) return { facts, inserted: 0 };
-  // The list ends before the ledger's last row, or its pages are larger than assumed.
-  const first = await session.read(1);
-  const inserted = first.listed === 0 ? 0 : await session.store([first]);
-  const end = Math.min(page - 1, lastKnown(session.state));
-  return { facts: await readOrEnd(session, end), inserted };
-}
-
-function isTotalShort({ serviceTotal, ledgerCount, guests }: ListState): boolean {
-  return serviceTotal !== null && serviceTotal < ledgerCount + guests;
-}
-
-/** Returns the last page that must have rows: by the total, and without one by the rows that the ledger lists. */
-function lastKnown(state: ListState): number {
-  return pagesFor(state.serviceTotal ?? state.ledgerCount + state.guests, state);
-}
-
-/** Returns true at the end of the list. A full page may have others behind it that the total does not count yet. */
-function isTailEnd(state: ListState, facts: PageFacts, previousFingerprint: string): boolean {
-  if (facts.listed === 0 || facts.fingerprint === previousFingerprint) return true;
-  return facts.listed < facts.size && facts.page >= lastPage(state);
-}
-
-/** Returns the page on which the known rows end. */
-function tailPage(state: ListState): number {
-  const { ledgerCount, guests, checkpoint, serviceTotal, acceptedDifference, pageSize } = state;
-  const held = Math.max(ledgerCount + guests, checkpoint.totalAtLastMatch);
-  const listed = (serviceTotal ?? held) - acceptedDifference;
-  // A few uncounted rows have vanished; if there are many, the total is no guide.
-  const isNear = listed < held && held - listed <= 2 * (pageSize ?? 0);
-  return pagesFor(isNear ? listed : held, state);
 }
 
 /** Returns true if the last pass reached its end: it left the counts as they are now. */
@@ -221,12 +152,4 @@ function unendedPages(state: ListState): number {
   const { lastSeen } = state.checkpoint;
   const stored = state.ledgerCount - (lastSeen?.count ?? state.ledgerCount);
   return stored > 0 ? pagesFor(stored, state) + 1 : 1;
-}
-
-/** Returns true if the counts are those of the end of the last pass, so that there is nothing new to find. */
-export function isKnownCounts({ checkpoint, serviceTotal, ledgerCount }: ListState): boolean {
-  const { lastSeen } = checkpoint;
-  return (
-    serviceTotal !== null && lastSeen?.total === serviceTotal && lastSeen.count === ledgerCount
-  );
 }

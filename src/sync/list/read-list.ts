@@ -24,7 +24,8 @@ import {
   withCheckpoint,
 } from './list-state.ts';
 import { createPassScans, type PassScans } from './pass-scans.ts';
-import { isKnownCounts, pollList } from './poll-list.ts';
+import { isKnownCounts } from './poll.ts';
+import { pollList } from './poll-list.ts';
 import { joinDays, type ReadDays } from './read-days.ts';
 import { resolveDifferingDays } from './resolve-days.ts';
 import { scanList } from './scan-list.ts';
