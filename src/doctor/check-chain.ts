@@ -1,4 +1,5 @@
 import type { ChainFilter } from '../kernel/chain-filter.ts';
+import { toError } from '../kernel/errors.ts';
 import { isListRefusal, seeChainFilter } from '../service/see-chain-filter.ts';
 import type { WalletClient } from '../service/wallet-client.ts';
 import { checkAddressForms } from './check-address-forms.ts';
@@ -26,15 +27,20 @@ export async function checkChain(tools: ChainTools): Promise<Finding[]> {
   if (chains.length === 0) return [];
   const byChain = new Map<number, string[]>();
   const filters = new Set<ChainFilter>();
+  const refusals: string[] = [];
   for (const slip44 of chains) {
     const seen = await seeOrRefusal(tools, slip44);
-    if (seen === null) continue;
+    if ('refusal' in seen) {
+      refusals.push(seen.refusal);
+      continue;
+    }
     byChain.set(slip44, seen.own);
     filters.add(seen.filter);
   }
   if (byChain.size === 0) {
+    const seen = `with ${chain}=${chains[0]} the service refuses to list addresses: ${refusals[0]}`;
     return [
-      badFinding(name, `with ${chain}=${chains[0]} the service refuses to list addresses`, cure),
+      badFinding(name, seen, `if this concerns the parameter, ${cure}; else ask its operator`),
     ];
   }
   if (filters.has('broken')) {
@@ -60,14 +66,14 @@ export async function checkChain(tools: ChainTools): Promise<Finding[]> {
   ];
 }
 
-/** Returns null if the service refuses to list the chain. */
+/** Returns the service's words if it refuses to list the chain. */
 async function seeOrRefusal({ client, chains, signal }: ChainTools, slip44: number) {
   const isListed = () => Promise.resolve(false);
   try {
     return await seeChainFilter({ client, chains, pageSizeMax, isListed, signal }, slip44);
   } catch (error) {
     signal.throwIfAborted();
-    if (isListRefusal(error)) return null;
+    if (isListRefusal(error)) return { refusal: toError(error).message };
     throw error;
   }
 }

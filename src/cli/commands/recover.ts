@@ -47,7 +47,9 @@ export async function recover(context: CommandContext, options: RecoverOptions):
   }
   const found = { away: await readAway(ledger.db), moves: await readMoves(ledger.db) };
   process.stdout.write(
-    options.json ? jsonDocument(found) : pageOf(found, await readSettledMove(ledger.db)),
+    options.json
+      ? jsonDocument(found)
+      : pageOf(found, await readSettledMove(ledger.db), walletNames.length > 1),
   );
   return found.away === null ? 0 : 3;
 }
@@ -113,11 +115,12 @@ function refuse(bad: BadLine[]): void {
 function pageOf(
   { away, moves }: { away: string | null; moves: Move[] },
   settled: Move | null,
+  hasSeveral: boolean,
 ): string {
   const lines = moves.map(lineOf);
   if (away !== null)
     lines.push(`the database has moved (${away}): no address is handed out or generated`);
-  if (lines.length > 0) return `${[...lines, ...advice].join('\n')}\n`;
+  if (lines.length > 0) return `${[...lines, ...adviceFor(hasSeveral)].join('\n')}\n`;
   return settled === null
     ? 'the database has not moved; there is nothing to do\n'
     : `there is nothing to do; the last move is settled:\n${lineOf(settled)}\n`;
@@ -133,9 +136,11 @@ function lineOf(move: Move): string {
   return `${noticedAt}: ${what}; ${done}${waiting}`;
 }
 
-const advice = [
-  'The ledger does not know which addresses were handed out after the backup. Run one of:',
-  '  wallet-ledger recover --handed-out FILE   FILE: CSV of slip44, address, reference of every address handed out',
-  '  wallet-ledger recover --same              nothing was lost: the addresses that were set aside become available again',
-  'With --wallet each of them concerns one wallet; --same without it concerns all.',
-];
+function adviceFor(hasSeveral: boolean): string[] {
+  const [of, each] = hasSeveral ? [' --wallet NAME', ' for each wallet'] : ['', ''];
+  return [
+    `The ledger does not know which addresses were handed out after the backup. Run one of these${each}:`,
+    `  wallet-ledger recover --handed-out FILE${of}   FILE: CSV of slip44, address, reference of every address handed out`,
+    `  wallet-ledger recover --same${of}              nothing was lost: the addresses that were set aside become available again`,
+  ];
+}
