@@ -1,10 +1,14 @@
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { silentLog } from '../../src/kernel/log.ts';
+import { connectLedger } from '../../src/ledger/connection/connect-ledger.ts';
+import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
 import { sandboxSettings } from '../../src/sandbox/sandbox-settings.ts';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { queryOnce } from '../support/on-database.ts';
 import {
   type Cluster,
+  continueCluster,
   copyCluster,
   newCluster,
   runTool,
@@ -20,12 +24,27 @@ const away = async (url: string) =>
 const fill = `insert into ledger.addresses (slip44, address, status, generated_by, first_seen_at)
   select 60, 'a' || n, 'available', 1, now() from generate_series(1, 5) n`;
 
-/** A ledger with five available addresses. */
-async function ledgerOn(cluster: Cluster): Promise<string> {
-  const url = cluster.url();
-  expect(await runProgram(['migrate'], { DATABASE_URL: url })).toMatchObject({ code: 0 });
-  await queryOnce(url, fill);
-  return url;
+/** Makes, for all tests, a cluster with a ledger of five available addresses, and stops it. */
+async function prepareLedger(): Promise<{ stopped: Cluster; remove(): Promise<void> }> {
+  const ends: (() => Promise<void> | void)[] = [];
+  const stopped = await newCluster((work) => ends.unshift(work));
+  const ledger = connectLedger({ connectionString: stopped.url(), poolSize: 1, log: silentLog });
+  await migrateLedger(ledger);
+  await ledger.close();
+  await queryOnce(stopped.url(), fill);
+  await stopped.stop('fast');
+  const remove = async () => {
+    for (const end of ends) await end();
+  };
+  return { stopped, remove };
+}
+
+let prepared: Cluster;
+
+/** A cluster with a ledger of five available addresses in its database `postgres`. */
+async function ledgerCluster(): Promise<{ cluster: Cluster; url: string }> {
+  const cluster = await continueCluster(prepared);
+  return { cluster, url: cluster.url() };
 }
 
 /** No address is handed out there, and the error says why and what to do. */
@@ -43,9 +62,14 @@ async function expectMoved(url: string, words: string): Promise<void> {
 }
 
 describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
+  beforeAll(async () => {
+    const { stopped, remove } = await prepareLedger();
+    prepared = stopped;
+    return remove;
+  });
+
   test('a restored dump hands nothing out: elsewhere, in place, of its schemas, of data alone', async () => {
-    const cluster = await newCluster();
-    const url = await ledgerOn(cluster);
+    const { cluster, url } = await ledgerCluster();
     const dump = join(serverFolder(), 'dump');
     await runTool('pg_dump', ['-d', url, '-Fc', '-f', dump]);
     const other = await newCluster();
@@ -94,8 +118,7 @@ describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
   ])(
     'data alone, loaded %s into a new database that was migrated, is not handed out',
     async (_, how) => {
-      const cluster = await newCluster();
-      const url = await ledgerOn(cluster);
+      const { cluster, url } = await ledgerCluster();
       const dump = join(serverFolder(), 'dump');
       await runTool('pg_dump', ['-d', url, '-Fc', '-f', dump]);
       await queryOnce(cluster.url(), 'create database fresh');
@@ -115,8 +138,7 @@ describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
   ])(
     'addresses that were %s and loaded from a dump are not handed out',
     async (_, empty, words) => {
-      const cluster = await newCluster();
-      const url = await ledgerOn(cluster);
+      const { url } = await ledgerCluster();
       const dump = join(serverFolder(), 'dump');
       await runTool('pg_dump', ['-d', url, '-Fc', '-f', dump]);
       await queryOnce(url, empty);
@@ -137,8 +159,7 @@ describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
   );
 
   test('a promoted standby, a recovery to a point in time and a copy by template hand nothing out', async () => {
-    const cluster = await newCluster();
-    const url = await ledgerOn(cluster);
+    const { cluster, url } = await ledgerCluster();
     const standby = await copyCluster(cluster, {
       signal: 'standby',
       settings: [`primary_conninfo = '${cluster.url()}'`],
@@ -181,8 +202,7 @@ describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
   }, 180_000);
 
   test('restarts, crashes and the care of tables are no move', async () => {
-    const cluster = await newCluster();
-    const url = await ledgerOn(cluster);
+    const { cluster, url } = await ledgerCluster();
     await cluster.stop('fast');
     await cluster.start();
     expect(await away(url)).toBeNull();
@@ -312,8 +332,7 @@ describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
   }, 180_000);
 
   test('after a crash, and on a standby that lagged, observation numbers and nonces are above all given out', async () => {
-    const cluster = await newCluster();
-    const url = await ledgerOn(cluster);
+    const { cluster, url } = await ledgerCluster();
     const standby = await copyCluster(cluster, {
       signal: 'standby',
       settings: [`primary_conninfo = '${cluster.url()}'`],

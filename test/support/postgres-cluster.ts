@@ -32,17 +32,29 @@ export async function runTool(program: string, args: string[]): Promise<string> 
   return stdout;
 }
 
+/** Takes what is to be done at the end of a test, or of a file. */
+type AtEnd = (work: () => Promise<void> | void) => void;
+
 /** An empty folder of the server's account, removed with the test. */
-export function serverFolder(): string {
+export function serverFolder(atEnd: AtEnd = onTestFinished): string {
   const folder = mkdtempSync(join(tmpdir(), 'wallet-ledger-cluster-'));
   if (account) chownSync(folder, account.uid, account.gid);
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  atEnd(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   return folder;
 }
 
-export async function newCluster(): Promise<Cluster> {
-  const data = join(serverFolder(), 'data');
+export async function newCluster(atEnd: AtEnd = onTestFinished): Promise<Cluster> {
+  const data = join(serverFolder(atEnd), 'data');
   await runTool('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync']);
+  const cluster = await clusterOf(data, atEnd);
+  await cluster.start();
+  return cluster;
+}
+
+/** Starts a cluster whose files another one left when it stopped: to the server, that one's next start. */
+export async function continueCluster(stopped: Cluster): Promise<Cluster> {
+  const data = join(serverFolder(), 'data');
+  await run('cp', ['-a', stopped.data, data]);
   const cluster = await clusterOf(data);
   await cluster.start();
   return cluster;
@@ -60,13 +72,13 @@ export async function copyCluster(
   return await clusterOf(data);
 }
 
-async function clusterOf(data: string): Promise<Cluster> {
+async function clusterOf(data: string, atEnd: AtEnd = onTestFinished): Promise<Cluster> {
   const port = await freePort();
   const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c shared_buffers=16MB -c max_wal_senders=8`;
   const control = (...args: string[]) =>
     runTool('pg_ctl', ['-D', data, '-w', '-s', '-l', join(data, 'log.txt'), ...args]);
   const stop = async (mode: string) => void (await control('stop', '-m', mode));
-  onTestFinished(() => stop('immediate').catch(() => undefined));
+  atEnd(() => stop('immediate').catch(() => undefined));
   return {
     data,
     url: (database = 'postgres') => `postgres://postgres@127.0.0.1:${port}/${database}`,
