@@ -1,9 +1,10 @@
 import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { freemem } from 'node:os';
 
 const memory = '/dev/shm';
 /** Linux's type of a file system that is held in memory (TMPFS_MAGIC). */
 const inMemory = 0x01021994;
-/** Room for four files' servers and databases side by side, several times over. */
+/** Room for four files' servers and databases side by side, several times over; the programs need as much again. */
 const roomMin = 4 * 1024 ** 3;
 
 /**
@@ -23,7 +24,7 @@ export function setup(): (() => void) | undefined {
 function hasRoom(): boolean {
   try {
     const { type, bavail, bsize } = statfsSync(memory);
-    return type === inMemory && bavail * bsize >= roomMin;
+    return type === inMemory && Math.min(bavail * bsize, freemem() / 2) >= roomMin;
   } catch {
     return false;
   }
