@@ -94,6 +94,6 @@ function failing(failed: number): Problem {
     severity: 'warning',
     since: null,
     what: `${countWords(failed)} job runs failed within the last hour`,
-    cure: 'read the last errors; each job runs again on schedule',
+    cure: '`wallet-ledger status` lists the last errors, `wallet-ledger doctor` checks settings, signature, clock and service; each job runs again on schedule',
   };
 }

@@ -13,7 +13,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -39,7 +38,8 @@ let dataDir: string;
 let children: ChildProcess[];
 
 beforeEach(() => {
-  dataDir = join(mkdtempSync(join(tmpdir(), 'wallet-ledger-pg-')), 'data');
+  // On the file system of the place that root's data move to.
+  dataDir = join(mkdtempSync('/var/tmp/wallet-ledger-pg-'), 'data');
   // Root's PostgreSQL, which is not root, passes through.
   chmodSync(join(dataDir, '..'), 0o711);
   children = [];
