@@ -5,11 +5,7 @@ import { SecondTries } from './test/support/second-tries.ts';
 export default defineConfig({
   test: {
     setupFiles: ['test/support/fixed-seed.ts'],
-    globalSetup: [
-      'test/support/temporary-files.ts',
-      'test/support/build-program.ts',
-      'test/support/global-setup.ts',
-    ],
+    globalSetup: ['test/support/build-program.ts', 'test/support/global-setup.ts'],
     include: ['test/**/*.test.ts'],
     // Bounds for what hangs. Beside a busy neighbour everything takes several times as long.
     testTimeout: 90_000,

@@ -113,7 +113,7 @@ test('a refused pool ends with 3 in the service’s own words, and status says w
     runProgram(['status', '--json'], settings),
   ]);
   expect(shown.stdout).toMatch(/✗ the address pool of chain 60 is empty, and could not be filled/);
-  expect(shown.stdout).toContain('check rights and limits at the service');
+  expect(shown.stdout.replaceAll(/\s+/g, ' ')).toContain('check rights and limits at the service');
   expect(JSON.parse(json.stdout)).toMatchObject({
     pools: [{ slip44: 60, available: 0, daysLeft: null, lastError: expect.any(String) }],
     unexpectedDeposits: { foreign: 0, unknown: 0 },

@@ -92,13 +92,13 @@ test.each([
 ])(
   'without a total, the end of a list of full pages is found where the page behind it is answered by %s',
   async (_, refusal) => {
-    for (const rows of [100, 300]) {
+    for (const rows of [100, 300, 345, 7]) {
       await clear();
       put('newest-first', history(rows));
-      const pages = rows / 100;
+      const pages = Math.ceil(rows / 100);
       service.twist = (page, { pageNo }) => {
         if (page.rows.length > 0 || pageNo === 1) return { ...page, totalSize: null };
-        const last = (service.lists.get('deposit') ?? []).slice(-100);
+        const last = (service.lists.get('deposit') ?? []).slice((pages - 1) * 100);
         return { ...page, totalSize: null, ...(refusal ?? { pageNo: pages, rows: last }) };
       };
       expect(await pass()).toMatchObject({ rowsInserted: rows });

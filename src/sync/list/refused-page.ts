@@ -4,7 +4,7 @@
  */
 import type { ListSession } from './list-session.ts';
 import { type ListState, lastPage, type PageFacts } from './list-state.ts';
-import { endPage, type FullPage, isEndShown, isRefusal } from './scan-end.ts';
+import { endPage, isEndShown, isRefusal, type LastPage } from './scan-end.ts';
 
 /**
  * Returns the last page up to `page` that the total says is one of the list: where another one is refused, the list
@@ -62,12 +62,13 @@ async function lastReadable<P extends PageFacts>(
   return last;
 }
 
-/** Returns true if the list ends with this full page, by one of another size. */
+/** Returns true if the list ends with this page, by one of another size. */
 export async function isEndOfList<P extends PageFacts>(
   session: ListSession<P>,
-  last: FullPage,
+  last: LastPage,
 ): Promise<boolean> {
   const end = endPage(last);
+  if (end === null) return false;
   const facts = await session.readSized(end.page, end.size);
   return facts !== null && isEndShown(facts, end);
 }

@@ -67,7 +67,8 @@ export function stepBackFromRefusal<P extends PageFacts>(
   cursor: Cursor<P>,
 ): WalkProgress {
   const { nextPage, rewinds } = walkOf(session);
-  const walk = { ...walkOf(session), nextPage: nextPage - 1, rewinds: rewinds + 1 };
+  const back = { nextPage: nextPage - 1, rewinds: rewinds + 1, isLastFull: true };
+  const walk = { ...walkOf(session), ...back };
   Object.assign(cursor, { previousFingerprint: null, previousTime: null, isFresh: true });
   cursor.refusedPage = nextPage;
   session.apply(withCheckpoint(session.state, { walk }));
@@ -76,7 +77,7 @@ export function stepBackFromRefusal<P extends PageFacts>(
 
 /**
  * Ends a scan at a page that the service refuses. It proves nothing, unless a page of another size shows that the list
- * ends with the full page before; the rows that it met are stored. Throws `refusal` if the total says that rows follow
+ * ends with the page before; the rows that it met are stored. Throws `refusal` if the total says that rows follow
  * a full page. Without a `refusal` the page lies behind the end by the total.
  */
 export async function endAtRefusal<P extends PageFacts>(
@@ -85,10 +86,10 @@ export async function endAtRefusal<P extends PageFacts>(
   refusal?: unknown,
 ): Promise<WalkProgress> {
   const walk = walkOf(session);
-  const page = walk.nextPage - 1;
-  const last = { page, size: walk.pageSize ?? 1, keys: cursor.recentKeys.at(-1) ?? [] };
-  const isShown = walk.isLastFull && (await isEndOfList(session, last));
-  const isFollowed = walk.isLastFull && !isTotalShown(page * last.size, session.state);
+  const last = lastOf(walk, cursor);
+  const isAlike = walk.isLastFull || !walk.hasShortPages;
+  const isShown = isAlike && (await isEndOfList(session, last));
+  const isFollowed = walk.isLastFull && !isTotalShown(last.page * last.size, session.state);
   if (!isShown && (isFollowed || isPageIgnored(refusal))) {
     if (await isSizeWrong(session)) return giveUp(session, cursor, toError(refusal));
     throw refusal;
@@ -98,6 +99,13 @@ export async function endAtRefusal<P extends PageFacts>(
   const ended = { ...walk, isClean: walk.isClean && isShown };
   session.apply(withCheckpoint(session.state, { walk: ended }));
   return ended;
+}
+
+/** Returns the page before the next one, as far as its place goes. */
+function lastOf({ nextPage, pageSize, isLastFull }: WalkProgress, { recentKeys }: Cursor<unknown>) {
+  const size = pageSize ?? 1;
+  const keys = recentKeys.at(-1) ?? [];
+  return { page: nextPage - 1, size, listed: isLastFull ? size : keys.length, keys };
 }
 
 /** Moves the cursor past a page. `isNext`: the scan continues with the page behind this one. */

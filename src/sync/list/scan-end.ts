@@ -61,22 +61,24 @@ export function isEndUnknown(walk: WalkProgress, { serviceTotal }: ListState): b
   return walk.hasShortPages && !walk.isLastFull && walk.met !== serviceTotal;
 }
 
-/** A full page, as far as its place goes. */
-export type FullPage = { page: number; size: number; keys: readonly string[] };
+/** The last page that a list shows, as far as its place goes. The pages before it were full. */
+export type LastPage = { page: number; size: number; listed: number; keys: readonly string[] };
 
 /** A page that ends with `lastKey`, the last row shown, and then has `rows` rows, if the list ends there. */
 export type EndPage = { page: number; size: number; rows: number; lastKey: string | undefined };
 
 /**
- * Returns the page that shows whether a list ends with this full page, although the service refuses the one behind it:
- * at another size, a smaller one if there is one, the end lies within a page.
+ * Returns the page that shows whether a list ends with this page, although the service refuses the one behind it: at
+ * another size, a smaller one if there is one, the end lies within a page. The service must have served as many rows as
+ * that page has room for, so a short page may have none: null.
  */
-export function endPage({ page, size: usual, keys }: FullPage): EndPage {
-  const shown = page * usual;
+export function endPage({ page, size: usual, listed, keys }: LastPage): EndPage | null {
+  const shown = (page - 1) * usual + listed;
   const isWithin = (size: number): boolean => size > 1 && shown % size > 0;
-  let size = usual - 1;
+  let size = (page > 1 ? usual : listed) - 1;
   while (size > 1 && !isWithin(size)) size -= 1;
-  while (!isWithin(size)) size += 1;
+  while (listed >= usual && !isWithin(size)) size += 1;
+  if (!isWithin(size)) return null;
   return { page: Math.ceil(shown / size), size, rows: shown % size, lastKey: keys.at(-1) };
 }
 
