@@ -55,9 +55,7 @@ async function readBehindTail<P extends PageFacts>(
   if (again.listed >= again.size) return again;
   const clampedSize = { claimed: size, actual: again.listed };
   session.apply(withCheckpoint(session.state, { clampedSize }));
-  const next = await session.read(page + 1, page);
-  const tail = tailPage(session.state);
-  return tail > next.page ? await readOrEnd(session, tail) : next;
+  return await session.read(page + 1, page);
 }
 
 async function readTail<P extends PageFacts>(
