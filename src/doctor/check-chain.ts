@@ -40,7 +40,11 @@ export async function checkChain(tools: ChainTools): Promise<Finding[]> {
   if (byChain.size === 0) {
     const seen = `with ${chain}=${chains[0]} the service refuses to list addresses: ${refusals[0]}`;
     return [
-      badFinding(name, seen, `if this concerns the parameter, ${cure}; else ask its operator`),
+      badFinding(
+        name,
+        seen,
+        `if this concerns the parameter, ${cure}; else ask the operator of the service`,
+      ),
     ];
   }
   if (filters.has('broken')) {

@@ -35,11 +35,13 @@ export async function readSettledMove(db: LedgerDb): Promise<Move | null> {
   return last ?? null;
 }
 
+/** Returns the move that ended the epoch; null if none did. */
 export async function readMove(db: LedgerDb, epoch: number): Promise<Move | null> {
   const [found] = await db.select(moveColumns).from(moves).where(eq(moves.epoch, epoch));
   return found ?? null;
 }
 
+/** Selects, for a row of `moves`, the wallets of `Move.waitingFor`. */
 export const waitingFor = sql`array(
   select distinct a.wallet from ledger.addresses a
    where moves.acknowledged_at is null and a.wallet <> all (moves.recorded_for) order by 1)`;

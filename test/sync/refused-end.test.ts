@@ -90,7 +90,7 @@ test.each([
   ['code 40002', { body: '{"code":40002,"data":null,"msg":"page out of range"}' }],
   ['the last page under its own number', null],
 ])(
-  'without a total, the end of a list of full pages is found where the page behind it is answered by %s',
+  'without a total, the end of a list is found, with a full last page and a short one, where the page behind it is answered by %s',
   async (_, refusal) => {
     for (const rows of [100, 300, 345, 7]) {
       await clear();
