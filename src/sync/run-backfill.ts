@@ -6,6 +6,7 @@ import { assignChains } from '../ledger/transactions/assign-chains.ts';
 import { releaseAbandonedDetails } from '../ledger/transactions/detail-checks.ts';
 import { syncAllDetails } from './details/sync-details.ts';
 import { syncAddresses } from './pools/sync-addresses.ts';
+import { createPartRunner } from './run-parts.ts';
 import { runSyncTask } from './run-sync-task.ts';
 import { syncBalances } from './snapshots/sync-balances.ts';
 import { syncCoins } from './snapshots/sync-coins.ts';
@@ -38,7 +39,7 @@ const roundsMax = 2;
  * Reads the whole history once: coins and the addresses of the configured chains, which tell the chain of a row when it
  * is stored; transactions, their details, and balances. Then assigns chains to rows that have none. Continues from the
  * checkpoints of an earlier backfill. Returns the names of the tasks that ended incomplete. Throws the error of a task
- * that fails twice or cannot be retried.
+ * that fails twice or cannot be retried: a refusal of the service once the other tasks have run, any other at once.
  */
 export async function runBackfill(context: SyncContext, backfill: Backfill): Promise<string[]> {
   const { signal, onProgress } = backfill;
@@ -51,13 +52,9 @@ export async function runBackfill(context: SyncContext, backfill: Backfill): Pro
   };
   if (backfill.isRestart) await restartStreams(context.ledger.db, backfill.types);
   await releaseAbandonedDetails(context.ledger.db, context.ledger.instance);
-  const incomplete = new Set<string>();
-  async function run(name: string, work: (own: SyncContext) => Promise<SyncReport>) {
-    const report = await runPersistently(context, name, work);
-    if (report.isComplete) incomplete.delete(name);
-    else incomplete.add(name);
-    return report;
-  }
+  const parts = createPartRunner(context.log);
+  const run = (name: string, work: (own: SyncContext) => Promise<SyncReport>) =>
+    parts.run(name, () => runPersistently(context, name, work));
   const runLists = () =>
     run('transactions', (own) => syncTransactionLists(own, pass, backfill.types));
   await run('coins', (own) => syncCoins(own, signal));
@@ -71,7 +68,7 @@ export async function runBackfill(context: SyncContext, backfill: Backfill): Pro
   }
   await run('balances', (own) => syncBalances(own, signal));
   await assignChains(context.ledger, { signal, mostMs: Number.POSITIVE_INFINITY });
-  return [...incomplete];
+  return parts.end();
 }
 
 async function runPersistently(

@@ -2,6 +2,7 @@ import type { TaskName } from '../kernel/vocabulary.ts';
 import { syncAllDetails } from './details/sync-details.ts';
 import { fillPools } from './pools/fill-pools.ts';
 import { syncAddresses } from './pools/sync-addresses.ts';
+import { createPartRunner } from './run-parts.ts';
 import { runSyncTask } from './run-sync-task.ts';
 import { syncBalances } from './snapshots/sync-balances.ts';
 import { syncCoins } from './snapshots/sync-coins.ts';
@@ -20,16 +21,17 @@ const syncTasks = {
   pools: (context, pass) => fillPools(context, { signal: pass.signal, whenBusy: 'wait' }),
 } as const satisfies Record<TaskName, Part>;
 
-/** Runs one pass of each named task, one after the other. Returns the names of the tasks that ended incomplete. */
+/**
+ * Runs one pass of each named task, one after the other. Returns the names of the tasks that ended incomplete. Throws the
+ * first refusal of the service once the other tasks have run.
+ */
 export async function runParts(
   context: SyncContext,
   names: readonly TaskName[],
   pass: SyncOptions,
-): Promise<TaskName[]> {
-  const incomplete: TaskName[] = [];
-  for (const name of names) {
-    const report = await runSyncTask(context, name, (own) => syncTasks[name](own, pass));
-    if (!report.isComplete) incomplete.push(name);
-  }
-  return incomplete;
+): Promise<string[]> {
+  const parts = createPartRunner(context.log);
+  for (const name of names)
+    await parts.run(name, () => runSyncTask(context, name, (own) => syncTasks[name](own, pass)));
+  return parts.end();
 }

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import { taskNames } from '../../src/kernel/vocabulary.ts';
 import { runBackfill } from '../../src/sync/run-backfill.ts';
-import { withWallet } from '../support/with-wallet.ts';
+import { runParts } from '../../src/sync/sync-tasks.ts';
+import { onePass, withWallet } from '../support/with-wallet.ts';
 
 const { signal } = new AbortController();
 
@@ -24,4 +26,36 @@ test('after details that take minutes the lists are current: they are read again
       'select count(*)::int as rows, count(detail_synced_at)::int as details from ledger.transactions',
     ),
   ).toEqual([{ rows: 21, details: 21 }]);
+});
+
+test('a request that the service refuses keeps no other part from being read, and is the error in the end', async () => {
+  const { context, sandbox, query } = await withWallet({ transactions: 20 });
+  const faults = sandbox.faults;
+  Object.assign(faults, { rate: 1, kinds: ['error-code'], match: '/wallet/coin' });
+  const types = ['deposit' as const, 'withdraw' as const];
+  const backfill = { types, withDetails: true, isRestart: false, signal };
+  const refused = { code: 'service-unsettled', message: expect.stringContaining('coin') };
+  await expect(runBackfill(context, backfill)).rejects.toMatchObject(refused);
+  const held = `select count(*)::int as rows, count(detail_synced_at)::int as details,
+    (select count(*) > 0 from ledger.balances) as has_balances from ledger.transactions`;
+  expect(await query(held)).toEqual([{ rows: 20, details: 20, has_balances: true }]);
+  faults.rate = 0;
+  expect(await runBackfill(context, backfill)).toEqual([]);
+});
+
+test('a list that cannot be believed keeps a command from no other part', async () => {
+  const { context, sandbox, query } = await withWallet({ transactions: 20 });
+  Object.assign(sandbox.faults, { rate: 1, kinds: ['html'], match: '/transaction/' });
+  const pass = onePass({ signal });
+  await expect(runParts(context, taskNames, pass)).rejects.toMatchObject({
+    code: 'service-malformed',
+  });
+  const outcomes = `select job, outcome from ledger.sync_runs order by id`;
+  expect(await query(outcomes)).toEqual(
+    expect.arrayContaining([
+      { job: 'transactions', outcome: 'failed' },
+      { job: 'balances', outcome: 'done' },
+      { job: 'coins', outcome: 'done' },
+    ]),
+  );
 });
