@@ -72,11 +72,15 @@ test('a pool is listed, filled, taken from and joined by what the service listed
     .split('\n')
     .filter((line) => line.startsWith('0x') && !line.includes('has a deposit'))
     .map((line) => line.split(' ')[0] ?? '');
-  expect(await run('adopt', '60', String(free[0]).toUpperCase(), '--yes')).toMatchObject({
+  const spellings = [String(free[0]), String(free[0]).toUpperCase()];
+  expect(await run('adopt', '60', ...spellings, '--yes')).toMatchObject({
     code: 0,
     stderr: expect.stringContaining('1 address of chain 60 became available'),
   });
-  expect(await run('adopt', '60', 'nowhere', '--yes')).toMatchObject({ code: 2 });
+  expect(await run('adopt', '60', String(free[1]), 'nowhere', '--yes')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('not a foreign address of chain 60: nowhere; '),
+  });
   const adopted = await run('adopt', '60', String(free[1]), '--yes', '--json');
   expect(adopted).toMatchObject({ code: 0, stderr: '' });
   expect(JSON.parse(adopted.stdout)).toMatchObject({

@@ -4,6 +4,7 @@ import {
   adoptForeign,
   type ForeignAddress,
   listForeign,
+  notForeign,
 } from '../../ledger/addresses/adopt-store.ts';
 import { type PoolLevel, readPoolLevels, takeAddress } from '../../ledger/addresses/pool-store.ts';
 import { resumePool } from '../../ledger/addresses/refused-addresses.ts';
@@ -88,8 +89,10 @@ export async function poolAdopt(
   await (yes ? refuseOtherWallet : sayOtherWallet)(context, ledger);
   const asked = named.length === 0 ? null : named;
   const foreign = await ledger.longTransaction((db) => listForeign(db, slip44, asked));
-  if (asked !== null && foreign.length < new Set(asked).size) {
-    throw new LedgerError('usage', `not all of these are foreign addresses of chain ${slip44}`, {
+  const strange = await ledger.longTransaction((db) => notForeign(db, slip44, named));
+  if (strange.length > 0) {
+    const names = strange.map((each) => printableText(each)).join(', ');
+    throw new LedgerError('usage', `not a foreign address of chain ${slip44}: ${names}`, {
       cure: `\`wallet-ledger pool adopt ${slip44}\` shows those that are`,
     });
   }

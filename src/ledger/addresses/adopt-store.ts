@@ -45,6 +45,15 @@ select ${pick({ address: a.address, refused: a.refused })},
   from asked a order by a.first_seen_at, a.address`;
 }
 
+/** Returns those of the named texts that are, in any spelling, no foreign addresses of the chain. */
+export async function notForeign(db: LedgerDb, slip44: number, named: string[]): Promise<string[]> {
+  const rows = await query(db)`
+select n.name as ${out('name', text)} from unnest(${sql.param(named)}::text[]) as n (name)
+ where not exists (select from own.addresses a
+                    where a.slip44 = ${slip44} and a.status = 'foreign' and a.address_key = ledger.address_key(n.name))`;
+  return rows.map(({ name }) => name);
+}
+
 /**
  * Makes the chain's foreign addresses without a deposit available, or only the named ones. An address that one
  * reference holds on another chain becomes that reference's on this chain, too. With several holders it stays foreign.
