@@ -129,6 +129,8 @@ const addSecurityHeaders: MiddlewareHandler = async (c, next) => {
 
 const onlyReading: MiddlewareHandler = async (c, next) => {
   if (c.req.method === 'GET' || c.req.method === 'HEAD') return await next();
-  if (c.req.method === 'POST' && isSearch(c.req.path)) return await next();
-  return c.text('only GET and HEAD are served\n', 405, { Allow: 'GET, HEAD' });
+  const isSearched = isSearch(c.req.path);
+  if (c.req.method === 'POST' && isSearched) return await next();
+  const allowed = isSearched ? 'GET, HEAD, POST' : 'GET, HEAD';
+  return c.text(`only ${allowed} are served here\n`, 405, { Allow: allowed });
 };

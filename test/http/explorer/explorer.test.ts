@@ -320,6 +320,8 @@ test('a search that is too long is refused, and no other path takes a POST', asy
     const { status } = await fetch(`${http.url}${path}`, { method: 'POST', body: 'q=x' });
     expect([path, status]).toEqual([path, 405]);
   }
+  const put = await fetch(`${http.url}/transactions`, { method: 'PUT' });
+  expect([put.status, put.headers.get('Allow')]).toEqual([405, 'GET, HEAD, POST']);
   const foreign = {
     'Sec-Fetch-Site': 'cross-site',
     'Sec-Fetch-Mode': 'navigate',
