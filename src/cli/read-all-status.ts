@@ -4,7 +4,6 @@ import type { Ledger } from '../ledger/connection/connect-ledger.ts';
 import { joinStatus } from '../ledger/reports/join-status.ts';
 import type { LedgerStatus, WalletStatus } from '../ledger/reports/ledger-status.ts';
 import { readStatus } from '../ledger/reports/read-status.ts';
-import { nameWallet } from '../status/name-wallet.ts';
 
 /**
  * Reads the status of `wallet`, or of all wallets, and joins it: those of the settings, and those that another daemon
@@ -24,14 +23,7 @@ export async function readAllStatus(
   for (const name of wallet === undefined ? othersOf(statuses, settings) : [])
     statuses.push(await readStatus(ledger.forWallet(name).db, []));
   const wallets = walletsOf(statuses).filter(({ name }) => (wallet ?? name) === name);
-  const joined = joinStatus(statuses);
-  // The commands of one wallet of several need its name as well.
-  const named = settings.walletNames.length > 1 ? settings.walletNames : statuses;
-  const problems = joined.problems.map((problem) => ({
-    ...problem,
-    cure: nameWallet(problem.cure, problem.wallet ?? '', named),
-  }));
-  return { ...joined, wallets, problems };
+  return { ...joinStatus(statuses), wallets };
 }
 
 /** Returns the wallets of the ledger that are read, and not by these settings. */

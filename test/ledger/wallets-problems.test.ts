@@ -55,6 +55,23 @@ test('a problem of one wallet is not one of the other', async () => {
   expect(row?.wallet ?? 'main').toBe('main');
 });
 
+test('where several wallets are read, the cure of a problem names its wallet in the commands of one wallet', async () => {
+  const cures = () => query(`select wallet, cure from ledger.problems order by wallet`);
+  await query(`update ledger.streams set service_total = null, last_success_at = null`);
+  expect(await cures()).toEqual(
+    ['main', 'main', 'w2', 'w2'].map((wallet) => ({
+      wallet,
+      cure: `run \`wallet-ledger start\`, or \`wallet-ledger backfill --wallet ${wallet}\` once`,
+    })),
+  );
+  await query(`delete from ledger.streams where wallet = 'w2'`);
+  const cure = 'run `wallet-ledger start`, or `wallet-ledger backfill` once';
+  expect(await cures()).toEqual([
+    { wallet: 'main', cure },
+    { wallet: 'main', cure },
+  ]);
+});
+
 test('a wallet that rests has no problem: nobody reads it or fills its pools', async () => {
   await query(
     `update ledger.streams set last_success_at = now() - interval '1 hour', last_error = 'HTTP 500'`,
