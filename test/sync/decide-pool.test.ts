@@ -5,7 +5,7 @@ import {
   numAfterGrant,
   numAfterLoss,
   numAfterRefusal,
-} from '../../src/sync/pools/adapt-number.ts';
+} from '../../src/kernel/address-number.ts';
 import {
   createPoolPlanner,
   decidePool,

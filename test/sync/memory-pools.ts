@@ -1,3 +1,4 @@
+import { numAfterGrant } from '../../src/kernel/address-number.ts';
 import { isAnswerEnough } from '../../src/kernel/chain-filter.ts';
 import { type Answer, describeShortfall } from '../../src/ledger/addresses/address-answer-store.ts';
 import type { PoolRow, PoolWrite } from '../../src/ledger/addresses/pool-requests.ts';
@@ -151,7 +152,7 @@ export class MemoryPools {
           const decision = decide(this.facts(slip44, caller.held()));
           return { decision, openedId: this.#writeDown(slip44, decision.write, caller) };
         }),
-      storeAnswer: (answer, numAfterGrant) => run(() => this.#storeAnswer(answer, numAfterGrant)),
+      storeAnswer: (answer) => run(() => this.#storeAnswer(answer)),
       dropAnswer: (id, { refusals, delayMs }) =>
         run(() => {
           const request = this.requests[id - 1];
@@ -254,7 +255,7 @@ export class MemoryPools {
     return news.length;
   }
 
-  #storeAnswer(answer: Answer, numAfterGrant: Parameters<PoolPort['storeAnswer']>[1]) {
+  #storeAnswer(answer: Answer) {
     const { id, slip44, num, addresses, ifNoneJoins } = answer;
     const { pool } = this.chain(slip44);
     if (addresses.length > 0 && !isAnswerEnough(pool.filter.value)) {

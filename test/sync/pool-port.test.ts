@@ -7,7 +7,6 @@ import type { Ledger } from '../../src/ledger/connection/connect-ledger.ts';
 import { healHome } from '../../src/ledger/home-store.ts';
 import { leaseStream } from '../../src/ledger/lists/lease-store.ts';
 import { saveStream } from '../../src/ledger/lists/stream-store.ts';
-import { numAfterGrant } from '../../src/sync/pools/adapt-number.ts';
 import { openPoolPort, type PoolPort } from '../../src/sync/pools/pool-port.ts';
 import type { SyncContext } from '../../src/sync/sync-context.ts';
 import { toolsOver } from '../support/tools-over.ts';
@@ -177,10 +176,7 @@ async function answer(
   if (state === 'failed') return undefined;
   const ifNoneJoins = { refusals: 2, delayMs: 30 * minuteMs };
   const answered = { addresses: one.addresses.map(textOf), rejects: [] };
-  return await port.storeAnswer(
-    { id, slip44: chain, num, ...answered, ifNoneJoins },
-    numAfterGrant,
-  );
+  return await port.storeAnswer({ id, slip44: chain, num, ...answered, ifNoneJoins });
 }
 
 async function openPostgres(): Promise<Side> {

@@ -10,7 +10,7 @@ import { addressRequests, addresses as addressTable } from '../own-tables.ts';
 import { storeRejects } from '../transactions/reject-store.ts';
 import { recountUse } from './address-store.ts';
 import { lockPoolOf, readChainFilter } from './pool-store.ts';
-import { type NumAfterGrant, raiseNumber } from './raise-number.ts';
+import { raiseNumber } from './raise-number.ts';
 import { judgements, judgeShown, noteRefusals, storeJudgements } from './refused-addresses.ts';
 
 /** A clear answer of the service, and the backoff of the chain if no address of the answer joins the pool. */
@@ -37,7 +37,7 @@ export function openAnswers(
      * Returns the number of addresses that joined the pool, or null if the answer is put off. Throws LedgerError
      * `database-moved` if the database has moved since the request was sent.
      */
-    storeAnswer: (answer: Answer, numAfterGrant: NumAfterGrant): Promise<number | null> =>
+    storeAnswer: (answer: Answer): Promise<number | null> =>
       ledger.transaction(async (db) => {
         const { id, slip44, addresses } = answer;
         await requireHomeOfRequest(db, { id, slip44, owner: ownerOf(id) });
@@ -49,7 +49,7 @@ export function openAnswers(
         }
         const joined = await storeGenerated(db, id, addresses);
         if (joined === 0) await postponePool(db, answer);
-        else await raiseNumber(db, answer, numAfterGrant);
+        else await raiseNumber(db, answer);
         return joined;
       }),
     dropAnswer: (id: number, refusals: Answer['ifNoneJoins']): Promise<void> =>

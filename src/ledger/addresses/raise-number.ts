@@ -1,15 +1,9 @@
 import { eq } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
+import { numAfterGrant } from '../../kernel/address-number.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { number, orNull, out, pick, query } from '../connection/query-rows.ts';
 import { pools } from '../own-tables.ts';
-
-/** Computes the new upper bound of addresses per request after the service granted `num`. */
-export type NumAfterGrant = (
-  num: number,
-  numMax: number,
-  refusedAfterGrant: number | null,
-) => number;
 
 /**
  * Raises the chain's upper bound of addresses per request after the service granted `num`. `refusedAfterGrant` is the
@@ -20,7 +14,6 @@ export type NumAfterGrant = (
 export async function raiseNumber(
   db: LedgerDb,
   { slip44, num }: { slip44: number; num: number },
-  numAfterGrant: NumAfterGrant,
 ): Promise<void> {
   const [limits] = await query(db)`
     with asked as materialized (

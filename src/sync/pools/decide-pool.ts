@@ -1,6 +1,6 @@
+import { numAfterLoss, numLimit } from '../../kernel/address-number.ts';
 import { isAnswerEnough } from '../../kernel/chain-filter.ts';
 import type { OpenRequest, PoolRow, PoolWrite } from '../../ledger/addresses/pool-requests.ts';
-import { numAfterLoss, numLimit } from './adapt-number.ts';
 
 /**
  * Decisions for one chain's address pool and its one open request. Generating is not idempotent, so a request is stored

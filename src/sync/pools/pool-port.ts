@@ -15,7 +15,6 @@ import {
   noteListRead,
   notePoolError,
 } from '../../ledger/addresses/pool-store.ts';
-import type { NumAfterGrant } from '../../ledger/addresses/raise-number.ts';
 import { resolveRequest } from '../../ledger/addresses/resolve-request.ts';
 import type { WalletClient } from '../../service/wallet-client.ts';
 import type { SyncOptions } from '../streams/sync-stream.ts';
@@ -42,7 +41,7 @@ export type PoolPort = {
    * Stores a clear answer. Returns the number of addresses that joined the pool. Null: the answer is postponed, because
    * the list is not yet shown to apply the chain filter.
    */
-  storeAnswer(answer: Answer, numAfterGrant: NumAfterGrant): Promise<number | null>;
+  storeAnswer(answer: Answer): Promise<number | null>;
   /** Closes a request whose postponed answer the list does not show; the pool waits, as after a refusal. */
   dropAnswer(id: number, refusals: Answer['ifNoneJoins']): Promise<void>;
   /** Records that the answer of a request that is still `sent` is lost. */

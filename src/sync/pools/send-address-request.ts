@@ -1,8 +1,8 @@
+import { isNumberRefused, numAfterLoss, numAfterRefusal } from '../../kernel/address-number.ts';
 import { LedgerError, toError } from '../../kernel/errors.ts';
 import type { Answer } from '../../ledger/addresses/address-answer-store.ts';
 import { databaseError } from '../../ledger/connection/database-error.ts';
 import type { SyncReport } from '../sync-context.ts';
-import { isNumberRefused, numAfterGrant, numAfterLoss, numAfterRefusal } from './adapt-number.ts';
 import { withChainCure } from './chain-refusal.ts';
 import { refusalDelayMs } from './decide-pool.ts';
 import type { PoolTools } from './pool-port.ts';
@@ -35,10 +35,13 @@ export async function sendAddressRequest(
     const bounded = AbortSignal.any([signal, AbortSignal.timeout(sendMaxMs)]);
     const answer = await client.generateAddresses({ slip44, num: request.num }, bounded);
     const addresses = answer.records.map((record) => record.address);
-    const added = await pools.storeAnswer(
-      { ...request, slip44, addresses, rejects: answer.rejects, ifNoneJoins: ifNoneJoins(request) },
-      numAfterGrant,
-    );
+    const added = await pools.storeAnswer({
+      ...request,
+      slip44,
+      addresses,
+      rejects: answer.rejects,
+      ifNoneJoins: ifNoneJoins(request),
+    });
     report.rowsSeen += addresses.length;
     if (added === null) return 'again';
     report.rowsInserted += added;
