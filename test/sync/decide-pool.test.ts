@@ -134,7 +134,7 @@ describe('the address request protocol', () => {
     siblingsTried: new Map(),
     open: null,
   };
-  const limits = { maxPerDay: 1_000, settleMs, chainParam };
+  const limits = { maxPerDay: 1_000, settleMs, slip44: 60, chainParam };
   const open = {
     id: 7,
     num: 20,

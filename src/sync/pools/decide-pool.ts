@@ -43,10 +43,15 @@ export type PassSoFar = {
 export type PoolFacts = PoolRow & Omit<PassSoFar, 'wasListEmpty'>;
 
 /**
- * `chainParam`: name of the chain parameter, for the operator. `settleMs`: wait after a list was read, before it is
- * trusted.
+ * `settleMs`: wait after a list was read, before it is trusted. `slip44` and `chainParam`, the name of the chain
+ * parameter, are for the operator.
  */
-export type PoolLimits = { maxPerDay: number; settleMs: number; chainParam: string };
+export type PoolLimits = {
+  maxPerDay: number;
+  settleMs: number;
+  slip44: number;
+  chainParam: string;
+};
 
 export type PoolAction =
   | { kind: 'full' }
@@ -122,7 +127,7 @@ export function decidePool(facts: PoolFacts, limits: PoolLimits): PoolAction {
 function decideHindrance(facts: PoolFacts, limits: PoolLimits): PoolAction | undefined {
   if (facts.isStopped) {
     return blocked(
-      'the service sent a text that is not a valid address of the chain: read `wallet-ledger rejects`, then run `wallet-ledger pool refill <slip44> --resume`',
+      `the service sent a text that is not a valid address of the chain: read \`wallet-ledger rejects\`, then run \`wallet-ledger pool refill ${limits.slip44} --resume\``,
     );
   }
   if (!facts.isListFresh && (!facts.isListRead || facts.isListGone)) {

@@ -106,8 +106,11 @@ async function fillPool(
     wasListEmpty: false,
     siblingsTried: new Map(),
   };
-  const { chainParam } = settings;
-  const plan = createPoolPlanner(done, { ...settings.pools, chainParam });
+  const plan = createPoolPlanner(done, {
+    ...settings.pools,
+    slip44,
+    chainParam: settings.chainParam,
+  });
   let isListEmpty = false;
   const decide = (pool: PoolRow) => {
     isListEmpty = pool.isListEmpty;
