@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { driftCount } from '../../src/sync/checks/drift.ts';
 import { verifyAddresses } from '../../src/sync/checks/verify-addresses.ts';
-import { driftCount, verifyLedger } from '../../src/sync/checks/verify-ledger.ts';
+import { verifyLedger } from '../../src/sync/checks/verify-ledger.ts';
 import { verifyTransactions } from '../../src/sync/checks/verify-transactions.ts';
 import { syncAllDetails } from '../../src/sync/details/sync-details.ts';
 import { syncAddresses } from '../../src/sync/pools/sync-addresses.ts';

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { driftCount, verifyLedger } from '../../src/sync/checks/verify-ledger.ts';
-import type { Drift, Verification } from '../../src/sync/checks/verify-transactions.ts';
+import { driftCount, leftCount } from '../../src/sync/checks/drift.ts';
+import { verifyLedger } from '../../src/sync/checks/verify-ledger.ts';
+import type { Verification } from '../../src/sync/checks/verify-transactions.ts';
 import { syncAllDetails } from '../../src/sync/details/sync-details.ts';
 import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
 import { startListingService } from '../support/listing-service.ts';
@@ -211,7 +212,6 @@ test('a row that a daemon brings up to date while verify reads is no drift, whic
   await daemon;
 });
 
-const left = ({ repaired, ...drift }: Drift) => driftCount({ repaired, ...drift }) - repaired;
 const proof = async () =>
   (
     await query(`
@@ -235,7 +235,7 @@ test.each(['newest-first', 'oldest-first', 'unordered'] as const)(
     expect(await query('select order_no from ledger.transactions where is_listed')).toContainEqual({
       order_no: 'swapped',
     });
-    expect(left(await verify())).toBe(0);
+    expect(leftCount(await verify())).toBe(0);
     expect(await proof()).toEqual({ is_complete: true, unverified: 0 });
   },
 );
@@ -246,8 +246,8 @@ test('a listed row that cannot be stored is drift, repaired or not', async () =>
   put([...history, { ...row(-40), orderNo: '' }]);
   const found = await verify();
   expect(found).toMatchObject({ missing: [], unstorable: 1 });
-  expect(left(found)).toBe(1);
-  expect(left(await verify(true))).toBe(1);
+  expect(leftCount(found)).toBe(1);
+  expect(leftCount(await verify(true))).toBe(1);
 });
 
 test('a repair does not count a row that the service shows in both lists', async () => {
@@ -257,7 +257,7 @@ test('a repair does not count a row that the service shows in both lists', async
   await syncTransactions(context, onePass());
   const verifyBoth = async () => await verifyLedger(context, { signal, isRepair: true });
   for (const drifts of [await verifyBoth(), await verifyBoth()])
-    expect(drifts.reduce((sum, drift) => sum + left(drift), 0)).toBeGreaterThan(0);
+    expect(drifts.reduce((sum, drift) => sum + leftCount(drift), 0)).toBeGreaterThan(0);
 });
 
 test.each(['deposit', 'withdraw'] as const)(
@@ -277,7 +277,7 @@ test.each(['deposit', 'withdraw'] as const)(
     await verifyLedger(context, { signal, isRepair: true });
     show(to);
     const drifts = await verifyLedger(context, { signal, isRepair: true });
-    expect(drifts.reduce((sum, drift) => sum + left(drift), 0)).toBe(0);
+    expect(drifts.reduce((sum, drift) => sum + leftCount(drift), 0)).toBe(0);
     expect(
       await query(
         `select stream, type, is_listed from ledger.transactions where order_no = 'moved'`,

@@ -1,7 +1,7 @@
 import { redactValues } from '../../kernel/redact.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
-import { driftCount, verifyLedger } from '../../sync/checks/verify-ledger.ts';
-import type { Drift } from '../../sync/checks/verify-transactions.ts';
+import { type Drift, driftCount, leftCount } from '../../sync/checks/drift.ts';
+import { verifyLedger } from '../../sync/checks/verify-ledger.ts';
 import { type CommandContext, forWallet } from '../context/command-context.ts';
 import { composeSync } from '../context/compose-sync.ts';
 import { keepStates } from '../context/open-ledger.ts';
@@ -21,7 +21,7 @@ export async function verify(
 ): Promise<number> {
   const isRepair = options.repair ?? false;
   const drifts = redactValues(await withProgress(context, isRepair), context.redact);
-  const left = drifts.reduce((sum, drift) => sum + driftCount(drift) - drift.repaired, 0);
+  const left = drifts.reduce((sum, drift) => sum + leftCount(drift), 0);
   process.stdout.write(options.json ? toJson(drifts) : drifts.map(toText).join(''));
   if (left > 0) {
     const mayRepair = !isRepair && drifts.some(isRepairable);

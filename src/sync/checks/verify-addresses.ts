@@ -11,10 +11,11 @@ import {
 import { addressStream, addressStreamName } from '../pools/sync-addresses.ts';
 import type { WithObservation } from '../streams/stream.ts';
 import type { SyncContext } from '../sync-context.ts';
+import { type Drift, emptyDrift } from './drift.ts';
 import { repeatScans } from './repeat-scans.ts';
 import { type PagesScan, scanPages } from './scan-pages.ts';
 import { settleProof } from './settle-proof.ts';
-import type { Drift, Verification } from './verify-transactions.ts';
+import type { Verification } from './verify-transactions.ts';
 
 /**
  * Compares a chain's address list with the ledger. A repair stores missing addresses. An address that the service does
@@ -26,19 +27,7 @@ export async function verifyAddresses(
   verification: Verification,
 ): Promise<Drift> {
   const stream = addressStream(context, slip44);
-  const drift: Drift = {
-    name: stream.name,
-    compared: 0,
-    missing: [],
-    different: [],
-    extra: [],
-    unmet: [],
-    unshown: 0,
-    repaired: 0,
-    unstorable: 0,
-    arrivals: 0,
-    isEndRefused: false,
-  };
+  const drift = emptyDrift(stream.name);
   const named = new Set<string>();
   const { db, release } = await context.ledger.session();
   try {

@@ -12,9 +12,10 @@ import { syncCoins } from '../snapshots/sync-coins.ts';
 import { unstoredRows } from '../snapshots/unstored-rows.ts';
 import { transactionStream } from '../streams/sync-transactions.ts';
 import type { SyncContext } from '../sync-context.ts';
+import { type Drift, driftCount, emptyDrift, leftCount } from './drift.ts';
 import { type ListEnd, readListEnd } from './read-list-end.ts';
 import { verifyAddresses } from './verify-addresses.ts';
-import { type Drift, type Verification, verifyTransactions } from './verify-transactions.ts';
+import { type Verification, verifyTransactions } from './verify-transactions.ts';
 
 /**
  * Compares everything that the service lists with the ledger, and the running totals with a recount. Repairs what
@@ -89,25 +90,6 @@ async function verifyMovedRows(
   }
 }
 
-/** Counts the rows that do not match the service, or that could not be compared. */
-export function driftCount({ missing, different, extra, unmet, unstorable }: Drift): number {
-  return missing.length + different.length + extra.length + unmet.length + unstorable;
-}
-
-/** Counts the rows that do not match the service after the repair. */
-function leftCount(drift: Drift): number {
-  return driftCount(drift) - drift.repaired;
-}
-
-const nothingElse = {
-  unmet: [],
-  unshown: 0,
-  repaired: 0,
-  unstorable: 0,
-  arrivals: 0,
-  isEndRefused: false,
-};
-
 async function mended(
   name: string,
   compared: number,
@@ -115,7 +97,7 @@ async function mended(
   { isRepair, unstorable = 0 }: Verification & { unstorable?: number },
   mend: () => Promise<unknown>,
 ): Promise<Drift> {
-  const drift: Drift = { name, compared, ...found, ...nothingElse, unstorable };
+  const drift: Drift = { ...emptyDrift(name), compared, ...found, unstorable };
   if (!isRepair || driftCount(drift) === unstorable) return drift;
   await mend();
   // An answer with a row that cannot be stored may lack others, so that none counts as removed.

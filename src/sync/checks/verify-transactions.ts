@@ -22,28 +22,11 @@ import { transactionStream } from '../streams/sync-transactions.ts';
 import type { Progress, SyncContext } from '../sync-context.ts';
 import { compareAltered } from './compare-tampered.ts';
 import { confirmDrift, confirmedMax, type Suspects } from './confirm-drift.ts';
+import { type Drift, emptyDrift } from './drift.ts';
 import type { ListEnd } from './read-list-end.ts';
 import { repeatScans } from './repeat-scans.ts';
 import { type PagesScan, scanPages } from './scan-pages.ts';
 import { noteDrift, type Places, settleProof } from './settle-proof.ts';
-
-export type Drift = Comparison & {
-  name: string;
-  compared: number;
-  extra: string[];
-  /** Rows of the ledger that no scan met, because none was whole: whether the service lists them is unknown. */
-  unmet: string[];
-  /** Rows that the service counts and did not show: missing ones, or a wrong total. They are no drift by themselves. */
-  unshown: number;
-  /** Rows that equal the service's after the repair. */
-  repaired: number;
-  /** Listed rows that the ledger cannot store, so that it lacks them; the rejects show them. */
-  unstorable: number;
-  /** Rows that arrived during the comparison, by the service's total; those that are missing are no drift. */
-  arrivals: number;
-  /** The service refused the page where the list may end: rows behind it were not compared, if there are any. */
-  isEndRefused: boolean;
-};
 
 export type Verification = { signal: AbortSignal; isRepair: boolean; onProgress?: Progress };
 
@@ -62,19 +45,7 @@ export async function verifyTransactions(
   end: ListEnd,
 ): Promise<Drift> {
   const { signal, isRepair } = verification;
-  const drift: Drift = {
-    name: type,
-    compared: 0,
-    missing: [],
-    different: [],
-    extra: [],
-    unmet: [],
-    unshown: 0,
-    repaired: 0,
-    unstorable: 0,
-    arrivals: 0,
-    isEndRefused: false,
-  };
+  const drift = emptyDrift(type);
   const { db, release } = await context.ledger.session();
   const stream = transactionStream(context, type, 'backlog');
   try {
