@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { LogPage } from '../../ledger/reports/explorer/list-records.ts';
+import type { LogPage } from '../../ledger/reports/explorer/log-page.ts';
 import type {
   CoveredList,
   CoveredYear,

@@ -11,14 +11,11 @@ import {
   text,
 } from '../../connection/query-rows.ts';
 import { rejects, syncRuns } from '../../own-tables.ts';
-
-/** Rows of a log, latest first. `next` is the id to read on from; null at the end. */
-export type LogPage<Row> = { rows: Row[]; next: number | null };
+import { type LogPage, logPageOf, pageLimit } from './log-page.ts';
 
 export type RejectRow = RowNamedBy<typeof rejectColumns>;
 export type RunRow = RowNamedBy<typeof runColumns>;
 
-const pageRows = 50;
 /** Upper bound of the rows that a page reads to find those that match. */
 const rowsReadMax = 20_000;
 const payloadMax = 4_000;
@@ -46,11 +43,8 @@ export async function listRejects(
   const rows = await query(db)`
     select ${rejectColumns} from own.rejects r
      where ${isAll ? sql`true` : sql`r.resolved_at is null`} and r.id < ${before ?? Number.MAX_SAFE_INTEGER}
-     order by r.id desc limit ${sql.raw(String(pageRows + 1))}`;
-  return {
-    rows: rows.slice(0, pageRows),
-    next: rows[pageRows] ? (rows[pageRows - 1]?.id ?? null) : null,
-  };
+     order by r.id desc ${pageLimit}`;
+  return logPageOf(rows);
 }
 
 const s = alias(syncRuns, 's');
@@ -79,9 +73,9 @@ export async function listRuns(
      order by s.id desc limit ${sql.raw(String(rowsReadMax))}`;
   const rows = await query(db)`
     select ${runColumns} from (${scan}) as s where ${isFailed ? sql`s.outcome = 'failed'` : sql`true`}
-     order by s.id desc limit ${sql.raw(String(pageRows + 1))}`;
-  if (rows.length > pageRows)
-    return { rows: rows.slice(0, pageRows), next: rows[pageRows - 1]?.id ?? null };
+     order by s.id desc ${pageLimit}`;
+  const page = logPageOf(rows);
+  if (page.next !== null) return page;
   const [stop] = await query(db)`
     select s.id::text as ${out('id', number)} from (${scan}) as s
      order by s.id desc offset ${sql.raw(String(rowsReadMax - 1))} limit 1`;

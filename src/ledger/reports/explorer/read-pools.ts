@@ -11,7 +11,7 @@ import {
   text,
 } from '../../connection/query-rows.ts';
 import { addressRequests } from '../../own-tables.ts';
-import type { LogPage } from './list-records.ts';
+import { type LogPage, logPageOf, pageLimit } from './log-page.ts';
 
 /** The pool of a chain now. `threshold` and `target` are null for a chain without a setting. */
 export type PoolRow = RowNamedBy<typeof poolColumns>;
@@ -26,7 +26,6 @@ export type RequestRow = RowNamedBy<typeof requestColumns>;
 export type PoolPeriod = { days: number; stepHours: number };
 
 const poolsMax = 50;
-const pageRows = 50;
 /** Upper bound of the requests that are read for the levels; at a request a minute that is two weeks of one chain. */
 const requestsMax = 20_000;
 const errorMax = 2_000;
@@ -95,9 +94,6 @@ export async function listRequests(
   const rows = await query(db)`
     select ${requestColumns} from own.address_requests r
      where r.id < ${before ?? Number.MAX_SAFE_INTEGER}
-     order by r.id desc limit ${sql.raw(String(pageRows + 1))}`;
-  return {
-    rows: rows.slice(0, pageRows),
-    next: rows[pageRows] ? (rows[pageRows - 1]?.id ?? null) : null,
-  };
+     order by r.id desc ${pageLimit}`;
+  return logPageOf(rows);
 }

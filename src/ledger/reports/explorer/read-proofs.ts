@@ -13,7 +13,7 @@ import {
 import { streamProofs } from '../../own-tables.ts';
 import type { CoveredDay } from '../ledger-status.ts';
 import { isoText } from '../status-sql.ts';
-import type { LogPage } from './list-records.ts';
+import { type LogPage, logPageOf, pageLimit } from './log-page.ts';
 
 /** A calendar year of a list: its days with rows, and how many of them were never compared with the service. */
 export type CoveredYear = RowNamedBy<typeof yearColumns>;
@@ -24,7 +24,6 @@ export type CoveredList = { stream: string; days: CoveredDay[] };
 /** A change of a list's proof. */
 export type ProofRow = RowNamedBy<typeof proofColumns>;
 
-const pageRows = 50;
 const yearsMax = 200;
 const reasonMax = 2_000;
 
@@ -76,9 +75,6 @@ export async function listProofs(db: LedgerDb, before: number | null): Promise<L
   const rows = await query(db)`
     select ${proofColumns} from own.stream_proofs p
      where p.id < ${before ?? Number.MAX_SAFE_INTEGER}
-     order by p.id desc limit ${sql.raw(String(pageRows + 1))}`;
-  return {
-    rows: rows.slice(0, pageRows),
-    next: rows[pageRows] ? (rows[pageRows - 1]?.id ?? null) : null,
-  };
+     order by p.id desc ${pageLimit}`;
+  return logPageOf(rows);
 }
