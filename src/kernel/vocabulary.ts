@@ -27,3 +27,19 @@ export type ParamNames = { page: string; size: string; chain: string; type: stri
 
 /** Environment variables. */
 export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The days from `low` to `high` (null: unbounded) were read completely; days without an entry listed no row. Days count
+ * from 1970.
+ */
+export type ReadDays = {
+  low: number | null;
+  high: number | null;
+  rows: [day: number, rows: number][];
+  /** Rows beyond this time (Unix ms) arrived after the reading began; null: it did not begin at the newest row. */
+  head: number | null;
+  /** The reading has just begun at the list's newest row: the ledger must list nothing beyond `head`. */
+  isHeadNew: boolean;
+  /** Days with a listed row that the ledger cannot store; none of them is verified. */
+  unstored?: number[];
+};

@@ -1,4 +1,5 @@
-import { dayOf, type ReadDays } from '../../src/sync/list/read-days.ts';
+import type { ReadDays } from '../../src/kernel/vocabulary.ts';
+import { dayOf } from '../../src/sync/list/read-days.ts';
 
 /** Times of the rows that one list counts, and of the rows of other lists that it shows as well (Unix ms). */
 type Holding = { listed: Map<string, number | null>; guests: Map<string, number | null> };

@@ -1,18 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm';
+import type { ReadDays } from '../../kernel/vocabulary.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { number, orNull, out, query } from '../connection/query-rows.ts';
 import { listedAt } from './stream-store.ts';
-
-/** Days that one read of a list covers wholly, as `ReadDays` in src/sync/list/read-days.ts. Days count from 1970. */
-export type DaysRead = {
-  low: number | null;
-  high: number | null;
-  rows: [day: number, rows: number][];
-  head: number | null;
-  isHeadNew: boolean;
-  /** Days with a listed row that the ledger cannot store. */
-  unstored?: number[];
-};
 
 const dateOf = (day: number | null, otherwise: '-infinity' | 'infinity') =>
   sql`coalesce(date '1970-01-01' + ${day}::integer, ${otherwise}::date)`;
@@ -26,7 +16,7 @@ const dateOf = (day: number | null, otherwise: '-infinity' | 'infinity') =>
 export async function compareDays(
   db: LedgerDb,
   stream: string,
-  { low, high, rows, head, isHeadNew, unstored = [] }: DaysRead,
+  { low, high, rows, head, isHeadNew, unstored = [] }: ReadDays,
 ): Promise<number[] | null> {
   // Whoever adds, removes or marks rows of the list has changed the list's row before, so the next statements see them.
   await db.execute(lockedList(stream));
@@ -71,7 +61,7 @@ select day - date '1970-01-01' from late where ${isHeadNew}`;
 const dayMs = 86_400_000;
 
 /** Returns true if the days reach that of the reading's head. Earlier days have no row beyond it. */
-function isHeadWithin({ high, head, isHeadNew }: Pick<DaysRead, 'high' | 'head' | 'isHeadNew'>) {
+function isHeadWithin({ high, head, isHeadNew }: Pick<ReadDays, 'high' | 'head' | 'isHeadNew'>) {
   return head !== null && (isHeadNew || high === null || high >= Math.floor(head / dayMs));
 }
 

@@ -1,19 +1,12 @@
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
-import { type TransactionType, transactionTypes } from '../../kernel/vocabulary.ts';
+import { type ReadDays, type TransactionType, transactionTypes } from '../../kernel/vocabulary.ts';
 import type { TransactionRecord } from '../../kernel/wallet-records.ts';
 import { recheckAltered } from '../../ledger/transactions/store-transaction-details.ts';
 import { concludeScan } from '../list/conclude-scan.ts';
 import type { ListedPage } from '../list/list-pages.ts';
 import { createListSession, type ListSession } from '../list/list-session.ts';
 import { isOrdered, type ListState, pagesFor, withCheckpoint } from '../list/list-state.ts';
-import {
-  beginReading,
-  endReading,
-  joinDays,
-  type ReadDays,
-  type Reading,
-  readOn,
-} from '../list/read-days.ts';
+import { beginReading, endReading, joinDays, type Reading, readOn } from '../list/read-days.ts';
 import { lastCounted, readOrEnd } from '../list/refused-page.ts';
 import { pagesOfDays, resolveDifferingDays } from '../list/resolve-days.ts';
 import { scanList } from '../list/scan-list.ts';

@@ -1,5 +1,5 @@
+import type { ReadDays } from '../../kernel/vocabulary.ts';
 import type { ListState, PageFacts } from './list-state.ts';
-import type { ReadDays } from './read-days.ts';
 
 /** A full scan: the first one of a list, or a further one. */
 export type Scan = 'first' | 'further';

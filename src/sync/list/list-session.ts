@@ -1,3 +1,4 @@
+import type { ReadDays } from '../../kernel/vocabulary.ts';
 import { afterSizes, onActualGrid } from './clamped-size.ts';
 import type { Batch, Found, ListPort, Stored } from './list-port.ts';
 import {
@@ -7,7 +8,6 @@ import {
   withCheckpoint,
   withDifferingDays,
 } from './list-state.ts';
-import type { ReadDays } from './read-days.ts';
 import { createToldTotals } from './told-totals.ts';
 
 /** Access of one pass to a list: reads and stores through the port, and is the only holder of the state. */

@@ -1,6 +1,6 @@
+import type { ReadDays } from '../../kernel/vocabulary.ts';
 import type { ListSession } from './list-session.ts';
 import type { ListState, PageFacts } from './list-state.ts';
-import type { ReadDays } from './read-days.ts';
 
 /** Result of a poll: `isSettled` if the counts agree now, the new rows, and the days that it read completely. */
 export type Poll = { isSettled: boolean; inserted: number; days: ReadDays | null };

@@ -9,7 +9,7 @@
  * by mistake makes a day's count too small, so that the day is not verified.
  */
 import { z } from 'zod';
-import type { ListOrder } from '../../kernel/vocabulary.ts';
+import type { ListOrder, ReadDays } from '../../kernel/vocabulary.ts';
 
 export const dayMs = 86_400_000;
 /** Upper bound of the rows of one millisecond that are compared by key; with more the reading ends. */
@@ -53,19 +53,6 @@ export type DatedRows = {
 
 /** Position of a reading. */
 export type Reading = Readonly<z.infer<typeof readingSchema>>;
-
-/** The days from `low` to `high` (null: unbounded) were read completely; days without an entry listed no row. */
-export type ReadDays = {
-  low: number | null;
-  high: number | null;
-  rows: [day: number, rows: number][];
-  /** Rows beyond this time (Unix ms) arrived after the reading began; null: it did not begin at the newest row. */
-  head: number | null;
-  /** The reading has just begun at the list's newest row: the ledger must list nothing beyond `head`. */
-  isHeadNew: boolean;
-  /** Days with a listed row that the ledger cannot store; none of them is verified. */
-  unstored?: number[];
-};
 
 /** Returns the days of the page's rows that cannot be stored; all days of the page if one of them shows no time. */
 export function unstoredDays({ times, unstorable = 0, unstorableTimes = [] }: DatedRows): number[] {

@@ -1,3 +1,4 @@
+import type { ReadDays } from '../../kernel/vocabulary.ts';
 import { concludeScan } from './conclude-scan.ts';
 import {
   afterAcceptance,
@@ -26,7 +27,7 @@ import {
 import { createPassScans, type PassScans } from './pass-scans.ts';
 import { isKnownCounts } from './poll.ts';
 import { pollList } from './poll-list.ts';
-import { joinDays, type ReadDays } from './read-days.ts';
+import { joinDays } from './read-days.ts';
 import { resolveDifferingDays } from './resolve-days.ts';
 import { scanList } from './scan-list.ts';
 import { searchList } from './search-list.ts';

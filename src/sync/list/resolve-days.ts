@@ -1,3 +1,4 @@
+import type { ReadDays } from '../../kernel/vocabulary.ts';
 import { isListEnd, type PageRange, unlistVanished } from './find-vanished.ts';
 import type { ListSession } from './list-session.ts';
 import {
@@ -9,7 +10,7 @@ import {
   pagesFor,
   withCheckpoint,
 } from './list-state.ts';
-import { createDayReader, type ReadDays } from './read-days.ts';
+import { createDayReader } from './read-days.ts';
 import { lastCounted, readOrEnd } from './refused-page.ts';
 
 /** Number of pages that are compared together; each group shares a page with the next. */

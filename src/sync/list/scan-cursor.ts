@@ -1,10 +1,12 @@
 /** State of a scan between its pages, and the ways in which a scan ends early. */
+
 import { toError } from '../../kernel/errors.ts';
+import type { ReadDays } from '../../kernel/vocabulary.ts';
 import type { PageBefore } from './decide-scan-step.ts';
 import type { WalkProgress } from './list-checkpoint.ts';
 import type { ListSession } from './list-session.ts';
 import { type PageFacts, withCheckpoint } from './list-state.ts';
-import { endReading, joinDays, type ReadDays } from './read-days.ts';
+import { endReading, joinDays } from './read-days.ts';
 import { isEndOfList, isSizeWrong } from './refused-page.ts';
 import { isPageIgnored, isTotalShown, mayBeEnd, upTo } from './scan-end.ts';
 

@@ -8,7 +8,9 @@
  *   start ▶ read page ─▶ next ─▶ … ─▶ end: an empty or refused page, or one that ends just at the total
  *                 └─▶ realign: the page size changed, continue at the same place
  */
+
 import { LedgerError } from '../../kernel/errors.ts';
+import type { ReadDays } from '../../kernel/vocabulary.ts';
 import { createBatchWriter } from './batch-writer.ts';
 import { afterStep, decideScanStep, isEndAtTotal, type ScanStep } from './decide-scan-step.ts';
 import { newWalk, type WalkProgress } from './list-checkpoint.ts';
@@ -21,14 +23,7 @@ import {
   pagesFor,
   withCheckpoint,
 } from './list-state.ts';
-import {
-  beginReading,
-  endReading,
-  isReadingInOrder,
-  joinDays,
-  type ReadDays,
-  readOn,
-} from './read-days.ts';
+import { beginReading, endReading, isReadingInOrder, joinDays, readOn } from './read-days.ts';
 import {
   type Cursor,
   endAtRefusal,
