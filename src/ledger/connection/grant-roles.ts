@@ -3,6 +3,7 @@ import { LedgerError } from '../../kernel/errors.ts';
 import type { Ledger, LedgerDb } from './connect-ledger.ts';
 import { databaseError } from './database-error.ts';
 import { isForbidden, isReservedName } from './postgres-codes.ts';
+import { requireName } from './require-name.ts';
 import { connectionsMax, limitRole, type RoleLimits } from './role-limits.ts';
 
 /**
@@ -18,7 +19,6 @@ export type GrantReport = { isNew: boolean; limits: RoleLimits; forbidden: strin
 
 /** Advisory lock; any constant works. Grants run one after the other, because PostgreSQL fails on concurrent ones. */
 const grantLock = 7_246_003;
-const nameBytesMax = 63;
 
 const reader: Grant = {
   statements: [
@@ -174,10 +174,7 @@ async function grant(
 
 /** Throws for names that mean every role, no role or the server's own roles, in any spelling: most likely a mistake. */
 function requireOwnName(role: string): void {
-  const bytes = Buffer.byteLength(role);
-  if (bytes === 0 || bytes > nameBytesMax || role.includes('\0')) {
-    throw refused(`a role's name has 1 to ${nameBytesMax} bytes`);
-  }
+  requireName('role', role);
   if (/^public$/i.test(role)) throw refused(`${role} means every role of the server`);
   if (/^(none|pg_.*)$/i.test(role)) throw refused(`${role} is a name that PostgreSQL reserves`);
 }

@@ -4,10 +4,10 @@ import type { Ledger, LedgerDb } from './connect-ledger.ts';
 import { databaseError } from './database-error.ts';
 import { isForbidden, isReservedName } from './postgres-codes.ts';
 import { number, out, query, text, truth } from './query-rows.ts';
+import { requireName } from './require-name.ts';
 
 /** Advisory lock; any constant works. PostgreSQL fails if two sessions alter a publication at once. */
 const publicationLock = 7_246_011;
-const nameBytesMax = 63;
 /** The comment on the program's own publications: later tables are added to these. */
 const mark = sql`'Tables of the schema ledger; wallet-ledger migrate keeps it up to date'`;
 
@@ -35,9 +35,7 @@ export type PublicationReport = { tables: number; added: string[]; isLogical: bo
  * the publication of another program, and `settings` if the database's own role lacks the rights.
  */
 export async function publishTables(ledger: Ledger, name: string): Promise<PublicationReport> {
-  const bytes = Buffer.byteLength(name);
-  if (bytes === 0 || bytes > nameBytesMax || name.includes('\0'))
-    throw refused(`a publication's name has 1 to ${nameBytesMax} bytes`);
+  requireName('publication', name);
   const work = async (db: LedgerDb): Promise<PublicationReport> => {
     await lock(db);
     const [found] = await query(db)`
