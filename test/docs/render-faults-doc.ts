@@ -17,11 +17,11 @@ export function readNamedTests(): NamedTest[] {
 }
 
 const families: Readonly<Record<string, string>> = {
-  P: 'Reading a moving list',
-  H: 'HTTP',
+  P: 'Reading a list that changes meanwhile',
+  H: 'Requests to the service',
   A: 'Generating addresses',
-  V: 'Odd values',
-  Q: 'Queue, processes, clocks',
+  V: 'Invalid and unusual values',
+  Q: 'Queue, processes and clocks',
   D: 'The database',
   S: 'Security',
 };
@@ -31,20 +31,22 @@ export function renderFaultsDoc(): string {
   const named = readNamedTests();
   const sections = Object.entries(families).map(([letter, title]) => {
     const rows = Object.entries(faults).filter(([id]) => id.startsWith(letter));
-    const lines = rows.map(([id, words]) => `| ${id} | ${words} | ${heldBy(named, id)} |`);
-    return [`## ${title}`, '', '| | fault | held by |', '| --- | --- | --- |', ...lines].join('\n');
+    const lines = rows.map(([id, words]) => `| ${id} | ${words} | ${coveredBy(named, id)} |`);
+    return [`## ${title}`, '', '| | fault | covered by |', '| --- | --- | --- |', ...lines].join(
+      '\n',
+    );
   });
   return `${head}\n${sections.join('\n\n')}\n`;
 }
 
-function heldBy(named: NamedTest[], id: string): string {
+function coveredBy(named: NamedTest[], id: string): string {
   const own = named.filter(({ ids }) => ids.includes(id));
   return own.map(({ file, name }) => `\`${file}\`: ${name.replace(/[|\\]/g, '\\$&')}`).join('<br>');
 }
 
 const head = `<!-- Written by npm run docs from the names of the tests. -->
-# What can go wrong, and the tests that stand for it
+# Faults and the tests that cover them
 
-Each fault has a number, and the tests that hold it carry the number in their names: \`npx vitest run -t '\\[P7'\`.
-What of a fault is not covered, and why, stands in [guarantees.md](guarantees.md#what-no-test-covers).
+Each fault has a number. The tests that cover it have the number in their names: \`npx vitest run -t '\\[P7'\`.
+Parts of a fault that no test covers, and why, are in [guarantees.md](guarantees.md#what-no-test-covers).
 `;
