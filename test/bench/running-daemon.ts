@@ -16,6 +16,17 @@ export type RunningDaemon = {
 const ticksPerSecond = 100;
 const startMs = 30_000;
 
+/** Settings of a daemon that only reads details. */
+export const onlyDetails = {
+  SYNC_TRANSACTIONS_EVERY: 'off',
+  SYNC_DETAILS_EVERY: '1s',
+  SYNC_BALANCES_EVERY: 'off',
+  SYNC_COINS_EVERY: 'off',
+  SYNC_ADDRESSES_EVERY: 'off',
+  FILL_POOLS_EVERY: 'off',
+  AUDIT_EVERY: 'off',
+};
+
 /** Starts `wallet-ledger start` and waits until its status pages listen; the bench ends it at the latest. */
 export async function startDaemon(
   bench: Pick<Bench, 'onEnd'>,

@@ -61,6 +61,14 @@ async function expectMoved(url: string, words: string): Promise<void> {
   );
 }
 
+const filling = {
+  WALLET_MAX_RPS: 'off',
+  HTTP_PORT: '0',
+  ADDRESS_POOLS: '60:5:10',
+  FILL_POOLS_EVERY: '1s',
+  POOL_SETTLE: '0s',
+};
+
 describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
   beforeAll(async () => {
     const { stopped, remove } = await prepareLedger();
@@ -231,15 +239,7 @@ describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
     const url = cluster.url();
     const sandbox = await startSandbox({ signer: 'params-hmac', settleMs: 0, transactions: 50 });
     onTestFinished(() => sandbox.close());
-    const env = {
-      ...sandboxSettings(sandbox),
-      DATABASE_URL: url,
-      WALLET_MAX_RPS: 'off',
-      HTTP_PORT: '0',
-      ADDRESS_POOLS: '60:5:10',
-      FILL_POOLS_EVERY: '1s',
-      POOL_SETTLE: '0s',
-    };
+    const env = { ...sandboxSettings(sandbox), ...filling, DATABASE_URL: url };
     const take = async (reference: string) =>
       (await queryOnce(url, `select ledger.take_address(60, '${reference}') as a`))[0]?.['a'];
     expect(await runProgram(['sync'], env)).toMatchObject({ code: 0 });
@@ -283,16 +283,8 @@ describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
     const url = cluster.url();
     const sandbox = await startSandbox({ signer: 'params-hmac', settleMs: 0, transactions: 50 });
     onTestFinished(() => sandbox.close());
-    const env = {
-      ...sandboxSettings(sandbox),
-      DATABASE_URL: url,
-      WALLET_MAX_RPS: 'off',
-      HTTP_PORT: '0',
-      ADDRESS_POOLS: '60:5:10',
-      FILL_POOLS_EVERY: '1s',
-      POOL_SETTLE: '0s',
-      SYNC_TRANSACTIONS_EVERY: '1s',
-    };
+    const often = { ...filling, SYNC_TRANSACTIONS_EVERY: '1s' };
+    const env = { ...sandboxSettings(sandbox), ...often, DATABASE_URL: url };
     const number = async (statement: string) =>
       Number((await queryOnce(url, `select (${statement}) as n`))[0]?.['n']);
     const isFilled = async () =>

@@ -15,20 +15,25 @@ function preload(source: string): string {
   return `--import ${pathToFileURL(path)}`;
 }
 
+/** Runs a daemon that runs the code of a fault once it listens. */
+async function endOfDaemon(fault: string) {
+  const { env } = await withService({ transactions: 20 });
+  const daemon = startProgram(['start'], {
+    ...env,
+    NODE_OPTIONS: preload(`process.on('SIGUSR2', () => { ${fault}; });`),
+  });
+  await daemon.line('"listening"');
+  daemon.process.kill('SIGUSR2');
+  return { ...(await daemon.ended), env };
+}
+
 test.each([
   ['an exception', 'throw new Error(`lost: ${process.env.WALLET_API_SECRET}`)'],
   ['a rejection', 'Promise.reject(new Error(`lost: ${process.env.WALLET_API_SECRET}`))'],
 ])(
   '[S15] %s that nobody catches ends the daemon with 1, and shows no secret',
   async (_, fault) => {
-    const { env } = await withService({ transactions: 20 });
-    const daemon = startProgram(['start'], {
-      ...env,
-      NODE_OPTIONS: preload(`process.on('SIGUSR2', () => { ${fault}; });`),
-    });
-    await daemon.line('"listening"');
-    daemon.process.kill('SIGUSR2');
-    const { code, stdout, stderr } = await daemon.ended;
+    const { code, stdout, stderr, env } = await endOfDaemon(fault);
     expect(code).toBe(1);
     expect(stderr).toMatch(/lost: /);
     expect(stdout + stderr).not.toContain(env['WALLET_API_SECRET']);
@@ -37,27 +42,13 @@ test.each([
 );
 
 test('a lost connection that nobody catches ends the daemon with 5 and the cure, not as a bug', async () => {
-  const { env } = await withService({ transactions: 20 });
   const fault = `throw Object.assign(new Error('terminating connection'), { code: '57P01' })`;
-  const daemon = startProgram(['start'], {
-    ...env,
-    NODE_OPTIONS: preload(`process.on('SIGUSR2', () => { ${fault}; });`),
-  });
-  await daemon.line('"listening"');
-  daemon.process.kill('SIGUSR2');
-  const { code, stderr } = await daemon.ended;
+  const { code, stderr } = await endOfDaemon(fault);
   expect([code, stderr]).toEqual([5, expect.stringContaining('check DATABASE_URL')]);
 }, 60_000);
 
 test('a pipe whose reader has left is not taken for the database', async () => {
-  const { env } = await withService({ transactions: 20 });
   const fault = `throw Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })`;
-  const daemon = startProgram(['start'], {
-    ...env,
-    NODE_OPTIONS: preload(`process.on('SIGUSR2', () => { ${fault}; });`),
-  });
-  await daemon.line('"listening"');
-  daemon.process.kill('SIGUSR2');
-  const { code, stderr } = await daemon.ended;
+  const { code, stderr } = await endOfDaemon(fault);
   expect([code, stderr]).toEqual([1, expect.not.stringContaining('DATABASE_URL')]);
 }, 60_000);

@@ -4,7 +4,7 @@ import type { Bench, BenchPart } from '../bench.ts';
 import { busiestWindow } from '../busiest-window.ts';
 import type { Figure } from '../figures.ts';
 import { runProduct } from '../run-product.ts';
-import { startDaemon } from '../running-daemon.ts';
+import { onlyDetails, startDaemon } from '../running-daemon.ts';
 import { type SandboxProcess, startSandboxProcess } from '../sandbox-process.ts';
 
 /** Requests a second of each wallet; together they are far below what one process can send. */
@@ -12,15 +12,6 @@ const budget = 5;
 const windowMs = 10_000;
 const latencyMs = 100;
 const startMs = 20_000;
-const onlyDetails = {
-  SYNC_TRANSACTIONS_EVERY: 'off',
-  SYNC_DETAILS_EVERY: '1s',
-  SYNC_BALANCES_EVERY: 'off',
-  SYNC_COINS_EVERY: 'off',
-  SYNC_ADDRESSES_EVERY: 'off',
-  FILL_POOLS_EVERY: 'off',
-  AUDIT_EVERY: 'off',
-};
 
 /** Budgets of many wallets that all have work: each is used up, and none is exceeded. */
 export const manyWalletsPart: BenchPart = {

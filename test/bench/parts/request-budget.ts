@@ -4,20 +4,11 @@ import type { Bench, BenchPart } from '../bench.ts';
 import { busiestWindow } from '../busiest-window.ts';
 import type { Figure } from '../figures.ts';
 import { runProduct } from '../run-product.ts';
-import { type RunningDaemon, startDaemon } from '../running-daemon.ts';
+import { onlyDetails, type RunningDaemon, startDaemon } from '../running-daemon.ts';
 import { type Arrival, type SandboxProcess, startSandboxProcess } from '../sandbox-process.ts';
 
 const windowMs = 10_000;
 const latencyMs = 100;
-const onlyDetails = {
-  SYNC_TRANSACTIONS_EVERY: 'off',
-  SYNC_DETAILS_EVERY: '1s',
-  SYNC_BALANCES_EVERY: 'off',
-  SYNC_COINS_EVERY: 'off',
-  SYNC_ADDRESSES_EVERY: 'off',
-  FILL_POOLS_EVERY: 'off',
-  AUDIT_EVERY: 'off',
-};
 const spreadMs = 60_000;
 
 /** One backfill on a budget: is it used up, is it kept, does the service ever refuse for it. */
