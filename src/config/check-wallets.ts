@@ -7,8 +7,8 @@ import { settingsTable } from './settings-table.ts';
 export type ReadWallet = WalletTexts & { values: Partial<SettingValues> };
 
 /**
- * Fits the default of one set of states to the other set, if only that is given: of the default successes those count
- * that are final, and given successes are final.
+ * If only one of the two sets of states is given, fits the default of the other one to it: default successes that are
+ * not final are left out, and given successes are added to the final states.
  */
 export function matchStates(
   values: ReadWallet['values'],

@@ -35,7 +35,7 @@ export const settingsTable = {
   },
   WALLET_PLAIN_HTTP_HOST: {
     field: 'service.plainHttpHost',
-    help: 'The one host that WALLET_BASE_URL may reach by http, in a network that you trust: everyone between can read the history and forge answers. Each start warns of it',
+    help: 'The one host that WALLET_BASE_URL may reach by http, in a network that you trust: everyone in between can read the history and forge answers. Each start warns of it',
     default: null,
     parser: hostName,
   },

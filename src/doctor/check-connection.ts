@@ -38,7 +38,7 @@ async function request(baseUrl: string, timeoutMs: number): Promise<Finding> {
     if (isLoopbackHost(hostname))
       return okFinding('connection', `${answers} plain HTTP on loopback ${status}`);
     const cure =
-      'use https if the service has it; otherwise everyone between can read the history and forge answers';
+      'use https if the service has it; otherwise everyone in between can read the history and forge answers';
     return warningFinding('connection', `${answers} plain HTTP, not encrypted ${status}`, cure);
   } catch (thrown) {
     return explain(host, deepest(thrown));

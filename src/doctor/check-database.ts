@@ -10,7 +10,7 @@ import { queueSchema } from '../queue/postgres-queue-options.ts';
 import { checkClock } from './check-clock.ts';
 import { badFinding, type Finding, failedFinding, okFinding, warningFinding } from './finding.ts';
 
-/** Connections besides the pool: queue, liveness, migrations. */
+/** Upper bound of the connections besides the pool: those of queue, liveness and migrations. */
 const otherConnections = 10;
 
 /** Findings, and whether the database can issue tickets for requests. */

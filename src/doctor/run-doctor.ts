@@ -24,7 +24,7 @@ import {
 
 export type DoctorOptions = {
   settings: Settings;
-  /** Wallets to check, of those of the settings; their findings name them if the settings have several. */
+  /** Names of the wallets to check. If the settings have several wallets, each finding names its own. */
   wallets: readonly string[];
   /** Mistakes in the settings; `settings` has the defaults in their places. */
   problems: readonly string[];

@@ -28,7 +28,7 @@ export function locateServerFiles(dataDir: string): ServerFiles {
   };
 }
 
-/** Creates the home directory. Root's can be passed by other users, because PostgreSQL does not run as root. */
+/** Creates the home directory. If root owns it, others may traverse it, because PostgreSQL does not run as root. */
 export async function makeHome(files: ServerFiles): Promise<void> {
   const isRoot = process.getuid?.() === 0;
   const first = await makeDirectories(files.home);

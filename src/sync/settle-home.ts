@@ -3,7 +3,7 @@ import { healHome, isMoveNoted, noteMove, readAway } from '../ledger/home-store.
 import { rebuildWhileAway } from '../ledger/rebuild-derived.ts';
 import type { SharedHome, SyncContext } from './sync-context.ts';
 
-/** Time (ms) for which the database counts as at home, once it has been read that it is. */
+/** Time (ms) for which a check that found the database at home stays valid. */
 const homeKeptMs = 1_000;
 
 /**

@@ -38,7 +38,7 @@ export type Webhooks = {
   }[];
   /** Begins to make jobs, once the queue is open. Returns a function that ends this. */
   start(): () => void;
-  /** Says that there may be further events. */
+  /** Called when there may be further events. */
   wake(): void;
 };
 
@@ -62,7 +62,7 @@ export async function deliverWebhooks(options: WebhookOptions): Promise<Webhooks
   const senders = receivers.map((receiver) => createSender(receiver, options));
   const notes = createWokenWorker(
     () => noteReceivers(ledger.db, names),
-    (error) => log.debug({ error: toError(error) }, 'the receivers of webhooks cannot be noted'),
+    (error) => log.debug({ error: toError(error) }, 'the webhook receivers cannot be stored'),
   );
   const timers: NodeJS.Timeout[] = [];
   const wake = () => {
@@ -151,5 +151,5 @@ function outcomeOf(failure: DeliveryFailure | null): Outcome {
 function seqOf(data: unknown): number {
   if (typeof data === 'object' && data !== null && 'seq' in data && typeof data.seq === 'number')
     return data.seq;
-  throw new Error('a job of a webhook has no number of an event');
+  throw new Error('a webhook job has no event number');
 }

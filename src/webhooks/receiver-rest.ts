@@ -3,7 +3,7 @@ const failuresMax = 8;
 const restMaxMs = 10_000;
 
 export type ReceiverRest = {
-  /** Notes how an attempt ended. Returns the milliseconds for which nothing is to be sent now. */
+  /** Records the outcome of an attempt. Returns the pause (ms) before the next one. */
   note(isAccepted: boolean): number;
   isResting(): boolean;
   /** Returns true while attempts only fail, so that the next ones are only to find out when that ends. */

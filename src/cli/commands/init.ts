@@ -26,7 +26,7 @@ export type InitOptions = {
   out: string;
 };
 
-/** Given by options, environment or a person. `secretPath` is set if the secret stays in its file. */
+/** Answers of options, environment or operator. `secretPath` is set if the secret stays in its file. */
 type Told = {
   baseUrl: string;
   apiKey: string | null;

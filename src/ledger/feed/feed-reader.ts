@@ -19,7 +19,7 @@ export type FeedReader = {
   head(): Promise<number>;
   /** Resolves with the next `wake`. Ask before reading: an event may come between a reading and the wait. */
   nextWake(): Promise<void>;
-  /** Says that there may be further events. */
+  /** Called when there may be further events. */
   wake(): void;
 };
 

@@ -31,7 +31,7 @@ export type DetailPort = {
   countIncomplete(): Promise<{ incomplete: number; finalIncomplete: number }>;
   /** Claims up to `limit` due rows, current ones first, for a pass of this age. */
   claim(limit: number, claim: Claim, passAgeMs: number): Promise<ClaimedDetail[]>;
-  /** Keeps the rows of a claim that were neither stored nor postponed from other workers for a further lease. */
+  /** Extends the claim by one lease for the rows that were neither stored nor postponed. */
   extend(claim: Claim): Promise<void>;
   /** Releases the rows of a claim that were neither stored nor postponed, as soon as the database can be reached. */
   release(claimId: string): Promise<void>;

@@ -86,8 +86,8 @@ const checkpointSchema = z.object({
   /** Rows by which the total has fallen since the last clean scan, without the rows found to have vanished. */
   fallen: int,
   /**
-   * `fallen` when the scan began, or the first of the accumulated scans: they do not explain a later fall. Null: no
-   * total was known then, so nothing would have shown a fall.
+   * Value of `fallen` when the scan began, or the first of the accumulated scans. A later fall of the total is not
+   * explained by them. Null: no total was known then, so a fall would not have been noticed.
    */
   fallenBefore: int.nullable(),
   /** Answers without a total have brought rows, or reached beyond the known total: the total is older than they are. */
