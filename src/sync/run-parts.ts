@@ -16,7 +16,7 @@ export type PartRunner = {
    * any other error is thrown.
    */
   run: (name: string, work: () => Promise<SyncReport>) => Promise<SyncReport>;
-  /** Returns the names of the parts that ended incomplete. Throws the first refusal, and writes the others to the log. */
+  /** Returns the names of the parts that ended incomplete. Throws the first refusal, and logs the others. */
   end: () => string[];
 };
 

@@ -22,8 +22,8 @@ const syncTasks = {
 } as const satisfies Record<TaskName, Part>;
 
 /**
- * Runs one pass of each named task, one after the other. Returns the names of the tasks that ended incomplete. Throws the
- * first refusal of the service once the other tasks have run.
+ * Runs one pass of each named task, one after the other. Returns the names of the tasks that ended incomplete. Throws
+ * the first refusal of the service once the other tasks have run.
  */
 export async function runParts(
   context: SyncContext,
