@@ -1,22 +1,24 @@
 import { sql } from 'drizzle-orm';
 import type { LedgerDb } from './connection/connect-ledger.ts';
-import { number, out, query, text } from './connection/query-rows.ts';
+import { number, out, query, text, truth } from './connection/query-rows.ts';
 import { beginEpoch, healHome, lockHome, openMove, readAway } from './home-store.ts';
 import { waitingFor } from './move-store.ts';
 
 /**
- * Accepts the operator's statement that nothing was lost, of one wallet or, with null, of all. Addresses that moves set
- * aside become available again, except those assigned, used, adopted, refused or paid to since, and those of wallets
- * whose move an operator has recorded. If the database is away, it begins a new epoch; for one wallet this sets aside
- * the addresses of the others. Returns the number of addresses that became available. Call it inside a transaction.
+ * Accepts the operator's statement that these wallets have lost nothing. Their addresses that moves set aside become
+ * available again, except those assigned, used, adopted, refused or paid to since, and those of wallets whose move an
+ * operator has recorded. If the database is away, it begins a new epoch; this sets aside the addresses of all other
+ * wallets. Returns the number of addresses that became available. Call it inside a transaction.
  */
-export async function acceptMove(db: LedgerDb, wallet: string | null = null): Promise<number> {
-  if (wallet === null) await beginUnchanged(db);
-  else await healHome(db);
+export async function acceptMove(db: LedgerDb, wallets: readonly string[]): Promise<number> {
+  const [others] = await query(db)`
+    select exists (select from ledger.addresses where wallet <> all (${sql.param(wallets)}::text[])) as ${out('areThere', truth)}`;
+  if (others?.areThere) await healHome(db);
+  else await beginUnchanged(db);
   const back = await query(db)`
     update ledger.addresses
        set status = 'available', set_aside_epoch = null, place = engine.current_place(), unchecked_until = '0'
-     where status = 'foreign' and refused is null and (wallet = ${wallet}::text or ${wallet}::text is null)
+     where status = 'foreign' and refused is null and wallet = any (${sql.param(wallets)}::text[])
        and set_aside_epoch in (select m.epoch from engine.moves m
                                 where m.acknowledged_at is null and addresses.wallet <> all (m.recorded_for))
     returning wallet as ${out('wallet', text)}, slip44 as ${out('slip44', number)}, address_key as ${out('key', text)}`;
@@ -56,16 +58,15 @@ async function recountAvailable(
 }
 
 /**
- * Records for one wallet, or with null for all, that an operator knows what was handed out. A move whose new epoch has
- * begun is acknowledged once it is recorded for every wallet that has addresses.
+ * Records that an operator knows which addresses of these wallets were handed out. A move whose new epoch has begun is
+ * acknowledged once it is recorded for every wallet that has addresses and does not rest.
  */
-export async function acknowledgeMoves(db: LedgerDb, wallet: string | null = null): Promise<void> {
+export async function acknowledgeMoves(db: LedgerDb, wallets: readonly string[]): Promise<void> {
   const isHealed = sql`acknowledged_at is null and healed_at is not null`;
-  if (wallet !== null)
-    await db.execute(sql`
-      update engine.moves set recorded_for = array_append(recorded_for, ${wallet}::text)
-       where ${isHealed} and ${wallet}::text <> all (recorded_for)`);
-  const isKnown = wallet === null ? sql`true` : sql`cardinality(${waitingFor}) = 0`;
   await db.execute(sql`
-    update engine.moves set acknowledged_at = now() where ${isHealed} and ${isKnown}`);
+    update engine.moves
+       set recorded_for = recorded_for || array(select w from unnest(${sql.param(wallets)}::text[]) as w where w <> all (recorded_for))
+     where ${isHealed}`);
+  await db.execute(sql`
+    update engine.moves set acknowledged_at = now() where ${isHealed} and cardinality(${waitingFor}) = 0`);
 }

@@ -11,7 +11,7 @@ export type Move = {
   healedAt: string | null;
   setAside: number;
   closedRequests: number;
-  /** Wallets with addresses for which no operator has recorded which of them were handed out. */
+  /** Wallets with addresses, and at work, for which no operator has recorded which of them were handed out. */
   waitingFor: string[];
 };
 
@@ -44,7 +44,8 @@ export async function readMove(db: LedgerDb, epoch: number): Promise<Move | null
 /** Selects, for a row of `moves`, the wallets of `Move.waitingFor`. */
 export const waitingFor = sql`array(
   select distinct a.wallet from ledger.addresses a
-   where moves.acknowledged_at is null and a.wallet <> all (moves.recorded_for) order by 1)`;
+   where moves.acknowledged_at is null and a.wallet <> all (moves.recorded_for)
+     and a.wallet not in (select w.wallet from ledger.wallets w where w.is_resting) order by 1)`;
 
 const moveColumns = {
   what: moves.what,

@@ -98,7 +98,7 @@ test('[S18 D3] after a restore by the book no address that was handed out is han
   await ledger.transaction(async (db) => {
     expect(await findContradictions(db, list)).toEqual([]);
     await markHandedOut(db, list);
-    await acknowledgeMoves(db);
+    await acknowledgeMoves(db, ['main']);
   });
   await fill(wallet);
   const fresh = await takeSome(wallet, named('new', 20));

@@ -128,8 +128,8 @@ test('after rows of ledger.addresses were deleted the count of their list is rig
 
 test('after a load without a loss the loaded addresses are handed out again', async () => {
   await loadElsewhere();
-  expect(await ledger.transaction(acceptMove)).toBe(0);
-  await acknowledgeMoves(ledger.db);
+  expect(await ledger.transaction((db) => acceptMove(db, ['main']))).toBe(0);
+  await acknowledgeMoves(ledger.db, ['main']);
   expect(await readAway(ledger.db)).toBeNull();
   expect(await takeAddress(ledger.db, 60, 'another')).not.toBeNull();
 });
@@ -140,7 +140,7 @@ test('an address that was paid to while it was set aside is not handed out after
   await ledger.transaction((db) =>
     storeListedTransactions(db, 'deposit', [listed({ state: 'pending', toAddress: 'a4' })]),
   );
-  expect(await ledger.transaction(acceptMove)).toBe(2);
+  expect(await ledger.transaction((db) => acceptMove(db, ['main']))).toBe(2);
   expect(await statuses()).toContain('a4 foreign, a5 available, a6 available');
 });
 
@@ -275,8 +275,8 @@ test('with ON_MOVE=stop nothing changes until `recover`; after a clean move all 
   expect(await problems()).toMatchObject([{ severity: 'critical' }]);
   expect(await readMoves(ledger.db)).toMatchObject([{ healedAt: null }]);
   await ledger.transaction(async (db) => {
-    await acceptMove(db);
-    await acknowledgeMoves(db);
+    await acceptMove(db, ['main']);
+    await acknowledgeMoves(db, ['main']);
   });
   expect([await readAway(ledger.db), await statuses(), await problems()]).toEqual([
     null,
@@ -293,7 +293,7 @@ test('after a heal `same` brings back what it set aside and nobody has used sinc
   await settle('heal');
   await query(`update ledger.addresses set status = 'used' where address = 'a4'`);
   await query(`update ledger.addresses set status = 'available' where address = 'a5'`);
-  expect(await ledger.transaction((db) => acceptMove(db))).toBe(1);
+  expect(await ledger.transaction((db) => acceptMove(db, ['main']))).toBe(1);
   expect(await statuses()).toBe(
     'a1 assigned, a2 used, a3 foreign, a4 used, a5 available, a6 available',
   );

@@ -53,15 +53,15 @@ test('a move is healed for all wallets at once, by whichever notices it first', 
   ]);
   expect(await readMoves(second.db)).toMatchObject([{ setAside: 2, closedRequests: 2 }]);
   expect(await takeAddress(second.db, 60, 'customer')).toBeNull();
-  expect(await second.transaction((db) => acceptMove(db))).toBe(2);
+  expect(await second.transaction((db) => acceptMove(db, ['main', 'w2']))).toBe(2);
   expect(await takeAddress(ledger.db, 60, 'customer')).toBe('0x1');
   expect(await takeAddress(second.db, 60, 'another')).toBe('0x1');
 });
 
 test('an operator’s statement about one wallet leaves the addresses of the others set aside', async () => {
   await query(`select engine.disturb_home('a snapshot was put back')`);
-  expect(await second.transaction((db) => acceptMove(db, 'w2'))).toBe(1);
-  await acknowledgeMoves(second.db, 'w2');
+  expect(await second.transaction((db) => acceptMove(db, ['w2']))).toBe(1);
+  await acknowledgeMoves(second.db, ['w2']);
   expect(await statuses()).toEqual([
     { wallet: 'main', of: 'foreign assigned' },
     { wallet: 'w2', of: 'available assigned' },
@@ -71,8 +71,21 @@ test('an operator’s statement about one wallet leaves the addresses of the oth
   await query(
     `update ledger.addresses set status = 'foreign', set_aside_epoch = 1 where wallet = 'w2' and status = 'available'`,
   );
-  expect(await ledger.transaction((db) => acceptMove(db))).toBe(1);
-  await acknowledgeMoves(ledger.db, 'main');
+  expect(await ledger.transaction((db) => acceptMove(db, ['main', 'w2']))).toBe(1);
+  await acknowledgeMoves(ledger.db, ['main']);
+  expect(await readMoves(ledger.db)).toEqual([]);
+  expect(await statuses()).toEqual([
+    { wallet: 'main', of: 'available assigned' },
+    { wallet: 'w2', of: 'foreign assigned' },
+  ]);
+});
+
+test('a wallet that rests keeps its addresses set aside, and no move waits for it', async () => {
+  await query(`select engine.disturb_home('a snapshot was put back');
+    insert into ledger.wallets (wallet, base_url, key_fingerprint, first_seen_at, is_resting)
+    values ('w2', 'https://a', 'k', now(), true)`);
+  expect(await ledger.transaction((db) => acceptMove(db, ['main']))).toBe(1);
+  await acknowledgeMoves(ledger.db, ['main']);
   expect(await readMoves(ledger.db)).toEqual([]);
   expect(await statuses()).toEqual([
     { wallet: 'main', of: 'available assigned' },

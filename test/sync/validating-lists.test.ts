@@ -384,6 +384,6 @@ test('after a move a pool waits for a related chain that is no longer configured
       ),
     },
   ]);
-  await acknowledgeMoves(ledger.db);
+  await acknowledgeMoves(ledger.db, ['main']);
   expect((await fill()).isComplete).toBe(true);
 });

@@ -39,33 +39,33 @@ export async function recover(context: CommandContext, options: RecoverOptions):
   const isChange = list !== null || options.same === true;
   await (isChange ? refuseOtherWallet : sayOtherWallet)(context, ledger, walletNames);
   if (list || options.same) {
-    const concerned = options.wallet ?? (list ? wallet : null);
+    const concerned = options.wallet === undefined && !list ? walletNames : [wallet];
     const { marked, back } = await settle(ledger, list, options.same ?? false, concerned);
     process.stderr.write(
-      `${counted(marked, 'address was', 'addresses were')} marked as handed out; ${countWords(back)} became available again\n`,
+      `${concerned.join(', ')}: ${counted(marked, 'address was', 'addresses were')} marked as handed out; ${countWords(back)} became available again\n`,
     );
   }
   const found = { away: await readAway(ledger.db), moves: await readMoves(ledger.db) };
   process.stdout.write(
     options.json
       ? jsonDocument(found)
-      : pageOf(found, await readSettledMove(ledger.db), walletNames.length > 1),
+      : pageOf(found, await readSettledMove(ledger.db), walletNames),
   );
   return found.away === null ? 0 : 3;
 }
 
-/** Uses one transaction, so that a line that does not fit leaves the database unchanged. `wallet`: null for all. */
+/** Uses one transaction, so that a line that does not fit leaves the database unchanged. */
 async function settle(
   ledger: Ledger,
   list: HandedOut[] | null,
   isSame: boolean,
-  wallet: string | null,
+  wallets: readonly string[],
 ) {
   await rebuildWhileAway(ledger);
   return await ledger.longTransaction(async (db) => {
     const marked = list ? await handOut(db, list) : 0;
-    const back = isSame ? await acceptMove(db, wallet) : 0;
-    await acknowledgeMoves(db, wallet);
+    const back = isSame ? await acceptMove(db, wallets) : 0;
+    await acknowledgeMoves(db, wallets);
     return { marked, back };
   });
 }
@@ -115,12 +115,13 @@ function refuse(bad: BadLine[]): void {
 function pageOf(
   { away, moves }: { away: string | null; moves: Move[] },
   settled: Move | null,
-  hasSeveral: boolean,
+  walletNames: readonly string[],
 ): string {
   const lines = moves.map(lineOf);
   if (away !== null)
     lines.push(`the database has moved (${away}): no address is handed out or generated`);
-  if (lines.length > 0) return `${[...lines, ...adviceFor(hasSeveral)].join('\n')}\n`;
+  const waiting = [...new Set(moves.flatMap(({ waitingFor }) => waitingFor))];
+  if (lines.length > 0) return `${[...lines, ...adviceFor(waiting, walletNames)].join('\n')}\n`;
   return settled === null
     ? 'the database has not moved; there is nothing to do\n'
     : `there is nothing to do; the last move is settled:\n${lineOf(settled)}\n`;
@@ -136,11 +137,17 @@ function lineOf(move: Move): string {
   return `${noticedAt}: ${what}; ${done}${waiting}`;
 }
 
-function adviceFor(hasSeveral: boolean): string[] {
+/** `waiting`: wallets for which the move is not recorded; `walletNames`: those of the setting WALLETS. */
+function adviceFor(waiting: readonly string[], walletNames: readonly string[]): string[] {
+  const hasSeveral = walletNames.length > 1;
   const [of, each] = hasSeveral ? [' --wallet NAME', ' for each wallet'] : ['', ''];
+  const elsewhere = waiting.filter((name) => !walletNames.includes(name));
   return [
     `The ledger does not know which addresses were handed out after the backup. Run one of these${each}:`,
     `  wallet-ledger recover --handed-out FILE${of}   FILE: CSV of slip44, address, reference of every address handed out`,
     `  wallet-ledger recover --same${of}              nothing was lost: the addresses that were set aside become available again`,
+    ...(elsewhere.length > 0
+      ? [`WALLETS does not name ${elsewhere.join(', ')}: run it there with the settings that do`]
+      : []),
   ];
 }
