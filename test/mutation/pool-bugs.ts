@@ -289,4 +289,14 @@ export const poolBugs: PlantedBug[] = [
     put: 'inRow === 2 * lossesMax',
     caughtBy: 'a pass ends where each answer is lost, and the next one fills the pool',
   },
+  {
+    id: 'strangers-on-another-chain',
+    promise: 'Pools hand out once',
+    wrong: 'an address is handed out that somebody else has made on another chain',
+    in: 'engine.are_apart',
+    find: 'WHEN is_generated_twice OR is_missing THEN true',
+    put: 'WHEN false THEN true',
+    caughtBy:
+      'an address that somebody else made on another chain is set aside, and handed out on none',
+  },
 ];

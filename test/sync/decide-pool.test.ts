@@ -130,7 +130,7 @@ describe('the address request protocol', () => {
     isListEmpty: false,
     filter: 'works',
     isFilterTried: false,
-    unreadSiblings: [],
+    siblings: { unread: [], old: [] },
     siblingsTried: new Map(),
     open: null,
   };
@@ -173,10 +173,32 @@ describe('the address request protocol', () => {
     ['waits while another one asks', { available: 0, open }, { kind: 'busy' }],
     [
       'reads, after a move, the list of a chain that may share its addresses',
-      { available: 0, unreadSiblings: [61, 966], siblingsTried: new Map([[61, 'refused']]) },
+      {
+        available: 0,
+        siblings: { unread: [61, 966], old: [] },
+        siblingsTried: new Map([[61, 'refused']]),
+      },
       { kind: 'read-sibling', slip44: 966 },
     ],
-    ['reads no other list while it wants nothing', { unreadSiblings: [61] }, { kind: 'full' }],
+    [
+      'reads no other list while it wants nothing',
+      { siblings: { unread: [61], old: [966] } },
+      { kind: 'full' },
+    ],
+    [
+      'reads, before a request, the list of a chain on which somebody else may have made addresses',
+      { available: 0, siblings: { unread: [], old: [61] } },
+      { kind: 'read-sibling', slip44: 61 },
+    ],
+    [
+      'waits for no such list that cannot be read',
+      {
+        available: 0,
+        siblings: { unread: [], old: [61] },
+        siblingsTried: new Map([[61, 'refused']]),
+      },
+      { kind: 'request', num: 100 },
+    ],
     [
       'gives up the request of a dead process',
       { open: { ...open, isOwnerAlive: false } },
@@ -216,7 +238,11 @@ describe('the address request protocol', () => {
     ],
     [
       'after a move, another list that cannot be read',
-      { available: 0, unreadSiblings: [966], siblingsTried: new Map([[966, 'not now']]) },
+      {
+        available: 0,
+        siblings: { unread: [966], old: [] },
+        siblingsTried: new Map([[966, 'not now']]),
+      },
       /has moved.*chain 966 \(not now\)/,
     ],
   ])('%s blocks it, and says why', (_name, change, reason) => {

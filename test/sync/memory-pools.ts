@@ -70,15 +70,23 @@ export class MemoryPools {
 
   /**
    * Hands out so many addresses, or as many as there are; returns how many. The next one is the oldest after the one
-   * that was handed out last. What is handed out is nobody else's on any chain.
+   * that was handed out last. What is handed out is nobody else's on any chain, and generated on no other chain by
+   * somebody else: the pools in memory know no age of a list, so no chain shows the accounts of another one.
    */
   assign(slip44: number, wanted: number): number {
     const chain = this.chain(slip44);
+    const passedOver = new Set<Address>();
     let count = 0;
     while (count < wanted) {
-      const next = nextAvailable(chain);
+      const next = nextAvailable(chain, passedOver);
       if (!next) return count;
       const [address, kept] = next;
+      const strangers = this.#strangers(slip44, address, kept);
+      if (strangers.length > 0) {
+        passedOver.add(kept);
+        if (strangers.some((other) => this.#areApart(slip44, other))) this.#setSharedAside();
+        continue;
+      }
       const others = this.#others(slip44, address);
       kept.status = 'assigned';
       chain.lastTaken = address;
@@ -87,6 +95,38 @@ export class MemoryPools {
       count += 1;
     }
     return count;
+  }
+
+  /** Returns the chains that list the address, which was generated on this one and not there. */
+  #strangers(slip44: number, address: string, { generatedBy }: Address): number[] {
+    if (generatedBy === null) return [];
+    return [...this.#chains].flatMap(([chain, { addresses }]) => {
+      const other = addresses.get(address);
+      const isStranger = other?.generatedBy === null && ['foreign', 'used'].includes(other.status);
+      return chain !== slip44 && isStranger ? [chain] : [];
+    });
+  }
+
+  /** Returns true if an address was generated on both chains. */
+  #areApart(slip44: number, other: number): boolean {
+    const { addresses } = this.chain(other);
+    return [...this.chain(slip44).addresses].some(
+      ([address, { generatedBy, status }]) =>
+        generatedBy !== null &&
+        ['available', 'assigned'].includes(status) &&
+        typeof addresses.get(address)?.generatedBy === 'number',
+    );
+  }
+
+  #setSharedAside(): void {
+    const shared = [...this.#chains].flatMap(([slip44, { addresses }]) =>
+      [...addresses]
+        .filter(([, { status }]) => status === 'available')
+        .filter(([address, kept]) =>
+          this.#strangers(slip44, address, kept).some((other) => this.#areApart(slip44, other)),
+        ),
+    );
+    for (const [, kept] of shared) Object.assign(kept, { status: 'foreign', generatedBy: null });
   }
 
   available(slip44: number): number {
@@ -131,7 +171,11 @@ export class MemoryPools {
       isListGone: list.serviceTotal === 0 && list.countAtLastPass > 0,
       isListEmpty: ![...addresses.values()].some(({ isListed }) => isListed),
       filter: isOld ? 'unknown' : filter.value,
-      unreadSiblings: this.hasMoved ? this.#unread().filter((each) => each !== slip44) : [],
+      siblings: {
+        unread:
+          this.hasMoved && pool.isFilling ? this.#unread().filter((each) => each !== slip44) : [],
+        old: [],
+      },
       open: this.#openFacts(slip44, self),
     };
   }
@@ -374,11 +418,14 @@ function newChain(threshold: number, target: number) {
   };
 }
 
-function nextAvailable({ addresses, lastTaken }: Chain): [string, Address] | undefined {
+function nextAvailable(
+  { addresses, lastTaken }: Chain,
+  passedOver: ReadonlySet<Address>,
+): [string, Address] | undefined {
   const placeOf = ([address, { firstSeenAt }]: [string, Address]) =>
     `${String(firstSeenAt).padStart(20, '0')} ${address}`;
   const available = [...addresses]
-    .filter(([, { status }]) => status === 'available')
+    .filter(([, kept]) => kept.status === 'available' && !passedOver.has(kept))
     .sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
   const last = lastTaken === null ? undefined : addresses.get(lastTaken);
   const after = last && lastTaken !== null ? placeOf([lastTaken, last]) : '';

@@ -129,7 +129,8 @@ async function play(side: Side, one: Op): Promise<unknown> {
 async function plan(port: PoolTransactions, { slip44: chain, write: wanted, num }: Plan) {
   const planned = await port.plan(chain, (pool) => ({ pool, write: writeOf(pool, wanted, num) }));
   if (!planned) return undefined;
-  const { open, nextTryInMs, ...facts } = planned.decision.pool;
+  // The pools in memory know no age of a list.
+  const { open, nextTryInMs, siblings, ...facts } = planned.decision.pool;
   const minutesOf = (ageMs: number | null) =>
     ageMs === null ? null : Math.floor(ageMs / minuteMs);
   return {
@@ -141,6 +142,7 @@ async function plan(port: PoolTransactions, { slip44: chain, write: wanted, num 
       ageMs: minutesOf(open.ageMs),
       listReadAgeMs: minutesOf(open.listReadAgeMs),
     },
+    unread: siblings.unread,
     isOpened: planned.openedId !== null,
     inDoubt: await port.chainsInDoubt(),
   };

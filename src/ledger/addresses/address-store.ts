@@ -100,6 +100,17 @@ export function observationsOf(
   return first;
 }
 
+/**
+ * Sets available addresses aside that somebody else has made on another chain, as that chain's list shows. Returns their
+ * number.
+ */
+export async function setSharedAside(db: LedgerDb): Promise<number> {
+  const [set] = await query(
+    db,
+  )`select engine.set_shared_aside(engine.wallet()) as ${out('aside', number)}`;
+  return set?.aside ?? 0;
+}
+
 /** Sets the use of the addresses from their stored deposits. Repeated calls are harmless. */
 export async function recountUse(db: LedgerDb, keys: string[]): Promise<void> {
   await db.execute(sql`select engine.recount_use(${sql.param(keys)}::text[])`);

@@ -16,7 +16,7 @@ import { requireHome } from '../home-store.ts';
 import { addressRequests, pools } from '../own-tables.ts';
 import { lockPoolOf, notePoolError } from './pool-store.ts';
 import { type SharedLiveness, shareLiveness } from './share-liveness.ts';
-import { unreadSiblings } from './sibling-lists.ts';
+import { readSiblingLists, type SiblingLists } from './sibling-lists.ts';
 
 /** A chain's pool and its open request, read under the lock of the pool's row. Ages use the database's clock. */
 export type PoolRow = {
@@ -45,8 +45,7 @@ export type PoolRow = {
   isListEmpty: boolean;
   /** Observed behaviour of the list's chain filter. */
   filter: ChainFilter;
-  /** Chains that may share addresses and whose lists were not read since the database moved; see `unreadSiblings`. */
-  unreadSiblings: number[];
+  siblings: SiblingLists;
   open: OpenRequest | null;
 };
 
@@ -202,7 +201,8 @@ select c.available as ${out('available', number)}, ${pick({ threshold, target, n
  where p.slip44 = ${slip44}`;
   if (!pool) return undefined;
   const { hasMoved, ...facts } = pool;
-  return { ...facts, unreadSiblings: hasMoved ? await unreadSiblings(db, slip44) : [] };
+  const siblings = pool.isFilling && (await readSiblingLists(db, slip44, hasMoved));
+  return { ...facts, siblings: siblings || { unread: [], old: [] } };
 }
 
 /** Inserts a request before it is sent, and returns its id. The index on open requests rejects a second one. */

@@ -3,17 +3,32 @@ import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { number, out, query, truth } from '../connection/query-rows.ts';
 
 /**
- * Returns the other chains that may share addresses with this one and whose lists have not been read to their end since
- * the database moved. Each move makes all lists unread; before the first one the result has no meaning.
+ * Other chains that may share addresses with a chain: `unread`, whose lists have not been read to their end since the
+ * database moved, and `old`, chains with a pool whose lists were last read longer ago than a request may ignore.
+ */
+export type SiblingLists = { unread: number[]; old: number[] };
+
+/** Age (s) from which a list is read again before addresses are requested for another chain. */
+const oldSeconds = 30;
+
+/**
+ * Returns the lists of the chains that may share addresses with this one. Each move makes all lists unread; before the
+ * first one (`hasMoved`) none is.
  *
  * A custodian may derive the n-th address of several chains from one key. Addresses that were generated and handed out
  * on another chain at the previous home may be missing here until its list is read. An answer for this chain would then
  * make one of them available. A chain with addresses in a form of the service's own counts as one of unknown form.
  *
+ * Without a move, somebody else may have made addresses of another chain that an answer for this one would bring again.
+ *
  * The service may list a chain without a pool no more. So its list is not awaited once an operator has recorded for
  * all moves which addresses of the wallet were handed out.
  */
-export async function unreadSiblings(db: LedgerDb, slip44: number): Promise<number[]> {
+export async function readSiblingLists(
+  db: LedgerDb,
+  slip44: number,
+  hasMoved: boolean,
+): Promise<SiblingLists> {
   const chains = await query(db)`
 with recursive known (slip44) as (
   (select a.slip44 from own.addresses a order by a.slip44 limit 1)
@@ -30,12 +45,18 @@ select c.slip44 as ${out('slip44', number)}, coalesce(s.is_backed, false)
          or not exists (select from own.pools p where p.slip44 = c.slip44)
             and not exists (select from engine.moves m
                              where m.acknowledged_at is null and engine.wallet() <> all (m.recorded_for)) as ${out('isRead', truth)},
-       exists (select from own.addresses a where a.slip44 = c.slip44 and a.form = 'strange') as ${out('isStrange', truth)}
+       exists (select from own.addresses a where a.slip44 = c.slip44 and a.form = 'strange') as ${out('isStrange', truth)},
+       not coalesce(s.is_backed and s.last_success_at > now() - ${oldSeconds} * interval '1 second', false)
+         and exists (select from own.pools p where p.slip44 = c.slip44 and p.target > 0) as ${out('isOld', truth)}
   from chains c left join own.streams s on s.name = 'addresses:' || c.slip44
  order by c.slip44`;
   const isOwnStrange = chains.some((each) => each.slip44 === slip44 && each.isStrange);
   const isSibling = (each: { slip44: number; isStrange: boolean }) =>
     each.slip44 !== slip44 &&
     (isOwnStrange || each.isStrange || maySpellAlike(slip44, each.slip44));
-  return chains.filter((each) => !each.isRead && isSibling(each)).map((each) => each.slip44);
+  const siblings = chains.filter(isSibling);
+  return {
+    unread: siblings.filter(({ isRead }) => hasMoved && !isRead).map((each) => each.slip44),
+    old: siblings.filter(({ isOld }) => isOld).map((each) => each.slip44),
+  };
 }

@@ -64,7 +64,7 @@ export type PoolAction =
    * its answer is known, so that the list need not show every row that it counts.
    */
   | { kind: 'read-list'; lostId: number | null; isAnswered: boolean }
-  /** After a move, the list of a chain that may share addresses must be known before the next request. */
+  /** The list of a chain that may share addresses must be known before the next request. */
   | { kind: 'read-sibling'; slip44: number }
   | { kind: 'settle'; ms: number }
   | { kind: 'prove-filter' }
@@ -146,12 +146,16 @@ function decideHindrance(facts: PoolFacts, limits: PoolLimits): PoolAction | und
   return decideSiblings(facts);
 }
 
-/** Prevents an answer from making an address available that was handed out on another chain before the move. */
-function decideSiblings({ unreadSiblings, siblingsTried }: PoolFacts): PoolAction | undefined {
-  const next = unreadSiblings.find((slip44) => !siblingsTried.has(slip44));
+/**
+ * Prevents an answer from making an address available that was handed out on another chain before a move, or that
+ * somebody else has made there. Only the lists that a move made unread are waited for.
+ */
+function decideSiblings({ siblings, siblingsTried }: PoolFacts): PoolAction | undefined {
+  const { unread, old } = siblings;
+  const next = [...unread, ...old].find((slip44) => !siblingsTried.has(slip44));
   if (next !== undefined) return { kind: 'read-sibling', slip44: next };
-  if (unreadSiblings.length === 0) return undefined;
-  const lists = unreadSiblings.map((slip44) => `chain ${slip44} (${siblingsTried.get(slip44)})`);
+  if (unread.length === 0) return undefined;
+  const lists = unread.map((slip44) => `chain ${slip44} (${siblingsTried.get(slip44)})`);
   const reason = 'the database has moved: waiting for the address lists of chains that may share';
   return blocked(`${reason} addresses with this one: ${lists.join(', ')}`);
 }

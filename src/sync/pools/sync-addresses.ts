@@ -3,6 +3,7 @@ import type { AddressRecord } from '../../kernel/wallet-records.ts';
 import {
   checkNewAddresses,
   observationsOf,
+  setSharedAside,
   storeListedAddresses,
 } from '../../ledger/addresses/address-store.ts';
 import { readChainFilter } from '../../ledger/addresses/pool-store.ts';
@@ -59,8 +60,18 @@ export async function syncAddressList(
   await checkNewAddresses(context.ledger.db);
   await assignBriefly(context, pass.signal);
   await judgeStored(context.ledger);
+  if (verdict && verdict.rowsInserted > 0) await setAside(context, slip44);
   if (context.settings.isPoolExclusive) await noticeForeign(context.ledger.db, slip44);
   return verdict;
+}
+
+async function setAside({ ledger, log }: SyncContext, slip44: number): Promise<void> {
+  const addresses = await setSharedAside(ledger.db);
+  if (addresses > 0)
+    log.warn(
+      { slip44, addresses },
+      'available addresses were set aside: somebody else has made them on this chain',
+    );
 }
 
 export function addressStreamName(slip44: number): string {
