@@ -24,14 +24,13 @@ const away = async (url: string) =>
 const fill = `insert into ledger.addresses (slip44, address, status, generated_by, first_seen_at)
   select 60, 'a' || n, 'available', 1, now() from generate_series(1, 5) n`;
 
-/** Makes, for all tests, a cluster with a ledger of five available addresses, and stops it. */
+/** Makes, for all tests, a cluster with an empty ledger, and stops it. */
 async function prepareLedger(): Promise<{ stopped: Cluster; remove(): Promise<void> }> {
   const ends: (() => Promise<void> | void)[] = [];
   const stopped = await newCluster((work) => ends.unshift(work));
   const ledger = connectLedger({ connectionString: stopped.url(), poolSize: 1, log: silentLog });
   await migrateLedger(ledger);
   await ledger.close();
-  await queryOnce(stopped.url(), fill);
   await stopped.stop('fast');
   const remove = async () => {
     for (const end of ends) await end();
@@ -44,6 +43,7 @@ let prepared: Cluster;
 /** A cluster with a ledger of five available addresses in its database `postgres`. */
 async function ledgerCluster(): Promise<{ cluster: Cluster; url: string }> {
   const cluster = await continueCluster(prepared);
+  await queryOnce(cluster.url(), fill);
   return { cluster, url: cluster.url() };
 }
 
@@ -235,7 +235,7 @@ describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
   }, 120_000);
 
   test('an address handed out after the backup goes to nobody else: the daemon sets aside and refills', async () => {
-    const cluster = await newCluster();
+    const cluster = await continueCluster(prepared);
     const url = cluster.url();
     const sandbox = await startSandbox({ signer: 'params-hmac', settleMs: 0, transactions: 50 });
     onTestFinished(() => sandbox.close());
@@ -279,7 +279,7 @@ describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
   }, 180_000);
 
   test('a dump that is restored in place under a running daemon is one move, also for the daemon that did not heal it', async () => {
-    const cluster = await newCluster();
+    const cluster = await continueCluster(prepared);
     const url = cluster.url();
     const sandbox = await startSandbox({ signer: 'params-hmac', settleMs: 0, transactions: 50 });
     onTestFinished(() => sandbox.close());
