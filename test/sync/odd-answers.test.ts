@@ -235,6 +235,21 @@ test('[P6] a row that changes without moving is seen by its detail while it is o
   ).toEqual([{ state: 'success', fee: '0.1', is_final: true }]);
 });
 
+test('details that the service does not give yet do not keep the pass waiting; those that another worker holds do', async () => {
+  put([row(1), row(2), row(3)]);
+  service.details.set('order-1', JSON.stringify(row(1)));
+  service.details.set('order-2', 'null');
+  service.details.set('order-3', JSON.stringify(row(3)));
+  await pass();
+  const startedAt = performance.now();
+  expect(await syncAllDetails(context, signal)).toMatchObject({ rowsSeen: 2, isComplete: false });
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  service.details.set('order-2', JSON.stringify(row(2)));
+  await query(`update engine.detail_checks set due_at = now(),
+               claim = gen_random_uuid(), claimed_until = now() + interval '2 seconds'`);
+  expect(await syncAllDetails(context, signal)).toMatchObject({ rowsSeen: 1, isComplete: true });
+});
+
 test('[P16] reading the list again leaves what details brought, and asks for none of them again', async () => {
   put([row(1), row(2)]);
   for (const nth of [1, 2])

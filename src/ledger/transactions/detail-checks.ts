@@ -160,6 +160,14 @@ export async function releaseDetails(db: LedgerDb, claimId: string): Promise<voi
       from (${heldBy(claimId)}) as l where c.order_no = l.order_no`);
 }
 
+/** Returns true if a worker holds a final row; its claim ends with the lease at the latest. */
+export async function isFinalDetailHeld(db: LedgerDb): Promise<boolean> {
+  const [found] = await query(db)`
+    select exists (select from own.detail_checks c
+                    where c.is_final and c.claimed_until > now()) as ${out('isHeld', truth)}`;
+  return found?.isHeld ?? false;
+}
+
 /** Locks the rows that a claim still holds, in key order, as every writer does. */
 function heldBy(claimId: string, condition = sql`true`): SQL {
   return sql`select order_no from own.detail_checks

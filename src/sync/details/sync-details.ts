@@ -2,7 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import { settleAllThenThrow } from '../../kernel/settle-all-then-throw.ts';
 import { claimHintedDetails } from '../../ledger/hint-store.ts';
-import type { Claim, ClaimedDetail } from '../../ledger/transactions/detail-checks.ts';
+import {
+  type Claim,
+  type ClaimedDetail,
+  isFinalDetailHeld,
+} from '../../ledger/transactions/detail-checks.ts';
 import {
   addCounts,
   emptyReport,
@@ -72,8 +76,8 @@ export async function syncDetailsThrough(
 }
 
 /**
- * Does the same as `syncDetails`, in one pass, and waits for the final rows that other workers hold, rows of dead
- * workers included.
+ * Does the same as `syncDetails`, in one pass, and waits for the final rows that other workers hold, until the claims
+ * of dead workers end. A row that this pass or another one has postponed is left to a later pass.
  */
 export async function syncAllDetails(
   context: SyncContext,
@@ -83,8 +87,11 @@ export async function syncAllDetails(
   const pass = beginPass();
   const report = await syncDetails(context, signal, onProgress, pass);
   const deadline = performance.now() + othersWaitMs;
-  while (!report.isComplete && performance.now() < deadline) {
-    await abortableSleep(othersPollMs, signal);
+  let isAnyHeld = !report.isComplete;
+  while (isAnyHeld && !report.isComplete && performance.now() < deadline) {
+    // Asked before the next claims: a row that is released in between is due, and they claim it.
+    isAnyHeld = await isFinalDetailHeld(context.ledger.db);
+    if (isAnyHeld) await abortableSleep(othersPollMs, signal);
     const more = await syncDetails(context, signal, onProgress, pass);
     addCounts(report, more);
     report.isComplete = more.isComplete;
