@@ -14,6 +14,7 @@ type AddressRequest = {
   owner: string;
   at: number;
   received: number | null;
+  generated: number | null;
   lostAt: number | null;
   listReadAt: number | null;
   answer: string[] | null;
@@ -35,6 +36,8 @@ export type PoolTransactions = Omit<PoolPort, 'readList' | 'end'>;
 export type ServiceTransport = { held(): string | null; hold(): string };
 
 const dayMs = 86_400_000;
+const countedOf = ({ num, received, generated }: AddressRequest) =>
+  Math.max(num, received ?? 0, generated ?? 0);
 const isOpen = ({ state }: AddressRequest) => state === 'sent' || state === 'unknown';
 
 /**
@@ -150,7 +153,7 @@ export class MemoryPools {
     let sum = 0;
     for (const each of this.requests) {
       if (each.slip44 !== slip44 || each.state === 'failed') continue;
-      if (isOpen(each) || each.at > since) sum += Math.max(each.num, each.received ?? 0);
+      if (isOpen(each) || each.at > since) sum += countedOf(each);
     }
     return sum;
   }
@@ -269,7 +272,14 @@ export class MemoryPools {
   #open(slip44: number, num: number, owner: string): number {
     if (this.open(slip44)) throw new Error('two open requests for one chain');
     const id = this.requests.length + 1;
-    const nothing = { received: null, lostAt: null, listReadAt: null, answer: null, error: null };
+    const nothing = {
+      received: null,
+      generated: null,
+      lostAt: null,
+      listReadAt: null,
+      answer: null,
+      error: null,
+    };
     this.requests.push({ id, slip44, num, owner, state: 'sent', at: this.#now(), ...nothing });
     return id;
   }
@@ -307,6 +317,7 @@ export class MemoryPools {
       if (!request || !isOpen(request)) return null;
       if (request.state === 'sent') turn(request, 'unknown');
       request.answer = addresses;
+      request.generated = new Set(addresses).size;
       return null;
     }
     const joined = this.#storeGenerated(id, addresses);
@@ -340,7 +351,8 @@ export class MemoryPools {
     Object.assign(pool, { refusals: 0, losses: 0, nextTryAt: null, lastError: null });
     turn(request, 'done');
     const error = received === num ? null : describeShortfall(num, came);
-    Object.assign(request, { received, answer: null, error });
+    const generated = Math.max(request.generated ?? 0, ours.length);
+    Object.assign(request, { received, generated, answer: null, error });
     return received;
   }
 
@@ -356,6 +368,7 @@ export class MemoryPools {
     if (isOurs) adopt(found, id);
     turn(request, 'done');
     request.received = isOurs ? found.length : 0;
+    request.generated = found.length;
     return request.received;
   }
 

@@ -236,6 +236,32 @@ test('[A8] the daily ceiling counts what an answer without addresses may have ge
   expect(rows[0].last_error).toContain('POOL_MAX_PER_DAY');
 });
 
+test('[A8] the daily ceiling counts what came where the service ignores the number', async () => {
+  const wallet = await withPool(10);
+  const settingsOf = (context: Wallet['context']) => ({
+    ...context,
+    settings: { ...context.settings, pools: { settleMs: 100, maxPerDay: 40 } },
+  });
+  for (const turn of [1, 2, 3]) {
+    say(
+      wallet,
+      Array.from({ length: 30 }, (_, index) => address(100 * turn + index)),
+    );
+    await fillPools(settingsOf(wallet.context), patiently);
+    await wallet.query('update ledger.pools set next_try_at = now()');
+  }
+  expect(
+    await wallet.query('select num, received, generated from ledger.address_requests order by id'),
+  ).toEqual([
+    { num: 10, received: 0, generated: 30 },
+    { num: 10, received: 0, generated: 30 },
+  ]);
+  const levels = await wallet.query('select generated_24h::int from ledger.pool_levels');
+  expect(levels).toEqual([{ generated_24h: 60 }]);
+  const [pool] = await wallet.query('select last_error from ledger.pools');
+  expect(pool.last_error).toContain('POOL_MAX_PER_DAY is reached: 60');
+});
+
 test('an address of the answer that already has a deposit is not handed out', async () => {
   const wallet = await withPool(2);
   const { context, query } = wallet;

@@ -84,7 +84,8 @@ async function dropAnswer(
 async function holdAnswer(db: LedgerDb, id: number, addresses: string[]): Promise<void> {
   await lockPoolOf(db, id);
   await db.execute(sql`
-    update own.address_requests set state = 'unknown', answer = ${sql.param(addresses)}::text[]
+    update own.address_requests
+       set state = 'unknown', answer = ${sql.param(addresses)}::text[], generated = ${new Set(addresses).size}
      where id = ${id} and state in ('sent', 'unknown')`);
 }
 
@@ -161,6 +162,7 @@ select (select count(*) from given) as ${out('came', number)}, (select count(*) 
   const [closed] = await query(db)`
     update own.address_requests r
        set state = 'done', finished_at = now(), received = n.received, answer = null,
+           generated = greatest(r.generated, ${came.fresh}),
            error = case when n.received <> r.num then ${describeShortfall(num, came)}::text end
       from (select count(*)::int as received from own.addresses where generated_by = ${id}) n
      where r.id = ${id}

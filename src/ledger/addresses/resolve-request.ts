@@ -57,7 +57,7 @@ adopted as (
 ),
 closed as (
   update own.address_requests r
-     set state = 'done', finished_at = now(), received = (select count(*) from adopted),
+     set state = 'done', finished_at = now(), received = (select count(*) from adopted), generated = v.found,
          error = format('the answer was lost (%s); the list shows %s new addresses of %s%s', r.error, v.found, r.num,
                         case when v.is_ours or v.found = 0 then '' else ', which nobody can prove to be ours: they stay foreign' end)
     from verdict v where r.id = ${id}

@@ -86,6 +86,7 @@ export const addressRequests = ledger.table(
     requestedAt: instant('requested_at').notNull(),
     finishedAt: instant('finished_at'),
     received: integer('received'),
+    generated: integer('generated'),
     error: text('error'),
     owner: text('owner'),
     listReadAt: instant('list_read_at'),
