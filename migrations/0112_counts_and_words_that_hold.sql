@@ -19,3 +19,18 @@ END $migration$;
 --> statement-breakpoint
 -- Replacing a view takes its barrier away.
 SELECT engine.settle_barriers();
+--> statement-breakpoint
+-- An answer with a row that lacks a usable key may lack a balance or coin because it is that row: those that it does not
+-- name stay listed, which nothing said.
+DO $migration$
+DECLARE
+  definition text := pg_get_functiondef('engine.problems_of(text)'::regprocedure);
+  words CONSTANT text := 'format(''%s %s could not be decoded'', count(*), CASE WHEN count(*) = 1 THEN ''value'' ELSE ''values'' END)';
+BEGIN
+  ASSERT strpos(definition, words) > 0, words;
+  EXECUTE replace(definition, words, words || '
+           || CASE WHEN count(*) FILTER (WHERE r.source IN (''balance-list'', ''coin-list'')
+                                           AND (r.field IS NULL OR r.field IN (''slip44'', ''symbol'', ''contractAddress''))) > 0
+                   THEN ''; because a balance or coin among them lacks a usable key, those that the service has stopped listing stay listed, with their last values''
+                   ELSE '''' END');
+END $migration$;

@@ -321,11 +321,22 @@ describe('a list', () => {
 describe('rows and sums', () => {
   it('that could not be decoded are counted', async () => {
     await query(`insert into ledger.rejects (source, reason, payload, fingerprint, first_seen_at, last_seen_at, resolved_at) values
-                 ('coin-list', 'a', '{}', 'a', now() - interval '2 days', now(), null), ('coin-list', 'b', '{}', 'b', now(), now(), null),
+                 ('transaction-list', 'a', '{}', 'a', now() - interval '2 days', now(), null), ('address-list', 'b', '{}', 'b', now(), now(), null),
                  ('coin-list', 'c', '{}', 'c', now(), now(), now())`);
     expect(await problem('rejects_open')).toMatchObject({
       severity: 'warning',
       what: '2 values could not be decoded',
+    });
+    const rejectOf = (field: string) =>
+      query(`insert into ledger.rejects (source, field, reason, payload, fingerprint, first_seen_at, last_seen_at)
+             values ('balance-list', '${field}', 'd', '{}', '${field}', now(), now())`);
+    await rejectOf('balance');
+    expect(await problem('rejects_open')).toMatchObject({ what: '3 values could not be decoded' });
+    await rejectOf('slip44');
+    expect(await problem('rejects_open')).toMatchObject({
+      what: expect.stringMatching(
+        /^4 values .*; because .* lacks a usable key, those .* stay listed/,
+      ),
     });
   });
 
