@@ -13,6 +13,14 @@ export function checkListOrder(
 ): Finding {
   const name = `list-order-${type}`;
   const order = orderOf(page);
+  const secondsAsTimes = countSecondsAsTimes(page);
+  if (secondsAsTimes > 0) {
+    return warningFinding(
+      name,
+      `the times of ${secondsAsTimes} of ${page.listed} rows look like seconds, not the milliseconds of the service's document`,
+      'ask the operator of the service to send milliseconds; until then the ledger stores these rows without a time, and `wallet-ledger rejects` lists them',
+    );
+  }
   if (order === null) {
     return warningFinding(
       name,
@@ -34,4 +42,12 @@ function orderOf({ records }: TransactionPage): SeenOrder {
   const steps = times.slice(1).map((time, index) => time - (times[index] ?? time));
   if (steps.every((step) => step <= 0)) return 'newest-first';
   return steps.every((step) => step >= 0) ? 'oldest-first' : 'unordered';
+}
+
+/** Unix seconds since 1973: nine or ten digits; milliseconds have twelve or more. */
+const secondsAsTime = /"time"\s*:\s*"?\d{9,10}(\.\d*)?"?\s*[,}]/;
+
+function countSecondsAsTimes({ rejects }: TransactionPage): number {
+  return rejects.filter(({ field, payload }) => field === 'time' && secondsAsTime.test(payload))
+    .length;
 }

@@ -247,6 +247,25 @@ describe('what is wrong is named', () => {
     expect(find('list-order-deposit').cure).toContain('oldest-first');
   });
 
+  test('times in seconds, by which no row can be ordered', async () => {
+    const sandbox = await withSandboxOf();
+    const list = Array.from({ length: 10 }, (_, nth) => ({
+      orderNo: `order-${nth}`,
+      amount: '1',
+      type: 'deposit',
+      state: 'success',
+      time: 1_700_000_000 - nth,
+    }));
+    const data = { list, pageNo: 1, pageSize: 20, totalSize: 10 };
+    const text = JSON.stringify({ code: 0, msg: '', data });
+    sandbox.answers.set('/v1/transaction/list', { status: 200, text });
+    const { find } = await examine(sandbox);
+    expect(find('list-order-deposit')).toMatchObject({
+      verdict: 'warning',
+      seen: expect.stringContaining('the times of 10 of 10 rows look like seconds'),
+    });
+  });
+
   test('a total that leaves rows out', async () => {
     const { find } = await examine(await withSandboxOf({ totalLag: 3 }));
     expect(find('total-size').verdict).toBe('warning');
