@@ -24,8 +24,8 @@ export const readingBugs: PlantedBug[] = [
     wrong:
       'a look beside another pass stores new rows while others are missing, and the counts become equal',
     in: 'lookBeside',
-    find: '!(await isCountEven(db, stream.name, page.totalSize))',
-    put: '(await isCountEven(db, stream.name, page.totalSize)) === null',
+    find: '!(await saveEvenTotal(db, stream.name, page.totalSize))',
+    put: '(await saveEvenTotal(db, stream.name, page.totalSize)) === null',
     caughtBy:
       'a new row beside one that is missing further back is left to the next pass: equal counts would prove a list that lacks a row',
   },

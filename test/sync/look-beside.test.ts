@@ -70,6 +70,28 @@ async function proofOf({ query }: Wallet) {
   return row;
 }
 
+test('rows that arrive while another pass reads the list take no proof away: the total that counts them is stored with them', async () => {
+  const wallet = await withBusyList({});
+  for (const _ of [1, 2, 3]) {
+    wallet.sandbox.world.addTransactions(1, { type: 'deposit' });
+    expect(await syncTransactions(wallet.context, asking, ['deposit'])).toMatchObject({
+      rowsInserted: 1,
+    });
+    expect(await proofOf(wallet)).toEqual({ is_complete: true, not_complete_because: null });
+  }
+  await wallet.query(`update ledger.streams set lease_owner = null`);
+  wallet.sandbox.stats.reset();
+  expect(await syncTransactions(wallet.context, onePass(), ['deposit'])).toMatchObject({
+    isComplete: true,
+    rowsInserted: 0,
+  });
+  expect(wallet.sandbox.stats.listRequests.deposit).toBe(1);
+  const proofs = await wallet.query(
+    `select is_complete from ledger.stream_proofs where name = 'deposit' order by id`,
+  );
+  expect(proofs).toEqual([{ is_complete: true }]);
+});
+
 test('a new row beside one that is missing further back is left to the next pass: equal counts would prove a list that lacks a row', async () => {
   const wallet = await withWallet({ transactions: 300 });
   const { world } = wallet.sandbox;

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { ListOrder } from '../../kernel/vocabulary.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { number, out, pick, query, truth } from '../connection/query-rows.ts';
+import { number, out, pick, query } from '../connection/query-rows.ts';
 import { streams, transactions } from '../own-tables.ts';
 import { dueAtOnce, turn } from '../transactions/detail-checks.ts';
 
@@ -69,19 +69,22 @@ export async function readListHead(
 }
 
 /**
- * Returns true if the ledger lacks no row that the service counts by this total, or no proof rests on the counts. Call
- * it in the transaction that has changed the count: until it ends nobody else writes the stream.
+ * Returns true if the ledger lacks no row that the service counts by this total, or no proof rests on the counts. Then
+ * the total replaces the stored one, which is older than the rows. Call it in the transaction that has changed the
+ * count: until it ends nobody else writes the stream.
  */
-export async function isCountEven(
+export async function saveEvenTotal(
   db: LedgerDb,
   name: string,
   total: number | null,
 ): Promise<boolean> {
-  const [compared] = await query(db)`
-    select not is_backed or total is null and service_total is null
-           or coalesce(total = ledger_count + accepted_difference + ${guestsOf(name)}, false) as ${out('isEven', truth)}
-      from own.streams, (select ${total}::bigint as total) as page where name = ${name}`;
-  return compared?.isEven ?? false;
+  const saved = await query(db)`
+    update own.streams set service_total = coalesce(${total}::bigint, service_total)
+     where name = ${name}
+       and (not is_backed or ${total}::bigint is null and service_total is null
+            or ${total}::bigint = ledger_count + accepted_difference + ${guestsOf(name)})
+    returning ${pick({ name: streams.name })}`;
+  return saved.length > 0;
 }
 
 /** Counts the rows that the ledger has of a list. */

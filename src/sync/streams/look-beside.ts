@@ -1,7 +1,7 @@
 import { LedgerError } from '../../kernel/errors.ts';
 import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { isDataError } from '../../ledger/connection/postgres-codes.ts';
-import { hasRow, isCountEven, readListHead } from '../../ledger/lists/stream-store.ts';
+import { hasRow, readListHead, saveEvenTotal } from '../../ledger/lists/stream-store.ts';
 import { findingByKey } from '../../ledger/transactions/transaction-statement.ts';
 import { hasEndedScan, parseCheckpoint } from '../list/list-checkpoint.ts';
 import { emptyReport, type SyncContext, type SyncReport } from '../sync-context.ts';
@@ -14,8 +14,9 @@ class UnevenCount extends Error {}
  * Stores the first page of a list that another pass reads, so that new rows need not wait for that pass. Returns null
  * if it has stored nothing: the list does not begin with its newest rows, the page cannot be read or stored as it is,
  * or more rows may be new than it shows. A page that ends with a known row hides none from the next pass. The list's
- * state stays as it is, because it belongs to the other pass, and with it a total that is older than the page. So
- * nothing is stored either if rows are missing elsewhere: new rows would make the count equal to that total.
+ * state stays as it is, because it belongs to the other pass; only the page's total is stored with the rows that it
+ * counts. The other pass may still store a total that is older than the page. So nothing is stored if rows are missing
+ * elsewhere: new rows would make the count equal to that total.
  */
 export async function lookBeside<T>(
   { ledger, settings }: SyncContext,
@@ -41,7 +42,7 @@ export async function lookBeside<T>(
   const store = stream.prepareRows(rows, checkpoint !== null && hasEndedScan(checkpoint));
   const storeEven = async (db: LedgerDb) => {
     const stored = await store(db);
-    if (!(await isCountEven(db, stream.name, page.totalSize))) throw new UnevenCount();
+    if (!(await saveEvenTotal(db, stream.name, page.totalSize))) throw new UnevenCount();
     return stored;
   };
   const stored = await ledger.transaction(storeEven, findingByKey).catch((error: unknown) => {
