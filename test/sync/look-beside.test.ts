@@ -92,6 +92,33 @@ test('rows that arrive while another pass reads the list take no proof away: the
   expect(proofs).toEqual([{ is_complete: true }]);
 });
 
+test('a pass that read the total before a look beside it does not store that total over the later one', async () => {
+  const wallet = await withWallet({ transactions: 300 });
+  const { context, sandbox, query } = wallet;
+  await syncTransactions(context, onePass());
+  let hasLooked = false;
+  const client: typeof context.client = {
+    ...context.client,
+    async listTransactions(...asked) {
+      const page = await context.client.listTransactions(...asked);
+      if (hasLooked) return page;
+      hasLooked = true;
+      sandbox.world.addTransactions(1, { type: 'deposit' });
+      expect(await syncTransactions(context, asking, ['deposit'])).toMatchObject({
+        rowsInserted: 1,
+      });
+      return page;
+    },
+  };
+  const slow = onePass({ effort: 'daemon' });
+  expect(await syncTransactions({ ...context, client }, slow, ['deposit'])).toBeDefined();
+  expect(await proofOf(wallet)).toEqual({ is_complete: true, not_complete_because: null });
+  const proofs = await query(
+    `select is_complete from ledger.stream_proofs where name = 'deposit' order by id`,
+  );
+  expect(proofs).toEqual([{ is_complete: true }]);
+});
+
 test('a new row beside one that is missing further back is left to the next pass: equal counts would prove a list that lacks a row', async () => {
   const wallet = await withWallet({ transactions: 300 });
   const { world } = wallet.sandbox;

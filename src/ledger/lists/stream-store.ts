@@ -28,8 +28,9 @@ export const leaseMs = 30_000;
 
 /**
  * Stores the state of a stream in the transaction of the rows it covers, and renews the lease. `doubt` is the reason
- * why equal counts prove nothing. `hasWalked` says that a clean full scan has ended. Returns the ledger's counts, or
- * undefined if another process holds the lease; then nothing was written.
+ * why equal counts prove nothing. `hasWalked` says that a clean full scan has ended. With `isTotalKnown` (the pass has
+ * read or stored this total before) the stored total stays: another writer may have stored a later one with its rows.
+ * Returns the ledger's counts, or undefined if another process holds the lease; then nothing was written.
  */
 export async function saveStream(
   db: LedgerDb,
@@ -38,12 +39,14 @@ export async function saveStream(
   row: Omit<StreamRow, 'ledgerCount' | 'guests' | 'passes'> & {
     doubt: string | null;
     hasWalked: boolean;
+    isTotalKnown?: boolean;
   },
 ): Promise<{ ledgerCount: number; guests: number } | undefined> {
   const { ledgerCount } = streams;
+  const total = row.isTotalKnown ? sql`service_total` : sql`${row.serviceTotal}`;
   const [saved] = await query(db)`
     update own.streams
-       set list_order = ${row.listOrder}, page_size = ${row.pageSize}, service_total = ${row.serviceTotal},
+       set list_order = ${row.listOrder}, page_size = ${row.pageSize}, service_total = ${total},
            is_backed = ${row.isBacked}, accepted_difference = ${row.acceptedDifference}, doubt = ${row.doubt},
            count_at_last_pass = ledger_count,
            last_walk_at = case when ${row.hasWalked} then now() else last_walk_at end,

@@ -170,7 +170,10 @@ function createCheckpointOf(
   rememberedSizes: () => Partial<Checkpoint>,
 ): (current: ListState) => SaveCheckpoint {
   let { walks } = opened.checkpoint;
+  let total = opened.serviceTotal;
   return (current) => {
+    const isTotalKnown = current.serviceTotal === total;
+    total = current.serviceTotal;
     const { isScanUnclean } = current.checkpoint;
     const hasWalked = current.checkpoint.walks > walks && !isScanUnclean;
     walks = current.checkpoint.walks;
@@ -182,6 +185,7 @@ function createCheckpointOf(
         checkpoint,
         doubt: doubtOf(next),
         hasWalked,
+        isTotalKnown,
       });
     };
   };
