@@ -100,10 +100,7 @@ export function observationsOf(
   return first;
 }
 
-/**
- * Sets available addresses aside that somebody else has made on another chain, as that chain's list shows. Returns their
- * number.
- */
+/** Sets available addresses aside that somebody else has made on another chain, by its list. Returns their number. */
 export async function setSharedAside(db: LedgerDb): Promise<number> {
   const [set] = await query(
     db,
