@@ -120,11 +120,13 @@ export class LedgerError extends Error {
   readonly exitCode: number;
   readonly isRetryable: boolean;
   readonly cure: string;
+  /** The service answered with a failure of its own, such as HTTP 500: its other requests may succeed. */
+  readonly isAnswered: boolean;
 
   constructor(
     code: ErrorCode,
     message: string,
-    options: { cause?: unknown; cure?: string; exitCode?: number } = {},
+    options: { cause?: unknown; cure?: string; exitCode?: number; isAnswered?: boolean } = {},
   ) {
     super(message, { cause: options.cause });
     this.name = 'LedgerError';
@@ -133,7 +135,20 @@ export class LedgerError extends Error {
     this.exitCode = options.exitCode ?? entry.exitCode;
     this.isRetryable = entry.isRetryable;
     this.cure = options.cure ?? entry.cure;
+    this.isAnswered = options.isAnswered ?? false;
   }
+}
+
+/** Failures that may concern one request, or one row of its answer. */
+const requestCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'service-malformed',
+  'service-refused',
+  'service-unsettled',
+]);
+
+/** Returns true if the service answered, and other requests may succeed although this one failed. */
+export function isOfRequest(error: unknown): error is LedgerError {
+  return error instanceof LedgerError && (error.isAnswered || requestCodes.has(error.code));
 }
 
 /** Wraps a thrown value in an Error unless it is one. */

@@ -20,8 +20,8 @@ export type PageQuery = {
   pageNo: number;
   pageSize: number;
   /**
-   * Maximum of unreadable answers, and of answers with a code other than 0. Default: three unreadable answers, and
-   * three codes if more than 10 rows are requested.
+   * Maximum of unreadable answers, of answers with a code other than 0, and of those such as HTTP 500. Default: three
+   * unreadable answers, and three codes if more than 10 rows are requested.
    */
   failuresMax?: number | undefined;
   /** Maximum of answers with a code other than 0; goes before `failuresMax`. */
@@ -34,10 +34,10 @@ export type PageQuery = {
 export type TransactionQuery = PageQuery & { type: 'deposit' | 'withdraw'; lane?: Lane };
 
 /**
- * Options of a request for a detail. `failuresMax`: maximum of unreadable answers, and of answers with a code other
- * than 0; without it the request is retried as often as any other.
+ * Options of a request for a detail. `isAskedOnce`: no retry after an unreadable answer, a code other than 0, HTTP 5xx
+ * or no answer; without it the request is retried as often as any other, but not for long.
  */
-export type DetailQuery = { lane?: Lane; failuresMax?: number };
+export type DetailQuery = { lane?: Lane; isAskedOnce?: boolean };
 
 export type CallSettings = { paramNames: ParamNames; clock: Clock };
 
@@ -47,6 +47,9 @@ const documentedPageSize = 10;
 const refusedSizeAttempts = 3;
 /** A smaller page may be readable, so the caller gets the error early. */
 const unreadableAttempts = 3;
+
+/** Time (ms) after which a detail that is not answered is left to a later pass: one order must not hold up a pass. */
+const unreachableDetailMs = 20_000;
 
 /** Builds the call of the transaction list (docs/wallet-service-api.md, section 4.3). */
 export function transactionListCall(
@@ -71,12 +74,13 @@ export function addressListCall(
 /** Builds the call of a transaction's detail by orderNo (docs/wallet-service-api.md, section 4.4). */
 export function transactionInfoCall(
   orderNo: string,
-  { lane = 'current', failuresMax }: DetailQuery,
+  { lane = 'current', isAskedOnce = false }: DetailQuery,
   { clock }: CallSettings,
 ): Call<Snapshot<TransactionDetailRecord>> {
   return {
     lane,
-    ...(failuresMax !== undefined && { unsettledMax: failuresMax, malformedMax: failuresMax }),
+    ...(isAskedOnce && { unsettledMax: 1, malformedMax: 1 }),
+    unreachableMs: isAskedOnce ? 0 : unreachableDetailMs,
     method: 'GET',
     path: '/v1/transaction/info',
     query: [['orderNo', orderNo]],
@@ -131,13 +135,14 @@ function pageCall<T>(
   // The code may mean that the page is too large, so the caller gets the error early.
   const sizeMax = query.pageSize > documentedPageSize ? refusedSizeAttempts : undefined;
   const unsettledMax = query.unsettledMax ?? query.failuresMax ?? sizeMax;
-  const { attemptsMax } = query;
+  const { attemptsMax, failuresMax } = query;
   return {
     method: 'GET',
     path,
     query: [filter, ...pageParams(query, paramNames)],
     ...(unsettledMax !== undefined && { unsettledMax }),
     ...(attemptsMax !== undefined && { attemptsMax }),
+    ...(failuresMax !== undefined && { failingMax: failuresMax }),
     malformedMax: query.failuresMax ?? unreadableAttempts,
     decode(data, observation, isLenient) {
       const opened = openListPage(data, query, isLenient);

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parseRetryAfterMs } from '../../src/service/transport/retry-after.ts';
 import { makeClient } from '../support/make-client.ts';
@@ -125,6 +126,28 @@ describe('a read', () => {
     expect(String(error)).toContain('GET /v1/transaction/list: ');
     expect(service.seen).toHaveLength(attempts);
     expect(client.requests()).toBe(attempts);
+  });
+
+  it.each([
+    ['HTTP 500', true, reply(500, html)],
+    ['a reset', false, (_seen: unknown, response: ServerResponse) => void response.destroy()],
+  ])(
+    '[H10 H12] of a detail that is asked for once is not repeated after %s',
+    async (_what, isAnswered, fault) => {
+      service.answer(fault);
+      const { client } = await makeClient(service.baseUrl);
+      const detail = client.getTransaction('order-1', undefined, { isAskedOnce: true });
+      await expect(detail).rejects.toMatchObject({ code: 'service-unreachable', isAnswered });
+      expect(service.seen).toHaveLength(1);
+    },
+  );
+
+  it('[H10] of a page is sent as often as its caller allows after HTTP 500, and after HTTP 429 all the same', async () => {
+    service.answer(reply(429), reply(429), reply(500, html));
+    const { client } = await makeClient(service.baseUrl);
+    const page = client.listTransactions({ ...query, failuresMax: 2 });
+    await expect(page).rejects.toMatchObject({ code: 'service-unreachable', isAnswered: true });
+    expect(service.seen).toHaveLength(4);
   });
 
   it('of a path that does not exist points at the setting of the address', async () => {

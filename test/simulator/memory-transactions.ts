@@ -61,6 +61,7 @@ export class MemoryTransactions {
           }
           return claimed.map(([orderNo]) => ({ orderNo, lane: 'current', isRefused: false }));
         }),
+      answeredBefore: () => run(() => null),
       extend: ({ id, leaseMs }) =>
         run(() => {
           for (const row of this.rows.values())

@@ -23,6 +23,8 @@ export type ListingService = {
   snapshots: { balance: string; coin: string };
   /** Path and query of every request so far. */
   asked: string[];
+  /** Says of a request, by path and query, that it is answered with HTTP 500 or that its connection is reset. */
+  fault: (asked: string) => 'http-500' | 'reset' | null;
   /** Changes a page on its way out. */
   twist: (page: PageAnswer, asked: Asked) => PageAnswer | Promise<PageAnswer>;
   close(): Promise<void>;
@@ -35,6 +37,7 @@ export async function startListingService(): Promise<ListingService> {
     details: new Map(),
     snapshots: { balance: '[]', coin: '[]' },
     asked: [],
+    fault: () => null,
     twist: (page) => page,
   };
   const server = createServer((request, response) => {
@@ -50,9 +53,20 @@ export async function startListingService(): Promise<ListingService> {
   return service;
 }
 
-async function answer(service: ListingService, request: IncomingMessage, response: ServerResponse) {
+async function answer(
+  service: ListingService,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://service');
-  service.asked.push(`${url.pathname}${url.search}`);
+  const asked = `${url.pathname}${url.search}`;
+  service.asked.push(asked);
+  const fault = service.fault(asked);
+  if (fault !== null) {
+    if (fault === 'reset') response.destroy();
+    else response.writeHead(500).end('Internal Server Error');
+    return;
+  }
   const data = await dataOf(service, url);
   const isWhole = typeof data === 'object' && data !== null;
   response.writeHead(isWhole ? data.status : 200, { 'content-type': 'application/json' });

@@ -31,7 +31,7 @@ function toolsFor(
   {
     ask,
     store,
-  }: { ask(orderNo: string, failuresMax?: number): Promise<void>; store(): Promise<void> },
+  }: { ask(orderNo: string, isAskedOnce?: boolean): Promise<void>; store(): Promise<void> },
 ): DetailTools {
   const waiting = claims.values();
   return {
@@ -40,13 +40,14 @@ function toolsFor(
     client: {
       async getTransaction(orderNo, _signal, query) {
         await nextTurn();
-        await ask(orderNo, query?.failuresMax);
+        await ask(orderNo, query?.isAskedOnce);
         return { observation: 1, records: [], rejects: [] };
       },
     },
     details: {
       countIncomplete: async () => ({ incomplete: 1, finalIncomplete: 0 }),
       claim: async () => waiting.next().value ?? [],
+      answeredBefore: async () => null,
       extend: async () => {},
       release: async () => {},
       store: async () => {
@@ -105,8 +106,8 @@ test('a claim that fails lets the next one go on', async () => {
 test('after several refused rows in a row each further one is asked for once, until one is given', async () => {
   const once: string[] = [];
   const tools = toolsFor([rowsOf('first', 20, 'backlog'), rowsOf('second', 20, 'backlog')], {
-    ask: async (orderNo, failuresMax) => {
-      if (failuresMax === 1) once.push(orderNo);
+    ask: async (orderNo, isAskedOnce) => {
+      if (isAskedOnce) once.push(orderNo);
       if (orderNo !== 'first-12') throw new LedgerError('service-refused', 'no such order');
     },
     store: async () => {},

@@ -143,6 +143,15 @@ export async function postponeDetails(
      where c.order_no = l.order_no`);
 }
 
+/** Returns any final row that has its detail and waits for no other one; null if there is none. */
+export async function findDetailed(db: LedgerDb): Promise<string | null> {
+  const [found] = await query(db)`
+    select t.order_no as ${out('orderNo', text)} from own.transactions t
+     where t.is_final and t.is_listed and t.detail_synced_at is not null
+       and not exists (select from own.detail_checks c where c.order_no = t.order_no) limit 1`;
+  return found?.orderNo ?? null;
+}
+
 /** Keeps the rows of a claim for its time again. Rows that another worker has claimed since stay with it. */
 export async function extendClaim(db: LedgerDb, { id, leaseMs }: Claim): Promise<void> {
   await db.execute(sql`

@@ -25,6 +25,10 @@ export type Call<T> = RequestParts & {
   unsettledMax?: number;
   /** Maximum of unreadable answers; default: the maximum of attempts. */
   malformedMax?: number;
+  /** Maximum of answers such as HTTP 500; default: the maximum of attempts. */
+  failingMax?: number;
+  /** Ms after which no attempt follows one without an answer, or with one such as HTTP 500; default: no limit. */
+  unreachableMs?: number;
   /** Maximum of attempts; default: that of the retry policy. */
   attemptsMax?: number;
 };

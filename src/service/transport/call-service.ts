@@ -49,7 +49,7 @@ export function createServiceTransport(options: TransportOptions): ServiceTransp
     onSent?: () => void,
   ): Promise<T> {
     const endpoint = `${call.method} ${call.path}`;
-    const failures = { unsettled: 0, malformed: 0, oddInARow: 0 };
+    const failures = { beganAt: performance.now(), ...noFailures };
     const { attemptsMax = retry.attemptsMax } = call;
     for (let attempt = 1; ; attempt += 1) {
       const isCurable = key.begin(attempt);
@@ -62,7 +62,8 @@ export function createServiceTransport(options: TransportOptions): ServiceTransp
       }
       const { failure } = outcome;
       countFailure(failures, failure);
-      const isLast = attempt >= attemptsMax || !mayRepeat(call, failures, isCurable(failure));
+      const mayHelp = mayRepeat(call, failure, failures, isCurable(failure));
+      const isLast = attempt >= attemptsMax || !mayHelp;
       if (!isLast) logRetry(call, attempt, failure);
       await waitAfter(failure, attempt, isLast, signal);
       if (isLast) throw errorOf(failure, endpoint, attempt);
@@ -114,29 +115,47 @@ function isOddAccepted<T>(odd: OddMemory, call: Call<T>, oddInARow: number): boo
   return odd.has(call);
 }
 
-type Failures = { unsettled: number; malformed: number; oddInARow: number };
+const noFailures = { unsettled: 0, malformed: 0, failing: 0, oddInARow: 0 };
 
-function countFailure(failures: Failures, { code, cause }: Failure): void {
+/** Failures of a call by kind; `beganAt` by `performance.now()`. */
+type Failures = typeof noFailures & { beganAt: number };
+
+function countFailure(failures: Failures, { code, cause, isAnswered }: Failure): void {
   const isOdd = cause instanceof OddAnswer;
   failures.oddInARow = isOdd ? failures.oddInARow + 1 : 0;
   failures.unsettled += Number(code === 'service-unsettled');
   failures.malformed += Number(code === 'service-malformed' && !isOdd);
+  failures.failing += Number(isAnswered === true);
 }
 
-function mayRepeat<T>(call: Call<T>, failures: Failures, isCurable: boolean): boolean {
-  const { unsettledMax = Number.POSITIVE_INFINITY, malformedMax = Number.POSITIVE_INFINITY } = call;
-  const isEnough = failures.unsettled >= unsettledMax || failures.malformed >= malformedMax;
+function isTooLate<T>({ unreachableMs }: Call<T>, { code }: Failure, { beganAt }: Failures) {
+  if (code !== 'service-unreachable' || unreachableMs === undefined) return false;
+  return performance.now() - beganAt >= unreachableMs;
+}
+
+function mayRepeat<T>(
+  call: Call<T>,
+  failure: Failure,
+  failures: Failures,
+  isCurable: boolean,
+): boolean {
+  const { unsettledMax = Infinity, malformedMax = Infinity, failingMax = Infinity } = call;
+  const isEnough =
+    failures.unsettled >= unsettledMax ||
+    failures.malformed >= malformedMax ||
+    failures.failing >= failingMax ||
+    isTooLate(call, failure, failures);
   return call.method === 'GET' && isCurable && !isEnough;
 }
 
 function errorOf(
-  { code, message, isNotFound, cause }: Failure,
+  { code, message, isNotFound, isAnswered = false, cause }: Failure,
   endpoint: string,
   attempts: number,
 ): LedgerError {
   const tried = attempts > 1 ? ` (${attempts} attempts)` : '';
   const cure =
     'check that WALLET_BASE_URL is the address of the service itself, without /v1; if it is, ask the operator of the service about this answer';
-  const options = isNotFound === true ? { cause, cure } : { cause };
+  const options = { cause, isAnswered, ...(isNotFound === true && { cure }) };
   return new LedgerError(code, `${endpoint}: ${message}${tried}`, options);
 }

@@ -16,6 +16,8 @@ export type Failure = {
   isOfRights?: boolean;
   /** True for HTTP 404 of a GET: the service has no such path, or not what was asked for. */
   isNotFound?: boolean;
+  /** True for a failure of the service itself, such as HTTP 500. */
+  isAnswered?: boolean;
   cause?: unknown;
 };
 
@@ -69,7 +71,7 @@ function judgeStatus(answer: AnswerToVerify, now: number): Failure {
     const isOfRights = status === 403;
     return { code: 'service-authentication', message, isRetryable: false, isOfRights };
   }
-  return { code: 'service-unreachable', message: said, isRetryable: true };
+  return { code: 'service-unreachable', message: said, isRetryable: true, isAnswered: true };
 }
 
 function judgeBody(answer: AnswerToVerify, method: 'GET' | 'POST'): Judgement {

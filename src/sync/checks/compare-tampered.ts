@@ -1,4 +1,4 @@
-import { LedgerError } from '../../kernel/errors.ts';
+import { isOfRequest } from '../../kernel/errors.ts';
 import { compareDetails } from '../../ledger/lists/verify-store.ts';
 import type { RowDifference } from '../../ledger/row-difference.ts';
 import { closeAnsweredRejects } from '../../ledger/transactions/close-rejects.ts';
@@ -48,9 +48,6 @@ export async function fetchDetails(
 
 /** Returns no detail if the error concerns this row only, so that the comparison of the other rows continues. */
 function noDetail(error: unknown): { records: []; observation: number } {
-  const isRowsOwn =
-    error instanceof LedgerError &&
-    ['service-refused', 'service-unsettled', 'service-malformed'].includes(error.code);
-  if (!isRowsOwn) throw error;
+  if (!isOfRequest(error)) throw error;
   return { records: [], observation: 0 };
 }

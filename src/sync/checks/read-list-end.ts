@@ -10,6 +10,9 @@ import { orderOf, timeSteps } from '../list/list-state.ts';
  */
 export type ListEnd = { total: number | null; newest: number | null };
 
+/** Attempts for a page: more than one, since a single HTTP 500 may be a fault of a moment. */
+const attemptsMax = 2;
+
 type Asking<T> = { source: ListSource<T>; pageSize: number; signal: AbortSignal };
 
 const unknown: ListEnd = { total: null, newest: null };
@@ -17,7 +20,7 @@ const unknown: ListEnd = { total: null, newest: null };
 /** Reads the end at which a list grows: page 1, and for a list with the oldest row first its last page as well. */
 export async function readListEnd<T>(asking: Asking<T>): Promise<ListEnd> {
   const first = await readPage(asking, 1);
-  if (first === null) return unknown;
+  if (first instanceof LedgerError) return unknown;
   const { totalSize: total, listed } = first;
   const times = timesOf(asking, first);
   const isWhole = total !== null && listed === total && listed < first.pageSize;
@@ -36,22 +39,22 @@ async function newestAtEnd<T>(
   const size = Math.max(1, first.pageSize);
   const lastPage = Math.max(1, Math.ceil(total / size));
   const last = lastPage === 1 ? first : await readPage(asking, lastPage);
-  if (last === null || last.listed === 0) return null;
+  if (last instanceof LedgerError || last.listed === 0) return null;
   const newest = latest(timesOf(asking, last));
   if (last.listed < size) return newest;
   const behind = await readPage(asking, lastPage + 1);
-  // Some services refuse a page behind the end.
-  if (behind === null || behind.listed === 0) return newest;
+  // Some services refuse a page behind the end; HTTP 500 says nothing about the end.
+  if (behind instanceof LedgerError) return behind.isAnswered ? null : newest;
+  if (behind.listed === 0) return newest;
   return behind.listed < size ? latest(timesOf(asking, behind)) : null;
 }
 
-/** Reads one page; null if the service refuses it or it cannot be read. */
+/** Reads one page; returns the failure if the service refuses it or it cannot be read. */
 async function readPage<T>(
   { source, pageSize, signal }: Asking<T>,
   pageNo: number,
-): Promise<Page<T> | null> {
-  const page = await source.readPage(pageNo, pageSize, signal, 1).catch(pageFailure);
-  return page instanceof LedgerError ? null : page;
+): Promise<Page<T> | LedgerError> {
+  return await source.readPage(pageNo, pageSize, signal, attemptsMax).catch(pageFailure);
 }
 
 function timesOf<T>({ source }: Asking<T>, { records }: Page<T>): number[] {

@@ -9,6 +9,7 @@ import {
   type ClaimedDetail,
   claimDueDetails,
   extendClaim,
+  findDetailed,
   postponeDetails,
   releaseDetails,
 } from '../../ledger/transactions/detail-checks.ts';
@@ -31,6 +32,8 @@ export type DetailPort = {
   countIncomplete(): Promise<{ incomplete: number; finalIncomplete: number }>;
   /** Claims up to `limit` due rows, current ones first, for a pass of this age. */
   claim(limit: number, claim: Claim, passAgeMs: number): Promise<ClaimedDetail[]>;
+  /** Returns a row that has its detail and waits for no other one; null if there is none. */
+  answeredBefore(): Promise<string | null>;
   /** Extends the claim by one lease for the rows that were neither stored nor postponed. */
   extend(claim: Claim): Promise<void>;
   /** Releases the rows of a claim that were neither stored nor postponed, as soon as the database can be reached. */
@@ -65,6 +68,7 @@ export function openDetailPort(ledger: Ledger): DetailPort {
   return {
     countIncomplete: () => countIncomplete(db),
     claim: (...asked) => claimDueDetails(db, ...asked),
+    answeredBefore: () => findDetailed(db),
     extend: (claim) => extendClaim(db, claim),
     release: (claimId) => freeWhenReachable(() => releaseDetails(db, claimId), claimLeaseMs),
     async store(rows, { claimId, putOff, rejects }) {

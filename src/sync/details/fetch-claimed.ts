@@ -1,12 +1,17 @@
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
-import { LedgerError } from '../../kernel/errors.ts';
 import { ignoreRejection } from '../../kernel/ignore-rejection.ts';
 import { inSpan } from '../../kernel/in-span.ts';
-import type { Reject } from '../../kernel/wallet-records.ts';
 import type { Claim, ClaimedDetail } from '../../ledger/transactions/detail-checks.ts';
-import type { DetailedTransaction } from '../../ledger/transactions/store-transaction-details.ts';
 import type { SyncReport } from '../sync-context.ts';
 import { claimLeaseMs, type DetailTools } from './detail-port.ts';
+import {
+  assertAnswering,
+  type DetailPass,
+  type FetchedDetail,
+  fetchDetail,
+  isDoubtful,
+  refuseOutage,
+} from './fetch-detail.ts';
 import type { Place } from './stand-in-line.ts';
 
 /**
@@ -16,20 +21,6 @@ import type { Place } from './stand-in-line.ts';
 const keepEveryMs = claimLeaseMs / 3;
 /** Order numbers that one line of the log names. */
 const namedMax = 10;
-
-/** Rows refused in a row after which the next ones are asked for once: it is no fault of a moment then. */
-const refusedInRowMax = 5;
-
-/** A pass over the due rows: when it began, by `performance.now()`, and the rows refused last in a row. */
-export type DetailPass = { readonly beganAt: number; refusedInRow: number };
-
-export function beginPass(): DetailPass {
-  return { beganAt: performance.now(), refusedInRow: 0 };
-}
-
-type Fetched =
-  | { kind: 'detail'; rows: DetailedTransaction[]; rejects: Reject[]; orderNo: string }
-  | { kind: 'failed'; orderNo: string; error: LedgerError };
 
 type Fetching = { claimed: ClaimedDetail[]; claim: Claim; place: Place; pass: DetailPass };
 
@@ -47,7 +38,7 @@ export async function fetchClaimed(
   // A failure that concerns more than one row ends the batch and aborts the requests in flight.
   const stop = new AbortController();
   const inFlight = AbortSignal.any([signal, stop.signal]);
-  const fetched: Fetched[] = [];
+  let fetched: FetchedDetail[] = [];
   const waiting = claimed.values();
   let asked = 0;
   const until = performance.now() + keepEveryMs;
@@ -55,7 +46,9 @@ export async function fetchClaimed(
     for (const one of waiting) {
       if (one.lane === 'backlog') await place.front;
       asked += 1;
-      fetched.push(await fetchDetail(context, one, pass, inFlight));
+      const result = await fetchDetail(context, one, pass, inFlight);
+      fetched.push(result);
+      await refuseOutage(context, result, pass, inFlight);
       if (performance.now() >= until) break;
     }
     place.leave();
@@ -65,7 +58,11 @@ export async function fetchClaimed(
     place.leave();
     throw error;
   };
-  const save = () => storeFetched(context, claim, fetched.splice(0), report);
+  const save = async () => {
+    const settled = fetched.filter((one) => !isDoubtful(one, pass));
+    fetched = fetched.filter((one) => isDoubtful(one, pass));
+    await storeFetched(context, claim, settled, report);
+  };
   const isFetched = new AbortController();
   const keeping = ignoreRejection(
     keepClaim(context, claim, { save, until: isFetched.signal }).catch(stopAll),
@@ -78,6 +75,11 @@ export async function fetchClaimed(
   const failure = [...ended, kept].find((one) => one.status === 'rejected' && !isAbort(one.reason));
   if (failure?.status === 'rejected') throw failure.reason;
   signal.throwIfAborted();
+  const doubtful = fetched.find((one) => isDoubtful(one, pass));
+  if (doubtful) {
+    await assertAnswering(context, doubtful.error, pass, signal);
+    await save();
+  }
   return asked;
 }
 
@@ -101,45 +103,10 @@ async function isStill(ms: number, until: AbortSignal): Promise<boolean> {
   );
 }
 
-/**
- * Fetches a detail. One that the service refused last time is asked for once, not again and again; so is each one after
- * several that it refused in a row.
- */
-async function fetchDetail(
-  context: DetailTools,
-  { orderNo, lane, isRefused }: ClaimedDetail,
-  pass: DetailPass,
-  signal: AbortSignal,
-): Promise<Fetched> {
-  try {
-    const isAskedOnce = isRefused || pass.refusedInRow >= refusedInRowMax;
-    const query = { lane, ...(isAskedOnce && { failuresMax: 1 }) };
-    const { records, rejects, observation } = await context.client.getTransaction(
-      orderNo,
-      signal,
-      query,
-    );
-    pass.refusedInRow = 0;
-    return {
-      kind: 'detail',
-      orderNo,
-      rejects,
-      rows: records.map((record) => ({ ...record, observation })),
-    };
-  } catch (error) {
-    if (!(error instanceof LedgerError) || !rowsOwn.has(error.code)) throw error;
-    pass.refusedInRow += 1;
-    return { kind: 'failed', orderNo, error };
-  }
-}
-
-/** Failures that concern one row; all others concern the service. */
-const rowsOwn = new Set<string>(['service-refused', 'service-unsettled', 'service-malformed']);
-
 async function storeFetched(
   context: DetailTools,
   { id: claimId }: Claim,
-  fetched: Fetched[],
+  fetched: FetchedDetail[],
   report: SyncReport,
 ): Promise<void> {
   if (fetched.length === 0) return;

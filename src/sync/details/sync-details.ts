@@ -15,7 +15,8 @@ import {
   type SyncReport,
 } from '../sync-context.ts';
 import { claimLeaseMs, type DetailTools, openDetailPort } from './detail-port.ts';
-import { beginPass, type DetailPass, fetchClaimed } from './fetch-claimed.ts';
+import { fetchClaimed } from './fetch-claimed.ts';
+import { beginPass, type DetailPass } from './fetch-detail.ts';
 import { openLine, type Place } from './stand-in-line.ts';
 
 /** Number of concurrent claims, so that one fetches while the other one stores. */

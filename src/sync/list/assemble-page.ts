@@ -46,16 +46,20 @@ export function assemblePage<T>(divided: Divided<T>): Page<T> {
 
 /** Builds a reject that does not depend on the row's place, because new rows move it from place to place. */
 function rejectOf<T>(divided: Divided<T>, { place, failure }: BadRow): Reject {
-  const isMalformed = failure.code === 'service-malformed';
   return {
     source: divided.source.rejectSource,
     orderNo: null,
     field: null,
-    reason: isMalformed
-      ? 'the answer with this row alone cannot be read'
-      : 'the service refuses a page with this row alone',
+    reason: reasonOf(failure),
     payload: rowTextOf(failure) ?? JSON.stringify(neighbourOf(divided, place)),
   };
+}
+
+function reasonOf({ code, isAnswered }: LedgerError): string {
+  if (isAnswered) return 'the service fails to answer a page with this row alone';
+  return code === 'service-malformed'
+    ? 'the answer with this row alone cannot be read'
+    : 'the service refuses a page with this row alone';
 }
 
 function neighbourOf<T>({ read, source }: Divided<T>, place: number): object {

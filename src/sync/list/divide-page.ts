@@ -9,7 +9,7 @@
  * Parts are read upward, one after another. Rows that arrive during the division move to higher places, so the division
  * may repeat rows but skips none.
  */
-import { LedgerError } from '../../kernel/errors.ts';
+import { isOfRequest, LedgerError } from '../../kernel/errors.ts';
 import type { Page } from '../../kernel/wallet-records.ts';
 import { anchorOf, assemblePage, type BadRow, type ReadPart, rowTextOf } from './assemble-page.ts';
 import type { DividedPage, DivisionMemory } from './division-memory.ts';
@@ -91,11 +91,27 @@ export async function isUnmoved<T>(
 
 /** Returns the failure if the page, its size or a row in it may be the cause. Rethrows any other. */
 export function pageFailure(error: unknown): LedgerError {
-  if (error instanceof LedgerError && pageFailures.has(error.code)) return error;
+  if (isOfRequest(error)) return error;
   throw error;
 }
 
-const pageFailures = new Set<string>(['service-malformed', 'service-refused', 'service-unsettled']);
+/** Returns true if the service answers a request for a single row of the page, or for one near it, in some way. */
+export async function isServiceAnswering<T>(
+  source: ListSource<T>,
+  { page, size }: { page: number; size: number },
+  signal: AbortSignal,
+): Promise<boolean> {
+  for (const pageNo of [(page - 1) * size + 1, ...placesNear(page, size)]) {
+    const answer = await source.readPage(pageNo, 1, signal, 1).catch(pageFailure);
+    if (!(answer instanceof LedgerError && answer.isAnswered)) return true;
+  }
+  return false;
+}
+
+/** Returns page numbers, in pages of one row, near the end of the page and within it. */
+function placesNear(page: number, size: number): number[] {
+  return [page * size, page * size - Math.floor(size / 2), page * size + 1];
+}
 
 async function readParts<T>(
   division: Division<T>,
@@ -144,8 +160,7 @@ function listless(): LedgerError {
  * answer, so this check comes before any row counts as bad.
  */
 async function isAnythingReadable<T>({ source, page, size, signal }: Division<T>) {
-  const pages = [page * size, page * size - Math.floor(size / 2), page * size + 1];
-  for (const pageNo of pages) {
+  for (const pageNo of placesNear(page, size)) {
     const answer = await source.readPage(pageNo, 1, signal, 1).catch(pageFailure);
     if (!(answer instanceof LedgerError || isListless(answer))) return true;
   }

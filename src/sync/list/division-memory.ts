@@ -18,21 +18,41 @@ export type DivisionMemory<T> = {
   /** Returns true if the row with this text was requested several times and stayed unreadable. */
   isConfirmed(rowText: string): boolean;
   confirm(rowText: string): void;
+  /** Returns true if the last passes all failed, so that one request is to find out that nothing has changed. */
+  isFailing(): boolean;
+  /** Records that a page could be read in no size and no part, or that one was answered. */
+  noteFailure(): void;
+  noteAnswer(): void;
   /** Records that the text is not a row's own: a row that was answered with it was readable afterwards. */
   refute(rowText: string): void;
 };
 
-/** Time after which a divided page is read again, so that changes within a page without a new row are found. */
+/**
+ * Time after which a divided page is read again, so that changes within a page without a new row are found. As long
+ * after a failure the next one is looked into again.
+ */
 const keptMs = 600_000;
 /** Upper bound of the divided pages: the list's first page, and a few that a full scan met. */
 const pagesMax = 4;
 const rowsMax = 1_000;
+/** Failures in a row after which a pass stops at the first failed request. */
+const failuresMax = 2;
 
 export function createDivisionMemory<T>(): DivisionMemory<T> {
   const pages = new Map<string, DividedPage<T> & { until: number }>();
   const rows = new Set<string>();
   const refuted = new Set<string>();
+  let failures = 0;
+  let failingUntil = 0;
   return {
+    isFailing: () => failures >= failuresMax && failingUntil > performance.now(),
+    noteFailure() {
+      failures += 1;
+      failingUntil = performance.now() + keptMs;
+    },
+    noteAnswer() {
+      failures = 0;
+    },
     recall(page, size) {
       const known = pages.get(`${page}/${size}`);
       return known && known.until > performance.now() ? known : undefined;

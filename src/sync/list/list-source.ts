@@ -3,8 +3,8 @@ import type { Page, RecordSource } from '../../kernel/wallet-records.ts';
 /** Properties in which lists differ. */
 export type ListSource<T> = {
   /**
-   * Reads one page. `failuresMax`: number of unreadable answers or codes other than 0 after which it fails; absent: the
-   * client's default.
+   * Reads one page. `failuresMax`: number of unreadable answers, codes other than 0, or answers such as HTTP 500 after
+   * which it fails; absent: the client's default.
    */
   readPage(
     pageNo: number,

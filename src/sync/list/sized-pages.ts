@@ -4,7 +4,7 @@
  */
 import { LedgerError } from '../../kernel/errors.ts';
 import type { Page } from '../../kernel/wallet-records.ts';
-import { dividePage, isUnmoved, pageFailure } from './divide-page.ts';
+import { dividePage, isServiceAnswering, isUnmoved, pageFailure } from './divide-page.ts';
 import type { DivisionMemory } from './division-memory.ts';
 import type { ListSource } from './list-source.ts';
 
@@ -45,7 +45,7 @@ export function createSizedPages<T>(
   source: ListSource<T>,
   { askSize, probeSize = askSize, memory }: SizeOptions<T>,
 ): SizedPages<T> {
-  const isProbe = probeSize > askSize;
+  const isProbe = probeSize > askSize && !memory.isFailing();
   const state: State<T> = {
     source,
     memory,
@@ -56,20 +56,32 @@ export function createSizedPages<T>(
     isDown: false,
   };
   let turn: Promise<unknown> = Promise.resolve();
+  let isFailureNoted = false;
   return {
     size: () => state.fallback ?? state.size,
     async read(page, isBeyond, signal) {
       const { size } = state;
-      const isKnownBad = memory.recall(page, state.served ?? size) !== undefined;
+      const isFailing = memory.isFailing();
+      const isKnownBad = isFailing || memory.recall(page, state.served ?? size) !== undefined;
       const answer = await ask(state, page, size, signal, isKnownBad ? 1 : undefined);
       if (!(answer instanceof LedgerError)) return answer;
-      if (isBeyond && answer.code !== 'service-malformed') return noPage;
+      if (isBeyond && !isFault(answer)) return noPage;
+      if (isFailing && memory.isFailing()) throw answer;
       // Pages in flight fail together: the result for the first one holds for the others.
       const cured = turn.then(() => cure(state, page, { size, failure: answer }, signal));
-      turn = cured.catch(() => undefined);
+      turn = cured.catch((error: unknown) => {
+        if (!(error instanceof LedgerError) || isFailureNoted) return;
+        isFailureNoted = true;
+        memory.noteFailure();
+      });
       return await cured;
     },
   };
+}
+
+/** Returns true for a failure that a page behind the list's end does not explain. */
+function isFault({ code, isAnswered }: LedgerError): boolean {
+  return code === 'service-malformed' || isAnswered;
 }
 
 const noPage = {
@@ -93,6 +105,7 @@ async function ask<T>(
   const answer = await state.source.readPage(page, size, signal, failuresMax).catch(pageFailure);
   if (answer instanceof LedgerError) return answer;
   state.isDown = false;
+  state.memory.noteAnswer();
   state.granted = Math.max(state.granted, size);
   if (state.fallback !== null && size > state.fallback) state.fallback = null;
   // A short last page shows nothing about the others.
@@ -117,9 +130,12 @@ async function cure<T>(
     failure = answer;
   }
   const isSizeDoubted = failure.code !== 'service-malformed' && size > state.granted;
-  return isSizeDoubted
-    ? await findSize(state, page, { size, failure }, signal)
-    : await divide(state, page, { size, failure }, signal);
+  if (isSizeDoubted && !failure.isAnswered) {
+    return await findSize(state, page, { size, failure }, signal);
+  }
+  const divided = await divide(state, page, { size, failure }, signal);
+  const isSizeAtFault = isSizeDoubted && divided.rejects.length === 0;
+  return isSizeAtFault ? await findSize(state, page, { size, failure }, signal) : divided;
 }
 
 /**
@@ -137,7 +153,7 @@ async function findSize<T>(
   const refused = [size];
   let last = failure;
   for (const smaller of smallerSizes(size, fallback)) {
-    const answer = await ask(state, page, smaller, signal);
+    const answer = await ask(state, page, smaller, signal, failure.isAnswered ? 1 : undefined);
     if (!(answer instanceof LedgerError)) {
       // The larger size, refused in an earlier pass, has just been tried again.
       const isFoundBefore = smaller === fallback;
@@ -189,6 +205,7 @@ async function divide<T>(
     const size = state.served ?? failed.size;
     const known = memory.recall(page, size);
     if (known && (await isUnmoved(source, known, signal))) return known.content;
+    state.isDown ||= await isServiceDown(state, { page, size }, failed.failure, signal);
     if (state.isDown) throw failed.failure;
     const divided = await dividePage(source, { page, size }, { signal, memory });
     if (divided !== null && 'records' in divided) return divided;
@@ -196,4 +213,14 @@ async function divide<T>(
     // The pages are smaller than assumed; each turn makes them smaller.
     if (divided !== null) state.served = divided.servedSize;
   }
+}
+
+/** Returns true if the page failed with an answer such as HTTP 500, and so does every row of it or near it. */
+async function isServiceDown<T>(
+  { source }: State<T>,
+  place: { page: number; size: number },
+  { isAnswered }: LedgerError,
+  signal: AbortSignal,
+): Promise<boolean> {
+  return isAnswered && !(await isServiceAnswering(source, place, signal));
 }

@@ -1,0 +1,124 @@
+import { isOfRequest, LedgerError } from '../../kernel/errors.ts';
+import type { Reject } from '../../kernel/wallet-records.ts';
+import type { ClaimedDetail } from '../../ledger/transactions/detail-checks.ts';
+import type { DetailedTransaction } from '../../ledger/transactions/store-transaction-details.ts';
+import type { DetailTools } from './detail-port.ts';
+
+/** Rows that failed in a row after which the next ones are asked for once: it is no fault of a moment then. */
+const failedInRowMax = 5;
+/** Rows in a row without any answer after which the pass finds out if the service is down. */
+const unansweredMax = 5;
+
+/** A pass over the due rows. */
+export type DetailPass = {
+  /** When it began, by `performance.now()`. */
+  readonly beganAt: number;
+  /** Rows without a detail last in a row. */
+  failedInRow: number;
+  /** Rows without any answer last in a row. */
+  unanswered: number;
+  /** Details and refusals that have come so far. */
+  answers: number;
+  /** Row whose detail came last; null: none yet. */
+  lastAnswered: string | null;
+};
+
+export function beginPass(): DetailPass {
+  const beganAt = performance.now();
+  return { beganAt, failedInRow: 0, unanswered: 0, answers: 0, lastAnswered: null };
+}
+
+/** A row that failed; `answersBefore` are those of the pass until its request began. */
+type FailedDetail = {
+  kind: 'failed';
+  orderNo: string;
+  error: LedgerError;
+  answersBefore: number;
+};
+
+export type FetchedDetail =
+  | { kind: 'detail'; rows: DetailedTransaction[]; rejects: Reject[]; orderNo: string }
+  | FailedDetail;
+
+/**
+ * Returns true for a row that failed because the service may be down: no other detail was answered meanwhile or since.
+ * Such a row must not be postponed, as an outage would postpone every row, and for longer each time.
+ */
+export function isDoubtful(
+  fetched: FetchedDetail,
+  { answers }: DetailPass,
+): fetched is FailedDetail {
+  return fetched.kind === 'failed' && fetched.answersBefore === answers;
+}
+
+/**
+ * Fetches a detail. One that failed last time is asked for once, not again and again; so is each one after several that
+ * failed in a row. Throws failures that no single row explains.
+ */
+export async function fetchDetail(
+  { client }: Pick<DetailTools, 'client'>,
+  { orderNo, lane, isRefused }: ClaimedDetail,
+  pass: DetailPass,
+  signal: AbortSignal,
+): Promise<FetchedDetail> {
+  const answersBefore = pass.answers;
+  try {
+    const isAskedOnce = isRefused || pass.failedInRow >= failedInRowMax;
+    const answer = await client.getTransaction(orderNo, signal, { lane, isAskedOnce });
+    const { records, rejects, observation } = answer;
+    noteAnswer(pass);
+    pass.failedInRow = 0;
+    pass.lastAnswered = orderNo;
+    const rows = records.map((record) => ({ ...record, observation }));
+    return { kind: 'detail', orderNo, rejects, rows };
+  } catch (error) {
+    if (!isOfRequest(error) && !isUnanswered(error)) throw error;
+    pass.failedInRow += 1;
+    if (isUnanswered(error)) pass.unanswered += 1;
+    else noteAnswer(pass);
+    return { kind: 'failed', orderNo, error, answersBefore };
+  }
+}
+
+/** Throws the failure of a row if the service gives no other detail either, once several rows in a row have failed. */
+export async function refuseOutage(
+  context: DetailTools,
+  fetched: FetchedDetail,
+  pass: DetailPass,
+  signal: AbortSignal,
+): Promise<void> {
+  if (isDoubtful(fetched, pass) && pass.unanswered >= unansweredMax) {
+    await assertAnswering(context, fetched.error, pass, signal);
+  }
+}
+
+/**
+ * Asks for the detail of a row that had one before. Throws `failure` if that is not answered either, or if there is no
+ * such row.
+ */
+export async function assertAnswering(
+  { client, details }: DetailTools,
+  failure: LedgerError,
+  pass: DetailPass,
+  signal: AbortSignal,
+): Promise<void> {
+  const orderNo = pass.lastAnswered ?? (await details.answeredBefore());
+  if (orderNo === null) throw failure;
+  try {
+    await client.getTransaction(orderNo, signal, { isAskedOnce: true });
+  } catch (error) {
+    if (isUnanswered(error)) throw failure;
+    if (!isOfRequest(error)) throw error;
+  }
+  noteAnswer(pass);
+}
+
+function noteAnswer(pass: DetailPass): void {
+  pass.answers += 1;
+  pass.unanswered = 0;
+}
+
+/** Returns true for HTTP 5xx and for no answer at all, but not for a redirect, which no retry can help. */
+function isUnanswered(error: unknown): error is LedgerError {
+  return error instanceof LedgerError && error.code === 'service-unreachable' && error.isRetryable;
+}

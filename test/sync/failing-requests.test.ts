@@ -1,0 +1,187 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { syncDetails } from '../../src/sync/details/sync-details.ts';
+import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
+import { startListingService } from '../support/listing-service.ts';
+import { makeClient } from '../support/make-client.ts';
+import { toolsOver } from '../support/tools-over.ts';
+import { withLedger } from '../support/with-ledger.ts';
+import { onePass } from '../support/with-wallet.ts';
+
+const { ledger, query, clear } = await withLedger();
+const service = await startListingService();
+afterAll(() => service.close());
+
+const { client } = await makeClient(service.baseUrl);
+const { signal } = new AbortController();
+const now = Date.now();
+/** Each test is a process of its own: what one has learned of a list the next one does not know. */
+let context = toolsOver({ ledger, client });
+
+const isOf = (asked: string, orderNo: string) => asked.endsWith(`orderNo=${orderNo}`);
+const isDetail = (asked: string) => asked.includes('/transaction/info');
+const askedOf = (orderNo: string) => service.asked.filter((asked) => isOf(asked, orderNo)).length;
+
+function put(count: number): void {
+  const rows = Array.from({ length: count }, (_, nth) => ({
+    ...{ orderNo: `order-${nth}`, amount: '1', type: 'deposit', state: 'success' },
+    time: now - nth * 60_000,
+  }));
+  service.lists.set(
+    'deposit',
+    rows.map((row) => JSON.stringify(row)),
+  );
+  for (const row of rows)
+    service.details.set(row.orderNo, JSON.stringify({ ...row, fee: '0.1', confirmNum: 2 }));
+}
+
+const pass = () => syncTransactions(context, onePass({ effort: 'daemon' }), ['deposit']);
+const details = () => syncDetails(context, signal);
+const dueAgain = () =>
+  query('update engine.detail_checks set due_at = now(), claimed_until = null');
+const refused = () =>
+  query<{ order_no: string; refusals: number }>(
+    'select order_no, refusals from engine.detail_checks where refusals > 0 order by 1',
+  );
+const withoutDetail = async () =>
+  (
+    await query<{ order_no: string }>(
+      'select order_no from ledger.transactions where detail_synced_at is null order by 1',
+    )
+  ).map(({ order_no }) => order_no);
+const keys = async () =>
+  new Set(
+    (await query<{ order_no: string }>('select order_no from ledger.transactions')).map(
+      ({ order_no }) => order_no,
+    ),
+  );
+const allBut = (count: number, place: number) =>
+  new Set([...Array(count).keys()].filter((nth) => nth !== place).map((nth) => `order-${nth}`));
+
+beforeEach(async () => {
+  await clear();
+  await query(`insert into ledger.final_states values ('success', true)`);
+  service.asked.length = 0;
+  service.twist = (page) => page;
+  service.fault = () => null;
+  context = toolsOver({ ledger: { ...ledger }, client });
+});
+
+test.each(['http-500', 'reset'] as const)(
+  '[H10 H12] an order whose detail ends with %s for good is postponed, and the other rows go on',
+  async (fault) => {
+    put(30);
+    await pass();
+    service.fault = (asked) => (isOf(asked, 'order-7') ? fault : null);
+    expect(await details()).toMatchObject({ isComplete: false });
+    expect(await withoutDetail()).toEqual(['order-7']);
+    expect(await refused()).toEqual([{ order_no: 'order-7', refusals: 1 }]);
+    await dueAgain();
+    service.asked.length = 0;
+    await details();
+    expect(await refused()).toEqual([{ order_no: 'order-7', refusals: 2 }]);
+    expect(askedOf('order-7')).toBe(1);
+    expect(service.asked.length).toBe(2);
+    service.fault = () => null;
+    await dueAgain();
+    expect(await details()).toMatchObject({ isComplete: true });
+  },
+);
+
+test('a first row that fails is postponed also where one request is sent at a time', async () => {
+  put(6);
+  await pass();
+  context = toolsOver({ ledger: { ...ledger }, client }, { concurrency: 1 });
+  service.fault = (asked) => (isOf(asked, 'order-0') ? 'http-500' : null);
+  await details();
+  expect(await withoutDetail()).toEqual(['order-0']);
+});
+
+test('many rows that fail while others are answered cost a request each, and few more', async () => {
+  put(40);
+  await pass();
+  service.fault = (asked) => (isDetail(asked) && /-[12]\d$/.test(asked) ? 'http-500' : null);
+  await details();
+  expect(await refused()).toHaveLength(20);
+  await dueAgain();
+  service.asked.length = 0;
+  await details();
+  expect((await refused()).map(({ refusals }) => refusals)).toEqual(Array(20).fill(2));
+  expect(service.asked.length).toBeLessThanOrEqual(30);
+});
+
+test.each(['http-500', 'reset'] as const)(
+  '[H10 H12] a service that ends every detail with %s postpones no row, and is asked little',
+  async (fault) => {
+    put(40);
+    await pass();
+    service.fault = (asked) => (isOf(asked, 'order-0') ? fault : null);
+    await details();
+    put(80);
+    await pass();
+    await dueAgain();
+    service.fault = (asked) => (isDetail(asked) ? fault : null);
+    service.asked.length = 0;
+    await expect(details()).rejects.toMatchObject({ code: 'service-unreachable' });
+    expect(await refused()).toEqual([{ order_no: 'order-0', refusals: 1 }]);
+    expect(service.asked.length).toBeLessThanOrEqual(16 * 8 + 16);
+    service.fault = () => null;
+    expect(await details()).toMatchObject({ isComplete: true });
+  },
+);
+
+test.each([0, 70, 130, 249])(
+  '[H10] a list page that ends with HTTP 500 for its row %i alone is divided: the neighbours come in, the row is a reject',
+  async (place) => {
+    put(250);
+    service.twist = (page) =>
+      page.rows.some((row) => row.includes(`"order-${place}"`))
+        ? { ...page, status: 500, body: 'Internal Server Error' }
+        : page;
+    await pass();
+    expect(await keys()).toEqual(allBut(250, place));
+    expect(service.asked.length).toBeLessThanOrEqual(60);
+    const rejects = () => query('select source, reason, payload from ledger.rejects');
+    const neighbour =
+      place === 249 ? { rowAfter: 'order-248' } : { rowBefore: `order-${place + 1}` };
+    expect(await rejects()).toEqual([
+      {
+        source: 'transaction-list',
+        reason: 'the service fails to answer a page with this row alone',
+        payload: JSON.stringify(neighbour),
+      },
+    ]);
+    await pass();
+    service.asked.length = 0;
+    await pass();
+    expect(service.asked.length).toBeLessThanOrEqual(2);
+    expect(await rejects()).toHaveLength(1);
+  },
+);
+
+test('a page size that ends with HTTP 500 is lowered, and no page is divided for it any more', async () => {
+  put(430);
+  service.twist = (page, { pageSize }) =>
+    pageSize > 50 ? { ...page, status: 500, body: 'Internal Server Error' } : page;
+  expect(await pass()).toMatchObject({ isComplete: true, rowsInserted: 430 });
+  service.asked.length = 0;
+  await pass();
+  expect(service.asked).toHaveLength(1);
+});
+
+test.each([
+  ['HTTP 500', 500, 'Internal Server Error', 13],
+  ['code 4003', 200, '{"code":4003,"data":null,"msg":"permission denied"}', 30],
+])(
+  'a list that is answered with %s for good costs one request a pass after two passes',
+  async (_what, status, body, most) => {
+    put(250);
+    service.twist = (page) => ({ ...page, status, body });
+    for (const atMost of [most, most, 1, 1]) {
+      service.asked.length = 0;
+      await expect(pass()).rejects.toThrow(status === 500 ? 'HTTP 500' : 'code 4003');
+      expect(service.asked.length).toBeLessThanOrEqual(atMost);
+    }
+    service.twist = (page) => page;
+    expect(await pass()).toMatchObject({ isComplete: true, rowsInserted: 250 });
+  },
+);
