@@ -1,4 +1,4 @@
-import { LedgerError } from '../kernel/errors.ts';
+import { isOfRequest, LedgerError } from '../kernel/errors.ts';
 import type { TransactionType } from '../kernel/vocabulary.ts';
 import { restartStreams } from '../ledger/lists/stream-store.ts';
 import { analyzeTransactions } from '../ledger/transactions/analyze-transactions.ts';
@@ -25,6 +25,8 @@ export type Backfill = {
 
 /** Attempts per task: a task that fails although each request was retried runs once more from its checkpoint. */
 const triesMax = 2;
+/** Tasks without a checkpoint, whose only request was retried: another run would only send the same again. */
+const snapshots = new Set(['coins', 'balances']);
 /**
  * Length of one slice. Between two slices a daemon can lease the list, or the backfill reads the rows that arrived at
  * its start.
@@ -80,8 +82,12 @@ async function runPersistently(
     try {
       return await runSyncTask(context, name, work);
     } catch (error) {
+      const isDecided = isOfRequest(error) && snapshots.has(name);
       const mayRepeat =
-        error instanceof LedgerError && error.isRetryable && error.code !== 'interrupted';
+        error instanceof LedgerError &&
+        error.isRetryable &&
+        error.code !== 'interrupted' &&
+        !isDecided;
       if (!mayRepeat || tries === triesMax) throw error;
       context.log.warn({ part: name, error }, 'failed; continuing from the checkpoint');
     }

@@ -1,19 +1,20 @@
-import { type ErrorCode, LedgerError } from '../kernel/errors.ts';
+import { type ErrorCode, isOfRequest, LedgerError } from '../kernel/errors.ts';
 import { emptyReport, type SyncContext, type SyncReport } from './sync-context.ts';
 
-/** Failures of one request of the service: its other requests may well be answered. */
+/** Further failures after which other requests of the service may well be answered. */
 const ownCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'service-authentication',
-  'service-malformed',
   'service-parameters',
-  'service-refused',
-  'service-unsettled',
 ]);
+
+function isOwn(error: unknown): error is LedgerError {
+  return isOfRequest(error) || (error instanceof LedgerError && ownCodes.has(error.code));
+}
 
 export type PartRunner = {
   /**
-   * Runs a part and returns its report. A part that the service refuses ends incomplete, and the others can still run;
-   * any other error is thrown.
+   * Runs a part and returns its report. A part that the service refuses or answers with HTTP 5xx ends incomplete, and
+   * the others can still run; any other error is thrown.
    */
   run: (name: string, work: () => Promise<SyncReport>) => Promise<SyncReport>;
   /** Returns the names of the parts that ended incomplete. Throws the first refusal, and logs the others. */
@@ -33,7 +34,7 @@ export function createPartRunner(log: SyncContext['log']): PartRunner {
         else incomplete.add(name);
         return report;
       } catch (error) {
-        if (!(error instanceof LedgerError && ownCodes.has(error.code))) throw error;
+        if (!isOwn(error)) throw error;
         refused.set(name, error);
         return { ...emptyReport(), isComplete: false };
       }

@@ -43,6 +43,30 @@ test('a request that the service refuses keeps no other part from being read, an
   expect(await runBackfill(context, backfill)).toEqual([]);
 });
 
+test('a request that ends with HTTP 500 keeps no other part from being read either, and is not repeated twice over', async () => {
+  const { context, sandbox, query } = await withWallet({ transactions: 20 });
+  Object.assign(sandbox.faults, { rate: 1, kinds: ['server-error'], match: '/wallet/coin' });
+  const types = ['deposit' as const, 'withdraw' as const];
+  const backfill = { types, withDetails: true, isRestart: false, signal };
+  await expect(runBackfill(context, backfill)).rejects.toMatchObject({
+    code: 'service-unreachable',
+    message: expect.stringContaining('coin'),
+  });
+  const held = `select count(detail_synced_at)::int as details,
+    (select count(*) > 0 from ledger.balances) as has_balances,
+    (select count(*)::int from ledger.sync_runs where job = 'coins') as coin_runs from ledger.transactions`;
+  expect(await query(held)).toEqual([{ details: 20, has_balances: true, coin_runs: 1 }]);
+});
+
+test('a service that cannot be reached ends a command at its first part', async () => {
+  const { context, sandbox, query } = await withWallet({ transactions: 20 });
+  Object.assign(sandbox.faults, { rate: 1, kinds: ['reset'], match: null });
+  await expect(runParts(context, taskNames, onePass({ signal }))).rejects.toMatchObject({
+    code: 'service-unreachable',
+  });
+  expect(await query('select count(*)::int as runs from ledger.sync_runs')).toEqual([{ runs: 1 }]);
+});
+
 test('a list that cannot be believed keeps a command from no other part', async () => {
   const { context, sandbox, query } = await withWallet({ transactions: 20 });
   Object.assign(sandbox.faults, { rate: 1, kinds: ['html'], match: '/transaction/' });
