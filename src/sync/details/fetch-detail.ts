@@ -87,9 +87,12 @@ export async function refuseOutage(
   pass: DetailPass,
   signal: AbortSignal,
 ): Promise<void> {
-  if (isDoubtful(fetched, pass) && pass.unanswered >= unansweredMax) {
-    await assertAnswering(context, fetched.error, pass, signal);
-  }
+  if (!isDoubtful(fetched, pass) || pass.unanswered < unansweredMax) return;
+  // In a new ledger only the other claimed rows can show that the service answers.
+  if ((await answeredRow(context, pass)) === null) return;
+  // Workers whose rows fail at the same time leave it to this one to ask.
+  pass.unanswered = 0;
+  await assertAnswering(context, fetched.error, pass, signal);
 }
 
 /**
@@ -97,20 +100,24 @@ export async function refuseOutage(
  * such row.
  */
 export async function assertAnswering(
-  { client, details }: DetailTools,
+  context: DetailTools,
   failure: LedgerError,
   pass: DetailPass,
   signal: AbortSignal,
 ): Promise<void> {
-  const orderNo = pass.lastAnswered ?? (await details.answeredBefore());
+  const orderNo = await answeredRow(context, pass);
   if (orderNo === null) throw failure;
   try {
-    await client.getTransaction(orderNo, signal, { isAskedOnce: true });
+    await context.client.getTransaction(orderNo, signal, { isAskedOnce: true });
   } catch (error) {
     if (isUnanswered(error)) throw failure;
     if (!isOfRequest(error)) throw error;
   }
   noteAnswer(pass);
+}
+
+async function answeredRow({ details }: DetailTools, pass: DetailPass): Promise<string | null> {
+  return pass.lastAnswered ?? (await details.answeredBefore());
 }
 
 function noteAnswer(pass: DetailPass): void {
