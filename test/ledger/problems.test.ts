@@ -359,15 +359,15 @@ describe('rows and sums', () => {
     ]);
   });
 
-  it('of states that were final and left it within the week are counted once per order', async () => {
+  it('of states that were final and left it within the week are counted once per order, and those that came back are not', async () => {
     const row = (orderNo: string, state: string) =>
       query(`insert into ledger.transactions (order_no, stream, state, is_final, observation)
              values ('${orderNo}', 'deposit', '${state}', '${state}' <> 'pending', 1)`);
     const change = (orderNo: string, from: string, to: string, age: string) =>
       query(`insert into ledger.transaction_changes (order_no, observed_at, field, old_value, new_value)
              values ('${orderNo}', now() - interval '${age}', 'state', '${from}', '${to}')`);
-    for (const orderNo of ['o1', 'o2', 'o3', 'back']) await row(orderNo, 'success');
-    for (const orderNo of ['o4', 'late', 'open']) await row(orderNo, 'pending');
+    for (const orderNo of ['o1', 'o2', 'o3', 'back', 'turned']) await row(orderNo, 'success');
+    for (const orderNo of ['o4', 'late', 'open', 'again']) await row(orderNo, 'pending');
     await change('o1', 'Success', 'failed', '1 day');
     await change('o1', 'failed', 'success', '1 hour');
     await change('o2', 'success', 'SUCCESS ', '1 hour');
@@ -378,6 +378,10 @@ describe('rows and sums', () => {
     await change('back', 'pending', 'success', '1 hour');
     await change('late', 'success', 'pending', '10 seconds');
     await change('open', 'success', 'pending', '2 minutes');
+    await change('turned', 'failed', 'success', '1 hour');
+    await change('again', 'success', 'pending', '1 hour');
+    await change('again', 'pending', 'success', '59 minutes');
+    await change('again', 'success', 'pending', '10 seconds');
     await query(`update ledger.streams set final_changes = 3 where name = 'deposit'`);
     expect(await problems()).toMatchObject([
       {

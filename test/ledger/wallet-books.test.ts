@@ -180,7 +180,7 @@ test.each(['hashjoin', 'mergejoin', 'nestloop'])(
       await expect(both.fill(...plans, `select * from ledger.${call}`), call).rejects.toMatchObject(
         {
           message: 'this ledger has several wallets (eu, us)',
-          hint: `name one as the first argument, as in ledger.balances_at('eu', …)`,
+          hint: `name one as the first argument: 'eu', …`,
         },
       );
   },
