@@ -12,22 +12,25 @@ const answerMs = 10_000;
 const closeMs = 2_000;
 
 /**
- * Queue part of `status --json`. `waiting` counts runs that are due; `failed` counts those of the last hour. `heldBy`
- * names the sessions that hold locks which the queue needs. `refusal` says why its server stores nothing.
+ * Queue part of `status --json`. `waiting` counts runs that are due; `failed` counts those of the last hour. While
+ * `isPaused`, none is started. `heldBy` names the sessions that hold locks which the queue needs. `refusal` says why its
+ * server stores nothing.
  */
 export type QueueSnapshot = {
   backend: QueueAddress['kind'];
   waiting: number;
   active: number;
   failed: number;
+  isPaused: boolean;
   heldBy: string | null;
   refusal: string | null;
 };
 
 export async function takeSnapshot(queue: JobQueue, backend: QueueBackend): Promise<QueueSnapshot> {
-  const [counts, heldBy, refusal] = await withDeadline(
+  const [counts, isPaused, heldBy, refusal] = await withDeadline(
     Promise.all([
       queue.getJobCounts('waiting', 'active', 'failed'),
+      queue.isPaused(),
       backend.findLockHolder(),
       backend.findRefusal(),
     ]),
@@ -40,6 +43,7 @@ export async function takeSnapshot(queue: JobQueue, backend: QueueBackend): Prom
     waiting: count('waiting') + count('paused'),
     active: count('active'),
     failed: count('failed'),
+    isPaused,
     heldBy,
     refusal,
   };

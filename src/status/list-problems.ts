@@ -38,13 +38,15 @@ function isCritical({ severity }: Problem): boolean {
 /** Lists the queue's problems, without a start time: the queue has counts only. */
 function queueProblems({ queue, unseenQueue, problems }: ProblemFacts): Problem[] {
   if (queue === null) return unseenQueue ? [] : [unreachable];
-  const { waiting, active, failed, heldBy, refusal } = queue;
+  const { waiting, active, failed, isPaused, heldBy, refusal } = queue;
   // A job may be due and none active between two runs. This is a problem only if the daemon is silent as well.
   const isIdle =
     waiting > 0 && active === 0 && problems.some(({ name }) => name === 'daemon_silent');
+  const isStuck = waiting > waitingMax || isIdle;
   return [
     ...(refusal === null ? [] : [refusing(refusal)]),
-    ...(refusal === null && (waiting > waitingMax || isIdle) ? [stuck(waiting)] : []),
+    ...(isPaused ? [pausedBy(queue.backend)] : []),
+    ...(refusal === null && !isPaused && isStuck ? [stuck(waiting)] : []),
     ...(failed > failedMax ? [failing(failed)] : []),
     ...(heldBy === null ? [] : [held(heldBy)]),
   ];
@@ -64,7 +66,21 @@ function stuck(waiting: number): Problem {
     severity: 'critical',
     since: null,
     what: `${countWords(waiting)} job ${waiting === 1 ? 'run is' : 'runs are'} due and not started`,
-    cure: 'check that `wallet-ledger start` runs, and on the page /queues that the queue is not paused',
+    cure: 'check that `wallet-ledger start` runs; if it does, its log says what keeps its worker, in lines that begin with `queue:`',
+  };
+}
+
+function pausedBy(backend: QueueSnapshot['backend']): Problem {
+  const resume =
+    backend === 'postgres'
+      ? "run `select queue.pause('wallet-ledger', false)` in its database, with your QUEUE_PREFIX as the name"
+      : 'resume it with BullMQ';
+  return {
+    name: 'queue_stuck',
+    severity: 'critical',
+    since: null,
+    what: 'the queue is paused: no job run starts until it is resumed',
+    cure: `${resume} (docs/operations.md, WalletLedgerQueueStuck); a restart does not resume it`,
   };
 }
 

@@ -161,7 +161,15 @@ test('status --json is one document in the shape that users rely on', async () =
     transactions: { incomplete: 0 },
     rejects: 0,
     pools: [],
-    queue: { backend: 'postgres', waiting: 0, active: 0, failed: 0, heldBy: null, refusal: null },
+    queue: {
+      backend: 'postgres',
+      waiting: 0,
+      active: 0,
+      failed: 0,
+      isPaused: false,
+      heldBy: null,
+      refusal: null,
+    },
     lastErrors: [],
   });
   expect(status.streams[0].serviceTotal).toBe(status.streams[0].ledgerCount);

@@ -14,6 +14,7 @@ function queueOf(counts: {
   waiting?: number;
   active?: number;
   failed?: number;
+  isPaused?: boolean;
   heldBy?: string;
   refusal?: string;
 }) {
@@ -23,6 +24,7 @@ function queueOf(counts: {
       waiting: 0,
       active: 0,
       failed: 0,
+      isPaused: false,
       heldBy: null,
       refusal: null,
       ...counts,
@@ -67,6 +69,18 @@ test('a server that stores nothing for the queue is the problem queue_stuck, wha
   expect(listProblems(sampleReport(queue))).toMatchObject([
     { name: 'queue_stuck', severity: 'critical', what: expect.stringContaining('Redis is full') },
   ]);
+});
+
+test('a paused queue is the problem queue_stuck at once, whatever waits', () => {
+  for (const waiting of [0, 21])
+    expect(listProblems(sampleReport(queueOf({ isPaused: true, waiting })))).toMatchObject([
+      {
+        name: 'queue_stuck',
+        severity: 'critical',
+        what: expect.stringContaining('is paused'),
+        cure: expect.stringContaining('resume it with BullMQ'),
+      },
+    ]);
 });
 
 test('runs that are due while no worker runs are the problem queue_stuck', () => {

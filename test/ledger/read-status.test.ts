@@ -153,6 +153,7 @@ test('status --json has the keys of the contract, and the digits of the service'
     waiting: 0,
     active: 0,
     failed: 0,
+    isPaused: false,
     heldBy: null,
     refusal: null,
   };
@@ -187,7 +188,15 @@ test('the status page shows what the tables hold, and a lost database in words',
   const own = connectLedger({ connectionString, poolSize: 1, log: recordLog().log });
   const read = async (): Promise<StatusReport> => ({
     ...(await readStatus(own.db, pools)),
-    queue: { backend: 'postgres', waiting: 0, active: 0, failed: 0, heldBy: null, refusal: null },
+    queue: {
+      backend: 'postgres',
+      waiting: 0,
+      active: 0,
+      failed: 0,
+      isPaused: false,
+      heldBy: null,
+      refusal: null,
+    },
   });
   const http = await openHttp({ readStatus: read });
   try {

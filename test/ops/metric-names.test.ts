@@ -176,6 +176,7 @@ describe('ops/alerts.yml', () => {
       active: 0,
       failed: 6,
       heldBy: 'process 12',
+      isPaused: false,
       refusal: null,
     };
     const ofQueue = [null, failing].flatMap((queue) => listProblems(sampleReport({ queue })));

@@ -292,7 +292,7 @@ describe('an operator at the queue', () => {
     }
   }, 60_000);
 
-  test('[Q16] who pauses it is obeyed until it is resumed', async () => {
+  test('[Q16] who pauses it is obeyed until it is resumed, and the snapshot says so', async () => {
     const prefix = freshPrefix();
     const { job, runs, goesOn } = ticking();
     const { queue } = await start([job], { prefix });
@@ -304,9 +304,10 @@ describe('an operator at the queue', () => {
     // Several passes of the watchdog.
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(runs.length - paused).toBeLessThanOrEqual(1);
-    expect(await operator.isPaused()).toBe(true);
+    expect(await queue.snapshot()).toMatchObject({ isPaused: true });
     await operator.resume();
     await goesOn();
+    expect(await queue.snapshot()).toMatchObject({ isPaused: false });
   }, 60_000);
 });
 

@@ -124,7 +124,15 @@ export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport 
       },
     ],
     lastErrors: [],
-    queue: { backend: 'postgres', waiting: 1, active: 2, failed: 0, heldBy: null, refusal: null },
+    queue: {
+      backend: 'postgres',
+      waiting: 1,
+      active: 2,
+      failed: 0,
+      isPaused: false,
+      heldBy: null,
+      refusal: null,
+    },
     ...changes,
   } satisfies Partial<StatusReport>;
   const { transactions, rejects, unexpectedDeposits } = report;

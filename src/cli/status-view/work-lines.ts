@@ -40,9 +40,9 @@ export function runLines(
 
 export function queueLine({ queue, unseenQueue }: StatusReport): string {
   if (queue === null) return `  ${unseenQueue ?? 'does not answer'}`;
-  const { backend, waiting, active, failed } = queue;
+  const { backend, waiting, active, failed, isPaused } = queue;
   const counts = `${countWords(waiting)} due · ${countWords(active)} running · ${countWords(failed)} failed`;
-  return `  ${backend} · ${counts} within the hour`;
+  return `  ${backend} · ${isPaused ? 'paused · ' : ''}${counts} within the hour`;
 }
 
 /** Formats the last errors, the latest first. */
