@@ -30,24 +30,37 @@ function readEnvFile(path: string): string {
 
 /**
  * A setting, whose quoted value may have several lines; a comment; or a blank line. Node takes an indented comment and
- * the setting behind it for one setting with a strange name.
+ * the setting behind it for one setting with a strange name, and cuts a value without quotes at its first `#`.
  */
 const entry =
-  /^(?:[^\S\n]*(?:export\s+)?[\w.-]+[^\S\n]*=(?:[^\S\n]*(?:'[^']*'|"[^"]*"|`[^`]*`)[^\n]*|[^\n]*)|#[^\n]*|[^\S\n]*)$/gm;
+  /^(?:[^\S\n]*(?:export\s+)?[\w.-]+[^\S\n]*=(?:[^\S\n]*(?:'[^']*'|"[^"]*"|`[^`]*`)[^\n]*|[^\n#]*)|#[^\n]*|[^\S\n]*)$/gm;
+const cutSetting = /^\s*(?:export\s+)?[\w.-]+\s*=/;
 
-/** Returns the text. Throws a settings error that names the lines that set nothing; they may hold a secret. */
+/** Returns the text. Throws a settings error that names the lines with a mistake; they may hold a secret. */
 function withoutMistakes(text: string, path: string): string {
   const unix = text.replaceAll('\r\n', '\n');
   const mistaken = unix
     // Keeps the line ends, so that the numbers of the lines stay.
     .replaceAll(entry, (whole) => whole.replaceAll(/[^\n]/g, ''))
     .split('\n')
-    .flatMap((line, index) => (line.trim() === '' ? [] : [index + 1]));
+    .flatMap((line, index) => (line.trim() === '' ? [] : [{ line, number: index + 1 }]));
   if (mistaken.length === 0) return text;
-  const lines = `${mistaken.length === 1 ? 'line' : 'lines'} ${mistaken.join(', ')}`;
-  throw new LedgerError('settings', `the file ${path} has no NAME=value in ${lines}`, {
-    cure: 'correct it; a comment begins with # in the first column',
+  const isCut = ({ line }: { line: string }) => cutSetting.test(line);
+  const empty = mistaken.filter((each) => !isCut(each));
+  const cut = mistaken.filter(isCut);
+  const faults = [
+    ...(empty.length > 0 ? [`no NAME=value in ${lineWords(empty)}`] : []),
+    ...(cut.length > 0 ? [`a value with # without quotes in ${lineWords(cut)}`] : []),
+  ];
+  const quote = cut.length > 0 ? "put a value with # in quotes, as in NAME='…#…'" : 'correct it';
+  throw new LedgerError('settings', `the file ${path} has ${faults.join(', and ')}`, {
+    cure: `${quote}; a comment begins with # in the first column`,
   });
+}
+
+function lineWords(lines: readonly { number: number }[]): string {
+  const numbers = lines.map(({ number }) => number).join(', ');
+  return `${lines.length === 1 ? 'line' : 'lines'} ${numbers}`;
 }
 
 function unreadable(path: string, code: string, cause: unknown): LedgerError {

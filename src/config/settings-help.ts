@@ -4,6 +4,7 @@ import { isPerWallet } from './wallet-names.ts';
 
 const envExampleHead = `# Settings of wallet-ledger. Copy this file to .env and fill in what is required.
 # Variables of the process go before those of this file; an empty value means "not set".
+# A value with # stands in quotes; a comment has a line of its own, and begins with # in the first column.
 # Durations: 500ms, 15s, 5m, 1h, 7d. NAME_FILE holds the path of a file with the value of a secret NAME.
 # With several WALLETS, what is marked "per wallet" may be set for one of them: EU__WALLET_BASE_URL for the wallet eu.
 `;
@@ -25,6 +26,8 @@ const settingsDocHead = `# Settings
 Environment variables, also from a file \`.env\` in the working directory; variables of the process go first. All are
 checked at the start, and every mistake is named at once. An empty value means "not set".
 
+- In the file \`.env\`, a value that contains \`#\`, or that begins or ends with a blank or a quote, stands in quotes:
+  \`HTTP_TOKEN='a#b'\`. A comment has a line of its own, and begins with \`#\` in the first column.
 - Durations: \`500ms\`, \`15s\`, \`5m\`, \`1h\`, \`7d\`.
 - \`NAME_FILE\` holds the path of a file with the value of the secret \`NAME\`; set one of the two.
 - \`OTEL_*\`, the standard variables of OpenTelemetry, switch traces on: see [operations.md](operations.md#traces).

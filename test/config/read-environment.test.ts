@@ -73,3 +73,26 @@ test('every line that sets something is accepted', () => {
   const set = { A: "it's", KEY: pem, B: 'a # b', C: 'x\ny', E: '1' };
   expect(readEnvironment(directory)).toMatchObject(set);
 });
+
+test('a value that would be cut at a # is refused, without showing it', () => {
+  const cut = [
+    'HTTP_TOKEN=tok#en',
+    "A='x#y'",
+    'export B = tok #en',
+    'C=#tok',
+    "D='tok#en",
+    'hunter2',
+  ];
+  writeFileSync(join(directory, '.env'), cut.join('\r\n'));
+  const read = () => readEnvironment(directory);
+  expect(read).toThrow(
+    expect.objectContaining({
+      code: 'settings',
+      message: expect.stringMatching(
+        / has no NAME=value in line 6, and a value with # without quotes in lines 1, 3, 4, 5$/,
+      ),
+      cure: expect.stringContaining("NAME='…#…'"),
+    }),
+  );
+  expect(read).not.toThrow(/tok|hunter2/);
+});
