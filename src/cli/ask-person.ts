@@ -1,15 +1,17 @@
-import { createInterface, type Interface } from 'node:readline';
+import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { LedgerError } from '../kernel/errors.ts';
 
 /**
- * Asks a person on the terminal; both reject with LedgerError `usage` where there is none, and
- * `interrupted` after Ctrl-C or Ctrl-D.
+ * Asks a person on the terminal; both reject with LedgerError `usage` where there is none, and `interrupted` after
+ * Ctrl-C or Ctrl-D. From the first question until `close`, the terminal shows nothing that is typed ahead: answers that
+ * are pasted at once may end with the secret.
  */
 export type Person = {
   ask(question: string): Promise<string>;
   /** Does not show what is typed. A PEM key is read up to its last line. */
   askSecretly(question: string): Promise<string>;
+  close(): void;
 };
 
 const lastPemLine = /^-----END /;
@@ -20,15 +22,14 @@ export function createPerson(
   output: NodeJS.WriteStream,
   missing: string,
 ): Person {
+  let terminal: Terminal | null = null;
+
   async function question(words: string, isShown: boolean): Promise<string> {
     if (!input.isTTY) {
       throw new LedgerError('usage', 'there is no terminal to ask on', { cure: missing });
     }
-    const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-    const lines = createInterface({ input, output: isShown ? output : silent, terminal: true });
-    // Only now the terminal shows nothing by itself: a secret that was pasted at once would have been seen.
-    output.write(words);
-    const answer = await readAnswer(lines).finally(() => lines.close());
+    terminal ??= openTerminal(input, output);
+    const answer = await readAnswer(terminal, words, isShown);
     if (!isShown) output.write('\n');
     if (answer !== null) return answer;
     throw new LedgerError('interrupted', 'the question was not answered', { cure: missing });
@@ -36,18 +37,79 @@ export function createPerson(
   return {
     ask: (words) => question(words, true),
     askSecretly: (words) => question(words, false),
+    close: () => terminal?.close(),
   };
 }
 
 /** Returns one line, or a whole PEM key; null after Ctrl-C or Ctrl-D. */
-async function readAnswer(lines: Interface): Promise<string | null> {
+async function readAnswer(
+  terminal: Terminal,
+  words: string,
+  isShown: boolean,
+): Promise<string | null> {
   const read: string[] = [];
-  for await (const line of lines) {
+  for (;;) {
+    const line = await terminal.readLine(read.length === 0 ? words : '', isShown);
+    if (line === null) return null;
     read.push(line);
     const isPem = read[0]?.startsWith('-----BEGIN ') ?? false;
     if (!isPem || lastPemLine.test(line)) return read.join('\n').trim();
   }
-  return null;
+}
+
+type Terminal = ReturnType<typeof openTerminal>;
+
+/** Takes the terminal over. A line that was typed before it is asked for is shown only with its question. */
+function openTerminal(input: NodeJS.ReadStream, output: NodeJS.WriteStream) {
+  const typed: string[] = [];
+  let isEchoing = false;
+  let isClosed = false;
+  let wake = () => {};
+  const screen = new Writable({
+    write(chunk, _encoding, done) {
+      if (isEchoing) output.write(chunk);
+      done();
+    },
+  });
+  const lines = createInterface({
+    input,
+    output: Object.assign(screen, { columns: output.columns }),
+    terminal: true,
+    historySize: 0,
+  });
+  lines.on('line', (line) => {
+    isEchoing = false;
+    typed.push(line);
+    wake();
+  });
+  lines.on('close', () => {
+    isClosed = true;
+    wake();
+  });
+
+  function begin(words: string, isShown: boolean): void {
+    lines.setPrompt(isShown ? words : '');
+    isEchoing = isShown && typed.length === 0;
+    if (isEchoing) lines.prompt(true);
+    else output.write(words);
+  }
+
+  return {
+    /** Resolves to null once the person has left. */
+    async readLine(words: string, isShown: boolean): Promise<string | null> {
+      begin(words, isShown);
+      const isAhead = isShown && !isEchoing;
+      while (typed.length === 0 && !isClosed) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      const line = typed.shift();
+      if (isAhead) output.write(`${line ?? ''}\n`);
+      return line ?? null;
+    },
+    close: () => lines.close(),
+  };
 }
 
 /** Reads stdin to its end, without the last line end. At most 64 KiB. */

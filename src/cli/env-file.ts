@@ -57,7 +57,9 @@ export async function createPrivateFile(path: string, text: string): Promise<voi
 }
 
 function refuse(path: string, error: NodeJS.ErrnoException): never {
-  throw new LedgerError('usage', `${path} cannot be written (${error.code})`, {
+  const reason =
+    error.code === 'ENOENT' ? `there is no folder ${dirname(path)}` : (error.code ?? error.message);
+  throw new LedgerError('usage', `${path} cannot be written (${reason})`, {
     cause: error,
     cure: 'name a file in a folder that you may write, with --out',
   });

@@ -1,4 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
+import { createPrivateKey } from 'node:crypto';
 import {
   chmodSync,
   mkdtempSync,
@@ -119,7 +120,9 @@ test('nothing is overwritten, no link is followed, and then the service is not a
   const nowhere = await run(folder, [...args, '--out', 'none/x'], { stdin: apiSecret });
   expect([nowhere.code, nowhere.stderr]).toEqual([
     2,
-    expect.stringMatching(/none\/x cannot be written \(ENOENT\); name a file in a folder/),
+    expect.stringMatching(
+      /none\/x cannot be written \(there is no folder \S+none\); name a file in a folder/,
+    ),
   ]);
   expect(sandbox.stats.nonces).toBe(0);
 }, 60_000);
@@ -131,6 +134,8 @@ test('each failure has its exit code, and writes nothing', async () => {
   expect([silent.code, silent.stdout]).toEqual([2, '']);
   expect(silent.stderr).toContain('--secret-file');
   expect((await run(folder, [...url, '--secret', apiSecret])).code).toBe(2);
+  const twice = await run(folder, [...url, '--secret-file', 'x', '--secret-stdin']);
+  expect([twice.code, twice.stderr]).toEqual([2, expect.stringContaining('cannot be used with')]);
   const stdin = apiSecret;
   expect((await run(folder, [...url, '--secret-stdin'], { stdin })).code).toBe(2);
   const refused = await run(folder, [...url, '--api-key', 'other', '--secret-stdin'], { stdin });
@@ -151,21 +156,37 @@ test('each failure has its exit code, and writes nothing', async () => {
   expect(() => statSync(path)).toThrow('ENOENT');
 }, 60_000);
 
+test('a key with the line ends of Windows is written with those of a file .env', async () => {
+  const { sandbox, folder, path, apiSecret } = await begin({ signer: 'body-ed25519' });
+  const der = Buffer.from(`302e020100300506032b657004220420${apiSecret}`, 'hex');
+  const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+  const pem = String(key.export({ format: 'pem', type: 'pkcs8' }));
+  const args = ['init', '--base-url', sandbox.baseUrl, '--secret-stdin'];
+  const stdin = pem.replaceAll('\n', '\r\n');
+  expect(await run(folder, args, { stdin })).toMatchObject({ code: 0, stderr: '' });
+  expect(parseEnv(readFileSync(path, 'utf8'))).toMatchObject({ WALLET_API_SECRET: pem.trim() });
+}, 60_000);
+
 const script = programOnPath(['script']);
+
+/** `init` on a terminal in this folder. */
+function askOnTerminal(folder: string) {
+  return spawn(script ?? 'script', ['-qec', '"$NODE" "$PROGRAM" init', '/dev/null'], {
+    cwd: folder,
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      HOME: folder,
+      NODE: process.execPath,
+      PROGRAM: program,
+    },
+  });
+}
 
 test.skipIf(!script)(
   'on a terminal it asks, and does not show the secret',
   async () => {
     const { sandbox, folder, path, apiKey, apiSecret } = await begin({ signer: 'params-hmac' });
-    const terminal = spawn(script ?? 'script', ['-qec', '"$NODE" "$PROGRAM" init', '/dev/null'], {
-      cwd: folder,
-      env: {
-        PATH: process.env['PATH'] ?? '',
-        HOME: folder,
-        NODE: process.execPath,
-        PROGRAM: program,
-      },
-    });
+    const terminal = askOnTerminal(folder);
     let shown = '';
     const answers: [string, string][] = [
       ['Address of the wallet service', sandbox.baseUrl],
@@ -180,6 +201,27 @@ test.skipIf(!script)(
     const code = await new Promise((done) => terminal.on('close', done));
     expect([code, answers]).toEqual([0, []]);
     expect(shown).toContain('written');
+    expect(shown).not.toContain(apiSecret);
+    expect(parseEnv(readFileSync(path, 'utf8'))).toMatchObject({ WALLET_API_SECRET: apiSecret });
+  },
+  60_000,
+);
+
+test.skipIf(!script)(
+  'answers that are pasted at once on a terminal are taken, and the secret is not shown',
+  async () => {
+    const { sandbox, folder, path, apiKey, apiSecret } = await begin({ signer: 'params-hmac' });
+    const terminal = askOnTerminal(folder);
+    let shown = '';
+    let isPasted = false;
+    terminal.stdout.on('data', (text) => {
+      shown += text;
+      if (isPasted || !shown.includes('Address of the wallet service')) return;
+      isPasted = true;
+      terminal.stdin.write(`${sandbox.baseUrl}\r${apiKey}\r${apiSecret}\r`);
+    });
+    expect(await new Promise((done) => terminal.on('close', done))).toBe(0);
+    expect(shown).toContain(apiKey);
     expect(shown).not.toContain(apiSecret);
     expect(parseEnv(readFileSync(path, 'utf8'))).toMatchObject({ WALLET_API_SECRET: apiSecret });
   },

@@ -1,3 +1,4 @@
+import { Option } from 'commander';
 import { webAddress } from './argument-parsers.ts';
 import type { CommandGroup } from './command-group.ts';
 
@@ -9,7 +10,12 @@ export const addInitCommand: CommandGroup = (program, run) => {
     )
     .option('--base-url <url>', 'address of the wallet service', webAddress)
     .option('--api-key <key>', 'API key, if it is not derived from the private key')
-    .option('--secret-file <file>', 'file with the secret; the settings will name this file')
+    .addOption(
+      new Option(
+        '--secret-file <file>',
+        'file with the secret; the settings will name this file',
+      ).conflicts('secretStdin'),
+    )
     .option('--secret-stdin', 'read the secret from stdin')
     .option('--out <file>', 'file to write; it must not exist', '.env')
     .addHelpText(

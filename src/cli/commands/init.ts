@@ -14,7 +14,7 @@ import { LedgerError, toError } from '../../kernel/errors.ts';
 import { createRedactor, type Redactor } from '../../kernel/redact.ts';
 import type { Environment } from '../../kernel/vocabulary.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
-import { createPerson, readAllOf } from '../ask-person.ts';
+import { createPerson, type Person, readAllOf } from '../ask-person.ts';
 import { failureLine, isDebugging } from '../context/command-context.ts';
 import { createPrivateFile, renderEnvFile, requireCreatable } from '../env-file.ts';
 
@@ -81,6 +81,14 @@ function setOf(env: Environment): Environment {
 
 async function readTold(options: InitOptions, env: Environment): Promise<Told> {
   const person = createPerson(process.stdin, process.stderr, missing);
+  try {
+    return await readAnswers(options, env, person);
+  } finally {
+    person.close();
+  }
+}
+
+async function readAnswers(options: InitOptions, env: Environment, person: Person): Promise<Told> {
   const baseUrl =
     options.baseUrl ??
     env['WALLET_BASE_URL'] ??
@@ -99,7 +107,8 @@ async function readTold(options: InitOptions, env: Environment): Promise<Told> {
   return {
     baseUrl: baseUrl.trim(),
     apiKey: apiKey.trim() === '' ? null : apiKey.trim(),
-    apiSecret: apiSecret.trim(),
+    // A file .env holds no carriage return.
+    apiSecret: apiSecret.trim().replaceAll('\r\n', '\n'),
     secretPath: secretPath === null ? null : resolve(secretPath),
     plainHttpHost: env['WALLET_PLAIN_HTTP_HOST'] ?? null,
   };
@@ -108,7 +117,7 @@ async function readTold(options: InitOptions, env: Environment): Promise<Told> {
 async function readSecret(
   { secretStdin }: InitOptions,
   env: Environment,
-  person: ReturnType<typeof createPerson>,
+  person: Person,
 ): Promise<string> {
   if (secretStdin) return await readAllOf(process.stdin);
   return (
