@@ -70,10 +70,23 @@ export const redisUrl = parsedOrThrown((text) => {
 
 function readAddress(text: string, schemes: readonly string[]): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (!url || !schemes.includes(url.protocol.slice(0, -1))) {
-    throw new Error(`an address ${schemes.map((scheme) => `${scheme}://…`).join(' or ')}`);
+  const isOfScheme = new RegExp(`^(?:${schemes.join('|')})://`, 'i').test(text);
+  const expected = `an address ${schemes.map((scheme) => `${scheme}://…`).join(' or ')}`;
+  if (!isOfScheme) throw new Error(expected);
+  if (url !== null && !isCutByPassword(url)) return url;
+  throw new Error(
+    `${expected}, with the special characters of user name and password percent-encoded, such as %23 for #`,
+  );
+}
+
+/** Returns true if a character of the password ended the host, or stands for the beginning of an encoded one. */
+function isCutByPassword({ username, password, pathname, hash }: URL): boolean {
+  try {
+    decodeURIComponent(username + password);
+  } catch {
+    return true;
   }
-  return url;
+  return username === '' && `${pathname}${hash}`.includes('@');
 }
 
 function parametersOf(url: URL): Parameters {

@@ -1,4 +1,5 @@
 import type { Environment } from '../kernel/vocabulary.ts';
+import { textOf } from './read-secret.ts';
 import { readSettingTexts, type SettingTexts } from './read-setting-texts.ts';
 import type { SettingName } from './settings.ts';
 import { prefixOf } from './wallet-names.ts';
@@ -7,7 +8,10 @@ import { prefixOf } from './wallet-names.ts';
 export type WalletTexts = SettingTexts & {
   name: string;
   prefix: string;
-  /** Returns the variable that sets the setting: the wallet's own if it is set, else the one that holds for all. */
+  /**
+   * Returns the variable that sets the setting: the wallet's own if it is set, else the one that holds for all. That of
+   * a secret from a file is the one that names the file.
+   */
   variableOf: (name: SettingName) => string;
 };
 
@@ -29,6 +33,12 @@ export function readWalletTexts(
     prefix,
     texts,
     given: new Set([...shared.given, ...own.given]),
-    variableOf: (setting) => (own.given.has(setting) ? prefix + setting : setting),
+    variableOf: (setting) => fileVariable(env, own.given.has(setting) ? prefix + setting : setting),
   };
+}
+
+function fileVariable(env: Environment, variable: string): string {
+  const file = `${variable}_FILE`;
+  const isFromFile = textOf(env, variable) === undefined && textOf(env, file) !== undefined;
+  return isFromFile ? file : variable;
 }

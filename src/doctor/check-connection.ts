@@ -55,10 +55,18 @@ function explain(host: string, { code = '', message }: NodeJS.ErrnoException): F
   }
   if (protocolCode.test(code)) {
     const cure = 'check scheme and port in WALLET_BASE_URL, and any proxy in between';
-    return badFinding(name, `${host} does not speak TLS as expected: ${said}`, cure);
+    return badFinding(name, `${host} does not speak TLS as expected: ${tlsWords(said)}`, cure);
   }
   const cure = 'check WALLET_BASE_URL, firewall and proxy, and that the service is up';
   return badFinding(name, `${host} does not answer: ${said}`, cure);
+}
+
+/** Returns the reason alone of an error of OpenSSL, which names its own functions and files. */
+function tlsWords(said: string): string {
+  const reason = /:SSL routines:[^:]*:([^:]+):/.exec(said)?.[1];
+  // The first bytes of an answer in plain text are taken for a version of TLS.
+  if (reason === 'wrong version number') return 'its answer is not encrypted, as if it were http';
+  return reason ?? said;
 }
 
 /** Returns the innermost cause; the error of fetch itself says only "fetch failed". */

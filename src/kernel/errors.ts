@@ -7,7 +7,7 @@ export const errorTable = {
   settings: {
     exitCode: 2,
     isRetryable: false,
-    cure: 'correct it in the environment or the file .env; `wallet-ledger doctor` checks all settings',
+    cure: 'correct it in the environment, the file .env or the file that it names; `wallet-ledger doctor` checks all settings',
   },
   'service-unreachable': {
     exitCode: 4,

@@ -231,7 +231,7 @@ export const serviceBugs: PlantedBug[] = [
     wrong: 'a key that cannot be read is quoted in the error',
     in: 'parseSigningKey',
     find: 'WALLET_API_SECRET is not a readable',
-    put: "WALLET_API_SECRET: ' + secret + ' is not a readable",
+    put: 'WALLET_API_SECRET: ${secret} is not a readable',
     caughtBy: 'never shows in the error for %s, which names the setting',
   },
   {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LedgerError } from '../../src/kernel/errors.ts';
 import { createSigner, type SignerOptions } from '../../src/service/signing/create-signer.ts';
 import { encodeDer } from '../../src/service/signing/ecdsa-signature.ts';
-import { parseSigningKey } from '../../src/service/signing/signing-key.ts';
+import { findKeyMistake, parseSigningKey } from '../../src/service/signing/signing-key.ts';
 import { signWithKey } from '../../src/service/signing/signing-recipes.ts';
 import { buildRequest, type RequestParts } from '../../src/service/transport/build-request.ts';
 import vectors from '../fixtures/signing-vectors.json' with { type: 'json' };
@@ -229,6 +229,46 @@ describe('the secret', () => {
       for (const part of [secret.slice(2), rsa.slice(40, 80)]) expect(shown).not.toContain(part);
     },
   );
+});
+
+describe('a secret that is no private key', () => {
+  const ec = generateKeyPairSync('ec', { namedCurve: 'secp256k1' });
+  const pem = String(ec.privateKey.export({ format: 'pem', type: 'pkcs8' })).trim();
+  const encrypted = { cipher: 'aes-256-cbc', passphrase: 'x' };
+  const publicPem = String(ec.publicKey.export({ format: 'pem', type: 'spki' }));
+  const publicDer = ec.publicKey.export({ format: 'der', type: 'spki' }).toString('hex');
+
+  it.each([
+    ['in quotes', `"${pem}"`, 'in quotes'],
+    ['PEM on one line', pem.replaceAll('\n', ' '), 'on one line'],
+    ['PEM that was cut', pem.slice(0, -20), 'without its last line'],
+    [
+      'an encrypted one',
+      String(ec.privateKey.export({ format: 'pem', type: 'pkcs8', ...encrypted })),
+      'encrypted',
+    ],
+    ['a public key', publicPem, 'is a public key'],
+    ['a public key in DER', publicDer, 'is a public key'],
+    ['a public key as a point', publicDer.slice(-130), 'is a public key'],
+    ['hex that was cut', 'ab'.repeat(31), 'has 62 hexadecimal digits'],
+    [
+      'DER in base64',
+      ec.privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64'),
+      'base64',
+    ],
+    ['any text', 'correct horse battery', 'it is text'],
+  ])('is named for what it looks like, and not shown: %s', async (_what, apiSecret, words) => {
+    const error = await failureOf({ apiSecret });
+    expect(error.message).toContain(words);
+    expect(findKeyMistake(apiSecret)).toContain(words);
+    expect(error.message).not.toContain(apiSecret.slice(-12, -2));
+  });
+
+  it('is named by its curve if none of the recipes has it', () => {
+    const other = generateKeyPairSync('ec', { namedCurve: 'secp384r1' }).privateKey;
+    const mistake = findKeyMistake(String(other.export({ format: 'pem', type: 'pkcs8' })));
+    expect(mistake).toContain('a key for secp384r1');
+  });
 });
 
 describe('a signer of the user', () => {

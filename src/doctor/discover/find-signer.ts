@@ -1,5 +1,6 @@
 import { LedgerError } from '../../kernel/errors.ts';
 import type { Signer } from '../../service/signing/signer.ts';
+import { findKeyMistake } from '../../service/signing/signing-key.ts';
 import type { Failure } from '../../service/transport/judge-answer.ts';
 import { signedEndpoint } from '../ask-coins.ts';
 import { type Credentials, fittingWays, type SigningWay, wayWords } from '../signing-ways.ts';
@@ -21,9 +22,7 @@ export async function findSigner(
 ): Promise<FoundSigner> {
   const ways = await fittingWays(credentials);
   if (ways.length === 0) {
-    throw new LedgerError('settings', 'no signing recipe fits the secret and the key', {
-      cure: 'check both: the secret is a private key in hex, PEM or DER, or a shared secret together with its key',
-    });
+    throw noFittingWay(credentials);
   }
   const refusals: Failure[] = [];
   const tried = ways.slice(0, triesMax);
@@ -37,6 +36,14 @@ export async function findSigner(
     refusals,
     ways.slice(triesMax).map(({ way }) => way),
   );
+}
+
+/** A shared secret fits any text that has a key, so here is a private key that cannot be used, or no key. */
+function noFittingWay({ apiSecret }: Credentials): LedgerError {
+  const mistake = findKeyMistake(apiSecret);
+  return new LedgerError('settings', `no signing recipe fits the secret: ${mistake}`, {
+    cure: 'give a private key in hex, PEM or DER in hex; a shared secret needs its key, by --api-key or in WALLET_API_KEY',
+  });
 }
 
 /** No other signature finds a path that does not exist. */

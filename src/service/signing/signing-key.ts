@@ -1,5 +1,6 @@
 import { createECDH, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { LedgerError } from '../../kernel/errors.ts';
+import { describeUnreadableKey } from './describe-unreadable-key.ts';
 
 export type Curve = 'secp256k1' | 'prime256v1' | 'ed25519';
 
@@ -41,7 +42,7 @@ export function parseSigningKey(
   if (!privateKey) {
     throw new LedgerError(
       'settings',
-      'WALLET_API_SECRET is not a readable private key: expected 32 bytes in hex, PEM, or DER in hex',
+      `WALLET_API_SECRET is not a readable private key: ${describeUnreadableKey(secret)}`,
     );
   }
   const curve = curves.find((candidate) => candidate === curveOf(privateKey));
@@ -52,6 +53,13 @@ export function parseSigningKey(
     );
   }
   return { privateKey, secret: secretOf(privateKey), curve, publicKey: publicKeyForms(privateKey) };
+}
+
+/** Says why no recipe can sign with this secret as a private key. Never quotes it. */
+export function findKeyMistake(secret: string): string {
+  const key = readPrivateKey(secret.trim(), 'secp256k1');
+  if (key === null) return describeUnreadableKey(secret);
+  return `it is a key for ${curveOf(key)}, and recipes need one for secp256k1, prime256v1 or ed25519`;
 }
 
 function readPrivateKey(secret: string, bareCurve: Curve): KeyObject | null {
