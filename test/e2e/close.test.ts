@@ -235,7 +235,12 @@ test('a month that is not proven complete is not closed, and the reasons are nam
     [
       `insert into ledger.closed_months values ('${monthAgo(4).from}', now(), 0, '')`,
       'delete from ledger.closed_months',
-      new RegExp(`close ${monthAgo(3).month} first`),
+      new RegExp(`close ${monthAgo(3).month} first$`, 'm'),
+    ],
+    [
+      `insert into ledger.closed_months values ('${monthAgo(5).from}', now(), 0, '')`,
+      'delete from ledger.closed_months',
+      new RegExp(`close ${monthAgo(4).month} first, then those that follow it$`, 'm'),
     ],
   ];
   for (const [spoil, cure, reason] of cases) {
@@ -256,6 +261,14 @@ test('a month that is not proven complete is not closed, and the reasons are nam
       reasons: [expect.stringContaining('has not ended yet')],
     },
   ]);
+  const [{ first } = {}] = await service.query(
+    `select to_char(min(occurred_at) at time zone 'UTC', 'YYYY-MM') as first from ledger.transactions`,
+  );
+  expect(await close(service, '2009-12')).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining(`${first} is the first month with transactions`),
+  });
   for (const word of ['2026-13', '2026', 'march', '0000-01'])
     expect(await close(service, word)).toMatchObject({ code: 2, stdout: '' });
   expect(await close(service, 'list')).toMatchObject({ code: 0, stdout: 'no month is closed\n' });

@@ -7,6 +7,7 @@ import type { MonthDays } from '../books-sql.ts';
 import { differingBalances, keepStatements } from '../kept-books-sql.ts';
 import { readKeptBooks } from '../read-kept-books.ts';
 import { readObstacles } from './read-obstacles.ts';
+import { requireBegunHistory } from './require-begun-history.ts';
 
 /** `differingBalances`: how many reported balances the transactions contradict, so that journals do not assert them. */
 export type Closing =
@@ -27,7 +28,8 @@ const changing = 'its transactions change while it is being closed: run the comm
 
 /**
  * Closes a month: keeps its books as they are, with the digest that `digestOf` computes, in one transaction. Does
- * nothing if the month is closed already, or if it is not proven complete. Throws the database's errors.
+ * nothing if the month is closed already, or if it is not proven complete. Throws LedgerError `usage` for a month that
+ * is before the first transaction, and the database's errors.
  */
 export async function closeMonth(
   ledger: Ledger,
@@ -60,6 +62,7 @@ async function closeOnce(
   if (already !== null) return already;
   const reasons = await readObstacles(client, days);
   if (reasons.length > 0) return { outcome: 'refused', reasons };
+  await requireBegunHistory(client, days);
   const fingerprint = await fingerprintOf(client, days);
   const transactions = await keepBooks(client, days);
   const digest = await digestOf(await readKeptBooks(client, days, [days.from]));

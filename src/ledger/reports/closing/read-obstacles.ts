@@ -32,11 +32,10 @@ const selects = {
              then 'transactions are being judged by other final states: run \`wallet-ledger sync\`'
          end
   union all
-  select case
-           when exists (select from own.closed_months c where c.month < ${firstDay})
-             and not exists (select from own.closed_months c where c.month = (${firstDay} - interval '1 month')::date)
-             then 'the month before is open: close ' || to_char(${firstDay} - interval '1 month', 'YYYY-MM') || ' first'
-         end`,
+  select 'the month before is open: close ' || to_char(max(c.month) + interval '1 month', 'YYYY-MM') || ' first'
+             || case when max(c.month) + interval '2 months' < ${firstDay} then ', then those that follow it' else '' end
+    from own.closed_months c where c.month < ${firstDay}
+  having max(c.month) + interval '1 month' < ${firstDay}`,
   lists: `
     select case
              when s.name is null then 'the list of ' || l.words || ' has never been read: run \`wallet-ledger backfill\`'
