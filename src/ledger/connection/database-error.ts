@@ -2,7 +2,14 @@ import { DrizzleQueryError } from 'drizzle-orm/errors';
 import type pg from 'pg';
 import { LedgerError } from '../../kernel/errors.ts';
 import { isOfPooler, isUnreachable, isUntrusted, sqlStateOf } from './postgres-codes.ts';
-import { cureOf, type PostgresCure, pooled, readOnly, untrusted } from './postgres-cures.ts';
+import {
+  cureOf,
+  type PostgresCure,
+  pooled,
+  readOnly,
+  untrusted,
+  withoutCreate,
+} from './postgres-cures.ts';
 
 /**
  * Converts a failure of the database to a LedgerError with the server's message, without the statement and its
@@ -35,8 +42,14 @@ export function databaseError(error: unknown): Error {
 function refusalOf(error: Error): PostgresCure | undefined {
   if (isUntrusted(error)) return untrusted;
   if (isOfPooler(error)) return pooled;
+  if (lacksCreate(innerOf(error))) return withoutCreate;
   // Message for an unlogged table on a standby; its SQLSTATE, feature_not_supported, stands for many other failures.
   return innerOf(error).message.endsWith('during recovery') ? readOnly : undefined;
+}
+
+/** The right to connect has the same message, and a detail. */
+function lacksCreate({ message, detail }: Error & { detail?: string }): boolean {
+  return message.startsWith('permission denied for database ') && detail === undefined;
 }
 
 /** PostgreSQL quotes a value that it refuses, however long it is. */

@@ -31,6 +31,12 @@ export const readOnly: PostgresCure = {
   cure: 'point DATABASE_URL at the primary server, with a role that may write',
 };
 
+/** Advice where the role may create no schema in the database. */
+export const withoutCreate: PostgresCure = {
+  code: 'rights',
+  cure: 'give this role the right CREATE on the database (`grant create on database … to …`), or run `wallet-ledger migrate` with the role that owns the database',
+};
+
 /** Advice by SQLSTATE, or by its class. */
 const cures: Record<string, PostgresCure> = {
   '25006': readOnly,
