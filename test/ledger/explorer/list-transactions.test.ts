@@ -37,7 +37,7 @@ const row = fc.record<Row>({
 
 const filters = fc.record<Partial<TransactionFilter>>({
   stream: fc.constantFrom(null, 'deposit', 'withdraw'),
-  coin: fc.constantFrom(null, null, 'BTC'),
+  coin: fc.constantFrom(null, null, 'BTC', 'btc'),
   min: fc.constantFrom(null, null, '1'),
   isOpen: fc.constantFrom(false, false, true),
 });
@@ -64,7 +64,7 @@ async function insert(rows: Row[]): Promise<string[]> {
 function isWanted(row: Row, filter: Partial<TransactionFilter>): boolean {
   return (
     (!filter.stream || row.stream === filter.stream) &&
-    (!filter.coin || row.symbol === filter.coin) &&
+    (!filter.coin || row.symbol === filter.coin.toUpperCase()) &&
     (!filter.min || row.amount >= Number(filter.min)) &&
     (!filter.isOpen || !row.isFinal)
   );

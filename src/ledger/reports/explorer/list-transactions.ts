@@ -19,7 +19,7 @@ export type Position = { time: string | null; orderNo: string };
 
 /**
  * Rows to list; null stands for any. `from` and `to` are UTC days as `2026-03-01`, both included. Amounts are decimals.
- * `address` is the recipient, in any spelling.
+ * `address` is the recipient, in any spelling; `coin` and `state` in any case.
  */
 export type TransactionFilter = {
   stream: TransactionType | null;
@@ -203,7 +203,7 @@ function behind({ time, orderNo }: Position, segment: Segment): SQL {
 function residualCondition({ state, coin, chain, min, max }: TransactionFilter): SQL | null {
   const conditions = [
     ...(state === null ? [] : [sql`lower(btrim(t.state)) = lower(btrim(${state}::text))`]),
-    ...(coin === null ? [] : [sql`t.symbol = ${coin}::text`]),
+    ...(coin === null ? [] : [sql`lower(t.symbol) = lower(${coin}::text)`]),
     ...(min === null ? [] : [sql`t.amount >= ${min}::numeric`]),
     ...(max === null ? [] : [sql`t.amount <= ${max}::numeric`]),
     ...(chain === null ? [] : [sql`t.slip44 = ${chain}::integer`]),
