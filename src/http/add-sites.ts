@@ -55,14 +55,12 @@ const liveListenersMax = 50;
  * lead to the first wallet's; those of an order, an address or a coin to the first wallet that has it.
  */
 export function addSites(app: Hono, options: SiteOptions): Closing {
-  const { place, log, liveEveryMs = liveEveryDefaultMs } = options;
+  const { log, liveEveryMs = liveEveryDefaultMs } = options;
   const [first, ...others] = options.wallets;
   if (!first) throw new Error('there are no pages without a wallet');
-  if (others.length === 0) {
-    const site = { place: first.place, wallet: null, wallets: [] };
-    return addWallet(app, first, { ...options, liveEveryMs, site });
-  }
-  const wallets = options.wallets.map(({ name }) => name);
+  const site = siteOf(options);
+  if (others.length === 0) return addWallet(app, first, { ...options, liveEveryMs, site });
+  const { wallets } = site;
   const services = new Map(options.wallets.map((own) => [own.name, own.place.service]));
   const readStatus = cacheFor(options.readStatus, keepMs);
   const readPage = createPageSource({
@@ -71,7 +69,7 @@ export function addSites(app: Hono, options: SiteOptions): Closing {
     log,
   });
   const all = [
-    addStatus(app, readPage, { site: { place, wallet: null, wallets }, liveEveryMs }),
+    addStatus(app, readPage, { site, liveEveryMs }),
     ...options.wallets.map((content) =>
       addWallet(app, content, {
         liveEveryMs,
@@ -93,6 +91,13 @@ export function addSites(app: Hono, options: SiteOptions): Closing {
       for (const each of all) each.close();
     },
   };
+}
+
+/** Returns the place of the pages at the root: those of the only wallet, or of the whole ledger. */
+export function siteOf({ place, wallets }: Pick<SiteOptions, 'place' | 'wallets'>): Site {
+  const [only, ...others] = wallets;
+  if (only && others.length === 0) return { place: only.place, wallet: null, wallets: [] };
+  return { place, wallet: null, wallets: wallets.map(({ name }) => name) };
 }
 
 function addWallet(

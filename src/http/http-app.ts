@@ -6,10 +6,11 @@ import type { QueueBoard } from '../queue/queue-board.ts';
 import { listProblems } from '../status/list-problems.ts';
 import { toStatusJson } from '../status/status-report.ts';
 import { createAdmission, type Refusal } from './access/admit-request.ts';
-import { addSites, type SiteOptions } from './add-sites.ts';
+import { addSites, type SiteOptions, siteOf } from './add-sites.ts';
 import { boardPath, createBoardRoute, headersOfBoard, isOfBoard } from './board-route.ts';
 import { isOfExplorer, isSearch } from './explorer/explorer-routes.ts';
 import { explorerHeaders } from './explorer/explorer-style.ts';
+import { noSuchPage } from './explorer/no-such-page.ts';
 import { createFeedRoute, type FeedOptions } from './feed/feed-route.ts';
 import { createHintRoute, type HintOptions, loggedPath } from './hint-route.ts';
 import { answerWithin, cacheFor } from './page/cache-for.ts';
@@ -66,7 +67,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   const sites = addSites(app, options);
   app.get(`${boardPath}/`, (c) => c.redirect(`..${boardPath}`, 307));
   app.get(`${boardPath}/*`, createBoardRoute(options));
-  app.notFound((c) => c.text('not found\n', 404));
+  app.notFound((c) => noSuchPage(c, siteOf(options)));
   app.onError((error, c) => {
     log.error({ error, path: loggedPath(c.req.path) }, 'a page could not be rendered');
     return c.text('this page could not be rendered; the log says why\n', 503);
@@ -122,7 +123,8 @@ const addSecurityHeaders: MiddlewareHandler = async (c, next) => {
   await next();
   const { path } = c.req;
   const isBoard = isOfBoard(path) && c.res.ok;
-  const ofOthers = isOfExplorer(path) ? explorerHeaders : securityHeaders;
+  const isOfLookup = isOfExplorer(path) || c.res.status === 404;
+  const ofOthers = isOfLookup ? explorerHeaders : securityHeaders;
   const headers = isBoard ? headersOfBoard(path) : ofOthers;
   for (const [name, value] of Object.entries(headers)) c.res.headers.set(name, value);
 };

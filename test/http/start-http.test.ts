@@ -47,6 +47,18 @@ test('a port that is taken is named together with the setting', async () => {
   expect(failure.exitCode).toBe(1);
 });
 
+test('a path without a page leads a browser on, and is one line for any other client', async () => {
+  const { url } = await open();
+  const page = await fetch(`${url}/no/such`, { headers: { Accept: 'text/html' } });
+  expect([page.status, page.headers.get('Content-Security-Policy')]).toEqual([
+    404,
+    (await fetch(`${url}/problems`)).headers.get('Content-Security-Policy'),
+  ]);
+  expect(await page.text()).toContain('<a href="../transactions">Transactions</a>');
+  const line = await fetch(`${url}/no/such`);
+  expect([line.status, await line.text()]).toEqual([404, 'not found\n']);
+});
+
 test('the process is healthy whatever the database does', async () => {
   const broken = () => Promise.reject(new Error('gone'));
   const { url } = await open({ readStatus: broken, isReady: broken });

@@ -7,8 +7,8 @@ import { timeWords } from './times.ts';
 
 type PageName = keyof typeof pageNames;
 
-/** A page to look things up. `current` is its entry of the navigation. */
-export type ExplorerPage = { title: string; current: PageName; content: Html };
+/** A page to look things up. `current` is its entry of the navigation; null if it has none. */
+export type ExplorerPage = { title: string; current: PageName | null; content: Html };
 
 /**
  * Renders a page. `root` leads from the page's path to the status page of the site, so that the pages work below any

@@ -5,6 +5,7 @@ import type {
   TransactionPage,
 } from '../../ledger/reports/explorer/list-transactions.ts';
 import type { Choices } from '../../ledger/reports/explorer/read-coins.ts';
+import { counted } from '../../status/status-words.ts';
 import { cut, foreign, type Html, scrollingTable } from '../page/page-frame.ts';
 import { amountCell } from './amount.ts';
 import { chainText, chainWords } from './chain-words.ts';
@@ -31,7 +32,7 @@ export function transactionList(
       : html`<a href="transactions${filterQuery({ ...filter, before: next })}" rel="next">${isSearchCut ? 'Search older ones' : 'Older'}</a>`,
     rows.length === 0
       ? null
-      : html`<a href="transactions${query}${query === '' ? '?' : '&'}format=csv">These ${rows.length} as CSV</a>`,
+      : html`<a href="transactions${query}${query === '' ? '?' : '&'}format=csv">${csvWords(rows.length)}</a>`,
   ];
   const found =
     rows.length === 0
@@ -41,6 +42,10 @@ export function transactionList(
 <section aria-label="Transactions">${found}
 ${isSearchCut ? html`<p class="soft">Searched${oldest}. A page reads a bounded number of transactions; a period makes the search shorter.</p>` : ''}
 <p class="pages">${links}</p></section>`;
+}
+
+function csvWords(count: number): string {
+  return count === 1 ? 'This one as CSV' : `These ${count} as CSV`;
 }
 
 /** Table of transactions, latest first. */
@@ -60,7 +65,7 @@ ${stateCell(row)}
 <td class="key" title="${cut(row.txHash ?? '')}">${textOr(row.txHash, foreign)}</td></tr>`,
   );
   const names = ['Coin', 'Chain', 'State', 'Order', 'To', 'Hash'];
-  const table = html`<table><caption>${rows.length} transactions, latest first</caption>
+  const table = html`<table><caption>${counted(rows.length, 'transaction', 'transactions')}, latest first</caption>
 <thead><tr><th scope="col">Time, UTC</th><th scope="col">List</th><th scope="col" class="number">Amount</th>
 ${names.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead><tbody>${lines}</tbody></table>`;
   return scrollingTable('Transactions', table);
