@@ -8,7 +8,7 @@ import {
   listClosedMonths,
 } from '../../ledger/reports/closing/list-closed-months.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
-import { countWords } from '../../status/status-words.ts';
+import { counted } from '../../status/status-words.ts';
 import type { CommandContext } from '../context/command-context.ts';
 import { refuseOtherWallet, sayOtherWallet } from '../context/compare-wallet.ts';
 import { openExistingLedger } from '../context/open-existing-ledger.ts';
@@ -68,15 +68,15 @@ function closingWords(month: string, closing: Closing): string {
     outcome === 'closed'
       ? `${month} is closed`
       : `${month} was closed at ${closedAt}; nothing has changed`;
-  return `${head}\n  ${countWords(transactions)} transactions, SHA-256 of the CSV export ${digest}\n${differingWords(differingBalances)}`;
+  return `${head}\n  ${counted(transactions, 'transaction', 'transactions')}, SHA-256 of the CSV export ${digest}\n${differingWords(differingBalances)}`;
 }
 
 /** Counts the balances that the month's transactions, which are proven complete, leave unexplained. */
 function differingWords(count: number): string {
   if (count === 0) return '';
-  const differ = count === 1 ? 'reported balance differs' : 'reported balances differ';
+  const differ = counted(count, 'reported balance differs', 'reported balances differ');
   const are = count === 1 ? 'is' : 'are';
-  return `  ${countWords(count)} ${differ} from the transactions and ${are} not asserted; see the view ledger.reconciliation\n`;
+  return `  ${differ} from the transactions and ${are} not asserted; see the view ledger.reconciliation\n`;
 }
 
 function monthsWords(months: ClosedMonth[]): string {
@@ -86,7 +86,7 @@ function monthsWords(months: ClosedMonth[]): string {
 function monthWords(month: ClosedMonth): string {
   const { lateEntries, late, isIntact, differingBalances, negativeOpenings } = month;
   return [
-    `${month.month}  closed ${month.closedAt}  ${countWords(month.transactions)} transactions  ${month.digest}\n`,
+    `${month.month}  closed ${month.closedAt}  ${counted(month.transactions, 'transaction', 'transactions')}  ${month.digest}\n`,
     ...(isIntact
       ? []
       : ['  THE KEPT BOOKS ARE NOT THOSE THAT WERE CLOSED: their digest differs\n']),
@@ -97,11 +97,11 @@ function monthWords(month: ClosedMonth): string {
     ),
     lateEntries === 0
       ? '  nothing came or changed afterwards\n'
-      : `  ${countWords(lateEntries)} late entries, see the table ledger.late_entries\n`,
+      : `  ${counted(lateEntries, 'late entry', 'late entries')}, see the table ledger.late_entries\n`,
     ...late.map(({ symbol, amount, orders }) => {
       const change = amount === null ? 'by an unknown amount' : `by ${amount}`;
       const coin = symbol === null ? 'an unnamed coin' : printableText(symbol);
-      return `    ${coin}  changes custody ${change}, in ${countWords(orders)} ${orders === 1 ? 'transaction' : 'transactions'}\n`;
+      return `    ${coin}  changes custody ${change}, in ${counted(orders, 'transaction', 'transactions')}\n`;
     }),
   ].join('');
 }

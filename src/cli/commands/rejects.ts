@@ -1,4 +1,5 @@
 import { systemClock } from '../../kernel/clock.ts';
+import { LedgerError } from '../../kernel/errors.ts';
 import { printableJson } from '../../kernel/printable-json.ts';
 import { redactValues } from '../../kernel/redact.ts';
 import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
@@ -29,8 +30,9 @@ export async function rejects(
 }
 
 /**
- * Runs `wallet-ledger rejects retry`: decodes the payloads again. Resolves to 3 when some still cannot be decoded. The
- * JSON has the ids of the `resolved` rejects, and the `open` ones in the form of `rejects --json`.
+ * Runs `wallet-ledger rejects retry`: decodes the payloads again. Resolves to 3 when some still cannot be decoded; in
+ * the end throws LedgerError `usage` for an id that no open reject has. The JSON has the ids of the `resolved` rejects,
+ * and the `open` ones in the form of `rejects --json`.
  */
 export async function rejectsRetry(
   context: CommandContext,
@@ -53,10 +55,11 @@ export async function rejectsRetry(
   }
   const tried = new Set([...retried.resolved, ...retried.open]);
   const unknown = ids.filter((id) => !tried.has(id));
-  if (unknown.length > 0)
-    process.stderr.write(
-      `wallet-ledger: no open reject has the id ${unknown.join(', ')}; \`wallet-ledger rejects\` lists those that are open\n`,
-    );
+  if (unknown.length > 0) {
+    throw new LedgerError('usage', `no open reject has the id ${unknown.join(', ')}`, {
+      cure: '`wallet-ledger rejects` lists those that are open',
+    });
+  }
   return retried.open.length === 0 ? 0 : 3;
 }
 
