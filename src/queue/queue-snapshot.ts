@@ -13,8 +13,8 @@ const closeMs = 2_000;
 
 /**
  * Queue part of `status --json`. `waiting` counts runs that are due; `failed` counts those of the last hour. While
- * `isPaused`, none is started. `heldBy` names the sessions that hold locks which the queue needs. `refusal` says why its
- * server stores nothing.
+ * `isPaused`, none is started. `heldBy` names the sessions that hold locks which the queue needs. `refusal` says why
+ * its server stores nothing.
  */
 export type QueueSnapshot = {
   backend: QueueAddress['kind'];

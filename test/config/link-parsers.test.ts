@@ -71,6 +71,15 @@ describe('DATABASE_URL', () => {
     expect(message).not.toContain('secret');
   });
 
+  test.each(['pa#ss', 'pa/ss', 'pa?ss', 'pa%ss', '12/3', '12#3'])(
+    'with the password %s is refused, and the error says how to write it, without showing it',
+    (password) => {
+      const read = () => parse({ DATABASE_URL: `postgres://me:${password}@127.0.0.1/ledger` });
+      expect(read).toThrow(/DATABASE_URL.*percent-encoded/);
+      expect(read).not.toThrow(password);
+    },
+  );
+
   test('the last host of the address counts, as for the client', () => {
     expect(() => parse({ DATABASE_URL: database('?host=db.example.com', '127.0.0.1') })).toThrow(
       'sslmode=verify-full',

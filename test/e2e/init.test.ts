@@ -137,10 +137,20 @@ test('each failure has its exit code, and writes nothing', async () => {
   const twice = await run(folder, [...url, '--secret-file', 'x', '--secret-stdin']);
   expect([twice.code, twice.stderr]).toEqual([2, expect.stringContaining('cannot be used with')]);
   const stdin = apiSecret;
-  expect((await run(folder, [...url, '--secret-stdin'], { stdin })).code).toBe(2);
+  const keyless = await run(folder, [...url, '--secret-stdin'], { stdin });
+  expect([keyless.code, keyless.stderr]).toEqual([
+    2,
+    expect.stringMatching(/no signing recipe fits the secret: .*a shared secret needs its key/),
+  ]);
   const refused = await run(folder, [...url, '--api-key', 'other', '--secret-stdin'], { stdin });
   expect(refused.code).toBe(4);
   expect(refused.stderr).toContain('refuses');
+  const secure = ['init', '--base-url', sandbox.baseUrl.replace('http:', 'https:')];
+  const unencrypted = await run(folder, [...secure, '--secret-stdin'], { stdin });
+  expect([unencrypted.code, unencrypted.stderr]).toEqual([
+    4,
+    expect.stringContaining('is not encrypted, as if it were http;'),
+  ]);
   const away = ['init', '--base-url', 'http://127.0.0.1:1', '--api-key', 'x', '--secret-stdin'];
   expect((await run(folder, away, { stdin })).code).toBe(4);
   expect(

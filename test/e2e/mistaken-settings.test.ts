@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import { runProgram } from '../support/run-cli.ts';
 
 const url = { WALLET_BASE_URL: 'http://127.0.0.1:9/api' };
@@ -110,4 +113,19 @@ test('doctor shows an unreadable key among the mistakes of the settings', async 
   expect(code).toBe(2);
   for (const name of ['WALLET_PAGE_SIZE', 'WALLET_API_SECRET'])
     expect(stdout).toMatch(new RegExp(`^BAD +settings: ${name}`, 'm'));
+});
+
+test('a key in a file is corrected in the file: the error names the setting that names it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'wallet-ledger-secret-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'secret');
+  writeFileSync(path, `"${key.WALLET_API_SECRET}"\n`, { mode: 0o600 });
+  const { code, stderr } = await runProgram(['sync'], { ...url, WALLET_API_SECRET_FILE: path });
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringMatching(
+      /WALLET_API_SECRET_FILE is not a readable private key: it stands in quotes/,
+    ),
+  ]);
+  expect(stderr).not.toContain('1111');
 });
