@@ -30,10 +30,11 @@ function readEnvFile(path: string): string {
 
 /**
  * A setting, whose quoted value may have several lines; a comment; or a blank line. Node takes an indented comment and
- * the setting behind it for one setting with a strange name, and cuts a value without quotes at its first `#`.
+ * the setting behind it for one setting with a strange name, and cuts a value without quotes at its first `#`: behind a
+ * blank that is a comment, as for other programs.
  */
 const entry =
-  /^(?:[^\S\n]*(?:export\s+)?[\w.-]+[^\S\n]*=(?:[^\S\n]*(?:'[^']*'|"[^"]*"|`[^`]*`)[^\n]*|[^\n#]*)|#[^\n]*|[^\S\n]*)$/gm;
+  /^(?:[^\S\n]*(?:export\s+)?[\w.-]+[^\S\n]*=(?:[^\S\n]*(?:'[^']*'|"[^"]*"|`[^`]*`)[^\n]*|[^\n#]*(?:(?<=[^\S\n])#[^\n]*)?)|#[^\n]*|[^\S\n]*)$/gm;
 const cutSetting = /^\s*(?:export\s+)?[\w.-]+\s*=/;
 
 /** Returns the text. Throws a settings error that names the lines with a mistake; they may hold a secret. */
@@ -54,7 +55,7 @@ function withoutMistakes(text: string, path: string): string {
   ];
   const quote = cut.length > 0 ? "put a value with # in quotes, as in NAME='…#…'" : 'correct it';
   throw new LedgerError('settings', `the file ${path} has ${faults.join(', and ')}`, {
-    cure: `${quote}; a comment begins with # in the first column`,
+    cure: `${quote}; a comment begins with # in the first column, or with a blank and # behind a value`,
   });
 }
 

@@ -4,7 +4,7 @@ import { isPerWallet } from './wallet-names.ts';
 
 const envExampleHead = `# Settings of wallet-ledger. Copy this file to .env and fill in what is required.
 # Variables of the process go before those of this file; an empty value means "not set".
-# A value with # stands in quotes; a comment has a line of its own, and begins with # in the first column.
+# A value with # stands in quotes; a comment begins with # in the first column, or with a blank and # behind a value.
 # Durations: 500ms, 15s, 5m, 1h, 7d. NAME_FILE holds the path of a file with the value of a secret NAME.
 # With several WALLETS, what is marked "per wallet" may be set for one of them: EU__WALLET_BASE_URL for the wallet eu.
 `;
@@ -27,7 +27,8 @@ Environment variables, also from a file \`.env\` in the working directory; varia
 checked at the start, and every mistake is named at once. An empty value means "not set".
 
 - In the file \`.env\`, a value that contains \`#\`, or that begins or ends with a blank or a quote, stands in quotes:
-  \`HTTP_TOKEN='a#b'\`. A comment has a line of its own, and begins with \`#\` in the first column.
+  \`HTTP_TOKEN='a#b'\`. A comment begins with \`#\` in the first column, or with a blank and
+  \`#\` behind a value.
 - Durations: \`500ms\`, \`15s\`, \`5m\`, \`1h\`, \`7d\`.
 - \`NAME_FILE\` holds the path of a file with the value of the secret \`NAME\`; set one of the two.
 - \`OTEL_*\`, the standard variables of OpenTelemetry, switch traces on: see [operations.md](operations.md#traces).
