@@ -402,6 +402,7 @@ test('[P18] a row that two lists show stays in the first one, is marked, and tak
   ]);
   expect(await changes()).toEqual([
     { field: 'stream', old_value: 'deposit', new_value: 'withdraw' },
+    { field: 'type', old_value: 'deposit', new_value: 'withdraw' },
   ]);
 });
 

@@ -64,6 +64,6 @@ export async function unseenAddresses(
 /** Ends the conflict of rows that the ledger counts in another list and the scan has not met in this one. */
 export async function dropUnseenGuests(db: LedgerDb, stream: string): Promise<void> {
   await db.execute(sql`
-    update own.transactions t set also_listed_in = null
+    update own.transactions t set also_listed_in = null, other_list_type = null
      where t.also_listed_in = ${stream} and not ${isNoted(stream, sql`t.order_no`)}`);
 }

@@ -199,19 +199,21 @@ export async function listedUndated(
 
 /**
  * Marks rows that the list no longer shows, and logs it. Rows are never deleted. A row that another list shows as well
- * counts there from now on, and its detail says whether its type has changed. A row that already counts in another list
- * stays as it is: a pass over that list has moved it meanwhile. A row that is not final stays due for its next check.
- * Triggers update the counts.
+ * counts there from now on, with the type that it has there, because details bring none. A row that already counts in
+ * another list stays as it is: a pass over that list has moved it meanwhile. A row that is not final stays due for its
+ * next check. Triggers update the counts.
  */
 export async function unlistRows(db: LedgerDb, list: string, orderNos: string[]): Promise<void> {
   await db.execute(sql`
     with gone as (
-      select order_no, stream, also_listed_in, is_final from own.transactions
+      select order_no, stream, type, also_listed_in, is_final, coalesce(other_list_type, type) as new_type
+        from own.transactions
        where is_listed and stream = ${list} and order_no = any(${sql.param(orderNos)}::text[])
        order by order_no for update),
     unlisted as (
       update own.transactions t
          set stream = coalesce(g.also_listed_in, t.stream), is_listed = g.also_listed_in is not null, also_listed_in = null,
+             type = g.new_type, other_list_type = null,
              seal = case when g.also_listed_in is null then t.seal end,
              changed_at = now(), observed_at = now()
         from gone g where g.order_no = t.order_no),
@@ -223,10 +225,16 @@ export async function unlistRows(db: LedgerDb, list: string, orderNos: string[])
     select g.order_no, now(), c.field, c.old_value, c.new_value
       from gone g,
            lateral (values ('is_listed', case when g.also_listed_in is null then 'true' end, 'false'),
-                           ('stream', case when g.also_listed_in is not null then g.stream end, g.also_listed_in)
+                           ('stream', case when g.also_listed_in is not null then g.stream end, g.also_listed_in),
+                           ('type', g.type, g.new_type)
                    ) as c (field, old_value, new_value)
-     where c.old_value is not null
+     where c.old_value is distinct from c.new_value and (c.old_value is not null or c.field = 'type')
      order by g.order_no`);
+}
+
+/** Returns true if a list shows a row that another one shows as well. */
+export async function hasConflict(db: LedgerDb): Promise<boolean> {
+  return (await db.$count(streams, gt(streams.conflicts, 0))) > 0;
 }
 
 /** Returns both counts of every stream, ordered by name. */

@@ -49,6 +49,7 @@ export const transactions = ledger.table(
     firstDetailFilled: text('first_detail_filled').array(),
     slip44: integer('slip44'),
     contractAddress: text('contract_address'),
+    otherListType: text('other_list_type'),
   },
   (table) => [
     primaryKey({ columns: [table.wallet, table.orderNo] }),

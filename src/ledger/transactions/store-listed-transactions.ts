@@ -186,14 +186,16 @@ updated as (
 /** True if the row that two lists show belongs to the second one: each of them shows it with the type of that one. */
 const isOfSecond = sql`coalesce(lower(btrim(i.type)) = i.stream and lower(btrim(t.type)) = i.stream, false)`;
 /**
- * Marks rows that another list shows. A row belongs to the list that showed it first, or to the one that its type
- * names, until that list no longer shows it (`unlistRows`). The array keeps the planner on the index: a join alone may
- * read the whole table for one row.
+ * Marks rows that another list shows, with the type that it gives them. A row belongs to the list that showed it
+ * first, or to the one that its type names, until that list no longer shows it (`unlistRows`). The array keeps the
+ * planner on the index: a join alone may read the whole table for one row.
  */
 const shared = sql`shared as (
   update own.transactions t
      set also_listed_in = case when ${isOfSecond} then t.stream else i.stream end,
+         other_list_type = case when ${isOfSecond} then t.type else i.type end,
          stream = case when ${isOfSecond} then i.stream else t.stream end,
+         type = case when ${isOfSecond} then i.type else t.type end,
          seal = case when not ${isOfSecond} then t.seal end,
          changed_at = case when ${isOfSecond} then now() else t.changed_at end,
          observed_at = case when ${isOfSecond} then now() else t.observed_at end
@@ -201,12 +203,18 @@ const shared = sql`shared as (
    where t.order_no = any (array(select k.order_no from incoming k where k.known_in <> k.stream))
      and i.known_in <> i.stream and t.order_no = i.order_no
      and t.is_listed and t.stream <> i.stream and i.observation > t.observation
-     and (t.also_listed_in is distinct from i.stream or ${isOfSecond})
-  returning t.order_no, t.is_final, t.detail_synced_at, t.also_listed_in as former, t.stream, t.stream = i.stream as has_moved
+     and ((t.also_listed_in, t.other_list_type) is distinct from (i.stream, i.type) or ${isOfSecond})
+  returning t.order_no, t.is_final, t.detail_synced_at, t.also_listed_in, t.stream, t.other_list_type, t.type,
+            t.stream = i.stream as has_moved
 ),
 logged_moves as (
   insert into own.transaction_changes (order_no, observed_at, field, old_value, new_value)
-  select order_no, now(), 'stream', former, stream from shared where has_moved order by order_no
+  select s.order_no, now(), c.field, c.old_value, c.new_value
+    from shared s,
+         lateral (values ('stream', s.also_listed_in, s.stream), ('type', s.other_list_type, s.type)
+                 ) as c (field, old_value, new_value)
+   where s.has_moved and c.old_value is distinct from c.new_value
+   order by s.order_no
 )`;
 // Without a conflict clause, which would cost a tenth of a backfill: another writer's row fails the statement.
 const inserted = sql`inserted as (
