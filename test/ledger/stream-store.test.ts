@@ -31,6 +31,7 @@ test('a stream is one process’s at a time, again its own, and free once it is 
     isBacked: false,
     acceptedDifference: 0,
     guests: 0,
+    conflicts: 0,
     passes: 1,
     checkpoint: null,
     hasOpenRejects: false,
@@ -59,6 +60,7 @@ test('what a pass saves is there for the next one', async () => {
   expect(await saveStream(db, 'deposit', ledger.instance, row)).toEqual({
     ledgerCount: 0,
     guests: 0,
+    conflicts: 0,
   });
   expect(await leaseStream(db, 'deposit', ledger.instance)).toEqual({
     listOrder: 'newest-first',
@@ -68,6 +70,7 @@ test('what a pass saves is there for the next one', async () => {
     isBacked: true,
     acceptedDifference: 0,
     guests: 0,
+    conflicts: 0,
     passes: 2,
     checkpoint: row.checkpoint,
     hasOpenRejects: false,

@@ -92,7 +92,7 @@ export const alarmBugs: PlantedBug[] = [
     id: 'keyless-reject-for-ever',
     promise: 'Nothing is dropped',
     wrong: 'the reject of a row without an order number stays open after the row has gone',
-    in: 'syncTransactions',
+    in: 'readBothLists',
     find: 'if (report.isComplete &&',
     put: 'if (!report.isComplete &&',
     caughtBy:

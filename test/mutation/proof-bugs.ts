@@ -90,6 +90,25 @@ export const proofBugs: PlantedBug[] = [
       'where the total falls by less than what has moved, the scan goes back until it meets what it has met before',
   },
   {
+    id: 'two-lists-without-a-search',
+    promise: 'Complete',
+    wrong: 'a row in two lists is not looked for while the counts are equal',
+    in: 'isConflictDue',
+    find: 'conflicts > 0',
+    put: 'conflicts < 0',
+    caughtBy: 'a row in two lists is looked for where late rows make their counts equal (%s, %s)',
+  },
+  {
+    id: 'type-of-the-list-it-left',
+    promise: 'Exact',
+    wrong: 'a row that moves to the other list keeps the type that the list it left gave it',
+    in: 'unlistRows',
+    find: 'type = g.new_type',
+    put: 'type = g.type',
+    caughtBy:
+      'a row has the type that its list gave it last, also one that the other list had first',
+  },
+  {
     id: 'days-beside-guests',
     promise: 'True',
     wrong: 'a scan whose last pages brought rows of another list proves its days all the same',

@@ -30,6 +30,7 @@ export class AddressList {
     serviceTotal: null,
     ledgerCount: 0,
     guests: 0,
+    conflicts: 0,
     passes: 0,
     isBacked: false,
     acceptedDifference: 0,
@@ -150,7 +151,7 @@ export class AddressList {
     this.#pools.chain(this.#slip44).list = { isBacked, serviceTotal, countAtLastPass: ledgerCount };
     this.#lease.until = this.#sim.now() + leaseMs;
     await this.#sim.enter(task);
-    return { inserted, ledgerCount, guests: 0, differingDays: [] };
+    return { inserted, ledgerCount, guests: 0, conflicts: 0, differingDays: [] };
   }
 
   #count(): number {

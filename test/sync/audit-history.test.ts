@@ -105,6 +105,7 @@ test('every page of a list without an order comes up within a cycle, whatever th
       serviceTotal: pages * 10,
       ledgerCount: pages * 10,
       guests: 0,
+      conflicts: 0,
       passes: 0,
       isBacked: true,
       acceptedDifference: 0,

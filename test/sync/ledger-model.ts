@@ -25,6 +25,12 @@ export class LedgerModel {
     return this.#holding(list).guests;
   }
 
+  /** Counts the rows of the list that other lists show as well. */
+  shownElsewhere(list: number): number {
+    const guests = this.#holdings.flatMap((holding) => [...holding.guests.keys()]);
+    return guests.filter((key) => this.#owners.get(key) === list).length;
+  }
+
   /** Some list counts the row. */
   has(key: string): boolean {
     return this.#owners.has(key);

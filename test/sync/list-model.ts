@@ -154,6 +154,7 @@ export class ListModel {
       serviceTotal: null,
       ledgerCount: 0,
       guests: 0,
+      conflicts: 0,
       passes: 0,
       isBacked: false,
       acceptedDifference: 0,
@@ -339,9 +340,11 @@ export class ListModel {
     this.taken.length = Math.min(this.taken.length, this.remembered);
   }
 
-  #counts(): { ledgerCount: number; guests: number } {
+  #counts(): { ledgerCount: number; guests: number; conflicts: number } {
     const { ledger } = this.world;
-    return { ledgerCount: this.ledger.size, guests: ledger.guests(this.index).size };
+    const guests = ledger.guests(this.index).size;
+    const conflicts = guests + ledger.shownElsewhere(this.index);
+    return { ledgerCount: this.ledger.size, guests, conflicts };
   }
 
   /** Returns the stored state of the list with present counts, which other lists' writes change. */

@@ -96,6 +96,7 @@ async function rest(lists: Played[], { calmEffort }: History, violations: string
   }
   for (const played of lists) await playPass(played, 'daemon');
   endSharing(lists);
+  await endConflicts(lists, calmEffort, violations);
   for (const { model, judge } of lists)
     if (judge.isExcused || judge.isMisled() || hasAccepted(model.stored)) await audit(model);
   await settle(lists, calmEffort, violations);
@@ -132,6 +133,19 @@ function endSharing(lists: Played[]): void {
   const [first, second] = lists;
   if (!first || !second) return;
   for (const { key } of second.model.rows) first.model.list.removeKey(key);
+}
+
+/** Reads the lists until no row is in two of them: the service shows none so, and their counts may be equal. */
+async function endConflicts(
+  lists: Played[],
+  effort: EffortName,
+  violations: string[],
+): Promise<void> {
+  const max = Math.max(...lists.map((played) => passesMax(played, effort)));
+  const hasConflict = () => lists.some(({ model }) => model.current().conflicts > 0);
+  for (let pass = 1; pass <= max && hasConflict(); pass += 1)
+    for (const played of lists) await playPass(played, effort);
+  if (hasConflict()) violations.push(`a row stays in two lists at rest, ${effort}`);
 }
 
 /**

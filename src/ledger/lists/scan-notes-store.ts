@@ -1,8 +1,8 @@
-import { eq, type SQL, sql } from 'drizzle-orm';
+import { eq, gt, type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { out, pick, query, text, truth } from '../connection/query-rows.ts';
-import { scanNotes, transactions } from '../own-tables.ts';
+import { scanNotes, streams, transactions } from '../own-tables.ts';
 
 /** Stores keys that a scan has met. */
 export async function noteKeys(db: LedgerDb, stream: string, keys: string[]): Promise<void> {
@@ -66,4 +66,9 @@ export async function dropUnseenGuests(db: LedgerDb, stream: string): Promise<vo
   await db.execute(sql`
     update own.transactions t set also_listed_in = null, other_list_type = null
      where t.also_listed_in = ${stream} and not ${isNoted(stream, sql`t.order_no`)}`);
+}
+
+/** Returns true if a list shows a row that another one shows as well. */
+export async function hasConflict(db: LedgerDb): Promise<boolean> {
+  return (await db.$count(streams, gt(streams.conflicts, 0))) > 0;
 }

@@ -16,6 +16,8 @@ export type StreamRow = {
   acceptedDifference: number;
   /** Rows that this list shows and the ledger counts in another one. */
   guests: number;
+  /** Rows that this list and another one show, guests included. */
+  conflicts: number;
   /** Number of passes over the list so far. */
   passes: number;
   checkpoint: unknown;
@@ -36,13 +38,13 @@ export async function saveStream(
   db: LedgerDb,
   name: string,
   owner: string,
-  row: Omit<StreamRow, 'ledgerCount' | 'guests' | 'passes'> & {
+  row: Omit<StreamRow, 'ledgerCount' | 'guests' | 'conflicts' | 'passes'> & {
     doubt: string | null;
     hasWalked: boolean;
     isTotalKnown?: boolean;
   },
-): Promise<{ ledgerCount: number; guests: number } | undefined> {
-  const { ledgerCount } = streams;
+): Promise<Pick<StreamRow, 'ledgerCount' | 'guests' | 'conflicts'> | undefined> {
+  const { ledgerCount, conflicts } = streams;
   const total = row.isTotalKnown ? sql`service_total` : sql`${row.serviceTotal}`;
   const [saved] = await query(db)`
     update own.streams
@@ -53,7 +55,7 @@ export async function saveStream(
            checkpoint = ${JSON.stringify(row.checkpoint)}::jsonb,
            lease_until = now() + ${leaseMs} * interval '1 millisecond'
      where name = ${name} and lease_owner = ${owner}
-    returning ${pick({ ledgerCount })}, ${guestsOf(name)} as ${out('guests', number)}`;
+    returning ${pick({ ledgerCount, conflicts })}, ${guestsOf(name)} as ${out('guests', number)}`;
   return saved;
 }
 
@@ -230,11 +232,6 @@ export async function unlistRows(db: LedgerDb, list: string, orderNos: string[])
                    ) as c (field, old_value, new_value)
      where c.old_value is distinct from c.new_value and (c.old_value is not null or c.field = 'type')
      order by g.order_no`);
-}
-
-/** Returns true if a list shows a row that another one shows as well. */
-export async function hasConflict(db: LedgerDb): Promise<boolean> {
-  return (await db.$count(streams, gt(streams.conflicts, 0))) > 0;
 }
 
 /** Returns both counts of every stream, ordered by name. */

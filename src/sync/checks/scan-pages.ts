@@ -12,7 +12,7 @@ import type { Progress, SyncContext } from '../sync-context.ts';
 
 const batchRows = 1_000;
 
-const nothingStored = { inserted: 0, ledgerCount: 0, guests: 0, differingDays: [] };
+const nothingStored = { inserted: 0, ledgerCount: 0, guests: 0, conflicts: 0, differingDays: [] };
 
 /** Notes that store nothing: this scan compares the rows itself. */
 const noNotes: ScanNotes = {
@@ -86,6 +86,7 @@ export async function scanPages<T>(
     serviceTotal: null,
     ledgerCount: 0,
     guests: 0,
+    conflicts: 0,
     passes: 0,
     isBacked: false,
     acceptedDifference: 0,

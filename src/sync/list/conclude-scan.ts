@@ -64,6 +64,7 @@ function afterCleanScan(state: ListState, walk: WalkProgress): ListState {
   const backed = { ...explained(state), isBacked: true };
   const { differingDays, fallen, fallenBefore } = state.checkpoint;
   const differs = differingDays.length > 0;
+  const isFruitless = differs || (state.conflicts > 0 && state.checkpoint.walks > 0);
   const missing = missingRows(backed);
   // Only rows that could not be stored are missing; the service counts them.
   const unstorable = missing > 0 && missing === walk.unstorable ? missing : 0;
@@ -79,7 +80,7 @@ function afterCleanScan(state: ListState, walk: WalkProgress): ListState {
     unmatched: state.checkpoint.unseen.length + unstorable,
     unseen: [],
     isShuffled: false,
-    fruitlessScans: differs ? state.checkpoint.fruitlessScans + 1 : 0,
+    fruitlessScans: isFruitless ? state.checkpoint.fruitlessScans + 1 : 0,
   });
 }
 

@@ -5,8 +5,9 @@
  *
  * A mismatch stands while the rows counted when it was first seen are still missing, or still not counted. A total that
  * runs ahead or lags makes a new mismatch with every arrival, but none that stands. Requests for doubts stay within the
- * cost of ordinary reading, so that a service that counts wrong costs at most twice as much. A backfill, a
- * short list in a command, and one full scan per AUDIT_CYCLE are exempt.
+ * cost of ordinary reading, so that a service that counts wrong costs at most twice as much. A row in two lists is a
+ * doubt of both, whatever they count: a row that came and one that moved away make counts equal. A backfill, a short
+ * list in a command, and one full scan per AUDIT_CYCLE are exempt.
  */
 import { type ListState, lastPage, missingRows, pagesFor, withCheckpoint } from './list-state.ts';
 
@@ -65,6 +66,26 @@ export function isDoubtful(state: ListState): boolean {
   const { fallen, differingDays, isScanUnclean, unseen } = state.checkpoint;
   const isMismatch = state.serviceTotal !== null && missingRows(state) !== 0;
   return isMismatch || fallen > 0 || differingDays.length > 0 || isScanUnclean || unseen.length > 0;
+}
+
+/** Returns the state with the time from which it has rows that another list shows as well. Call it once per pass. */
+export function afterConflict(state: ListState, now: number): ListState {
+  const { conflictSince } = state.checkpoint;
+  const since = state.conflicts === 0 ? null : (conflictSince ?? now);
+  return since === conflictSince ? state : withCheckpoint(state, { conflictSince: since });
+}
+
+/**
+ * Returns true if rows have been in two lists for so long, at the beginning of the pass and now, that only a full scan
+ * shows which list has them. Passes of the other list take time to find that it no longer shows a row.
+ */
+export function isConflictDue(state: ListState, effort: Effort, now: number): boolean {
+  const { conflictSince } = state.checkpoint;
+  return (
+    state.conflicts > 0 &&
+    conflictSince !== null &&
+    now - conflictSince >= lagFactor * effort.standMs
+  );
 }
 
 /**

@@ -83,6 +83,8 @@ const checkpointSchema = z.object({
   /** Counts of the service and of the ledger at the end of the last pass. */
   lastSeen: z.object({ total: int.nullable(), count: int }).nullable(),
   mismatch: mismatchSchema.nullable(),
+  /** Time (Unix ms) from which passes have found rows that another list shows as well; null: there were none. */
+  conflictSince: z.number().nullable().default(null),
   /** Rows by which the total has fallen since the last clean scan, without the rows found to have vanished. */
   fallen: int,
   /**
@@ -135,6 +137,7 @@ export function newCheckpoint(requestedPageSize: number): Checkpoint {
     clampedSize: null,
     lastSeen: null,
     mismatch: null,
+    conflictSince: null,
     fallen: 0,
     fallenBefore: null,
     isTotalOlder: false,

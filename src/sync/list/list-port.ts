@@ -10,6 +10,8 @@ export type Stored = {
   ledgerCount: number;
   /** Rows that this list shows and the ledger counts in another one. */
   guests: number;
+  /** Rows that this list and another one show, guests included. */
+  conflicts: number;
   /** Null: the days were not compared, because the ledger counts rows of this list in another one. */
   differingDays: number[] | null;
 };

@@ -125,8 +125,12 @@ class Session<P extends PageFacts> implements ListSession<P> {
   }
 
   settle(stored: Stored, isGlance = false) {
-    const { ledgerCount, guests } = stored;
-    this.#state = afterComparison({ ...this.#state, ledgerCount, guests }, stored, isGlance);
+    const { ledgerCount, guests, conflicts } = stored;
+    this.#state = afterComparison(
+      { ...this.#state, ledgerCount, guests, conflicts },
+      stored,
+      isGlance,
+    );
   }
 
   async unlist(keys: string[]) {
@@ -177,7 +181,7 @@ function afterFall(state: ListState, { total }: PageFacts): ListState {
 }
 
 /** Returns the part of the state that a store writes. The counts belong to the database. */
-function storedFormOf({ ledgerCount, guests, passes, ...state }: ListState): string {
+function storedFormOf({ ledgerCount, guests, conflicts, passes, ...state }: ListState): string {
   return JSON.stringify(state);
 }
 

@@ -17,6 +17,8 @@ export type ListState = {
   readonly ledgerCount: number;
   /** Rows that this list shows and the ledger counts in another one. */
   readonly guests: number;
+  /** Rows that this list and another one show, guests included. */
+  readonly conflicts: number;
   /** Number of times that the list was leased so far, audit slices included. */
   readonly passes: number;
   /** A clean full scan backs the counts. */
@@ -67,8 +69,8 @@ export function isFirstScan({ isBacked, checkpoint }: ListState): boolean {
  * counts, the counts are equal, and there is no doubt. The database derives `streams.is_complete` from the same facts.
  */
 export function isProven(state: ListState): boolean {
-  const { isBacked, acceptedDifference, guests, serviceTotal, ledgerCount } = state;
-  const isEqual = serviceTotal === ledgerCount && acceptedDifference === 0 && guests === 0;
+  const { isBacked, acceptedDifference, conflicts, serviceTotal, ledgerCount } = state;
+  const isEqual = serviceTotal === ledgerCount && acceptedDifference === 0 && conflicts === 0;
   return isBacked && isEqual && doubtOf(state) === null;
 }
 

@@ -12,6 +12,8 @@ export type PassScans = {
   mayBegin(): boolean;
   /** Scans begun so far. */
   begun(): number;
+  /** The last scan was clean: what two lists show they show, and reading again in this pass explains nothing more. */
+  wasClean(): boolean;
   begin(before: ListState): void;
   /** Judges the scan that has ended and returns the next state; changes nothing after a scan of an earlier pass. */
   afterScan(state: ListState): ListState;
@@ -23,15 +25,18 @@ export function createPassScans(): PassScans {
   let fruitlessBefore = 0;
   /** State before the scan that is not judged yet. */
   let unjudged: ListState | null = null;
+  let wasClean = false;
   return {
     mayBegin: () => begun < scansMax && withoutNewRows < scansWithoutNewRowsMax,
     begun: () => begun,
+    wasClean: () => wasClean,
     begin(before) {
       if (begun === 0) fruitlessBefore = before.checkpoint.fruitlessScans;
       begun += 1;
       unjudged = before;
     },
     afterScan(state) {
+      wasClean = !state.checkpoint.isScanUnclean;
       if (unjudged === null) return state;
       const hasProgressed =
         state.ledgerCount > unjudged.ledgerCount ||

@@ -2,11 +2,13 @@ import type { ReadDays } from '../../kernel/vocabulary.ts';
 import { concludeScan } from './conclude-scan.ts';
 import {
   afterAcceptance,
+  afterConflict,
   afterMismatch,
   afterSpending,
   type Effort,
   isActionDue,
   isAffordable,
+  isConflictDue,
   isDoubtful,
   isLongStanding,
   isPastLooking,
@@ -68,6 +70,7 @@ export async function readList<P extends PageFacts>(
 ): Promise<ListVerdict> {
   const session = createListSession(port, state);
   const pass: Pass<P> = { session, effort, scans, days: null, inserted: 0 };
+  session.apply(afterConflict(state, port.now()));
   const isFirst = isFirstScan(state);
   if (isFirst || state.checkpoint.walk !== null) {
     if (isHeadWorthReading(state)) await poll(pass);
@@ -99,13 +102,19 @@ async function poll<P extends PageFacts>(pass: Pass<P>): Promise<void> {
 /** Resolves the doubts that the poll left, as far as it is due and affordable. Returns true if a scan was paused. */
 async function resolveDoubts<P extends PageFacts>(pass: Pass<P>): Promise<boolean> {
   const { session, effort } = pass;
-  if (!isDoubtful(session.state)) return false;
+  if (!isUnresolved(pass)) return false;
   await lookAgain(pass);
   const now = session.port.now();
   session.apply(afterMismatch(session.state, now, 1));
-  if (!isDoubtful(session.state) || !isActionDue(session.state, effort, now)) return false;
+  if (!isUnresolved(pass) || !isActionDue(session.state, effort, now)) return false;
   await search(pass);
-  return isDoubtful(session.state) && (await scanAgain(pass));
+  return isUnresolved(pass) && (await scanAgain(pass));
+}
+
+/** Returns true if something about the list is not explained, or rows have been in two lists for long. */
+function isUnresolved<P extends PageFacts>({ session, effort, scans }: Pass<P>): boolean {
+  const { state, port } = session;
+  return isDoubtful(state) || (!scans.wasClean() && isConflictDue(state, effort, port.now()));
 }
 
 /** Runs `work` for a doubt and records its requests, unless they have brought rows. */
@@ -161,7 +170,7 @@ async function search<P extends PageFacts>(pass: Pass<P>): Promise<void> {
 async function scanAgain<P extends PageFacts>(pass: Pass<P>): Promise<boolean> {
   const { session, effort, scans } = pass;
   const isAffordableNow = () => isScanAffordable(session.state, effort, session.port.now());
-  while (scans.mayBegin() && isDoubtful(session.state) && isAffordableNow()) {
+  while (scans.mayBegin() && isUnresolved(pass) && isAffordableNow()) {
     scans.begin(session.state);
     const isPaused = await spending(pass, () => scanOnce(pass, scans.begun() > 1));
     if (isPaused) return true;

@@ -2,7 +2,7 @@ import { settleAllThenThrow } from '../../kernel/settle-all-then-throw.ts';
 import type { Lane } from '../../kernel/ticket.ts';
 import { type TransactionType, transactionTypes } from '../../kernel/vocabulary.ts';
 import type { TransactionRecord } from '../../kernel/wallet-records.ts';
-import { unseenTransactions } from '../../ledger/lists/scan-notes-store.ts';
+import { hasConflict, unseenTransactions } from '../../ledger/lists/scan-notes-store.ts';
 import { readStreamCounts } from '../../ledger/lists/stream-store.ts';
 import { closeUnlistedRejects } from '../../ledger/transactions/close-rejects.ts';
 import {
@@ -15,11 +15,29 @@ import { addCounts, emptyReport, type SyncContext, type SyncReport } from '../sy
 import type { Stream } from './stream.ts';
 import { type SyncOptions, syncStream } from './sync-stream.ts';
 
-/** Runs one pass over the transaction lists (docs/wallet-service-api.md, section 4.3), both concurrently. */
+/**
+ * Runs one pass over the transaction lists (docs/wallet-service-api.md, section 4.3), both concurrently. A command, of
+ * which no other pass follows, runs a second one if the first has found a row in two lists: the list that it has left
+ * may have been read before.
+ */
 export async function syncTransactions(
   context: SyncContext,
   pass: SyncOptions,
   types: TransactionType[] = transactionTypes,
+): Promise<SyncReport> {
+  const { db } = context.ledger;
+  const mayRepeat = pass.effort !== 'daemon' && !(await hasConflict(db));
+  const report = await readBothLists(context, pass, types);
+  if (report.isComplete || !mayRepeat || !(await hasConflict(db))) return report;
+  const repeated = await readBothLists(context, pass, types);
+  addCounts(repeated, report);
+  return repeated;
+}
+
+async function readBothLists(
+  context: SyncContext,
+  pass: SyncOptions,
+  types: TransactionType[],
 ): Promise<SyncReport> {
   const ended = await settleAllThenThrow(
     types.map((type) => syncStream(context, transactionStream(context, type), pass)),
