@@ -9,7 +9,7 @@ import { number, out, query, truth } from '../connection/query-rows.ts';
 export type SiblingLists = { unread: number[]; old: number[] };
 
 /** Age (s) from which a list is read again before addresses are requested for another chain. */
-const oldSeconds = 30;
+const oldSeconds = 5;
 
 /**
  * Returns the lists of the chains that may share addresses with this one. Each move makes all lists unread; before the
