@@ -143,10 +143,17 @@ export async function postponeDetails(
      where c.order_no = l.order_no`);
 }
 
-/** Returns any final row that has its detail and waits for no other one; null if there is none. */
+/**
+ * Returns a final row that has its detail and waits for no other one, of the newest rows of each list: a ledger without
+ * any detail is not read for it. Null: there is none.
+ */
 export async function findDetailed(db: LedgerDb): Promise<string | null> {
   const [found] = await query(db)`
-    select t.order_no as ${out('orderNo', text)} from own.transactions t
+    select t.order_no as ${out('orderNo', text)}
+      from (values ('deposit'), ('withdraw')) as l (name)
+     cross join lateral (select * from own.transactions t
+                          where t.stream = l.name and t.occurred_at is not null
+                          order by t.occurred_at desc limit 500) as t
      where t.is_final and t.is_listed and t.detail_synced_at is not null
        and not exists (select from own.detail_checks c where c.order_no = t.order_no) limit 1`;
   return found?.orderNo ?? null;
