@@ -51,6 +51,8 @@ export async function setup(): Promise<() => Promise<void>> {
       (error) => response.writeHead(500).end(String(error)),
     );
   });
+  // An idle connection stays open: a busy asker might send its next request just as it is closed.
+  broker.keepAliveTimeout = 0;
   const port = await listen(broker);
   process.env['TEST_SERVER_BROKER'] = `http://127.0.0.1:${port}`;
   return async () => {
