@@ -85,6 +85,7 @@ const lies: fc.Arbitrary<Lies> = fc.record({
   }),
   shortShare: rarely(0.2),
   spoiltShare: rarely(0.2),
+  shownAgain: fc.constant(0),
 });
 
 const insertions: fc.Arbitrary<Happening> = fc.oneof(

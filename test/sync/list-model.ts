@@ -13,7 +13,7 @@ import type { ListState, PageFacts } from '../../src/sync/list/list-state.ts';
 import { dayOf } from '../../src/sync/list/read-days.ts';
 import { type SeededRandom, scrambledRandom } from '../support/seeded-random.ts';
 import { LedgerModel } from './ledger-model.ts';
-import { type Lies, noLies, sightOf, spoil, toldTotal } from './service-lies.ts';
+import { type Lies, noLies, sightOf, spoil, toldTotal, withShownAgain } from './service-lies.ts';
 import { type Row, ServiceList, type Version } from './service-list.ts';
 
 /** Events between two requests, at the service or in the program. */
@@ -241,14 +241,15 @@ export class ListModel {
     this.world.passRequestTime();
     const { luck, time } = this.world;
     const { shown, counted } = sightOf(this.list, this.lies, time, luck);
-    const listing = this.list.listing(shown, this.requests);
+    const listing = withShownAgain(this.list.listing(shown, this.requests), this.lies);
     const pages = Math.max(1, Math.ceil(listing.length / this.size));
     if (page > pages && this.beyondEnd === 'refused') this.#refused.add(observation);
     const served = page > pages && this.beyondEnd === 'last-page' ? pages : page;
     const due = listing.slice((served - 1) * this.size, served * this.size);
     const { rows, unstorable, hidden } = spoil(due, this.lies, luck);
+    const countedRows = counted.rows.length + (this.lies.shownAgain > 0 ? 1 : 0);
     const isZero = rows.length === 0 && page > 1 && this.beyondEnd === 'empty-and-zero';
-    const total = isZero ? 0 : toldTotal(this.lies.total, counted, rows.length, luck);
+    const total = isZero ? 0 : toldTotal(this.lies.total, countedRows, rows.length, luck);
     const size = this.claimedSize ?? this.size;
     const listed = rows.length + unstorable;
     const isLast = [size, this.size].some(

@@ -592,6 +592,25 @@ describe('reading a moving list', () => {
     expect(isClean).toBe(false);
   });
 
+  test('a row that a list shows and counts twice is a difference that stands, not a row for which it is searched', async () => {
+    const model = listOf('newest-first', 20, 64);
+    model.lies = { ...noLies, shownAgain: 27 };
+    const pass = () => readList(model.port(), model.beginPass(), efforts.daemon);
+    for (let done = 0; done < 30; done += 1) await pass();
+    expect(model.stored).toMatchObject({ acceptedDifference: 1, ledgerCount: 64 });
+    const { requests } = model;
+    for (let done = 0; done < 20; done += 1) await pass();
+    expect(model.requests - requests).toBe(20);
+    model.arrive(1);
+    expect(await pass()).toMatchObject({ isComplete: false, missing: 1 });
+    expect(model.ledger.size).toBe(65);
+    // The one that is counted and new is searched for, although another one is accepted.
+    model.lies = noLies;
+    model.arrive(1);
+    for (let done = 0; done < 10; done += 1) await pass();
+    expect(await pass()).toMatchObject({ isComplete: true, missing: 0 });
+  });
+
   test('each scan that explains nothing makes the next one wait about twice as long', async () => {
     const model = listOf('newest-first', 5, 100);
     // One row is counted and never shown, and its page is short: no scan is clean.

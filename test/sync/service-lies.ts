@@ -29,6 +29,8 @@ export type Lies = {
   /** Share of the pages that lack one of their rows, or show one without a usable key. */
   shortShare: number;
   spoiltShare: number;
+  /** An old row is shown once more that many rows further down, and the total counts it again; 0: none is. */
+  shownAgain: number;
 };
 
 export const noLies: Lies = {
@@ -36,6 +38,7 @@ export const noLies: Lies = {
   replica: null,
   shortShare: 0,
   spoiltShare: 0,
+  shownAgain: 0,
 };
 
 /** States of the list that an answer shows and counts. */
@@ -54,13 +57,13 @@ export function sightOf(list: ServiceList, lies: Lies, now: number, luck: Seeded
   return { shown: version, counted: version };
 }
 
+/** `length`: the rows that the service counts. */
 export function toldTotal(
   total: TotalLie,
-  counted: Version,
+  length: number,
   pageRows: number,
   luck: SeededRandom,
 ): number | null {
-  const { length } = counted.rows;
   if (total.kind === 'absent') return null;
   if (total.kind === 'sometimes-absent') return luck.chance(total.share) ? null : length;
   if (total.kind === 'capped') return Math.min(length, total.rows);
@@ -88,4 +91,13 @@ export function spoil(
     unstorable: isSpoilt ? 1 : 0,
     hidden: [rows[hidden]?.key ?? ''],
   };
+}
+
+/** Returns the listing as the service shows it, with an old row once more. */
+export function withShownAgain(listing: readonly Row[], { shownAgain }: Lies): readonly Row[] {
+  const place = listing.length - 2 * shownAgain;
+  const row = listing[place];
+  return shownAgain === 0 || row === undefined
+    ? listing
+    : listing.toSpliced(place + shownAgain, 0, row);
 }

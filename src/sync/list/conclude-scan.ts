@@ -16,6 +16,8 @@ import { isUncounted } from './scan-list.ts';
 
 /** Upper bound of the rows missed by a scan that are kept for the next one. */
 const unseenMax = 1_000;
+/** Number of passes that scan a list in random order in vain before what it counts and does not show is accepted. */
+const hidingScans = 3;
 
 /**
  * Judges a scan that has reached the list's end, and returns true if it was clean. A clean scan backs the counts from
@@ -55,6 +57,15 @@ function isHiding(state: ListState, walk: WalkProgress): boolean {
   return walk.hasShortPages && missingRows(explained(state)) > walk.unstorable;
 }
 
+/**
+ * Returns true if the list may hide the rows that it counts: a list in random order repeats a row in the place of
+ * another. Scan after scan without such a row shows that there is none.
+ */
+export function mayHide(state: ListState): boolean {
+  const { fruitlessScans } = state.checkpoint;
+  return state.listOrder === 'unordered' && missingRows(state) > 0 && fruitlessScans < hidingScans;
+}
+
 /** Counts rows as the accepted difference if the scan did not meet them and the list never marks rows as unlisted. */
 function explained(state: ListState): ListState {
   return { ...state, acceptedDifference: 0 - state.checkpoint.unseen.length };
@@ -64,7 +75,8 @@ function afterCleanScan(state: ListState, walk: WalkProgress): ListState {
   const backed = { ...explained(state), isBacked: true };
   const { differingDays, fallen, fallenBefore } = state.checkpoint;
   const differs = differingDays.length > 0;
-  const isFruitless = differs || (state.conflicts > 0 && state.checkpoint.walks > 0);
+  const isFruitless =
+    differs || ((state.conflicts > 0 || mayHide(state)) && state.checkpoint.walks > 0);
   const missing = missingRows(backed);
   // Only rows that could not be stored are missing; the service counts them.
   const unstorable = missing > 0 && missing === walk.unstorable ? missing : 0;

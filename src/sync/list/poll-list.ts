@@ -15,6 +15,8 @@ import { isEndRefused } from './scan-end.ts';
 
 /** Number of consecutive pages without a new row that end the poll of the start if there is no total. */
 const quietPagesMax = 1;
+/** Number of passes of which one reads the end of a list whose start explains its growth. */
+const passesToTail = 4;
 /** Upper bound of the rounds that fetch rows arriving during the poll; later rows are left to the next pass. */
 const headRoundsMax = 5;
 
@@ -25,7 +27,8 @@ export async function pollList<P extends PageFacts>(session: ListSession<P>): Pr
   if (session.state.listOrder !== 'oldest-first') {
     head = await pollHead(session);
     // The page may have shown another order than the stored one.
-    if (head.isSettled || session.state.listOrder === 'newest-first') return head;
+    const isOver = session.state.listOrder === 'newest-first' || hasGrownAtHead(session.state);
+    if (head.isSettled || isOver) return head;
   }
   const countAfterHead = session.state.ledgerCount;
   const tail = await pollTail(session);
@@ -33,6 +36,19 @@ export async function pollList<P extends PageFacts>(session: ListSession<P>): Pr
     session.apply(afterTail(session.state, tail.inserted > 0));
   }
   return { ...tail, inserted: head.inserted + tail.inserted };
+}
+
+/**
+ * Returns true if the rows at the start of an unordered list explain what its total has grown by since the last pass:
+ * what is still missing was missing before. A total need not tell of rows at the end, so that is read in some passes
+ * all the same.
+ */
+function hasGrownAtHead(state: ListState): boolean {
+  const { listOrder, serviceTotal, ledgerCount, checkpoint, passes } = state;
+  const { total = null, count = 0 } = checkpoint.lastSeen ?? {};
+  if (listOrder !== 'unordered' || serviceTotal === null || total === null) return false;
+  const isSame = serviceTotal - ledgerCount === total - count;
+  return isSame && missingRows(state) > 0 && passes % passesToTail !== 0;
 }
 
 /** Learns the order of a list without times from the end at which new rows appear. */
@@ -130,7 +146,8 @@ function isHeadPassed(
   const { nextPage } = state.checkpoint.walk ?? { nextPage: Number.POSITIVE_INFINITY };
   if (isKnownCounts(state) || page + 1 >= nextPage) return true;
   if (Number.isNaN(missing)) return quietPages >= quietPagesMax && page >= unendedPages(state);
-  const isQuiet = quietPages > 0 || (isOnKnownRows && state.listOrder === 'newest-first');
+  const isGrownHere = state.listOrder === 'newest-first' || hasGrownAtHead(state);
+  const isQuiet = quietPages > 0 || (isOnKnownRows && isGrownHere);
   if (missing < 0) return isQuiet;
   return page >= lastPage(state) || (page >= newPages(state) && isQuiet);
 }

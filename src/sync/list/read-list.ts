@@ -1,5 +1,5 @@
 import type { ReadDays } from '../../kernel/vocabulary.ts';
-import { concludeScan } from './conclude-scan.ts';
+import { concludeScan, mayHide } from './conclude-scan.ts';
 import {
   afterAcceptance,
   afterConflict,
@@ -193,9 +193,8 @@ async function scanOnce<P extends PageFacts>(
   if (scan.isPaused) return true;
   const isClean = await concludeScan(session, scan.walk);
   if (missingRows(session.state) !== 0) await poll(pass);
-  // A list in random order may still hide rows.
-  const isHidden = session.state.listOrder === 'unordered' && missingRows(session.state) > 0;
-  if (isClean && scan.walk.hadMismatch && !isHidden) session.apply(afterAcceptance(session.state));
+  const mayAccept = isClean && scan.walk.hadMismatch && !mayHide(session.state);
+  if (mayAccept) session.apply(afterAcceptance(session.state));
   return false;
 }
 

@@ -51,6 +51,7 @@ export const liars: Liar[] = [
     lies: () => ({ ...noLies, replica: { ms: 30_000, share: 0.5 } }),
   },
   withTotal('a total that is always one too high', () => ({ kind: 'off', rows: 1 })),
+  { what: 'one row shown and counted twice', lies: () => ({ ...noLies, shownAgain: 27 }) },
 ];
 
 /** Rows that arrive at the service as each pass begins. */
