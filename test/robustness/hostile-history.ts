@@ -21,7 +21,7 @@ const pageRows = 100;
 
 /**
  * A history of `count` rows of which three in ten are bad, of every kind, on both lists; the same for the same seed.
- * Behind some rows their twin follows, with the same key: P11.
+ * Behind some rows their twin follows, with the same key: P11. A row that its twin contradicts is a reject.
  */
 export function hostileHistory(count: number, seed: number, now: number): HostileHistory {
   const random = seededRandom(seed).next;
@@ -40,8 +40,10 @@ export function hostileHistory(count: number, seed: number, now: number): Hostil
     note(history, list, row);
     const twin = isHostile ? 1 : random();
     if (twin < 0.02) note(history, list, row);
-    else if (twin < 0.04 && list.length % pageRows > 0)
-      note(history, list, goodRow(nth, type, now, { fields: {}, stored: { amount: '77.70' } }));
+    else if (twin < 0.04 && list.length % pageRows > 0) {
+      const other = goodRow(nth, type, now, { fields: {}, stored: { amount: '77.70' } });
+      note(history, list, { ...other, rejected: [`${row.orderNo}||tx-${nth}`] });
+    }
   }
   return history;
 }

@@ -49,6 +49,26 @@ describe('a transaction', () => {
     expect(decodeTransactions([row], now)).toEqual({ records: [record], rejects: [] });
   });
 
+  it('that an answer shows twice counts as the last row says, and the other one is kept where it names another coin, amount or type', () => {
+    const again = (change: object) => decodeTransactions([{ ...row, ...change }, row], now);
+    expect(again({}).rejects).toEqual([]);
+    expect(again({ state: 'pending', txHash: '' }).rejects).toEqual([]);
+    for (const change of [{ amount: '7' }, { symbol: 'BTC' }, { type: 'withdraw' }]) {
+      const { records, rejects } = again(change);
+      expect(records.at(-1)).toEqual(record);
+      const payload = JSON.stringify({ ...row, ...change });
+      expect(rejects).toEqual([
+        {
+          source: 'transaction-list',
+          orderNo: 'o-1',
+          field: null,
+          reason: expect.stringContaining('another coin, amount or type'),
+          payload,
+        },
+      ]);
+    }
+  });
+
   it('has confirmations and fee in its detail form, where blank means not yet known', () => {
     const detail = { ...row, confirmNum: '12', fee: '0.001', feeSymbol: 'ETH' };
     const blank = { ...row, confirmNum: '', fee: '', feeSymbol: '' };

@@ -56,6 +56,31 @@ test('a later detail that cannot be read stays a reject until a detail brings th
   expect(await kept()).toMatchObject([{ field: 'fee', is_open: false, times: 1 }]);
 });
 
+test('of an order that a page shows with two amounts one stays a reject until the list shows it once', async () => {
+  const row = {
+    orderNo: 'a',
+    amount: '5',
+    type: 'deposit',
+    state: 'success',
+    time: 1_700_000_000_000,
+  };
+  const other = { ...row, amount: '7' };
+  service.details.set('a', JSON.stringify({ ...row, fee: '0', confirmNum: '1' }));
+  service.lists.set(
+    'deposit',
+    [other, row].map((shown) => JSON.stringify(shown)),
+  );
+  for (let pass = 0; pass < 2; pass += 1) await sync();
+  expect(await ask('select amount from ledger.transactions')).toEqual([{ amount: '5' }]);
+  expect(
+    await ask(`select order_no, payload::json ->> 'amount' as amount from ledger.rejects`),
+  ).toEqual([{ order_no: 'a', amount: '7' }]);
+  expect((await retryRejects(ledger, null, Date.now())).resolved).toEqual([]);
+  service.lists.set('deposit', [JSON.stringify(row)]);
+  await sync();
+  expect(await kept()).toMatchObject([{ field: null, is_open: false }]);
+});
+
 test('verify reads a detail again that could not be read, and its repair settles the reject', async () => {
   const row = {
     orderNo: 'a',

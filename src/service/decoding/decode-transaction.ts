@@ -1,5 +1,6 @@
 import type {
   Decoded,
+  Reject,
   TransactionDetailRecord,
   TransactionRecord,
 } from '../../kernel/wallet-records.ts';
@@ -19,7 +20,7 @@ import {
   readText,
   readTime,
 } from './field-readers.ts';
-import { extraText } from './json-text.ts';
+import { extraText, payloadText } from './json-text.ts';
 
 /**
  * Fields of the list form (docs/wallet-service-api.md, section 2.4); `detailFields` adds those of the detail form
@@ -51,12 +52,39 @@ const documentedNames = new Set(Object.values(detailFields).map(({ from }) => fr
 const decodeListRow = withRest(rowDecoder('transaction-list', listFields));
 const decodeDetailRow = withRest(rowDecoder('transaction-detail', detailFields));
 
-/** Decodes rows of the transaction list; `now` is in Unix milliseconds. */
+/**
+ * Decodes rows of the transaction list; `now` is in Unix milliseconds. Of rows with one order number the last one
+ * counts; one that names another coin, amount or type yields a reject.
+ */
 export function decodeTransactions(
   rows: readonly unknown[],
   now: number,
 ): Decoded<TransactionRecord> {
-  return decodeRows(rows, decodeListRow, now);
+  const seen = new Map<string, { row: unknown; record: TransactionRecord }>();
+  const decode: RowDecoder<TransactionRecord> = (row, at, rejects) => {
+    const record = decodeListRow(row, at, rejects);
+    if (record === null) return null;
+    const before = seen.get(record.orderNo);
+    if (before && isContradicted(before.record, record)) rejects.push(contradicted(before));
+    seen.set(record.orderNo, { row, record });
+    return record;
+  };
+  return decodeRows(rows, decode, now);
+}
+
+/** Other fields, like the state, may change while the service puts its answer together. */
+function isContradicted(before: TransactionRecord, { symbol, amount, type }: TransactionRecord) {
+  return before.symbol !== symbol || before.amount !== amount || before.type !== type;
+}
+
+function contradicted({ row, record }: { row: unknown; record: TransactionRecord }): Reject {
+  return {
+    source: 'transaction-list',
+    orderNo: record.orderNo,
+    field: null,
+    reason: 'a later row of the same answer has this order number and another coin, amount or type',
+    payload: payloadText(row),
+  };
 }
 
 /** Decodes detail forms of transactions; `now` is in Unix milliseconds. */
