@@ -166,6 +166,20 @@ describe.skipIf(!toolsFolder)("with PostgreSQL's own tools", () => {
     120_000,
   );
 
+  test('an older copy of the addresses that is put in place is not handed out again', async () => {
+    const { url } = await ledgerCluster();
+    await queryOnce(url, 'create table public.copy as select * from ledger.addresses');
+    await queryOnce(url, `select ledger.take_address(60, 'customer')`);
+    expect(await away(url)).toBeNull();
+    await queryOnce(
+      url,
+      `update ledger.addresses a
+          set status = c.status, assigned_to = c.assigned_to, assigned_at = c.assigned_at, assigned_no = c.assigned_no
+         from public.copy c where (c.wallet, c.slip44, c.address_key) = (a.wallet, a.slip44, a.address_key)`,
+    );
+    await expectMoved(url, 'were made available again');
+  }, 120_000);
+
   test('a promoted standby, a recovery to a point in time and a copy by template hand nothing out', async () => {
     const { cluster, url } = await ledgerCluster();
     const standby = await copyCluster(cluster, {

@@ -34,6 +34,15 @@ export const homeBugs: PlantedBug[] = [
     caughtBy: 'without a word from anyone nothing is handed out twice, and the problem stands',
   },
   {
+    id: 'giving-back-unnoticed',
+    promise: moved,
+    wrong: 'an older copy of the addresses that was put in place is trusted',
+    in: 'engine.notice_giving_back',
+    find: "PERFORM engine.disturb_home('addresses that had been handed out were made available again')",
+    put: 'NULL',
+    caughtBy: 'an older copy of the addresses that is put in place is not handed out again',
+  },
+  {
     id: 'one-move-twice',
     promise: moved,
     wrong: 'numbers that went back with a restore are a second move after the first one was healed',
