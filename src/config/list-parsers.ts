@@ -1,31 +1,11 @@
-import type { ParamNames } from '../kernel/vocabulary.ts';
+import { parseParamNames } from '../kernel/param-names.ts';
 import { parsedOrThrown, wholeNumber } from './setting-parsers.ts';
 
 /** Pool limits of one chain: below `threshold` it is filled up to `target`; 0 < threshold <= target. */
 export type AddressPool = { slip44: number; threshold: number; target: number };
 
-const paramNamesDefault: ParamNames = {
-  page: 'pageNo',
-  size: 'pageSize',
-  chain: 'slip44',
-  type: 'type',
-};
-
-/** Parses `page=p,size=s`; parameters that are not named keep their default. */
-export const paramNames = parsedOrThrown((text): ParamNames => {
-  const names = { ...paramNamesDefault };
-  const given = new Set<string>();
-  for (const pair of text.split(',')) {
-    const [key = '', name = '', ...rest] = pair.split('=').map((part) => part.trim());
-    if (!isParamKey(key) || given.has(key) || !/^[\w.~-]+$/.test(name) || rest.length > 0) {
-      throw new Error('page=…,size=…,chain=…,type=… (each at most once)');
-    }
-    given.add(key);
-    names[key] = name;
-  }
-  if (new Set(Object.values(names)).size < 4) throw new Error('four names that differ');
-  return names;
-});
+/** Parses the names of the service's query parameters. */
+export const paramNames = parsedOrThrown(parseParamNames);
 
 const slip44Max = 2 ** 31 - 1;
 const poolTargetMax = 1_000_000;
@@ -53,8 +33,4 @@ function parsePool(text: string): AddressPool {
     throw new Error('slip44:threshold:target, with 0 < threshold <= target, like 60:500:1000');
   }
   return { slip44, threshold, target };
-}
-
-function isParamKey(key: string): key is keyof ParamNames {
-  return Object.hasOwn(paramNamesDefault, key);
 }

@@ -52,6 +52,14 @@ export function requireFunction(name: string, value: unknown): void {
   if (typeof value !== 'function') throw wrongArgument(`${name} must be a function`);
 }
 
+/** An object without properties that the call does not know: a misspelt one would be without effect. */
+export function requireOptions(name: string, value: unknown, known: readonly string[]): void {
+  requireObject(name, value);
+  const unknown = Object.keys(value as object).filter((key) => !known.includes(key));
+  if (unknown.length === 0) return;
+  throw wrongArgument(`${name} must not have ${unknown.join(', ')}; known: ${known.join(', ')}`);
+}
+
 export function requireObject(name: string, value: unknown): void {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
   throw wrongArgument(`${name} must be an object`);

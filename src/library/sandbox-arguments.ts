@@ -1,10 +1,12 @@
-import { type ListOrder, listOrders } from '../kernel/vocabulary.ts';
+import { paramName } from '../kernel/param-names.ts';
+import { type ListOrder, listOrders, type ParamNames } from '../kernel/vocabulary.ts';
 import { type Credentials, signingRecipes } from '../sandbox/authentication/signing-recipes.ts';
-import { type Faults, faultKinds } from '../sandbox/sandbox-faults.ts';
+import { createFaults, type Faults, faultKinds } from '../sandbox/sandbox-faults.ts';
+import { withDefaults } from '../sandbox/sandbox-options.ts';
 import {
   requireNumber,
-  requireObject,
   requireOneOf,
+  requireOptions,
   requireText,
   requireWallet,
   requireWhole,
@@ -31,6 +33,8 @@ export type SandboxOptions = {
   latency?: number;
   /** Largest page size that it serves. Default 100. */
   pageSizeMax?: number;
+  /** Names of the query parameters. Default: `pageNo`, `pageSize`, `slip44` and `type`. */
+  paramNames?: Partial<ParamNames>;
   /** URL that gets a POST for each new or changed transaction. */
   push?: string;
   /** Order of the transaction lists. Default `newest-first`. */
@@ -60,9 +64,42 @@ export type NewDeposit = {
 const most = Number.MAX_SAFE_INTEGER;
 const int4Max = 2_147_483_647;
 
+const optionNames = namesOf<SandboxOptions>({
+  port: true,
+  wallets: true,
+  transactions: true,
+  seed: true,
+  fault: true,
+  rate: true,
+  arrivals: true,
+  latency: true,
+  pageSizeMax: true,
+  paramNames: true,
+  push: true,
+  order: true,
+  signer: true,
+  settleMs: true,
+});
+
+const depositNames = namesOf<NewDeposit>({
+  toAddress: true,
+  symbol: true,
+  slip44: true,
+  amount: true,
+  state: true,
+  wallet: true,
+});
+
+const faultNames = Object.keys(createFaults({ faultRate: 0, hangMs: 0 }));
+
+/** Returns the names of a type's properties; the compiler sees to it that none is left out. */
+function namesOf<T>(names: { [Name in keyof Required<T>]: true }): string[] {
+  return Object.keys(names);
+}
+
 /** Throws LedgerError `usage` for an option that is not what its type says, or out of range. */
 export function checkSandboxOptions(options: SandboxOptions): void {
-  requireObject('options', options);
+  requireOptions('options', options, optionNames);
   const { port = 0, transactions = 0, seed = 1, pageSizeMax = 100, wallets = ['main'] } = options;
   requireWhole('port', port, 0, 65_535);
   requireWhole('transactions', transactions, 0, int4Max);
@@ -79,11 +116,24 @@ export function checkSandboxOptions(options: SandboxOptions): void {
   requireOneOf('signer', signer, [...Object.keys(signingRecipes), 'none']);
   if (push !== undefined && !(typeof push === 'string' && URL.canParse(push)))
     throw wrongArgument('push must be a URL');
+  completeParamNames(options.paramNames);
+}
+
+/** Returns all four names. Throws LedgerError `usage` for one that is not what its type says, or used twice. */
+export function completeParamNames(given: Partial<ParamNames> = {}): ParamNames {
+  const { paramNames: usual } = withDefaults({});
+  requireOptions('paramNames', given, Object.keys(usual));
+  for (const [meaning, name] of Object.entries(given))
+    if (typeof name !== 'string' || !paramName.test(name))
+      throw wrongArgument(`${meaning} of paramNames must be a name of letters, digits and _.~-`);
+  const names = { ...usual, ...given };
+  if (new Set(Object.values(names)).size === 4) return names;
+  throw wrongArgument('paramNames must be four names that differ');
 }
 
 /** Throws LedgerError `usage` for a property that is not what its type says. */
 export function checkDeposit(deposit: NewDeposit): void {
-  requireObject('the deposit', deposit);
+  requireOptions('the deposit', deposit, depositNames);
   const { slip44, amount } = deposit;
   for (const name of ['toAddress', 'symbol', 'state'] as const)
     if (deposit[name] !== undefined) requireText(name, deposit[name]);
@@ -95,7 +145,7 @@ export function checkDeposit(deposit: NewDeposit): void {
 
 /** Throws LedgerError `usage` for a fault that is not what its type says. */
 export function checkFaults(faults: Partial<Faults>): void {
-  requireObject('the faults', faults);
+  requireOptions('the faults', faults, faultNames);
   for (const name of ['rate', 'lostPostRate'] as const) requireNumber(name, faults[name], 0, 1);
   for (const name of ['hangMs', 'slowdown'] as const) requireNumber(name, faults[name], 0, int4Max);
   requireNumber('totalError', faults.totalError, -most, most);

@@ -9,6 +9,7 @@ import {
   checkDeposit,
   checkFaults,
   checkSandboxOptions,
+  completeParamNames,
   type NewDeposit,
   type SandboxOptions,
 } from './sandbox-arguments.ts';
@@ -61,6 +62,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     latencyMs: latency,
     listOrder: order,
     transactions,
+    paramNames: completeParamNames(options.paramNames),
     push,
     clock: () => Date.now() + aheadMs,
   });

@@ -27,6 +27,29 @@ test.each([
   });
 });
 
+test.each(['page=p,size=limit', 'chain=coin', 'type=t, page=p'])(
+  'parameter names of the sandbox may be %s',
+  async (names) => {
+    await expect(parse('sandbox', '--param-names', names)).resolves.toBeUndefined();
+  },
+);
+
+test.each(['', 'p', 'pages=p', 'page=a b', 'page=type', 'page=a,page=b'])(
+  'parameter names of the sandbox of "%s" are refused',
+  async (names) => {
+    await expect(parse('sandbox', '--param-names', names)).rejects.toMatchObject({
+      name: 'CommanderError',
+      message: expect.stringContaining('--param-names'),
+    });
+  },
+);
+
+test('an option that the sandbox does not have is refused by its name', async () => {
+  await expect(parse('sandbox', '--pages', '5')).rejects.toMatchObject({
+    message: expect.stringContaining('--pages'),
+  });
+});
+
 test.each([
   ['1', ['main']],
   ['3', ['main', 'w2', 'w3']],

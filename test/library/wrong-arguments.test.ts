@@ -93,6 +93,27 @@ const tries: [named: string, values: unknown[], call: (value: Wrong) => unknown]
   ['wallet', [[''], ['EU'], [5], [null], [undefined]], (wallets) => startSandbox({ wallets })],
   ['order', ['newest', '', null], (order) => startSandbox({ order })],
   ['signer', ['rsa', '', null], (signer) => startSandbox({ signer })],
+  [
+    'paramNames',
+    [
+      null,
+      'page=p',
+      { pages: 'p' },
+      { page: '' },
+      { page: 'a b' },
+      { page: null },
+      { page: 'type' },
+    ],
+    (paramNames) => startSandbox({ paramNames }),
+  ],
+  [
+    'colour',
+    [{ colour: 'red' }, { colour: undefined }, { port: 0, colour: 1 }],
+    (options) => startSandbox(options),
+  ],
+  ['must not have faultRate', [{ faultRate: 1 }], (options) => startSandbox(options)],
+  ['must not have adress', [{ adress: 'a' }], (deposit) => sandbox.addDeposit(deposit)],
+  ['must not have kind', [{ kind: 'reset' }], (faults) => sandbox.setFaults(faults)],
   ['push', ['here', '', null, 5], (push) => startSandbox({ push })],
   ['the deposit', [null, 5], (deposit) => sandbox.addDeposit(deposit)],
   ['amount', ['x', '', 5, '-1', 'NaN', null], (amount) => sandbox.addDeposit({ amount })],
@@ -132,6 +153,23 @@ test('a statement of a delivery that is no text, and values that are no array, a
     await expect(run('select 1', 5)).rejects.toMatchObject({ code: 'usage' });
     expect(await run('select $1::integer as one', [1])).toMatchObject({ rows: [{ one: 1 }] });
     break;
+  }
+});
+
+test('a sandbox takes other names for its parameters, and its settings say so', async () => {
+  const other = await startSandbox({
+    transactions: 30,
+    signer: 'none',
+    paramNames: { page: 'p', size: 'limit' },
+  });
+  try {
+    expect(other.settings).toMatchObject({
+      WALLET_PARAM_NAMES: 'page=p,size=limit,chain=slip44,type=type',
+    });
+    const answer = await fetch(`${other.url}/v1/transaction/list?p=2&limit=3&pageSize=7`);
+    expect(await answer.json()).toMatchObject({ data: { pageNo: 2, pageSize: 3 } });
+  } finally {
+    await other.close();
   }
 });
 

@@ -1,4 +1,6 @@
 import { InvalidArgumentError } from 'commander';
+import { paramNames } from '../../config/list-parsers.ts';
+import type { ParamNames } from '../../kernel/vocabulary.ts';
 
 export function integer(text: string): number {
   if (!/^\d{1,9}$/.test(text))
@@ -42,6 +44,13 @@ export function walletNames(text: string): string[] {
   throw new InvalidArgumentError(
     'A number from 1 to 100 is expected, or different names such as eu,us: lower-case letters, digits and _.',
   );
+}
+
+/** Parses names of query parameters: `page=p,size=s`; the others keep their default. */
+export function queryNames(text: string): ParamNames {
+  const { data, error } = paramNames.safeParse(text);
+  if (data) return data;
+  throw new InvalidArgumentError(`Expected: ${error.issues.map(({ message }) => message).join()}.`);
 }
 
 /** Parses the address of a page: http or https. */

@@ -5,6 +5,7 @@ import {
   integer,
   pageSize,
   port,
+  queryNames,
   share,
   walletNames,
   webAddress,
@@ -89,6 +90,11 @@ function addSandboxCommand(program: Command, run: CommandRunner): void {
     )
     .option('--latency <ms>', 'milliseconds before each answer', integer, 0)
     .option('--page-size-max <n>', 'largest page size that it serves', pageSize, 100)
+    .option(
+      '--param-names <names>',
+      'names of the query parameters, in the form of WALLET_PARAM_NAMES, such as page=pageNum,size=limit; those left out keep their names',
+      queryNames,
+    )
     .option(
       '--push <url>',
       'POST a hint there for each new or changed transaction, such as http://localhost:8080/hint/TOKEN',
