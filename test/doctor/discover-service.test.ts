@@ -110,6 +110,18 @@ test('a wrong secret is refused after at most 40 requests, and no address is gen
   expect(sandbox.stats.signatureFailures).toBeLessThan(40);
 });
 
+test('a damaged PEM beside an API key is refused before a request is sent', async () => {
+  const sandbox = await open({ signer: 'params-hmac' });
+  const apiSecret = '-----BEGIN PRIVATE KEY-----\nMC4CAQAw\n-----END PRIVATE KEY-----';
+  const broken = { ...sandbox, credentials: { ...sandbox.credentials, apiSecret } };
+  const failure = await discover(broken, { isKeyTold: true }).catch((error) => error);
+  expect(failure).toMatchObject({
+    code: 'settings',
+    message: expect.stringMatching(/the secret \(WALLET_API_SECRET\): it looks like PEM/),
+  });
+  expect(sandbox.stats.signatureFailures).toBe(0);
+});
+
 test('what 40 requests do not suffice for is named, with the command that tries it', async () => {
   const sandbox = await open({ signer: 'params-secp256k1' });
   const apiKey = `02${'ab'.repeat(32)}`;

@@ -211,6 +211,20 @@ describe('the secret', () => {
     ['a scalar beyond the order', { apiSecret: 'ff'.repeat(32) }, 'WALLET_API_SECRET'],
     ['a broken PEM', { apiSecret: `-----BEGIN PRIVATE KEY-----\n${secret}` }, 'WALLET_API_SECRET'],
     ['another kind of key', { apiSecret: rsa }, 'WALLET_API_SECRET'],
+    [
+      'a broken PEM as an hmac secret',
+      {
+        signer: 'params-hmac',
+        apiKey: 'id-1',
+        apiSecret: `-----BEGIN PRIVATE KEY-----\n${secret}`,
+      },
+      'WALLET_API_SECRET',
+    ],
+    [
+      'a private key as an hmac secret',
+      { signer: 'body-hmac', apiKey: 'id-1', apiSecret: rsa },
+      'WALLET_API_SECRET',
+    ],
     ['hmac without a key', { signer: 'params-hmac' }, 'WALLET_API_KEY'],
     [
       'DER of what has none',

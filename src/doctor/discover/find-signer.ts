@@ -40,10 +40,15 @@ export async function findSigner(
 
 /** A shared secret fits any text that has a key, so here is a private key that cannot be used, or no key. */
 function noFittingWay({ apiSecret }: Credentials): LedgerError {
-  const mistake = findKeyMistake(apiSecret);
-  return new LedgerError('settings', `no signing recipe fits the secret: ${mistake}`, {
-    cure: 'give a private key in hex, PEM or DER in hex; a shared secret needs its key, by --api-key or in WALLET_API_KEY',
-  });
+  const mistake =
+    findKeyMistake(apiSecret) ?? 'it is a private key of another form than the API key';
+  return new LedgerError(
+    'settings',
+    `no signing recipe fits the secret (WALLET_API_SECRET): ${mistake}`,
+    {
+      cure: 'give a private key in hex, PEM or DER in hex; a shared secret needs its key, by --api-key or in WALLET_API_KEY',
+    },
+  );
 }
 
 /** No other signature finds a path that does not exist. */

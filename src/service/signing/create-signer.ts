@@ -1,7 +1,7 @@
 import { LedgerError } from '../../kernel/errors.ts';
 import { findModuleMistake, loadSignerModule, type SignerSource } from './load-signer-module.ts';
 import type { RequestToSign, Signer } from './signer.ts';
-import { type Curve, parseSigningKey, type SigningKey } from './signing-key.ts';
+import { type Curve, findKeyMistake, parseSigningKey, type SigningKey } from './signing-key.ts';
 import {
   digestOf,
   isSigningRecipeName,
@@ -57,6 +57,7 @@ export function findSignerMistakes(
     ...(bareCurve && apiSecret !== null
       ? mistakeOf(() => readKeys(recipe, bareCurve, { ...options, apiSecret }))
       : []),
+    ...(!bareCurve && apiSecret !== null ? mistakeOf(() => refusePem(signer, apiSecret)) : []),
   ];
 }
 
@@ -111,12 +112,23 @@ function createHmacSigner(
   if (!apiKey) {
     throw new LedgerError('settings', `WALLET_API_KEY is required with WALLET_SIGNER=${signer}`);
   }
+  refusePem(signer, apiSecret);
   const textOf = (request: RequestToSign) => recipe.stringToSign(request, apiKey);
   return {
     apiKey,
     sign: (request) => ({ signature: signWithSecret(textOf(request), apiSecret, hash, encoding) }),
     describe: (request) => ({ stringToSign: textOf(request), digestHex: null, publicKey: null }),
   };
+}
+
+/** Throws a settings error if the shared secret of an hmac recipe is PEM: nobody shares a key file as a password. */
+function refusePem(signer: string, secret: string): void {
+  if (!secret.trim().startsWith('-----BEGIN')) return;
+  const mistake = findKeyMistake(secret);
+  throw new LedgerError(
+    'settings',
+    `WALLET_API_SECRET is PEM, and WALLET_SIGNER=${signer} needs a shared secret as text${mistake === null ? '' : `; it is no readable private key either: ${mistake}`}`,
+  );
 }
 
 function assertEncodingFits(signer: string, curve: Curve | undefined, encoding: SignatureEncoding) {

@@ -29,6 +29,8 @@ const pkcs8Prefix: Record<Curve, string> = {
   ed25519: '302e020100300506032b657004220420',
 };
 
+const signingCurves: readonly string[] = Object.keys(pkcs8Prefix);
+
 /**
  * Reads WALLET_API_SECRET: PEM, DER in hex (PKCS#8 or SEC1), or the bare 32 bytes in hex, read as a key of `bareCurve`.
  * For Ed25519 also reads seed and public key together. Throws a settings error that never contains the secret.
@@ -55,10 +57,11 @@ export function parseSigningKey(
   return { privateKey, secret: secretOf(privateKey), curve, publicKey: publicKeyForms(privateKey) };
 }
 
-/** Says why no recipe can sign with this secret as a private key. Never quotes it. */
-export function findKeyMistake(secret: string): string {
+/** Says why no recipe can sign with this secret as a private key; null if one can. Never quotes it. */
+export function findKeyMistake(secret: string): string | null {
   const key = readPrivateKey(secret.trim(), 'secp256k1');
   if (key === null) return describeUnreadableKey(secret);
+  if (signingCurves.includes(curveOf(key))) return null;
   return `it is a key for ${curveOf(key)}, and recipes need one for secp256k1, prime256v1 or ed25519`;
 }
 
