@@ -6,6 +6,7 @@ import type { StatusReport } from '../status/status-report.ts';
 import type { ReadLedger } from './explorer/answer-page.ts';
 import { addExplorer, isOfExplorer } from './explorer/explorer-routes.ts';
 import { findWallet, recordPages } from './explorer/find-wallet.ts';
+import { noSuchPage } from './explorer/no-such-page.ts';
 import { cacheFor } from './page/cache-for.ts';
 import { answerWithEvents } from './page/event-stream.ts';
 import { timesScript } from './page/own-times.ts';
@@ -82,6 +83,7 @@ export function addSites(app: Hono, options: SiteOptions): Closing {
   ];
   addWays(
     app,
+    site,
     options.wallets.map(({ name, read, place: own }) => {
       return { name, read, site: { place: own, wallet: name, wallets } };
     }),
@@ -150,6 +152,7 @@ function addStatus(
 /** Adds the ways to the wallets' pages. All are relative, so that they hold below any path of a proxy. */
 function addWays(
   app: Hono,
+  site: Site,
   sources: readonly { name: string; read: ReadLedger; site: Site }[],
 ): void {
   const wallets = sources.map(({ name }) => name);
@@ -160,7 +163,8 @@ function addWays(
   app.all(`${walletsPath}/*`, (c) => {
     const [, , name = ''] = c.req.path.split('/');
     if (wallets.includes(name)) return c.notFound();
-    return c.text(`there is no page of such a wallet; there are: ${wallets.join(', ')}\n`, 404);
+    const line = `there is no page of such a wallet; there are: ${wallets.join(', ')}`;
+    return noSuchPage(c, site, { line, words: 'There is no wallet of this name.' });
   });
   for (const kind of Object.keys(recordPages))
     app.get(`/${kind}/:id`, async (c) => {

@@ -247,6 +247,11 @@ test('a wallet that is not there has no page, nor has a page that is not there',
       'there is no page of such a wallet; there are: eu, us\n',
     ]);
   }
+  const shown = await fetch(`${url}/wallets/xx/runs`, { headers: { Accept: 'text/html' } });
+  const page = await shown.text();
+  expect(shown.status).toBe(404);
+  expect(page).toContain('There is no wallet of this name.');
+  expect(page).toContain('href="../../wallets/us/"');
   for (const path of ['/wallets/eu/queues', '/wallets/eu/metrics', '/wallets/eu/healthz', '/x'])
     expect([path, (await get(`${url}${path}`)).status]).toEqual([path, 404]);
   expect((await get(`${url}/wallets/eu/runs`, { method: 'POST' })).status).toBe(405);
