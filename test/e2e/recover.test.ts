@@ -114,6 +114,21 @@ test('after a clean move all comes back; with a file the rest does', async () =>
   ]);
 }, 60_000);
 
+test('while a move is not recorded for every wallet, it ends with 3 and names the wallet', async () => {
+  const { recover, problems, query } = await openMoved();
+  await query(`insert into ledger.addresses (wallet, slip44, address, status, first_seen_at)
+    values ('us', 60, '0xB1', 'available', now())`);
+  const half = await recover('--same');
+  expect([half.code, half.stdout]).toEqual([
+    3,
+    expect.stringMatching(/not recorded yet for us[^]*WALLETS does not name us/),
+  ]);
+  expect(await recover()).toMatchObject({ code: 3 });
+  expect(await problems()).not.toEqual([]);
+  await query(`delete from ledger.addresses where wallet = 'us'`);
+  expect(await recover('--same')).toMatchObject({ code: 0 });
+}, 60_000);
+
 test('with ON_MOVE=stop, a pass over the pools of a moved database ends with 3, also while they are full', async () => {
   const { env } = await openMoved();
   const stop = { ...env, ON_MOVE: 'stop', ADDRESS_POOLS: '60:1:2', POOL_SETTLE: '0s' };

@@ -28,7 +28,8 @@ export type RecoverOptions = {
 
 /**
  * Runs `wallet-ledger recover`: prints the moves that were found. `handedOut` names a CSV file of addresses that were
- * handed out; `same` declares that nothing was lost. Resolves to 3 while no address is handed out or generated.
+ * handed out; `same` declares that nothing was lost. Resolves to 3 while no address is handed
+ * out or generated, and while a move is not recorded for a wallet.
  */
 export async function recover(context: CommandContext, options: RecoverOptions): Promise<number> {
   const path = options.handedOut;
@@ -51,7 +52,8 @@ export async function recover(context: CommandContext, options: RecoverOptions):
       ? jsonDocument(found)
       : pageOf(found, await readSettledMove(ledger.db), walletNames),
   );
-  return found.away === null ? 0 : 3;
+  const isSettled = found.away === null && found.moves.length === 0;
+  return isSettled ? 0 : 3;
 }
 
 /** Uses one transaction, so that a line that does not fit leaves the database unchanged. */
