@@ -1,7 +1,13 @@
 import { DrizzleQueryError } from 'drizzle-orm/errors';
 import type pg from 'pg';
 import { LedgerError } from '../../kernel/errors.ts';
-import { isOfPooler, isUnreachable, isUntrusted, sqlStateOf } from './postgres-codes.ts';
+import {
+  isForbidden,
+  isOfPooler,
+  isUnreachable,
+  isUntrusted,
+  sqlStateOf,
+} from './postgres-codes.ts';
 import {
   cureOf,
   type PostgresCure,
@@ -42,13 +48,20 @@ export function databaseError(error: unknown): Error {
 function refusalOf(error: Error): PostgresCure | undefined {
   if (isUntrusted(error)) return untrusted;
   if (isOfPooler(error)) return pooled;
-  if (lacksCreate(innerOf(error))) return withoutCreate;
+  if (lacksCreate(error)) return withoutCreate;
   // Message for an unlogged table on a standby; its SQLSTATE, feature_not_supported, stands for many other failures.
   return innerOf(error).message.endsWith('during recovery') ? readOnly : undefined;
 }
 
-/** The right to connect has the same message, and a detail. */
-function lacksCreate({ message, detail }: Error & { detail?: string }): boolean {
+/**
+ * Returns whether the role may not create a schema or an extension. Without a known statement only the words tell, and
+ * those only of a server that speaks English; a refused connection has the same words, and a detail.
+ */
+function lacksCreate(error: Error): boolean {
+  if (!isForbidden(error)) return false;
+  if (error instanceof DrizzleQueryError)
+    return /^\s*create\s+(schema|extension)\b/i.test(error.query);
+  const { message, detail }: Error & { detail?: string } = innerOf(error);
   return message.startsWith('permission denied for database ') && detail === undefined;
 }
 
