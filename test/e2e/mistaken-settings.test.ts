@@ -102,6 +102,14 @@ test.each(cases)(
   },
 );
 
+test('a name that is no setting stands apart from the mistakes, which are counted', async () => {
+  const { code, stderr } = await runProgram(['sync'], { WALLET_BASEURL: 'https://a.example' });
+  expect(code).toBe(2);
+  const [, count, list] =
+    /(\d+) mistakes in the settings: (.*)\. Besides: WALLET_BASEURL/.exec(stderr) ?? [];
+  expect(list?.match(/not set/g)).toHaveLength(Number(count));
+});
+
 test('a command that neither signs nor changes anything needs no credentials', async () => {
   const { code, stderr } = await runProgram(['status'], { WALLET_API_SECRET: 'zz' });
   expect([code, stderr]).toEqual([5, expect.stringContaining('there is no ledger')]);
