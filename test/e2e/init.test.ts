@@ -140,7 +140,9 @@ test('each failure has its exit code, and writes nothing', async () => {
   const keyless = await run(folder, [...url, '--secret-stdin'], { stdin });
   expect([keyless.code, keyless.stderr]).toEqual([
     2,
-    expect.stringMatching(/no signing recipe fits the secret \(WALLET_API_SECRET\): .*a shared secret needs its key/),
+    expect.stringMatching(
+      /no signing recipe fits the secret \(WALLET_API_SECRET\): .*a shared secret needs its key/,
+    ),
   ]);
   const refused = await run(folder, [...url, '--api-key', 'other', '--secret-stdin'], { stdin });
   expect(refused.code).toBe(4);

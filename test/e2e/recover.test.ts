@@ -121,7 +121,7 @@ test('while a move is not recorded for every wallet, it ends with 3 and names th
   const half = await recover('--same');
   expect([half.code, half.stdout]).toEqual([
     3,
-    expect.stringMatching(/not recorded yet for us[^]*WALLETS does not name us/),
+    expect.stringMatching(/not recorded yet for us[\s\S]*WALLETS does not name us/),
   ]);
   expect(await recover()).toMatchObject({ code: 3 });
   expect(await problems()).not.toEqual([]);

@@ -109,6 +109,20 @@ const looking = [
   ['export', '--format', 'csv'],
 ];
 
+test("another wallet's settings grant and publish nothing", async () => {
+  const { own, query } = await openFilled();
+  const other = { ...own, WALLET_API_SECRET: keys.other };
+  for (const given of [
+    ['--reader', 'stranger_reader'],
+    ['--publication', 'stranger_publication'],
+  ]) {
+    const { code, stderr } = await runProgram(['migrate', ...given], other);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('belongs to another wallet')]);
+  }
+  expect(await query("select from pg_roles where rolname = 'stranger_reader'")).toEqual([]);
+  expect(await query('select from pg_publication')).toEqual([]);
+}, 60_000);
+
 test("another wallet's settings change nothing in a ledger, and every command that shows it says whose it is not", async () => {
   const { own, query } = await openFilled();
   const run = (args: string[], change: Record<string, string>) =>

@@ -1,3 +1,4 @@
+import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
 import {
   type GrantReport,
   grantConsumer,
@@ -9,8 +10,17 @@ import { acceptWallet } from '../../ledger/wallet-identity.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import type { WalletOption } from '../context/choose-wallet.ts';
 import type { CommandContext } from '../context/command-context.ts';
+import { refuseOtherWallet } from '../context/compare-wallet.ts';
 import { migrate, openLedger } from '../context/open-ledger.ts';
 import { openWallet } from '../context/open-wallet.ts';
+
+type MigrateOptions = {
+  reader?: string;
+  issuer?: string;
+  consumer?: string;
+  publication?: string;
+  walletKey?: boolean;
+} & WalletOption;
 
 /**
  * Runs `wallet-ledger migrate`: updates the schemas of ledger and queue, grants the named roles their rights, publishes
@@ -18,13 +28,7 @@ import { openWallet } from '../context/open-wallet.ts';
  */
 export async function migrateCommand(
   context: CommandContext,
-  options: {
-    reader?: string;
-    issuer?: string;
-    consumer?: string;
-    publication?: string;
-    walletKey?: boolean;
-  } & WalletOption,
+  options: MigrateOptions,
 ): Promise<number> {
   const { reader, issuer, consumer, publication, walletKey, wallet: name } = options;
   // Opens the wallet first, so that mistaken settings are refused before any change.
@@ -32,6 +36,7 @@ export async function migrateCommand(
   const opened = await openLedger(context);
   await migrate(opened, context);
   process.stderr.write('the schema is up to date\n');
+  if (!walletKey) await refuseStrangers(context, opened.ledger, options);
   if (reader !== undefined) {
     const report = await grantReader(opened.ledger, reader, name ?? null);
     const rows = name === undefined ? '' : `, and sees the rows of the wallet ${name} only`;
@@ -56,6 +61,20 @@ export async function migrateCommand(
     );
   }
   return 0;
+}
+
+/**
+ * Throws LedgerError `settings` before rights on another wallet's ledger are given: they would show its history to
+ * readers of this one.
+ */
+async function refuseStrangers(
+  context: CommandContext,
+  ledger: Ledger,
+  { reader, issuer, consumer, publication, wallet }: MigrateOptions,
+): Promise<void> {
+  if ((reader ?? issuer ?? consumer ?? publication) === undefined) return;
+  const { walletNames } = context.settings;
+  await refuseOtherWallet(context, ledger, wallet === undefined ? walletNames : [wallet]);
 }
 
 /** Says that rights which cannot be limited to one wallet hold for every wallet. */
