@@ -28,8 +28,8 @@ export type RecoverOptions = {
 
 /**
  * Runs `wallet-ledger recover`: prints the moves that were found. `handedOut` names a CSV file of addresses that were
- * handed out; `same` declares that nothing was lost. Resolves to 3 while no address is handed
- * out or generated, and while a move is not recorded for a wallet.
+ * handed out; `same` declares that nothing was lost. Resolves to 3 while no address is handed out or generated, and
+ * while a move is not recorded for a wallet.
  */
 export async function recover(context: CommandContext, options: RecoverOptions): Promise<number> {
   const path = options.handedOut;

@@ -54,7 +54,7 @@ function refusalOf(error: Error): PostgresCure | undefined {
 }
 
 /**
- * Returns whether the role may not create a schema or an extension. Without a known statement only the words tell, and
+ * Returns true if the role may not create a schema or an extension. Without a known statement only the words tell, and
  * those only of a server that speaks English; a refused connection has the same words, and a detail.
  */
 function lacksCreate(error: Error): boolean {

@@ -1,5 +1,5 @@
 import { undatedMax } from './decide-scan-step.ts';
-import { afterRewinds } from './doubt.ts';
+import { afterRewinds, mayHide } from './doubt.ts';
 import type { WalkProgress } from './list-checkpoint.ts';
 import type { ListSession } from './list-session.ts';
 import {
@@ -16,8 +16,6 @@ import { isUncounted } from './scan-list.ts';
 
 /** Upper bound of the rows missed by a scan that are kept for the next one. */
 const unseenMax = 1_000;
-/** Number of passes that scan a list in random order in vain before what it counts and does not show is accepted. */
-const hidingScans = 3;
 
 /**
  * Judges a scan that has reached the list's end, and returns true if it was clean. A clean scan backs the counts from
@@ -55,15 +53,6 @@ function orderAfterScan(state: ListState, walk: WalkProgress): ListState {
 /** Returns true if rows are missing and pages that were not full may have lacked them. */
 function isHiding(state: ListState, walk: WalkProgress): boolean {
   return walk.hasShortPages && missingRows(explained(state)) > walk.unstorable;
-}
-
-/**
- * Returns true if the list may hide the rows that it counts: a list in random order repeats a row in the place of
- * another. Scan after scan without such a row shows that there is none.
- */
-export function mayHide(state: ListState): boolean {
-  const { fruitlessScans } = state.checkpoint;
-  return state.listOrder === 'unordered' && missingRows(state) > 0 && fruitlessScans < hidingScans;
 }
 
 /** Counts rows as the accepted difference if the scan did not meet them and the list never marks rows as unlisted. */

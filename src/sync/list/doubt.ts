@@ -54,6 +54,8 @@ const lagFactor = 3;
 /** Factor on `standMs` after which a mismatch is examined although its rows change, because it never ends either. */
 const busyFactor = 6;
 const fruitlessMax = 10;
+/** Number of passes that scan a list in random order in vain before what it counts and does not show is accepted. */
+const hidingScans = 3;
 /** Share of the requests of ordinary reading that doubts may cost. */
 const doubtShare = 0.95;
 /** Requests per rewind: for the page that shows the removal, and for the page to which the scan returns. */
@@ -139,6 +141,15 @@ export function afterAcceptance(state: ListState): ListState {
           (state.serviceTotal ?? 0) - mismatch.count - state.guests - state.acceptedDifference,
         );
   return { ...state, acceptedDifference: state.acceptedDifference + standing };
+}
+
+/**
+ * Returns true if the list may hide the rows that it counts: a list in random order repeats a row in the place of
+ * another. Scan after scan without such a row shows that there is none.
+ */
+export function mayHide(state: ListState): boolean {
+  const { fruitlessScans } = state.checkpoint;
+  return state.listOrder === 'unordered' && missingRows(state) > 0 && fruitlessScans < hidingScans;
 }
 
 /** Returns true if the mismatch has stood so long that a scan started now may accept it. */

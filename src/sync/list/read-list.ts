@@ -1,5 +1,5 @@
 import type { ReadDays } from '../../kernel/vocabulary.ts';
-import { concludeScan, mayHide } from './conclude-scan.ts';
+import { concludeScan } from './conclude-scan.ts';
 import {
   afterAcceptance,
   afterConflict,
@@ -13,6 +13,7 @@ import {
   isLongStanding,
   isPastLooking,
   isScanAffordable,
+  mayHide,
 } from './doubt.ts';
 import { searchVanished } from './find-vanished.ts';
 import type { ListPort } from './list-port.ts';
