@@ -1,8 +1,7 @@
 import { sql } from 'drizzle-orm';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { LedgerError } from '../../src/kernel/errors.ts';
 import { connectLedger, type Ledger } from '../../src/ledger/connection/connect-ledger.ts';
-import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
 import { readStatus } from '../../src/ledger/reports/read-status.ts';
 import { type StatusReport, toStatusJson } from '../../src/status/status-report.ts';
 import { recordLog } from '../support/record-log.ts';
@@ -17,7 +16,7 @@ let postgres: Awaited<ReturnType<typeof startPostgres>>;
 let ledger: Ledger;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = await startPostgres({ isMigrated: true });
   const { connectionString } = postgres;
   ledger = connectLedger({ connectionString, poolSize: 2, log: recordLog().log });
 });
@@ -28,11 +27,14 @@ afterAll(async () => {
 });
 
 test('before the schema is there the error says so', async () => {
-  const failure = await readStatus(ledger.db, pools).catch((error) => error);
+  const database = await startPostgres();
+  onTestFinished(() => database.close());
+  const empty = connectLedger({ ...database, poolSize: 1, log: recordLog().log });
+  onTestFinished(() => empty.close());
+  const failure = await readStatus(empty.db, pools).catch((error) => error);
   expect(failure).toBeInstanceOf(LedgerError);
   expect(failure.message).toContain('does not exist');
   expect(failure.message).not.toContain('select');
-  await migrateLedger(ledger);
 });
 
 test('an empty ledger has a status', async () => {
@@ -221,7 +223,6 @@ function daysAgo(days: number): string {
  * listed, two final ones whose detail is due; a little of everything else.
  */
 async function fill(): Promise<void> {
-  await migrateLedger(ledger);
   const { db } = ledger;
   await db.execute(sql`
     insert into ledger.transactions (order_no, stream, is_final, is_listed, first_seen_at, changed_at,
