@@ -457,7 +457,7 @@ describe('parseSettings', () => {
     expect(
       mistake({ WALLET_BASE_URL: undefined, WALLET_BASEURL: 'https://wallet.example' }),
     ).toMatch(
-      /^WALLET_BASE_URL: not set.*; WALLET_BASEURL is not a setting; did you mean WALLET_BASE_URL\?$/,
+      /^WALLET_BASE_URL: not set.*\. Besides: WALLET_BASEURL is not a setting; did you mean WALLET_BASE_URL\?$/,
     );
   });
 
