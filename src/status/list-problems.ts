@@ -19,9 +19,18 @@ const waitingMax = 20;
 /** Upper bound of failed runs per hour that is normal, because each job runs again on schedule. */
 const failedMax = 5;
 
-/** Lists everything that needs a person, from the database and from the queue; critical problems first. */
+/**
+ * Lists everything that needs a person; critical problems first. Of a queue that is seen from here, the database's word
+ * counts for the start of a problem alone.
+ */
 export function listProblems(report: ProblemFacts): Problem[] {
-  const all = [...report.problems, ...queueProblems(report)];
+  const isSeen = report.queue !== null || report.unseenQueue === undefined;
+  const told = report.problems.filter(({ name }) => !isSeen || !ofQueue.has(name));
+  const seen = queueProblems(report).map((problem) => ({
+    ...problem,
+    since: report.problems.find(({ name }) => name === problem.name)?.since ?? null,
+  }));
+  const all = [...told, ...seen];
   return [...all.filter(isCritical), ...all.filter((problem) => !isCritical(problem))];
 }
 
@@ -35,8 +44,10 @@ function isCritical({ severity }: Problem): boolean {
   return severity === 'critical';
 }
 
+const ofQueue = new Set(['queue_unreachable', 'queue_stuck', 'queue_failing', 'queue_held']);
+
 /** Lists the queue's problems, without a start time: the queue has counts only. */
-function queueProblems({ queue, unseenQueue, problems }: ProblemFacts): Problem[] {
+export function queueProblems({ queue, unseenQueue, problems }: ProblemFacts): Problem[] {
   if (queue === null) return unseenQueue ? [] : [unreachable];
   const { waiting, active, failed, isPaused, heldBy, refusal } = queue;
   // A job may be due and none active between two runs. This is a problem only if the daemon is silent as well.

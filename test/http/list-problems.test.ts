@@ -45,8 +45,24 @@ test('critical problems come first, the queue among them', () => {
   ]);
 });
 
-test('a queue that the role may not see is no problem', () => {
+test('a queue that the role may not see has the problems that a daemon has told the database', () => {
   expect(namesOf({ queue: null, unseenQueue: 'not visible' })).toEqual([]);
+  const problems = [sampleProblem({ name: 'queue_stuck', severity: 'critical' })];
+  expect(namesOf({ problems, queue: null, unseenQueue: 'not visible' })).toEqual(['queue_stuck']);
+});
+
+test('of a queue that is seen only the start of a problem is as a daemon has told it', () => {
+  const since = '2025-01-01T00:00:00.000Z';
+  const problems = ['queue_stuck', 'queue_held'].map((name) => sampleProblem({ name, since }));
+  expect(namesOf({ problems, ...queueOf({}) })).toEqual([]);
+  expect(listProblems(sampleReport({ problems, ...queueOf({ isPaused: true }) }))).toEqual([
+    expect.objectContaining({
+      name: 'queue_stuck',
+      severity: 'critical',
+      since,
+      what: expect.stringContaining('paused'),
+    }),
+  ]);
 });
 
 test('runs that are due for a moment, or failed now and then, are no problem', () => {

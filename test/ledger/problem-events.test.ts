@@ -2,6 +2,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../../src/kernel/log.ts';
 import { readEvents } from '../../src/ledger/feed/event-store.ts';
 import { watchProblems } from '../../src/ledger/feed/watch-problems.ts';
+import type { Problem } from '../../src/ledger/reports/ledger-status.ts';
 import { numberEvents } from '../support/number-events.ts';
 import { until } from '../support/until.ts';
 import { withLedger } from '../support/with-ledger.ts';
@@ -11,7 +12,7 @@ const { ledger, connect, query, clear } = await withLedger();
 beforeEach(async () => {
   await clear();
   await query(
-    'truncate engine.outbox, ledger.events, engine.consumers, engine.webhooks, engine.deliveries, engine.raised_problems',
+    'truncate engine.outbox, ledger.events, engine.consumers, engine.webhooks, engine.deliveries, engine.raised_problems, engine.queue_problems',
   );
 });
 
@@ -138,4 +139,45 @@ test('the columns of the problems keep their places', async () => {
     ...['name', 'severity', 'since', 'what', 'cure', 'wallet'],
     'subject',
   ]);
+});
+
+test('a problem that only a daemon can see is told once it is seen twice, until it is not seen any more', async () => {
+  const stuck: Problem = {
+    name: 'queue_stuck',
+    severity: 'critical',
+    since: null,
+    what: 'the queue is paused',
+    cure: 'resume it',
+  };
+  let found = [stuck, { ...stuck, what: 'said twice' }];
+  const watcher = watchProblems(ledger, silentLog, async () => found);
+  onTestFinished(() => watcher.close());
+  const seen = () => query('select seen_at::text, what from engine.queue_problems');
+  const look = async () => {
+    const [before] = await seen();
+    watcher.wake();
+    await until(async () => (await seen())[0]?.['seen_at'] !== before?.['seen_at']);
+    await query('select engine.note_problems()');
+  };
+  const standing = () =>
+    query(`select name, severity, wallet, since < now() - interval '20 seconds' as is_old, what, cure
+             from ledger.problems where name = 'queue_stuck'`);
+  await look();
+  expect(await standing()).toEqual([]);
+  found = [stuck];
+  await query(`update engine.queue_problems set since = since - interval '30 seconds'`);
+  await look();
+  const { what, cure } = stuck;
+  expect(await standing()).toEqual([
+    { name: 'queue_stuck', severity: 'critical', wallet: '', is_old: true, what, cure },
+  ]);
+  expect(await told('queue_stuck')).toEqual(['raised queue_stuck critical']);
+  await query(
+    `update engine.queue_problems set since = since - interval '95 seconds', seen_at = seen_at - interval '95 seconds'`,
+  );
+  expect(await standing()).toEqual([]);
+  expect(await toldNow('queue_stuck')).toEqual(['cleared queue_stuck critical']);
+  // It begins anew.
+  await look();
+  expect(await standing()).toEqual([]);
 });

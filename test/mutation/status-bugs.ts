@@ -7,9 +7,19 @@ export const statusBugs: PlantedBug[] = [
     promise: 'Honest',
     wrong: 'only the queue counts for the verdict: a daemon that is gone leaves all well',
     in: 'listProblems',
-    find: 'report.problems, ...',
-    put: '',
+    find: '!isSeen || !ofQueue.has(name)',
+    put: 'isSeen && ofQueue.has(name)',
     caughtBy: 'critical problems come first, the queue among them',
+  },
+  {
+    id: 'queue-untold',
+    promise: 'Honest',
+    wrong: 'the view of problems never has one of the queue, which a daemon alone can see',
+    in: 'watchProblems',
+    find: 'others.length > 0',
+    put: 'others.length > 9',
+    caughtBy:
+      'a problem that only a daemon can see is told once it is seen twice, until it is not seen any more',
   },
   {
     id: 'silence-is-no-problem',

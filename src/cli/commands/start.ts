@@ -13,13 +13,15 @@ import { withAnySignal } from '../../kernel/with-any-signal.ts';
 import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
 import { isWritable } from '../../ledger/connection/read-database-facts.ts';
 import type { FeedReader } from '../../ledger/feed/feed-reader.ts';
-import type { LedgerStatus } from '../../ledger/reports/ledger-status.ts';
+import type { LedgerStatus, Problem } from '../../ledger/reports/ledger-status.ts';
 import { readFlows } from '../../ledger/reports/read-flows.ts';
 import { releaseAbandonedDetails } from '../../ledger/transactions/detail-checks.ts';
 import { markResting } from '../../ledger/wallet-identity.ts';
 import type { RepeatableJob } from '../../queue/define-job.ts';
+import type { QueueSnapshot } from '../../queue/queue-snapshot.ts';
 import { type RunningQueue, startQueue } from '../../queue/start-queue.ts';
 import { boundReport } from '../../status/bound-report.ts';
+import { queueProblems } from '../../status/list-problems.ts';
 import type { CommandContext } from '../context/command-context.ts';
 import { type Composed, composeAll } from '../context/compose-sync.ts';
 import { createPageReader } from '../context/create-page-reader.ts';
@@ -82,6 +84,7 @@ export async function startDaemon(
   const hints = openHints(context, composed);
   const { reader: feed, webhooks } = await openFeed(context, opened.ledger, {
     onHint: hints.wake,
+    findProblems: () => problemsOf(queue),
     addJob: async (...job) => await queue?.add(...job),
     onAttempt: metrics.onWebhook,
   });
@@ -92,10 +95,7 @@ export async function startDaemon(
       ...http,
       readStatus: report,
       place: describePlace(context),
-      wallets: [
-        ...composed.map(contentOfPages),
-        ...(await restingPages(context, opened.ledger, complete)),
-      ],
+      wallets: await pagesOf(context, opened, complete),
       openBoard: (basePath) => queue?.openBoard(basePath) ?? null,
       isReady: () => isReady(opened.ledger, queue),
       metrics: metrics.registry,
@@ -141,12 +141,19 @@ function fillPoolsNow(jobs: RepeatableJob[], starting: Promise<RunningQueue>, lo
 /** Returns the function that adds the queue, as far as it answers, to a status, and bounds and redacts it. */
 function completeReport({ redact }: CommandContext, queueOf: () => RunningQueue | undefined) {
   return async (status: LedgerStatus) => {
-    const queue =
-      (await queueOf()
-        ?.snapshot()
-        .catch(() => null)) ?? null;
+    const queue = await snapshotOf(queueOf());
     return redactValues(boundReport({ ...status, queue }), redact);
   };
+}
+
+/** Before the queue is open, nothing is known of it. */
+async function problemsOf(queue: RunningQueue | undefined): Promise<Problem[]> {
+  return queue ? queueProblems({ queue: await snapshotOf(queue), problems: [] }) : [];
+}
+
+/** Returns null if the queue does not answer, or is not open yet. */
+async function snapshotOf(queue: RunningQueue | undefined): Promise<QueueSnapshot | null> {
+  return (await queue?.snapshot().catch(() => null)) ?? null;
 }
 
 /** Puts the wallets' settings in force, and frees what ended processes held. All other wallets rest from now on. */
@@ -163,6 +170,15 @@ async function prepareWallets(ledger: Ledger, composed: Composed[]): Promise<voi
 async function isReady(ledger: Ledger, queue: RunningQueue | undefined) {
   const database = await isWritable(ledger).catch(() => false);
   return { database, queue: (await queue?.isReady()) ?? false, migrated: true };
+}
+
+/** Returns the contents of the pages of all wallets, those that rest included. */
+async function pagesOf(
+  context: CommandContext,
+  { composed, ledger }: Awaited<ReturnType<typeof composeAll>>,
+  complete: ReturnType<typeof completeReport>,
+): Promise<WalletContent[]> {
+  return [...composed.map(contentOfPages), ...(await restingPages(context, ledger, complete))];
 }
 
 /** Returns the content of a wallet's pages: its reports, and the installation that they name. */
