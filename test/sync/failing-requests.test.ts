@@ -123,7 +123,8 @@ test.each(['http-500', 'reset'] as const)(
     service.asked.length = 0;
     await expect(details()).rejects.toMatchObject({ code: 'service-unreachable' });
     expect(await refused()).toEqual([{ order_no: 'order-0', refusals: 1 }]);
-    expect(service.asked.length).toBeLessThanOrEqual(16 * 8 + 16);
+    // 16 rows show it, after 8 attempts each; 8 more may be on their way meanwhile.
+    expect(service.asked.length).toBeLessThanOrEqual((16 + 8) * 8);
     service.fault = () => null;
     expect(await details()).toMatchObject({ isComplete: true });
   },
