@@ -61,6 +61,7 @@ test('what a pass saves is there for the next one', async () => {
     ledgerCount: 0,
     guests: 0,
     conflicts: 0,
+    serviceTotal: 0,
   });
   expect(await leaseStream(db, 'deposit', ledger.instance)).toEqual({
     listOrder: 'newest-first',

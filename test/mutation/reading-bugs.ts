@@ -45,9 +45,19 @@ export const readingBugs: PlantedBug[] = [
     promise: 'Complete',
     wrong: 'equal counts are believed before the first walk has ended',
     in: 'createCheckpointOf',
-    find: '{ ...next, checkpoint,',
-    put: '{ ...next, isBacked: next.serviceTotal !== null, checkpoint,',
+    find: '{ ...next, ...facts }',
+    put: '{ ...next, ...facts, isBacked: next.serviceTotal !== null }',
     caughtBy: 'counts that are equal prove nothing before the first walk has ended',
+  },
+  {
+    id: 'total-of-others-lost',
+    promise: 'True',
+    wrong: 'a pass stores its total over that of rows that were stored beside it',
+    in: 'saveStream',
+    find: `greatest(service_total, \${told})`,
+    put: `\${told}`,
+    caughtBy:
+      'a first scan that has passed the place of a late row is not taken for complete because of a new row stored beside it',
   },
   {
     id: 'read-descending',

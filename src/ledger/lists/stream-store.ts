@@ -29,10 +29,9 @@ const errorMax = 2_000;
 export const leaseMs = 30_000;
 
 /**
- * Stores the state of a stream in the transaction of the rows it covers, and renews the lease. `doubt` is the reason
- * why equal counts prove nothing. `hasWalked` says that a clean full scan has ended. With `isTotalKnown` (the pass has
- * read or stored this total before) the stored total stays: another writer may have stored a later one with its rows.
- * Returns the ledger's counts, or undefined if another process holds the lease; then nothing was written.
+ * Stores the state of a stream in the transaction of the rows it covers, and renews the lease. `doubt`: why equal
+ * counts prove nothing. `hasWalked`: a clean full scan has ended. `storedTotal`: the last total that the pass stored; a
+ * higher one is of another writer, with its rows, and stays. Returns undefined if another process holds the lease.
  */
 export async function saveStream(
   db: LedgerDb,
@@ -41,11 +40,14 @@ export async function saveStream(
   row: Omit<StreamRow, 'ledgerCount' | 'guests' | 'conflicts' | 'passes'> & {
     doubt: string | null;
     hasWalked: boolean;
-    isTotalKnown?: boolean;
+    storedTotal?: number | null;
   },
-): Promise<Pick<StreamRow, 'ledgerCount' | 'guests' | 'conflicts'> | undefined> {
-  const { ledgerCount, conflicts } = streams;
-  const total = row.isTotalKnown ? sql`service_total` : sql`${row.serviceTotal}`;
+): Promise<Pick<StreamRow, 'ledgerCount' | 'guests' | 'conflicts' | 'serviceTotal'> | undefined> {
+  const { ledgerCount, conflicts, serviceTotal } = streams;
+  const told = sql`${row.serviceTotal}::bigint`;
+  const before = sql`${row.storedTotal ?? null}::bigint`;
+  const isOther = sql`${row.storedTotal !== undefined} and service_total is distinct from ${before}`;
+  const total = sql`case when ${isOther} then greatest(service_total, ${told}) else ${told} end`;
   const [saved] = await query(db)`
     update own.streams
        set list_order = ${row.listOrder}, page_size = ${row.pageSize}, service_total = ${total},
@@ -55,7 +57,7 @@ export async function saveStream(
            checkpoint = ${JSON.stringify(row.checkpoint)}::jsonb,
            lease_until = now() + ${leaseMs} * interval '1 millisecond'
      where name = ${name} and lease_owner = ${owner}
-    returning ${pick({ ledgerCount, conflicts })}, ${guestsOf(name)} as ${out('guests', number)}`;
+    returning ${pick({ ledgerCount, conflicts, serviceTotal })}, ${guestsOf(name)} as ${out('guests', number)}`;
   return saved;
 }
 

@@ -12,6 +12,8 @@ export type Stored = {
   guests: number;
   /** Rows that this list and another one show, guests included. */
   conflicts: number;
+  /** Total that another writer has stored with rows of its own, which the pass's total may not count. */
+  totalBeside?: number | null;
   /** Null: the days were not compared, because the ledger counts rows of this list in another one. */
   differingDays: number[] | null;
 };

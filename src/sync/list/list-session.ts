@@ -125,12 +125,11 @@ class Session<P extends PageFacts> implements ListSession<P> {
   }
 
   settle(stored: Stored, isGlance = false) {
-    const { ledgerCount, guests, conflicts } = stored;
-    this.#state = afterComparison(
-      { ...this.#state, ledgerCount, guests, conflicts },
-      stored,
-      isGlance,
-    );
+    const { ledgerCount, guests, conflicts, totalBeside } = stored;
+    const told = this.#state.serviceTotal;
+    const serviceTotal = totalBeside == null ? told : Math.max(told ?? 0, totalBeside);
+    const counted = { ...this.#state, serviceTotal, ledgerCount, guests, conflicts };
+    this.#state = afterComparison(counted, stored, isGlance);
   }
 
   async unlist(keys: string[]) {

@@ -19,7 +19,7 @@ import type { Stream, WithObservation } from './stream.ts';
 export type SaveCheckpoint = (
   db: LedgerDb,
   state: ListState,
-) => Promise<Pick<Stored, 'ledgerCount' | 'guests' | 'conflicts'>>;
+) => Promise<Pick<Stored, 'ledgerCount' | 'guests' | 'conflicts' | 'totalBeside'>>;
 
 type Writing<T> = { batch: Batch<ListedPage<T>>; rows: WithObservation<T>[]; state: ListState };
 

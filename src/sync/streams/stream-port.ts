@@ -170,23 +170,18 @@ function createCheckpointOf(
   rememberedSizes: () => Partial<Checkpoint>,
 ): (current: ListState) => SaveCheckpoint {
   let { walks } = opened.checkpoint;
-  let total = opened.serviceTotal;
+  let storedTotal = opened.serviceTotal;
   return (current) => {
-    const isTotalKnown = current.serviceTotal === total;
-    total = current.serviceTotal;
     const { isScanUnclean } = current.checkpoint;
     const hasWalked = current.checkpoint.walks > walks && !isScanUnclean;
     walks = current.checkpoint.walks;
     const sizes = rememberedSizes();
-    return (db, next) => {
+    return async (db, next) => {
       const checkpoint = { ...next.checkpoint, ...sizes };
-      return saveCheckpoint(db, owner, name, {
-        ...next,
-        checkpoint,
-        doubt: doubtOf(next),
-        hasWalked,
-        isTotalKnown,
-      });
+      const facts = { checkpoint, doubt: doubtOf(next), hasWalked, storedTotal };
+      const saved = await saveCheckpoint(db, owner, name, { ...next, ...facts });
+      storedTotal = saved.serviceTotal;
+      return { ...saved, totalBeside: storedTotal === next.serviceTotal ? null : storedTotal };
     };
   };
 }
@@ -196,7 +191,7 @@ async function saveCheckpoint(
   owner: string,
   name: string,
   row: Parameters<typeof saveStream>[3],
-): ReturnType<SaveCheckpoint> {
+): Promise<NonNullable<Awaited<ReturnType<typeof saveStream>>>> {
   const saved = await saveStream(db, name, owner, row);
   if (saved !== undefined) return saved;
   throw takenOver(name);
