@@ -57,7 +57,7 @@ export const readingBugs: PlantedBug[] = [
     find: `greatest(service_total, \${told})`,
     put: `\${told}`,
     caughtBy:
-      'a first scan that has passed the place of a late row is not taken for complete because of a new row stored beside it',
+      'a first scan that has passed the place of a late row is not taken for complete because of a new row stored beside it: answers %s a total',
   },
   {
     id: 'read-descending',

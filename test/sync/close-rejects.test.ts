@@ -56,14 +56,15 @@ test('a later detail that cannot be read stays a reject until a detail brings th
   expect(await kept()).toMatchObject([{ field: 'fee', is_open: false, times: 1 }]);
 });
 
+const row = {
+  orderNo: 'a',
+  amount: '5',
+  type: 'deposit',
+  state: 'success',
+  time: 1_700_000_000_000,
+};
+
 test('of an order that a page shows with two amounts one stays a reject until the list shows it once', async () => {
-  const row = {
-    orderNo: 'a',
-    amount: '5',
-    type: 'deposit',
-    state: 'success',
-    time: 1_700_000_000_000,
-  };
   const other = { ...row, amount: '7' };
   service.details.set('a', JSON.stringify({ ...row, fee: '0', confirmNum: '1' }));
   service.lists.set(
@@ -82,13 +83,6 @@ test('of an order that a page shows with two amounts one stays a reject until th
 });
 
 test('verify reads a detail again that could not be read, and its repair settles the reject', async () => {
-  const row = {
-    orderNo: 'a',
-    amount: '5',
-    type: 'deposit',
-    state: 'success',
-    time: 1_700_000_000_000,
-  };
   const detail = (fee: string) =>
     service.details.set('a', JSON.stringify({ ...row, fee, confirmNum: '1' }));
   const verify = async (isRepair: boolean) =>

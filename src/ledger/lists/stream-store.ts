@@ -76,8 +76,8 @@ export async function readListHead(
 }
 
 /**
- * Returns true if the ledger lacks no row that the service counts by this total, or no proof rests on the counts. Then
- * the total replaces the stored one, which is older than the rows. Call it in the transaction that has changed the
+ * Returns true if the ledger lacks no row that the service counts by this total, or no proof rests on the counts, and
+ * no total is known that is older than the rows. Then the total replaces the stored one. Call it in the transaction that has changed the
  * count: until it ends nobody else writes the stream.
  */
 export async function saveEvenTotal(
@@ -88,8 +88,8 @@ export async function saveEvenTotal(
   const saved = await query(db)`
     update own.streams set service_total = coalesce(${total}::bigint, service_total)
      where name = ${name}
-       and (not is_backed or ${total}::bigint is null and service_total is null
-            or ${total}::bigint = ledger_count + accepted_difference + ${guestsOf(name)})
+       and case when ${total}::bigint is null then service_total is null
+                else not is_backed or ${total}::bigint = ledger_count + accepted_difference + ${guestsOf(name)} end
     returning ${pick({ name: streams.name })}`;
   return saved.length > 0;
 }

@@ -15,8 +15,8 @@ class UnevenCount extends Error {}
  * if it has stored nothing: the list does not begin with its newest rows, the page cannot be read or stored as it is,
  * or more rows may be new than it shows. A page that ends with a known row hides none from the next pass. The list's
  * state stays as it is, because it belongs to the other pass; only the page's total is stored with the rows that it
- * counts. The other pass may still store a total that is older than the page. So nothing is stored if rows are missing
- * elsewhere: new rows would make the count equal to that total.
+ * counts, and the other pass keeps it unless its own is higher. Nothing is stored if a proof rests on the counts and
+ * rows are missing elsewhere.
  */
 export async function lookBeside<T>(
   { ledger, settings }: SyncContext,
