@@ -77,8 +77,8 @@ export async function readListHead(
 
 /**
  * Returns true if the ledger lacks no row that the service counts by this total, or no proof rests on the counts, and
- * no total is known that is older than the rows. Then the total replaces the stored one. Call it in the transaction that has changed the
- * count: until it ends nobody else writes the stream.
+ * no total is known that is older than the rows. Then the total replaces the stored one. Call it in the transaction
+ * that has changed the count: until it ends nobody else writes the stream.
  */
 export async function saveEvenTotal(
   db: LedgerDb,
