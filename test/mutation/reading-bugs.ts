@@ -50,6 +50,17 @@ export const readingBugs: PlantedBug[] = [
     caughtBy: 'counts that are equal prove nothing before the first walk has ended',
   },
   {
+    id: 'older-total-proves',
+    promise: 'True',
+    wrong:
+      'the total of a first page stored beside a pass is believed although a higher one is stored',
+    in: 'saveEvenTotal',
+    find: `not is_backed or (\${told} >= coalesce(service_total, 0)`,
+    put: 'not is_backed or (true',
+    caughtBy:
+      'a first page that is older than rows stored meanwhile proves nothing: its total counts none of them',
+  },
+  {
     id: 'total-of-others-lost',
     promise: 'True',
     wrong: 'a pass stores its total over that of rows that were stored beside it',

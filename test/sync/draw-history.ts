@@ -118,13 +118,21 @@ const removals: fc.Arbitrary<Happening> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('move' as const), at: place }) },
 );
 
+const look: fc.Arbitrary<Happening> = fc.record({
+  kind: fc.constant('look' as const),
+  count: fc.integer({ min: 1, max: 2 }),
+  storedAfter: fc.integer({ min: 0, max: 3 }),
+});
+
 const nothing = fc.constant<Happening>({ kind: 'nothing' });
 
-function roundsOf(happenings: fc.Arbitrary<Happening>): fc.Arbitrary<Round[]> {
+/** `looks`: weight of another process's looks among the events during a pass. */
+function roundsOf(happenings: fc.Arbitrary<Happening>, looks: number): fc.Arbitrary<Round[]> {
   const during = fc.oneof(
     { weight: 6, arbitrary: nothing },
     { weight: 3, arbitrary: happenings },
     { weight: 1, arbitrary: fc.constant<Happening>({ kind: 'kill' }) },
+    { weight: looks, arbitrary: look },
   );
   const round: fc.Arbitrary<Round> = fc.record({
     effort: fc.oneof(
@@ -161,16 +169,25 @@ const setup: fc.Arbitrary<ListSetup> = fc.record({
   pauseShare: rarely(0.3),
 });
 
+/** Lists that another process looks at while they are read. */
+function withLooks(lists: ListSetup[]): ListSetup[] {
+  return lists.map((list) => ({ ...list, order: 'newest-first', hasTimes: true }));
+}
+
 /** Histories of one list, and of two that share rows. */
 export const histories: fc.Arbitrary<History> = fc
-  .record({ isInsertOnly: fc.boolean(), lists: fc.array(setup, { minLength: 1, maxLength: 2 }) })
-  .chain(({ isInsertOnly, lists }) =>
+  .record({
+    isInsertOnly: fc.boolean(),
+    hasLooks: fc.integer({ min: 0, max: 3 }).map((n) => n === 3),
+    lists: fc.array(setup, { minLength: 1, maxLength: 2 }),
+  })
+  .chain(({ isInsertOnly, hasLooks, lists }) =>
     fc.record({
-      lists: fc.constant(lists),
+      lists: fc.constant(hasLooks ? withLooks(lists) : lists),
       isTogether: fc.boolean(),
       requestMs: fc.constantFrom(0, 300, 3_000),
       luck: fc.integer({ min: 1, max: 2 ** 31 - 1 }),
-      rounds: roundsOf(isInsertOnly ? changes : removals),
+      rounds: roundsOf(isInsertOnly ? changes : removals, hasLooks ? 8 : 0),
       // The patient ones take ten times as many passes.
       calmEffort: fc.oneof(
         { weight: 2, arbitrary: fc.constantFrom<EffortName[]>('daemon', 'command') },

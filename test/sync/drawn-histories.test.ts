@@ -20,6 +20,7 @@ test(
     );
     expect(figures.histories).toBeGreaterThanOrEqual(runs);
     expect(figures.claims).toBeGreaterThan(runs);
+    expect(figures.looks).toBeGreaterThan(runs / 10);
     expect(figures.excused).toBeLessThan(0.05 * figures.claims);
   },
   300_000 + 100 * runs,

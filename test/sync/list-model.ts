@@ -27,6 +27,8 @@ export type Happening =
   /** The row of another list is shown by this one, too, or instead. */
   | { kind: 'share'; at: number }
   | { kind: 'move'; at: number }
+  /** Rows come, and another process looks at the first page and stores it after so many further events. */
+  | { kind: 'look'; count: number; storedAfter: number }
   | { kind: 'kill' }
   | { kind: 'nothing' };
 
@@ -123,6 +125,8 @@ export class ListModel {
   taken: Answer[] = [];
   /** So many of them are behind what the ledger has stored. */
   remembered = 0;
+  /** First pages that another process has stored beside a pass. */
+  storedLooks = 0;
   #script: Happening[] = [];
   #observation = 0;
   #answers = new Map<number, Answer>();
@@ -131,6 +135,10 @@ export class ListModel {
   #latestTaken: Answer | undefined;
   #answered = 0;
   #requestsOfPass = 0;
+  /** First pages that another process has read and not yet stored. */
+  #looks: { facts: ShownPage; storedAfter: number }[] = [];
+  /** The total that the pass itself has stored last. */
+  #storedTotal: number | null = null;
 
   constructor(
     order: ListOrder | 'shuffled',
@@ -225,12 +233,63 @@ export class ListModel {
     // A size that is neither told nor kept cannot be learned.
     if (next?.kind === 'resize' && this.claimedSize === null) this.size = next.size;
     if (next?.kind === 'lag') this.lag = next.rows;
+    if (next?.kind === 'look') {
+      this.list.arrive(next.count);
+      this.#look(next.storedAfter);
+    }
+    this.#storeLooks();
     if (next?.kind === 'kill') throw new Killed();
     if (next?.kind !== 'share' && next?.kind !== 'move') return;
     const other = this.world.lists.find((list) => list !== this)?.list;
     const row = other?.pick(next.at);
     if (row) this.list.show(row);
     if (row && next.kind === 'move') other?.removeKey(row.key);
+  }
+
+  /** As `lookBeside` does: only the first page of a list that begins with its newest rows, all of them readable. */
+  #look(storedAfter: number): void {
+    const { listOrder, pageSize } = this.stored;
+    if (pageSize === null || listOrder !== 'newest-first' || !this.hasTimes) return;
+    this.#observation += 1;
+    const usual = this.size;
+    this.size = Math.min(usual, pageSize);
+    const facts = this.answer(1, this.#observation);
+    this.size = usual;
+    if (facts.unstorable === 0 && facts.keys.length > 0) this.#looks.push({ facts, storedAfter });
+  }
+
+  #storeLooks(): void {
+    const due = this.#looks.filter(({ storedAfter }) => storedAfter <= 0);
+    this.#looks = this.#looks
+      .filter((look) => !due.includes(look))
+      .map(({ facts, storedAfter }) => ({ facts, storedAfter: storedAfter - 1 }));
+    for (const { facts } of due) this.#storeLook(facts);
+  }
+
+  /** Stores the page if its last row is known and the counts are even behind it, and its total with it. */
+  #storeLook({ keys, datedKeys, times, total, observation }: ShownPage): void {
+    const { ledger } = this.world;
+    const answer = this.#answers.get(observation);
+    this.#answers.delete(observation);
+    const last = keys.at(-1);
+    if (!answer || last === undefined || !this.ledger.has(last)) return;
+    const fresh = keys.filter(
+      (key) => !this.ledger.has(key) && !ledger.guests(this.index).has(key),
+    );
+    if (fresh.length === 0) return;
+    const { isBacked, acceptedDifference, serviceTotal } = this.stored;
+    const { ledgerCount, guests } = this.#counts();
+    const count = ledgerCount + guests + fresh.length + acceptedDifference;
+    const isEven = total === count && total >= (serviceTotal ?? 0);
+    if (total === null ? serviceTotal !== null : isBacked && !isEven) return;
+    const timeOf = new Map(datedKeys.map((key, index) => [key, times[index] ?? null]));
+    for (const key of keys) ledger.store(this.index, key, timeOf.get(key) ?? null);
+    // A kill of the pass takes nothing of it back.
+    this.taken.splice(this.remembered, 0, answer);
+    this.remembered += 1;
+    this.storedLooks += 1;
+    this.stored = { ...this.stored, ...this.#counts(), serviceTotal: total ?? serviceTotal };
+    this.world.onWrite?.(this);
   }
 
   /** The page as the list stands now, for the request of that number. */
@@ -303,14 +362,12 @@ export class ListModel {
       state,
       afterFinding,
       remembered,
-    }: { state: ListState; afterFinding: AfterFinding; remembered: number },
+    }: { state: ListState; afterFinding: AfterFinding; remembered: () => number },
   ): Stored {
     const { ledger } = this.world;
+    const next = this.#script[0]?.kind;
+    if (next === 'kill' || next === 'look') this.happen(this.#script.shift());
     const before = this.ledger.size;
-    if (this.#script[0]?.kind === 'kill') {
-      this.#script.shift();
-      throw new Killed();
-    }
     for (const { keys, datedKeys, times } of pages) {
       const timeOf = new Map(datedKeys.map((key, index) => [key, times[index] ?? null]));
       for (const key of keys) {
@@ -321,7 +378,7 @@ export class ListModel {
     const inserted = this.ledger.size - before;
     const compared = days === null ? null : ledger.compareDays(this.index, days);
     for (const [day, keys] of compared?.verified ?? []) this.verified.set(day, keys);
-    this.remembered = remembered;
+    this.remembered = remembered();
     const found = { inserted, differingDays: compared === null ? [] : compared.differing };
     return { ...this.#save(afterFinding(found)), ...found };
   }
@@ -333,6 +390,7 @@ export class ListModel {
     const checkpoint = parseCheckpoint(JSON.parse(JSON.stringify(this.stored.checkpoint)));
     if (checkpoint === null) throw new Error('a stored checkpoint cannot be parsed');
     this.stored = { ...this.stored, ...this.#counts(), checkpoint, passes: this.stored.passes + 1 };
+    this.#storedTotal = this.stored.serviceTotal;
     return this.stored;
   }
 
@@ -356,9 +414,14 @@ export class ListModel {
   #save(state: ListState): Stored {
     const { passes } = this.stored;
     const counts = this.#counts();
-    this.stored = { ...state, ...counts, passes };
+    const { serviceTotal: beside } = this.stored;
+    const isOther = beside !== this.#storedTotal;
+    const serviceTotal = isOther ? greatest(beside, state.serviceTotal) : state.serviceTotal;
+    this.stored = { ...state, ...counts, passes, serviceTotal };
+    this.#storedTotal = serviceTotal;
     this.world.onWrite?.(this);
-    return { inserted: 0, ...counts, differingDays: [] };
+    const totalBeside = serviceTotal === state.serviceTotal ? null : serviceTotal;
+    return { inserted: 0, ...counts, totalBeside, differingDays: [] };
   }
 
   /** Pages fetched ahead are answered in the order that `ahead` says (fractions in [0, 1)), as on a real network. */
@@ -367,7 +430,8 @@ export class ListModel {
       read: this.#reader([...ahead]),
       readSized: (page, size) => this.#readSized(page, size),
       prepare: (batch, state) => {
-        const remembered = this.taken.length;
+        const taken = this.taken.length - this.storedLooks;
+        const remembered = () => taken + this.storedLooks;
         return async (afterFinding) => this.#write(batch, { state, afterFinding, remembered });
       },
       ranks: this.hasTimes ? this.#ranks() : null,
@@ -479,4 +543,8 @@ export class ListModel {
       verifyAll: async (state) => this.#save(state),
     };
   }
+}
+
+function greatest(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }

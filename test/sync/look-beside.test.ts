@@ -4,6 +4,8 @@ import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
 import { toolsOver } from '../support/tools-over.ts';
 import { onePass, type Wallet, withWallet } from '../support/with-wallet.ts';
 
+type ListPage = Awaited<ReturnType<Wallet['context']['client']['listTransactions']>>;
+
 const asking = onePass({ ifLeased: 'ask', sliceMs: 200, effort: 'daemon' });
 
 /** A wallet whose deposits were read once, and are being read by a pass that never ends. */
@@ -144,6 +146,43 @@ test('a new row beside one that is missing further back is left to the next pass
     isComplete: true,
     rowsInserted: 2,
   });
+});
+
+test('a first page that is older than rows stored meanwhile proves nothing: its total counts none of them', async () => {
+  const wallet = await withWallet({ transactions: 300 });
+  const { context, sandbox, query } = wallet;
+  const { client } = context;
+  await syncTransactions(context, onePass());
+  const [{ ms } = {}] = await query(
+    `select extract(epoch from min(occurred_at)) * 1000 as ms from ledger.transactions where stream = 'deposit'`,
+  );
+  const [late] = sandbox.world.addTransactions(1, { type: 'deposit', at: Number(ms) + 1 });
+  const [missed] = sandbox.world.addTransactions(1, { type: 'deposit' });
+  /** Answers every request for the list's first page with the page that it changes it into. */
+  const answering = (change: (page: ListPage) => ListPage) => {
+    const listTransactions: typeof client.listTransactions = async (asked, signal) => {
+      const page = await client.listTransactions(asked, signal);
+      return asked.pageNo === 1 ? change(page) : page;
+    };
+    return { ...context, client: { ...client, listTransactions } };
+  };
+  let before: ListPage | undefined;
+  const remembering = answering((page) => {
+    before ??= page;
+    return { ...page, records: page.records.filter(({ orderNo }) => orderNo !== missed) };
+  });
+  await syncTransactions(remembering, onePass({ effort: 'daemon' }), ['deposit']);
+  sandbox.world.addTransactions(1, { type: 'deposit' });
+  await syncTransactions(remembering, onePass({ effort: 'daemon' }), ['deposit']);
+  expect(await proofOf(wallet)).toMatchObject({ is_complete: false });
+  await leaseElsewhere(wallet);
+  await syncTransactions(
+    answering((page) => before ?? page),
+    asking,
+    ['deposit'],
+  );
+  expect(await query(`select from ledger.transactions where order_no = '${late}'`)).toEqual([]);
+  expect(await proofOf(wallet)).toMatchObject({ is_complete: false });
 });
 
 test('a page with a row that PostgreSQL refuses fails no pass: it is left to one that makes it a reject', async () => {

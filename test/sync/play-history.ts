@@ -40,6 +40,7 @@ export async function playHistory(history: History, figures: Figures): Promise<s
   for (const { model } of lists) {
     figures.passes += model.stored.passes;
     figures.requests += model.requests;
+    figures.looks += model.storedLooks;
   }
   return violations;
 }

@@ -14,10 +14,21 @@ export type Figures = {
   /** Claims that were wrong and that no reader of these answers could have known to be. */
   excused: number;
   unlisted: number;
+  /** First pages that another process stored beside a pass. */
+  looks: number;
 };
 
 export function newFigures(): Figures {
-  return { histories: 0, passes: 0, requests: 0, scans: 0, claims: 0, excused: 0, unlisted: 0 };
+  return {
+    histories: 0,
+    passes: 0,
+    requests: 0,
+    scans: 0,
+    claims: 0,
+    excused: 0,
+    unlisted: 0,
+    looks: 0,
+  };
 }
 
 /** Holds what the ledger says of one list against what the service showed. */

@@ -70,35 +70,35 @@ export async function readListHead(
   name: string,
 ): Promise<Pick<StreamRow, 'listOrder' | 'pageSize' | 'checkpoint'> | undefined> {
   const { listOrder, pageSize, checkpoint } = streams;
-  const [head] = await query(db)`
-    select ${pick({ listOrder, pageSize, checkpoint })} from own.streams where name = ${name}`;
-  return head;
+  const head = pick({ listOrder, pageSize, checkpoint });
+  return (await query(db)`select ${head} from own.streams where name = ${name}`)[0];
 }
 
 /**
- * Returns true if the ledger lacks no row that the service counts by this total, or no proof rests on the counts, and
- * no total is known that is older than the rows. Then the total replaces the stored one. Call it in the transaction
- * that has changed the count: until it ends nobody else writes the stream.
+ * Returns true if no proof rests on the counts, or the ledger lacks no row that the service counts by this total and no
+ * higher one is stored: an older answer, or a lagging replica, may count none of the rows stored since. Then the total
+ * replaces the stored one; without a total, none may be known. Call it in the transaction that has changed the count.
  */
 export async function saveEvenTotal(
   db: LedgerDb,
   name: string,
   total: number | null,
 ): Promise<boolean> {
+  const told = sql`${total}::bigint`;
   const saved = await query(db)`
-    update own.streams set service_total = coalesce(${total}::bigint, service_total)
+    update own.streams set service_total = coalesce(${told}, service_total)
      where name = ${name}
-       and case when ${total}::bigint is null then service_total is null
-                else not is_backed or ${total}::bigint = ledger_count + accepted_difference + ${guestsOf(name)} end
+       and case when ${told} is null then service_total is null
+                else not is_backed or (${told} >= coalesce(service_total, 0)
+                  and ${told} = ledger_count + accepted_difference + ${guestsOf(name)}) end
     returning ${pick({ name: streams.name })}`;
   return saved.length > 0;
 }
 
 /** Counts the rows that the ledger has of a list. */
 export async function countListed(db: LedgerDb, name: string): Promise<number> {
-  const [stream] = await query(db)`
-    select ${pick({ rows: streams.ledgerCount })} from own.streams where name = ${name}`;
-  return stream?.rows ?? 0;
+  const rows = pick({ rows: streams.ledgerCount });
+  return (await query(db)`select ${rows} from own.streams where name = ${name}`)[0]?.rows ?? 0;
 }
 
 /** Notes that the service shows the list without rows, since now or earlier, or with rows. */
@@ -109,11 +109,11 @@ export async function noteEmptiness(db: LedgerDb, name: string, isEmpty: boolean
 }
 
 /** Returns true if the stream lists the row. */
-export async function hasRow(db: LedgerDb, stream: string, orderNo: string): Promise<boolean> {
-  const [row] = await query(db)`
-    select ${pick({ orderNo: transactions.orderNo })} from own.transactions
-     where order_no = ${orderNo} and stream = ${stream} and is_listed`;
-  return row !== undefined;
+export async function hasRow(db: LedgerDb, stream: string, key: string): Promise<boolean> {
+  const { orderNo } = transactions;
+  const rows = await query(db)`
+    select ${pick({ orderNo })} from own.transactions where order_no = ${key} and stream = ${stream} and is_listed`;
+  return rows.length > 0;
 }
 
 /** Releases the lease and stores the result of the pass; `error` is null after a success. */
