@@ -131,8 +131,8 @@ export const pageBugs: PlantedBug[] = [
     promise: 'Quiet',
     wrong: 'a page with a bad row is divided again in every pass over an unchanged list',
     in: 'divide',
-    find: 'if (known && (await isUnmoved(source, known, signal))) return known.content',
-    put: 'if (known) await isUnmoved(source, known, signal)',
+    find: 'if (recalled !== null) return recalled',
+    put: 'if (recalled === undefined) return recalled',
     caughtBy:
       'one bad row costs a search for it, not a request per row; an unchanged list then two requests a pass',
   },
@@ -140,9 +140,9 @@ export const pageBugs: PlantedBug[] = [
     id: 'divided-page-kept-blindly',
     promise: 'Complete',
     wrong: 'a divided page is taken from memory although rows have arrived',
-    in: 'divide',
-    find: '(await isUnmoved(source, known, signal))',
-    put: '(await isUnmoved(source, known, signal)) !== null',
+    in: 'recallPage',
+    find: 'arrived.listed === 0',
+    put: 'arrived.listed >= 0',
     caughtBy: 'rows that arrive move the bad one: it stays one reject, and the new rows come in',
   },
   {

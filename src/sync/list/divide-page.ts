@@ -12,7 +12,7 @@
 import { isOfRequest, LedgerError } from '../../kernel/errors.ts';
 import type { Page } from '../../kernel/wallet-records.ts';
 import { anchorOf, assemblePage, type BadRow, type ReadPart, rowTextOf } from './assemble-page.ts';
-import type { DividedPage, DivisionMemory } from './division-memory.ts';
+import type { DivisionMemory } from './division-memory.ts';
 import type { ListSource } from './list-source.ts';
 
 /** Part of the page; `place` counts from 0 at the list's first row. */
@@ -72,21 +72,9 @@ export async function dividePage<T>(
   if (division.read.length === 0) return null;
   const content = assemblePage(division);
   const anchor = anchorOf(division);
-  if (anchor) memory.remember(page, size, { content, anchor });
+  const { read, bad } = division;
+  if (anchor) memory.remember(page, size, { content, anchor, read, bad });
   return content;
-}
-
-/** Checks with one request for one row that the list is unchanged since the page was divided. */
-export async function isUnmoved<T>(
-  source: ListSource<T>,
-  { content, anchor }: DividedPage<T>,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const answer = await source.readPage(anchor.place + 1, 1, signal, 1).catch(pageFailure);
-  if (answer instanceof LedgerError) return false;
-  const [record] = answer.records;
-  const isSameRow = record !== undefined && source.keyOf(record) === anchor.key;
-  return isSameRow && answer.listed === 1 && answer.totalSize === content.totalSize;
 }
 
 /** Returns the failure if the page, its size or a row in it may be the cause. Rethrows any other. */

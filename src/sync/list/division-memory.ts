@@ -1,11 +1,14 @@
 import { hash } from 'node:crypto';
 import type { Page } from '../../kernel/wallet-records.ts';
+import type { BadRow, ReadPart } from './assemble-page.ts';
 
 /** A page that had to be divided, and one of its rows, which shows a later pass that nothing has moved. */
 export type DividedPage<T> = {
   content: Page<T>;
   /** `place` counts from 0 at the list's first row. */
   anchor: { place: number; key: string };
+  read: ReadPart<T>[];
+  bad: BadRow[];
 };
 
 /**
@@ -15,6 +18,8 @@ export type DividedPage<T> = {
 export type DivisionMemory<T> = {
   recall(page: number, size: number): DividedPage<T> | undefined;
   remember(page: number, size: number, divided: DividedPage<T>): void;
+  /** Replaces a page that `recall` returned by one that new rows have moved; kept no longer than that one. */
+  move(page: number, size: number, divided: DividedPage<T>): void;
   /** Returns true if the row with this text was requested several times and stayed unreadable. */
   isConfirmed(rowText: string): boolean;
   confirm(rowText: string): void;
@@ -60,6 +65,10 @@ export function createDivisionMemory<T>(): DivisionMemory<T> {
     remember(page, size, divided) {
       dropOldest(pages, pagesMax);
       pages.set(`${page}/${size}`, { ...divided, until: performance.now() + keptMs });
+    },
+    move(page, size, divided) {
+      const known = pages.get(`${page}/${size}`);
+      if (known) pages.set(`${page}/${size}`, { ...divided, until: known.until });
     },
     isConfirmed: (rowText) => rows.has(hash('sha1', rowText)),
     confirm(rowText) {

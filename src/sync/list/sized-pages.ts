@@ -4,9 +4,10 @@
  */
 import { LedgerError } from '../../kernel/errors.ts';
 import type { Page } from '../../kernel/wallet-records.ts';
-import { dividePage, isServiceAnswering, isUnmoved, pageFailure } from './divide-page.ts';
+import { dividePage, isServiceAnswering, pageFailure } from './divide-page.ts';
 import type { DivisionMemory } from './division-memory.ts';
 import type { ListSource } from './list-source.ts';
+import { recallPage } from './recall-page.ts';
 
 const pageSizeMin = 10;
 
@@ -203,8 +204,8 @@ async function divide<T>(
   const { source, memory } = state;
   for (;;) {
     const size = state.served ?? failed.size;
-    const known = memory.recall(page, size);
-    if (known && (await isUnmoved(source, known, signal))) return known.content;
+    const recalled = await recallPage(source, { page, size }, { signal, memory });
+    if (recalled !== null) return recalled;
     state.isDown ||= await isServiceDown(state, { page, size }, failed.failure, signal);
     if (state.isDown) throw failed.failure;
     const divided = await dividePage(source, { page, size }, { signal, memory });
