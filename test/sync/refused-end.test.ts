@@ -107,6 +107,54 @@ test.each([
   },
 );
 
+const failing = { status: 500, body: 'Internal Server Error' };
+
+test.each(orders.flatMap((order) => [300, 345, 100, 7, 1].map((rows) => [rows, order] as const)))(
+  '[P12] without a total, a list of %i rows is read whole and further where each page behind its end is answered by HTTP 500: %s',
+  async (rows, order) => {
+    service.twist = (page, { pageNo }) => ({
+      ...page,
+      totalSize: null,
+      ...(page.rows.length === 0 && pageNo > 1 && failing),
+    });
+    put(order, history(rows));
+    expect(await pass()).toMatchObject({ rowsInserted: rows });
+    if (rows > 1)
+      expect(await query('select is_backed from ledger.streams')).toEqual([{ is_backed: true }]);
+    for (const arrived of [-1, -2]) {
+      put(order, [...history(rows), -1, arrived]);
+      await pass('daemon');
+    }
+    expect(await held()).toBe(rows + 2);
+    // A page fewer than the ledger knows.
+    put(order, history(Math.max(1, rows - 150)));
+    await pass('daemon');
+    const [compared] = await verifyLedger(context, { signal, isRepair: false });
+    expect(compared).toMatchObject({ compared: Math.max(1, rows - 150), missing: [] });
+  },
+);
+
+test.each([
+  ['every page behind the second', () => false],
+  ['every page once two were read', (asked: number) => asked > 2],
+])(
+  '[P12] without a total, HTTP 500 in place of %s is no end of the list',
+  async (_what, isDown) => {
+    put('newest-first', history(430));
+    let asked = 0;
+    service.twist = (page, { pageNo, pageSize }) => {
+      asked += 1;
+      const isFailing = isDown(asked) || pageNo * pageSize > 200;
+      return { ...page, totalSize: null, ...(isFailing && failing) };
+    };
+    await expect(pass()).rejects.toThrow('HTTP 500');
+    expect(await query('select is_backed from ledger.streams')).toEqual([{ is_backed: false }]);
+    service.twist = (page) => ({ ...page, totalSize: null });
+    await pass();
+    expect(await held()).toBe(430);
+  },
+);
+
 test('without a total, a service that ignores the page number is still named', async () => {
   put('newest-first', history(300));
   service.twist = (page) => ({

@@ -8,7 +8,7 @@ import {
   withCheckpoint,
 } from './list-state.ts';
 import { isKnownCounts, mayGoOn, type Poll, storeShown } from './poll.ts';
-import { readOrEnd } from './refused-page.ts';
+import { readOrEnd, readOrNull } from './refused-page.ts';
 
 /** Reads new rows at the list's end: from the page where the known rows end, upward. */
 export async function pollTail<P extends PageFacts>(session: ListSession<P>): Promise<Poll> {
@@ -63,8 +63,8 @@ async function readTail<P extends PageFacts>(
 ): Promise<{ facts: P; inserted: number }> {
   const page = tailPage(session.state);
   // Another total than the stored one may end the list before this page, and a refusal tells none.
-  const facts = await session.read(page, Math.max(1, page - 1));
-  if (facts.listed > 0 || page === 1) return { facts, inserted: 0 };
+  const facts = await readOrNull(session, page);
+  if (facts !== null && (facts.listed > 0 || page === 1)) return { facts, inserted: 0 };
   // The list ends before the ledger's last row, or its pages are larger than assumed.
   const first = await session.read(1);
   const inserted = first.listed === 0 ? 0 : await session.store([first]);

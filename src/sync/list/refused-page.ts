@@ -4,7 +4,7 @@
  */
 import type { ListSession } from './list-session.ts';
 import { type ListState, lastPage, type PageFacts } from './list-state.ts';
-import { endPage, isEndShown, isRefusal, type LastPage } from './scan-end.ts';
+import { endPage, isEndShown, isFailureBehind, isRefusal, type LastPage } from './scan-end.ts';
 
 /**
  * Returns the last page up to `page` that the total says is one of the list: where another one is refused, the list
@@ -16,7 +16,8 @@ export function lastCounted(page: number, state: ListState): number {
 
 /**
  * Reads a page. A refused one counts as lying behind the list's end if the pages before show that the list is over, or
- * that pages are larger than assumed.
+ * that pages are larger than assumed. Without a total so does one that ends with HTTP 5xx, but only if a page of
+ * another size shows the end.
  */
 export async function readOrEnd<P extends PageFacts>(
   session: ListSession<P>,
@@ -29,11 +30,25 @@ export async function readOrEnd<P extends PageFacts>(
   try {
     return await session.read(page, upTo, isFresh);
   } catch (error) {
+    if (page > 1 && isFailureBehind(error, session.state))
+      return await emptyAtEnd(session, page, error);
     if (page === 1 || !isRefusal(error)) throw error;
     const isOver = (await isOverBefore(session, page)) || (await isSizeWrong(session));
     if (!isOver) throw error;
     return await session.read(page, page - 1);
   }
+}
+
+/** Reads a page; null if it ends with HTTP 5xx, or is refused, and the list may end before it. */
+export async function readOrNull<P extends PageFacts>(
+  session: ListSession<P>,
+  page: number,
+): Promise<P | null> {
+  const facts = await session.read(page, Math.max(1, page - 1)).catch((error: unknown) => {
+    if (page > 1 && isFailureBehind(error, session.state)) return null;
+    throw error;
+  });
+  return facts?.isRefused === true ? null : facts;
 }
 
 async function isOverBefore<P extends PageFacts>(
@@ -44,19 +59,32 @@ async function isOverBefore<P extends PageFacts>(
   return last.listed < last.size || (await isEndOfList(session, last));
 }
 
+/** Returns an empty page in place of one that failed, if the list ends before it; otherwise throws the failure. */
+async function emptyAtEnd<P extends PageFacts>(
+  session: ListSession<P>,
+  page: number,
+  failure: unknown,
+): Promise<P> {
+  const last = await lastReadable(session, page);
+  const isSingleRow = last.listed < last.size && endPage(last) === null;
+  if (!isSingleRow && !(await isEndOfList(session, last))) throw failure;
+  const nothing = { listed: 0, unstorable: 0, keys: [], times: [], datedKeys: [] };
+  return { ...last, ...nothing, page, firstTime: null, lastTime: null, fingerprint: '' };
+}
+
 /** Returns the page before the first refused one: mostly the page before this one. */
 async function lastReadable<P extends PageFacts>(
   session: ListSession<P>,
   refused: number,
 ): Promise<P> {
   let high = refused;
-  let last = await session.read(high - 1, high - 2);
-  if (last.isRefused !== true) return last;
-  last = await session.read(1);
+  const before = await readOrNull(session, high - 1);
+  if (before !== null) return before;
+  let last = await session.read(1);
   for (high -= 1; high - last.page > 1; ) {
     const middle = Math.floor((last.page + high) / 2);
-    const facts = await session.read(middle, middle - 1);
-    if (facts.isRefused === true) high = middle;
+    const facts = await readOrNull(session, middle);
+    if (facts === null) high = middle;
     else last = facts;
   }
   return last;

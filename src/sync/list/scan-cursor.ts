@@ -8,7 +8,14 @@ import type { ListSession } from './list-session.ts';
 import { type PageFacts, withCheckpoint } from './list-state.ts';
 import { endReading, joinDays } from './read-days.ts';
 import { isEndOfList, isSizeWrong } from './refused-page.ts';
-import { isPageIgnored, isTotalShown, mayBeEnd, upTo } from './scan-end.ts';
+import {
+  endPage,
+  isFailureBehind,
+  isPageIgnored,
+  isTotalShown,
+  mayBeEnd,
+  upTo,
+} from './scan-end.ts';
 
 /** Number of pages whose keys are kept, to find the page boundary again after a step back. */
 const recentPages = 4;
@@ -58,18 +65,23 @@ export async function readNext<P extends PageFacts>(
   const walk = walkOf(session);
   const read = session.read(walk.nextPage, upTo(session.state, walk), isFresh);
   return await read.catch((refusal: unknown) => {
-    if (mayBeEnd(refusal, walkOf(session))) return { refusal };
+    if (mayBeEnd(refusal, walkOf(session), session.state)) return { refusal };
     throw refusal;
   });
 }
 
-/** Steps back to the page before one that the service refuses: a refusal tells no total and no page size. */
+/**
+ * Steps back to the page before one that the service refuses: a refusal tells no total and no page size. A page that
+ * fails says nothing about the list, so that step back is not counted.
+ */
 export function stepBackFromRefusal<P extends PageFacts>(
   session: ListSession<P>,
   cursor: Cursor<P>,
+  refusal: unknown,
 ): WalkProgress {
   const { nextPage, rewinds } = walkOf(session);
-  const back = { nextPage: nextPage - 1, rewinds: rewinds + 1, isLastFull: true };
+  const counted = isFailureBehind(refusal, session.state) ? 0 : 1;
+  const back = { nextPage: nextPage - 1, rewinds: rewinds + counted, isLastFull: true };
   const walk = { ...walkOf(session), ...back };
   Object.assign(cursor, { previousFingerprint: null, previousTime: null, isFresh: true });
   cursor.refusedPage = nextPage;
@@ -80,7 +92,8 @@ export function stepBackFromRefusal<P extends PageFacts>(
 /**
  * Ends a scan at a page that the service refuses. It proves nothing, unless a page of another size shows that the list
  * ends with the page before; the rows that it met are stored. Throws `refusal` if the total says that rows follow
- * a full page. Without a `refusal` the page lies behind the end by the total.
+ * a full page, or is a failure such as HTTP 500 and no such page shows the end. Without a `refusal` the page lies behind
+ * the end by the total.
  */
 export async function endAtRefusal<P extends PageFacts>(
   session: ListSession<P>,
@@ -92,7 +105,8 @@ export async function endAtRefusal<P extends PageFacts>(
   const isAlike = walk.isLastFull || !walk.hasShortPages;
   const isShown = isAlike && (await isEndOfList(session, last));
   const isFollowed = walk.isLastFull && !isTotalShown(last.page * last.size, session.state);
-  if (!isShown && (isFollowed || isPageIgnored(refusal))) {
+  const isUnshown = isFailureBehind(refusal, session.state) && endPage(last) !== null;
+  if (!isShown && (isFollowed || isUnshown || isPageIgnored(refusal))) {
     if (await isSizeWrong(session)) return giveUp(session, cursor, toError(refusal));
     throw refusal;
   }

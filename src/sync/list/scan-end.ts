@@ -26,8 +26,23 @@ const pageIgnoredCode = 'service-parameters';
 const endCodes = new Set<string>(['service-refused', 'service-unsettled', pageIgnoredCode]);
 
 /** Returns true if the failure to read the next page may mean the list's end. */
-export function mayBeEnd(error: unknown, { nextPage }: WalkProgress): boolean {
-  return nextPage > 1 && isRefusal(error);
+export function mayBeEnd(
+  error: unknown,
+  { nextPage }: WalkProgress,
+  state: Pick<ListState, 'serviceTotal'>,
+): boolean {
+  return nextPage > 1 && (isRefusal(error) || isFailureBehind(error, state));
+}
+
+/**
+ * Returns true for an answer such as HTTP 500 to a page of a list without a total: some services fail so behind the
+ * end. A service that is down does so, too, hence only a page of another size shows that the list ends there.
+ */
+export function isFailureBehind(
+  error: unknown,
+  { serviceTotal }: Pick<ListState, 'serviceTotal'>,
+): boolean {
+  return serviceTotal === null && error instanceof LedgerError && error.isAnswered;
 }
 
 /**

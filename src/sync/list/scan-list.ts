@@ -139,8 +139,9 @@ async function takePage<P extends PageFacts>(
   const { nextPage } = walkOf(session);
   const facts = await readNext(session, cursor);
   if ('refusal' in facts || facts.isRefused) {
+    const refusal = 'refusal' in facts ? facts.refusal : undefined;
     if (nextPage > 1 && cursor.refusedPage !== nextPage)
-      return stepBackFromRefusal(session, cursor);
+      return stepBackFromRefusal(session, cursor, refusal);
     if ('refusal' in facts) return await endAtRefusal(session, cursor, facts.refusal);
     if (isEndUnknown(walkOf(session), session.state)) return await endAtRefusal(session, cursor);
   }
