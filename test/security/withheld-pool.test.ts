@@ -64,10 +64,19 @@ test('a pool that an open transaction withholds is a problem as soon as others h
     expect([await takes(), await withheld()]).toEqual([[{}], []]);
     await query(`update engine.null_takes set taken_at = taken_at - interval '11 seconds'`);
     expect(await takeAddress(ledger.db, 60, 'anna')).toBeNull();
-    expect(await withheld()).toMatchObject([{ severity: 'critical' }]);
+    const { rows: own } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const said = new RegExp(
+      `an open transaction holds them: process ${own[0]?.pid}, role ${issuer}`,
+    );
+    expect(await withheld()).toMatchObject([
+      { severity: 'critical', what: expect.stringMatching(said) },
+    ]);
   } finally {
     await client.end();
   }
+  expect(await withheld()).toMatchObject([
+    { what: expect.stringContaining('the transaction that held them has ended') },
+  ]);
   // The next one who asks gets an address, and all is well.
   expect(await takeAddress(ledger.db, 60, 'anna')).not.toBeNull();
   expect(await withheld()).toEqual([]);

@@ -297,6 +297,32 @@ test('[Q18] 410 stops a receiver at once, with a problem; resumed, it gets every
   expect(await problems()).toEqual([]);
 });
 
+test('[Q18] a receiver that still fails after it was resumed is a problem with its first failure, until it accepts an event', async () => {
+  const receiver = await startReceiver();
+  receiver.behaviour = () => 500;
+  const { wake } = await deliver([settingOf(receiver)]);
+  await record('a');
+  wake();
+  const hasFailed = async () => (await consumer())?.['state'] === 'failing';
+  await until(hasFailed);
+  expect(await problems()).toEqual([]);
+  await resumeReceiver(ledger.db, 'shop');
+  expect(await problems()).toEqual([]);
+  wake();
+  await until(hasFailed);
+  expect(await problems()).toEqual(['feed_webhook_failing']);
+  receiver.behaviour = () => 204;
+  await query('update engine.deliveries set due_at = now()');
+  wake();
+  await isDone(receiver, 1);
+  expect(await problems()).toEqual([]);
+  receiver.behaviour = () => 500;
+  await record('b');
+  wake();
+  await until(hasFailed);
+  expect(await problems()).toEqual([]);
+});
+
 test('[Q18] a receiver that is down for a day gets everything in order, at once when it is up again; another one is not moved', async () => {
   const [down, other] = [await startReceiver(), await startReceiver()];
   await down.stop();

@@ -94,11 +94,15 @@ export async function pauseReceiver(db: LedgerDb, name: string): Promise<void> {
   );
 }
 
-/** Sends to the receiver again, at once; the 7 days of events that failed begin anew. */
+/**
+ * Sends to the receiver again, at once; the 7 days of events that failed begin anew. Its next failure is a problem at
+ * once, unless it has accepted an event by then.
+ */
 export async function resumeReceiver(db: LedgerDb, name: string): Promise<void> {
   await db.execute(sql`
     with resumed as (
-      update engine.webhooks set paused_at = null, stopped_because = null where name = ${name} returning name),
+      update engine.webhooks set paused_at = null, stopped_because = null, resumed_at = now()
+       where name = ${name} returning name),
     renewed as (
       update engine.deliveries d set failed_since = null, due_at = now() from resumed r where d.receiver = r.name)
     select pg_notify('ledger_events', '') from resumed`);

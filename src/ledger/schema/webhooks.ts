@@ -14,6 +14,7 @@ export const webhooks = engine.table('webhooks', {
   stoppedBecause: text('stopped_because'),
   setAt: instant('set_at').notNull().defaultNow(),
   unsetAt: instant('unset_at'),
+  resumedAt: instant('resumed_at'),
 });
 
 /** Events that a receiver has not accepted yet. A row is deleted by the answer that accepts its event. */
