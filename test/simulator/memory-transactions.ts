@@ -62,6 +62,7 @@ export class MemoryTransactions {
           return claimed.map(([orderNo]) => ({ orderNo, lane: 'current', isRefused: false }));
         }),
       answeredBefore: () => run(() => null),
+      unclaimed: () => run(() => []),
       extend: ({ id, leaseMs }) =>
         run(() => {
           for (const row of this.rows.values())

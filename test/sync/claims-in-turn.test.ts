@@ -48,6 +48,7 @@ function toolsFor(
       countIncomplete: async () => ({ incomplete: 1, finalIncomplete: 0 }),
       claim: async () => waiting.next().value ?? [],
       answeredBefore: async () => null,
+      unclaimed: async () => [],
       extend: async () => {},
       release: async () => {},
       store: async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { syncDetails } from '../../src/sync/details/sync-details.ts';
+import { runBackfill } from '../../src/sync/run-backfill.ts';
 import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
 import { startListingService } from '../support/listing-service.ts';
 import { makeClient } from '../support/make-client.ts';
@@ -84,6 +85,25 @@ test.each(['http-500', 'reset'] as const)(
     service.fault = () => null;
     await dueAgain();
     expect(await details()).toMatchObject({ isComplete: true });
+  },
+);
+
+test.each(['http-500', 'reset'] as const)(
+  '[H10 H12] a new ledger whose newest 40 details end with %s is copied but for these, and the command says so',
+  async (fault) => {
+    put(60);
+    const isRefused = (asked: string) =>
+      isDetail(asked) && Number(asked.split('orderNo=order-')[1]) < 40;
+    service.fault = (asked) => (isRefused(asked) ? fault : null);
+    const backfill = () =>
+      runBackfill(context, { types: ['deposit'], withDetails: true, isRestart: false, signal });
+    expect(await backfill()).toContain('details');
+    expect(await keys()).toHaveLength(60);
+    expect(await withoutDetail()).toHaveLength(40);
+    expect(await refused()).toHaveLength(40);
+    service.fault = () => null;
+    await dueAgain();
+    expect(await backfill()).toEqual([]);
   },
 );
 

@@ -159,6 +159,23 @@ export async function findDetailed(db: LedgerDb): Promise<string | null> {
   return found?.orderNo ?? null;
 }
 
+/**
+ * Returns up to `limit` rows that wait for their detail and that nobody holds, from the end that is claimed last: the
+ * oldest rows of the history, and of the others those that became due last and were not refused.
+ */
+export async function findUnclaimed(db: LedgerDb, limit: number): Promise<string[]> {
+  const rows = await query(db)`
+    (select t.order_no as ${out('orderNo', text)} from own.transactions t
+      where ${isOfHistory} order by t.occurred_at limit ${limit})
+    union all
+    (select c.order_no from own.detail_checks c
+      where c.turn <= ${turn.history} and c.refusals = 0 and c.due_at <= now()
+        and (c.claimed_until is null or c.claimed_until <= now())
+      order by c.turn desc, c.due_at desc limit ${limit})
+    limit ${limit}`;
+  return rows.map(({ orderNo }) => orderNo);
+}
+
 /** Keeps the rows of a claim for its time again. Rows that another worker has claimed since stay with it. */
 export async function extendClaim(db: LedgerDb, { id, leaseMs }: Claim): Promise<void> {
   await db.execute(sql`

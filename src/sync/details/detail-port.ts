@@ -10,6 +10,7 @@ import {
   claimDueDetails,
   extendClaim,
   findDetailed,
+  findUnclaimed,
   postponeDetails,
   releaseDetails,
 } from '../../ledger/transactions/detail-checks.ts';
@@ -34,6 +35,8 @@ export type DetailPort = {
   claim(limit: number, claim: Claim, passAgeMs: number): Promise<ClaimedDetail[]>;
   /** Returns a row that has its detail and waits for no other one; null if there is none. */
   answeredBefore(): Promise<string | null>;
+  /** Returns up to `limit` rows that wait for their detail and that nobody holds, those that are claimed last. */
+  unclaimed(limit: number): Promise<string[]>;
   /** Extends the claim by one lease for the rows that were neither stored nor postponed. */
   extend(claim: Claim): Promise<void>;
   /** Releases the rows of a claim that were neither stored nor postponed, as soon as the database can be reached. */
@@ -69,6 +72,7 @@ export function openDetailPort(ledger: Ledger): DetailPort {
     countIncomplete: () => countIncomplete(db),
     claim: (...asked) => claimDueDetails(db, ...asked),
     answeredBefore: () => findDetailed(db),
+    unclaimed: (limit) => findUnclaimed(db, limit),
     extend: (claim) => extendClaim(db, claim),
     release: (claimId) => freeWhenReachable(() => releaseDetails(db, claimId), claimLeaseMs),
     async store(rows, { claimId, putOff, rejects }) {

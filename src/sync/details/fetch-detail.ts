@@ -8,6 +8,8 @@ import type { DetailTools } from './detail-port.ts';
 const failedInRowMax = 5;
 /** Rows in a row without any answer after which the pass finds out if the service is down. */
 const unansweredMax = 5;
+/** Rows of a new ledger that are asked for to find that out. */
+const askedMax = 5;
 
 /** A pass over the due rows. */
 export type DetailPass = {
@@ -96,8 +98,8 @@ export async function refuseOutage(
 }
 
 /**
- * Asks for the detail of a row that had one before. Throws `failure` if that is not answered either, or if there is no
- * such row.
+ * Asks for the detail of a row that had one before; in a ledger without any, of a few rows that nobody has claimed.
+ * Throws `failure` if that is not answered either, or if there is no such row.
  */
 export async function assertAnswering(
   context: DetailTools,
@@ -105,15 +107,29 @@ export async function assertAnswering(
   pass: DetailPass,
   signal: AbortSignal,
 ): Promise<void> {
-  const orderNo = await answeredRow(context, pass);
-  if (orderNo === null) throw failure;
+  const answered = await answeredRow(context, pass);
+  const orderNos = answered === null ? await context.details.unclaimed(askedMax) : [answered];
+  for (const orderNo of orderNos) {
+    if (!(await isAnswering(context, orderNo, signal))) continue;
+    pass.lastAnswered ??= orderNo;
+    noteAnswer(pass);
+    return;
+  }
+  throw failure;
+}
+
+async function isAnswering(
+  { client }: DetailTools,
+  orderNo: string,
+  signal: AbortSignal,
+): Promise<boolean> {
   try {
-    await context.client.getTransaction(orderNo, signal, { isAskedOnce: true });
+    await client.getTransaction(orderNo, signal, { isAskedOnce: true });
   } catch (error) {
-    if (isUnanswered(error)) throw failure;
+    if (isUnanswered(error)) return false;
     if (!isOfRequest(error)) throw error;
   }
-  noteAnswer(pass);
+  return true;
 }
 
 async function answeredRow({ details }: DetailTools, pass: DetailPass): Promise<string | null> {
