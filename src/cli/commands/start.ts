@@ -84,7 +84,7 @@ export async function startDaemon(
   const hints = openHints(context, composed);
   const { reader: feed, webhooks } = await openFeed(context, opened.ledger, {
     onHint: hints.wake,
-    findProblems: () => problemsOf(queue),
+    findProblems: () => problemsOf(context, queue),
     addJob: async (...job) => await queue?.add(...job),
     onAttempt: metrics.onWebhook,
   });
@@ -146,9 +146,13 @@ function completeReport({ redact }: CommandContext, queueOf: () => RunningQueue 
   };
 }
 
-/** Before the queue is open, nothing is known of it. */
-async function problemsOf(queue: RunningQueue | undefined): Promise<Problem[]> {
-  return queue ? queueProblems({ queue: await snapshotOf(queue), problems: [] }) : [];
+/** Before the queue is open, nothing is known of it. The problems are stored, and may quote what the queue says. */
+async function problemsOf(
+  { redact }: CommandContext,
+  queue: RunningQueue | undefined,
+): Promise<Problem[]> {
+  if (!queue) return [];
+  return redactValues(queueProblems({ queue: await snapshotOf(queue), problems: [] }), redact);
 }
 
 /** Returns null if the queue does not answer, or is not open yet. */
