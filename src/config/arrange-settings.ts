@@ -37,7 +37,7 @@ function arrangeGroups(
     ...groups,
     service: baseUrl && apiSecret && isSigned ? { ...service, baseUrl, apiSecret } : null,
     partialService: service,
-    pools: { ...pools, chains: pools.chains ?? [] },
+    pools: { ...pools, chains: pools.chains ?? [], areSet: pools.chains !== null },
     http: http.port === null ? null : { ...http, port: http.port },
   };
 }

@@ -126,10 +126,10 @@ export function checkSigner(
 }
 
 /** Returns the mistake of a wallet without address pools, for a command that fills them. */
-export function checkPools({ given, prefix }: ReadWallet, isOnlyWallet: boolean): string[] {
-  if (given.has('ADDRESS_POOLS')) return [];
+export function checkPools({ given, prefix, values }: ReadWallet, isOnlyWallet: boolean): string[] {
+  if (given.has('ADDRESS_POOLS') && values.ADDRESS_POOLS?.length !== 0) return [];
   const name = `${isOnlyWallet ? '' : prefix}ADDRESS_POOLS`;
-  return [`${name}: not set; expected slip44:threshold:target, such as 60:50:100`];
+  return [`${name}: names no pool; expected slip44:threshold:target, such as 60:50:100`];
 }
 
 /**

@@ -12,6 +12,7 @@ const poolTargetMax = 1_000_000;
 
 /** Parses `60:500:1000,195:50:200` (slip44:threshold:target). */
 export const addressPools = parsedOrThrown((text): readonly AddressPool[] => {
+  if (text.trim().toLowerCase() === 'none') return [];
   const pools = text.split(',').map(parsePool);
   if (new Set(pools.map((pool) => pool.slip44)).size < pools.length) {
     throw new Error('each chain only once');

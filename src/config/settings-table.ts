@@ -185,7 +185,7 @@ export const settingsTable = {
   },
   ADDRESS_POOLS: {
     field: 'pools.chains',
-    help: 'slip44:threshold:target, comma-separated: below threshold available addresses, generate up to target',
+    help: 'slip44:threshold:target, comma-separated: below threshold available addresses, generate up to target; none removes all pools, and without a value the pools of the ledger stay',
     default: null,
     parser: addressPools,
   },

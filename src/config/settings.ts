@@ -41,7 +41,11 @@ export type Settings = Omit<SettingGroups, 'service' | 'pools' | 'wallets' | 'ht
   service: ServiceSettings | null;
   /** The same settings as far as they are set. */
   partialService: SettingGroups['service'];
-  pools: SettingGroups['pools'] & { chains: NonNullable<SettingGroups['pools']['chains']> };
+  /** `areSet`: ADDRESS_POOLS has a value, so that the ledger is to have no other pools. */
+  pools: SettingGroups['pools'] & {
+    chains: NonNullable<SettingGroups['pools']['chains']>;
+    areSet: boolean;
+  };
   /** Null disables the status pages. */
   http: (SettingGroups['http'] & { port: number }) | null;
   /** Receivers of webhooks. */

@@ -106,7 +106,7 @@ function describePools(
   const setting = `${isOnly ? '' : prefixOf(wallet)}ADDRESS_POOLS`;
   if (chains.length === 0) {
     const example = `to keep 100 to 200 addresses of Ethereum ready: ${setting}=60:100:200`;
-    const none = 'is not set: the address list is not read, and no addresses are generated';
+    const none = 'names no pool: the address list is not read, and no addresses are generated';
     return okFinding('pools', `${setting} ${none}; ${example}`);
   }
   const kept = chains.map(

@@ -57,7 +57,7 @@ describe('parseSettings', () => {
         auditCycleMs: 604_800_000,
       },
       retention: { runsMs: 2_592_000_000, resolvedMs: 31_536_000_000 },
-      pools: { chains: [], maxPerDay: 10_000, settleMs: 10_000 },
+      pools: { chains: [], areSet: false, maxPerDay: 10_000, settleMs: 10_000 },
       http: { host: '127.0.0.1', port: 8080, token: null },
       log: { level: 'info', format: null },
       warnings: [],

@@ -125,7 +125,7 @@ test('it says which addresses are kept ready, and that none are', async () => {
   const without = await examine(sandbox);
   expect(without.find('pools')).toMatchObject({
     verdict: 'good',
-    seen: expect.stringContaining('ADDRESS_POOLS is not set: the address list is not read'),
+    seen: expect.stringContaining('ADDRESS_POOLS names no pool: the address list is not read'),
   });
   const pools = await examine(sandbox, { ADDRESS_POOLS: '60:5:10,195:3:6' });
   expect(pools.find('pools').seen).toBe(

@@ -141,4 +141,14 @@ test('start alone sets the pools, and says what changed; sync adds those that ar
   expect(await pools()).toEqual([{ ...eth, threshold: 5, target: 9 }]);
   daemon.process.kill('SIGTERM');
   expect((await daemon.ended).code).toBe(0);
+
+  const without = startProgram(['start'], { ...env, ADDRESS_POOLS: 'none' });
+  expect(JSON.parse(await without.line('pools updated'))).toMatchObject({
+    pools: ['60:5:9 -> none'],
+  });
+  await until(async () => (await pools()).length === 0);
+  without.process.kill('SIGTERM');
+  expect((await without.ended).code).toBe(0);
+  const refill = await runProgram(['pool', 'refill'], { ...env, ADDRESS_POOLS: 'none' });
+  expect(refill).toMatchObject({ code: 2, stderr: expect.stringContaining('names no pool') });
 }, 120_000);

@@ -98,15 +98,15 @@ export async function keepStates(
 }
 
 /**
- * Replaces the ledger's pools by those of the settings, and logs the changes. Without pools in the settings, it keeps
- * the pools that other processes fill.
+ * Replaces the ledger's pools by those of the settings, and logs the changes. Without ADDRESS_POOLS it keeps the
+ * pools that other processes fill.
  */
 export async function setPools(
   ledger: Ledger,
   { settings, log }: Pick<CommandContext, 'settings' | 'log'>,
 ): Promise<void> {
-  const { chains } = settings.pools;
-  const changes = chains.length > 0 ? await mirrorPools(ledger, chains) : [];
+  const { chains, areSet } = settings.pools;
+  const changes = areSet ? await mirrorPools(ledger, chains) : [];
   if (changes.length > 0)
     log.info({ pools: changes.map(poolWords) }, 'pools updated from ADDRESS_POOLS');
 }
