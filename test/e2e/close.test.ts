@@ -125,7 +125,8 @@ test('the export of a closed month stays the same byte for byte, whatever comes,
     ],
   ]);
   const late = await service.query(`
-    select symbol, count(*)::int as entries, count(distinct order_no)::int as orders, trim_scale(sum(amount_change))::text as amount
+    select symbol, count(*)::int as entries, count(distinct order_no)::int as orders, trim_scale(sum(amount_change))::text as amount,
+           count(*) filter (where amount_change = 0)::int as "withoutAmount"
       from ledger.late_entries group by symbol order by symbol collate "C"`);
   expect(months[0]?.['late']).toEqual(late);
   expect(late).toContainEqual({
@@ -133,9 +134,14 @@ test('the export of a closed month stays the same byte for byte, whatever comes,
     entries: 1,
     orders: 1,
     amount: '0.000000000000000000000000000001',
+    withoutAmount: 0,
   });
   const words = await close(service, 'list');
   expect([words.code, words.stdout]).toEqual([0, expect.stringContaining('late entries')]);
+  const [entry] = await service.query(
+    'select count(*)::int as zero from ledger.late_entries where amount_change = 0',
+  );
+  expect(words.stdout).toMatch(new RegExp(`late entries, ${entry?.['zero']} of which changes? no`));
 }, 600_000);
 
 test('kept books that were changed by hand are found by their digest', async () => {

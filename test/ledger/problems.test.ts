@@ -332,6 +332,12 @@ describe('rows and sums', () => {
              values ('balance-list', '${field}', 'd', '{}', '${field}', now(), now())`);
     await rejectOf('balance');
     expect(await problem('rejects_open')).toMatchObject({ what: '3 values could not be decoded' });
+    // The detail of an order repeats what its list cannot say either.
+    await query(`insert into ledger.rejects (source, order_no, field, reason, payload, fingerprint, first_seen_at, last_seen_at)
+                 select s, 'order-1', f, 'e', '{}', s || f, now(), now()
+                   from unnest(array['transaction-list', 'transaction-detail']) s, unnest(array['amount', 'time']) f`);
+    expect(await problem('rejects_open')).toMatchObject({ what: '5 values could not be decoded' });
+    await query(`delete from ledger.rejects where order_no = 'order-1'`);
     await rejectOf('slip44');
     expect(await problem('rejects_open')).toMatchObject({
       what: expect.stringMatching(

@@ -89,18 +89,18 @@ test.each(['http-500', 'reset'] as const)(
 );
 
 test.each(['http-500', 'reset'] as const)(
-  '[H10 H12] a new ledger whose newest 40 details end with %s is copied but for these, and the command says so',
+  '[H10 H12] a new ledger whose newest 100 details end with %s is copied but for these, and the command says so',
   async (fault) => {
-    put(60);
+    put(130);
     const isRefused = (asked: string) =>
-      isDetail(asked) && Number(asked.split('orderNo=order-')[1]) < 40;
+      isDetail(asked) && Number(asked.split('orderNo=order-')[1]) < 100;
     service.fault = (asked) => (isRefused(asked) ? fault : null);
     const backfill = () =>
       runBackfill(context, { types: ['deposit'], withDetails: true, isRestart: false, signal });
     expect(await backfill()).toContain('details');
-    expect(await keys()).toHaveLength(60);
-    expect(await withoutDetail()).toHaveLength(40);
-    expect(await refused()).toHaveLength(40);
+    expect((await keys()).size).toBe(130);
+    expect(await withoutDetail()).toHaveLength(100);
+    expect(await refused()).toHaveLength(100);
     service.fault = () => null;
     await dueAgain();
     expect(await backfill()).toEqual([]);

@@ -598,3 +598,18 @@ test('[V13] a page without a list is a failure, not an empty page, and no row is
     [{ n: count }],
   );
 });
+
+test.each([75, 70])(
+  'a verification of %i rows whose totals count the rows of their page costs a few requests a page',
+  async (rows) => {
+    const sized = toolsOver({ ledger, client }, { pageSize: 20 });
+    put(Array.from({ length: rows }, (_, nth) => row(nth)));
+    service.twist = (page) => ({ ...page, totalSize: page.rows.length });
+    await syncTransactions(sized, onePass({ effort: 'backfill' }), ['deposit']);
+    expect(await orders()).toHaveLength(rows);
+    service.asked.length = 0;
+    const [compared] = await verifyLedger(sized, { signal, isRepair: false });
+    expect(compared).toMatchObject({ compared: rows, missing: [], different: [], extra: [] });
+    expect(service.asked.length).toBeLessThanOrEqual(50);
+  },
+);

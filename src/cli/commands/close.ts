@@ -83,6 +83,12 @@ function monthsWords(months: ClosedMonth[]): string {
   return months.length === 0 ? 'no month is closed\n' : months.map(monthWords).join('');
 }
 
+/** Counts the late entries that change no amount, such as another name of a state. */
+function withoutAmountWords(late: ClosedMonth['late']): string {
+  const count = late.reduce((sum, { withoutAmount }) => sum + withoutAmount, 0);
+  return count === 0 ? '' : `, ${count} of which ${count === 1 ? 'changes' : 'change'} no amount`;
+}
+
 function monthWords(month: ClosedMonth): string {
   const { lateEntries, late, isIntact, differingBalances, negativeOpenings } = month;
   return [
@@ -97,7 +103,7 @@ function monthWords(month: ClosedMonth): string {
     ),
     lateEntries === 0
       ? '  nothing came or changed afterwards\n'
-      : `  ${counted(lateEntries, 'late entry', 'late entries')}, see the table ledger.late_entries\n`,
+      : `  ${counted(lateEntries, 'late entry', 'late entries')}${withoutAmountWords(late)}, see the table ledger.late_entries\n`,
     ...late.map(({ symbol, amount, orders }) => {
       const change = amount === null ? 'by an unknown amount' : `by ${amount}`;
       const coin = symbol === null ? 'an unnamed coin' : printableText(symbol);

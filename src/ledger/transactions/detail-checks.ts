@@ -143,39 +143,6 @@ export async function postponeDetails(
      where c.order_no = l.order_no`);
 }
 
-/**
- * Returns a final row that has its detail and waits for no other one, of the newest rows of each list: a ledger without
- * any detail is not read for it. Null: there is none.
- */
-export async function findDetailed(db: LedgerDb): Promise<string | null> {
-  const [found] = await query(db)`
-    select t.order_no as ${out('orderNo', text)}
-      from (values ('deposit'), ('withdraw')) as l (name)
-     cross join lateral (select * from own.transactions t
-                          where t.stream = l.name and t.occurred_at is not null
-                          order by t.occurred_at desc limit 500) as t
-     where t.is_final and t.is_listed and t.detail_synced_at is not null
-       and not exists (select from own.detail_checks c where c.order_no = t.order_no) limit 1`;
-  return found?.orderNo ?? null;
-}
-
-/**
- * Returns up to `limit` rows that wait for their detail and that nobody holds, from the end that is claimed last: the
- * oldest rows of the history, and of the others those that became due last and were not refused.
- */
-export async function findUnclaimed(db: LedgerDb, limit: number): Promise<string[]> {
-  const rows = await query(db)`
-    (select t.order_no as ${out('orderNo', text)} from own.transactions t
-      where ${isOfHistory} order by t.occurred_at limit ${limit})
-    union all
-    (select c.order_no from own.detail_checks c
-      where c.turn <= ${turn.history} and c.refusals = 0 and c.due_at <= now()
-        and (c.claimed_until is null or c.claimed_until <= now())
-      order by c.turn desc, c.due_at desc limit ${limit})
-    limit ${limit}`;
-  return rows.map(({ orderNo }) => orderNo);
-}
-
 /** Keeps the rows of a claim for its time again. Rows that another worker has claimed since stay with it. */
 export async function extendClaim(db: LedgerDb, { id, leaseMs }: Claim): Promise<void> {
   await db.execute(sql`

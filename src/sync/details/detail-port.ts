@@ -9,11 +9,10 @@ import {
   type ClaimedDetail,
   claimDueDetails,
   extendClaim,
-  findDetailed,
-  findUnclaimed,
   postponeDetails,
   releaseDetails,
 } from '../../ledger/transactions/detail-checks.ts';
+import { findDetailed, findUnclaimed } from '../../ledger/transactions/probed-details.ts';
 import { storeRejects } from '../../ledger/transactions/reject-store.ts';
 import {
   type DetailedTransaction,

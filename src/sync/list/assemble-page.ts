@@ -1,12 +1,13 @@
 import type { LedgerError } from '../../kernel/errors.ts';
 import type { Page, Reject } from '../../kernel/wallet-records.ts';
 import { UnreadableAnswer } from '../../service/decoding/unreadable-answer.ts';
-import type { DividedPage } from './division-memory.ts';
 import type { ListSource } from './list-source.ts';
 
 /** Rows of a page that was read in parts; `place` counts from 0 at the list's first row. */
 export type ReadPart<T> = { place: number; content: Page<T> };
 export type BadRow = { place: number; failure: LedgerError };
+/** A row of the page with its place, by which a later answer is recognised. */
+export type Anchor = { place: number; key: string };
 
 /** A page in parts, in the order of their places. */
 type Divided<T> = {
@@ -70,7 +71,7 @@ function neighbourOf<T>({ read, source }: Divided<T>, place: number): object {
 }
 
 /** Returns the first row of a part whose rows all have a usable key; null if no part qualifies. */
-export function anchorOf<T>({ read, source }: Divided<T>): DividedPage<T>['anchor'] | null {
+export function anchorOf<T>({ read, source }: Divided<T>): Anchor | null {
   const part = read.find(({ content }) => content.listed === content.records.length);
   const record = part?.content.records[0];
   return part && record !== undefined ? { place: part.place, key: source.keyOf(record) } : null;

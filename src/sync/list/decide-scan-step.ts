@@ -9,6 +9,8 @@ import { unstoredDays, unstoredMax } from './read-days.ts';
  */
 const rewindsMin = 10;
 const rewindShare = 0.5;
+/** The same where the total counts fewer rows than are on the pages so far: it may be that of the page. */
+const doubtfulRewindsMax = 2;
 /** Upper bound of the rows without a readable time that are compared one by one. */
 export const undatedMax = 500;
 
@@ -98,7 +100,10 @@ function isRepeat(
 }
 
 function mayGoBack(walk: WalkProgress, facts: PageFacts): boolean {
-  return walk.rewinds < Math.max(rewindsMin, facts.page * rewindShare);
+  const { page, size, listed, total } = facts;
+  const isDoubtful = total !== null && listed > 0 && total < (page - 1) * size + listed;
+  const most = isDoubtful ? doubtfulRewindsMax : Math.max(rewindsMin, page * rewindShare);
+  return walk.rewinds < most;
 }
 
 /**

@@ -1,12 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Page } from '../../kernel/wallet-records.ts';
-import type { BadRow, ReadPart } from './assemble-page.ts';
+import type { Anchor, BadRow, ReadPart } from './assemble-page.ts';
 
 /** A page that had to be divided, and one of its rows, which shows a later pass that nothing has moved. */
 export type DividedPage<T> = {
   content: Page<T>;
-  /** `place` counts from 0 at the list's first row. */
-  anchor: { place: number; key: string };
+  anchor: Anchor;
   read: ReadPart<T>[];
   bad: BadRow[];
 };

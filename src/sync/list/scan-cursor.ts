@@ -91,9 +91,9 @@ export function stepBackFromRefusal<P extends PageFacts>(
 
 /**
  * Ends a scan at a page that the service refuses. It proves nothing, unless a page of another size shows that the list
- * ends with the page before; the rows that it met are stored. Throws `refusal` if the total says that rows follow
- * a full page, or is a failure such as HTTP 500 and no such page shows the end. Without a `refusal` the page lies behind
- * the end by the total.
+ * ends with the page before; the rows that it met are stored. Throws `refusal` if the total says that rows follow a
+ * full page, or if it is a failure such as HTTP 500 and no such page shows the end. Without a `refusal` the page lies
+ * behind the end by the total.
  */
 export async function endAtRefusal<P extends PageFacts>(
   session: ListSession<P>,

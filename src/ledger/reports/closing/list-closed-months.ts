@@ -11,6 +11,8 @@ type LateSum = {
   entries: number;
   orders: number;
   amount: string | null;
+  /** Entries that change no amount. */
+  withoutAmount: number;
 };
 
 /**
@@ -38,6 +40,7 @@ const monthsSelect = `
          to_char(c.closed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "closedAt",
          coalesce((select json_agg(l order by l.symbol collate "C")
                      from (select e.symbol, count(*)::integer as entries, count(distinct e.order_no)::integer as orders,
+                                  count(*) filter (where e.amount_change = 0)::integer as "withoutAmount",
                                   case when bool_and(e.amount_change is not null or not e.is_last)
                                     then trim_scale(sum(e.amount_change))::text end as amount
                              from (select *, lead(id) over (partition by order_no, symbol order by id) is null as is_last

@@ -1,4 +1,5 @@
--- The problem named a query to find the transaction that withholds a pool. It names the processes itself.
+-- The problem named a query to find the transaction that withholds a pool. It names the processes itself. A value that
+-- neither the list nor the detail of a transaction brings in a readable form counted twice.
 DO $migration$
 DECLARE
   definition text := pg_get_functiondef('engine.problems_of(text)'::regprocedure);
@@ -26,7 +27,21 @@ $sql$,
                  ORDER BY a.xact_start, l.pid LIMIT 3) AS h) AS holders
 $sql$],
     [$sql$find the transaction: `select pid, usename, application_name, xact_start from pg_stat_activity where xact_start is not null order by xact_start`; end it with pg_terminate_backend(pid)$sql$,
-     $sql$end that transaction: `select pg_terminate_backend(PROCESS)`, or ROLLBACK PREPARED for one of pg_prepared_xacts; its addresses return to the pool. If it has ended, so does this problem with the next address that is handed out, within five minutes at the latest$sql$]
+     $sql$end that transaction: `select pg_terminate_backend(PROCESS)`, or ROLLBACK PREPARED for one of pg_prepared_xacts; its addresses return to the pool. If it has ended, so does this problem with the next address that is handed out, within five minutes at the latest$sql$],
+    [$sql$SELECT 'rejects_open', NULL, min(r.first_seen_at),
+           format('%s %s could not be decoded', count(*), CASE WHEN count(*) = 1 THEN 'value' ELSE 'values' END)
+$sql$,
+     $sql$SELECT 'rejects_open', NULL, min(r.first_seen_at),
+           format('%s %s could not be decoded', count(DISTINCT r.value), CASE WHEN count(DISTINCT r.value) = 1 THEN 'value' ELSE 'values' END)
+$sql$],
+    [$sql$FROM own.rejects r WHERE r.resolved_at IS NULL HAVING count(*) > 0
+$sql$,
+     $sql$FROM (
+        SELECT x.source, x.field, x.first_seen_at,
+               CASE WHEN x.source LIKE 'transaction-%' AND x.order_no IS NOT NULL
+                    THEN x.order_no || ' ' || coalesce(x.field, '') ELSE x.id::text END AS value
+          FROM own.rejects x WHERE x.resolved_at IS NULL) AS r HAVING count(*) > 0
+$sql$]
   ] LOOP
     ASSERT strpos(definition, change[1]) > 0, change[1];
     definition := replace(definition, change[1], change[2]);
