@@ -70,6 +70,7 @@ const aftermath = (from: string) => `
   update ledger.transactions set symbol = 'OTHER', tx_hash = 'new' where order_no in (select order_no from of_month where n = 3);
   update ledger.transactions set occurred_at = occurred_at - interval '90 days' where order_no in (select order_no from of_month where n = 4);
   delete from ledger.transactions where order_no in (select order_no from of_month where n = 5);
+  update ledger.transactions set state = state || ' ' where order_no in (select order_no from of_month where n = 6);
   drop table of_month;
   update ledger.accounts set name = 'assets:renamed' where role = 'custody';
   update ledger.accounts set name = 'liabilities:owed' where role = 'customers';
