@@ -9,6 +9,10 @@ import { runProgram } from './program.ts';
 setFlagsFromString('--heap-growing-percent=40');
 setFlagsFromString('--semi-space-growth-factor=1');
 
+// Node 21 has it. Without it, pg makes a Response to find out where it runs, which loads Node's whole fetch.
+if (!('navigator' in globalThis))
+  Object.assign(globalThis, { navigator: { userAgent: `Node.js/${process.versions.node}` } });
+
 // A reader of the output that has left, or a terminal that was closed, is no failure: the command ends as it would.
 let lostOutput: Error | undefined;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -17,27 +21,31 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 // That nothing can be said cannot be said.
 process.stderr.on('error', () => undefined);
 
-let exitCode: number;
-try {
-  exitCode = await runProgram(process.argv.slice(2));
-} catch (error) {
-  // Only failures before a command has its settings arrive here, mostly settings errors.
+void runProgram(process.argv.slice(2)).catch(sayFailure).then(leave);
+
+/** Only failures before a command has its settings arrive here, mostly settings errors. */
+function sayFailure(error: unknown): number {
   const failure = toError(error);
   process.stderr.write(`${failureLine(failure, isDebugging())}\n`);
-  exitCode = 'exitCode' in failure && typeof failure.exitCode === 'number' ? failure.exitCode : 1;
+  return 'exitCode' in failure && typeof failure.exitCode === 'number' ? failure.exitCode : 1;
 }
-// Exits explicitly, after the output is flushed: a timer or socket of a library must not keep a finished command alive.
-// Node reports a failed write one turn of the event loop after it has ended.
-process.stdout.write('', () => setImmediate(exit));
 
-function exit(): void {
-  if (lostOutput !== undefined) {
-    exitCode = 1;
-    const failure = new LedgerError('unexpected', `the output is lost: ${lostOutput.message}`, {
-      cause: lostOutput,
-      cure: 'free space where it is written, then run the command again',
-    });
-    process.stderr.write(`${failureLine(failure, isDebugging())}\n`);
+/**
+ * Exits explicitly, after the output is flushed: a timer or socket of a library must not keep a finished command alive.
+ * Node reports a failed write one turn of the event loop after it has ended.
+ */
+function leave(exitCode: number): void {
+  process.stdout.write('', () => setImmediate(() => exit(exitCode)));
+}
+
+function exit(exitCode: number): void {
+  if (lostOutput === undefined) {
+    process.stderr.write('', () => process.exit(exitCode));
+    return;
   }
-  process.stderr.write('', () => process.exit(exitCode));
+  const failure = new LedgerError('unexpected', `the output is lost: ${lostOutput.message}`, {
+    cause: lostOutput,
+    cure: 'free space where it is written, then run the command again',
+  });
+  process.stderr.write(`${failureLine(failure, isDebugging())}\n`, () => process.exit(1));
 }

@@ -82,7 +82,7 @@ function nearestName(
 ): string | undefined {
   const distances = known
     .filter((candidate) => Math.abs(candidate.length - name.length) <= atMost)
-    .map((candidate) => ({ candidate, edits: editDistance(name, candidate) }));
+    .map((candidate) => ({ candidate, edits: editDistance(name, candidate, atMost) }));
   distances.sort((a, b) => a.edits - b.edits);
   const [nearest] = distances;
   return nearest && nearest.edits <= atMost ? nearest.candidate : undefined;
@@ -90,9 +90,9 @@ function nearestName(
 
 /**
  * Returns the edit distance of two texts: the insertions, deletions, replacements and exchanges of two neighbours
- * between them.
+ * between them. Where there are more than `atMost`, infinity.
  */
-function editDistance(from: string, to: string): number {
+function editDistance(from: string, to: string, atMost: number): number {
   let before: number[] = [];
   let row = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (const [index, letter] of [...from].entries()) {
@@ -107,6 +107,8 @@ function editDistance(from: string, to: string): number {
       ];
       next.push(Math.min(...ways));
     }
+    // Each way to a later row leads through one of two that follow each other.
+    if (Math.min(...row, ...next) > atMost) return Number.POSITIVE_INFINITY;
     before = row;
     row = next;
   }

@@ -1,5 +1,6 @@
+import { countWords } from '../kernel/count-words.ts';
 import type { FeedConsumer } from '../ledger/feed/consumer-report.ts';
-import { countWords, durationWords } from './status-words.ts';
+import { durationWords } from './status-words.ts';
 
 /** `at event 117 · 3 events behind (12 s) · failing: it answered 500`. */
 export function consumerWords(consumer: FeedConsumer): string {

@@ -1,6 +1,6 @@
+import { countWords } from '../kernel/count-words.ts';
 import type { LedgerStatus, Problem } from '../ledger/reports/ledger-status.ts';
 import type { QueueSnapshot } from '../queue/queue-snapshot.ts';
-import { countWords } from './status-words.ts';
 
 /**
  * Facts that problems are derived from. `queue` is null when it does not answer. With `unseenQueue`, the reason in

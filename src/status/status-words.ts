@@ -1,9 +1,5 @@
+import { countWords } from '../kernel/count-words.ts';
 import type { Problem, StreamStatus, UnexpectedDeposits } from '../ledger/reports/ledger-status.ts';
-
-/** 5012 → `5,012`. */
-export function countWords(count: number): string {
-  return count.toLocaleString('en-US');
-}
 
 /** `service says 5,012 · ledger holds 5,012 · proven complete`, or the reason why it is not proven. */
 export function proofWords(stream: StreamStatus): string {

@@ -6,6 +6,7 @@ import { writeWholeFile } from '../../export/whole-file.ts';
 import { writeCsv } from '../../export/write-csv.ts';
 import { type JournalCounts, writeJournal } from '../../export/write-journal.ts';
 import { writeParquet } from '../../export/write-parquet.ts';
+import { countWords } from '../../kernel/count-words.ts';
 import { LedgerError } from '../../kernel/errors.ts';
 import type { Books } from '../../ledger/reports/books.ts';
 import { openBooks } from '../../ledger/reports/read-books.ts';
@@ -68,7 +69,7 @@ function writerOf(books: Books, format: ExportFormat): { pieces: Pieces; summary
       postings += more;
     };
     const pieces = format === 'csv' ? writeCsv(books, count) : writeParquet(books, count);
-    return { pieces, summary: () => [`exported ${inWords(postings)} postings`] };
+    return { pieces, summary: () => [`exported ${countWords(postings)} postings`] };
   }
   const journal =
     format === 'beancount' ? createBeancountJournal(books.names) : createPlainJournal(format);
@@ -77,8 +78,8 @@ function writerOf(books: Books, format: ExportFormat): { pieces: Pieces; summary
 }
 
 function journalWords({ transactions, asserted, contradicted }: JournalCounts): string[] {
-  const done = `exported ${inWords(transactions)} transactions; ${inWords(asserted)} reported balances are asserted`;
-  const differing = `${inWords(contradicted)} reported balances differ from the transactions and are remarks in the journal; see the view ledger.reconciliation`;
+  const done = `exported ${countWords(transactions)} transactions; ${countWords(asserted)} reported balances are asserted`;
+  const differing = `${countWords(contradicted)} reported balances differ from the transactions and are remarks in the journal; see the view ledger.reconciliation`;
   return contradicted === 0 ? [done] : [done, differing];
 }
 
@@ -92,12 +93,8 @@ function closedWords({ closedMonths }: Books): string[] {
 function unpostedWords({ unposted }: Books): string[] {
   if (unposted === 0) return [];
   return [
-    `${inWords(unposted)} values are not known yet and are not in the books; the view ledger.unposted_values names them`,
+    `${countWords(unposted)} values are not known yet and are not in the books; the view ledger.unposted_values names them`,
   ];
-}
-
-function inWords(count: number): string {
-  return count.toLocaleString('en-US');
 }
 
 async function toStandardOutput(pieces: Pieces): Promise<void> {

@@ -1,3 +1,4 @@
+import { countWords } from '../../kernel/count-words.ts';
 import { LedgerError } from '../../kernel/errors.ts';
 import { redactValues } from '../../kernel/redact.ts';
 import {
@@ -9,7 +10,7 @@ import {
 import { type PoolLevel, readPoolLevels, takeAddress } from '../../ledger/addresses/pool-store.ts';
 import { resumePool } from '../../ledger/addresses/refused-addresses.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
-import { countWords, daysWords } from '../../status/status-words.ts';
+import { daysWords } from '../../status/status-words.ts';
 import { fillPools } from '../../sync/pools/fill-pools.ts';
 import { runSyncTask } from '../../sync/run-sync-task.ts';
 import { type CommandContext, forWallet } from '../context/command-context.ts';

@@ -1,4 +1,5 @@
 import { readTrustedFile } from '../../config/read-trusted-file.ts';
+import { countWords } from '../../kernel/count-words.ts';
 import { LedgerError, toError } from '../../kernel/errors.ts';
 import { acceptMove, acknowledgeMoves } from '../../ledger/accept-move.ts';
 import {
@@ -12,7 +13,7 @@ import { healHome, readAway } from '../../ledger/home-store.ts';
 import { type Move, readMoves, readSettledMove } from '../../ledger/move-store.ts';
 import { rebuildWhileAway } from '../../ledger/rebuild-derived.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
-import { counted, countWords } from '../../status/status-words.ts';
+import { counted } from '../../status/status-words.ts';
 import type { CommandContext } from '../context/command-context.ts';
 import { refuseOtherWallet, sayOtherWallet } from '../context/compare-wallet.ts';
 import { openExistingLedger } from '../context/open-existing-ledger.ts';

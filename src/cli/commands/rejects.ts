@@ -1,11 +1,11 @@
 import { systemClock } from '../../kernel/clock.ts';
+import { countWords } from '../../kernel/count-words.ts';
 import { LedgerError } from '../../kernel/errors.ts';
 import { printableJson } from '../../kernel/printable-json.ts';
 import { redactValues } from '../../kernel/redact.ts';
 import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { type OpenReject, readOpenRejects } from '../../ledger/transactions/reject-store.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
-import { countWords } from '../../status/status-words.ts';
 import { retryRejects } from '../../sync/checks/retry-rejects.ts';
 import type { CommandContext } from '../context/command-context.ts';
 import { refuseOtherWallet, sayOtherWallet } from '../context/compare-wallet.ts';

@@ -1,3 +1,4 @@
+import { countWords } from '../../kernel/count-words.ts';
 import { redactValues } from '../../kernel/redact.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { type Drift, driftCount, leftCount } from '../../sync/checks/drift.ts';
@@ -91,7 +92,7 @@ function toText(drift: Drift): string {
       ? verdictOfEqual(drift)
       : `${missing.length} missing, ${different.length} different, ${extra.length} extra${unseen}${lacked}${repaired > 0 ? `, ${repaired} repaired` : ''}`;
   const lines = [
-    `${name}: ${compared.toLocaleString('en-US')} compared, ${verdict}`,
+    `${name}: ${countWords(compared)} compared, ${verdict}`,
     ...named('missing', missing),
     ...named('different', different.map(describeDifference)),
     ...named('extra', extra),
@@ -109,7 +110,7 @@ function verdictOfEqual({ unshown, isEndRefused }: Drift): string {
 
 function unshownLine(count: number): string {
   const [rows, which] = count === 1 ? ['row', 'It is'] : ['rows', 'They are'];
-  return `  the service counts ${count.toLocaleString('en-US')} more ${rows} than its list shows. ${which} missing here, or its total is wrong; \`wallet-ledger doctor\` compares page sizes and parameters`;
+  return `  the service counts ${countWords(count)} more ${rows} than its list shows. ${which} missing here, or its total is wrong; \`wallet-ledger doctor\` compares page sizes and parameters`;
 }
 
 function describeDifference({

@@ -1,3 +1,4 @@
+import { countWords } from '../../kernel/count-words.ts';
 import type { LedgerStatus } from '../../ledger/reports/ledger-status.ts';
 import { reportOfWallet } from '../../status/report-of-wallet.ts';
 import { fitLines } from './fit-lines.ts';
@@ -16,7 +17,7 @@ export function demoSummary(
   const rate = Math.round(transactions.total / run.seconds);
   const lines = [
     '',
-    `  ${count(transactions.total)} transactions in ${run.seconds.toFixed(1)} s, details included (${count(rate)} a second, ${count(run.requests)} requests).`,
+    `  ${countWords(transactions.total)} transactions in ${run.seconds.toFixed(1)} s, details included (${countWords(rate)} a second, ${countWords(run.requests)} requests).`,
     ...(wallets.length === 1
       ? walletLines(status)
       : wallets.flatMap(({ name }) => [
@@ -45,9 +46,9 @@ function walletLines(status: LedgerStatus): string[] {
     '  The proof',
     ...streams.map(
       ({ name, serviceTotal, ledgerCount, isComplete }) =>
-        `    ${name.padEnd(13)} the service says ${count(serviceTotal ?? 0)}, the ledger holds ${count(ledgerCount)}: ${isComplete ? 'proven complete' : 'NOT proven complete'}`,
+        `    ${name.padEnd(13)} the service says ${countWords(serviceTotal ?? 0)}, the ledger holds ${countWords(ledgerCount)}: ${isComplete ? 'proven complete' : 'NOT proven complete'}`,
     ),
-    `    ${count(transactions.final)} final, ${count(transactions.total - transactions.final)} not final yet, ${count(status.rejects)} values not decoded`,
+    `    ${countWords(transactions.final)} final, ${countWords(transactions.total - transactions.final)} not final yet, ${countWords(status.rejects)} values not decoded`,
     '',
     '  Balances',
     ...balances.map(
@@ -57,7 +58,7 @@ function walletLines(status: LedgerStatus): string[] {
     '  Deposit addresses ready to be handed out',
     ...status.pools.map(
       ({ slip44, available, target, daysLeft }) =>
-        `    chain ${String(slip44).padEnd(5)} ${count(available)} of ${count(target)}, ${daysLeft === null ? 'none taken yet' : `for ${daysLeft} days at the present use`}`,
+        `    chain ${String(slip44).padEnd(5)} ${countWords(available)} of ${countWords(target)}, ${daysLeft === null ? 'none taken yet' : `for ${daysLeft} days at the present use`}`,
     ),
   ];
 }
@@ -85,8 +86,4 @@ function balanceLine(
 ): string {
   const held = `${(balance ?? '?').padStart(30)} ${symbol.padEnd(6)} on ${chain}`;
   return frozen !== null && Number(frozen) > 0 ? `${held}, ${frozen} frozen` : held;
-}
-
-function count(value: number): string {
-  return value.toLocaleString('en-US');
 }

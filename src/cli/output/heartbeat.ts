@@ -1,4 +1,4 @@
-import { countWords } from '../../status/status-words.ts';
+import { countWords } from '../../kernel/count-words.ts';
 import type { CommandContext } from '../context/command-context.ts';
 
 const everyMs = 60_000;

@@ -1,4 +1,5 @@
 import type { Settings } from '../../config/settings.ts';
+import { countWords } from '../../kernel/count-words.ts';
 import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { readStreamCounts } from '../../ledger/lists/stream-store.ts';
 import { forWallet } from '../context/command-context.ts';
@@ -26,6 +27,6 @@ type StreamCounts = Awaited<ReturnType<typeof readStreamCounts>>[number];
 
 function lineOf({ name, serviceTotal, ledgerCount, isComplete }: StreamCounts): string {
   const proof = isComplete ? 'proven complete' : 'NOT proven complete';
-  const says = serviceTotal === null ? 'no total' : serviceTotal.toLocaleString('en-US');
-  return `${name}: the service says ${says}, the ledger holds ${ledgerCount.toLocaleString('en-US')} · ${proof}\n`;
+  const says = serviceTotal === null ? 'no total' : countWords(serviceTotal);
+  return `${name}: the service says ${says}, the ledger holds ${countWords(ledgerCount)} · ${proof}\n`;
 }

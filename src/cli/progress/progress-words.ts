@@ -1,4 +1,4 @@
-import { countWords } from '../../status/status-words.ts';
+import { countWords } from '../../kernel/count-words.ts';
 import type { PartFacts } from './measure-progress.ts';
 
 /** `3,000 of 12,000 rows · 30 pages · 300 rows/s · 30 s left`, without the values that are unknown. */

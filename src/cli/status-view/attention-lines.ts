@@ -1,13 +1,9 @@
+import { countWords } from '../../kernel/count-words.ts';
 import type { Problem } from '../../ledger/reports/ledger-status.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { listProblems, verdictOn } from '../../status/list-problems.ts';
 import type { StatusReport } from '../../status/status-report.ts';
-import {
-  countWords,
-  durationWords,
-  secondsBetween,
-  verdictWords,
-} from '../../status/status-words.ts';
+import { durationWords, secondsBetween, verdictWords } from '../../status/status-words.ts';
 import { type TextStyle, wrap } from './terminal-text.ts';
 
 /** Upper bound of listed problems with the same cure. */

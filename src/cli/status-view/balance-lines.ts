@@ -1,5 +1,5 @@
+import { countWords } from '../../kernel/count-words.ts';
 import type { StatusReport } from '../../status/status-report.ts';
-import { countWords } from '../../status/status-words.ts';
 import { columnOf, cutTo, type TextStyle } from './terminal-text.ts';
 
 const balancesMax = 15;

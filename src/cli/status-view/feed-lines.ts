@@ -1,8 +1,8 @@
+import { countWords } from '../../kernel/count-words.ts';
 import { isFailing } from '../../ledger/feed/consumer-report.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { consumerWords } from '../../status/consumer-words.ts';
 import type { StatusReport } from '../../status/status-report.ts';
-import { countWords } from '../../status/status-words.ts';
 import { type TextStyle, wrap } from './terminal-text.ts';
 
 /** Upper bound of shown consumers; one that fails is always shown. */

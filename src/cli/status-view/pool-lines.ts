@@ -1,6 +1,7 @@
+import { countWords } from '../../kernel/count-words.ts';
 import type { PoolStatus } from '../../ledger/reports/ledger-status.ts';
 import type { StatusReport } from '../../status/status-report.ts';
-import { countWords, daysWords, unexpectedWords } from '../../status/status-words.ts';
+import { daysWords, unexpectedWords } from '../../status/status-words.ts';
 import { type BarRow, barTable, type Verdict } from './bar-table.ts';
 import { type TextStyle, wrap } from './terminal-text.ts';
 

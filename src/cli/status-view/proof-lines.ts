@@ -1,7 +1,8 @@
+import { countWords } from '../../kernel/count-words.ts';
 import type { StreamStatus } from '../../ledger/reports/ledger-status.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import type { StatusReport } from '../../status/status-report.ts';
-import { agoWords, countWords, finalChangesWords } from '../../status/status-words.ts';
+import { agoWords, finalChangesWords } from '../../status/status-words.ts';
 import { type BarRow, barTable } from './bar-table.ts';
 import { cutTo, packNotes, type TextStyle } from './terminal-text.ts';
 

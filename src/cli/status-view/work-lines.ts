@@ -1,6 +1,7 @@
+import { countWords } from '../../kernel/count-words.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import type { StatusReport } from '../../status/status-report.ts';
-import { agoWords, countWords, secondsBetween } from '../../status/status-words.ts';
+import { agoWords, secondsBetween } from '../../status/status-words.ts';
 import { columnOf, cutTo, packNotes, type TextStyle } from './terminal-text.ts';
 
 /** Formats the latest run of each job. */

@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { groupDigits } from '../../kernel/count-words.ts';
 import { cut, type Html } from '../page/page-frame.ts';
 
 const plain = /^(-?)(\d+)(?:\.(\d+))?$/;
@@ -22,7 +23,7 @@ export function shortAmount(decimal: string): string {
     const zeros = /^0*/.exec(exact)?.[0].length ?? 0;
     return withExponent(sign, exact.slice(zeros), -(zeros + 1));
   }
-  const grouped = digits.replace(/\B(?=(\d{3})+$)/g, ',');
+  const grouped = groupDigits(digits);
   const mark = exact.length > shown.length ? '…' : '';
   return `${sign}${grouped}${shown === '' ? '' : '.'}${shown}${mark}`;
 }

@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
+import { countWords } from '../../kernel/count-words.ts';
 import type { NamedChain } from '../../ledger/reports/explorer/read-chains.ts';
 import type { CoinFlows } from '../../ledger/reports/explorer/read-coin-flow.ts';
-import { countWords } from '../../status/status-words.ts';
 import { type Html, scrollingTable } from '../page/page-frame.ts';
 import { coinChart } from '../status-page/flow-chart.ts';
 import { amountCell, amountWords } from './amount.ts';

@@ -1,7 +1,7 @@
 import { scaleLinear } from 'd3-scale';
 import { curveStepAfter, line } from 'd3-shape';
 import { html } from 'hono/html';
-import { countWords } from '../../status/status-words.ts';
+import { countWords } from '../../kernel/count-words.ts';
 import type { Html } from '../page/page-frame.ts';
 import { timeAxis } from './time-axis.ts';
 

@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { countWords } from '../../kernel/count-words.ts';
 import type { LogPage } from '../../ledger/reports/explorer/log-page.ts';
 import type { NamedChain } from '../../ledger/reports/explorer/read-chains.ts';
 import type {
@@ -7,7 +8,7 @@ import type {
   PoolStep,
   RequestRow,
 } from '../../ledger/reports/explorer/read-pools.ts';
-import { countWords, daysWords } from '../../status/status-words.ts';
+import { daysWords } from '../../status/status-words.ts';
 import { type Html, scrollingTable, section } from '../page/page-frame.ts';
 import { chainText, chainWords } from './chain-words.ts';
 import { type Level, levelChart } from './level-chart.ts';

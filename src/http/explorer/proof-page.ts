@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { countWords } from '../../kernel/count-words.ts';
 import type { LogPage } from '../../ledger/reports/explorer/log-page.ts';
 import type {
   CoveredList,
@@ -6,7 +7,6 @@ import type {
   ProofRow,
 } from '../../ledger/reports/explorer/read-proofs.ts';
 import type { CoveredDay, StreamStatus } from '../../ledger/reports/ledger-status.ts';
-import { countWords } from '../../status/status-words.ts';
 import { foreign, type Html, scrollingTable, section } from '../page/page-frame.ts';
 import { calendarChart, calendarLegend, countNever } from '../status-page/calendar-chart.ts';
 import { streamSection } from '../status-page/stream-section.ts';

@@ -1,8 +1,9 @@
 import { html, raw } from 'hono/html';
+import { countWords } from '../../kernel/count-words.ts';
 import type { RejectRow, RunRow } from '../../ledger/reports/explorer/list-records.ts';
 import type { LogPage } from '../../ledger/reports/explorer/log-page.ts';
 import type { Problem } from '../../ledger/reports/ledger-status.ts';
-import { agoWords, countWords, secondsBetween } from '../../status/status-words.ts';
+import { agoWords, secondsBetween } from '../../status/status-words.ts';
 import {
   cut,
   dateWords,

@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
+import { countWords } from '../../kernel/count-words.ts';
 import type { BalanceStatus } from '../../ledger/reports/ledger-status.ts';
 import type { StatusReport } from '../../status/status-report.ts';
-import { countWords } from '../../status/status-words.ts';
 import { amountCell } from '../explorer/amount.ts';
 import { linkTo } from '../explorer/explorer-frame.ts';
 import { dateWords, foreign, type Html, scrollingTable, section } from '../page/page-frame.ts';

@@ -1,6 +1,7 @@
 import { html, raw } from 'hono/html';
+import { countWords } from '../../kernel/count-words.ts';
 import type { CoveredDay } from '../../ledger/reports/ledger-status.ts';
-import { countWords, secondsBetween } from '../../status/status-words.ts';
+import { secondsBetween } from '../../status/status-words.ts';
 import { cut, dateWords, type Html } from '../page/page-frame.ts';
 
 /** The days with rows of a list. */

@@ -1,7 +1,8 @@
 import { html } from 'hono/html';
+import { countWords } from '../../kernel/count-words.ts';
 import type { CoverageStatus } from '../../ledger/reports/ledger-status.ts';
 import type { StatusReport } from '../../status/status-report.ts';
-import { agoWords, countWords, secondsBetween } from '../../status/status-words.ts';
+import { agoWords, secondsBetween } from '../../status/status-words.ts';
 import { cut, dateWords, foreign, type Html, scrollingTable, section } from '../page/page-frame.ts';
 import { calendarChart, calendarLegend, countNever } from './calendar-chart.ts';
 

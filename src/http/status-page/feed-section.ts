@@ -1,8 +1,9 @@
 import { html } from 'hono/html';
+import { countWords } from '../../kernel/count-words.ts';
 import { type FeedConsumer, isFailing } from '../../ledger/feed/consumer-report.ts';
 import { stateReason } from '../../status/consumer-words.ts';
 import type { StatusReport } from '../../status/status-report.ts';
-import { countWords, durationWords } from '../../status/status-words.ts';
+import { durationWords } from '../../status/status-words.ts';
 import { foreign, type Html, scrollingTable, section } from '../page/page-frame.ts';
 
 /** Shows who reads the change feed, and how far each is. */

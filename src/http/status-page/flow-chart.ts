@@ -1,8 +1,8 @@
 import { scaleBand, scaleLinear } from 'd3-scale';
 import { area, curveStepAfter } from 'd3-shape';
 import { html, raw } from 'hono/html';
+import { countWords } from '../../kernel/count-words.ts';
 import type { CoinFlow, DailyFlows } from '../../ledger/reports/read-flows.ts';
-import { countWords } from '../../status/status-words.ts';
 import { drawnNumber } from '../page/drawn-number.ts';
 import { cut, type Html } from '../page/page-frame.ts';
 

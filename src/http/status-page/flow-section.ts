@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
+import { countWords } from '../../kernel/count-words.ts';
 import type { CoinFlow, DailyFlows } from '../../ledger/reports/read-flows.ts';
-import { countWords } from '../../status/status-words.ts';
 import { amountCell, shortData } from '../explorer/amount.ts';
 import { linkTo } from '../explorer/explorer-frame.ts';
 import { foreign, type Html, scrollingTable, section } from '../page/page-frame.ts';

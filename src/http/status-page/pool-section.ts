@@ -1,8 +1,9 @@
 import { scaleLinear } from 'd3-scale';
 import { html } from 'hono/html';
+import { countWords } from '../../kernel/count-words.ts';
 import type { PoolStatus } from '../../ledger/reports/ledger-status.ts';
 import type { StatusReport } from '../../status/status-report.ts';
-import { countWords, daysWords, unexpectedWords } from '../../status/status-words.ts';
+import { daysWords, unexpectedWords } from '../../status/status-words.ts';
 import { foreign, type Html, section } from '../page/page-frame.ts';
 
 /** Shows the available addresses of each pool and for how many days they last. */

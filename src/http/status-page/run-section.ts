@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
+import { countWords } from '../../kernel/count-words.ts';
 import type { StatusReport } from '../../status/status-report.ts';
-import { agoWords, countWords, secondsBetween } from '../../status/status-words.ts';
+import { agoWords, secondsBetween } from '../../status/status-words.ts';
 import { foreign, type Html, scrollingTable, section } from '../page/page-frame.ts';
 
 export function runSection({ lastRuns, readAt }: StatusReport): Html {

@@ -1,8 +1,9 @@
 import { scaleLinear } from 'd3-scale';
 import { html } from 'hono/html';
+import { countWords } from '../../kernel/count-words.ts';
 import type { StreamStatus } from '../../ledger/reports/ledger-status.ts';
 import type { StatusReport } from '../../status/status-report.ts';
-import { agoWords, countWords, finalChangesWords, proofWords } from '../../status/status-words.ts';
+import { agoWords, finalChangesWords, proofWords } from '../../status/status-words.ts';
 import { foreign, type Html, section } from '../page/page-frame.ts';
 
 /** Compares for each stream the service's total with the ledger's count. */

@@ -1,9 +1,10 @@
 import { html } from 'hono/html';
+import { countWords } from '../../kernel/count-words.ts';
 import { transactionTypes } from '../../kernel/vocabulary.ts';
 import type { PoolStatus, StreamStatus, WalletStatus } from '../../ledger/reports/ledger-status.ts';
 import { reportOfWallet } from '../../status/report-of-wallet.ts';
 import type { StatusReport } from '../../status/status-report.ts';
-import { agoWords, countWords } from '../../status/status-words.ts';
+import { agoWords } from '../../status/status-words.ts';
 import { foreign, type Html, scrollingTable, section } from '../page/page-frame.ts';
 import { walletsPath } from '../page/place.ts';
 
