@@ -43,3 +43,6 @@ export type ReadDays = {
   /** Days with a listed row that the ledger cannot store; none of them is verified. */
   unstored?: number[];
 };
+
+/** Total of a list, and the observation of the answer that told it; 0: not known. Of two totals the later one counts. */
+export type ToldTotal = { serviceTotal: number | null; totalObservation: number };

@@ -1,7 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { leaseStream } from '../../src/ledger/lists/lease-store.ts';
 import { countNotedKeys, forgetKeys, noteKeys } from '../../src/ledger/lists/scan-notes-store.ts';
-import { releaseStream, restartStreams, saveStream } from '../../src/ledger/lists/stream-store.ts';
+import { releaseStream, restartStreams } from '../../src/ledger/lists/stream-store.ts';
+import { saveEvenTotal, saveStream } from '../../src/ledger/lists/total-store.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, connect, query, clear } = await withLedger();
@@ -14,6 +15,7 @@ const row = {
   listOrder: 'newest-first' as const,
   pageSize: 50,
   serviceTotal: 0,
+  totalObservation: 5,
   checkpoint: { page: 7, text: "it's" },
   isBacked: true,
   hasWalked: true,
@@ -61,7 +63,8 @@ test('what a pass saves is there for the next one', async () => {
     ledgerCount: 0,
     guests: 0,
     conflicts: 0,
-    serviceTotal: 0,
+    serviceTotal: null,
+    totalObservation: 0,
   });
   expect(await leaseStream(db, 'deposit', ledger.instance)).toEqual({
     listOrder: 'newest-first',
@@ -73,10 +76,37 @@ test('what a pass saves is there for the next one', async () => {
     guests: 0,
     conflicts: 0,
     passes: 2,
-    checkpoint: row.checkpoint,
+    checkpoint: { ...row.checkpoint, totalObservation: row.totalObservation },
     hasOpenRejects: false,
     emptyForMs: null,
   });
+});
+
+test.each([
+  ['later', 6, { service_total: 1 }],
+  ['earlier', 4, { service_total: 0 }],
+])(
+  'of two writers’ totals that of the later answer stays: the one stored beside a pass is %s',
+  async (_, totalObservation, expected) => {
+    await leaseStream(db, 'deposit', ledger.instance);
+    await saveStream(db, 'deposit', ledger.instance, {
+      ...row,
+      totalObservation: 1,
+      isBacked: false,
+    });
+    const beside = { serviceTotal: 1, totalObservation };
+    expect(await saveEvenTotal(db, 'deposit', beside)).toBe(true);
+    expect(await saveStream(db, 'deposit', ledger.instance, row)).toMatchObject(beside);
+    expect(await query('select service_total::int from ledger.streams')).toEqual([expected]);
+  },
+);
+
+test('a total beside a pass that is older than the stored one proves nothing', async () => {
+  await leaseStream(db, 'deposit', ledger.instance);
+  await saveStream(db, 'deposit', ledger.instance, row);
+  const told = (totalObservation: number) => ({ serviceTotal: 0, totalObservation });
+  expect(await saveEvenTotal(db, 'deposit', told(row.totalObservation - 1))).toBe(false);
+  expect(await saveEvenTotal(db, 'deposit', told(row.totalObservation + 1))).toBe(true);
 });
 
 test.each([

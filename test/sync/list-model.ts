@@ -1,5 +1,5 @@
 import { LedgerError } from '../../src/kernel/errors.ts';
-import type { ListOrder } from '../../src/kernel/vocabulary.ts';
+import type { ListOrder, ToldTotal } from '../../src/kernel/vocabulary.ts';
 import { newCheckpoint, parseCheckpoint } from '../../src/sync/list/list-checkpoint.ts';
 import type {
   AfterFinding,
@@ -9,7 +9,7 @@ import type {
   ScanNotes,
   Stored,
 } from '../../src/sync/list/list-port.ts';
-import type { ListState, PageFacts } from '../../src/sync/list/list-state.ts';
+import { type ListState, type PageFacts, withCheckpoint } from '../../src/sync/list/list-state.ts';
 import { dayOf } from '../../src/sync/list/read-days.ts';
 import { type SeededRandom, scrambledRandom } from '../support/seeded-random.ts';
 import { LedgerModel } from './ledger-model.ts';
@@ -125,6 +125,8 @@ export class ListModel {
   taken: Answer[] = [];
   /** So many of them are behind what the ledger has stored. */
   remembered = 0;
+  /** States of the list behind refusals and pages of another size, each after so many answers that were taken. */
+  glimpses: { taken: number; shown: Version }[] = [];
   /** First pages that another process has stored beside a pass. */
   storedLooks = 0;
   #script: Happening[] = [];
@@ -137,8 +139,8 @@ export class ListModel {
   #requestsOfPass = 0;
   /** First pages that another process has read and not yet stored. */
   #looks: { facts: ShownPage; storedAfter: number }[] = [];
-  /** The total that the pass itself has stored last. */
-  #storedTotal: number | null = null;
+  /** Observation of the total that the pass has found or stored last. */
+  #knownTotal = 0;
 
   constructor(
     order: ListOrder | 'shuffled',
@@ -280,7 +282,8 @@ export class ListModel {
     const { isBacked, acceptedDifference, serviceTotal } = this.stored;
     const { ledgerCount, guests } = this.#counts();
     const count = ledgerCount + guests + fresh.length + acceptedDifference;
-    const isEven = total === count && total >= (serviceTotal ?? 0);
+    const isLater = total !== null && observation > this.stored.checkpoint.totalObservation;
+    const isEven = isLater && total === count && total >= (serviceTotal ?? 0);
     if (total === null ? serviceTotal !== null : isBacked && !isEven) return;
     const timeOf = new Map(datedKeys.map((key, index) => [key, times[index] ?? null]));
     for (const key of keys) ledger.store(this.index, key, timeOf.get(key) ?? null);
@@ -288,7 +291,12 @@ export class ListModel {
     this.taken.splice(this.remembered, 0, answer);
     this.remembered += 1;
     this.storedLooks += 1;
-    this.stored = { ...this.stored, ...this.#counts(), serviceTotal: total ?? serviceTotal };
+    this.stored = { ...this.stored, ...this.#counts() };
+    if (isLater)
+      this.stored = withCheckpoint(
+        { ...this.stored, serviceTotal: total },
+        { totalObservation: observation },
+      );
     this.world.onWrite?.(this);
   }
 
@@ -390,7 +398,7 @@ export class ListModel {
     const checkpoint = parseCheckpoint(JSON.parse(JSON.stringify(this.stored.checkpoint)));
     if (checkpoint === null) throw new Error('a stored checkpoint cannot be parsed');
     this.stored = { ...this.stored, ...this.#counts(), checkpoint, passes: this.stored.passes + 1 };
-    this.#storedTotal = this.stored.serviceTotal;
+    this.#knownTotal = checkpoint.totalObservation;
     return this.stored;
   }
 
@@ -414,13 +422,17 @@ export class ListModel {
   #save(state: ListState): Stored {
     const { passes } = this.stored;
     const counts = this.#counts();
-    const { serviceTotal: beside } = this.stored;
-    const isOther = beside !== this.#storedTotal;
-    const serviceTotal = isOther ? greatest(beside, state.serviceTotal) : state.serviceTotal;
-    this.stored = { ...state, ...counts, passes, serviceTotal };
-    this.#storedTotal = serviceTotal;
+    const beside = told(this.stored);
+    const own = told(state);
+    const later = beside.totalObservation > own.totalObservation ? beside : own;
+    const { serviceTotal, totalObservation } = later;
+    this.stored = withCheckpoint(
+      { ...state, ...counts, passes, serviceTotal },
+      { totalObservation },
+    );
+    const totalBeside = beside.totalObservation > this.#knownTotal ? beside : null;
+    this.#knownTotal = later.totalObservation;
     this.world.onWrite?.(this);
-    const totalBeside = serviceTotal === state.serviceTotal ? null : serviceTotal;
     return { inserted: 0, ...counts, totalBeside, differingDays: [] };
   }
 
@@ -485,7 +497,7 @@ export class ListModel {
       if (!facts) throw new Error('the model lost a page');
       if (!this.#refused.delete(facts.observation))
         return this.#take({ ...facts, isFresh: !wasAhead });
-      this.#answers.delete(facts.observation);
+      this.#glimpse(facts.observation);
       if (page <= upTo) throw new LedgerError('service-refused', 'there is no such page');
       return { ...facts, ...noPage, isFresh: !wasAhead };
     };
@@ -498,8 +510,14 @@ export class ListModel {
     this.size = size;
     const facts = this.answer(page, this.#observation);
     this.size = usual;
-    this.#answers.delete(facts.observation);
+    this.#glimpse(facts.observation);
     return this.#refused.delete(facts.observation) ? null : facts;
+  }
+
+  #glimpse(observation: number): void {
+    const answer = this.#answers.get(observation);
+    this.#answers.delete(observation);
+    if (answer) this.glimpses.push({ taken: this.taken.length, shown: answer.shown });
   }
 
   #ranks(): Ranks<ShownPage> {
@@ -545,6 +563,6 @@ export class ListModel {
   }
 }
 
-function greatest(one: number | null, other: number | null): number | null {
-  return one === null || other === null ? (one ?? other) : Math.max(one, other);
+function told({ serviceTotal, checkpoint }: ListState): ToldTotal {
+  return { serviceTotal, totalObservation: checkpoint.totalObservation };
 }

@@ -45,10 +45,93 @@ const remove: Happening = { kind: 'remove', at: 0 };
 const move: Happening = { kind: 'move', at: 0 };
 const share: Happening = { kind: 'share', at: 0 };
 const kill: Happening = { kind: 'kill' };
+const look = (storedAfter: number): Happening => ({ kind: 'look', count: 1, storedAfter });
 const bringBack: Happening = { kind: 'bring-back' };
 
 /** The smallest histories of those that once broke a promise. */
 const histories: [name: string, History][] = [
+  [
+    'totals of two processes are taken in the order of their answers: an older one, stored later, hides no fall of the list',
+    history(
+      [
+        list({ rows: 37, batchRows: 40, lies: { shortShare: 0.2 } }),
+        list({ rows: 4, batchRows: 40, lies: { replica: { ms: 60000, share: 0.9 } } }),
+      ],
+      [
+        round([{ kind: 'resize', size: 4 }], [look(0)], { effort: 'command' }),
+        round([], [nothing, look(0), look(2)]),
+        round([remove]),
+        round([], [look(0), nothing, look(0), nothing, look(0)], { effort: 'backfill' }),
+      ],
+      { requestMs: 3000, luck: 426653300, calmEffort: 'backfill' },
+    ),
+  ],
+  [
+    'a row that a page behind the seeming end has shown is not marked as gone by the scan that read it, nor by the next one',
+    history(
+      [
+        list({
+          rows: 2,
+          size: 8,
+          beyondEnd: 'refused',
+          batchRows: 40,
+          lies: { total: { kind: 'page' }, replica: { ms: 60000, share: 0.5 } },
+        }),
+      ],
+      [round([], [arrive(3), arrive(4), arrive(2)], { effort: 'command' })],
+      { requestMs: 300, luck: 1729007078, calmEffort: 'backfill' },
+    ),
+  ],
+  [
+    'a row on a page that was read again, because it came out of order, is not marked as gone',
+    history(
+      [
+        list({
+          rows: 14,
+          size: 3,
+          beyondEnd: 'empty-and-zero',
+          aheadMax: 4,
+          batchRows: 10,
+          lies: {
+            total: { kind: 'sometimes-absent', share: 0 },
+            replica: { ms: 60000, share: 0.5 },
+            spoiltShare: 0.2,
+          },
+        }),
+        list({
+          rows: 5,
+          size: 4,
+          batchRows: 40,
+          lies: { replica: { ms: 20000, share: 0.5 }, spoiltShare: 0.2 },
+        }),
+      ],
+      [
+        round([{ kind: 'resize', size: 7 }, nothing, arrive(2)]),
+        round([], [arrive(8), nothing, arrive(7)], { effort: 'backfill' }),
+      ],
+      { isTogether: true, luck: 1669887734, calmEffort: 'backfill' },
+    ),
+  ],
+  [
+    'a row that stands out of order where two pages meet makes a list unordered, whatever the totals say',
+    history(
+      [
+        list({
+          order: 'unordered',
+          rows: 39,
+          size: 8,
+          isOrderFixed: false,
+          timeStep: 14400000,
+          undatedEach: 7,
+          batchRows: 40,
+          lies: { total: { kind: 'jitters', rows: 12 } },
+        }),
+        list({ rows: 1, size: 7, stepMs: 86400000, batchRows: 40 }),
+      ],
+      [round([move], [nothing, share])],
+      { luck: 14, calmEffort: 'backfill' },
+    ),
+  ],
   [
     'an empty page of a replica that lags, which says that the total is 0, is not the end of a list that goes on',
     history(

@@ -6,7 +6,7 @@ import { mirrorPools, takeAddress } from '../../src/ledger/addresses/pool-store.
 import type { Ledger } from '../../src/ledger/connection/connect-ledger.ts';
 import { healHome } from '../../src/ledger/home-store.ts';
 import { leaseStream } from '../../src/ledger/lists/lease-store.ts';
-import { saveStream } from '../../src/ledger/lists/stream-store.ts';
+import { saveStream } from '../../src/ledger/lists/total-store.ts';
 import { openPoolPort, type PoolPort } from '../../src/sync/pools/pool-port.ts';
 import type { SyncContext } from '../../src/sync/sync-context.ts';
 import { toolsOver } from '../support/tools-over.ts';
@@ -224,6 +224,7 @@ async function openPostgres(): Promise<Side> {
         listOrder: null,
         pageSize: null,
         serviceTotal: shown.length,
+        totalObservation: 0,
         isBacked: true,
         acceptedDifference: 0,
         doubt: null,

@@ -91,7 +91,8 @@ export class ProofJudge {
     if (!first || answers.some((after, index) => isShownAgain(answers[index - 1], after))) return;
     // A short page that ends just where the total says so is the list's end to every reader.
     const hidden = new Set(answers.flatMap((answer) => [...answer.hidden, ...answer.cutOff]));
-    const others = new Set(answers.map(({ shown }) => shown));
+    const glimpses = this.model.glimpses.filter(({ taken }) => taken >= from);
+    const others = new Set([...answers, ...glimpses].map(({ shown }) => shown));
     for (const key of first.shown.keys) {
       const isThroughout = [...others].every(({ keys }) => keys.has(key));
       if (isThroughout && !hidden.has(key) && !this.model.world.ledger.has(key))

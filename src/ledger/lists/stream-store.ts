@@ -28,39 +28,6 @@ const errorMax = 2_000;
 /** Duration of a lease that its owner does not renew. A killed owner loses it with its connections. */
 export const leaseMs = 30_000;
 
-/**
- * Stores the state of a stream in the transaction of the rows it covers, and renews the lease. `doubt`: why equal
- * counts prove nothing. `hasWalked`: a clean full scan has ended. `storedTotal`: the last total that the pass stored; a
- * higher one is of another writer, with its rows, and stays. Returns undefined if another process holds the lease.
- */
-export async function saveStream(
-  db: LedgerDb,
-  name: string,
-  owner: string,
-  row: Omit<StreamRow, 'ledgerCount' | 'guests' | 'conflicts' | 'passes'> & {
-    doubt: string | null;
-    hasWalked: boolean;
-    storedTotal?: number | null;
-  },
-): Promise<Pick<StreamRow, 'ledgerCount' | 'guests' | 'conflicts' | 'serviceTotal'> | undefined> {
-  const { ledgerCount, conflicts, serviceTotal } = streams;
-  const told = sql`${row.serviceTotal}::bigint`;
-  const before = sql`${row.storedTotal ?? null}::bigint`;
-  const isOther = sql`${row.storedTotal !== undefined} and service_total is distinct from ${before}`;
-  const total = sql`case when ${isOther} then greatest(service_total, ${told}) else ${told} end`;
-  const [saved] = await query(db)`
-    update own.streams
-       set list_order = ${row.listOrder}, page_size = ${row.pageSize}, service_total = ${total},
-           is_backed = ${row.isBacked}, accepted_difference = ${row.acceptedDifference}, doubt = ${row.doubt},
-           count_at_last_pass = ledger_count,
-           last_walk_at = case when ${row.hasWalked} then now() else last_walk_at end,
-           checkpoint = ${JSON.stringify(row.checkpoint)}::jsonb,
-           lease_until = now() + ${leaseMs} * interval '1 millisecond'
-     where name = ${name} and lease_owner = ${owner}
-    returning ${pick({ ledgerCount, conflicts, serviceTotal })}, ${guestsOf(name)} as ${out('guests', number)}`;
-  return saved;
-}
-
 export const guestsOf = (name: string) =>
   sql`(select count(*) from own.transactions t where t.also_listed_in = ${name})`;
 
@@ -72,27 +39,6 @@ export async function readListHead(
   const { listOrder, pageSize, checkpoint } = streams;
   const head = pick({ listOrder, pageSize, checkpoint });
   return (await query(db)`select ${head} from own.streams where name = ${name}`)[0];
-}
-
-/**
- * Returns true if no proof rests on the counts, or the ledger lacks no row that the service counts by this total and no
- * higher one is stored: an older answer, or a lagging replica, may count none of the rows stored since. Then the total
- * replaces the stored one; without a total, none may be known. Call it in the transaction that has changed the count.
- */
-export async function saveEvenTotal(
-  db: LedgerDb,
-  name: string,
-  total: number | null,
-): Promise<boolean> {
-  const told = sql`${total}::bigint`;
-  const saved = await query(db)`
-    update own.streams set service_total = coalesce(${told}, service_total)
-     where name = ${name}
-       and case when ${told} is null then service_total is null
-                else not is_backed or (${told} >= coalesce(service_total, 0)
-                  and ${told} = ledger_count + accepted_difference + ${guestsOf(name)}) end
-    returning ${pick({ name: streams.name })}`;
-  return saved.length > 0;
 }
 
 /** Counts the rows that the ledger has of a list. */

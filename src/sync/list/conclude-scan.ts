@@ -99,8 +99,14 @@ export function afterWholeScan(
     serviceTotal,
     pageSize: pageSize ?? state.pageSize,
   };
-  const { isTotalOlder } = checkpoint;
-  const met = withCheckpoint(told, { unseen: [], differingDays: [], fallen: 0, isTotalOlder });
+  const { isTotalOlder, totalObservation } = checkpoint;
+  const met = withCheckpoint(told, {
+    unseen: [],
+    differingDays: [],
+    fallen: 0,
+    isTotalOlder,
+    totalObservation,
+  });
   return withCheckpoint(afterCleanScan(met, walk), { fallen: checkpoint.fallen });
 }
 
@@ -158,18 +164,19 @@ async function isNotedWhole<P extends PageFacts>(
   const { notes, unlist } = session.port;
   if (!walk.isClean) return false;
   const unseen = await notes.unseen(unseenMax);
+  const shown = session.takeUnstoredKeys();
   const isShuffled = session.state.checkpoint.isShuffled || !isStable(walk, await notes.count());
   const areGuestsKnown = await settleGuests(session, { isShuffled, unseen });
   // Some lists never mark rows as unlisted: rows that they do not show are a difference of the counts.
   const isUnseenKept = unlist === null && !isShuffled;
-  const left =
-    isUnseenKept || isShuffled
-      ? unseen
-      : await unlistTwiceUnseen(session, unseen, rowsMax(session.state, walk));
+  const canVanish = !isUnseenKept && !isShuffled;
+  const left = canVanish
+    ? await unlistTwiceUnseen(session, { unseen, shown, rowsMax: rowsMax(session.state, walk) })
+    : unseen;
   const isOutdated = isShuffled && areNotesOutdated(session.state, left);
   session.apply(
     withCheckpoint(session.state, {
-      unseen: left,
+      unseen: canVanish ? left.filter((key) => !shown.has(key)) : left,
       isShuffled: isShuffled && !isOutdated,
     }),
   );
@@ -226,18 +233,17 @@ function rowsMax(state: ListState, walk: WalkProgress): number {
 }
 
 /**
- * Marks rows as unlisted that neither this scan, nor the one before, nor any page in between has met. Returns the
- * remaining rows that this scan has not met. If it has not met more than `rowsMax` rows, nothing shows which of them
- * have vanished; all remain.
+ * Marks rows as unlisted that neither this scan, nor the one before, nor any page in between has met, nor one of this
+ * scan that was read again (`shown`). Returns the remaining rows that this scan has not met. If it has not met more than
+ * `rowsMax` rows, nothing shows which of them have vanished; all remain.
  */
 async function unlistTwiceUnseen<P extends PageFacts>(
   session: ListSession<P>,
-  unseen: string[],
-  rowsMax: number,
+  { unseen, shown, rowsMax }: { unseen: string[]; shown: Set<string>; rowsMax: number },
 ): Promise<string[]> {
   const unseenBefore = new Set(session.state.checkpoint.unseen);
-  const vanished = unseen.filter((key) => unseenBefore.has(key));
+  const vanished = new Set(unseen.filter((key) => unseenBefore.has(key) && !shown.has(key)));
   if (!(unseen.length <= rowsMax)) return unseen;
-  if (vanished.length > 0) await session.unlist(vanished);
-  return unseen.filter((key) => !unseenBefore.has(key));
+  if (vanished.size > 0) await session.unlist([...vanished]);
+  return unseen.filter((key) => !vanished.has(key));
 }

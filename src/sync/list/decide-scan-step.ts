@@ -201,12 +201,12 @@ const pagesBack = ({ page }: PageFacts, step: ScanStep) =>
  * neighbours if rows have arrived in between. A step counts only if its direction has not been seen yet.
  */
 function stepsAtSeam(
-  { rising, falling, lastTotal }: WalkProgress,
-  { total, firstTime, keys }: PageFacts,
+  { rising, falling }: WalkProgress,
+  { firstTime, keys }: PageFacts,
   { previousTime, recentKeys }: PageBefore,
 ): { rising: number; falling: number } {
   const none = { rising: 0, falling: 0 };
-  if (previousTime === null || firstTime === null || total !== lastTotal) return none;
+  if (previousTime === null || firstTime === null) return none;
   const steps = timeSteps([previousTime, firstTime]);
   const isNews = steps.rising > rising || steps.falling > falling;
   return isNews && !isAnyKnown(keys, recentKeys) ? steps : none;

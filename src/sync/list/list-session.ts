@@ -1,4 +1,4 @@
-import type { ReadDays } from '../../kernel/vocabulary.ts';
+import type { ReadDays, ToldTotal } from '../../kernel/vocabulary.ts';
 import { afterSizes, onActualGrid } from './clamped-size.ts';
 import type { Batch, Found, ListPort, Stored } from './list-port.ts';
 import {
@@ -7,6 +7,7 @@ import {
   type PageFacts,
   withCheckpoint,
   withDifferingDays,
+  withoutKeys,
 } from './list-state.ts';
 import { createToldTotals } from './told-totals.ts';
 
@@ -31,6 +32,8 @@ export type ListSession<P extends PageFacts = PageFacts> = {
   settle(stored: Stored): void;
   /** Marks rows as unlisted; does nothing if the port has no `unlist`. */
   unlist(keys: string[]): Promise<void>;
+  /** Returns the keys on pages that were read since the last call and not stored, such as overtaken ones. */
+  takeUnstoredKeys(): Set<string>;
 };
 
 export function createListSession<P extends PageFacts>(
@@ -48,6 +51,7 @@ class Session<P extends PageFacts> implements ListSession<P> {
   #requests = 0;
   #latestObservation = 0;
   #latestAnswer = 0;
+  #unstored = new Set<PageFacts>();
 
   constructor(port: ListPort<P>, initial: ListState) {
     this.port = port;
@@ -77,10 +81,13 @@ class Session<P extends PageFacts> implements ListSession<P> {
     this.#requests += 1;
     const answer = await this.port.read(page, upTo, isFresh);
     const isStale = isOvertaken(answer, this.#state.serviceTotal, this.#latestObservation);
-    if (isStale) this.#requests += 1;
+    if (isStale) {
+      this.#requests += 1;
+      this.#unstored.add(answer);
+    }
     const isLater =
       answer.observation > this.#latestObservation && answer.answered > this.#latestAnswer;
-    if (isStale && isLater) this.#state = afterFall(this.#state, answer);
+    if (isStale) this.#state = afterOvertaken(this.#state, answer, isLater);
     const taken = isStale ? await this.port.read(page, upTo, true) : answer;
     const isLatest = taken.observation >= this.#latestObservation;
     if (isLatest) this.#latestObservation = taken.observation;
@@ -89,12 +96,21 @@ class Session<P extends PageFacts> implements ListSession<P> {
     const facts = onActualGrid(this.#state, taken);
     this.#state = afterPage(this.#state, facts, isLatest);
     this.#totals.read(this.#state, facts, isLatest);
+    this.#unstored.add(facts);
     return facts;
   }
 
-  readSized(page: number, size: number) {
+  async readSized(page: number, size: number) {
     this.#requests += 1;
-    return this.port.readSized(page, size);
+    const facts = await this.port.readSized(page, size);
+    if (facts !== null) this.#unstored.add(facts);
+    return facts;
+  }
+
+  takeUnstoredKeys() {
+    const keys = new Set([...this.#unstored].flatMap((facts) => facts.keys));
+    this.#unstored.clear();
+    return keys;
   }
 
   store(pages: P[], days: ReadDays | null = null) {
@@ -105,6 +121,7 @@ class Session<P extends PageFacts> implements ListSession<P> {
     const prepared = this.#state;
     const telling = this.#totals.now();
     const write = this.port.prepare(batch, prepared);
+    for (const facts of batch.pages) this.#unstored.delete(facts);
     return async () => {
       let committed = prepared;
       const stored = await write((found) => {
@@ -126,9 +143,8 @@ class Session<P extends PageFacts> implements ListSession<P> {
 
   settle(stored: Stored, isGlance = false) {
     const { ledgerCount, guests, conflicts, totalBeside } = stored;
-    const told = this.#state.serviceTotal;
-    const serviceTotal = totalBeside == null ? told : Math.max(told ?? 0, totalBeside);
-    const counted = { ...this.#state, serviceTotal, ledgerCount, guests, conflicts };
+    const told = totalBeside ? afterTotalBeside(this.#state, totalBeside) : this.#state;
+    const counted = { ...told, ledgerCount, guests, conflicts };
     this.#state = afterComparison(counted, stored, isGlance);
   }
 
@@ -173,15 +189,34 @@ function afterVanishing(state: ListState, rows: number): ListState {
   });
 }
 
-/** Counts a fall of the total that only a discarded answer shows. */
-function afterFall(state: ListState, { total }: PageFacts): ListState {
-  const fall = Math.max(0, (state.serviceTotal ?? 0) - (total ?? 0));
-  return withCheckpoint(state, { fallen: state.checkpoint.fallen + fall });
+/** Takes over what only a discarded answer shows: its rows, and the fall of the total in a later one. */
+function afterOvertaken(state: ListState, { keys, total }: PageFacts, isLater: boolean): ListState {
+  const fall = isLater ? Math.max(0, (state.serviceTotal ?? 0) - (total ?? 0)) : 0;
+  const { fallen, unseen } = state.checkpoint;
+  return withCheckpoint(state, { fallen: fallen + fall, unseen: withoutKeys(unseen, keys) });
 }
 
-/** Returns the part of the state that a store writes. The counts belong to the database. */
+/** Takes over a total of another writer if its answer is later. If the later one of both is lower, the total has fallen. */
+function afterTotalBeside(state: ListState, beside: ToldTotal): ListState {
+  const { fallen, totalObservation } = state.checkpoint;
+  const own = { serviceTotal: state.serviceTotal, totalObservation };
+  const isLater = beside.totalObservation > totalObservation;
+  const [earlier, later] = isLater ? [own, beside] : [beside, own];
+  const fall = Math.max(0, (earlier.serviceTotal ?? 0) - (later.serviceTotal ?? 0));
+  const { serviceTotal } = later;
+  return withCheckpoint(
+    { ...state, serviceTotal },
+    { fallen: fallen + fall, totalObservation: later.totalObservation },
+  );
+}
+
+/**
+ * Returns the part of the state that a store must write. The counts belong to the database, and another answer with the
+ * same total is no news.
+ */
 function storedFormOf({ ledgerCount, guests, conflicts, passes, ...state }: ListState): string {
-  return JSON.stringify(state);
+  const { totalObservation, ...checkpoint } = state.checkpoint;
+  return JSON.stringify({ ...state, checkpoint });
 }
 
 /**

@@ -220,16 +220,10 @@ export function afterPage(state: ListState, facts: PageFacts, isLatest: boolean)
     checkpoint.isScanUnclean || (state.isBacked && serviceTotal === null && total !== null);
   const isTotalOlder =
     (checkpoint.isTotalOlder && !isTelling) || isBeyondTotal(facts, serviceTotal);
-  const isNews =
-    fall > 0 ||
-    unseen !== checkpoint.unseen ||
-    isTotalOlder !== checkpoint.isTotalOlder ||
-    isScanUnclean !== checkpoint.isScanUnclean;
+  const totalObservation = isTelling ? facts.observation : checkpoint.totalObservation;
   return {
     ...state,
-    checkpoint: isNews
-      ? { ...checkpoint, fallen, unseen, isTotalOlder, isScanUnclean }
-      : checkpoint,
+    checkpoint: { ...checkpoint, fallen, unseen, totalObservation, isTotalOlder, isScanUnclean },
     serviceTotal: total,
     pageSize: facts.listed > 0 ? facts.size : state.pageSize,
     listOrder: state.isOrderFixed ? state.listOrder : learnedOrder(state.listOrder, facts.times),
@@ -237,7 +231,7 @@ export function afterPage(state: ListState, facts: PageFacts, isLatest: boolean)
 }
 
 /** Returns the same array if none of the keys is in it. */
-function withoutKeys(from: string[], keys: string[]): string[] {
+export function withoutKeys(from: string[], keys: string[]): string[] {
   if (from.length === 0) return from;
   const out = new Set(keys);
   const left = from.filter((key) => !out.has(key));

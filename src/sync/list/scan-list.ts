@@ -113,6 +113,7 @@ async function beginScan<P extends PageFacts>(
   const hasFailed = isScanUnclean || unseen.length > 0 || differingDays.length > 0;
   const notesKeys = !isFromEmpty && (!canReadDays || state.guests > 0 || hasFailed);
   const addsUp = notesKeys && state.checkpoint.isShuffled && !isUncounted(state);
+  session.takeUnstoredKeys();
   if (notesKeys && !addsUp) await port.notes.begin();
   const fallenNow = state.serviceTotal === null ? null : state.checkpoint.fallen;
   const fallenBefore = addsUp ? state.checkpoint.fallenBefore : fallenNow;

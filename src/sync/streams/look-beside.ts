@@ -1,7 +1,8 @@
 import { LedgerError } from '../../kernel/errors.ts';
 import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { isDataError } from '../../ledger/connection/postgres-codes.ts';
-import { hasRow, readListHead, saveEvenTotal } from '../../ledger/lists/stream-store.ts';
+import { hasRow, readListHead } from '../../ledger/lists/stream-store.ts';
+import { saveEvenTotal } from '../../ledger/lists/total-store.ts';
 import { findingByKey } from '../../ledger/transactions/transaction-statement.ts';
 import { hasEndedScan, parseCheckpoint } from '../list/list-checkpoint.ts';
 import { emptyReport, type SyncContext, type SyncReport } from '../sync-context.ts';
@@ -15,7 +16,7 @@ class UnevenCount extends Error {}
  * if it has stored nothing: the list does not begin with its newest rows, the page cannot be read or stored as it is,
  * or more rows may be new than it shows. A page that ends with a known row hides none from the next pass. The list's
  * state stays as it is, because it belongs to the other pass; only the page's total is stored with the rows that it
- * counts, and the other pass keeps it unless its own is higher. Nothing is stored if a proof rests on the counts and
+ * counts, and the other pass keeps it unless its own is of a later answer. Nothing is stored if a proof rests on the counts and
  * rows are missing elsewhere.
  */
 export async function lookBeside<T>(
@@ -40,9 +41,10 @@ export async function lookBeside<T>(
   if (await stream.areStored?.(ledger.db, rows)) return report;
   const checkpoint = parseCheckpoint(head.checkpoint);
   const store = stream.prepareRows(rows, checkpoint !== null && hasEndedScan(checkpoint));
+  const told = { serviceTotal: page.totalSize, totalObservation: observation };
   const storeEven = async (db: LedgerDb) => {
     const stored = await store(db);
-    if (!(await saveEvenTotal(db, stream.name, page.totalSize))) throw new UnevenCount();
+    if (!(await saveEvenTotal(db, stream.name, told))) throw new UnevenCount();
     return stored;
   };
   const stored = await ledger.transaction(storeEven, findingByKey).catch((error: unknown) => {

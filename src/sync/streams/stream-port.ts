@@ -7,9 +7,9 @@ import {
   countUntil,
   listedBetween,
   listedUndated,
-  saveStream,
   unlistRows,
 } from '../../ledger/lists/stream-store.ts';
+import { saveStream } from '../../ledger/lists/total-store.ts';
 import {
   analyzeTransactions,
   areFirstRows,
@@ -170,7 +170,7 @@ function createCheckpointOf(
   rememberedSizes: () => Partial<Checkpoint>,
 ): (current: ListState) => SaveCheckpoint {
   let { walks } = opened.checkpoint;
-  let storedTotal = opened.serviceTotal;
+  let stored = opened.checkpoint.totalObservation;
   return (current) => {
     const { isScanUnclean } = current.checkpoint;
     const hasWalked = current.checkpoint.walks > walks && !isScanUnclean;
@@ -178,10 +178,15 @@ function createCheckpointOf(
     const sizes = rememberedSizes();
     return async (db, next) => {
       const checkpoint = { ...next.checkpoint, ...sizes };
-      const facts = { checkpoint, doubt: doubtOf(next), hasWalked, storedTotal };
-      const saved = await saveCheckpoint(db, owner, name, { ...next, ...facts });
-      storedTotal = saved.serviceTotal;
-      return { ...saved, totalBeside: storedTotal === next.serviceTotal ? null : storedTotal };
+      const { totalObservation: told } = checkpoint;
+      const facts = { checkpoint, totalObservation: told, doubt: doubtOf(next), hasWalked };
+      const { serviceTotal, totalObservation, ...counts } = await saveCheckpoint(db, owner, name, {
+        ...next,
+        ...facts,
+      });
+      const isOther = totalObservation > stored;
+      stored = Math.max(totalObservation, told);
+      return { ...counts, totalBeside: isOther ? { serviceTotal, totalObservation } : null };
     };
   };
 }
