@@ -424,18 +424,20 @@ describe('claims', () => {
     expect(await countIncomplete(db)).toEqual({ incomplete: 0, finalIncomplete: 0 });
   });
 
+  const refused = { orderNo: 'order-1', reason: 'no' };
+
   test('are not put off by a refusal that is older than their change or their claim', async () => {
     await list([listed({})]);
     const first = newClaim();
     expect(await claimDueDetails(db, 10, first)).toHaveLength(1);
     await list([listed({ state: 'other', observation: 2 })]);
-    await postponeDetails(db, ['order-1'], first.id);
+    await postponeDetails(db, [refused], first.id);
     expect(await readDue()).toMatchObject([{ due: 0 }]);
     const second = newClaim();
     expect(await claimDueDetails(db, 10, second)).toHaveLength(1);
-    await postponeDetails(db, ['order-1'], first.id);
+    await postponeDetails(db, [refused], first.id);
     expect(await claimDueDetails(db, 10, newClaim())).toEqual([]);
-    await postponeDetails(db, ['order-1'], second.id);
+    await postponeDetails(db, [refused], second.id);
     expect(await readDue()).toMatchObject([{ due: 15 }]);
   });
 
@@ -443,8 +445,10 @@ describe('claims', () => {
     await list([listed({}), listed({ orderNo: 'order-2' })]);
     const { id } = newClaim();
     const putOff = async () => {
-      await query(`update engine.detail_checks set claim = '${id}', claimed_until = now()`);
-      await postponeDetails(db, ['order-1'], id);
+      await query(
+        `update engine.detail_checks set claim = '${id}', claimed_until = now(), due_at = now()`,
+      );
+      await postponeDetails(db, [refused], id);
     };
     await postponeDetails(db, [], id);
     for (const due of [15, 30, 60, 120]) {
@@ -472,7 +476,7 @@ describe('claims', () => {
     const claimAfter = async (passAgeMs: number) => {
       const own = newClaim();
       const claimed = await claimDueDetails(db, 10, own, passAgeMs);
-      await postponeDetails(db, ['order-1'], own.id);
+      await postponeDetails(db, [refused], own.id);
       await releaseDetails(db, own.id);
       await query(`update engine.detail_checks set due_at = now() where order_no = 'order-1'`);
       return claimed.map(({ orderNo }) => orderNo).sort();

@@ -76,7 +76,7 @@ export class MemoryTransactions {
       store: (answers, { claimId, putOff }) =>
         run(() => {
           for (const answer of answers) this.#storeDetail(answer);
-          for (const row of this.#named(putOff)) {
+          for (const row of this.#named(putOff.map(({ orderNo }) => orderNo))) {
             if (row.claim !== claimId) continue;
             row.nextCheckAt = this.#nextCheck(row);
             row.claim = undefined;

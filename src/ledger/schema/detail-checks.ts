@@ -19,6 +19,8 @@ export const detailChecks = engine.table(
     /** Times of the first and of the last of these refusals. */
     refusedSince: instant('refused_since'),
     refusedAt: instant('refused_at'),
+    /** Reason of the last of them. */
+    refusal: text('refusal'),
     observation: bigint('observation', { mode: 'number' }).notNull().default(0),
   },
   (table) => [

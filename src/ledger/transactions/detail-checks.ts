@@ -2,6 +2,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { type Lane, lanes } from '../../kernel/ticket.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { out, query, text, truth } from '../connection/query-rows.ts';
+import { arrayParam } from '../connection/unnest-rows.ts';
 
 /**
  * Order in which rows are claimed: new rows and rows that the list shows changed; open rows that are checked again;
@@ -15,6 +16,9 @@ const refusalsBeforeLast = 3;
 const refusalsGivenUp = 14;
 /** Pause after a refusal; it doubles with each further one. */
 const pauseAfterRefusal = sql`least(interval '2 days', interval '15 seconds' * 2 ^ least(c.refusals, 20))`;
+
+/** Characters of a reason that are kept. */
+const reasonMax = 300;
 
 /** One claimed row in so many is of the history while both kinds are due, so that the history always moves. */
 const historyShare = 8;
@@ -97,6 +101,25 @@ async function claimOnce(
 }
 
 /**
+ * Claims up to `limit` rows whose pause after a refusal has not ended, those first that nobody has asked for longest.
+ * Leaves out the rows that were refused since the pass began `passAgeMs` ago.
+ */
+export async function claimRefusedDetails(
+  db: LedgerDb,
+  limit: number,
+  claim: Claim,
+  passAgeMs: number,
+): Promise<ClaimedDetail[]> {
+  const rows = sql`
+    taken as materialized (
+      select c.order_no from own.detail_checks c
+       where c.refusals > 0 and c.due_at > now() and (c.claimed_until is null or c.claimed_until <= now())
+         and (c.refused_at is null or c.refused_at < now() - ${passAgeMs} * interval '1 millisecond')
+       order by c.refused_at nulls first limit ${limit} for update skip locked)`;
+  return await claimed(db, rows, claim);
+}
+
+/**
  * Claims the rows of the relation `taken (order_no)`, which `rows` defines and has locked. `beside` adds rows that are
  * claimed already.
  */
@@ -123,23 +146,32 @@ export async function claimed(
     .sort((a, b) => lanes.indexOf(a.lane) - lanes.indexOf(b.lane));
 }
 
+/** A row for which the service gave no detail, or none that could be stored. */
+export type Refusal = { orderNo: string; reason: string | null };
+
 /**
- * Postpones rows of a claim for which the service gave no detail; the pause grows with each time. Rows that the claim
- * no longer holds stay as they are: another worker has claimed them since, or the list has shown a change.
+ * Postpones rows of a claim for which the service gave no detail; the pause grows with each time. A row that was asked
+ * for during its pause keeps it, so that commands do not make it longer. Rows that the claim no longer holds stay as
+ * they are: another worker has claimed them since, or the list has shown a change.
  */
 export async function postponeDetails(
   db: LedgerDb,
-  orderNos: string[],
+  refused: Refusal[],
   claimId: string,
 ): Promise<void> {
-  if (orderNos.length === 0) return;
+  if (refused.length === 0) return;
+  const orderNos = sql`${arrayParam(refused, ({ orderNo }) => orderNo)}::text[]`;
   await db.execute(sql`
     update own.detail_checks c
-       set refusals = least(c.refusals + 1, 1000), refused_at = now(),
+       set refused_at = now(), refusal = left(l.reason, ${reasonMax}), claimed_until = null,
            refused_since = case when c.refusals = 0 then now() else coalesce(c.refused_since, now()) end,
-           due_at = now() + ${pauseAfterRefusal}, claimed_until = null,
-           turn = case when c.refusals + 1 >= ${refusalsBeforeLast} then ${turn.refused} else c.turn end
-      from (${heldBy(claimId, sql`order_no = any(${sql.param(orderNos)}::text[])`)}) as l
+           refusals = case when l.is_pausing then c.refusals else least(c.refusals + 1, 1000) end,
+           due_at = case when l.is_pausing then c.due_at else now() + ${pauseAfterRefusal} end,
+           turn = case when c.refusals + 1 >= ${refusalsBeforeLast} and not l.is_pausing then ${turn.refused} else c.turn end
+      from (select h.order_no, r.reason, h.refusals > 0 and h.due_at > now() as is_pausing
+              from (${heldBy(claimId, sql`order_no = any(${orderNos})`)}) as h
+              join unnest(${orderNos}, ${arrayParam(refused, ({ reason }) => reason)}::text[]) as r (order_no, reason)
+                on r.order_no = h.order_no) as l
      where c.order_no = l.order_no`);
 }
 
@@ -170,7 +202,7 @@ export async function isFinalDetailHeld(db: LedgerDb): Promise<boolean> {
 
 /** Locks the rows that a claim still holds, in key order, as every writer does. */
 function heldBy(claimId: string, condition = sql`true`): SQL {
-  return sql`select order_no from own.detail_checks
+  return sql`select order_no, refusals, due_at from own.detail_checks
     where claim = ${claimId}::uuid and claimed_until is not null and ${condition} order by order_no for update`;
 }
 

@@ -10,6 +10,7 @@ import {
   claimDueDetails,
   extendClaim,
   postponeDetails,
+  type Refusal,
   releaseDetails,
 } from '../../ledger/transactions/detail-checks.ts';
 import { findDetailed, findUnclaimed } from '../../ledger/transactions/probed-details.ts';
@@ -46,7 +47,7 @@ export type DetailPort = {
    */
   store(
     rows: DetailedTransaction[],
-    beside: { claimId: string; putOff: string[]; rejects: Reject[] },
+    beside: { claimId: string; putOff: Refusal[]; rejects: Reject[] },
   ): Promise<number>;
 };
 
@@ -84,7 +85,10 @@ export function openDetailPort(ledger: Ledger): DetailPort {
         );
         return await store(good, {
           claimId,
-          putOff: [...putOff, ...refused.map(({ orderNo }) => orderNo)],
+          putOff: [
+            ...putOff,
+            ...refused.map(({ orderNo }) => ({ orderNo, reason: rejectedByPostgres })),
+          ],
           rejects: [...rejects, ...refused.map(toReject)],
         });
       }

@@ -1,7 +1,7 @@
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import { ignoreRejection } from '../../kernel/ignore-rejection.ts';
 import { inSpan } from '../../kernel/in-span.ts';
-import type { Claim, ClaimedDetail } from '../../ledger/transactions/detail-checks.ts';
+import type { Claim, ClaimedDetail, Refusal } from '../../ledger/transactions/detail-checks.ts';
 import type { SyncReport } from '../sync-context.ts';
 import { claimLeaseMs, type DetailTools } from './detail-port.ts';
 import {
@@ -113,7 +113,7 @@ async function storeFetched(
   const details = fetched.filter((one) => one.kind === 'detail');
   const rows = details.flatMap((one) => one.rows);
   const stored = new Set(rows.map((row) => row.orderNo));
-  const putOff = fetched.map(({ orderNo }) => orderNo).filter((orderNo) => !stored.has(orderNo));
+  const putOff = fetched.filter(({ orderNo }) => !stored.has(orderNo)).map(refusalOf);
   const rejects = details.flatMap((one) => one.rejects);
   const attributes = { 'wallet_ledger.stream': 'details', 'wallet_ledger.rows': rows.length };
   const updated = await inSpan('store batch', { attributes }, async (span) => {
@@ -130,6 +130,13 @@ async function storeFetched(
     const fields = { count: failed.length, orderNos, error: failed[0].error };
     context.log.warn(fields, 'details not available; postponed');
   }
+}
+
+function refusalOf(fetched: FetchedDetail): Refusal {
+  const { orderNo } = fetched;
+  if (fetched.kind === 'failed') return { orderNo, reason: fetched.error.message };
+  const [reject] = fetched.rejects;
+  return { orderNo, reason: reject ? `${reject.field ?? 'detail'}: ${reject.reason}` : null };
 }
 
 function isAbort(error: unknown): boolean {

@@ -5,6 +5,7 @@ import { claimHintedDetails } from '../../ledger/hint-store.ts';
 import {
   type Claim,
   type ClaimedDetail,
+  claimRefusedDetails,
   isFinalDetailHeld,
 } from '../../ledger/transactions/detail-checks.ts';
 import {
@@ -14,7 +15,7 @@ import {
   type SyncContext,
   type SyncReport,
 } from '../sync-context.ts';
-import { claimLeaseMs, type DetailTools, openDetailPort } from './detail-port.ts';
+import { claimLeaseMs, type DetailPort, type DetailTools, openDetailPort } from './detail-port.ts';
 import { fetchClaimed } from './fetch-claimed.ts';
 import { beginPass, type DetailPass } from './fetch-detail.ts';
 import { openLine, type Place } from './stand-in-line.ts';
@@ -24,6 +25,8 @@ const parallelClaims = 2;
 /** Planned duration (ms) of a claim at the pace of the one before: far below the lease, with few statements per row. */
 const claimWorkMs = 2_000;
 const claimedMax = 500;
+/** Refused details that a command asks for before one of them is answered. */
+const refusedProbeMax = 100;
 /** Upper bound of the wait (ms) for rows that another worker holds, slightly longer than its lease. */
 const othersWaitMs = 35_000;
 const othersPollMs = 250;
@@ -54,31 +57,24 @@ export async function syncDetailsThrough(
   const { incomplete } = await context.details.countIncomplete();
   if (incomplete === 0) return report;
   onProgress?.('details', 0, incomplete);
-  const takePlace = openLine();
-  const work = async () => {
-    let limit = 2 * context.settings.concurrency;
-    for (;;) {
-      const startedAt = performance.now();
-      const claimed = await syncClaim(
-        context,
-        signal,
-        report,
-        (claim) => context.details.claim(limit, claim, performance.now() - pass.beganAt),
-        { takePlace, pass },
-      );
-      if (claimed === 0) return;
-      limit = nextClaim(context.settings.concurrency, claimed, performance.now() - startedAt);
-      onProgress?.('details', report.rowsSeen, Math.max(incomplete, report.rowsSeen));
-    }
+  const claims = {
+    takePlace: openLine(),
+    pass,
+    claimRows: context.details.claim,
+    mostAfter: () => claimedMax,
+    onClaimed: () =>
+      onProgress?.('details', report.rowsSeen, Math.max(incomplete, report.rowsSeen)),
   };
+  const work = () => syncClaims(context, signal, report, claims);
   await settleAllThenThrow(Array.from({ length: parallelClaims }, work));
   report.isComplete = (await context.details.countIncomplete()).finalIncomplete === 0;
   return report;
 }
 
 /**
- * Does the same as `syncDetails`, in one pass, and waits for the final rows that other workers hold, until the claims
- * of dead workers end. A row that this pass or another one has postponed is left to a later pass.
+ * Does the same as `syncDetails`, in one pass, as a command does: also asks once for the details that were refused
+ * before, without waiting for the end of their pauses. Then waits for the final rows that other workers hold, until the
+ * claims of dead workers end.
  */
 export async function syncAllDetails(
   context: SyncContext,
@@ -87,6 +83,9 @@ export async function syncAllDetails(
 ): Promise<SyncReport> {
   const pass = beginPass();
   const report = await syncDetails(context, signal, onProgress, pass);
+  const details = openDetailPort(context.ledger);
+  await syncRefusedDetails({ ...context, details }, signal, report, { pass, onProgress });
+  report.isComplete = (await details.countIncomplete()).finalIncomplete === 0;
   const deadline = performance.now() + othersWaitMs;
   let isAnyHeld = !report.isComplete;
   while (isAnyHeld && !report.isComplete && performance.now() < deadline) {
@@ -98,6 +97,27 @@ export async function syncAllDetails(
     report.isComplete = more.isComplete;
   }
   return report;
+}
+
+/**
+ * Asks once for the details that were refused before the pass and are not due yet. Stops early if none of the first
+ * ones is answered: a service that refuses all of them costs few requests.
+ */
+async function syncRefusedDetails(
+  context: SyncContext & DetailTools,
+  signal: AbortSignal,
+  report: SyncReport,
+  { pass, onProgress }: { pass: DetailPass; onProgress: Progress | undefined },
+): Promise<void> {
+  const before = report.rowsSeen;
+  const { incomplete } = await context.details.countIncomplete();
+  await syncClaims(context, signal, report, {
+    takePlace: openLine(),
+    pass,
+    claimRows: (...asked) => claimRefusedDetails(context.ledger.db, ...asked),
+    mostAfter: (asked) => (report.rowsSeen > before ? claimedMax : refusedProbeMax - asked),
+    onClaimed: () => onProgress?.('details', report.rowsSeen, before + incomplete),
+  });
 }
 
 /** Fetches the details of the rows that hints name, as far as their turn has come. */
@@ -115,6 +135,38 @@ export async function syncHintedDetails(
     { takePlace: openLine(), pass: beginPass() },
   );
   return report;
+}
+
+type Claims = {
+  takePlace: () => Place;
+  pass: DetailPass;
+  claimRows: DetailPort['claim'];
+  /** Returns how many further rows may be claimed after so many; 0 ends the work. */
+  mostAfter: (asked: number) => number;
+  onClaimed: () => void;
+};
+
+/** Claims rows and fetches their details until there are none, each claim as large as the pace of the one before. */
+async function syncClaims(
+  context: DetailTools,
+  signal: AbortSignal,
+  report: SyncReport,
+  { claimRows, mostAfter, onClaimed, ...fetching }: Claims,
+): Promise<void> {
+  const { concurrency } = context.settings;
+  let [asked, pace] = [0, 2 * concurrency];
+  for (;;) {
+    const limit = Math.min(pace, mostAfter(asked));
+    if (limit <= 0) return;
+    const startedAt = performance.now();
+    const claimOnce = (claim: Claim) =>
+      claimRows(limit, claim, performance.now() - fetching.pass.beganAt);
+    const claimed = await syncClaim(context, signal, report, claimOnce, fetching);
+    if (claimed === 0) return;
+    asked += claimed;
+    pace = nextClaim(concurrency, claimed, performance.now() - startedAt);
+    onClaimed();
+  }
 }
 
 /** Returns the number of rows to claim after `claimed` of them took `tookMs`. */

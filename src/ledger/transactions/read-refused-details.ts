@@ -1,0 +1,25 @@
+import { sql } from 'drizzle-orm';
+import type { LedgerDb } from '../connection/connect-ledger.ts';
+import { number, orNull, out, query, text } from '../connection/query-rows.ts';
+
+/** Final rows without a detail, for which the service gave none when it was asked last. */
+const refusedRows = sql`own.detail_checks c where c.is_final and c.refusals > 0`;
+
+/** The refused details: their number, the last refusal, and the time (UTC, in words) at which a daemon asks again. */
+export type RefusedDetails = {
+  count: number;
+  orderNo: string;
+  reason: string | null;
+  askedAgainAt: string;
+};
+
+/** Returns what is known of the refused details; null if there are none. */
+export async function readRefusedDetails(db: LedgerDb): Promise<RefusedDetails | null> {
+  const [found] = await query(db)`
+    select count(*) over () as ${out('count', number)}, c.order_no as ${out('orderNo', text)},
+           c.refusal as ${out('reason', orNull(text))},
+           to_char(greatest(min(c.due_at) over (), now()) at time zone 'UTC',
+                   'YYYY-MM-DD HH24:MI:SS "UTC"') as ${out('askedAgainAt', text)}
+      from ${refusedRows} order by c.refused_at desc nulls last limit 1`;
+  return found ?? null;
+}
