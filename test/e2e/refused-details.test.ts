@@ -40,3 +40,22 @@ test.each(['sync', 'sync details', 'backfill', 'backfill --restart'])(
     expect(await query('select fee::text from ledger.transactions')).toEqual([{ fee: '0.1' }]);
   },
 );
+
+test('verify names the details that are refused and ends with 3, also after a repair, which asks for them again', async () => {
+  const { service, env, query } = await withListingService();
+  service.lists.set('deposit', [JSON.stringify(row)]);
+  expect(await runProgram(['sync', 'transactions'], env)).toMatchObject({ code: 0 });
+  await query(`
+    insert into engine.detail_checks (order_no, is_final, turn, refusals, refused_at, due_at)
+    values ('order-1', true, 3, 9, now(), now() + interval '1 day') on conflict (wallet, order_no) do update
+       set turn = 3, refusals = 9, refused_at = now(), due_at = excluded.due_at`);
+  for (const command of ['verify', 'verify --repair']) {
+    const verified = await runProgram(command.split(' '), env);
+    expect([command, verified]).toMatchObject([command, { code: 3 }]);
+    expect(verified.stdout).toContain('  missing: order-1\n');
+    expect(verified.stderr).toContain('details: 1 could not be fetched, order-1 last');
+  }
+  service.details.set('order-1', detail);
+  expect(await runProgram(['verify', '--repair'], env)).toMatchObject({ code: 0 });
+  expect(await query('select fee::text from ledger.transactions')).toEqual([{ fee: '0.1' }]);
+}, 60_000);

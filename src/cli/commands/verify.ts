@@ -1,5 +1,9 @@
 import { countWords } from '../../kernel/count-words.ts';
 import { redactValues } from '../../kernel/redact.ts';
+import {
+  type RefusedDetails,
+  readRefusedDetails,
+} from '../../ledger/transactions/read-refused-details.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { type Drift, driftCount, leftCount } from '../../sync/checks/drift.ts';
 import { verifyLedger } from '../../sync/checks/verify-ledger.ts';
@@ -7,6 +11,7 @@ import { type CommandContext, forWallet } from '../context/command-context.ts';
 import { composeSync } from '../context/compose-sync.ts';
 import { keepStates } from '../context/open-ledger.ts';
 import { jsonDocument } from '../output/json-document.ts';
+import { refusedDetailsWords } from '../output/refused-details-words.ts';
 import { createProgress } from '../progress/create-progress.ts';
 
 const namedMax = 10;
@@ -21,7 +26,8 @@ export async function verify(
   options: { repair?: boolean; json?: boolean },
 ): Promise<number> {
   const isRepair = options.repair ?? false;
-  const drifts = redactValues(await withProgress(context, isRepair), context.redact);
+  const { refused, ...found } = await withProgress(context, isRepair);
+  const drifts = redactValues(found.drifts, context.redact);
   const left = drifts.reduce((sum, drift) => sum + leftCount(drift), 0);
   process.stdout.write(options.json ? toJson(drifts) : drifts.map(toText).join(''));
   if (left > 0) {
@@ -34,6 +40,7 @@ export async function verify(
       ),
     );
   }
+  if (refused) process.stderr.write(`wallet-ledger: details: ${refusedDetailsWords(refused)}\n`);
   const unended = drifts.filter(({ isEndRefused }) => isEndRefused).map(({ name }) => name);
   if (unended.length > 0)
     process.stderr.write(
@@ -46,7 +53,10 @@ function isRepairable({ missing, different, extra }: Drift): boolean {
   return missing.length + different.length + extra.length > 0;
 }
 
-async function withProgress(context: CommandContext, isRepair: boolean): Promise<Drift[]> {
+async function withProgress(
+  context: CommandContext,
+  isRepair: boolean,
+): Promise<{ drifts: Drift[]; refused: RefusedDetails | null }> {
   const progress = createProgress(context.screen);
   try {
     const { sync } = await composeSync(context, {
@@ -57,7 +67,9 @@ async function withProgress(context: CommandContext, isRepair: boolean): Promise
     // Without the states the rows that are written would not be final in a ledger that was only migrated.
     if (isRepair) await keepStates(sync.ledger, context);
     const { signal } = context.shutdown;
-    return await verifyLedger(sync, { signal, isRepair, onProgress: progress.onProgress });
+    const drifts = await verifyLedger(sync, { signal, isRepair, onProgress: progress.onProgress });
+    const isLacking = drifts.some(({ name }) => name === 'details');
+    return { drifts, refused: isLacking ? await readRefusedDetails(sync.ledger.db) : null };
   } finally {
     progress.stop();
   }

@@ -23,3 +23,11 @@ export async function readRefusedDetails(db: LedgerDb): Promise<RefusedDetails |
       from ${refusedRows} order by c.refused_at desc nulls last limit 1`;
   return found ?? null;
 }
+
+/** Returns the refused rows that the service lists. */
+export async function listRefusedDetails(db: LedgerDb): Promise<string[]> {
+  const rows = await query(db)`
+    select c.order_no as ${out('orderNo', text)} from ${refusedRows}
+       and exists (select from own.transactions t where t.order_no = c.order_no and t.is_listed) order by 1`;
+  return rows.map(({ orderNo }) => orderNo);
+}

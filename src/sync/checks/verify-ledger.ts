@@ -6,6 +6,7 @@ import {
   compareCoins,
   type SnapshotComparison,
 } from '../../ledger/snapshots/compare-snapshots.ts';
+import { listRefusedDetails } from '../../ledger/transactions/read-refused-details.ts';
 import { syncAllDetails } from '../details/sync-details.ts';
 import { syncBalances } from '../snapshots/sync-balances.ts';
 import { syncCoins } from '../snapshots/sync-coins.ts';
@@ -19,7 +20,7 @@ import { type Verification, verifyTransactions } from './verify-transactions.ts'
 
 /**
  * Compares everything that the service lists with the ledger, and the running totals with a recount. Repairs what
- * differs if the options say so.
+ * differs if the options say so. Details are missing where the service refused them, at the last in the repair.
  */
 export async function verifyLedger(context: SyncContext, options: Verification): Promise<Drift[]> {
   const drifts: Drift[] = [];
@@ -62,6 +63,8 @@ export async function verifyLedger(context: SyncContext, options: Verification):
   );
   for (const slip44 of context.settings.chains)
     drifts.push(await verifyAddresses(context, slip44, options));
+  const refused = await listRefusedDetails(ledger.db);
+  if (refused.length > 0) drifts.push({ ...emptyDrift('details'), missing: refused });
   const { compared, different } = await ledger.longTransaction(compareTotals);
   drifts.push(
     await mended('totals', compared, { missing: [], different, extra: [] }, options, () =>
