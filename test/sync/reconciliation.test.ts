@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import type { BalanceRecord } from '../../src/kernel/wallet-records.ts';
 import { readStatus } from '../../src/ledger/reports/read-status.ts';
 import { recordReconciliation } from '../../src/ledger/snapshots/reconciliation-store.ts';
+import type { SyncContext } from '../../src/sync/sync-context.ts';
 import { runParts } from '../../src/sync/sync-tasks.ts';
 import { onePass, type Wallet, withWallet } from '../support/with-wallet.ts';
 
@@ -120,24 +122,49 @@ test('a healthy wallet that is never idle never raises the alarm, however stale 
   expect(differences).toBeGreaterThan(5);
 }, 60_000);
 
+/** The context of a wallet whose service answers with other balances. */
+function withAnswers(
+  { context }: Wallet,
+  change: (records: BalanceRecord[]) => BalanceRecord[],
+): SyncContext {
+  const { client } = context;
+  const other: typeof client = {
+    ...client,
+    metered: () => ({ ...client.metered(), listBalances: other.listBalances }),
+    listBalances: async (signal) => {
+      const answer = await client.listBalances(signal);
+      return { ...answer, records: change(answer.records) };
+    },
+  };
+  return { ...context, client: other };
+}
+
 test('a difference that only a stale list explained is unexplained once the list has been read', async () => {
   const wallet = await withWallet({ transactions: 200 });
   await syncAll(wallet);
-  const { client } = wallet.context;
-  const richer: typeof client = {
-    ...client,
-    metered: () => ({ ...client.metered(), listBalances: richer.listBalances }),
-    listBalances: async (signal) => {
-      const answer = await client.listBalances(signal);
-      const records = answer.records.map((record) =>
-        record.symbol === 'BTC' ? { ...record, balance: '1000000' } : record,
-      );
-      return { ...answer, records };
-    },
-  };
-  const context = { ...wallet.context, client: richer };
+  const context = withAnswers(wallet, (records) =>
+    records.map((record) => (record.symbol === 'BTC' ? { ...record, balance: '1000000' } : record)),
+  );
   for (let reading = 0; reading < 4; reading += 1) await runParts(context, ['balances'], onePass());
   expect(await alarms(wallet)).toEqual([]);
+  await runParts(context, ['transactions'], onePass());
+  await runParts(context, ['balances'], onePass());
+  expect((await alarms(wallet)).map(({ symbol }) => symbol)).toEqual(['BTC']);
+});
+
+test('a balance that the service no longer lists is said to be so, and is unexplained once the lists have been read', async () => {
+  const wallet = await withWallet({ transactions: 200 });
+  await syncAll(wallet);
+  const context = withAnswers(wallet, (records) =>
+    records.filter(({ symbol }) => symbol !== 'BTC'),
+  );
+  await runParts(context, ['balances'], onePass());
+  expect((await compared(wallet)).find(({ symbol }) => symbol === 'BTC')).toMatchObject({
+    is_explained: true,
+    explanation: expect.stringContaining(
+      'the service has stopped listing the balance since the transaction lists were read',
+    ),
+  });
   await runParts(context, ['transactions'], onePass());
   await runParts(context, ['balances'], onePass());
   expect((await alarms(wallet)).map(({ symbol }) => symbol)).toEqual(['BTC']);

@@ -85,6 +85,38 @@ test.each(passes)(
   },
 );
 
+test('a list of balances that is suddenly empty is most likely a fault: it unlists none before it has been empty for a while', async () => {
+  const all = [eth, { ...eth, ...usdt, balance: '0' }];
+  service.answer(succeed(all));
+  await syncBalances(context, signal);
+  const empty = {
+    code: 'service-malformed',
+    message: 'the list of balances is suddenly empty, and the ledger has one that is not 0',
+  };
+  const beEmptyFor11Minutes = () =>
+    query(`update engine.snapshots set empty_since = empty_since - interval '11 minutes'`);
+  const listed = async () => (await query(`select from ledger.balances where is_listed`)).length;
+  service.answer(succeed([]));
+  for (let passes = 0; passes < 2; passes += 1)
+    await expect(syncBalances(context, signal)).rejects.toMatchObject(empty);
+  await beEmptyFor11Minutes();
+  service.answer(succeed(all));
+  await syncBalances(context, signal);
+  service.answer(succeed([]));
+  await expect(syncBalances(context, signal)).rejects.toMatchObject(empty);
+  expect(await listed()).toBe(2);
+  await beEmptyFor11Minutes();
+  for (let passes = 0; passes < 2; passes += 1) await syncBalances(context, signal);
+  expect(await listed()).toBe(0);
+});
+
+test('a list of balances without one that is not 0 may be empty at once', async () => {
+  service.answer(succeed([{ ...eth, balance: '0.00' }]));
+  await syncBalances(context, signal);
+  service.answer(succeed([]));
+  expect(await syncBalances(context, signal)).toMatchObject({ rowsUpdated: 1, isComplete: true });
+});
+
 test.each(passes)(
   '[V17] %s: a row without a key costs the pass its completeness, and no other row its listing',
   async (name, sync, row) => {

@@ -1,5 +1,5 @@
 import { bigint, pgSchema, primaryKey, text } from 'drizzle-orm/pg-core';
-import { wallet } from './ledger-schema.ts';
+import { instant, wallet } from './ledger-schema.ts';
 
 /** Schema of the program's internal tables; the schema `ledger` holds the facts. */
 export const engine = pgSchema('engine');
@@ -11,6 +11,7 @@ export const snapshots = engine.table(
     wallet: wallet(),
     name: text('name').notNull(),
     observation: bigint('observation', { mode: 'number' }).notNull(),
+    emptySince: instant('empty_since'),
   },
   (table) => [primaryKey({ columns: [table.wallet, table.name] })],
 );

@@ -72,7 +72,7 @@ async function isOvertaken(db: LedgerDb, name: string, observation: number): Pro
   if (observation === 0) return false;
   const noted = await db.execute(sql`
     insert into own.snapshots as s (name, observation) values (${name}, ${observation})
-    on conflict (wallet, name) do update set observation = excluded.observation
+    on conflict (wallet, name) do update set observation = excluded.observation, empty_since = null
      where s.observation <= excluded.observation
     returning name`);
   return noted.rows.length === 0;

@@ -4,11 +4,13 @@ import type { SyncContext, SyncReport } from '../sync-context.ts';
 import { askWhole } from './ask-whole.ts';
 import { assignBriefly } from './assign-briefly.ts';
 import { reconcileBalances } from './reconcile-balances.ts';
+import { refuseEmptyBalances } from './refuse-empty-balances.ts';
 import { unstoredRows } from './unstored-rows.ts';
 
 /**
  * Runs one pass over the wallet's balances (docs/wallet-service-api.md, section 4.5); one answer holds them all.
- * Requests them once more if the answer lacks a balance that the ledger lists. Then compares the transactions with the
+ * Requests them once more if the answer lacks a balance that the ledger lists, and fails while the list is suddenly
+ * empty. Then compares the transactions with the
  * balances, unless `isCompared` is false. Writes nothing if nothing changed.
  */
 export async function syncBalances(
@@ -20,6 +22,7 @@ export async function syncBalances(
   const { records, rejects, observation, kept } = await askWhole(context, 'balances', () =>
     context.client.listBalances(signal),
   );
+  if (records.length + rejects.length === 0) await refuseEmptyBalances(context.ledger.db);
   const unstored = unstoredRows(rejects);
   const isComplete = unstored === 0;
   const counts = await context.ledger.transaction(async (db) => {

@@ -5,7 +5,7 @@ import type { ListedPage } from '../list/list-pages.ts';
 import type { Stream } from './stream.ts';
 
 /** Time (ms) for which a list must have been empty before its rows count as no longer listed. */
-const emptyMs = 600_000;
+export const emptyMs = 600_000;
 /** Rows of a list that do not vanish at once; a few may. */
 const rowsOfHistory = 10;
 
