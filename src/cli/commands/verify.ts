@@ -3,7 +3,7 @@ import { redactValues } from '../../kernel/redact.ts';
 import {
   type RefusedDetails,
   readRefusedDetails,
-} from '../../ledger/transactions/read-refused-details.ts';
+} from '../../ledger/transactions/refused-details.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { type Drift, driftCount, leftCount } from '../../sync/checks/drift.ts';
 import { verifyLedger } from '../../sync/checks/verify-ledger.ts';

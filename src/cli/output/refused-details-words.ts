@@ -1,4 +1,4 @@
-import type { RefusedDetails } from '../../ledger/transactions/read-refused-details.ts';
+import type { RefusedDetails } from '../../ledger/transactions/refused-details.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { countWords } from '../../status/status-words.ts';
 

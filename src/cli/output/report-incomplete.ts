@@ -2,7 +2,7 @@ import type { Settings } from '../../config/settings.ts';
 import { countWords } from '../../kernel/count-words.ts';
 import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { readStreamCounts } from '../../ledger/lists/stream-store.ts';
-import { readRefusedDetails } from '../../ledger/transactions/read-refused-details.ts';
+import { readRefusedDetails } from '../../ledger/transactions/refused-details.ts';
 import { readOpenRejects } from '../../ledger/transactions/reject-store.ts';
 import { forWallet } from '../context/command-context.ts';
 import { jsonDocument } from './json-document.ts';

@@ -45,8 +45,9 @@ export function storeBalances(
 }
 
 /**
- * Notes that the service names no balance at all, since now or earlier. Returns the time (ms) since then, and the number
- * of listed balances that are not 0. Notes nothing and returns null if there are none. Storing an answer ends the note.
+ * Notes that the service names no balance at all, since now or earlier. Returns the time (ms) since then, and the
+ * number of listed balances that are not 0. Notes nothing and returns null if there are none. Storing an answer removes
+ * the note.
  */
 export async function noteEmptyBalances(
   db: LedgerDb,

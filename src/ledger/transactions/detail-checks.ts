@@ -101,25 +101,6 @@ async function claimOnce(
 }
 
 /**
- * Claims up to `limit` rows whose pause after a refusal has not ended, those first that nobody has asked for longest.
- * Leaves out the rows that were refused since the pass began `passAgeMs` ago.
- */
-export async function claimRefusedDetails(
-  db: LedgerDb,
-  limit: number,
-  claim: Claim,
-  passAgeMs: number,
-): Promise<ClaimedDetail[]> {
-  const rows = sql`
-    taken as materialized (
-      select c.order_no from own.detail_checks c
-       where c.refusals > 0 and c.due_at > now() and (c.claimed_until is null or c.claimed_until <= now())
-         and (c.refused_at is null or c.refused_at < now() - ${passAgeMs} * interval '1 millisecond')
-       order by c.refused_at nulls first limit ${limit} for update skip locked)`;
-  return await claimed(db, rows, claim);
-}
-
-/**
  * Claims the rows of the relation `taken (order_no)`, which `rows` defines and has locked. `beside` adds rows that are
  * claimed already.
  */

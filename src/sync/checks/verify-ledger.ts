@@ -6,7 +6,7 @@ import {
   compareCoins,
   type SnapshotComparison,
 } from '../../ledger/snapshots/compare-snapshots.ts';
-import { listRefusedDetails } from '../../ledger/transactions/read-refused-details.ts';
+import { listRefusedDetails } from '../../ledger/transactions/refused-details.ts';
 import { syncAllDetails } from '../details/sync-details.ts';
 import { syncBalances } from '../snapshots/sync-balances.ts';
 import { syncCoins } from '../snapshots/sync-coins.ts';

@@ -5,9 +5,9 @@ import { claimHintedDetails } from '../../ledger/hint-store.ts';
 import {
   type Claim,
   type ClaimedDetail,
-  claimRefusedDetails,
   isFinalDetailHeld,
 } from '../../ledger/transactions/detail-checks.ts';
+import { claimRefusedDetails } from '../../ledger/transactions/refused-details.ts';
 import {
   addCounts,
   emptyReport,

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { number, orNull, out, query, text } from '../connection/query-rows.ts';
+import { type Claim, type ClaimedDetail, claimed } from './detail-checks.ts';
 
 /** Final rows without a detail, for which the service gave none when it was asked last. */
 const refusedRows = sql`own.detail_checks c where c.is_final and c.refusals > 0`;
@@ -30,4 +31,23 @@ export async function listRefusedDetails(db: LedgerDb): Promise<string[]> {
     select c.order_no as ${out('orderNo', text)} from ${refusedRows}
        and exists (select from own.transactions t where t.order_no = c.order_no and t.is_listed) order by 1`;
   return rows.map(({ orderNo }) => orderNo);
+}
+
+/**
+ * Claims up to `limit` rows whose pause after a refusal has not ended, those first that nobody has asked for longest.
+ * Leaves out the rows that were refused since the pass began `passAgeMs` ago.
+ */
+export async function claimRefusedDetails(
+  db: LedgerDb,
+  limit: number,
+  claim: Claim,
+  passAgeMs: number,
+): Promise<ClaimedDetail[]> {
+  const rows = sql`
+    taken as materialized (
+      select c.order_no from own.detail_checks c
+       where c.refusals > 0 and c.due_at > now() and (c.claimed_until is null or c.claimed_until <= now())
+         and (c.refused_at is null or c.refused_at < now() - ${passAgeMs} * interval '1 millisecond')
+       order by c.refused_at nulls first limit ${limit} for update skip locked)`;
+  return await claimed(db, rows, claim);
 }
