@@ -40,6 +40,8 @@ export type CoinRecord = {
   decimals: number | null;
   depositState: number | null;
   withdrawState: number | null;
+  /** The service's names of the fields that yielded a Reject; absent without such fields. */
+  unreadable?: string[];
 };
 
 export type BalanceRecord = {
@@ -53,6 +55,8 @@ export type BalanceRecord = {
   balance: string | null;
   frozen: string | null;
   decimals: number | null;
+  /** The service's names of the fields that yielded a Reject; absent without such fields. */
+  unreadable?: string[];
 };
 
 export type RecordSource =

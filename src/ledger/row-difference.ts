@@ -5,6 +5,8 @@ export type RowDifference = {
   ledger: Values;
   service: Values;
 };
+/** A row with the fields that could not be read, by the service's names. */
+export type UnreadableFields = { orderNo: string; fields: string[] };
 type Values = Record<string, string | null>;
 
 /** Builds a difference from the JSON texts of both sides, of which it keeps the fields that differ. */

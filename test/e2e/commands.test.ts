@@ -150,6 +150,37 @@ test('verify does not call a list equal of which the service refused a page that
   ]);
 });
 
+test('verify names values that it cannot read and parts that the service does not answer, beside what it compared', async () => {
+  const { env } = await withService({ transactions: 0 });
+  const service = await startListingService();
+  onTestFinished(() => service.close());
+  const shown = { symbol: 'BTC', type: 'deposit', state: 'success', time: Date.now() - 60_000 };
+  const show = (amount: string) => {
+    const row = JSON.stringify({ orderNo: 'order-1', amount, ...shown });
+    service.lists.set('deposit', [row]);
+    service.details.set('order-1', row);
+  };
+  service.lists.set('withdraw', []);
+  show('1.5');
+  const settings = { ...env, WALLET_BASE_URL: service.baseUrl };
+  await runProgram(['backfill'], settings);
+  show('1,500.00');
+  service.fault = (asked) => (asked.includes('/wallet/balance') ? 'http-500' : null);
+  const { code, stdout, stderr } = await runProgram(['verify'], settings);
+  expect(stdout).toContain('1 with values that could not be read');
+  expect(stdout).toContain('could not be read: order-1 (amount)');
+  expect(stdout).toMatch(/balances: not compared: GET \/v1\/wallet\/balance: HTTP 500/);
+  expect(stdout).toContain('coins: 0 compared, equal');
+  expect(stderr).toContain('1 row has values that could not be read');
+  expect(code).toBe(4);
+  service.fault = () => null;
+  const whole = await runProgram(['verify', '--json'], settings);
+  expect(whole.code).toBe(3);
+  const { streams, failed } = JSON.parse(whole.stdout);
+  expect(streams[0]).toMatchObject({ unreadable: [{ orderNo: 'order-1', fields: ['amount'] }] });
+  expect(failed).toEqual([]);
+}, 60_000);
+
 test('status --json is one document in the shape that users rely on', async () => {
   const { env } = await withService({ transactions: 200 });
   await runProgram(['backfill', '--type', 'deposit'], env);

@@ -116,4 +116,43 @@ export const alarmBugs: PlantedBug[] = [
     put: '',
     caughtBy: 'without details that are no longer listed need nobody',
   },
+  {
+    id: 'unreadable-is-equal',
+    promise: 'Exact',
+    wrong: 'verify takes a value that it cannot read for the one that the ledger holds',
+    in: 'readUnreadable',
+    find: 'r.field is not null and',
+    put: 'r.field is null and',
+    caughtBy:
+      '%s calls no value equal that it cannot read where the ledger holds one, and keeps the reject until it can',
+  },
+  {
+    id: 'reject-of-verify-lost',
+    promise: 'Nothing is dropped',
+    wrong: 'verify counts a row without an order number and keeps nothing of it',
+    in: 'scanPages',
+    find: 'await storeRejects(context.ledger.db, rejects);',
+    put: 'await storeRejects(context.ledger.db, rejects.slice(0, 0));',
+    caughtBy:
+      '%s keeps the reject of a row without a usable order number, until the list shows none',
+  },
+  {
+    id: 'reject-outlives-its-cure',
+    promise: 'Exact',
+    wrong: 'verify reads the value again and leaves its reject open',
+    in: 'compareBatch',
+    find: "await closeAnsweredRejects(tx, 'transaction-list', equal, rejects);",
+    put: "await closeAnsweredRejects(tx, 'transaction-list', equal.slice(0, 0), rejects);",
+    caughtBy:
+      '%s calls no value equal that it cannot read where the ledger holds one, and keeps the reject until it can',
+  },
+  {
+    id: 'findings-lost-with-a-part',
+    promise: 'Honest',
+    wrong: 'a part that the service does not answer ends the whole comparison',
+    in: 'openParts',
+    find: '!onFailure || !isOfService(error)',
+    put: "!onFailure || !isOfService(error) || name !== ''",
+    caughtBy: 'what was compared is returned although the service answers a part with HTTP 500',
+  },
 ];

@@ -190,9 +190,9 @@ export const readingBugs: PlantedBug[] = [
     id: 'verify-skips-details',
     promise: 'Late changes are found',
     wrong: 'verify fetches details only when it repairs, and else says that all is well',
-    in: 'compareBatch',
-    find: '(altered.length > 0)',
-    put: '(isRepair && altered.length > 0)',
+    in: 'compareByDetail',
+    find: 'asked.size === 0',
+    put: '!comparing.isRepair || asked.size === 0',
     caughtBy:
       'a manual change of fields that only a detail shows, or of an open row, is named and corrected',
   },

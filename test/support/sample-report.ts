@@ -37,7 +37,7 @@ export function sampleProblem(changes: Partial<Problem> = {}): Problem {
     severity: 'warning',
     since: '2026-03-01T11:00:00Z',
     what: '2 values could not be decoded',
-    cure: '`wallet-ledger rejects` says why, and `wallet-ledger rejects retry` tries again',
+    cure: '`wallet-ledger rejects` says why; once the service shows them readably, `wallet-ledger verify --repair` reads them again. After an update of wallet-ledger, `wallet-ledger rejects retry` decodes them again',
     ...changes,
   };
 }

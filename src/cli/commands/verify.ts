@@ -1,4 +1,5 @@
 import { countWords } from '../../kernel/count-words.ts';
+import type { LedgerError } from '../../kernel/errors.ts';
 import { redactValues } from '../../kernel/redact.ts';
 import {
   type RefusedDetails,
@@ -19,17 +20,38 @@ const valueMax = 80;
 
 /**
  * Runs `wallet-ledger verify`. Resolves to 0 when ledger and service are equal, at the latest after the repair; 3 when
- * they differ, or when the end of a list is unknown.
+ * they differ, when values could not be read, or when the end of a list is unknown. Throws the first failure of a part
+ * that the service did not answer, after the findings of the others were written.
  */
 export async function verify(
   context: CommandContext,
   options: { repair?: boolean; json?: boolean },
 ): Promise<number> {
   const isRepair = options.repair ?? false;
-  const { refused, ...found } = await withProgress(context, isRepair);
+  const failures: Failure[] = [];
+  const { refused, ...found } = await withProgress(context, isRepair, failures);
   const drifts = redactValues(found.drifts, context.redact);
-  const left = drifts.reduce((sum, drift) => sum + leftCount(drift), 0);
-  process.stdout.write(options.json ? toJson(drifts) : drifts.map(toText).join(''));
+  const failed = redactValues(
+    failures.map(({ name, error }) => ({ name, error: error.message })),
+    context.redact,
+  );
+  process.stdout.write(
+    options.json
+      ? toJson(drifts, failed)
+      : [...drifts.map(toText), ...failed.map(failedLine)].join(''),
+  );
+  writeCures(context, drifts, isRepair);
+  if (refused) process.stderr.write(`wallet-ledger: details: ${refusedDetailsWords(refused)}\n`);
+  const [first] = failures;
+  if (first) throw first.error;
+  const isUnequal = drifts.some((drift) => leftCount(drift) > 0 || drift.isEndRefused);
+  return isUnequal ? 3 : 0;
+}
+
+/** Says what differs on the whole, and what to do. */
+function writeCures(context: CommandContext, drifts: Drift[], isRepair: boolean): void {
+  const unread = drifts.reduce((sum, { unreadable }) => sum + unreadable.length, 0);
+  const left = drifts.reduce((sum, drift) => sum + leftCount(drift), -unread);
   if (left > 0) {
     const mayRepair = !isRepair && drifts.some(isRepairable);
     const cure = mayRepair ? 'run `wallet-ledger verify --repair`' : 'see the lines above';
@@ -40,22 +62,28 @@ export async function verify(
       ),
     );
   }
-  if (refused) process.stderr.write(`wallet-ledger: details: ${refusedDetailsWords(refused)}\n`);
+  if (unread > 0)
+    process.stderr.write(
+      `wallet-ledger: ${unread === 1 ? '1 row has' : `${unread} rows have`} values that could not be read, so the ledger keeps its own. Ask the operator of the service\n`,
+    );
   const unended = drifts.filter(({ isEndRefused }) => isEndRefused).map(({ name }) => name);
   if (unended.length > 0)
     process.stderr.write(
       `wallet-ledger: ${unended.join(', ')}: the service refused the page where the list may end; rows behind it, if any, were not compared. Ask the operator of the service\n`,
     );
-  return left > 0 || unended.length > 0 ? 3 : 0;
 }
 
 function isRepairable({ missing, different, extra }: Drift): boolean {
   return missing.length + different.length + extra.length > 0;
 }
 
+/** A part that could not be compared, because the service did not answer it. */
+type Failure = { name: string; error: LedgerError };
+
 async function withProgress(
   context: CommandContext,
   isRepair: boolean,
+  failures: Failure[],
 ): Promise<{ drifts: Drift[]; refused: RefusedDetails | null }> {
   const progress = createProgress(context.screen);
   try {
@@ -67,7 +95,9 @@ async function withProgress(
     // Without the states the rows that are written would not be final in a ledger that was only migrated.
     if (isRepair) await keepStates(sync.ledger, context);
     const { signal } = context.shutdown;
-    const drifts = await verifyLedger(sync, { signal, isRepair, onProgress: progress.onProgress });
+    const onFailure = (name: string, error: LedgerError) => void failures.push({ name, error });
+    const { onProgress } = progress;
+    const drifts = await verifyLedger(sync, { signal, isRepair, onProgress, onFailure });
     const isLacking = drifts.some(({ name }) => name === 'details');
     return { drifts, refused: isLacking ? await readRefusedDetails(sync.ledger.db) : null };
   } finally {
@@ -75,40 +105,40 @@ async function withProgress(
   }
 }
 
-function toJson(drifts: Drift[]): string {
-  const streams = drifts.map(
-    ({ name, compared, missing, different, extra, unmet, unshown, unstorable, isEndRefused }) => ({
-      name,
-      compared,
-      missing,
-      different,
-      extra,
-      unmet,
-      unshown,
-      unstorable,
-      isEndRefused,
-    }),
-  );
+type FailedPart = { name: string; error: string };
+
+function toJson(drifts: Drift[], failed: FailedPart[]): string {
+  const streams = drifts.map(({ repaired: _, arrivals: __, ...shown }) => shown);
   const repaired = drifts.reduce((sum, drift) => sum + drift.repaired, 0);
-  return jsonDocument({ streams, repaired });
+  return jsonDocument({ streams, repaired, failed });
+}
+
+function failedLine({ name, error }: FailedPart): string {
+  return `${name}: not compared: ${printableText(error)}\n`;
 }
 
 function toText(drift: Drift): string {
-  const { name, compared, missing, different, extra, unmet, unshown, unstorable, repaired } = drift;
+  const { name, compared, missing, different, extra, unmet, unshown, repaired } = drift;
+  const { unstorable, unreadable } = drift;
   const unseen =
     unmet.length > 0 ? `, ${unmet.length} that the list did not show while it was read` : '';
   const lacked =
     unstorable > 0 ? `, ${unstorable} that cannot be stored (wallet-ledger rejects shows why)` : '';
+  const unread =
+    unreadable.length > 0
+      ? `, ${unreadable.length} with values that could not be read (wallet-ledger rejects shows why)`
+      : '';
   const verdict =
     driftCount(drift) === 0
       ? verdictOfEqual(drift)
-      : `${missing.length} missing, ${different.length} different, ${extra.length} extra${unseen}${lacked}${repaired > 0 ? `, ${repaired} repaired` : ''}`;
+      : `${missing.length} missing, ${different.length} different, ${extra.length} extra${unseen}${lacked}${unread}${repaired > 0 ? `, ${repaired} repaired` : ''}`;
   const lines = [
     `${name}: ${countWords(compared)} compared, ${verdict}`,
     ...named('missing', missing),
     ...named('different', different.map(describeDifference)),
     ...named('extra', extra),
     ...named('not shown', unmet),
+    ...named('could not be read', unreadable.map(describeUnreadable)),
     ...(unshown > 0 ? [unshownLine(unshown)] : []),
   ];
   return `${lines.join('\n')}\n`;
@@ -135,6 +165,10 @@ function describeDifference({
     field in ledger ? `${field}: ${shown(ledger[field])}, not ${shown(service[field])}` : field,
   );
   return `${orderNo} (${parts.join('; ')})`;
+}
+
+function describeUnreadable({ orderNo, fields }: Drift['unreadable'][number]): string {
+  return `${orderNo} (${fields.join(', ')})`;
 }
 
 function shown(value: string | null | undefined): string {

@@ -1,6 +1,6 @@
+import { countWords } from '../../kernel/count-words.ts';
 import type { RefusedDetails } from '../../ledger/transactions/refused-details.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
-import { countWords } from '../../status/status-words.ts';
 
 /** `1 could not be fetched, O1 last: HTTP 404; a daemon asks for it again at 2026-01-01 00:00:15 UTC`. */
 export function refusedDetailsWords(refused: RefusedDetails): string {

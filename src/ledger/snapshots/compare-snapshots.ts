@@ -1,9 +1,10 @@
+import type { AssetKey } from '../../kernel/vocabulary.ts';
 import type { BalanceRecord, CoinRecord } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { listOf, out, query, text, truth } from '../connection/query-rows.ts';
 import { unnestRows } from '../connection/unnest-rows.ts';
 import { balances, coins } from '../own-tables.ts';
-import { differenceOf, type RowDifference } from '../row-difference.ts';
+import { differenceOf, type RowDifference, type UnreadableFields } from '../row-difference.ts';
 import { assetKey } from './store-snapshot.ts';
 
 /** Result of a comparison. Keys have the form slip44/symbol/contract. */
@@ -11,6 +12,7 @@ export type SnapshotComparison = {
   missing: string[];
   different: RowDifference[];
   extra: string[];
+  unreadable: UnreadableFields[];
 };
 
 /**
@@ -44,7 +46,7 @@ select concat_ws('/', slip44, symbol, nullif(contract_address, '')) as ${out('ke
                        where o.symbol in (t.symbol, t.fee_symbol) and (not t.is_final or t.changed_at > o.changed_at)
                     ) as is_moving
                from own.balances o where is_listed) b using (slip44, symbol, contract_address)`;
-  return comparisonOf(found);
+  return comparisonOf(found, records);
 }
 
 /** Compares the service's coins with the ledger's. A null of the service is no difference. */
@@ -70,7 +72,7 @@ select concat_ws('/', slip44, symbol, nullif(contract_address, '')) as ${out('ke
                          'withdrawState', i.withdraw_state)::text as ${out('service', text)}
   from (select *, true as is_named from incoming) i
   full join (select * from own.coins where is_listed) c using (slip44, symbol, contract_address)`;
-  return comparisonOf(found);
+  return comparisonOf(found, records);
 }
 
 type Row = {
@@ -82,12 +84,31 @@ type Row = {
   service: string;
 };
 
-function comparisonOf(rows: Row[]): SnapshotComparison {
+function comparisonOf(rows: Row[], records: (BalanceRecord | CoinRecord)[]): SnapshotComparison {
+  const unreadableOf = new Map(
+    records.map((record) => [keyOf(record), record.unreadable?.map(columnOf) ?? []]),
+  );
   return {
     missing: rows.filter((row) => !row.isKnown).map(({ key }) => key),
     extra: rows.filter((row) => !row.isNamed).map(({ key }) => key),
     different: rows
       .filter((row) => row.isKnown && row.isNamed && row.fields.length > 0)
       .map(({ key, ...row }) => differenceOf({ orderNo: key, ...row })),
+    unreadable: rows
+      .map(({ key, ledger }) => {
+        const held = JSON.parse(ledger) as Record<string, string | null>;
+        const isHeld = (field: string) => (held[field] ?? null) !== null;
+        return { orderNo: key, fields: (unreadableOf.get(key) ?? []).filter(isHeld) };
+      })
+      .filter(({ fields }) => fields.length > 0),
   };
+}
+
+function keyOf({ slip44, symbol, contractAddress }: AssetKey): string {
+  return [slip44, symbol, ...(contractAddress === '' ? [] : [contractAddress])].join('/');
+}
+
+/** Returns the field's name in the ledger. */
+function columnOf(field: string): string {
+  return field === 'decimal' ? 'decimals' : field;
 }

@@ -3,9 +3,10 @@ import { alias } from 'drizzle-orm/pg-core';
 import { mapInSlices } from '../../kernel/in-slices.ts';
 import type { Reject } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { out, pick, query, text } from '../connection/query-rows.ts';
+import { listOf, out, pick, query, text } from '../connection/query-rows.ts';
 import { arrayParam } from '../connection/unnest-rows.ts';
-import { rejects as rejectTable } from '../own-tables.ts';
+import { rejects as rejectTable, transactions } from '../own-tables.ts';
+import type { UnreadableFields } from '../row-difference.ts';
 import { fingerprintOf, payloadPrefix } from './reject-identity.ts';
 
 /**
@@ -171,6 +172,26 @@ export async function resolveUnchanged(
      where r.id = i.id and r.times = i.times and r.resolved_at is null
     returning ${pick({ id: alias(rejectTable, 'r').id })}`;
   return marked.map(({ id }) => id);
+}
+
+/**
+ * Returns the fields of the orders that the service does not show readably although the ledger holds a value: the open
+ * rejects. A detail's reject of a field that lists have as well is none of these, because the list shows the field.
+ */
+export async function readUnreadable(
+  db: LedgerDb,
+  orderNos: string[],
+): Promise<UnreadableFields[]> {
+  const { orderNo } = alias(transactions, 't');
+  return await query(db)`
+    with r as materialized (
+      select * from own.rejects where resolved_at is null and order_no = any(${sql.param(orderNos)}::text[])
+    )
+    select ${pick({ orderNo })}, array_agg(distinct r.field order by r.field) as ${out('fields', listOf(text))}
+      from r join own.transactions t on t.order_no = r.order_no
+     where r.field is not null and ${isFilled}
+       and (r.source = 'transaction-list' or r.field in ('confirmNum', 'fee', 'feeSymbol'))
+     group by t.order_no order by t.order_no`;
 }
 
 /** Returns those of the addresses that the ledger has and did not refuse, on any chain and in any spelling. */

@@ -19,7 +19,8 @@ export type RowDecoder<R> = (row: unknown, now: number, rejects: Reject[]) => R 
 
 /**
  * Builds the decoder of one row from a table of its fields. The decoder never throws. A field that cannot be read
- * becomes null, or the nearest storable value, and yields a reject. A row that cannot be stored yields a reject too.
+ * becomes null, or the nearest storable value, and yields a reject; the record's `unreadable` names it. A row that
+ * cannot be stored yields a reject too.
  */
 export function rowDecoder<R extends object>(
   source: RecordSource,
@@ -39,6 +40,7 @@ export function rowDecoder<R extends object>(
       rejects.push(rejectRow(source, row, lost.from, lost.reason));
       return null;
     }
+    record['unreadable'] = problems.map(({ from }) => from);
     const payload = payloadText(row);
     const orderNo = typeof record['orderNo'] === 'string' ? record['orderNo'] : null;
     for (const { from, reason } of problems) {

@@ -95,21 +95,15 @@ export function decodeTransactionDetails(
   return decodeRows(rows, decodeDetailRow, now);
 }
 
-type Rest = { extra: string | null; unreadable?: string[] };
+type Rest = { extra: string | null };
 
-/**
- * Adds the undocumented fields, and the names of documented fields that yielded a reject. A blank optional field yields
- * none; a blank amount or time does.
- */
+/** Adds the undocumented fields. */
 function withRest<R extends object>(decode: RowDecoder<R>): RowDecoder<R & Rest> {
   return (row, now, rejects) => {
-    const rejectsBefore = rejects.length;
     const record = decode(row, now, rejects);
     if (record === null) return null;
     const extended = record as R & Rest;
     extended.extra = extraText(undocumentedFields(row as RawRow));
-    if (rejects.length > rejectsBefore)
-      extended.unreadable = rejects.slice(rejectsBefore).flatMap(({ field }) => field ?? []);
     return extended;
   };
 }

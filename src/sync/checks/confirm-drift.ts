@@ -58,7 +58,7 @@ async function stillDifferent(
   const isByDetail = ({ orderNo, fields }: RowDifference) =>
     later.has(orderNo) && !fields.some(isOfListAlone);
   const asked = now.different.filter(isByDetail).map(({ orderNo }) => orderNo);
-  const details = await fetchDetails(context, asked, signal);
+  const { rows: details } = await fetchDetails(context, asked, signal);
   const answered = new Set(details.map(({ orderNo }) => orderNo));
   const byDetail = new Map(
     (await compareDetails(db, details)).map((difference) => [difference.orderNo, difference]),

@@ -1,4 +1,5 @@
 import type { Comparison } from '../../ledger/lists/verify-store.ts';
+import type { UnreadableFields } from '../../ledger/row-difference.ts';
 
 /** Differences of one list or snapshot from the service's, and what its comparison could not show. */
 export type Drift = Comparison & {
@@ -13,6 +14,8 @@ export type Drift = Comparison & {
   repaired: number;
   /** Listed rows that the ledger cannot store, so that it lacks them; the rejects show them. */
   unstorable: number;
+  /** Rows with fields that could not be read although the ledger holds a value; the rejects show them. */
+  unreadable: UnreadableFields[];
   /** Rows that arrived during the comparison, by the service's total; those that are missing are no drift. */
   arrivals: number;
   /** The service refused the page where the list may end: rows behind it were not compared, if there are any. */
@@ -30,14 +33,21 @@ export function emptyDrift(name: string): Drift {
     unshown: 0,
     repaired: 0,
     unstorable: 0,
+    unreadable: [],
     arrivals: 0,
     isEndRefused: false,
   };
 }
 
 /** Counts the rows that do not match the service, or that could not be compared. */
-export function driftCount({ missing, different, extra, unmet, unstorable }: Drift): number {
-  return missing.length + different.length + extra.length + unmet.length + unstorable;
+export function driftCount(drift: Drift): number {
+  const { missing, different, extra } = drift;
+  return missing.length + different.length + extra.length + unrepairableCount(drift);
+}
+
+/** Counts the rows that no repair can make equal, because the service did not show them, or not readably. */
+export function unrepairableCount({ unmet, unstorable, unreadable }: Drift): number {
+  return unmet.length + unstorable + unreadable.length;
 }
 
 /** Counts the rows that do not match the service after the repair. */

@@ -1,4 +1,6 @@
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
+import type { Reject } from '../../kernel/wallet-records.ts';
+import { storeRejects } from '../../ledger/transactions/reject-store.ts';
 import { newCheckpoint, type WalkProgress } from '../list/list-checkpoint.ts';
 import { createPageReader, type ListedPage, type ListSource } from '../list/list-pages.ts';
 import type { ListPort, ScanNotes } from '../list/list-port.ts';
@@ -35,12 +37,15 @@ export type PagesScan = {
   isEndRefused: boolean;
 };
 
-/** Scans a whole list without changing its checkpoint, and passes its rows to `onRows` in batches. */
+/**
+ * Scans a whole list without changing its checkpoint, and passes its rows to `onRows` in batches. Stores the rejects of
+ * each batch first, as a pass does.
+ */
 export async function scanPages<T>(
   context: SyncContext,
   source: ListSource<T> & { name: string },
   { signal, onProgress }: { signal: AbortSignal; onProgress?: Progress },
-  onRows: (rows: WithObservation<T>[]) => Promise<void>,
+  onRows: (rows: WithObservation<T>[], rejects: Reject[]) => Promise<void>,
 ): Promise<PagesScan> {
   const { pageSize, concurrency } = context.settings;
   const sized = withUnsaidSizes(source, { requested: pageSize, learned: null });
@@ -65,7 +70,9 @@ export async function scanPages<T>(
             observation: page.observation,
           })),
         );
-        await onRows(rows);
+        const rejects = batch.flatMap(({ content }) => content.rejects);
+        await storeRejects(context.ledger.db, rejects);
+        await onRows(rows, rejects);
         scanned.rows += rows.length;
         scanned.pages += batch.length;
         onProgress?.(source.name, scanned.rows, state.serviceTotal ?? startTotal, scanned.pages);
@@ -79,7 +86,21 @@ export async function scanPages<T>(
     now: context.clock,
     wait: (ms) => abortableSleep(ms, signal),
   };
-  const initial: ListState = {
+  try {
+    const session = createListSession(port, unreadState(pageSize));
+    const begin = { isSequential: false, hadMismatch: false };
+    const { walk, isEndRefused } = await scanList(session, begin);
+    const { state } = session;
+    const total = Math.min(startTotal ?? 0, state.serviceTotal ?? 0);
+    return { expected: total - walk.unstorable, walk, state, isEndRefused };
+  } finally {
+    pages.close();
+  }
+}
+
+/** Returns the state of a list that was never read. */
+function unreadState(pageSize: number): ListState {
+  return {
     listOrder: null,
     isOrderFixed: false,
     pageSize: null,
@@ -92,14 +113,4 @@ export async function scanPages<T>(
     acceptedDifference: 0,
     checkpoint: newCheckpoint(pageSize),
   };
-  try {
-    const session = createListSession(port, initial);
-    const begin = { isSequential: false, hadMismatch: false };
-    const { walk, isEndRefused } = await scanList(session, begin);
-    const { state } = session;
-    const total = Math.min(startTotal ?? 0, state.serviceTotal ?? 0);
-    return { expected: total - walk.unstorable, walk, state, isEndRefused };
-  } finally {
-    pages.close();
-  }
 }

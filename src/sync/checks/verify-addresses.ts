@@ -44,7 +44,8 @@ export async function verifyAddresses(
       () => scanPages(context, stream, verification, compare),
       (by) => unmetAddresses(db, slip44, startedAt, by),
     );
-    Object.assign(drift, found, { isEndRefused: scan.isEndRefused });
+    const { unstorable } = scan.walk;
+    Object.assign(drift, found, { isEndRefused: scan.isEndRefused, unstorable });
     drift.missing = [...named];
     const isRepaired = drift.missing.length === drift.repaired;
     const isHeld = isRead && drift.extra.length === 0 && isRepaired && isWhole(scan);

@@ -1,11 +1,17 @@
+import { isOfRequest, LedgerError } from '../../kernel/errors.ts';
 import { settleAllThenThrow } from '../../kernel/settle-all-then-throw.ts';
 import { type TransactionType, transactionTypes } from '../../kernel/vocabulary.ts';
+import type { Snapshot } from '../../kernel/wallet-records.ts';
 import { compareTotals, mendTotals } from '../../ledger/reports/totals-store.ts';
 import {
   compareBalances,
   compareCoins,
   type SnapshotComparison,
 } from '../../ledger/snapshots/compare-snapshots.ts';
+import {
+  closeUnlistedRejects,
+  noteSnapshotRejects,
+} from '../../ledger/transactions/close-rejects.ts';
 import { listRefusedDetails } from '../../ledger/transactions/refused-details.ts';
 import { syncAllDetails } from '../details/sync-details.ts';
 import { syncBalances } from '../snapshots/sync-balances.ts';
@@ -13,17 +19,60 @@ import { syncCoins } from '../snapshots/sync-coins.ts';
 import { unstoredRows } from '../snapshots/unstored-rows.ts';
 import { transactionStream } from '../streams/sync-transactions.ts';
 import type { SyncContext } from '../sync-context.ts';
-import { type Drift, driftCount, emptyDrift, leftCount } from './drift.ts';
+import { type Drift, driftCount, emptyDrift, leftCount, unrepairableCount } from './drift.ts';
 import { type ListEnd, readListEnd } from './read-list-end.ts';
 import { verifyAddresses } from './verify-addresses.ts';
 import { type Verification, verifyTransactions } from './verify-transactions.ts';
 
 /**
- * Compares everything that the service lists with the ledger, and the running totals with a recount. Repairs what
- * differs if the options say so. Details are missing where the service refused them, at the last in the repair.
+ * Options of a verification. `onFailure`: receives each part that the service did not answer, so that the other parts
+ * are still compared; absent: the first such failure is thrown. One before anything was compared is always thrown.
  */
-export async function verifyLedger(context: SyncContext, options: Verification): Promise<Drift[]> {
-  const drifts: Drift[] = [];
+type Options = Verification & { onFailure?: (name: string, error: LedgerError) => void };
+
+/**
+ * Compares everything that the service lists with the ledger, and the running totals with a recount. Repairs what
+ * differs if the options say so. Stores the rejects of the answers, and resolves those that the answers settle. Details
+ * are missing where the service refused them, at the last in the repair.
+ */
+export async function verifyLedger(context: SyncContext, options: Options): Promise<Drift[]> {
+  const { signal } = options;
+  const { ledger, client } = context;
+  const parts = openParts(options);
+  const { drifts, run } = parts;
+  const isWalletMoving = await verifyLists(context, options, parts);
+  await run('balances', () =>
+    verifySnapshot(context, options, {
+      source: 'balance-list',
+      ask: () => client.listBalances(signal),
+      compare: (records) => compareBalances(ledger.db, records, isWalletMoving),
+      mend: () => syncBalances(context, signal),
+    }),
+  );
+  await run('coins', () =>
+    verifySnapshot(context, options, {
+      source: 'coin-list',
+      ask: () => client.listCoins(signal),
+      compare: (records) => compareCoins(ledger.db, records),
+      mend: () => syncCoins(context, signal),
+    }),
+  );
+  for (const slip44 of context.settings.chains)
+    await run(`addresses:${slip44}`, () => verifyAddresses(context, slip44, options));
+  const refused = await listRefusedDetails(ledger.db);
+  if (refused.length > 0) drifts.push({ ...emptyDrift('details'), missing: refused });
+  const { compared, different } = await ledger.longTransaction(compareTotals);
+  const totals = { ...emptyDrift('totals'), compared, different };
+  drifts.push(await mended(totals, options, () => ledger.longTransaction(mendTotals)));
+  return drifts;
+}
+
+/** Compares the transaction lists. Returns true if balances may move meanwhile, or if a list could not be compared. */
+async function verifyLists(
+  context: SyncContext,
+  options: Options,
+  { drifts, run }: ReturnType<typeof openParts>,
+): Promise<boolean> {
   const { signal, isRepair } = options;
   const { pageSize } = context.settings;
   // Both before anything is compared: what arrives from here on is no drift.
@@ -34,44 +83,47 @@ export async function verifyLedger(context: SyncContext, options: Verification):
     }),
   );
   for (const { type, end } of lists)
-    drifts.push(await verifyTransactions(context, type, options, end));
-  if (isRepair) await verifyMovedRows(context, options, { lists, drifts });
-  if (isRepair) await syncAllDetails(context, signal, options.onProgress);
-  const { client, ledger } = context;
-  const isWalletMoving = drifts.some(
-    ({ arrivals, missing }) => arrivals > 0 || (missing.length > 0 && !isRepair),
-  );
-  const balances = await client.listBalances(options.signal);
-  drifts.push(
-    await mended(
-      'balances',
-      balances.records.length,
-      await compareBalances(ledger.db, balances.records, isWalletMoving),
-      { ...options, unstorable: unstoredRows(balances.rejects) },
-      () => syncBalances(context, options.signal),
-    ),
-  );
-  const coins = await client.listCoins(options.signal);
-  drifts.push(
-    await mended(
-      'coins',
-      coins.records.length,
-      await compareCoins(ledger.db, coins.records),
-      { ...options, unstorable: unstoredRows(coins.rejects) },
-      () => syncCoins(context, options.signal),
-    ),
-  );
-  for (const slip44 of context.settings.chains)
-    drifts.push(await verifyAddresses(context, slip44, options));
-  const refused = await listRefusedDetails(ledger.db);
-  if (refused.length > 0) drifts.push({ ...emptyDrift('details'), missing: refused });
-  const { compared, different } = await ledger.longTransaction(compareTotals);
-  drifts.push(
-    await mended('totals', compared, { missing: [], different, extra: [] }, options, () =>
-      ledger.longTransaction(mendTotals),
-    ),
-  );
-  return drifts;
+    await run(type, () => verifyTransactions(context, type, options, end));
+  const areCompared = drifts.length === lists.length;
+  if (areCompared && drifts.every(({ unstorable }) => unstorable === 0))
+    await closeUnlistedRejects(context.ledger.db);
+  if (isRepair)
+    await run('details', async () => {
+      if (areCompared) await verifyMovedRows(context, options, { lists, drifts });
+      await syncAllDetails(context, signal, options.onProgress);
+      return undefined;
+    });
+  const isMoving = ({ arrivals, missing }: Drift) =>
+    arrivals > 0 || (missing.length > 0 && !isRepair);
+  return !areCompared || drifts.some(isMoving);
+}
+
+/**
+ * Collects the parts of a verification, which run one after another. After a failure that other requests share, such
+ * as a service that cannot be reached, no further part is tried: each fails alike.
+ */
+function openParts({ onFailure }: Options) {
+  const drifts: Drift[] = [];
+  let outage: LedgerError | null = null;
+  const note = (name: string, error: unknown): void => {
+    if (!onFailure || !isOfService(error)) throw error;
+    if (!isOfRequest(error)) outage = error;
+    onFailure(name, error);
+  };
+  const run = async (name: string, compare: () => Promise<Drift | undefined>): Promise<void> => {
+    if (outage) return note(name, outage);
+    try {
+      const drift = await compare();
+      if (drift) drifts.push(drift);
+    } catch (error) {
+      note(name, error);
+    }
+  };
+  return { drifts, run };
+}
+
+function isOfService(error: unknown): error is LedgerError {
+  return error instanceof LedgerError && error.code.startsWith('service-');
 }
 
 /**
@@ -86,24 +138,44 @@ async function verifyMovedRows(
   for (const [index, { type, end }] of lists.entries()) {
     const drift = drifts[index];
     const haveMoved = drifts.slice(index + 1).some(({ extra }) => extra.length > 0);
-    if (!drift || !haveMoved || leftCount(drift) === drift.unstorable + drift.unmet.length)
-      continue;
+    if (!drift || !haveMoved || leftCount(drift) === unrepairableCount(drift)) continue;
     const again = await verifyTransactions(context, type, options, end);
     drift.repaired = Math.max(0, driftCount(drift) - leftCount(again));
   }
 }
 
+type VerifiedSnapshot<R> = {
+  source: 'balance-list' | 'coin-list';
+  ask: () => Promise<Snapshot<R>>;
+  compare: (records: R[]) => Promise<SnapshotComparison>;
+  mend: () => Promise<unknown>;
+};
+
+async function verifySnapshot<R>(
+  { ledger }: SyncContext,
+  options: Options,
+  { source, ask, compare, mend }: VerifiedSnapshot<R>,
+): Promise<Drift> {
+  const { records, rejects } = await ask();
+  await ledger.transaction((db) => noteSnapshotRejects(db, source, rejects));
+  const drift: Drift = {
+    ...emptyDrift(source === 'balance-list' ? 'balances' : 'coins'),
+    ...(await compare(records)),
+    compared: records.length,
+    unstorable: unstoredRows(rejects),
+  };
+  return await mended(drift, options, mend);
+}
+
 async function mended(
-  name: string,
-  compared: number,
-  found: SnapshotComparison,
-  { isRepair, unstorable = 0 }: Verification & { unstorable?: number },
+  drift: Drift,
+  { isRepair }: Verification,
   mend: () => Promise<unknown>,
 ): Promise<Drift> {
-  const drift: Drift = { ...emptyDrift(name), compared, ...found, unstorable };
-  if (!isRepair || driftCount(drift) === unstorable) return drift;
+  const repairable = driftCount(drift) - unrepairableCount(drift);
+  if (!isRepair || repairable === 0) return drift;
   await mend();
   // An answer with a row that cannot be stored may lack others, so that none counts as removed.
-  const kept = unstorable > 0 ? found.extra.length : 0;
-  return { ...drift, repaired: driftCount(drift) - unstorable - kept };
+  const kept = drift.unstorable > 0 ? drift.extra.length : 0;
+  return { ...drift, repaired: repairable - kept };
 }

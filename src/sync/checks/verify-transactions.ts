@@ -1,5 +1,5 @@
 import type { TransactionType } from '../../kernel/vocabulary.ts';
-import type { TransactionRecord } from '../../kernel/wallet-records.ts';
+import type { Reject, TransactionRecord } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { verifyDays } from '../../ledger/lists/coverage-store.ts';
 import { recountStream } from '../../ledger/lists/recount-list.ts';
@@ -13,6 +13,7 @@ import {
   startOfVerification,
   unmetRows,
 } from '../../ledger/lists/verify-store.ts';
+import { closeAnsweredRejects } from '../../ledger/transactions/close-rejects.ts';
 import { storeListedTransactions } from '../../ledger/transactions/store-listed-transactions.ts';
 import { findingByKey } from '../../ledger/transactions/transaction-statement.ts';
 import { orderOf } from '../list/list-state.ts';
@@ -27,6 +28,7 @@ import type { ListEnd } from './read-list-end.ts';
 import { repeatScans } from './repeat-scans.ts';
 import { type PagesScan, scanPages } from './scan-pages.ts';
 import { noteDrift, type Places, settleProof } from './settle-proof.ts';
+import { createUnreadableRows, type UnreadableRows } from './unreadable-rows.ts';
 
 export type Verification = { signal: AbortSignal; isRepair: boolean; onProgress?: Progress };
 
@@ -55,6 +57,7 @@ export async function verifyTransactions(
       named: new Set(),
       timesOfMissing: new Map(),
       suspects: new Map(),
+      unreadable: createUnreadableRows(db),
       unrepaired: new Set(),
       scan: null,
       isRead: false,
@@ -62,8 +65,8 @@ export async function verifyTransactions(
     const { scan, isRead, ...found } = await repeatScans(
       db,
       () =>
-        scanPages(context, stream, verification, (rows) =>
-          compareBatch(context, type, rows, comparing),
+        scanPages(context, stream, verification, (...batch) =>
+          compareBatch(context, type, batch, comparing),
         ),
       (by) => unmetRows(db, type, start.startedAt, by),
     );
@@ -95,6 +98,7 @@ type Comparing = {
   named: Set<string>;
   timesOfMissing: Map<string, number>;
   suspects: Suspects;
+  unreadable: UnreadableRows;
   /** Rows that the repair did not make equal, for example one that the service shows in both lists. */
   unrepaired: Set<string>;
   /** The last scan; null before it has ended. */
@@ -119,13 +123,16 @@ function provingScan(comparing: Comparing): PagesScan | null {
   return isCounted && isHeld && isProof(comparing) ? scan : null;
 }
 
+/** Rows of one batch, and the rejects of its pages. */
+type Batch = [rows: WithObservation<TransactionRecord>[], rejects: Reject[]];
+
 async function compareBatch(
   context: SyncContext,
   type: TransactionType,
-  rows: WithObservation<TransactionRecord>[],
+  [rows, rejects]: Batch,
   comparing: Comparing,
 ): Promise<void> {
-  const { db, isRepair, signal, timesOfMissing, suspects } = comparing;
+  const { db, isRepair, timesOfMissing, suspects, unreadable } = comparing;
   const { altered, ...found } = await compareListed(db, rows);
   addDrift(comparing, found);
   const missing = new Set(found.missing);
@@ -133,23 +140,51 @@ async function compareBatch(
   const wrong = new Set([...missing, ...differing]);
   for (const row of rows)
     if (missing.has(row.orderNo)) timesOfMissing.set(row.orderNo, row.occurredAt ?? 0);
-  if (altered.length > 0) {
-    const different = await compareAltered(context, altered, { signal, isRepair });
-    addDrift(comparing, { missing: [], different });
-    for (const { orderNo } of different) differing.add(orderNo);
-  }
+  const equal = rows.filter(({ orderNo }) => !wrong.has(orderNo));
+  await context.ledger.transaction(async (tx) => {
+    await closeAnsweredRejects(tx, 'transaction-list', equal, rejects);
+  });
+  for (const orderNo of await compareByDetail(context, [equal, altered], comparing))
+    differing.add(orderNo);
   const differingRows = rows.filter(({ orderNo }) => differing.has(orderNo));
   for (const row of differingRows.slice(0, confirmedMax - suspects.size))
     suspects.set(row.orderNo, row);
-  if (!isRepair || wrong.size === 0) return;
-  const repaired = rows.filter((row) => wrong.has(row.orderNo));
+  const repaired = isRepair ? rows.filter((row) => wrong.has(row.orderNo)) : [];
+  if (repaired.length > 0) await repair(context, type, [repaired, rejects], comparing);
+  await unreadable.note(rows);
+}
+
+/**
+ * Compares the details of altered rows, and of rows that the list does not show readably. Returns the altered ones that
+ * differ: the list cannot confirm a difference of a field that it does not show readably.
+ */
+async function compareByDetail(
+  context: SyncContext,
+  [rows, altered]: [TransactionRecord[], string[]],
+  comparing: Comparing,
+): Promise<string[]> {
+  const asked = new Set([...altered, ...(await comparing.unreadable.askable(rows))]);
+  if (asked.size === 0) return [];
+  const different = await compareAltered(context, [...asked], comparing);
+  addDrift(comparing, { missing: [], different });
+  const found = new Set(different.map(({ orderNo }) => orderNo));
+  return altered.filter((orderNo) => found.has(orderNo));
+}
+
+async function repair(
+  context: SyncContext,
+  type: TransactionType,
+  [rows, rejects]: Batch,
+  { db, unrepaired }: Comparing,
+): Promise<void> {
   await context.ledger.transaction(async (tx) => {
-    await storeListedTransactions(tx, type, repaired);
+    await storeListedTransactions(tx, type, rows);
+    await closeAnsweredRejects(tx, 'transaction-list', rows, rejects);
     await doubtWhileRepaired(tx, type);
   }, findingByKey);
-  const left = await compareListed(db, repaired);
+  const left = await compareListed(db, rows);
   for (const orderNo of [...left.missing, ...left.different.map((row) => row.orderNo)])
-    comparing.unrepaired.add(orderNo);
+    unrepaired.add(orderNo);
 }
 
 /** Adds the rows found to the drift. Pages may show a row twice; it is reported once. */
@@ -161,9 +196,10 @@ function addDrift({ drift, named }: Comparing, found: Comparison): void {
 }
 
 async function settleDrift(context: SyncContext, comparing: Comparing): Promise<void> {
-  const { db, drift, isRepair, end, scan, suspects, signal } = comparing;
+  const { db, drift, isRepair, end, scan, suspects, signal, unreadable } = comparing;
   const total = scan?.state.serviceTotal ?? 0;
   drift.unstorable = scan?.walk.unstorable ?? 0;
+  drift.unreadable = unreadable.except(drift.different);
   drift.arrivals = Math.max(0, total - (end.total ?? total));
   if (!isRepair) {
     const found = { missing: withoutArrivals(comparing), different: drift.different };
