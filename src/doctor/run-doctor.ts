@@ -45,12 +45,13 @@ export type DoctorOptions = {
 
 /** Settings that every request to the service needs. */
 const serviceSetting = /^WALLET_(BASE_URL|API_|SIGN|NONCE_UNIT|PARAM_NAMES)/;
+const poolsSetting = /^ADDRESS_POOLS/;
 
-/** Returns true for a mistake in a setting that the wallet's requests need, its own or one for all wallets. */
-function concernsService(problem: string, wallet: string): boolean {
+/** Returns true for a mistake in one of the settings, the wallet's own or one for all wallets. */
+function concerns(setting: RegExp, problem: string, wallet: string): boolean {
   const prefix = prefixOf(wallet);
   const isOwn = problem.startsWith(prefix);
-  return serviceSetting.test(isOwn ? problem.slice(prefix.length) : problem);
+  return setting.test(isOwn ? problem.slice(prefix.length) : problem);
 }
 
 /**
@@ -80,10 +81,16 @@ async function checkOneWallet(
       isOnly ? findings : findings.map((each) => ({ ...each, name: `${wallet}: ${each.name}` })),
     );
   const { service } = settings;
-  if (service === null || options.problems.some((problem) => concernsService(problem, wallet))) {
+  const isMistaken = (setting: RegExp) =>
+    options.problems.some((problem) => concerns(setting, problem, wallet));
+  if (service === null || isMistaken(serviceSetting)) {
     return onFindings([skippedFinding('service', "the service's settings are missing or wrong")]);
   }
-  onFindings([describePools(settings.pools.chains, wallet, isOnly)]);
+  onFindings([
+    isMistaken(poolsSetting)
+      ? skippedFinding('pools', 'the setting is not valid')
+      : describePools(settings.pools.chains, wallet, isOnly),
+  ]);
   const ledger = opened?.forWallet(wallet) ?? null;
   const tickets = ledger ? createTicketSource(ledger, service) : createClockTickets(clock, service);
   if (ledger) onFindings(await guardedFindings('wallet', () => checkWallet(ledger, service, env)));

@@ -21,15 +21,18 @@ export function numAfterRefusal(num: number, refusals: number, message: string):
  * Returns the most addresses to request after the service granted `num`: twice the bound if all of it was granted.
  *
  * `refusedAfterGrant`: the smallest number that was refused today right after a smaller one was granted. It is a limit
- * of the service, not a transient fault.
+ * of the service, not a transient fault. `missing`: how many addresses today's answers lacked. The service may have
+ * generated these as well, so that they and the next number stay within `numLimit`.
  */
 export function numAfterGrant(
   num: number,
   numMax: number,
   refusedAfterGrant: number | null,
+  missing = 0,
 ): number {
   const doubled = Math.min(numLimit, 2 * numMax);
-  const isLimited = refusedAfterGrant !== null && doubled >= refusedAfterGrant;
+  const isRefused = refusedAfterGrant !== null && doubled >= refusedAfterGrant;
+  const isLimited = isRefused || missing + doubled > numLimit;
   return num < numMax || isLimited ? numMax : doubled;
 }
 

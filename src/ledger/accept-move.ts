@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import type { LedgerDb } from './connection/connect-ledger.ts';
 import { number, out, query, text, truth } from './connection/query-rows.ts';
 import { beginEpoch, healHome, lockHome, openMove, readAway } from './home-store.ts';
-import { waitingFor } from './move-store.ts';
+import { type Move, readMoves, waitingFor } from './move-store.ts';
 
 /**
  * Accepts the operator's statement that these wallets have lost nothing. Their addresses that moves set aside become
@@ -27,6 +27,17 @@ export async function acceptMove(db: LedgerDb, wallets: readonly string[]): Prom
   for (let at = 0; at < back.length; at += recountedAtOnce)
     available += await recountAvailable(db, back.slice(at, at + recountedAtOnce));
   return available;
+}
+
+/**
+ * Returns the moves for which an operator has still to record what one of these wallets handed out, oldest first. The
+ * move of a database that is away is among them. Call it inside a transaction, before `acceptMove`.
+ */
+export async function movesToRecord(db: LedgerDb, wallets: readonly string[]): Promise<Move[]> {
+  await lockHome(db);
+  const away = await readAway(db);
+  if (away !== null) await openMove(db, away);
+  return await readMoves(db, sql`not recorded_for @> ${sql.param(wallets)}::text[]`);
 }
 
 /** Begins a new epoch if the database is away, with the addresses that were available. */

@@ -1,4 +1,4 @@
-import { desc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
+import { and, desc, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import type { LedgerDb } from './connection/connect-ledger.ts';
 import { listOf, text } from './connection/query-rows.ts';
 import { moves } from './schema/home.ts';
@@ -15,12 +15,12 @@ export type Move = {
   waitingFor: string[];
 };
 
-/** Returns the unacknowledged moves, oldest first. */
-export async function readMoves(db: LedgerDb): Promise<Move[]> {
+/** Returns the unacknowledged moves, oldest first; `chosen` restricts them. */
+export async function readMoves(db: LedgerDb, chosen?: SQL): Promise<Move[]> {
   return await db
     .select(moveColumns)
     .from(moves)
-    .where(isNull(moves.acknowledgedAt))
+    .where(and(isNull(moves.acknowledgedAt), chosen))
     .orderBy(moves.epoch);
 }
 

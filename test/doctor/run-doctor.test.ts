@@ -131,6 +131,9 @@ test('it says which addresses are kept ready, and that none are', async () => {
   expect(pools.find('pools').seen).toBe(
     'addresses kept ready: 5 to 10 of chain 60, 3 to 6 of chain 195',
   );
+  const mistaken = await examine(sandbox, { ADDRESS_POOLS: '60:10:5' });
+  expect(mistaken.find('settings')).toMatchObject({ verdict: 'bad' });
+  expect(mistaken.find('pools').seen).toBe('skipped: the setting is not valid');
 });
 
 describe('what is wrong is named', () => {

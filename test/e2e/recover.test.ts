@@ -117,6 +117,74 @@ test('after a clean move all comes back; with a file the rest does', async () =>
   ]);
 }, 60_000);
 
+test('a clean move frees nothing while an earlier one, after whose backup customers got addresses, is not recorded', async () => {
+  const { env, recover, rows, query } = await openMoved();
+  await runProgram(['sync', 'coins'], { ...env, ON_MOVE: 'heal' });
+  const healed = await rows();
+  expect(healed.slice(3)).toEqual(['0xA4 foreign -', '0xA5 foreign -', '0xA6 foreign -']);
+  await query(`select engine.disturb_home('a planned switch')`);
+  expect((await recover()).stdout).toContain('recover --same --every-move');
+  const refused = await recover('--same');
+  expect([refused.code, refused.stderr]).toEqual([
+    2,
+    expect.stringMatching(
+      /a snapshot was put back; recovered at \S+: 3 available addresses were set aside.*\n.*a planned switch; not recovered yet[\s\S]*speaks for one move, and the 2 moves above[\s\S]*--handed-out FILE/,
+    ),
+  ]);
+  expect(await rows()).toEqual(healed);
+  expect(await recover()).toMatchObject({ code: 3 });
+  expect(await recover('--same', '--handed-out', fileOf('60,0xA4,B\n'))).toMatchObject({ code: 2 });
+  expect(await recover('--handed-out', fileOf('60,0xA4,B\n'))).toMatchObject({ code: 0 });
+  expect((await rows()).slice(3)).toEqual(['0xA4 assigned B', '0xA5 foreign -', '0xA6 foreign -']);
+  // The earlier moves are recorded: the next one is alone.
+  await query(`select engine.disturb_home('another planned switch')`);
+  expect(await recover('--same')).toMatchObject({ code: 0 });
+  expect((await rows()).slice(3)).toEqual(['0xA4 assigned B', '0xA5 foreign -', '0xA6 foreign -']);
+}, 120_000);
+
+test('no foreign address is adopted before the move is recorded: customers may have what it set aside', async () => {
+  const { env, recover, rows } = await openMoved();
+  const adopt = (...args: string[]) => runProgram(['pool', 'adopt', '60', ...args], env);
+  const away = await rows();
+  const refused = {
+    code: 3,
+    stderr: expect.stringMatching(/may have it; .*wallet-ledger recover/),
+  };
+  expect(await adopt('--yes')).toMatchObject(refused);
+  await runProgram(['sync', 'coins'], { ...env, ON_MOVE: 'heal' });
+  const healed = await rows();
+  expect(healed).not.toEqual(away);
+  expect(await adopt()).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(
+      /^0xA3(?!.*set aside).*\n(0xA[456] .*set aside .*recover`\n){3}$/,
+    ),
+    stderr: expect.stringMatching(/: 0 of 4 foreign .*`wallet-ledger recover` first/),
+  });
+  expect(await adopt('--yes')).toMatchObject(refused);
+  expect(await adopt('0xA4', '--yes')).toMatchObject(refused);
+  expect(await rows()).toEqual(healed);
+  expect(await recover('--handed-out', fileOf('60,0xA4,B\n'))).toMatchObject({ code: 0 });
+  expect(await adopt('0xA5', '--yes')).toMatchObject({ code: 0 });
+  expect((await rows()).slice(3)).toEqual([
+    '0xA4 assigned B',
+    '0xA5 available -',
+    '0xA6 foreign -',
+  ]);
+}, 120_000);
+
+test('several moves in which nothing was lost are recorded together, if the operator says so of each', async () => {
+  const { env, recover, rows, query } = await openMoved();
+  await runProgram(['sync', 'coins'], { ...env, ON_MOVE: 'heal' });
+  await query(`select engine.disturb_home('a planned switch')`);
+  expect(await recover('--same', '--every-move')).toMatchObject({ code: 0 });
+  expect((await rows()).slice(3)).toEqual([
+    '0xA4 available -',
+    '0xA5 available -',
+    '0xA6 available -',
+  ]);
+}, 60_000);
+
 test('while a move is not recorded for every wallet, it ends with 3 and names the wallet', async () => {
   const { recover, problems, query } = await openMoved();
   await query(`insert into ledger.addresses (wallet, slip44, address, status, first_seen_at)

@@ -5,7 +5,7 @@ import { adoptForeign } from '../../src/ledger/addresses/adopt-store.ts';
 import { mirrorPools, takeAddress } from '../../src/ledger/addresses/pool-store.ts';
 import { fillPools } from '../../src/sync/pools/fill-pools.ts';
 import { syncAddresses } from '../../src/sync/pools/sync-addresses.ts';
-import { onePass, withWallet } from '../support/with-wallet.ts';
+import { onePass, type Wallet, withWallet } from '../support/with-wallet.ts';
 
 const hexOf = (address: string) =>
   Buffer.from(createBase58check(sha256).decode(address)).toString('hex');
@@ -44,4 +44,42 @@ test('a list that spells addresses otherwise than the answer shows the same ones
     if (address !== null) taken.push(address.startsWith('T') ? hexOf(address) : address);
   }
   expect([taken.length, new Set(taken).size]).toEqual([10, 10]);
+});
+
+function spelling(context: Wallet['context'], spell: (text: string) => string): Wallet['context'] {
+  const { client } = context;
+  const listAddresses: typeof client.listAddresses = async (...asked) => {
+    const page = await client.listAddresses(...asked);
+    const records = page.records.map((each) => ({ ...each, address: spell(each.address) }));
+    return { ...page, records };
+  };
+  return { ...context, client: { ...client, listAddresses } };
+}
+
+test('a list that changes the spelling of its addresses is proven again, with the same rows', async () => {
+  const wallet = await withWallet(
+    { transactions: 0, addressesPerChain: 0 },
+    { chains: [60], pools: { settleMs: 100, maxPerDay: 10_000 } },
+  );
+  const { ledger, query } = wallet;
+  await mirrorPools(ledger, [{ slip44: 60, threshold: 6, target: 6 }]);
+  const patiently = { signal: new AbortController().signal, whenBusy: 'wait' as const };
+  expect((await fillPools(wallet.context, patiently)).isComplete).toBe(true);
+  const proof = () =>
+    query(`select is_complete, service_total::int as service, ledger_count::int as ledger
+             from ledger.streams where name = 'addresses:60'`);
+  expect(await proof()).toEqual([{ is_complete: true, service: 6, ledger: 6 }]);
+  const upper = (text: string) => `0x${text.slice(2).toUpperCase()}`;
+  const lower = (text: string) => text.toLowerCase();
+  for (const [spell, target] of [[upper, 7] as const, [lower, 8] as const]) {
+    const context = spelling(wallet.context, spell);
+    // A list that grows is read again.
+    await mirrorPools(ledger, [{ slip44: 60, threshold: target, target }]);
+    expect((await fillPools(context, patiently)).isComplete).toBe(true);
+    for (let pass = 1; pass <= 3; pass += 1) await syncAddresses(context, onePass());
+    expect(await proof()).toEqual([{ is_complete: true, service: target, ledger: target }]);
+    expect(await query('select distinct status from ledger.addresses')).toEqual([
+      { status: 'available' },
+    ]);
+  }
 });

@@ -36,8 +36,14 @@ export type PoolTransactions = Omit<PoolPort, 'readList' | 'end'>;
 export type ServiceTransport = { held(): string | null; hold(): string };
 
 const dayMs = 86_400_000;
-const countedOf = ({ num, received, generated }: AddressRequest) =>
-  Math.max(num, received ?? 0, generated ?? 0);
+const isFewer = ({ state, lostAt, num, generated }: AddressRequest) =>
+  state === 'done' && lostAt === null && isBelow(generated ?? 0, num);
+const isBelow = (came: number, num: number) => came > 0 && came < num;
+const isRefused = (each: AddressRequest) => each.state === 'failed' || isFewer(each);
+const missingOf = (each: AddressRequest) => (isFewer(each) ? each.num - (each.generated ?? 0) : 0);
+const countedOf = (each: AddressRequest) =>
+  Math.max(each.num, each.received ?? 0, each.generated ?? 0) - missingOf(each);
+const sumOf = (numbers: number[]) => numbers.reduce((sum, each) => sum + each, 0);
 const isOpen = ({ state }: AddressRequest) => state === 'sent' || state === 'unknown';
 
 /**
@@ -150,12 +156,15 @@ export class MemoryPools {
   generated24h(slip44: number): number {
     // A request may still be carried out some minutes after it was written down.
     const since = this.#now() - dayMs - 600_000;
-    let sum = 0;
-    for (const each of this.requests) {
-      if (each.slip44 !== slip44 || each.state === 'failed') continue;
-      if (isOpen(each) || each.at > since) sum += countedOf(each);
-    }
-    return sum;
+    const counted = this.requests.filter(
+      (each) =>
+        each.slip44 === slip44 && each.state !== 'failed' && (isOpen(each) || each.at > since),
+    );
+    const first = counted.find(isFewer);
+    const shown = first
+      ? this.#unclaimed(slip44, ([, { firstSeenAt }]) => firstSeenAt >= first.at).length
+      : 0;
+    return sumOf(counted.map(countedOf)) + Math.min(shown, sumOf(counted.map(missingOf)));
   }
 
   facts(slip44: number, self: string | null): PoolRow {
@@ -310,19 +319,20 @@ export class MemoryPools {
   }
 
   #storeAnswer(answer: Answer) {
-    const { id, slip44, num, addresses, ifNoneJoins } = answer;
+    const { id, slip44, num, addresses, rejects, ifNoneJoins } = answer;
     const { pool } = this.chain(slip44);
     if (addresses.length > 0 && !isAnswerEnough(pool.filter.value)) {
       const request = this.requests[id - 1];
       if (!request || !isOpen(request)) return null;
       if (request.state === 'sent') turn(request, 'unknown');
       request.answer = addresses;
-      request.generated = new Set(addresses).size;
+      request.generated = new Set(addresses).size + rejects.length;
       return null;
     }
-    const joined = this.#storeGenerated(id, addresses);
-    const lastError = this.requests[id - 1]?.error ?? null;
-    if (joined > 0) pool.numMax = numAfterGrant(num, pool.numMax, this.#refusedAfterGrant(slip44));
+    const joined = this.#storeGenerated(id, addresses, rejects.length);
+    const request = this.requests[id - 1];
+    const lastError = request?.error ?? null;
+    if (joined > 0) pool.numMax = this.#numAfter(slip44, num, request);
     else {
       const { refusals, delayMs } = ifNoneJoins;
       Object.assign(pool, { refusals, nextTryAt: this.#now() + delayMs, lastError });
@@ -331,7 +341,7 @@ export class MemoryPools {
   }
 
   /** Ours are the addresses that were known nowhere before, unless as another chain's own; of too many, none is. */
-  #storeGenerated(id: number, given: string[]): number {
+  #storeGenerated(id: number, given: string[], unreadable = 0): number {
     const request = this.requests[id - 1];
     if (!request) return 0;
     const { slip44, num, at } = request;
@@ -351,8 +361,9 @@ export class MemoryPools {
     Object.assign(pool, { refusals: 0, losses: 0, nextTryAt: null, lastError: null });
     turn(request, 'done');
     const error = received === num ? null : describeShortfall(num, came);
-    const generated = Math.max(request.generated ?? 0, ours.length);
+    const generated = Math.max(request.generated ?? 0, ours.length + unreadable);
     Object.assign(request, { received, generated, answer: null, error });
+    if (isBelow(generated, num)) pool.numMax = Math.min(pool.numMax, generated);
     return received;
   }
 
@@ -385,21 +396,31 @@ export class MemoryPools {
     });
   }
 
+  /** The bound of the number after an answer: up to twice as much, unless fewer came. */
+  #numAfter(slip44: number, num: number, request: AddressRequest | undefined): number {
+    const { numMax } = this.chain(slip44).pool;
+    if (request && request.generated !== null && isBelow(request.generated, num)) return numMax;
+    const missing = sumOf(this.#askedToday(slip44).map(missingOf));
+    return numAfterGrant(num, numMax, this.#refusedAfterGrant(slip44), missing);
+  }
+
+  #askedToday(slip44: number): AddressRequest[] {
+    return this.requests.filter((each) => each.slip44 === slip44 && each.at > this.#now() - dayMs);
+  }
+
   /** The smallest number that was not granted today right after a smaller one was; a loss counts from the second on. */
   #refusedAfterGrant(slip44: number): number | null {
     const { numMax } = this.chain(slip44).pool;
-    const asked = this.requests.filter(
-      (each) => each.slip44 === slip44 && each.at > this.#now() - dayMs,
-    );
+    const asked = this.#askedToday(slip44);
     const isGranted = ({ state, lostAt, received, num }: AddressRequest) =>
       state === 'done' && lostAt === null && received === num;
     const doubted = asked.filter((each, index) => {
       const before = asked[index - 1];
-      const isWanting = each.state === 'failed' || each.lostAt !== null;
+      const isWanting = isRefused(each) || each.lostAt !== null;
       return isWanting && before && isGranted(before) && before.num < each.num && each.num > numMax;
     });
     const isLimit = (each: AddressRequest) =>
-      each.state === 'failed' ||
+      isRefused(each) ||
       doubted.some(
         ({ id, num }) =>
           id < each.id &&

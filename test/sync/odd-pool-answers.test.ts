@@ -186,7 +186,7 @@ test.each([
   [
     'the same addresses',
     [address(1), address(2)],
-    '8 addresses were requested; 2 came, all known before: none joined the pool',
+    '2 addresses were requested; 2 came, all known before: none joined the pool',
   ],
   ['only unusable addresses', ['', null], '10 addresses were requested, and no usable one came'],
 ])(
@@ -260,6 +260,59 @@ test('[A8] the daily ceiling counts what came where the service ignores the numb
   expect(levels).toEqual([{ generated_24h: 60 }]);
   const [pool] = await wallet.query('select last_error from ledger.pools');
   expect(pool.last_error).toContain('POOL_MAX_PER_DAY is reached: 60');
+});
+
+/** The service carries out requests with `made` of the number, and names the first `named` addresses. */
+function granting(
+  { context }: Wallet,
+  { made, named }: { made: (num: number) => number; named: number },
+): Wallet['context'] {
+  const { client } = context;
+  const generateAddresses: typeof client.generateAddresses = async ({ slip44, num }, ...rest) => {
+    const answer = await client.generateAddresses({ slip44, num: made(num) }, ...rest);
+    return { ...answer, records: answer.records.slice(0, named) };
+  };
+  return { ...context, client: { ...client, generateAddresses } };
+}
+
+test('[A8] a service that grants three at a time fills the pool, and the daily ceiling counts only these', async () => {
+  const wallet = await withWallet(
+    { transactions: 0, addressesPerChain: 0 },
+    { chains: [60], pools: { settleMs: 100, maxPerDay: 36 } },
+  );
+  const { ledger, sandbox, query } = wallet;
+  await mirrorPools(ledger, [{ slip44: 60, threshold: 30, target: 30 }]);
+  const context = granting(wallet, { made: (num) => Math.min(num, 3), named: 3 });
+  expect((await fillPools(context, patiently)).isComplete).toBe(true);
+  expect(sandbox.world.generated(60)).toBe(30);
+  const levels = () => query('select available::int, generated_24h::int from ledger.pool_levels');
+  expect(await levels()).toEqual([{ available: 30, generated_24h: 30 }]);
+  // Each request asks for as many as came before; twice as many are tried once.
+  const nums = (await requests(wallet)).map(({ num }) => num);
+  expect(nums).toEqual([30, 3, 6, 3, 3, 3, 3, 3, 3, 3]);
+  await query(`select ledger.take_address(60, 'customer ' || n) from generate_series(1, 20) n`);
+  expect((await fillPools(context, patiently)).isComplete).toBe(false);
+  expect(await levels()).toEqual([{ available: 16, generated_24h: 36 }]);
+  const [pool] = await query('select last_error from ledger.pools');
+  expect(pool.last_error).toMatch(/POOL_MAX_PER_DAY is reached: 36 addresses were, or may/);
+});
+
+test('[A8] what a service makes and does not name is counted once the list shows it, and bounded until then', async () => {
+  const wallet = await withWallet(
+    { transactions: 0, addressesPerChain: 3 },
+    { chains: [60], pools: { settleMs: 100, maxPerDay: 60 } },
+  );
+  const { ledger, sandbox, query } = wallet;
+  await mirrorPools(ledger, [{ slip44: 60, threshold: 500, target: 500 }]);
+  const context = granting(wallet, { made: (num) => num, named: 3 });
+  expect((await fillPools(context, patiently)).isComplete).toBe(false);
+  const made = sandbox.world.generated(60);
+  expect(made).toBeGreaterThan(60);
+  expect(made).toBeLessThanOrEqual(60 + 200);
+  const levels = await query('select generated_24h::int from ledger.pool_levels');
+  expect(levels).toEqual([{ generated_24h: made }]);
+  expect((await fillPools(context, patiently)).isComplete).toBe(false);
+  expect(sandbox.world.generated(60)).toBe(made);
 });
 
 test('an address of the answer that already has a deposit is not handed out', async () => {

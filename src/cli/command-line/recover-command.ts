@@ -10,7 +10,14 @@ export const addRecoverCommand: CommandGroup = (program, run) => {
       '--handed-out <file>',
       'CSV of slip44, address, reference: mark these addresses as handed out',
     )
-    .option('--same', 'nothing was lost: make the addresses that were set aside available again')
+    .option(
+      '--same',
+      'nothing was lost in the move: make the addresses that it set aside available again; refused while several moves are not recorded',
+    )
+    .option(
+      '--every-move',
+      'with --same: nothing was lost in any of the moves that are not recorded',
+    )
     .option(
       '--wallet <name>',
       'one of WALLETS; --handed-out needs it where several are set, --same concerns all without it',

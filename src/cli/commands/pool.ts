@@ -4,6 +4,7 @@ import { redactValues } from '../../kernel/redact.ts';
 import {
   adoptForeign,
   type ForeignAddress,
+  isAdoptionUnsafe,
   listForeign,
   notForeign,
 } from '../../ledger/addresses/adopt-store.ts';
@@ -97,7 +98,10 @@ export async function poolAdopt(
       cure: `\`wallet-ledger pool adopt ${slip44}\` shows those that are`,
     });
   }
-  const free = foreign.filter(({ hasDeposit, refused }) => !hasDeposit && refused === null).length;
+  const isUnsafe = await isAdoptionUnsafe(ledger.db);
+  const free = isUnsafe
+    ? 0
+    : foreign.filter(({ hasDeposit, refused }) => !hasDeposit && refused === null).length;
   if (!json) process.stdout.write(foreign.map((each) => `${foreignLine(each)}\n`).join(''));
   const adopted = yes
     ? await ledger.longTransaction((db) => adoptForeign(db, slip44, asked))
@@ -106,9 +110,10 @@ export async function poolAdopt(
     const report = { slip44, adoptable: free, adopted, foreign };
     process.stdout.write(jsonDocument(redactValues(report, context.redact)));
   } else if (adopted === null) {
+    const counts = `${countWords(free)} of ${countWords(foreign.length)}`;
     say(
       context,
-      `chain ${slip44}: ${countWords(free)} of ${countWords(foreign.length)} foreign addresses can be adopted; another program may have handed them out: name those that are yours, and add --yes`,
+      `chain ${slip44}: ${counts} foreign addresses can be adopted; ${adviceFor(isUnsafe)}`,
     );
   } else {
     say(
@@ -119,6 +124,11 @@ export async function poolAdopt(
   return 0;
 }
 
+const adviceFor = (isUnsafe: boolean) =>
+  isUnsafe
+    ? 'the database has moved, and customers may have them: record what was handed out with `wallet-ledger recover` first'
+    : 'another program may have handed them out: name those that are yours, and add --yes';
+
 function foreignLine({
   address,
   firstSeenAt,
@@ -126,10 +136,12 @@ function foreignLine({
   isHandedOut,
   otherPools,
   refused,
+  isSetAside,
 }: ForeignAddress): string {
   const notes = [
     `first seen ${firstSeenAt}`,
     ...(refused === null ? [] : [`refused, ${refused}: stays foreign`]),
+    ...(isSetAside ? ['set aside when the database moved: see `wallet-ledger recover`'] : []),
     ...(hasDeposit ? ['has a deposit: stays foreign'] : []),
     ...(otherPools.length > 0 ? [`belongs to ${poolsWords(otherPools)} of this ledger`] : []),
     ...(isHandedOut ? ['handed out on another chain: stays assigned to that reference'] : []),

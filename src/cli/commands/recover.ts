@@ -1,7 +1,7 @@
 import { readTrustedFile } from '../../config/read-trusted-file.ts';
 import { countWords } from '../../kernel/count-words.ts';
 import { LedgerError, toError } from '../../kernel/errors.ts';
-import { acceptMove, acknowledgeMoves } from '../../ledger/accept-move.ts';
+import { acceptMove, acknowledgeMoves, movesToRecord } from '../../ledger/accept-move.ts';
 import {
   type BadLine,
   findContradictions,
@@ -23,14 +23,15 @@ import { readHandedOut } from '../read-handed-out.ts';
 export type RecoverOptions = {
   handedOut?: string;
   same?: boolean;
+  everyMove?: boolean;
   wallet?: string;
   json?: boolean;
 };
 
 /**
  * Runs `wallet-ledger recover`: prints the moves that were found. `handedOut` names a CSV file of addresses that were
- * handed out; `same` declares that nothing was lost. Resolves to 3 while no address is handed out or generated, and
- * while a move is not recorded for a wallet.
+ * handed out. `same` declares that nothing was lost in the one move that is not recorded yet, with `everyMove` in all
+ * of them. Resolves to 3 while no address is handed out or generated, and while a move is not recorded for a wallet.
  */
 export async function recover(context: CommandContext, options: RecoverOptions): Promise<number> {
   const path = options.handedOut;
@@ -42,7 +43,7 @@ export async function recover(context: CommandContext, options: RecoverOptions):
   await (isChange ? refuseOtherWallet : sayOtherWallet)(context, ledger, walletNames);
   if (list || options.same) {
     const concerned = options.wallet === undefined && !list ? walletNames : [wallet];
-    const { marked, back } = await settle(ledger, list, options.same ?? false, concerned);
+    const { marked, back } = await settle(ledger, list, options, concerned);
     process.stderr.write(
       `${concerned.join(', ')}: ${counted(marked, 'address was', 'addresses were')} marked as handed out; ${countWords(back)} became available again\n`,
     );
@@ -61,16 +62,30 @@ export async function recover(context: CommandContext, options: RecoverOptions):
 async function settle(
   ledger: Ledger,
   list: HandedOut[] | null,
-  isSame: boolean,
+  { same, everyMove }: RecoverOptions,
   wallets: readonly string[],
 ) {
   await rebuildWhileAway(ledger);
   return await ledger.longTransaction(async (db) => {
+    if (same && !everyMove) refuseSeveral(await movesToRecord(db, wallets));
     const marked = list ? await handOut(db, list) : 0;
-    const back = isSame ? await acceptMove(db, wallets) : 0;
+    const back = same ? await acceptMove(db, wallets) : 0;
     await acknowledgeMoves(db, wallets);
     return { marked, back };
   });
+}
+
+/** An operator who means the last move would release what an earlier one set aside, so each must be meant. */
+function refuseSeveral(moves: Move[]): void {
+  if (moves.length < 2) return;
+  process.stderr.write(moves.map((move) => `${lineOf(move)}\n`).join(''));
+  throw new LedgerError(
+    'usage',
+    `--same speaks for one move, and the ${countWords(moves.length)} moves above are not recorded yet; nothing was written`,
+    {
+      cure: 'if an address was handed out after any of the backups, run `wallet-ledger recover --handed-out FILE`, which records all of them; only if nothing was lost in any of them, run `wallet-ledger recover --same --every-move`',
+    },
+  );
 }
 
 async function handOut(db: LedgerDb, list: HandedOut[]): Promise<number> {
@@ -124,7 +139,9 @@ function pageOf(
   if (away !== null)
     lines.push(`the database has moved (${away}): no address is handed out or generated`);
   const waiting = [...new Set(moves.flatMap(({ waitingFor }) => waitingFor))];
-  if (lines.length > 0) return `${[...lines, ...adviceFor(waiting, walletNames)].join('\n')}\n`;
+  const isNoted = away === null || moves.some(({ healedAt }) => healedAt === null);
+  const count = moves.length + (isNoted ? 0 : 1);
+  if (count > 0) return `${[...lines, ...adviceFor(count, waiting, walletNames)].join('\n')}\n`;
   return settled === null
     ? 'the database has not moved; there is nothing to do\n'
     : `there is nothing to do; the last move is settled:\n${lineOf(settled)}\n`;
@@ -140,15 +157,25 @@ function lineOf(move: Move): string {
   return `${noticedAt}: ${what}; ${done}${waiting}`;
 }
 
-/** `waiting`: wallets for which the move is not recorded; `walletNames`: those of the setting WALLETS. */
-function adviceFor(waiting: readonly string[], walletNames: readonly string[]): string[] {
+/**
+ * `moves`: number of moves; `waiting`: wallets for which one is not recorded; `walletNames`: those of the setting
+ * WALLETS.
+ */
+function adviceFor(
+  moves: number,
+  waiting: readonly string[],
+  walletNames: readonly string[],
+): string[] {
   const hasSeveral = walletNames.length > 1;
   const [of, each] = hasSeveral ? [' --wallet NAME', ' for each wallet'] : ['', ''];
+  const isOne = moves === 1;
   const elsewhere = waiting.filter((name) => !walletNames.includes(name));
   return [
-    `The ledger does not know which addresses were handed out after the backup. Run one of these${each}:`,
+    `The ledger does not know which addresses were handed out after ${isOne ? 'the backup' : 'each of these backups'}. Run one of these${each}:`,
     `  wallet-ledger recover --handed-out FILE${of}   FILE: CSV of slip44, address, reference of every address handed out`,
-    `  wallet-ledger recover --same${of}              nothing was lost: the addresses that were set aside become available again`,
+    isOne
+      ? `  wallet-ledger recover --same${of}              nothing was lost: the addresses that were set aside become available again`
+      : `  wallet-ledger recover --same --every-move${of} nothing was lost in any of these moves: all that was set aside becomes available again`,
     ...(elsewhere.length > 0
       ? [`WALLETS does not name ${elsewhere.join(', ')}: run it there with the settings that do`]
       : []),

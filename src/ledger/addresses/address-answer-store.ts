@@ -8,9 +8,9 @@ import { listOf, number, out, pick, query, text } from '../connection/query-rows
 import { requireHomeOfRequest } from '../home-store.ts';
 import { addressRequests, addresses as addressTable } from '../own-tables.ts';
 import { storeRejects } from '../transactions/reject-store.ts';
+import { lowerNumber, raiseNumber } from './adapt-number.ts';
 import { recountUse } from './address-store.ts';
 import { lockPoolOf, readChainFilter } from './pool-store.ts';
-import { raiseNumber } from './raise-number.ts';
 import { judgements, judgeShown, noteRefusals, storeJudgements } from './refused-addresses.ts';
 
 /** A clear answer of the service, and the backoff of the chain if no address of the answer joins the pool. */
@@ -44,10 +44,10 @@ export function openAnswers(
         await storeRejects(db, answer.rejects);
         const isAnyGiven = addresses.length > 0;
         if (isAnyGiven && !isAnswerEnough(await readChainFilter(db, slip44, chainParam))) {
-          await holdAnswer(db, id, addresses);
+          await holdAnswer(db, answer);
           return null;
         }
-        const joined = await storeGenerated(db, id, addresses);
+        const joined = await storeGenerated(db, id, addresses, answer.rejects.length);
         if (joined === 0) await postponePool(db, answer);
         else await raiseNumber(db, answer);
         return joined;
@@ -81,11 +81,11 @@ async function dropAnswer(
  * Puts off the addresses of a clear answer. The ledger stores none of them before the list's chain filter is shown to
  * work.
  */
-async function holdAnswer(db: LedgerDb, id: number, addresses: string[]): Promise<void> {
+async function holdAnswer(db: LedgerDb, { id, addresses, rejects }: Answer): Promise<void> {
   await lockPoolOf(db, id);
   await db.execute(sql`
     update own.address_requests
-       set state = 'unknown', answer = ${sql.param(addresses)}::text[], generated = ${new Set(addresses).size}
+       set state = 'unknown', answer = ${sql.param(addresses)}::text[], generated = ${new Set(addresses).size + rejects.length}
      where id = ${id} and state in ('sent', 'unknown')`);
 }
 
@@ -95,12 +95,14 @@ async function holdAnswer(db: LedgerDb, id: number, addresses: string[]): Promis
  * chain may have it, as chains of one form do, if the ledger generated it there and has not set it aside since. An
  * address that the list brought in since then is ours too. If there are more of them than were requested, nobody can
  * prove which are ours, and all stay foreign. An answer that arrives after its request became unknown still counts.
- * Returns the number of addresses that joined the pool. Call it inside a transaction.
+ * `unreadable`: entries of the answer without an address, which may be generated, too. Returns the number of addresses
+ * that joined the pool. Call it inside a transaction.
  */
 export async function storeGenerated(
   db: LedgerDb,
   id: number,
   addresses: string[] | null,
+  unreadable = 0,
 ): Promise<number> {
   await lockPoolOf(db, id);
   const { slip44, num, judged } = await judgeAnswer(db, id, addresses);
@@ -158,15 +160,15 @@ select (select count(*) from given) as ${out('came', number)}, (select count(*) 
   // Counts deposits: a customer may have paid to one of the addresses already. One that is being stored is found by the
   // next check of new addresses.
   await recountUse(db, [...new Set([...inserted.map(({ key }) => key), ...came.keys])]);
-  await forgetFailures(db, id);
   const [closed] = await query(db)`
     update own.address_requests r
        set state = 'done', finished_at = now(), received = n.received, answer = null,
-           generated = greatest(r.generated, ${came.fresh}),
+           generated = greatest(r.generated, ${came.fresh + unreadable}),
            error = case when n.received <> r.num then ${describeShortfall(num, came)}::text end
       from (select count(*)::int as received from own.addresses where generated_by = ${id}) n
      where r.id = ${id}
     returning ${pick({ received: alias(addressRequests, 'r').received })}`;
+  await forgetFailures(db, id);
   return closed?.received ?? 0;
 }
 
@@ -179,13 +181,14 @@ async function lockAddresses(db: LedgerDb, judged: readonly Judgement[]): Promis
      order by address_key, slip44 for update`);
 }
 
-/** Ends the backoff of the request's pool. */
+/** Ends the backoff of the request's pool, and lowers its number if fewer addresses came. */
 async function forgetFailures(db: LedgerDb, id: number): Promise<void> {
   await db.execute(sql`
     update own.pools p
        set refusals = 0, losses = 0, next_try_at = null, last_error = null, last_error_at = null
       from own.address_requests r
      where r.id = ${id} and p.slip44 = r.slip44 and (p.refusals > 0 or p.losses > 0 or p.last_error is not null)`);
+  await lowerNumber(db, id);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
+import { LedgerError } from '../../kernel/errors.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { listOf, number, out, pick, query, text, truth } from '../connection/query-rows.ts';
 import { addresses } from '../own-tables.ts';
@@ -20,9 +21,16 @@ export type ForeignAddress = {
   otherPools: number[];
   /** Reason why the text is no address, null as a rule. A refused address is never adopted. */
   refused: string | null;
+  /** A move that is not recorded yet has set the address aside. */
+  isSetAside: boolean;
 };
 
 const a = alias(addresses, 'a');
+
+/** Moves for which no operator has recorded yet which addresses of this wallet were handed out. */
+const unrecordedMoves = sql`
+  select m.epoch from engine.moves m
+   where m.acknowledged_at is null and engine.wallet() <> all (m.recorded_for)`;
 
 /** Returns the chain's foreign addresses, oldest first; `named` restricts them to these addresses in any spelling. */
 export async function listForeign(
@@ -32,17 +40,27 @@ export async function listForeign(
 ): Promise<ForeignAddress[]> {
   return await query(db)`
 with asked as materialized (
-  select a.address, a.address_key, a.first_seen_at, a.refused from own.addresses a
+  select a.address, a.address_key, a.first_seen_at, a.refused,
+         coalesce(a.set_aside_epoch in (${unrecordedMoves}), false) as is_set_aside
+    from own.addresses a
    where a.slip44 = ${slip44} and a.status = 'foreign' and ${isNamed(named)}
 )
 select ${pick({ address: a.address, refused: a.refused })},
        to_char(a.first_seen_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as ${out('firstSeenAt', text)},
        a.address_key not in (select engine.without_deposit(array(select address_key from asked))) as ${out('hasDeposit', truth)},
        exists (select from own.addresses o where o.address_key = a.address_key and o.assigned_at is not null) as ${out('isHandedOut', truth)},
+       a.is_set_aside as ${out('isSetAside', truth)},
        array(select o.slip44 from own.addresses o
               where o.address_key = a.address_key and o.slip44 <> ${slip44} and o.generated_by is not null
               order by o.slip44) as ${out('otherPools', listOf(number))}
   from asked a order by a.first_seen_at, a.address`;
+}
+
+/** Returns true if the database has moved, and it is not recorded which addresses of this wallet were handed out. */
+export async function isAdoptionUnsafe(db: LedgerDb): Promise<boolean> {
+  const [found] = await query(db)`
+    select engine.home_state() is not null or exists (${unrecordedMoves}) as ${out('unsafe', truth)}`;
+  return found?.unsafe ?? true;
 }
 
 /** Returns those of the named texts that are, in any spelling, no foreign addresses of the chain. */
@@ -58,12 +76,19 @@ select n.name as ${out('name', text)} from unnest(${sql.param(named)}::text[]) a
  * Makes the chain's foreign addresses without a deposit available, or only the named ones. An address that one
  * reference holds on another chain becomes that reference's on this chain, too. With several holders it stays foreign.
  * Returns the number of addresses that became available. Call it inside a transaction.
+ *
+ * Throws LedgerError `database-moved` while a move is not recorded: what it set aside, and what the list has shown
+ * since, may have a customer.
  */
 export async function adoptForeign(
   db: LedgerDb,
   slip44: number,
   named: string[] | null,
 ): Promise<number> {
+  if (await isAdoptionUnsafe(db)) {
+    const reason = 'the database has moved, and it is not recorded which addresses were handed out';
+    throw new LedgerError('database-moved', `${reason}: none is adopted, a customer may have it`);
+  }
   const chosen = await query(db)`
     select ${pick({ key: a.addressKey })} from own.addresses a
      where a.slip44 = ${slip44} and a.status = 'foreign' and ${isNamed(named)}`;

@@ -1,7 +1,7 @@
 import { eq, gt, type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { out, pick, query, text, truth } from '../connection/query-rows.ts';
+import { number, out, pick, query, text, truth } from '../connection/query-rows.ts';
 import { scanNotes, streams, transactions } from '../own-tables.ts';
 
 /** Stores keys that a scan has met. */
@@ -45,6 +45,33 @@ export async function unseenTransactions(
      where t.stream = ${stream} and t.is_listed and not ${isNoted(stream, sql`t.order_no`)}
      order by t.order_no limit ${limit}`;
   return found.map(({ key }) => key);
+}
+
+/**
+ * Drops the spellings that the scan has not met of addresses that it has met in another one: the list spells these
+ * otherwise now. Each dropped spelling was an item of the list's count. Returns their number.
+ */
+export async function dropOldSpellings(db: LedgerDb, slip44: number): Promise<number> {
+  const stream = `addresses:${slip44}`;
+  const [dropped] = await query(db)`
+with respelled as (
+  update own.addresses a
+     set listed_as = array(select s from unnest(a.listed_as) as s where ${isNoted(stream, sql`s`)})
+   where a.slip44 = ${slip44} and cardinality(a.listed_as) > 1
+     and exists (select from unnest(a.listed_as) as s where ${isNoted(stream, sql`s`)})
+     and exists (select from unnest(a.listed_as) as s where not ${isNoted(stream, sql`s`)})
+  returning a.address_key, cardinality(a.listed_as) as kept
+),
+dropped as (
+  select coalesce(sum(cardinality(a.listed_as) - r.kept), 0) as items
+    from respelled r join own.addresses a on a.slip44 = ${slip44} and a.address_key = r.address_key
+),
+counted as (
+  update own.streams s set ledger_count = s.ledger_count - d.items
+    from dropped d where s.name = ${stream} and d.items > 0
+)
+select items as ${out('items', number)} from dropped`;
+  return dropped?.items ?? 0;
 }
 
 /** Returns addresses of the chain that the scan has not met, in each spelling that counts as an item of the list. */

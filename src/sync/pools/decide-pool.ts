@@ -141,7 +141,8 @@ function decideHindrance(facts: PoolFacts, limits: PoolLimits): PoolAction | und
     return blocked(`no address joined the pool with the last request; retrying in ${seconds} s`);
   }
   if (facts.generated24h >= limits.maxPerDay) {
-    return blocked(`POOL_MAX_PER_DAY is reached: ${facts.generated24h} generated in 24 h`);
+    const count = `${facts.generated24h} addresses were, or may have been, generated in 24 h`;
+    return blocked(`POOL_MAX_PER_DAY is reached: ${count}`);
   }
   return decideSiblings(facts);
 }

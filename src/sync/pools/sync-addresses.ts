@@ -9,7 +9,7 @@ import {
 import { readChainFilter } from '../../ledger/addresses/pool-store.ts';
 import { judgeStored } from '../../ledger/addresses/refused-addresses.ts';
 import { noticeForeign } from '../../ledger/home-store.ts';
-import { unseenAddresses } from '../../ledger/lists/scan-notes-store.ts';
+import { dropOldSpellings, unseenAddresses } from '../../ledger/lists/scan-notes-store.ts';
 import type { ListVerdict } from '../list/read-list.ts';
 import { assignBriefly } from '../snapshots/assign-briefly.ts';
 import type { Stream } from '../streams/stream.ts';
@@ -87,7 +87,10 @@ export function addressStream(context: SyncContext, slip44: number): Stream<Addr
       context.client.listAddresses({ slip44, pageNo, pageSize, failuresMax }, signal),
     keyOf: (record) => record.address,
     timeOf: () => null,
-    unseen: (db, limit) => unseenAddresses(db, slip44, limit),
+    unseen: async (db, limit) => {
+      await dropOldSpellings(db, slip44);
+      return await unseenAddresses(db, slip44, limit);
+    },
     prepareRows: (rows) => async (db) => {
       const addresses = rows.map((row) => row.address);
       const filter = await readChainFilter(db, slip44, context.settings.chainParam);
