@@ -44,5 +44,5 @@ export type ReadDays = {
   unstored?: number[];
 };
 
-/** Total of a list, and the observation of the answer that told it; 0: not known. Of two totals the later one counts. */
+/** Total of a list, and the observation of the answer that told it (0: not known). Of two the later one counts. */
 export type ToldTotal = { serviceTotal: number | null; totalObservation: number };

@@ -34,6 +34,7 @@ export class AddressList {
     passes: 0,
     isBacked: false,
     acceptedDifference: 0,
+    totalObservation: 0,
     checkpoint: newCheckpoint(pageSize),
   };
   #lease = { owner: '', until: 0 };

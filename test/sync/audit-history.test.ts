@@ -109,6 +109,7 @@ test('every page of a list without an order comes up within a cycle, whatever th
       passes: 0,
       isBacked: true,
       acceptedDifference: 0,
+      totalObservation: 0,
       checkpoint: { ...newCheckpoint(10), auditPage },
     };
     const seen = new Set<number>();

@@ -1,5 +1,5 @@
 import { LedgerError } from '../../src/kernel/errors.ts';
-import type { ListOrder, ToldTotal } from '../../src/kernel/vocabulary.ts';
+import type { ListOrder } from '../../src/kernel/vocabulary.ts';
 import { newCheckpoint, parseCheckpoint } from '../../src/sync/list/list-checkpoint.ts';
 import type {
   AfterFinding,
@@ -9,7 +9,7 @@ import type {
   ScanNotes,
   Stored,
 } from '../../src/sync/list/list-port.ts';
-import { type ListState, type PageFacts, withCheckpoint } from '../../src/sync/list/list-state.ts';
+import type { ListState, PageFacts } from '../../src/sync/list/list-state.ts';
 import { dayOf } from '../../src/sync/list/read-days.ts';
 import { type SeededRandom, scrambledRandom } from '../support/seeded-random.ts';
 import { LedgerModel } from './ledger-model.ts';
@@ -168,6 +168,7 @@ export class ListModel {
       passes: 0,
       isBacked: false,
       acceptedDifference: 0,
+      totalObservation: 0,
       checkpoint: newCheckpoint(size),
     };
   }
@@ -282,7 +283,7 @@ export class ListModel {
     const { isBacked, acceptedDifference, serviceTotal } = this.stored;
     const { ledgerCount, guests } = this.#counts();
     const count = ledgerCount + guests + fresh.length + acceptedDifference;
-    const isLater = total !== null && observation > this.stored.checkpoint.totalObservation;
+    const isLater = total !== null && observation > this.stored.totalObservation;
     const isEven = isLater && total === count && total >= (serviceTotal ?? 0);
     if (total === null ? serviceTotal !== null : isBacked && !isEven) return;
     const timeOf = new Map(datedKeys.map((key, index) => [key, times[index] ?? null]));
@@ -293,10 +294,7 @@ export class ListModel {
     this.storedLooks += 1;
     this.stored = { ...this.stored, ...this.#counts() };
     if (isLater)
-      this.stored = withCheckpoint(
-        { ...this.stored, serviceTotal: total },
-        { totalObservation: observation },
-      );
+      this.stored = { ...this.stored, serviceTotal: total, totalObservation: observation };
     this.world.onWrite?.(this);
   }
 
@@ -398,7 +396,7 @@ export class ListModel {
     const checkpoint = parseCheckpoint(JSON.parse(JSON.stringify(this.stored.checkpoint)));
     if (checkpoint === null) throw new Error('a stored checkpoint cannot be parsed');
     this.stored = { ...this.stored, ...this.#counts(), checkpoint, passes: this.stored.passes + 1 };
-    this.#knownTotal = checkpoint.totalObservation;
+    this.#knownTotal = this.stored.totalObservation;
     return this.stored;
   }
 
@@ -422,16 +420,12 @@ export class ListModel {
   #save(state: ListState): Stored {
     const { passes } = this.stored;
     const counts = this.#counts();
-    const beside = told(this.stored);
-    const own = told(state);
-    const later = beside.totalObservation > own.totalObservation ? beside : own;
+    const beside = this.stored;
+    const later = beside.totalObservation > state.totalObservation ? beside : state;
     const { serviceTotal, totalObservation } = later;
-    this.stored = withCheckpoint(
-      { ...state, ...counts, passes, serviceTotal },
-      { totalObservation },
-    );
+    this.stored = { ...state, ...counts, passes, serviceTotal, totalObservation };
     const totalBeside = beside.totalObservation > this.#knownTotal ? beside : null;
-    this.#knownTotal = later.totalObservation;
+    this.#knownTotal = totalObservation;
     this.world.onWrite?.(this);
     return { inserted: 0, ...counts, totalBeside, differingDays: [] };
   }
@@ -561,8 +555,4 @@ export class ListModel {
       verifyAll: async (state) => this.#save(state),
     };
   }
-}
-
-function told({ serviceTotal, checkpoint }: ListState): ToldTotal {
-  return { serviceTotal, totalObservation: checkpoint.totalObservation };
 }

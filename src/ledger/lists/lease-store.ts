@@ -52,7 +52,7 @@ async function takeLease(
   isWished: boolean,
 ): Promise<LeasedRow | undefined> {
   const { listOrder, pageSize, serviceTotal, ledgerCount, isBacked, acceptedDifference } = streams;
-  const { conflicts, passes, checkpoint } = streams;
+  const { totalObservation, conflicts, passes, checkpoint } = streams;
   const emptyFor = sql`(extract(epoch from now() - empty_since) * 1000)::float8`;
   const kept = { listOrder, pageSize, serviceTotal, ledgerCount, isBacked, acceptedDifference };
   const [leased] = await query(db)`
@@ -62,7 +62,7 @@ async function takeLease(
              or not exists (select from pg_stat_activity
                              where application_name like 'wallet-ledger %' and starts_with(lease_owner, application_name)))
        and (${isWished} or not ${isLeaseWished(name)})
-    returning ${pick({ ...kept, conflicts, passes, checkpoint })}, ${guestsOf(name)} as ${out('guests', number)},
+    returning ${pick({ ...kept, totalObservation, conflicts, passes, checkpoint })}, ${guestsOf(name)} as ${out('guests', number)},
               ${emptyFor} as ${out('emptyForMs', orNull(number))},
               exists (select from own.rejects r where r.resolved_at is null) as ${out('hasOpenRejects', truth)}`;
   return leased;

@@ -10,6 +10,8 @@ export type StreamRow = {
   listOrder: ListOrder | null;
   pageSize: number | null;
   serviceTotal: number | null;
+  /** Observation of the answer that told the total; 0: not known. */
+  totalObservation: number;
   ledgerCount: number;
   /** A clean full scan backs the counts. */
   isBacked: boolean;

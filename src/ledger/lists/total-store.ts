@@ -5,8 +5,6 @@ import { number, orNull, out, pick, query } from '../connection/query-rows.ts';
 import { streams } from '../own-tables.ts';
 import { guestsOf, leaseMs, type StreamRow } from './stream-store.ts';
 
-const storedObservation = sql`coalesce((checkpoint ->> 'totalObservation')::bigint, 0)`;
-
 /**
  * Stores the state of a stream in the transaction of the rows it covers, and renews the lease. `doubt`: why equal
  * counts prove nothing. `hasWalked`: a clean full scan has ended. A total of a later answer, which another writer has
@@ -16,30 +14,32 @@ export async function saveStream(
   db: LedgerDb,
   name: string,
   owner: string,
-  row: Omit<StreamRow, 'ledgerCount' | 'guests' | 'conflicts' | 'passes'> &
-    ToldTotal & { doubt: string | null; hasWalked: boolean },
+  row: Omit<StreamRow, 'ledgerCount' | 'guests' | 'conflicts' | 'passes'> & {
+    doubt: string | null;
+    hasWalked: boolean;
+  },
 ): Promise<(Pick<StreamRow, 'ledgerCount' | 'guests' | 'conflicts'> & ToldTotal) | undefined> {
   const { ledgerCount, conflicts } = streams;
   const observation = sql`${row.totalObservation}::bigint`;
-  const isLater = sql`before.total_observation > ${observation}`;
+  const isLater = sql`before.observation > ${observation}`;
   const [saved] = await query(db)`
     with before as materialized (
-      select service_total as total, ${storedObservation} as total_observation
+      select service_total as total, total_observation as observation
         from own.streams where name = ${name} and lease_owner = ${owner} for update)
     update own.streams
        set list_order = ${row.listOrder}, page_size = ${row.pageSize},
            service_total = case when ${isLater} then before.total else ${row.serviceTotal}::bigint end,
+           total_observation = greatest(before.observation, ${observation}),
            is_backed = ${row.isBacked}, accepted_difference = ${row.acceptedDifference}, doubt = ${row.doubt},
            count_at_last_pass = ledger_count,
            last_walk_at = case when ${row.hasWalked} then now() else last_walk_at end,
-           checkpoint = ${JSON.stringify(row.checkpoint)}::jsonb || jsonb_build_object(
-             'totalObservation', greatest(before.total_observation, ${observation})),
+           checkpoint = ${JSON.stringify(row.checkpoint)}::jsonb,
            lease_until = now() + ${leaseMs} * interval '1 millisecond'
       from before
      where name = ${name} and lease_owner = ${owner}
     returning ${pick({ ledgerCount, conflicts })}, ${guestsOf(name)} as ${out('guests', number)},
               before.total as ${out('serviceTotal', orNull(number))},
-              before.total_observation as ${out('totalObservation', number)}`;
+              before.observation as ${out('totalObservation', number)}`;
   return saved;
 }
 
@@ -55,13 +55,12 @@ export async function saveEvenTotal(
   { serviceTotal, totalObservation }: ToldTotal,
 ): Promise<boolean> {
   const told = sql`${serviceTotal}::bigint`;
-  const isLater = sql`(${told} is not null and ${storedObservation} < ${totalObservation}::bigint)`;
+  const observation = sql`${totalObservation}::bigint`;
+  const isLater = sql`(${told} is not null and total_observation < ${observation})`;
   const saved = await query(db)`
     update own.streams
        set service_total = case when ${isLater} then ${told} else service_total end,
-           checkpoint = case when ${isLater}
-             then checkpoint || jsonb_build_object('totalObservation', ${totalObservation}::bigint)
-             else checkpoint end
+           total_observation = case when ${isLater} then ${observation} else total_observation end
      where name = ${name}
        and case when ${told} is null then service_total is null
                 else not is_backed or (${isLater} and ${told} >= coalesce(service_total, 0)

@@ -42,6 +42,7 @@ export const streams = ledger.table(
     listOrder: text('list_order').$type<ListOrder>(),
     pageSize: integer('page_size'),
     serviceTotal: rowCount('service_total'),
+    totalObservation: bigint('total_observation', { mode: 'number' }).notNull().default(0),
     ledgerCount: rowCount('ledger_count').notNull().default(0),
     isBacked: boolean('is_backed').notNull().default(false),
     acceptedDifference: rowCount('accepted_difference').notNull().default(0),

@@ -111,6 +111,7 @@ function unreadState(pageSize: number): ListState {
     passes: 0,
     isBacked: false,
     acceptedDifference: 0,
+    totalObservation: 0,
     checkpoint: newCheckpoint(pageSize),
   };
 }

@@ -93,20 +93,15 @@ export function afterWholeScan(
   state: ListState,
   { walk, state: seen }: { walk: WalkProgress; state: ListState },
 ): ListState {
-  const { serviceTotal, pageSize, checkpoint } = seen;
+  const { serviceTotal, totalObservation, pageSize, checkpoint } = seen;
   const told = {
     ...orderAfterScan(state, walk),
     serviceTotal,
+    totalObservation,
     pageSize: pageSize ?? state.pageSize,
   };
-  const { isTotalOlder, totalObservation } = checkpoint;
-  const met = withCheckpoint(told, {
-    unseen: [],
-    differingDays: [],
-    fallen: 0,
-    isTotalOlder,
-    totalObservation,
-  });
+  const { isTotalOlder } = checkpoint;
+  const met = withCheckpoint(told, { unseen: [], differingDays: [], fallen: 0, isTotalOlder });
   return withCheckpoint(afterCleanScan(met, walk), { fallen: checkpoint.fallen });
 }
 
@@ -233,9 +228,9 @@ function rowsMax(state: ListState, walk: WalkProgress): number {
 }
 
 /**
- * Marks rows as unlisted that neither this scan, nor the one before, nor any page in between has met, nor one of this
- * scan that was read again (`shown`). Returns the remaining rows that this scan has not met. If it has not met more than
- * `rowsMax` rows, nothing shows which of them have vanished; all remain.
+ * Marks rows as unlisted that neither this scan, nor the one before, nor any page in between has met, nor one that this
+ * scan has read and not stored (`shown`). Returns the remaining rows that this scan has not met. If these are more than
+ * `rowsMax`, nothing shows which of them have vanished; all remain.
  */
 async function unlistTwiceUnseen<P extends PageFacts>(
   session: ListSession<P>,

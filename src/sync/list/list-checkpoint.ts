@@ -92,8 +92,6 @@ const checkpointSchema = z.object({
    * explained by them. Null: no total was known then, so a fall would not have been noticed.
    */
   fallenBefore: int.nullable(),
-  /** Observation of the answer that told the service's total; 0: not known. */
-  totalObservation: int.default(0),
   /** Answers without a total have brought rows, or reached beyond the known total: the total is older than they are. */
   isTotalOlder: z.boolean(),
   /** Days (since 1970) whose rows differ from those that the list showed. */
@@ -142,7 +140,6 @@ export function newCheckpoint(requestedPageSize: number): Checkpoint {
     conflictSince: null,
     fallen: 0,
     fallenBefore: null,
-    totalObservation: 0,
     isTotalOlder: false,
     differingDays: [],
     isScanUnclean: false,

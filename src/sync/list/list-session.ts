@@ -196,27 +196,23 @@ function afterOvertaken(state: ListState, { keys, total }: PageFacts, isLater: b
   return withCheckpoint(state, { fallen: fallen + fall, unseen: withoutKeys(unseen, keys) });
 }
 
-/** Takes over a total of another writer if its answer is later. If the later one of both is lower, the total has fallen. */
+/** Takes over a later total of another writer. If the later one of both is lower, the total has fallen. */
 function afterTotalBeside(state: ListState, beside: ToldTotal): ListState {
-  const { fallen, totalObservation } = state.checkpoint;
-  const own = { serviceTotal: state.serviceTotal, totalObservation };
-  const isLater = beside.totalObservation > totalObservation;
-  const [earlier, later] = isLater ? [own, beside] : [beside, own];
+  const isLater = beside.totalObservation > state.totalObservation;
+  const [earlier, later] = isLater ? [state, beside] : [beside, state];
   const fall = Math.max(0, (earlier.serviceTotal ?? 0) - (later.serviceTotal ?? 0));
-  const { serviceTotal } = later;
-  return withCheckpoint(
-    { ...state, serviceTotal },
-    { fallen: fallen + fall, totalObservation: later.totalObservation },
-  );
+  const { serviceTotal, totalObservation } = later;
+  const told = { ...state, serviceTotal, totalObservation };
+  return withCheckpoint(told, { fallen: state.checkpoint.fallen + fall });
 }
 
 /**
  * Returns the part of the state that a store must write. The counts belong to the database, and another answer with the
  * same total is no news.
  */
-function storedFormOf({ ledgerCount, guests, conflicts, passes, ...state }: ListState): string {
-  const { totalObservation, ...checkpoint } = state.checkpoint;
-  return JSON.stringify({ ...state, checkpoint });
+function storedFormOf(state: ListState): string {
+  const { ledgerCount, guests, conflicts, passes, totalObservation, ...written } = state;
+  return JSON.stringify(written);
 }
 
 /**

@@ -14,6 +14,8 @@ export type ListState = {
   readonly isOrderFixed: boolean;
   readonly pageSize: number | null;
   readonly serviceTotal: number | null;
+  /** Observation of the answer that told the total; 0: not known. */
+  readonly totalObservation: number;
   readonly ledgerCount: number;
   /** Rows that this list shows and the ledger counts in another one. */
   readonly guests: number;
@@ -220,10 +222,17 @@ export function afterPage(state: ListState, facts: PageFacts, isLatest: boolean)
     checkpoint.isScanUnclean || (state.isBacked && serviceTotal === null && total !== null);
   const isTotalOlder =
     (checkpoint.isTotalOlder && !isTelling) || isBeyondTotal(facts, serviceTotal);
-  const totalObservation = isTelling ? facts.observation : checkpoint.totalObservation;
+  const isNews =
+    fall > 0 ||
+    unseen !== checkpoint.unseen ||
+    isTotalOlder !== checkpoint.isTotalOlder ||
+    isScanUnclean !== checkpoint.isScanUnclean;
   return {
     ...state,
-    checkpoint: { ...checkpoint, fallen, unseen, totalObservation, isTotalOlder, isScanUnclean },
+    checkpoint: isNews
+      ? { ...checkpoint, fallen, unseen, isTotalOlder, isScanUnclean }
+      : checkpoint,
+    totalObservation: isTelling ? facts.observation : state.totalObservation,
     serviceTotal: total,
     pageSize: facts.listed > 0 ? facts.size : state.pageSize,
     listOrder: state.isOrderFixed ? state.listOrder : learnedOrder(state.listOrder, facts.times),

@@ -16,8 +16,8 @@ class UnevenCount extends Error {}
  * if it has stored nothing: the list does not begin with its newest rows, the page cannot be read or stored as it is,
  * or more rows may be new than it shows. A page that ends with a known row hides none from the next pass. The list's
  * state stays as it is, because it belongs to the other pass; only the page's total is stored with the rows that it
- * counts, and the other pass keeps it unless its own is of a later answer. Nothing is stored if a proof rests on the counts and
- * rows are missing elsewhere.
+ * counts, and the other pass keeps it unless its own is of a later answer. Nothing is stored if a proof rests on the
+ * counts and rows are missing elsewhere.
  */
 export async function lookBeside<T>(
   { ledger, settings }: SyncContext,

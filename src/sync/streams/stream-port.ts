@@ -170,7 +170,7 @@ function createCheckpointOf(
   rememberedSizes: () => Partial<Checkpoint>,
 ): (current: ListState) => SaveCheckpoint {
   let { walks } = opened.checkpoint;
-  let stored = opened.checkpoint.totalObservation;
+  let known = opened.totalObservation;
   return (current) => {
     const { isScanUnclean } = current.checkpoint;
     const hasWalked = current.checkpoint.walks > walks && !isScanUnclean;
@@ -178,14 +178,13 @@ function createCheckpointOf(
     const sizes = rememberedSizes();
     return async (db, next) => {
       const checkpoint = { ...next.checkpoint, ...sizes };
-      const { totalObservation: told } = checkpoint;
-      const facts = { checkpoint, totalObservation: told, doubt: doubtOf(next), hasWalked };
+      const facts = { checkpoint, doubt: doubtOf(next), hasWalked };
       const { serviceTotal, totalObservation, ...counts } = await saveCheckpoint(db, owner, name, {
         ...next,
         ...facts,
       });
-      const isOther = totalObservation > stored;
-      stored = Math.max(totalObservation, told);
+      const isOther = totalObservation > known;
+      known = Math.max(totalObservation, next.totalObservation);
       return { ...counts, totalBeside: isOther ? { serviceTotal, totalObservation } : null };
     };
   };
