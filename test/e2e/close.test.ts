@@ -225,6 +225,13 @@ test('a month that is not proven complete is not closed, and the reasons are nam
       /1 value is not known \(amount of /,
     ],
     [
+      `insert into ledger.rejects (source, order_no, field, reason, payload, fingerprint, first_seen_at, last_seen_at)
+       select 'transaction-list', order_no, 'amount', 'not a number', '{}', 'f', now(), now()
+         from ledger.transactions where ${one}`,
+      'delete from ledger.rejects',
+      /1 value could not be read when the service showed it last \(amount of /,
+    ],
+    [
       `update ledger.streams set doubt = 'the total fell' where name = 'withdraw'`,
       `update ledger.streams set doubt = null`,
       /the list of withdrawals is not proven complete: the total fell/,

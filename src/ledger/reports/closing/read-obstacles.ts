@@ -68,6 +68,19 @@ const selects = {
               from own.unposted_values u
               join own.transactions t on t.order_no = u.order_no and t.detail_synced_at is not null
              where u.booked_at >= ${begins} and u.booked_at < ${ends}) as x`,
+  // The service may have changed a value to one that cannot be read.
+  kept: `
+    select ${counted('value could not be read when the service showed it last', 'values could not be read when the service showed them last')}
+             || ', so the ledger keeps its own: see \`wallet-ledger rejects\`'
+      from (select distinct k.field || ' of ' || t.order_no as name
+              from own.rejects r
+              join own.transactions t on t.order_no = r.order_no
+             cross join lateral (values ('amount', 'amount', t.amount is not null), ('symbol', 'symbol', t.symbol is not null),
+                                        ('fee', 'fee', t.fee is not null), ('feeSymbol', 'fee_symbol', t.fee_symbol is not null),
+                                        ('state', 'state', t.state is not null), ('time', 'occurred_at', t.occurred_at is not null)
+                                ) as k (name, field, is_held)
+             where r.resolved_at is null and r.field = k.name and k.is_held and t.is_listed
+               and t.stream in ('deposit', 'withdraw') and ${isOfMonth}) as x`,
   // A transaction lies before the ledger first sees it, in this month or in any earlier one.
   times: `
     select ${counted('transaction has a time that cannot be read', 'transactions have a time that cannot be read')}
