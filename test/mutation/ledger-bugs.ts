@@ -187,8 +187,8 @@ export const ledgerBugs: PlantedBug[] = [
     promise: 'Convergent',
     wrong: 'a pass that has lost its stream goes on writing its checkpoint',
     in: 'saveStream',
-    find: `lease_owner = \${owner}`,
-    put: `\${owner} <> ''`,
+    find: `lease_owner = \${owner} for update`,
+    put: `\${owner} <> '' for update`,
     caughtBy:
       'an owner whose connections have ended loses the stream at once, and writes nothing more',
   },

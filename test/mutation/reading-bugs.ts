@@ -24,8 +24,8 @@ export const readingBugs: PlantedBug[] = [
     wrong:
       'a look beside another pass stores new rows while others are missing, and the counts become equal',
     in: 'lookBeside',
-    find: '!(await saveEvenTotal(db, stream.name, page.totalSize))',
-    put: '(await saveEvenTotal(db, stream.name, page.totalSize)) === null',
+    find: '!(await saveEvenTotal(db, stream.name, told))',
+    put: '(await saveEvenTotal(db, stream.name, told)) === null',
     caughtBy:
       'a new row beside one that is missing further back is left to the next pass: equal counts would prove a list that lacks a row',
   },
@@ -65,9 +65,9 @@ export const readingBugs: PlantedBug[] = [
     id: 'unstored-rows-vanish',
     promise: 'Complete',
     wrong: 'rows on pages that a scan reads and does not store count as not shown',
-    in: 'takeUnstoredKeys',
-    find: '[...this.#unstored].flatMap((facts) => facts.keys)',
-    put: '[...this.#unstored].flatMap(() => [])',
+    in: 'isNotedWhole',
+    find: 'const shown = session.takeUnstoredKeys();',
+    put: 'const shown = new Set<string>();',
     caughtBy:
       'a row that a page behind the seeming end has shown is not marked as gone by the scan that read it, nor by the next one',
   },
@@ -76,8 +76,8 @@ export const readingBugs: PlantedBug[] = [
     promise: 'True',
     wrong: 'a fall of the total between the answers of two processes is not counted',
     in: 'afterTotalBeside',
-    find: 'fallen: fallen + fall,',
-    put: 'fallen,',
+    find: 'fallen: state.checkpoint.fallen + fall',
+    put: 'fallen: state.checkpoint.fallen + 0 * fall',
     caughtBy:
       'whatever the service tells: no false proof, no row missed or marked as gone, and at rest a proof that costs one request',
   },
@@ -87,7 +87,7 @@ export const readingBugs: PlantedBug[] = [
     wrong: 'a pass stores its total over that of rows that were stored beside it',
     in: 'saveStream',
     find: `case when \${isLater} then before.total else \${row.serviceTotal}::bigint end`,
-    put: `\${row.serviceTotal}::bigint`,
+    put: `case when \${isLater} then \${row.serviceTotal}::bigint else \${row.serviceTotal}::bigint end`,
     caughtBy:
       'a first scan that has passed the place of a late row is not taken for complete because of a new row stored beside it: answers %s a total',
   },

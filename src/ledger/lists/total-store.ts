@@ -36,7 +36,7 @@ export async function saveStream(
            checkpoint = ${JSON.stringify(row.checkpoint)}::jsonb,
            lease_until = now() + ${leaseMs} * interval '1 millisecond'
       from before
-     where name = ${name} and lease_owner = ${owner}
+     where name = ${name}
     returning ${pick({ ledgerCount, conflicts })}, ${guestsOf(name)} as ${out('guests', number)},
               before.total as ${out('serviceTotal', orNull(number))},
               before.observation as ${out('totalObservation', number)}`;
