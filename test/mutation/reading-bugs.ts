@@ -58,8 +58,7 @@ export const readingBugs: PlantedBug[] = [
     find: `\${isLater} and \${told} >= coalesce(service_total, 0)
                   and`,
     put: '',
-    caughtBy:
-      'a first page that is older than rows stored meanwhile proves nothing: its total counts none of them',
+    caughtBy: 'a total beside a pass that is older than the stored one proves nothing',
   },
   {
     id: 'unstored-rows-vanish',
@@ -79,7 +78,7 @@ export const readingBugs: PlantedBug[] = [
     find: 'fallen: state.checkpoint.fallen + fall',
     put: 'fallen: state.checkpoint.fallen + 0 * fall',
     caughtBy:
-      'whatever the service tells: no false proof, no row missed or marked as gone, and at rest a proof that costs one request',
+      'totals of two processes are taken in the order of their answers: an older one, stored later, hides no fall of the list',
   },
   {
     id: 'total-of-others-lost',
@@ -89,7 +88,7 @@ export const readingBugs: PlantedBug[] = [
     find: `case when \${isLater} then before.total else \${row.serviceTotal}::bigint end`,
     put: `case when \${isLater} then \${row.serviceTotal}::bigint else \${row.serviceTotal}::bigint end`,
     caughtBy:
-      'a first scan that has passed the place of a late row is not taken for complete because of a new row stored beside it: answers %s a total',
+      'of two writers’ totals that of the later answer stays: the one stored beside a pass is %s',
   },
   {
     id: 'read-descending',
