@@ -21,31 +21,27 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 // That nothing can be said cannot be said.
 process.stderr.on('error', () => undefined);
 
-void runProgram(process.argv.slice(2)).catch(sayFailure).then(leave);
-
-/** Only failures before a command has its settings arrive here, mostly settings errors. */
-function sayFailure(error: unknown): number {
+let exitCode: number;
+try {
+  exitCode = await runProgram(process.argv.slice(2));
+} catch (error) {
+  // Only failures before a command has its settings arrive here, mostly settings errors.
   const failure = toError(error);
   process.stderr.write(`${failureLine(failure, isDebugging())}\n`);
-  return 'exitCode' in failure && typeof failure.exitCode === 'number' ? failure.exitCode : 1;
+  exitCode = 'exitCode' in failure && typeof failure.exitCode === 'number' ? failure.exitCode : 1;
 }
+// Exits explicitly, after the output is flushed: a timer or socket of a library must not keep a finished command alive.
+// Node reports a failed write one turn of the event loop after it has ended.
+process.stdout.write('', () => setImmediate(exit));
 
-/**
- * Exits explicitly, after the output is flushed: a timer or socket of a library must not keep a finished command alive.
- * Node reports a failed write one turn of the event loop after it has ended.
- */
-function leave(exitCode: number): void {
-  process.stdout.write('', () => setImmediate(() => exit(exitCode)));
-}
-
-function exit(exitCode: number): void {
-  if (lostOutput === undefined) {
-    process.stderr.write('', () => process.exit(exitCode));
-    return;
+function exit(): void {
+  if (lostOutput !== undefined) {
+    exitCode = 1;
+    const failure = new LedgerError('unexpected', `the output is lost: ${lostOutput.message}`, {
+      cause: lostOutput,
+      cure: 'free space where it is written, then run the command again',
+    });
+    process.stderr.write(`${failureLine(failure, isDebugging())}\n`);
   }
-  const failure = new LedgerError('unexpected', `the output is lost: ${lostOutput.message}`, {
-    cause: lostOutput,
-    cure: 'free space where it is written, then run the command again',
-  });
-  process.stderr.write(`${failureLine(failure, isDebugging())}\n`, () => process.exit(1));
+  process.stderr.write('', () => process.exit(exitCode));
 }

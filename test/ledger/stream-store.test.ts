@@ -1,8 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { leaseStream } from '../../src/ledger/lists/lease-store.ts';
 import { countNotedKeys, forgetKeys, noteKeys } from '../../src/ledger/lists/scan-notes-store.ts';
+import { saveEvenTotal, saveStream } from '../../src/ledger/lists/stream-state-store.ts';
 import { releaseStream, restartStreams } from '../../src/ledger/lists/stream-store.ts';
-import { saveEvenTotal, saveStream } from '../../src/ledger/lists/total-store.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, connect, query, clear } = await withLedger();

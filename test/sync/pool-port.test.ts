@@ -6,7 +6,7 @@ import { mirrorPools, takeAddress } from '../../src/ledger/addresses/pool-store.
 import type { Ledger } from '../../src/ledger/connection/connect-ledger.ts';
 import { healHome } from '../../src/ledger/home-store.ts';
 import { leaseStream } from '../../src/ledger/lists/lease-store.ts';
-import { saveStream } from '../../src/ledger/lists/total-store.ts';
+import { saveStream } from '../../src/ledger/lists/stream-state-store.ts';
 import { openPoolPort, type PoolPort } from '../../src/sync/pools/pool-port.ts';
 import type { SyncContext } from '../../src/sync/sync-context.ts';
 import { toolsOver } from '../support/tools-over.ts';

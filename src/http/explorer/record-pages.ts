@@ -24,7 +24,7 @@ export function rejectList({ rows, next }: LogPage<RejectRow>, isAll: boolean): 
 <td class="number">${countWords(row.times)}</td><td class="time">${timeWords(row.firstSeenAt)}</td><td class="time">${timeWords(row.lastSeenAt)}</td>
 <td class="time">${row.resolvedAt === null ? html`<span class="warn">open</span>` : timeWords(row.resolvedAt)}</td></tr>`,
   );
-  const table = html`<table><caption>${isAll ? 'All that are kept' : 'Open'}, latest first; <code>wallet-ledger rejects retry</code> decodes them again</caption>
+  const table = html`<table><caption>${isAll ? 'All that are kept' : 'Open'}, latest first; <code>wallet-ledger verify --repair</code> reads them again, and after an update <code>wallet-ledger rejects retry</code> decodes them again</caption>
 <thead><tr><th scope="col" class="number">Id</th><th scope="col">Source</th><th scope="col">Order</th><th scope="col">Field</th><th scope="col">Reason</th>
 <th scope="col" class="number">Times</th><th scope="col">First seen</th><th scope="col">Last seen</th><th scope="col">Resolved</th></tr></thead><tbody>${lines}</tbody></table>`;
   const found = rows.length === 0 ? html`<p>None.</p>` : scrollingTable('Rejects', table);

@@ -10,8 +10,8 @@ import { unstoredRows } from './unstored-rows.ts';
 /**
  * Runs one pass over the wallet's balances (docs/wallet-service-api.md, section 4.5); one answer holds them all.
  * Requests them once more if the answer lacks a balance that the ledger lists, and fails while the list is suddenly
- * empty. Then compares the transactions with the
- * balances, unless `isCompared` is false. Writes nothing if nothing changed.
+ * empty. Then compares the transactions with the balances, unless `isCompared` is false. Writes nothing if nothing
+ * changed.
  */
 export async function syncBalances(
   context: SyncContext,

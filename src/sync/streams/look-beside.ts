@@ -1,8 +1,8 @@
 import { LedgerError } from '../../kernel/errors.ts';
 import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { isDataError } from '../../ledger/connection/postgres-codes.ts';
+import { saveEvenTotal } from '../../ledger/lists/stream-state-store.ts';
 import { hasRow, readListHead } from '../../ledger/lists/stream-store.ts';
-import { saveEvenTotal } from '../../ledger/lists/total-store.ts';
 import { findingByKey } from '../../ledger/transactions/transaction-statement.ts';
 import { hasEndedScan, parseCheckpoint } from '../list/list-checkpoint.ts';
 import { emptyReport, type SyncContext, type SyncReport } from '../sync-context.ts';

@@ -3,13 +3,13 @@ import { inSpan } from '../../kernel/in-span.ts';
 import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { readCoverage } from '../../ledger/lists/coverage-store.ts';
 import { isWishedFor, type LeasedRow } from '../../ledger/lists/lease-store.ts';
+import { saveStream } from '../../ledger/lists/stream-state-store.ts';
 import {
   countUntil,
   listedBetween,
   listedUndated,
   unlistRows,
 } from '../../ledger/lists/stream-store.ts';
-import { saveStream } from '../../ledger/lists/total-store.ts';
 import {
   analyzeTransactions,
   areFirstRows,
