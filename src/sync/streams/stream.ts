@@ -14,7 +14,7 @@ export type Stream<T> = ListSource<T> & {
   scanPage?: Record<Scan, ListSource<T>['readPage']>;
   /** The ledger can find the rank of a row by its time, and marks a row that the list no longer shows as unlisted. */
   hasRanks: boolean;
-  /** Returns the keys of up to `limit` rows that the ledger lists and a whole scan has not noted. May act on its notes. */
+  /** Returns up to `limit` keys that the ledger lists and a whole scan has not noted. May act on its notes first. */
   unseen(db: LedgerDb, limit: number): Promise<string[]>;
   /**
    * Prepares rows for a transaction, which may start more than once. `isScanned`: a scan of the list has ended.
