@@ -168,8 +168,7 @@ select (select count(*) from given) as ${out('came', number)}, (select count(*) 
       from (select count(*)::int as received from own.addresses where generated_by = ${id}) n
      where r.id = ${id}
     returning ${pick({ received: alias(addressRequests, 'r').received })}`;
-  await forgetFailures(db, id);
-  await lowerNumber(db, id);
+  await settlePool(db, id);
   return closed?.received ?? 0;
 }
 
@@ -182,13 +181,14 @@ async function lockAddresses(db: LedgerDb, judged: readonly Judgement[]): Promis
      order by address_key, slip44 for update`);
 }
 
-/** Ends the backoff of the request's pool. */
-async function forgetFailures(db: LedgerDb, id: number): Promise<void> {
+/** Ends the backoff of the request's pool, and lowers its number if fewer addresses came. */
+async function settlePool(db: LedgerDb, id: number): Promise<void> {
   await db.execute(sql`
     update own.pools p
        set refusals = 0, losses = 0, next_try_at = null, last_error = null, last_error_at = null
       from own.address_requests r
      where r.id = ${id} and p.slip44 = r.slip44 and (p.refusals > 0 or p.losses > 0 or p.last_error is not null)`);
+  await lowerNumber(db, id);
 }
 
 /**
