@@ -196,6 +196,32 @@ test('several closed months are one journal, with what changed between their clo
   }
 }, 600_000);
 
+test('a month before a closed one is closed only where nothing has come or changed in between', async () => {
+  const service = await withBookedWallet(400);
+  const [first, second] = [monthAgo(5), monthAgo(4)];
+  expect(await close(service, second.month)).toMatchObject({ code: 0 });
+  const add = (amount: number) =>
+    service.query(`
+      update ledger.transactions t set amount = amount + ${amount}
+       where order_no = (select min(order_no) from ledger.transactions
+                          where symbol = 'BTC' and stream = 'deposit' and is_success
+                            and occurred_at >= '${first.from} 00:00Z' and occurred_at < '${second.from} 00:00Z')`);
+  await add(3);
+  expect(await close(service, first.month)).toMatchObject({
+    code: 3,
+    stdout: expect.stringMatching(
+      new RegExp(`${second.month} is closed and begins with other sums .*\\(BTC of `),
+    ),
+  });
+  expect(await service.query('select distinct month::text from ledger.closed_books')).toEqual([
+    { month: second.from },
+  ]);
+  await add(-3);
+  expect(await close(service, first.month)).toMatchObject({ code: 0 });
+  const { path } = await exported(service, 'hledger', first.from, second.to);
+  expect(readFileSync(path, 'utf8')).not.toContain('came or changed after');
+}, 300_000);
+
 test('a month that is not proven complete is not closed, and the reasons are named', async () => {
   const { month, from, to } = monthAgo(2);
   const unread = await withService({ transactions: 0 });
@@ -255,6 +281,11 @@ test('a month that is not proven complete is not closed, and the reasons are nam
       `insert into ledger.closed_months values ('${monthAgo(5).from}', now(), 0, '')`,
       'delete from ledger.closed_months',
       new RegExp(`close ${monthAgo(4).month} first, then those that follow it$`, 'm'),
+    ],
+    [
+      `insert into ledger.closed_months values ('${monthAgo(0).from}', now(), 0, '')`,
+      'delete from ledger.closed_months',
+      new RegExp(`close ${monthAgo(1).month} first$`, 'm'),
     ],
   ];
   for (const [spoil, cure, reason] of cases) {

@@ -75,13 +75,22 @@ test.each(
   },
 );
 
-test('a list grows beyond its only page, whose total counted it: the next scan settles that', async () => {
-  listed(60, 'newest-first');
-  await requestsOf(2, 60);
-  expect(await listOf()).toMatchObject({ because: null });
-  listed(120, 'newest-first');
-  expect(await requestsOf(10, 120)).toBeLessThanOrEqual(30);
-  await pass('backfill');
-  expect(await listOf()).toMatchObject({ doubt: null, because: expect.stringMatching(/total/) });
-  expect(await requestsOf(10, 120)).toBeLessThanOrEqual(20);
-});
+test.each(['newest-first', 'oldest-first'])(
+  'a list grows beyond its only page, whose total counted it: a scan settles that, %s',
+  async (order) => {
+    for (const first of [60, 100]) {
+      await clear();
+      listed(first, order);
+      await requestsOf(2, first);
+      expect(await listOf()).toMatchObject({ because: null });
+      listed(first + 90, order);
+      expect(await requestsOf(10, first + 90)).toBeLessThanOrEqual(30);
+      await pass('backfill');
+      expect(await listOf()).toMatchObject({
+        doubt: null,
+        because: expect.stringMatching(/total/),
+      });
+      expect(await requestsOf(10, first + 90)).toBeLessThanOrEqual(20);
+    }
+  },
+);

@@ -31,8 +31,8 @@ const walkSchema = z.object({
   isLastFull: z.boolean(),
   /** A page that was not full had rows behind it: it may have lacked some of its own. */
   hasShortPages: z.boolean(),
-  /** Last page up to which each total counted the rows of its own page; null: one did not; absent: no rows yet. */
-  ownTotalsUpTo: int.nullable().optional(),
+  /** Pages whose totals counted their own rows; null: a total did not; absent: no page yet. */
+  ownTotals: int.nullable().optional(),
   /** Every boundary between two pages was consistent so far. */
   isClean: z.boolean(),
   /** The scan has gone back: the next page must show a row that was met before. */

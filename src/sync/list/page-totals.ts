@@ -2,14 +2,16 @@
 import type { WalkProgress } from './list-checkpoint.ts';
 import { type ListState, type PageFacts, withCheckpoint } from './list-state.ts';
 
-/** Returns true if the total may count the rows of this page alone. An empty page shows nothing. */
-export function mayCountPage({ total, listed }: PageFacts): boolean {
-  return listed === 0 || total === listed;
-}
-
-/** Returns the page without a total that counts its own rows, in a list in which each page of a scan had such a one. */
-export function withoutPageTotal<P extends PageFacts>({ checkpoint }: ListState, facts: P): P {
-  return checkpoint.hasPageTotals && mayCountPage(facts) ? { ...facts, total: null } : facts;
+/**
+ * Returns the page without a total that counts its own rows, in a list in which each page of a scan had such a one. The
+ * total of an only page counts the list as well.
+ */
+export function withoutPageTotal<P extends PageFacts>(state: ListState, facts: P): P {
+  const { page, size, listed, total } = facts;
+  const held = state.ledgerCount + state.guests;
+  const isOnlyPage = page === 1 && (listed < size || held <= listed);
+  const isOfPage = state.checkpoint.hasPageTotals && mayCountPage(facts) && !isOnlyPage;
+  return isOfPage && total !== null ? { ...facts, total: null } : facts;
 }
 
 /**
@@ -21,18 +23,25 @@ export function afterToldTotal(state: ListState, facts: PageFacts): ListState {
   return isOfList ? withCheckpoint(state, { hasPageTotals: undefined }) : state;
 }
 
+const mayCountPage = ({ total, listed }: PageFacts): boolean => total === listed;
+
 /**
- * Returns the last page up to which each total counted the rows of its own page; null once one did not, undefined
- * before the first rows.
+ * Counts the pages whose totals count their own rows; null once a total did not. A page counts if all its rows are
+ * readable and new: behind the list's end, some services show the last page again.
  */
-export function ownTotalsUpTo(walk: WalkProgress, facts: PageFacts): number | null | undefined {
-  if (walk.ownTotalsUpTo === null || facts.listed === 0) return walk.ownTotalsUpTo;
-  return mayCountPage(facts) ? Math.max(walk.ownTotalsUpTo ?? 0, facts.page) : null;
+export function ownTotals(
+  { ownTotals: before = 0 }: WalkProgress,
+  facts: PageFacts,
+  isNew: boolean,
+): number | null {
+  if (before === null || facts.listed === 0) return before;
+  if (!mayCountPage(facts)) return null;
+  return facts.keys.length > 0 && facts.unstorable === 0 && isNew ? before + 1 : before;
 }
 
 /** Returns the state after a scan. If it has met several pages, and each total counted its own, none is known. */
 export function afterPageTotals(state: ListState, walk: WalkProgress): ListState {
-  if ((walk.ownTotalsUpTo ?? 0) < 2 || state.checkpoint.hasPageTotals) return state;
+  if ((walk.ownTotals ?? 0) < 2 || state.checkpoint.hasPageTotals) return state;
   const unknown = { ...state, serviceTotal: null };
   return withCheckpoint(unknown, {
     hasPageTotals: true,

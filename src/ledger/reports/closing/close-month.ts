@@ -2,9 +2,9 @@ import type pg from 'pg';
 import type { Ledger } from '../../connection/connect-ledger.ts';
 import { onPatientConnection } from '../../connection/on-patient-connection.ts';
 import { text } from '../../connection/query-rows.ts';
-import type { Books } from '../books.ts';
+import { type Books, openingAccount } from '../books.ts';
 import type { MonthDays } from '../books-sql.ts';
-import { differingBalances, keepStatements } from '../kept-books-sql.ts';
+import { differingBalances, keepStatements, keptCorrectionsSelect } from '../kept-books-sql.ts';
 import { readKeptBooks } from '../read-kept-books.ts';
 import { readObstacles } from './read-obstacles.ts';
 import { requireBegunHistory } from './require-begun-history.ts';
@@ -24,6 +24,8 @@ export type Closing =
 const closingLock = 7_246_010;
 /** Upper bound of the readings of a month whose rows change while it is read. */
 const attemptsMax = 3;
+/** Sums that a reason names. */
+const namedMax = 5;
 const changing = 'its transactions change while it is being closed: run the command again';
 
 /**
@@ -65,6 +67,8 @@ async function closeOnce(
   await requireBegunHistory(client, days);
   const fingerprint = await fingerprintOf(client, days);
   const transactions = await keepBooks(client, days);
+  const unfitting = await readUnfitting(client, days);
+  if (unfitting.length > 0) return { outcome: 'refused', reasons: unfitting };
   const digest = await digestOf(await readKeptBooks(client, days, [days.from]));
   // Holds this wallet's writers from here to the commit. Afterwards their triggers see the closed month, and note late
   // entries.
@@ -103,6 +107,32 @@ async function keepBooks(client: pg.Client, days: MonthDays): Promise<number> {
     [days.from],
   );
   return Number(rows[0]?.transactions);
+}
+
+/**
+ * Returns the reason against closing a month before a closed one: that month begins with other sums than this one ends
+ * with. What changed since would be in neither month, and their journal would take it back.
+ */
+async function readUnfitting(client: pg.Client, { from, to }: MonthDays): Promise<string[]> {
+  const { rows } = await client.query<{ month: string }>(
+    'select c.month::text from own.closed_months c where c.month = $1::date + 1',
+    [to],
+  );
+  const next = rows[0]?.month;
+  if (next === undefined) return [];
+  const corrections = await client.query<unknown[]>({
+    text: keptCorrectionsSelect,
+    values: [[from, next], openingAccount],
+    rowMode: 'array',
+  });
+  if (corrections.rows.length === 0) return [];
+  const named = corrections.rows
+    .slice(0, namedMax)
+    .map(([, coin, account]) => `${coin} of ${account}`);
+  const rest = corrections.rows.length > namedMax ? ', …' : '';
+  return [
+    `${next.slice(0, 7)} is closed and begins with other sums than this month now ends with (${named.join(', ')}${rest}): transactions came or changed, or accounts were renamed, after it was closed. This month stays open`,
+  ];
 }
 
 /** Changes with every change that would be a late entry if the month were closed. */

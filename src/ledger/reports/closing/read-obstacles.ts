@@ -35,7 +35,12 @@ const selects = {
   select 'the month before is open: close ' || to_char(max(c.month) + interval '1 month', 'YYYY-MM') || ' first'
              || case when max(c.month) + interval '2 months' < ${firstDay} then ', then those that follow it' else '' end
     from own.closed_months c where c.month < ${firstDay}
-  having max(c.month) + interval '1 month' < ${firstDay}`,
+  having max(c.month) + interval '1 month' < ${firstDay}
+  union all
+  select 'the month after it is open: close ' || to_char(min(c.month) - interval '1 month', 'YYYY-MM') || ' first'
+             || case when min(c.month) - interval '2 months' > ${firstDay} then ', then those before it' else '' end
+    from own.closed_months c where c.month > ${firstDay}
+  having min(c.month) - interval '1 month' > ${firstDay}`,
   lists: `
     select case
              when s.name is null then 'the list of ' || l.words || ' has never been read: run \`wallet-ledger backfill\`'
