@@ -233,6 +233,25 @@ test('a list without totals and page sizes outgrows its first page, whatever siz
   expect(await learnedOfList()).toMatchObject([{ list_order: 'oldest-first', page_size: 50 }]);
 });
 
+test.each([
+  ['an empty page', 0],
+  ['the last page again', 7],
+] as const)(
+  'a list on one page whose size is not said is proven with few requests, where behind its end there is %s',
+  async (_, behind) => {
+    service.lists.set('deposit', (service.lists.get('deposit') ?? []).slice(0, 7));
+    service.twist = (page, { list, pageNo }) => {
+      const rows = (service.lists.get(list) ?? []).slice(0, pageNo === 1 ? 7 : behind);
+      return { ...page, rows, pageSize: undefined };
+    };
+    expect(await pass()).toMatchObject({ isComplete: true, rowsInserted: 7 });
+    expect(service.asked.length).toBeLessThanOrEqual(5);
+    const former = service.asked.length;
+    expect(await pass()).toMatchObject({ isComplete: true });
+    expect(service.asked.length - former).toBe(1);
+  },
+);
+
 test('a total that counts the rows of its page proves no first page whose size is not said', async () => {
   service.twist = (page, { list, pageNo }) => {
     const rows = (service.lists.get(list) ?? []).slice((pageNo - 1) * 50, pageNo * 50);

@@ -39,9 +39,9 @@ export function withUnsaidSizes<T>(
 type Asked = { pageNo: number; asked: number; known: number | null };
 
 function sizeOf({ listed, totalSize }: Page<unknown>, { pageNo, asked, known }: Asked): number {
-  // A total may be the number of the rows on its page: only the page behind shows that.
-  const isOwnTotal = pageNo === 1 && totalSize === listed;
-  if (totalSize !== null && !isOwnTotal) return Math.max(asked, listed, known ?? 0);
   if (listed === 0) return known ?? asked;
+  // A total may be the number of the rows on its page: only the page behind shows that.
+  const isOwnTotal = totalSize === listed;
+  if (totalSize !== null && !isOwnTotal) return Math.max(asked, listed, known ?? 0);
   return pageNo === 1 ? listed : Math.max(listed, known ?? 0);
 }
