@@ -51,6 +51,23 @@ const bringBack: Happening = { kind: 'bring-back' };
 /** The smallest histories of those that once broke a promise. */
 const histories: [name: string, History][] = [
   [
+    'pages that are shorter than those before mark no row as gone while they are taken for all rows that the service puts on one',
+    history(
+      [
+        list({
+          ...{ rows: 2, size: 7, isOrderFixed: false, stepMs: 7_200_000, timeStep: 14_400_000 },
+          ...{ aheadMax: 2, batchRows: 40, beyondEnd: 'empty-and-zero' },
+          lies: { replica: { ms: 1000, share: 0.9 }, shortShare: 0.2, spoiltShare: 0.2 },
+        }),
+      ],
+      [
+        round([remove, arrive(5)], [], { effort: 'backfill' }),
+        round([remove], [], { effort: 'backfill' }),
+      ],
+      { isTogether: true, requestMs: 300, luck: 7625074, calmEffort: 'backfill' },
+    ),
+  ],
+  [
     'totals of two processes are taken in the order of their answers: an older one, stored later, hides no fall of the list',
     history(
       [

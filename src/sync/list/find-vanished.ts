@@ -32,7 +32,10 @@ export async function searchVanished<P extends PageFacts>(
   for (let search = 1; search <= searchesMax && isSearchable(session.state); search += 1) {
     const range = await narrow(session, ranks.countUntil);
     if (range.high - range.low > wholeListPages) break;
+    const { pageSize } = session.state;
     const pages = await collect(session, range);
+    // A page with fewer rows than before changes the size, and with it the pages that the range should have.
+    if (session.state.pageSize !== pageSize) break;
     if ((await unlistVanished(session, pages, -missingRows(session.state))) === 0) break;
   }
   return missingRows(session.state) === 0;

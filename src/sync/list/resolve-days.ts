@@ -31,7 +31,9 @@ export async function resolveDifferingDays<P extends PageFacts>(
   const held = await ranks.days();
   const ranges = differingDays.map((day) => pagesOfDays(session.state, held, day, day));
   for (const range of mergeRanges(ranges)) {
+    const { pageSize } = session.state;
     const read = await readLooks(session, range, async (pages) => {
+      if (session.state.pageSize !== pageSize) return;
       await unlistVanished(session, pages, surplusOf(session.state));
     });
     if (session.state.guests > 0) return;
