@@ -75,10 +75,13 @@ test.each(
   },
 );
 
-test.each(['newest-first', 'oldest-first'])(
+test.each([
+  ['newest-first', [60, 100]],
+  ['oldest-first', [60]],
+] as const)(
   'a list grows beyond its only page, whose total counted it: a scan settles that, %s',
-  async (order) => {
-    for (const first of [60, 100]) {
+  async (order, lengths) => {
+    for (const first of lengths) {
       await clear();
       listed(first, order);
       await requestsOf(2, first);

@@ -7,11 +7,11 @@ import { type ListState, type PageFacts, withCheckpoint } from './list-state.ts'
  * total of an only page counts the list as well.
  */
 export function withoutPageTotal<P extends PageFacts>(state: ListState, facts: P): P {
-  const { page, size, listed, total } = facts;
+  const { page, size, listed } = facts;
   const held = state.ledgerCount + state.guests;
   const isOnlyPage = page === 1 && (listed < size || held <= listed);
   const isOfPage = state.checkpoint.hasPageTotals && mayCountPage(facts) && !isOnlyPage;
-  return isOfPage && total !== null ? { ...facts, total: null } : facts;
+  return isOfPage ? { ...facts, total: null, isOwnTotal: true } : facts;
 }
 
 /**
@@ -23,7 +23,8 @@ export function afterToldTotal(state: ListState, facts: PageFacts): ListState {
   return isOfList ? withCheckpoint(state, { hasPageTotals: undefined }) : state;
 }
 
-const mayCountPage = ({ total, listed }: PageFacts): boolean => total === listed;
+const mayCountPage = ({ total, listed, isOwnTotal }: PageFacts): boolean =>
+  isOwnTotal === true || total === listed;
 
 /**
  * Counts the pages whose totals count their own rows; null once a total did not. A page counts if all its rows are
@@ -39,14 +40,17 @@ export function ownTotals(
   return facts.keys.length > 0 && facts.unstorable === 0 && isNew ? before + 1 : before;
 }
 
-/** Returns the state after a scan. If it has met several pages, and each total counted its own, none is known. */
-export function afterPageTotals(state: ListState, walk: WalkProgress): ListState {
-  if ((walk.ownTotals ?? 0) < 2 || state.checkpoint.hasPageTotals) return state;
+/**
+ * Returns the state after a scan. If it has met several pages, and each total counted its own, none of the list is
+ * known. The total of an only page counts the list.
+ */
+export function afterPageTotals(state: ListState, { ownTotals: pages }: WalkProgress): ListState {
+  const { hasPageTotals } = state.checkpoint;
+  if (pages === 1 && hasPageTotals) return withCheckpoint(state, { hasPageTotals: undefined });
+  if (!pages || pages < 2 || hasPageTotals) return state;
   const unknown = { ...state, serviceTotal: null };
   return withCheckpoint(unknown, {
-    hasPageTotals: true,
-    mismatch: null,
-    fallen: 0,
-    fallenBefore: null,
+    ...{ hasPageTotals: true, mismatch: null },
+    ...{ fallen: 0, fallenBefore: null },
   });
 }
