@@ -11,7 +11,6 @@ import {
   type PageFacts,
   withCheckpoint,
 } from './list-state.ts';
-import { afterPageTotals } from './page-totals.ts';
 import { resolveDifferingDays } from './resolve-days.ts';
 import { isUncounted } from './scan-list.ts';
 
@@ -29,7 +28,6 @@ export async function concludeScan<P extends PageFacts>(
   walk: WalkProgress,
 ): Promise<boolean> {
   session.apply(afterRewinds(orderAfterScan(session.state, walk), walk.rewinds));
-  session.apply(afterPageTotals(session.state, walk));
   if (!walk.notesKeys) await resolveDifferingDays(session);
   const isWhole = walk.notesKeys
     ? await isNotedWhole(session, walk)

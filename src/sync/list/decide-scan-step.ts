@@ -1,7 +1,6 @@
 /** Decisions of a full scan after each page, and the scan's next progress. Pure. */
 import type { WalkProgress } from './list-checkpoint.ts';
 import { isTotalTold, type PageFacts, timeSteps } from './list-state.ts';
-import { ownTotals } from './page-totals.ts';
 import { unstoredDays, unstoredMax } from './read-days.ts';
 
 /**
@@ -186,7 +185,6 @@ export function afterStep(
     nextPage: isBack ? step.toPage : facts.page + 1,
     isLastFull: isBack || isFull(facts),
     hasShortPages,
-    ownTotals: ownTotals(walk, facts, !isAnyKnown(facts.keys, before.recentKeys)),
     isClean: walk.isClean && !isSeamOpen,
     isBack: step.kind === 'rewind',
     undated: withUndated(walk.undated, facts),

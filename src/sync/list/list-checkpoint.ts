@@ -31,8 +31,6 @@ const walkSchema = z.object({
   isLastFull: z.boolean(),
   /** A page that was not full had rows behind it: it may have lacked some of its own. */
   hasShortPages: z.boolean(),
-  /** Pages whose totals counted their own rows; null: a total did not; absent: no page yet. */
-  ownTotals: int.nullable().optional(),
   /** Every boundary between two pages was consistent so far. */
   isClean: z.boolean(),
   /** The scan has gone back: the next page must show a row that was met before. */
@@ -96,8 +94,6 @@ const checkpointSchema = z.object({
   fallenBefore: int.nullable(),
   /** Answers without a total have brought rows, or reached beyond the known total: the total is older than they are. */
   isTotalOlder: z.boolean(),
-  /** Each total counts the rows of its own page, so none is known of the list; absent: no scan has shown that. */
-  hasPageTotals: z.boolean().optional(),
   /** Days (since 1970) whose rows differ from those that the list showed. */
   differingDays: z.array(int),
   /** The last full scan proves nothing: it was not clean, or it began without a total. */

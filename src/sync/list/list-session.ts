@@ -9,7 +9,6 @@ import {
   withDifferingDays,
   withoutKeys,
 } from './list-state.ts';
-import { afterToldTotal, withoutPageTotal } from './page-totals.ts';
 import { createToldTotals } from './told-totals.ts';
 
 /** Access of one pass to a list: reads and stores through the port, and is the only holder of the state. */
@@ -80,7 +79,7 @@ class Session<P extends PageFacts> implements ListSession<P> {
 
   async read(page: number, upTo = page, isFresh = false) {
     this.#requests += 1;
-    const answer = await this.#ask(page, upTo, isFresh);
+    const answer = await this.port.read(page, upTo, isFresh);
     const isStale = isOvertaken(answer, this.#state.serviceTotal, this.#latestObservation);
     if (isStale) {
       this.#requests += 1;
@@ -89,7 +88,7 @@ class Session<P extends PageFacts> implements ListSession<P> {
     const isLater =
       answer.observation > this.#latestObservation && answer.answered > this.#latestAnswer;
     if (isStale) this.#state = afterOvertaken(this.#state, answer, isLater);
-    const taken = isStale ? await this.#ask(page, upTo, true) : answer;
+    const taken = isStale ? await this.port.read(page, upTo, true) : answer;
     const isLatest = taken.observation >= this.#latestObservation;
     if (isLatest) this.#latestObservation = taken.observation;
     this.#latestAnswer = Math.max(this.#latestAnswer, taken.answered);
@@ -99,13 +98,6 @@ class Session<P extends PageFacts> implements ListSession<P> {
     this.#totals.read(this.#state, facts, isLatest);
     this.#unstored.add(facts);
     return facts;
-  }
-
-  /** Takes a total that counts only the rows of its page as not told. */
-  async #ask(page: number, upTo: number, isFresh: boolean) {
-    const answer = await this.port.read(page, upTo, isFresh);
-    this.#state = afterToldTotal(this.#state, answer);
-    return withoutPageTotal(this.#state, answer);
   }
 
   async readSized(page: number, size: number) {

@@ -45,8 +45,6 @@ export type PageFacts = DatedRows & {
   fingerprint: string;
   /** No page: the service refused one that lies behind the list's end by the total. It tells no size and no total. */
   isRefused?: boolean | undefined;
-  /** The total counted the rows of the page alone, so it is taken as not told. */
-  isOwnTotal?: boolean | undefined;
   /** The request was sent after the answer to the page before; false: fetched ahead. */
   isFresh: boolean;
   observation: number;

@@ -24,9 +24,7 @@ export async function pollTail<P extends PageFacts>(session: ListSession<P>): Pr
     const isGuided = !isTotalShort(session.state) || facts.listed < facts.size;
     const isFollowed = mayBeFollowed(session.state, facts, { added, heldBefore });
     const isEnd = (isOver && isGuided) || isTailEnd(session.state, facts, { previous, isFollowed });
-    // A total that counts the rows of its page is right for the first one until new rows have filled it.
-    const isFilled = added > 0 && facts.listed >= facts.size && facts.total === facts.listed;
-    if (isEnd && !mayGoOn(wasEmpty || isFilled, facts)) return { isSettled, inserted, days: null };
+    if (isEnd && !mayGoOn(wasEmpty, facts)) return { isSettled, inserted, days: null };
     previous = facts.fingerprint;
     facts = await readBehindTail(session, facts);
   }

@@ -6,11 +6,11 @@ import type { ListState, PageFacts } from './list-state.ts';
 export type Poll = { isSettled: boolean; inserted: number; days: ReadDays | null };
 
 /**
- * Returns true for the first page of a list that had no rows before, or that new rows have filled (`isNew`): its total
- * may count the rows of the page alone, so the page behind it is read, too.
+ * Returns true for the first page of a list that had no rows before: its total may count the rows of the page alone, so
+ * the page behind it is read, too.
  */
-export function mayGoOn(isNew: boolean, { page, listed }: PageFacts): boolean {
-  return isNew && page === 1 && listed > 0;
+export function mayGoOn(wasEmpty: boolean, { page, listed }: PageFacts): boolean {
+  return wasEmpty && page === 1 && listed > 0;
 }
 
 export async function storeShown<P extends PageFacts>(
