@@ -15,7 +15,7 @@ const { client } = await makeClient(service.baseUrl);
 const context = toolsOver({ ledger, client }, { pageSize: 100, looksMs: [0] });
 const { signal } = new AbortController();
 const now = Date.now();
-const pass = (effort: 'backfill' | 'daemon' = 'backfill') =>
+const pass = (effort: 'backfill' | 'command' | 'daemon' = 'backfill') =>
   syncTransactions(context, onePass({ effort }), ['deposit']);
 
 type Order = 'newest-first' | 'oldest-first' | 'unordered';
@@ -152,6 +152,57 @@ test.each([
     service.twist = (page) => ({ ...page, totalSize: null });
     await pass();
     expect(await held()).toBe(430);
+  },
+);
+
+const outOfRange = { status: 200, body: '{"code":40002,"data":null,"msg":"page out of range"}' };
+
+test.each(
+  orders.flatMap((order) =>
+    [100, 200, 237].flatMap((rows) =>
+      [outOfRange, { status: 404, body: '{}' }].map((refusal) => ({ rows, order, refusal })),
+    ),
+  ),
+)(
+  '[P12] without a total, where pages are smaller than they claim, the end is proven and an idle pass is cheap: $rows rows, $order, $refusal.status',
+  async ({ rows, order, refusal }) => {
+    service.twist = (page, { list, pageNo, pageSize }) => {
+      const size = Math.min(20, pageSize);
+      const shown = (service.lists.get(list) ?? []).slice((pageNo - 1) * size, pageNo * size);
+      const isBehind = shown.length === 0 && pageNo > 1;
+      return { ...page, totalSize: null, rows: shown, ...(isBehind && refusal) };
+    };
+    put(order, history(rows));
+    expect(await pass()).toMatchObject({ rowsInserted: rows });
+    expect(await query('select is_backed from ledger.streams')).toEqual([{ is_backed: true }]);
+    await pass('daemon');
+    service.asked.length = 0;
+    for (let passes = 0; passes < 5; passes += 1) await pass('daemon');
+    expect(service.asked.length).toBeLessThanOrEqual(order === 'newest-first' ? 5 : 25);
+    put(order, [...history(rows), ...Array.from({ length: 30 }, (_, nth) => -1 - nth)]);
+    await pass('daemon');
+    await pass('daemon');
+    expect(await held()).toBe(rows + 30);
+  },
+);
+
+test.each(orders)(
+  '[P12] without a total, a list of one page size whose end cannot be shown is not scanned in each command: %s',
+  async (order) => {
+    service.twist = (page, { list, pageNo }) => {
+      const shown = (service.lists.get(list) ?? []).slice((pageNo - 1) * 20, pageNo * 20);
+      return { ...page, totalSize: null, rows: shown, ...(shown.length === 0 && outOfRange) };
+    };
+    put(order, history(240));
+    expect(await pass()).toMatchObject({ rowsInserted: 240 });
+    for (let passes = 0; passes < 2; passes += 1) await pass('command');
+    expect(await query('select is_backed from ledger.streams')).toEqual([{ is_backed: false }]);
+    service.asked.length = 0;
+    for (let passes = 0; passes < 5; passes += 1) await pass('command');
+    expect(service.asked.length).toBeLessThanOrEqual(order === 'newest-first' ? 5 : 25);
+    put(order, [...history(240), -1]);
+    await pass('daemon');
+    expect(await held()).toBe(241);
   },
 );
 

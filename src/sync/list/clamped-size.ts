@@ -5,19 +5,26 @@ import { type ListState, type PageFacts, withCheckpoint } from './list-state.ts'
  * rows.
  *
  * A short first page of a list that continues shows the clamp. The state keeps it for pages that claim the same size,
- * until one of them holds more rows. A scan that began earlier is no longer clean, because the page may just have
- * lacked rows.
+ * until one of them holds more rows, or the first one is short and its total counts no more. A scan that began earlier
+ * is no longer clean, because the page may just have lacked rows.
  */
-export function afterSizes(state: ListState, { page, size, listed, total }: PageFacts): ListState {
+export function afterSizes(state: ListState, facts: PageFacts): ListState {
   const { clampedSize: known, walk } = state.checkpoint;
-  const isRefuted = known?.claimed === size && listed > known.actual;
-  if (listed === 0 || (page > 1 && !isRefuted)) return state;
+  const { page, size, listed, total } = facts;
+  if (listed === 0 || showsNoSize(state, facts)) return state;
   const isClamped = listed < size && (page > 1 || listed < (total ?? 0));
   const isNew = isClamped && known?.claimed !== size;
   return withCheckpoint(state, {
     clampedSize: isClamped ? { claimed: size, actual: listed } : null,
     walk: walk && isNew && walk.nextPage > 1 ? { ...walk, isClean: false } : walk,
   });
+}
+
+/** Returns true for a page that fits into the known size, unless it is the first one and its total shows the size. */
+function showsNoSize({ checkpoint }: ListState, { page, size, listed, total }: PageFacts): boolean {
+  const { clampedSize: known } = checkpoint;
+  if (known?.claimed !== size) return page > 1;
+  return listed <= known.actual && (page > 1 || (total ?? 0) < listed);
 }
 
 /** Returns the page with the size that the service really serves, so that its place in the list is right. */

@@ -56,6 +56,8 @@ const busyFactor = 6;
 const fruitlessMax = 10;
 /** Number of passes that scan a list in random order in vain before what it counts and does not show is accepted. */
 const hidingScans = 3;
+/** Number of passes in a row that scan a short list in a command although its end is refused and nothing shows it. */
+const unprovenScans = 2;
 /** Share of the requests of ordinary reading that doubts may cost. */
 const doubtShare = 0.95;
 /** Requests per rewind: for the page that shows the removal, and for the page to which the scan returns. */
@@ -185,12 +187,14 @@ export function isAffordable(state: ListState, effort: Effort, requests: number)
 
 /**
  * Returns true if a full scan is affordable. Each scan that explained nothing doubles the wait for the next one. One
- * scan per AUDIT_CYCLE, and one of few requests in a command, are always allowed, whatever earlier doubts have cost.
+ * scan per AUDIT_CYCLE, and one of few requests in a command, are always allowed, whatever earlier doubts have cost. A
+ * list whose end cannot be shown is scanned in a few commands only.
  */
 export function isScanAffordable(state: ListState, effort: Effort, now: number): boolean {
-  const { fruitlessScans, scannedAt } = state.checkpoint;
+  const { fruitlessScans, scannedAt, isEndUnproven = false } = state.checkpoint;
   if (scannedAt !== null && now - scannedAt >= effort.patienceMs) return true;
-  if (requestsToScan(state) <= effort.freeRequests) return true;
+  const isFree = !isEndUnproven || fruitlessScans < unprovenScans;
+  if (isFree && requestsToScan(state) <= effort.freeRequests) return true;
   const patience = 2 ** Math.min(fruitlessScans, fruitlessMax);
   return isAffordable(state, effort, requestsToScan(state) * patience);
 }

@@ -98,6 +98,8 @@ const checkpointSchema = z.object({
   differingDays: z.array(int),
   /** The last full scan proves nothing: it was not clean, or it began without a total. */
   isScanUnclean: z.boolean(),
+  /** The last full scan ended at a refused page, and nothing has shown the list's end; absent: it did not. */
+  isEndUnproven: z.boolean().optional(),
   /** Rows that the last clean scan found on one side only: without a usable key, or no longer listed and kept. */
   unmatched: int,
   /** Rows that the ledger lists and the last scan with noted keys did not meet, nor any page since. */

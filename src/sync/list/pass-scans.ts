@@ -42,6 +42,8 @@ export function createPassScans(): PassScans {
         state.ledgerCount > unjudged.ledgerCount ||
         state.checkpoint.unseen.length < unjudged.checkpoint.unseen.length;
       withoutNewRows = hasProgressed ? 0 : withoutNewRows + 1;
+      // The service refuses the page behind the last one again in the next scan.
+      if (state.checkpoint.isEndUnproven && !hasProgressed) withoutNewRows = scansWithoutNewRowsMax;
       unjudged = null;
       // The scans of one pass count as one, because the back-off concerns later passes.
       return withFruitlessAtMost(state, fruitlessBefore + 1);

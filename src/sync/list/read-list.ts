@@ -192,6 +192,7 @@ async function scanOnce<P extends PageFacts>(
     session.port.scanning?.(null),
   );
   if (scan.isPaused) return true;
+  session.apply(withCheckpoint(session.state, { isEndUnproven: scan.isEndRefused || undefined }));
   const isClean = await concludeScan(session, scan.walk);
   if (missingRows(session.state) !== 0) await poll(pass);
   const mayAccept = isClean && scan.walk.hadMismatch && !mayHide(session.state);

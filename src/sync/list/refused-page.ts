@@ -3,7 +3,7 @@
  * only the pages before show which.
  */
 import type { ListSession } from './list-session.ts';
-import { type ListState, lastPage, type PageFacts } from './list-state.ts';
+import { type ListState, lastPage, type PageFacts, withCheckpoint } from './list-state.ts';
 import { endPage, isEndShown, isFailureBehind, isRefusal, type LastPage } from './scan-end.ts';
 
 /**
@@ -99,6 +99,23 @@ export async function isEndOfList<P extends PageFacts>(
   if (end === null) return false;
   const facts = await session.readSized(end.page, end.size);
   return facts !== null && isEndShown(facts, end);
+}
+
+/**
+ * Returns true if a list without a usable total ends with this page, its pages being smaller than they claim: the first
+ * one is short although others follow it. Keeps that size.
+ */
+export async function isClampedEnd<P extends PageFacts>(
+  session: ListSession<P>,
+  last: LastPage,
+): Promise<boolean> {
+  if (last.page === 1) return false;
+  const { size: claimed, listed: actual } = await session.read(1);
+  const isClamped = actual < claimed && last.listed <= actual;
+  if (!isClamped || (session.state.serviceTotal ?? 0) >= actual) return false;
+  const clampedSize = { claimed, actual };
+  session.apply(withCheckpoint({ ...session.state, pageSize: actual }, { clampedSize }));
+  return await isEndOfList(session, { ...last, size: actual });
 }
 
 /** Returns true if page 1 shows that the pages are not as small as a short one made them seem. */

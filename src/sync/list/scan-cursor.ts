@@ -7,7 +7,7 @@ import type { WalkProgress } from './list-checkpoint.ts';
 import type { ListSession } from './list-session.ts';
 import { type PageFacts, withCheckpoint } from './list-state.ts';
 import { endReading, joinDays } from './read-days.ts';
-import { isEndOfList, isSizeWrong } from './refused-page.ts';
+import { isClampedEnd, isEndOfList, isSizeWrong } from './refused-page.ts';
 import {
   endPage,
   isFailureBehind,
@@ -103,7 +103,7 @@ export async function endAtRefusal<P extends PageFacts>(
   const walk = walkOf(session);
   const last = lastOf(walk, cursor);
   const isAlike = walk.isLastFull || !walk.hasShortPages;
-  const isShown = isAlike && (await isEndOfList(session, last));
+  const isShown = isAlike ? await isEndOfList(session, last) : await isClampedEnd(session, last);
   const isFollowed = walk.isLastFull && !isTotalShown(last.page * last.size, session.state);
   const isUnshown = isFailureBehind(refusal, session.state) && endPage(last) !== null;
   if (!isShown && (isFollowed || isUnshown || isPageIgnored(refusal))) {
