@@ -85,6 +85,28 @@ test.each(passes)(
   },
 );
 
+test.each(passes)(
+  '%s that come as a list in an object, without page fields, are stored: each answer holds all of them',
+  async (_name, sync, row) => {
+    let asked = 0;
+    service.answer((...request) => {
+      asked += 1;
+      const list = [
+        { ...row, balance: String(asked) },
+        { ...row, ...usdt },
+      ];
+      return succeed({ list })(...request);
+    });
+    const report = { rowsSeen: 2, rowsInserted: 2, isComplete: true };
+    expect(await sync(context, signal)).toMatchObject(report);
+    expect(await sync(context, signal)).toMatchObject({ ...report, rowsInserted: 0 });
+    service.answer(succeed({ list: [row], totalSize: 2 }));
+    await expect(sync(context, signal)).rejects.toMatchObject({ code: 'service-parameters' });
+    service.answer(succeed({ list: [row], pageNo: 1 }));
+    await expect(sync(context, signal)).rejects.toMatchObject({ code: 'service-parameters' });
+  },
+);
+
 test('a list of balances that is suddenly empty is most likely a fault: it unlists none before it has been empty for a while', async () => {
   const all = [eth, { ...eth, ...usdt, balance: '0' }];
   service.answer(succeed(all));
