@@ -26,6 +26,8 @@ export type PageQuery = {
   failuresMax?: number | undefined;
   /** Maximum of answers with a code other than 0; goes before `failuresMax`. */
   unsettledMax?: number | undefined;
+  /** The list was empty before: null or [] in place of its page 1 is no fault. */
+  isKnownEmpty?: boolean | undefined;
   /** Maximum of attempts, whatever the failure. */
   attemptsMax?: number | undefined;
 };
@@ -145,7 +147,8 @@ function pageCall<T>(
     ...(failuresMax !== undefined && { failingMax: failuresMax }),
     malformedMax: query.failuresMax ?? unreadableAttempts,
     decode(data, observation, isLenient) {
-      const opened = openListPage(data, query, isLenient);
+      const isNothingExpected = query.isKnownEmpty === true && query.pageNo === 1;
+      const opened = openListPage(data, query, isLenient || isNothingExpected);
       const { rows, pageNo, pageSize, ...rest } = opened;
       const listed = rows.length;
       const size = pageSize === null ? { pageSize: listed, isSizeUnsaid: true } : { pageSize };

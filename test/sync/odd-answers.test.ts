@@ -70,6 +70,35 @@ test.each([10, 50])(
   },
 );
 
+test.each(['null', '[]', '{}'])(
+  'a list that is known to be empty costs one request a pass where it is answered by %s, and shows its first rows',
+  async (data) => {
+    put([]);
+    service.twist = (page) =>
+      page.rows.length > 0 ? page : { ...page, body: `{"code":0,"data":${data},"msg":"success"}` };
+    // A client of its own has not accepted such an answer yet.
+    const passOfNew = async () => {
+      service.asked.length = 0;
+      const { client: own } = await makeClient(service.baseUrl);
+      const report = await syncTransactions(
+        toolsOver({ ledger, client: own }),
+        onePass({ effort: 'command' }),
+        ['deposit'],
+      );
+      return { isComplete: report.isComplete, requests: service.asked.length };
+    };
+    await passOfNew();
+    for (let passes = 0; passes < 2; passes += 1)
+      expect(await passOfNew()).toEqual({ isComplete: true, requests: 1 });
+    put([row(1)]);
+    expect(await passOfNew()).toMatchObject({ isComplete: true });
+    expect(await orders()).toEqual(['order-1']);
+    put([]);
+    await expect(passOfNew()).rejects.toThrow('nothing in place of the list deposit');
+    expect(service.asked.length).toBeGreaterThan(1);
+  },
+);
+
 const requestsMax = 150;
 
 /** Page 2 never shows its last row, and the total counts it. Stops a pass that does not end. */

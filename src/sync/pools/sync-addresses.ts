@@ -83,8 +83,8 @@ export function addressStream(context: SyncContext, slip44: number): Stream<Addr
     name: addressStreamName(slip44),
     hasRanks: false,
     rejectSource: 'address-list',
-    readPage: (pageNo, pageSize, signal, failuresMax) =>
-      context.client.listAddresses({ slip44, pageNo, pageSize, failuresMax }, signal),
+    readPage: (pageNo, pageSize, signal, failuresMax, isKnownEmpty) =>
+      context.client.listAddresses({ slip44, pageNo, pageSize, failuresMax, isKnownEmpty }, signal),
     keyOf: (record) => record.address,
     timeOf: () => null,
     unseen: async (db, limit) => {

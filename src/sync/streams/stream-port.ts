@@ -65,7 +65,7 @@ export function openStreamPort<T>(
   const { concurrency } = context.settings;
   // Read once: a pass without changes must not change the remembered sizes.
   const sizes = probeOf(state, context.settings.pageSize, context.clock());
-  const { source, scanning } = createLanedSource(stream);
+  const { source, scanning } = createLanedSource(stream, isKnownEmpty(state));
   const learned = { requested: requestedPageSize, learned: state.pageSize };
   const pages = createPageReader(withUnsaidSizes(source, learned), {
     requestedPageSize,
@@ -123,6 +123,11 @@ export function openStreamPort<T>(
   };
   onProgress?.(stream.name, state.ledgerCount, state.serviceTotal, pagesStored);
   return { port, report, close: pages.close };
+}
+
+/** Returns true if the list was read from end to end, had no rows, and has none in the ledger. */
+function isKnownEmpty({ isBacked, serviceTotal, ledgerCount, guests }: ListState): boolean {
+  return isBacked && serviceTotal === 0 && ledgerCount + guests === 0;
 }
 
 function tracedWrite<T extends { inserted: number; updated: number }>(

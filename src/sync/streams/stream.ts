@@ -30,14 +30,17 @@ export type Stream<T> = ListSource<T> & {
   toReject(row: WithObservation<T>, reason: string): Reject;
 };
 
-/** Returns the pages of a stream, which are those of `scanPage` while a full scan is under way. */
-export function createLanedSource<T>(stream: Stream<T>) {
+/**
+ * Returns the pages of a stream, which are those of `scanPage` while a full scan is under way. `isKnownEmpty`: the last
+ * pass found the list empty.
+ */
+export function createLanedSource<T>(stream: Stream<T>, isKnownEmpty: boolean) {
   let current: Scan | null = null;
   const source: ListSource<T> = {
     ...stream,
-    readPage: (...args) => {
+    readPage: (pageNo, pageSize, signal, failuresMax) => {
       const readPage = (current && stream.scanPage?.[current]) ?? stream.readPage;
-      return readPage(...args);
+      return readPage(pageNo, pageSize, signal, failuresMax, isKnownEmpty);
     },
   };
   const scanning = (scan: Scan | null): void => {

@@ -69,8 +69,10 @@ export function transactionStream(
 ): Stream<TransactionRecord> {
   const readPageIn =
     (own: Lane): ListSource<TransactionRecord>['readPage'] =>
-    (pageNo, pageSize, signal, failuresMax) =>
-      context.client.listTransactions({ type, pageNo, pageSize, failuresMax, lane: own }, signal);
+    (pageNo, pageSize, signal, failuresMax, isKnownEmpty) => {
+      const query = { type, pageNo, pageSize, failuresMax, isKnownEmpty, lane: own };
+      return context.client.listTransactions(query, signal);
+    };
   return {
     name: type,
     hasRanks: true,
