@@ -21,6 +21,10 @@ function checkPageName(samples: readonly ListSample[], page: string): Finding {
     const said = echo === null ? '' : `, and the answer says page ${echo}`;
     return badFinding(name, `with ${page}=2 the service sent page 1 again${said}`, cure);
   }
+  if (samples.some(isCountedFromZero)) {
+    const operator = 'ask the operator of the service: pages are to be numbered from 1';
+    return badFinding(name, `${page}=0 shows rows that come before those of ${page}=1`, operator);
+  }
   const wrongEcho = samples.find(({ second }) => second.pageNo !== null && second.pageNo !== 2);
   if (wrongEcho && wrongEcho.second.listed > 0) {
     return badFinding(name, `with ${page}=2 the answer says page ${wrongEcho.second.pageNo}`, cure);
@@ -34,6 +38,15 @@ function checkPageName(samples: readonly ListSample[], page: string): Finding {
 function isSamePage(first: TransactionPage, second: TransactionPage): boolean {
   const [before, after] = [first, second].map(({ records }) => records.map((row) => row.orderNo));
   return first.listed > 0 && String(before) === String(after);
+}
+
+/** Returns true if page 0 shows none of the rows of pages 1 and 2, so that it is a page of its own. */
+function isCountedFromZero({ first, second, zero }: ListSample): boolean {
+  const later = new Set(
+    [first, second].flatMap(({ records }) => records.map((row) => row.orderNo)),
+  );
+  const rows = zero?.records ?? [];
+  return rows.length > 0 && rows.every(({ orderNo }) => !later.has(orderNo));
 }
 
 function checkSizeName(samples: readonly ListSample[], size: string): Finding {

@@ -1,4 +1,4 @@
-import { LedgerError } from '../kernel/errors.ts';
+import { isOfRequest, LedgerError } from '../kernel/errors.ts';
 import type { TransactionType } from '../kernel/vocabulary.ts';
 import type { Page, TransactionRecord } from '../kernel/wallet-records.ts';
 import type { WalletClient } from '../service/wallet-client.ts';
@@ -10,6 +10,8 @@ export type ListSample = {
   type: TransactionType;
   first: TransactionPage;
   second: TransactionPage;
+  /** Page 0, which is no page of a list; null if the service refuses it or page 1 holds all rows. */
+  zero: TransactionPage | null;
   /** Page 1 with `larger` rows. */
   wide: TransactionPage;
 };
@@ -26,7 +28,16 @@ export async function readSample(
   const first = await read(1, sampleSizes.small);
   // Behind the end of a list a service may refuse the page or send the last one again, which shows nothing.
   const second = isWhole(first) ? pageBehind(first) : await read(2, sampleSizes.small);
-  return { type, first, second, wide: await read(1, sampleSizes.larger) };
+  const zero = isWhole(first) ? null : await readZero(client, type, signal);
+  return { type, first, second, zero, wide: await read(1, sampleSizes.larger) };
+}
+
+async function readZero(client: WalletClient, type: TransactionType, signal: AbortSignal) {
+  const query = { type, pageNo: 0, pageSize: sampleSizes.small, attemptsMax: 1 };
+  return await client.listTransactions(query, signal).catch((error: unknown) => {
+    if (isOfRequest(error)) return null;
+    throw error;
+  });
 }
 
 function isWhole({ totalSize, listed }: TransactionPage): boolean {

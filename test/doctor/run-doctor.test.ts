@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../../src/kernel/log.ts';
 import { connectLedger } from '../../src/ledger/connection/connect-ledger.ts';
+import { startListingService } from '../support/listing-service.ts';
 import { startPostgres } from '../support/start-postgres.ts';
 import { withLedger } from '../support/with-ledger.ts';
 import { examine, withSandboxOf } from './examine.ts';
@@ -169,6 +170,33 @@ describe('what is wrong is named', () => {
     const sandbox = await withSandboxOf({ signer: 'params-secp256k1' });
     const { find } = await examine(sandbox, { WALLET_API_SECRET: 'ab'.repeat(32) });
     expect(find('signature').seen).toContain('WALLET_API_KEY is not the public key');
+  });
+
+  test('pages that are numbered from 0', async () => {
+    const service = await startListingService();
+    onTestFinished(() => service.close());
+    const rowAt = (nth: number) => JSON.stringify({ orderNo: `o-${nth}`, type: 'deposit' });
+    service.lists.set(
+      'deposit',
+      Array.from({ length: 60 }, (_, nth) => rowAt(nth)),
+    );
+    const shifted = async (by: number) => {
+      service.twist = (page, { list, pageNo, pageSize }) => {
+        const shown = Math.max(0, pageNo - by);
+        const rows = (service.lists.get(list) ?? []).slice(
+          shown * pageSize,
+          (shown + 1) * pageSize,
+        );
+        return { ...page, rows };
+      };
+      const env = { WALLET_BASE_URL: service.baseUrl };
+      return (await examine(await withSandboxOf(), env)).find('param-page');
+    };
+    expect(await shifted(0)).toMatchObject({
+      verdict: 'bad',
+      seen: 'pageNo=0 shows rows that come before those of pageNo=1',
+    });
+    expect(await shifted(1)).toMatchObject({ verdict: 'good' });
   });
 
   test.each([

@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { isUnequal } from '../../src/sync/checks/drift.ts';
 import { verifyLedger } from '../../src/sync/checks/verify-ledger.ts';
 import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
 import { startListingService } from '../support/listing-service.ts';
@@ -214,6 +215,35 @@ test('without a total, a service that ignores the page number is still named', a
   });
   await expect(pass()).rejects.toThrow('the service seems to ignore the page parameter');
 });
+
+const compare = async () => {
+  const [compared] = await verifyLedger(context, { signal, isRepair: false });
+  if (compared === undefined) throw new Error('nothing was compared');
+  return { ...compared, isUnequal: isUnequal(compared) };
+};
+
+test('rows that the service counts and does not show are a difference until a scan has accepted it', async () => {
+  put('newest-first', history(250));
+  await pass();
+  service.twist = (page) => ({ ...page, totalSize: Number(page.totalSize) + 40 });
+  expect(await compare()).toMatchObject({ unshown: 40, unaccepted: 40, isUnequal: true });
+  for (let passes = 0; passes < 3; passes += 1) await pass();
+  expect(await compare()).toMatchObject({ unshown: 40, unaccepted: 0, isUnequal: false });
+});
+
+test.each(orders)(
+  'where pages are numbered from 0, a verification says that page 0 shows rows that are missing: %s',
+  async (order) => {
+    put(order, history(250));
+    service.twist = (page, { list, pageNo }) => ({
+      ...page,
+      rows: (service.lists.get(list) ?? []).slice(pageNo * 100, (pageNo + 1) * 100),
+    });
+    for (let passes = 0; passes < 3; passes += 1) await pass();
+    expect(await held()).toBe(150);
+    expect(await compare()).toMatchObject({ missing: [], onPageZero: 100, isUnequal: true });
+  },
+);
 
 test.each(orders)(
   'rows that vanish from a list whose pages behind the end are refused are found: %s',

@@ -6,7 +6,7 @@ import {
   readRefusedDetails,
 } from '../../ledger/transactions/refused-details.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
-import { type Drift, driftCount, leftCount } from '../../sync/checks/drift.ts';
+import { type Drift, driftCount, isUnequal, leftCount } from '../../sync/checks/drift.ts';
 import { verifyLedger } from '../../sync/checks/verify-ledger.ts';
 import { type CommandContext, forWallet } from '../context/command-context.ts';
 import { composeSync } from '../context/compose-sync.ts';
@@ -20,7 +20,8 @@ const valueMax = 80;
 
 /**
  * Runs `wallet-ledger verify`. Resolves to 0 when ledger and service are equal, at the latest after the repair; 3 when
- * they differ, when values could not be read, or when the end of a list is unknown. Throws the first failure of a part
+ * they differ, when values could not be read, when the end of a list is unknown, or when the service counts rows that it
+ * did not show and no pass has accepted as a wrong total. Throws the first failure of a part
  * that the service did not answer, after the findings of the others were written.
  */
 export async function verify(
@@ -44,8 +45,7 @@ export async function verify(
   if (refused) process.stderr.write(`wallet-ledger: details: ${refusedDetailsWords(refused)}\n`);
   const [first] = failures;
   if (first) throw first.error;
-  const isUnequal = drifts.some((drift) => leftCount(drift) > 0 || drift.isEndRefused);
-  return isUnequal ? 3 : 0;
+  return drifts.some(isUnequal) ? 3 : 0;
 }
 
 /** Says what differs on the whole, and what to do. */
@@ -65,6 +65,11 @@ function writeCures(context: CommandContext, drifts: Drift[], isRepair: boolean)
   if (unread > 0)
     process.stderr.write(
       `wallet-ledger: ${unread === 1 ? '1 row has' : `${unread} rows have`} values that could not be read, so the ledger keeps its own. Ask the operator of the service\n`,
+    );
+  const uncertain = drifts.filter(({ unaccepted }) => unaccepted > 0).map(({ name }) => name);
+  if (uncertain.length > 0)
+    process.stderr.write(
+      `wallet-ledger: ${uncertain.join(', ')}: the service counts rows that its list did not show. Run \`wallet-ledger sync\`, which reads the list again and finds if the total is wrong\n`,
     );
   const unended = drifts.filter(({ isEndRefused }) => isEndRefused).map(({ name }) => name);
   if (unended.length > 0)
@@ -108,7 +113,7 @@ async function withProgress(
 type FailedPart = { name: string; error: string };
 
 function toJson(drifts: Drift[], failed: FailedPart[]): string {
-  const streams = drifts.map(({ repaired: _, arrivals: __, ...shown }) => shown);
+  const streams = drifts.map(({ repaired: _, arrivals: __, unaccepted: ___, ...shown }) => shown);
   const repaired = drifts.reduce((sum, drift) => sum + drift.repaired, 0);
   return jsonDocument({ streams, repaired, failed });
 }
@@ -119,7 +124,7 @@ function failedLine({ name, error }: FailedPart): string {
 
 function toText(drift: Drift): string {
   const { name, compared, missing, different, extra, unmet, unshown, repaired } = drift;
-  const { unstorable, unreadable } = drift;
+  const { unstorable, unreadable, onPageZero } = drift;
   const unseen =
     unmet.length > 0 ? `, ${unmet.length} that the list did not show while it was read` : '';
   const lacked =
@@ -128,10 +133,11 @@ function toText(drift: Drift): string {
     unreadable.length > 0
       ? `, ${unreadable.length} with values that could not be read (wallet-ledger rejects shows why)`
       : '';
+  const early = onPageZero > 0 ? `, ${onPageZero} that only page 0 shows` : '';
   const verdict =
     driftCount(drift) === 0
       ? verdictOfEqual(drift)
-      : `${missing.length} missing, ${different.length} different, ${extra.length} extra${unseen}${lacked}${unread}${repaired > 0 ? `, ${repaired} repaired` : ''}`;
+      : `${missing.length} missing, ${different.length} different, ${extra.length} extra${unseen}${lacked}${unread}${early}${repaired > 0 ? `, ${repaired} repaired` : ''}`;
   const lines = [
     `${name}: ${countWords(compared)} compared, ${verdict}`,
     ...named('missing', missing),
@@ -139,7 +145,7 @@ function toText(drift: Drift): string {
     ...named('extra', extra),
     ...named('not shown', unmet),
     ...named('could not be read', unreadable.map(describeUnreadable)),
-    ...(unshown > 0 ? [unshownLine(unshown)] : []),
+    ...(unshown > 0 ? [unshownLine(unshown, onPageZero)] : []),
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -150,8 +156,10 @@ function verdictOfEqual({ unshown, isEndRefused }: Drift): string {
   return unshown > 0 ? 'equal to what the list shows' : 'equal';
 }
 
-function unshownLine(count: number): string {
+function unshownLine(count: number, onPageZero: number): string {
   const [rows, which] = count === 1 ? ['row', 'It is'] : ['rows', 'They are'];
+  if (onPageZero > 0)
+    return `  the service counts ${countWords(count)} more ${rows} than its list shows from page 1 on, and page 0 shows some of them: it seems to number its pages from 0. Ask the operator of the service`;
   return `  the service counts ${countWords(count)} more ${rows} than its list shows. ${which} missing here, or its total is wrong; \`wallet-ledger doctor\` compares page sizes and parameters`;
 }
 

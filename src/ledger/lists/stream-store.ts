@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import type { ListOrder } from '../../kernel/vocabulary.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { number, out, pick, query } from '../connection/query-rows.ts';
@@ -182,6 +182,16 @@ export async function unlistRows(db: LedgerDb, list: string, orderNos: string[])
                    ) as c (field, old_value, new_value)
      where c.old_value is distinct from c.new_value and (c.old_value is not null or c.field = 'type')
      order by g.order_no`);
+}
+
+/** Returns the difference of the counts that a clean scan has accepted; 0 while something else is in doubt. */
+export async function readAcceptedDifference(db: LedgerDb, stream: string): Promise<number> {
+  const { name, acceptedDifference, isBacked, doubt } = streams;
+  const [row] = await db
+    .select({ acceptedDifference })
+    .from(streams)
+    .where(and(eq(name, stream), isBacked, isNull(doubt)));
+  return row?.acceptedDifference ?? 0;
 }
 
 /** Returns both counts of every stream, ordered by name. */

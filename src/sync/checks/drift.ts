@@ -8,8 +8,12 @@ export type Drift = Comparison & {
   extra: string[];
   /** Rows of the ledger that no scan met, because none was whole: whether the service lists them is unknown. */
   unmet: string[];
-  /** Rows that the service counts and did not show: missing ones, or a wrong total. They are no drift by themselves. */
+  /** Rows that the service counts and did not show: missing ones, or a wrong total. */
   unshown: number;
+  /** Part of `unshown` that no clean scan has accepted as a wrong total. */
+  unaccepted: number;
+  /** Rows that the ledger lacks and only page 0 shows: the service seems to number its pages from 0. */
+  onPageZero: number;
   /** Rows that equal the service's after the repair. */
   repaired: number;
   /** Listed rows that the ledger cannot store, so that it lacks them; the rejects show them. */
@@ -31,6 +35,8 @@ export function emptyDrift(name: string): Drift {
     extra: [],
     unmet: [],
     unshown: 0,
+    unaccepted: 0,
+    onPageZero: 0,
     repaired: 0,
     unstorable: 0,
     unreadable: [],
@@ -46,11 +52,16 @@ export function driftCount(drift: Drift): number {
 }
 
 /** Counts the rows that no repair can make equal, because the service did not show them, or not readably. */
-export function unrepairableCount({ unmet, unstorable, unreadable }: Drift): number {
-  return unmet.length + unstorable + unreadable.length;
+export function unrepairableCount({ unmet, unstorable, unreadable, onPageZero }: Drift): number {
+  return unmet.length + unstorable + unreadable.length + onPageZero;
 }
 
 /** Counts the rows that do not match the service after the repair. */
 export function leftCount(drift: Drift): number {
   return driftCount(drift) - drift.repaired;
+}
+
+/** Returns true if ledger and service differ after the repair, or if the service may have rows that it did not show. */
+export function isUnequal(drift: Drift): boolean {
+  return leftCount(drift) > 0 || drift.isEndRefused || drift.unaccepted > 0;
 }

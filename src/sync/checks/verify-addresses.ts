@@ -12,6 +12,7 @@ import { addressStream, addressStreamName } from '../pools/sync-addresses.ts';
 import type { WithObservation } from '../streams/stream.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { type Drift, emptyDrift } from './drift.ts';
+import { explainUnshown } from './explain-unshown.ts';
 import { repeatScans } from './repeat-scans.ts';
 import { type PagesScan, scanPages } from './scan-pages.ts';
 import { settleProof } from './settle-proof.ts';
@@ -55,6 +56,14 @@ export async function verifyAddresses(
       ...{ scan: isHeld && isCounted ? scan : null, signal: verification.signal },
       ...{ passesBefore: passes, mayRead: verification.isRepair },
     });
+    const missingOf = (rows: WithObservation<AddressRecord>[]) =>
+      compareAddresses(
+        db,
+        slip44,
+        rows.map((row) => row.address),
+      );
+    const { signal } = verification;
+    Object.assign(drift, await explainUnshown(context, drift, { db, stream, missingOf, signal }));
   } finally {
     release();
   }

@@ -24,6 +24,7 @@ import type { Progress, SyncContext } from '../sync-context.ts';
 import { compareAltered } from './compare-tampered.ts';
 import { confirmDrift, confirmedMax, type Suspects } from './confirm-drift.ts';
 import { type Drift, emptyDrift } from './drift.ts';
+import { explainUnshown } from './explain-unshown.ts';
 import type { ListEnd } from './read-list-end.ts';
 import { repeatScans } from './repeat-scans.ts';
 import { type PagesScan, scanPages } from './scan-pages.ts';
@@ -82,6 +83,8 @@ export async function verifyTransactions(
       ...{ scan: provingScan(comparing), signal },
       ...{ passesBefore: start.passes, mayRead: isRepair },
     });
+    const missingOf = async (rows: Batch[0]) => (await compareListed(db, rows)).missing;
+    Object.assign(drift, await explainUnshown(context, drift, { db, stream, missingOf, signal }));
   } finally {
     release();
   }
