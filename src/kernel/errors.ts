@@ -37,7 +37,7 @@ export const errorTable = {
   'service-unsettled': {
     exitCode: 4,
     isRetryable: true,
-    cure: 'wait until the service works again, then run the command again: it resumes',
+    cure: 'wait until the service works again, then run the command again: it resumes; if it has never worked, run `wallet-ledger doctor`, which checks WALLET_PARAM_NAMES',
   },
   'service-malformed': {
     exitCode: 4,

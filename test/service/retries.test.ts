@@ -110,6 +110,10 @@ describe('a read', () => {
     ['service-unreachable', 8, reply(502, html)],
     ['service-malformed', 3, reply(200, html)],
     ['service-unsettled', 8, reply(200, '{"code":7,"msg":"later"}')],
+    ['service-unsettled', 2, reply(200, '{"code":400,"data":null,"msg":"slip44 required"}')],
+    ['service-unsettled', 8, reply(200, '{"code":401,"msg":"login required"}')],
+    ['service-unsettled', 2, reply(200, '{"code":"SUCCESS","data":{"list":[]},"msg":"success"}')],
+    ['service-refused', 1, reply(400, '{"code":400,"msg":"pageNo must not be null"}')],
     ['service-rate-limited', 8, reply(429)],
     ['service-authentication', 1, reply(401, '{"code":4001,"msg":"bad signature"}')],
     ['service-authentication', 1, reply(403, html)],
@@ -157,6 +161,27 @@ describe('a read', () => {
       cure: expect.stringContaining('check that WALLET_BASE_URL is the address of the service'),
     });
   });
+
+  it.each([
+    [
+      '{"code":400,"data":null,"msg":"slip44 required"}',
+      /WALLET_PARAM_NAMES.*doctor/,
+      'slip44 required',
+    ],
+    ['{"code":"00000","data":{},"msg":"success"}', /code of a success is 0/, 'code 00000: success'],
+    ['{"code":7,"data":null,"msg":"later"}', /wait until.*WALLET_PARAM_NAMES/, 'code 7: later'],
+  ])(
+    'with HTTP 200 and %s says what can be done, in the words of the service',
+    async (body, cure, said) => {
+      service.answer(reply(200, body));
+      const { client } = await makeClient(service.baseUrl);
+      const answer = client.listTransactions(query);
+      await expect(answer).rejects.toMatchObject({
+        cure: expect.stringMatching(cure),
+        message: expect.stringContaining(said),
+      });
+    },
+  );
 
   it.each(['0', 0])('[H7] succeeds with the code %j', async (code) => {
     service.answer(() => ({ code, data: pageOf([]) }));

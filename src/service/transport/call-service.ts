@@ -115,15 +115,19 @@ function isOddAccepted<T>(odd: OddMemory, call: Call<T>, oddInARow: number): boo
   return odd.has(call);
 }
 
-const noFailures = { unsettled: 0, malformed: 0, failing: 0, oddInARow: 0 };
+/** Number of refusals that name their cause after which no further one is worth a request. */
+const clearRefusalsMax = 2;
+
+const noFailures = { unsettled: 0, clear: 0, malformed: 0, failing: 0, oddInARow: 0 };
 
 /** Failures of a call by kind; `beganAt` by `performance.now()`. */
 type Failures = typeof noFailures & { beganAt: number };
 
-function countFailure(failures: Failures, { code, cause, isAnswered }: Failure): void {
+function countFailure(failures: Failures, { code, cause, cure, isAnswered }: Failure): void {
   const isOdd = cause instanceof OddAnswer;
   failures.oddInARow = isOdd ? failures.oddInARow + 1 : 0;
   failures.unsettled += Number(code === 'service-unsettled');
+  failures.clear += Number(cure !== undefined);
   failures.malformed += Number(code === 'service-malformed' && !isOdd);
   failures.failing += Number(isAnswered === true);
 }
@@ -142,6 +146,7 @@ function mayRepeat<T>(
   const { unsettledMax = Infinity, malformedMax = Infinity, failingMax = Infinity } = call;
   const isEnough =
     failures.unsettled >= unsettledMax ||
+    failures.clear >= clearRefusalsMax ||
     failures.malformed >= malformedMax ||
     failures.failing >= failingMax ||
     isTooLate(call, failure, failures);
@@ -149,13 +154,14 @@ function mayRepeat<T>(
 }
 
 function errorOf(
-  { code, message, isNotFound, isAnswered = false, cause }: Failure,
+  { code, message, isNotFound, isAnswered = false, cure, cause }: Failure,
   endpoint: string,
   attempts: number,
 ): LedgerError {
   const tried = attempts > 1 ? ` (${attempts} attempts)` : '';
-  const cure =
+  const cureOfAddress =
     'check that WALLET_BASE_URL is the address of the service itself, without /v1; if it is, ask the operator of the service about this answer';
-  const options = { cause, isAnswered, ...(isNotFound === true && { cure }) };
+  const own = cure ?? (isNotFound === true ? cureOfAddress : undefined);
+  const options = { cause, isAnswered, ...(own !== undefined && { cure: own }) };
   return new LedgerError(code, `${endpoint}: ${message}${tried}`, options);
 }

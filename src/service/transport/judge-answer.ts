@@ -18,6 +18,8 @@ export type Failure = {
   isNotFound?: boolean;
   /** True for a failure of the service itself, such as HTTP 500. */
   isAnswered?: boolean;
+  /** Action for the operator, where the answer itself shows what is wrong; a retry then gets the same answer. */
+  cure?: string | undefined;
   cause?: unknown;
 };
 
@@ -85,15 +87,18 @@ function judgeBody(answer: AnswerToVerify, method: 'GET' | 'POST'): Judgement {
   if (isRefusal && isOfNonce(envelope)) {
     return { failure: { code: 'service-nonce', message, isRetryable: true } };
   }
+  const cure = refusalCure(envelope);
   if (method === 'POST') {
     const code = isRefusal ? 'service-refused' : 'service-malformed';
     return { failure: { code, message, isRetryable: false } };
   }
   if (!isOk) {
     const isNotFound = answer.status === 404;
-    return { failure: { code: 'service-refused', message, isRetryable: false, isNotFound } };
+    return { failure: { code: 'service-refused', message, isRetryable: false, isNotFound, cure } };
   }
-  if (isRefusal) return { failure: { code: 'service-unsettled', message, isRetryable: true } };
+  if (isRefusal) {
+    return { failure: { code: 'service-unsettled', message, isRetryable: true, cure } };
+  }
   const cause = new UnreadableAnswer(answer.rawBody);
   return { failure: { code: 'service-malformed', message, isRetryable: true, cause } };
 }
@@ -104,6 +109,24 @@ function judgeBody(answer: AnswerToVerify, method: 'GET' | 'POST'): Judgement {
  */
 function isOfNonce(envelope: Envelope | { problem: string }): boolean {
   return !('problem' in envelope) && /nonce/i.test(envelope.message);
+}
+
+const successCode = /^(0+|200|ok|success(ful)?)$/i;
+const missingParameter =
+  /\b(required|mandatory)\b|\bmissing \w*param|param\w*\b.* missing\b|(can ?not|must not|should not) be (null|blank|empty)/i;
+const ofRights = /\b(sign|auth|login|token|api.?key|permission)/i;
+
+/**
+ * Returns the action where a refusal shows that the service misses a parameter, or that its success has another code
+ * than the documented one; otherwise undefined.
+ */
+function refusalCure(envelope: Envelope | { problem: string }): string | undefined {
+  if ('problem' in envelope) return undefined;
+  const { code, message } = envelope;
+  if (code !== '0' && successCode.test(code.trim()))
+    return 'ask the operator of the service: this may be a success, but the code of a success is 0 by its document';
+  if (!missingParameter.test(message) || ofRights.test(message)) return undefined;
+  return 'set WALLET_PARAM_NAMES to the names that the service expects: `wallet-ledger doctor` checks them; if they are right, ask the operator of the service';
 }
 
 function describeAnswer(
