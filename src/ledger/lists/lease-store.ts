@@ -4,6 +4,7 @@ import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { number, orNull, out, pick, query, truth } from '../connection/query-rows.ts';
 import { streams } from '../own-tables.ts';
 import { guestsOf, leaseMs, type StreamRow } from './stream-store.ts';
+import { isBeingRepaired } from './verify-store.ts';
 
 /** Returns a name for one pass. It begins with the name that the process's connections carry (`ledger.instance`). */
 export function newLeaseOwner(instance: string): string {
@@ -12,9 +13,14 @@ export function newLeaseOwner(instance: string): string {
 
 /**
  * `hasOpenRejects`: the ledger had open rejects as the lease began. `emptyForMs`: time for which the service had shown
- * the list without rows by then; null: it showed rows last.
+ * the list without rows by then; null: it showed rows last. `isBeingRepaired`: a repair had stored some of its rows, and
+ * no pass has read the list since.
  */
-export type LeasedRow = StreamRow & { hasOpenRejects: boolean; emptyForMs: number | null };
+export type LeasedRow = StreamRow & {
+  hasOpenRejects: boolean;
+  emptyForMs: number | null;
+  isBeingRepaired: boolean;
+};
 
 /** Time (ms) for which a wish stands that is not repeated. */
 const wishMs = 1_000;
@@ -63,6 +69,7 @@ async function takeLease(
                              where application_name like 'wallet-ledger %' and starts_with(lease_owner, application_name)))
        and (${isWished} or not ${isLeaseWished(name)})
     returning ${pick({ ...kept, totalObservation, conflicts, passes, checkpoint })}, ${guestsOf(name)} as ${out('guests', number)},
+              doubt is not distinct from ${isBeingRepaired} as ${out('isBeingRepaired', truth)},
               ${emptyFor} as ${out('emptyForMs', orNull(number))},
               exists (select from own.rejects r where r.resolved_at is null) as ${out('hasOpenRejects', truth)}`;
   return leased;

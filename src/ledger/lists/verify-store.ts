@@ -187,7 +187,7 @@ export async function unmetRows(
   return found.map((row) => row.orderNo);
 }
 
-const isBeingRepaired = 'a repair is storing rows of the list that were missing';
+export const isBeingRepaired = 'a repair is storing rows of the list that were missing';
 
 /**
  * Takes the proof off a list of which a repair stores a part of its missing rows: the counts may become equal before
@@ -198,7 +198,7 @@ export async function doubtWhileRepaired(db: LedgerDb, stream: string): Promise<
     update own.streams set doubt = ${isBeingRepaired} where name = ${stream} and doubt is null`);
 }
 
-/** Ends this doubt once the list has every row that the repair has read. The next pass over the list ends it, too. */
+/** Ends this doubt once the list has every row that the repair has read, or a pass has read the list since. */
 export async function endRepair(db: LedgerDb, stream: string): Promise<void> {
   await db.execute(sql`
     update own.streams set doubt = null where name = ${stream} and doubt = ${isBeingRepaired}`);

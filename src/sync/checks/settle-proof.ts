@@ -1,4 +1,5 @@
 import { clearDays } from '../../ledger/lists/coverage-store.ts';
+import { endRepair } from '../../ledger/lists/verify-store.ts';
 import { afterWholeScan } from '../list/conclude-scan.ts';
 import { efforts } from '../list/doubt.ts';
 import type { ListedPage } from '../list/list-pages.ts';
@@ -55,7 +56,11 @@ export async function settleProof<T>(
           session.apply(withCheckpoint(afterWholeScan(state, scan), { scannedAt }));
           await session.store([]);
         }
-        if (mayRead) await readList(opened.port, session.state, effort(context));
+        if (mayRead) {
+          await readList(opened.port, session.state, effort(context));
+          // A pass that finds nothing new stores no state.
+          await endRepair(context.ledger.db, stream.name);
+        }
       } finally {
         opened.close();
       }

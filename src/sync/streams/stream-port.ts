@@ -146,7 +146,7 @@ function tracedWrite<T extends { inserted: number; updated: number }>(
 
 /** Returns the state that the last pass left. Nothing backs the counts if the checkpoint cannot be parsed. */
 export function stateOf(row: LeasedRow, { settings }: SyncContext): ListState {
-  const { checkpoint, listOrder, hasOpenRejects, ...facts } = row;
+  const { checkpoint, listOrder, hasOpenRejects, isBeingRepaired, ...facts } = row;
   const parsed = parseCheckpoint(checkpoint);
   return {
     ...facts,

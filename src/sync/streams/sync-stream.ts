@@ -1,4 +1,5 @@
 import { LedgerError } from '../../kernel/errors.ts';
+import { endRepair } from '../../ledger/lists/verify-store.ts';
 import { type Effort, efforts } from '../list/doubt.ts';
 import { createPassScans, type PassScans } from '../list/pass-scans.ts';
 import { type ListVerdict, readList } from '../list/read-list.ts';
@@ -100,6 +101,8 @@ async function readLeased<T>(
   const { port, report, close } = openStreamPort(context, stream, pass, { state, owner, row });
   try {
     const verdict = await readList(port, state, effortOf(context, pass), pass.scans);
+    // A pass that finds nothing new stores no state.
+    if (row.isBeingRepaired && !verdict.isPaused) await endRepair(context.ledger.db, stream.name);
     return { ...report, ...verdict, hasOpenRejects: row.hasOpenRejects };
   } finally {
     close();
