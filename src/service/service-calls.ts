@@ -10,7 +10,7 @@ import type {
   TransactionDetailRecord,
   TransactionRecord,
 } from '../kernel/wallet-records.ts';
-import { decodeAddresses } from './decoding/decode-address.ts';
+import { decodeAddresses, decodeGenerated } from './decoding/decode-address.ts';
 import { decodeTransactionDetails, decodeTransactions } from './decoding/decode-transaction.ts';
 import { openList, openListPage, openObject } from './decoding/open-page.ts';
 import { openSnapshotPart, type SnapshotPart } from './decoding/read-snapshot.ts';
@@ -108,7 +108,10 @@ export function generateAddressesCall(
     method: 'POST',
     path: '/v1/wallet/address',
     json: { slip44, num },
-    decode: (data, observation) => ({ observation, ...decodeAddresses(openList(data), clock()) }),
+    decode: (data, observation) => ({
+      observation,
+      ...decodeGenerated(openList(data), num, clock()),
+    }),
   };
 }
 

@@ -123,6 +123,7 @@ describe('the address request protocol', () => {
     nextTryInMs: 0,
     generated24h: 0,
     isStopped: false,
+    isExcess: false,
     isListRead: true,
     isListGone: false,
     isListFresh: false,

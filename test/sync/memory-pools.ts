@@ -39,6 +39,7 @@ const dayMs = 86_400_000;
 const isFewer = ({ state, lostAt, num, generated }: AddressRequest) =>
   state === 'done' && lostAt === null && isBelow(generated ?? 0, num);
 const isBelow = (came: number, num: number) => came > 0 && came < num;
+const isOver = ({ num, generated }: AddressRequest) => (generated ?? 0) > num;
 const isRefused = (each: AddressRequest) => each.state === 'failed' || isFewer(each);
 const missingOf = (each: AddressRequest) => (isFewer(each) ? each.num - (each.generated ?? 0) : 0);
 const countedOf = (each: AddressRequest) =>
@@ -179,6 +180,7 @@ export class MemoryPools {
       nextTryInMs: nextTryAt === null ? 0 : nextTryAt - this.#now(),
       generated24h: this.generated24h(slip44),
       isStopped: false,
+      isExcess: nextTryAt !== null && this.#isLastExcess(slip44),
       isListRead: list.isBacked,
       isListGone: list.serviceTotal === 0 && list.countAtLastPass > 0,
       isListEmpty: ![...addresses.values()].some(({ isListed }) => isListed),
@@ -249,6 +251,12 @@ export class MemoryPools {
       isAnyListed: (slip44, addresses) =>
         run(() => addresses.some((each) => this.chain(slip44).addresses.get(each)?.isListed)),
     };
+  }
+
+  /** Returns true if the last answer named too many addresses, none of them usable. */
+  #isLastExcess(slip44: number): boolean {
+    const last = this.requests.filter((each) => each.slip44 === slip44).at(-1);
+    return last?.state === 'done' && last.lostAt === null && last.received === 0 && isOver(last);
   }
 
   /** Chains whose lists were not read to their end; each may share addresses with each. */
@@ -363,6 +371,7 @@ export class MemoryPools {
     const error = received === num ? null : describeShortfall(num, came);
     const generated = Math.max(request.generated ?? 0, ours.length + unreadable);
     Object.assign(request, { received, generated, answer: null, error });
+    if (received === 0 && isOver(request)) pool.nextTryAt = this.#now();
     if (isBelow(generated, num)) pool.numMax = Math.min(pool.numMax, generated);
     return received;
   }

@@ -154,7 +154,51 @@ test('[A4] of an answer with more new addresses than were asked for none is hand
   ]);
   const { rows } = await wallet.ledger.pool.query('select distinct status from ledger.addresses');
   expect(rows).toEqual([{ status: 'foreign' }]);
+  // The wait after a refusal has ended: a further request would make more that nobody may use.
+  await wallet.query(`update ledger.pools set next_try_at = now() - interval '1 hour'`);
+  expect((await fillPools(wallet.context, patiently)).isComplete).toBe(false);
+  expect(await requests(wallet)).toHaveLength(1);
+  const [problem] = await wallet.query(
+    `select what from ledger.problems where name in ('pool_empty', 'pool_not_filled')`,
+  );
+  expect(problem?.['what']).toMatch(
+    /more addresses than were requested.*no more are requested.*POOL_EXCLUSIVE.*pool refill 60.*pool adopt 60`$/,
+  );
+  wallet.sandbox.answers.clear();
+  expect((await fillPools(wallet.context, { ...patiently, force: true })).isComplete).toBe(true);
+  expect(await requests(wallet)).toMatchObject([{ received: 0 }, { num: 2, received: 2 }]);
 });
+
+test.each([
+  [0, 'available'],
+  [1, 'foreign'],
+])(
+  'of a key that nobody else uses all new addresses of an answer are ours, unless it names known ones: %i',
+  async (known, status) => {
+    const wallet = await withPool(2);
+    const { context, sandbox, query } = wallet;
+    const settingsOfOwner = { ...context.settings, isPoolExclusive: true };
+    const generateAddresses: typeof context.client.generateAddresses = async (request, ...rest) => {
+      const answer = await context.client.generateAddresses(
+        { ...request, num: request.num + 3 },
+        ...rest,
+      );
+      const before = sandbox.world
+        .addresses(60)
+        .slice(0, known)
+        .map((each) => ({ address: each }));
+      return { ...answer, records: [...answer.records, ...before] };
+    };
+    const client = { ...context.client, generateAddresses };
+    const filled = await fillPools({ ...context, client, settings: settingsOfOwner }, patiently);
+    expect(filled.isComplete).toBe(known === 0);
+    const rows = await query(
+      'select status, count(*)::int from ledger.addresses where address <> all($1) group by status',
+      [sandbox.world.addresses(60).slice(0, 3)],
+    );
+    expect(rows).toEqual([{ status, count: 5 }]);
+  },
+);
 
 test('[A4] an address that another chain has already is not ours on this one', async () => {
   const wallet = await withWallet(
@@ -247,8 +291,7 @@ test('[A8] the daily ceiling counts what came where the service ignores the numb
       wallet,
       Array.from({ length: 30 }, (_, index) => address(100 * turn + index)),
     );
-    await fillPools(settingsOf(wallet.context), patiently);
-    await wallet.query('update ledger.pools set next_try_at = now()');
+    await fillPools(settingsOf(wallet.context), { ...patiently, force: true });
   }
   expect(
     await wallet.query('select num, received, generated from ledger.address_requests order by id'),

@@ -30,6 +30,8 @@ type Setting = {
   isDerived?: true;
   /** More addresses in one request are refused. */
   numMax?: number;
+  /** Lists, and answers to requests, show addresses as plain texts. */
+  isInTexts?: true;
 };
 
 const unsupported = '{"code":40004,"data":null,"msg":"unsupported chain"}';
@@ -46,6 +48,7 @@ async function withListsOf(
     pools,
     first = {},
     isDerived,
+    isInTexts,
     numMax = 200,
     refusal: [status, refused] = [200, unsupported],
   }: Setting,
@@ -59,7 +62,8 @@ async function withListsOf(
   let toLose = 0;
   const generated = new Map<number, string[]>();
   const made = (slip44: number) => generated.get(slip44) ?? [];
-  const addressesOf = (addresses: string[]) => addresses.map((address) => ({ address }));
+  const addressesOf = (addresses: string[]) =>
+    isInTexts ? addresses : addresses.map((address) => ({ address }));
   service.answer(({ method, url, body }, response) => {
     if (url.pathname.endsWith('/coin')) {
       const data = coins.map((slip44) => ({ slip44, symbol: `C${slip44}`, contractAddress: '' }));
@@ -267,6 +271,25 @@ test('chains that derive the same addresses have their pools filled one after th
   expect(await query(`select ledger.take_address(60, 'ben') as ben`)).toEqual([
     { ben: taken?.ben },
   ]);
+});
+
+test.each([
+  ['several', 10],
+  ['one', 1],
+])('addresses in plain texts fill the pool, %s at a time', async (_what, numMax) => {
+  const { context, made } = await withListsOf((slip44, listed) => listed(slip44), {
+    coins: [60],
+    pools: [60],
+    first: { 60: evms(1) },
+    isInTexts: true,
+    numMax,
+  });
+  await query('update ledger.pools set threshold = 2, target = 2');
+  await fillPools(context, patiently);
+  expect((await fillPools(context, patiently)).isComplete).toBe(true);
+  expect(made(60)).toHaveLength(2);
+  expect(await query(available)).toEqual([{ slip44: 60, n: 2 }]);
+  expect(await query('select count(*)::int as n from ledger.rejects')).toEqual([{ n: 0 }]);
 });
 
 test('an address that a move of the database set aside on one chain is not ours on another', async () => {

@@ -25,11 +25,12 @@ export type Answer = {
 
 /**
  * Returns the store for the answers of one pass over the pools. `chainParam` is the name of the service's chain
- * parameter, `ownerOf` returns the owner under which the pass inserted a request.
+ * parameter, `ownerOf` returns the owner under which the pass inserted a request. `isExclusive`: nobody else generates
+ * addresses with this key.
  */
 export function openAnswers(
   ledger: Ledger,
-  chainParam: string,
+  { chainParam, isExclusive }: { chainParam: string; isExclusive: boolean },
   ownerOf: (id: number) => string | null,
 ) {
   return {
@@ -47,7 +48,10 @@ export function openAnswers(
           await holdAnswer(db, answer);
           return null;
         }
-        const joined = await storeGenerated(db, id, addresses, answer.rejects.length);
+        const joined = await storeGenerated(db, id, addresses, {
+          unreadable: answer.rejects.length,
+          isExclusive,
+        });
         if (joined === 0) await postponePool(db, answer);
         else await raiseNumber(db, answer);
         return joined;
@@ -94,7 +98,8 @@ async function holdAnswer(db: LedgerDb, { id, addresses, rejects }: Answer): Pro
  * put off. An address is ours if no list and no other request brought it before this request, on any chain. Another
  * chain may have it, as chains of one form do, if the ledger generated it there and has not set it aside since. An
  * address that the list brought in since then is ours too. If there are more of them than were requested, nobody can
- * prove which are ours, and all stay foreign. An answer that arrives after its request became unknown still counts.
+ * prove which are ours, and all stay foreign. With `isExclusive` all are ours, if the answer names no address that was
+ * known before and the last move is more than 24 h ago. An answer that arrives after its request became unknown still counts.
  * `unreadable`: entries of the answer without an address, which may be generated, too. Returns the number of addresses
  * that joined the pool. Call it inside a transaction.
  */
@@ -102,7 +107,7 @@ export async function storeGenerated(
   db: LedgerDb,
   id: number,
   addresses: string[] | null,
-  unreadable = 0,
+  { unreadable = 0, isExclusive = false }: { unreadable?: number; isExclusive?: boolean } = {},
 ): Promise<number> {
   await lockPoolOf(db, id);
   const { slip44, num, judged } = await judgeAnswer(db, id, addresses);
@@ -150,8 +155,10 @@ joined as (
      set generated_by = o.id, place = engine.current_place(), unchecked_until = '0',
          status = case when a.status = 'foreign' then 'available' else a.status end
     from ours o
-   where a.slip44 = o.slip44 and a.address_key = o.key and (select count(*) from ours) <= o.num
-     and a.refused is null
+   where a.slip44 = o.slip44 and a.address_key = o.key and a.refused is null
+     and ((select count(*) from ours) <= o.num
+          or ${isExclusive} and (select count(*) from ours) = (select count(*) from given)
+             and not exists (select from engine.home h where h.epoch > 1 and h.begun_at > now() - interval '24 hours'))
   returning a.address_key
 )
 select (select count(*) from given) as ${out('came', number)}, (select count(*) from ours) as ${out('fresh', number)},
@@ -181,13 +188,18 @@ async function lockAddresses(db: LedgerDb, judged: readonly Judgement[]): Promis
      order by address_key, slip44 for update`);
 }
 
-/** Ends the backoff of the request's pool, and lowers its number if fewer addresses came. */
+/**
+ * Ends the backoff of the request's pool, and lowers its number if fewer addresses came. An unusable answer with too
+ * many addresses leaves a time in `next_try_at` (`isExcess`).
+ */
 async function settlePool(db: LedgerDb, id: number): Promise<void> {
   await db.execute(sql`
     update own.pools p
-       set refusals = 0, losses = 0, next_try_at = null, last_error = null, last_error_at = null
+       set refusals = 0, losses = 0, last_error = null, last_error_at = null,
+           next_try_at = case when r.received = 0 and r.generated > r.num then now() end
       from own.address_requests r
-     where r.id = ${id} and p.slip44 = r.slip44 and (p.refusals > 0 or p.losses > 0 or p.last_error is not null)`);
+     where r.id = ${id} and p.slip44 = r.slip44 and (p.refusals > 0 or p.losses > 0 or p.last_error is not null
+       or r.received = 0 and r.generated > r.num)`);
   await lowerNumber(db, id);
 }
 
@@ -218,7 +230,7 @@ export function describeShortfall(num: number, { came, fresh, keys }: Came): str
   if (fresh === 0) return `${requested}; ${came} came, all known before: none joined the pool`;
   const known = came > fresh ? ` and ${came - fresh} known before` : '';
   const brought = `${requested}; ${fresh} new ${fresh === 1 ? 'one' : 'ones'}${known} came`;
-  if (fresh > num)
+  if (fresh > num && keys.length === 0)
     return `${brought}: nobody can prove which of them are ours, so all stay foreign`;
   const refused = fresh - keys.length;
   return refused > 0 ? `${brought}: ${refused} refused as no addresses of the chain` : brought;

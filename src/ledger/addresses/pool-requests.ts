@@ -14,7 +14,7 @@ import {
 } from '../connection/query-rows.ts';
 import { requireHome } from '../home-store.ts';
 import { addressRequests, pools } from '../own-tables.ts';
-import { lockPoolOf, notePoolError } from './pool-store.ts';
+import { isExcess, lockPoolOf, notePoolError } from './pool-store.ts';
 import { type SharedLiveness, shareLiveness } from './share-liveness.ts';
 import { readSiblingLists, type SiblingLists } from './sibling-lists.ts';
 
@@ -27,9 +27,8 @@ export type PoolRow = {
   isFilling: boolean;
   /** Upper bound of addresses per request, learned from refusals and lost answers. */
   numMax: number;
-  /** Number of consecutive refusals. */
+  /** Numbers of refusals and of lost answers in a row. */
   refusals: number;
-  /** Number of consecutive lost answers. */
   losses: number;
   /** Milliseconds until the service may be asked again after a refusal; 0 or less: now. */
   nextTryInMs: number;
@@ -37,6 +36,8 @@ export type PoolRow = {
   generated24h: number;
   /** The service has shown a text that is no address of the chain, and no operator has acknowledged it yet. */
   isStopped: boolean;
+  /** The last answer named too many addresses, so none is usable, and no operator has forced filling since. */
+  isExcess: boolean;
   /** A clean full scan of the chain's address list backs its counts. */
   isListRead: boolean;
   /** The service's list is empty while the ledger holds addresses of it. This is a fault of the service, not a need. */
@@ -58,10 +59,7 @@ export type OpenRequest = {
   isOwnerAlive: boolean;
   /** The answer arrived, and is put off until the list's chain filter is shown to work. */
   hasAnswer: boolean;
-  /**
-   * Milliseconds since the first complete read of the address list after the answer was lost or put off; null: none
-   * yet.
-   */
+  /** Milliseconds since the address list was first read to its end after the answer was lost or put off; null: not yet. */
   listReadAgeMs: number | null;
 };
 
@@ -184,6 +182,7 @@ select c.available as ${out('available', number)}, ${pick({ threshold, target, n
        coalesce(${ms(sql`case when p.next_try_at <= now() + interval '1 hour' then p.next_try_at end - now()`)}, 0) as ${out('nextTryInMs', number)},
        l.generated_24h as ${out('generated24h', number)},
        p.refused_at is not null as ${out('isStopped', truth)},
+       ${isExcess} as ${out('isExcess', truth)},
        coalesce(s.is_backed, false) as ${out('isListRead', truth)},
        -- As the last reading of the list found it: what has been generated since does not count against it.
        coalesce(s.service_total = 0 and s.count_at_last_pass > 0, false) as ${out('isListGone', truth)},

@@ -117,6 +117,14 @@ function comparePools(before: readonly PoolTarget[], after: readonly PoolTarget[
     );
 }
 
+/**
+ * Condition on a row `p` of own.pools: the last answer named too many addresses, none of them usable, and no operator
+ * has forced filling since, which clears `next_try_at`.
+ */
+export const isExcess = sql`p.next_try_at is not null and exists (
+         select from (select l.* from own.address_requests l where l.slip44 = p.slip44 order by l.id desc limit 1) l
+          where l.state = 'done' and l.lost_at is null and l.received = 0 and l.generated > l.num)`;
+
 /** Starts filling on an operator's request: up to the target, even above the threshold, and without further backoff. */
 export async function forceFilling(db: LedgerDb, slip44: number): Promise<void> {
   await db.execute(sql`

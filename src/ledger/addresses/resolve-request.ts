@@ -11,17 +11,22 @@ import { judgeMisfits } from './refused-addresses.ts';
  * Closes a request whose answer was lost, according to what the list has shown since. The new addresses are ours only
  * if there are exactly as many as were requested, no other chain has any of them, the list differs from those of other
  * chains, and the last move is more than 24 h ago: a list that lags may show what the previous home generated and
- * handed out. If one of these fails, they stay foreign. If the answer was put off, stores it instead. Returns the
+ * handed out. If one of these fails, they stay foreign. If the answer was put off, stores it instead, as
+ * `storeGenerated` does. Returns the
  * number of addresses that joined the pool. Call it inside a transaction.
  */
-export async function resolveRequest(db: LedgerDb, id: number): Promise<number> {
+export async function resolveRequest(
+  db: LedgerDb,
+  id: number,
+  { isExclusive = false }: { isExclusive?: boolean } = {},
+): Promise<number> {
   await lockPoolOf(db, id);
   const { slip44 } = addressRequests;
   const [request] = await query(db)`
     select ${pick({ slip44 })}, answer is not null as ${out('hasAnswer', truth)}
       from own.address_requests where id = ${id} and state = 'unknown' for update`;
   if (!request) return 0;
-  if (request.hasAnswer) return await storeGenerated(db, id, null);
+  if (request.hasAnswer) return await storeGenerated(db, id, null, { isExclusive });
   const shown = await query(db)`
     select ${pick({ key: alias(addresses, 'a').addressKey })} from own.addresses a join own.address_requests r on r.slip44 = a.slip44
      where r.id = ${id} and a.generated_by is null and a.after_request >= r.id`;

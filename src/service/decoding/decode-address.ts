@@ -1,3 +1,4 @@
+import { LedgerError } from '../../kernel/errors.ts';
 import type { AddressRecord, Decoded } from '../../kernel/wallet-records.ts';
 import { decodeRows, rowDecoder } from './decode-rows.ts';
 import { readAddress } from './field-readers.ts';
@@ -7,7 +8,30 @@ const decodeAddress = rowDecoder<AddressRecord>('address-list', {
   address: { from: 'address', read: readAddress, isKey: true },
 });
 
-/** Decodes rows of the address list, or generated addresses; `now` is in Unix milliseconds. */
+/**
+ * Decodes rows of the address list, or generated addresses; `now` is in Unix milliseconds. A plain text in place of a
+ * row is its address.
+ */
 export function decodeAddresses(rows: readonly unknown[], now: number): Decoded<AddressRecord> {
-  return decodeRows(rows, decodeAddress, now);
+  const named = rows.map((row) => (isText(row) ? { address: row } : row));
+  return decodeRows(named, decodeAddress, now);
+}
+
+/**
+ * Decodes the answer to a request for `num` addresses. Plain texts may be something else, such as the number of a task
+ * that will generate them. They count as addresses only if there are several, as many as were requested. Otherwise
+ * throws service-malformed, and the address list shows what was generated.
+ */
+export function decodeGenerated(
+  rows: readonly unknown[],
+  num: number,
+  now: number,
+): Decoded<AddressRecord> {
+  if (rows.some(isText) && (num === 1 || rows.length !== num))
+    throw new LedgerError('service-malformed', 'an answer with texts in place of addresses');
+  return decodeAddresses(rows, now);
+}
+
+function isText(row: unknown): row is string {
+  return typeof row === 'string';
 }

@@ -99,14 +99,14 @@ export function createPoolPlanner(
   };
 }
 
-function writeOf(action: PoolAction, { nextTryInMs }: PoolRow): PoolWrite | null {
+function writeOf(action: PoolAction, { nextTryInMs, isExcess }: PoolRow): PoolWrite | null {
   if (action.kind === 'request') return { kind: 'open', num: action.num };
   if (action.kind === 'lose') {
     const numMax = numAfterLoss(action.num);
     return { kind: 'lose', id: action.id, error: 'the process that sent it has ended', numMax };
   }
   // The service's own message about a refusal stays until the wait after it has ended.
-  const isNews = action.kind === 'blocked' && nextTryInMs <= 0;
+  const isNews = action.kind === 'blocked' && (nextTryInMs <= 0 || isExcess);
   return isNews ? { kind: 'error', error: action.reason } : null;
 }
 
@@ -136,6 +136,7 @@ function decideHindrance(facts: PoolFacts, limits: PoolLimits): PoolAction | und
   if (!facts.isListRead) return blocked('the address list could not be read from end to end yet');
   if (facts.isListGone)
     return blocked('the service lists no address, although it listed some before');
+  if (facts.isExcess) return blocked(excessReason(limits.slip44));
   if (facts.nextTryInMs > 0) {
     const seconds = Math.ceil(facts.nextTryInMs / 1_000);
     return blocked(`no address joined the pool with the last request; retrying in ${seconds} s`);
@@ -159,6 +160,11 @@ function decideSiblings({ siblings, siblingsTried }: PoolFacts): PoolAction | un
   const lists = unread.map((slip44) => `chain ${slip44} (${siblingsTried.get(slip44)})`);
   const reason = 'the database has moved: waiting for the address lists of chains that may share';
   return blocked(`${reason} addresses with this one: ${lists.join(', ')}`);
+}
+
+/** Returns the reason for a stop after too many addresses. Its first 300 characters are all that `status` shows. */
+function excessReason(slip44: number): string {
+  return `the service generated more addresses than were requested: nobody can prove which are ours, so they stay foreign and no more are requested. If no one else uses this key, set POOL_EXCLUSIVE=true and run \`wallet-ledger pool refill ${slip44}\`; else see \`wallet-ledger pool adopt ${slip44}\``;
 }
 
 function numOf(facts: PoolFacts, wanted: number, limits: PoolLimits): number {

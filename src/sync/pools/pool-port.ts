@@ -84,12 +84,13 @@ export type PoolTools = Pick<SyncContext, 'log'> & {
 export function openPoolPort(context: SyncContext): PoolPort {
   const { ledger, settings } = context;
   const { db } = ledger;
-  const { chainParam } = settings;
+  const { chainParam, isPoolExclusive: isExclusive = false } = settings;
   const { ownerOf, ...requests } = openPoolRequests(ledger, chainParam);
   return {
     ...requests,
-    ...openAnswers(ledger, chainParam, ownerOf),
-    resolveRequest: (id) => ledger.transaction((transaction) => resolveRequest(transaction, id)),
+    ...openAnswers(ledger, { chainParam, isExclusive }, ownerOf),
+    resolveRequest: (id) =>
+      ledger.transaction((transaction) => resolveRequest(transaction, id, { isExclusive })),
     chainsInDoubt: () => chainsInDoubt(db),
     noteListRead: (id) => noteListRead(db, id),
     forceFilling: (slip44) => forceFilling(db, slip44),
