@@ -436,6 +436,25 @@ describe('rows and sums', () => {
     expect(await query(naming)).toEqual([{ order_no: 'o2' }]);
   });
 
+  it('without any detail for two minutes are counted although each was refused once, with the words of the service', async () => {
+    const refuse = (orderNo: string, seconds: number) =>
+      query(`insert into engine.detail_checks (order_no, is_final, turn, refusals, refused_since, refused_at, refusal)
+             values ('${orderNo}', true, 0, 1, now() - interval '${seconds} seconds', now(), 'HTTP 404')`);
+    await query(`delete from ledger.sync_runs where job = 'details'`);
+    await query(runs('details', 10, 0, 'incomplete'));
+    await refuse('o1', 100);
+    expect(await names()).not.toContain('details_refused');
+    await refuse('o2', 130);
+    expect(await problem('details_refused')).toMatchObject({
+      severity: 'warning',
+      what: 'the service gives no detail of 2 rows that it lists: HTTP 404',
+    });
+    // A detail of another row has come since: the two may only be late.
+    await query(`update ledger.sync_runs set rows_seen = 1
+                  where id = (select max(id) - 3 from ledger.sync_runs where job = 'details')`);
+    expect(await names()).not.toContain('details_refused');
+  });
+
   it('ten transactions that vanished from a list within a day need a person', async () => {
     await query(`insert into ledger.transactions (order_no, stream, is_final, observation, occurred_at)
                  select 'o' || n, 'deposit', true, 1, now() - n * interval '1 day' from generate_series(1, 1100) as n`);
