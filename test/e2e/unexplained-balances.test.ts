@@ -61,6 +61,28 @@ test('a balance below what the transactions add up to is a remark, and no openin
     expect((await exported(service, format, ...january)).said).toBe('exported 6 postings\n');
 }, 120_000);
 
+test('a coin that agreed once has no opening when one of its deposits is undone later', async () => {
+  const service = await withBalances({ ETH: 15, BTC: 4 });
+  await service.query(`
+    insert into ledger.stream_proofs (name, observed_at, is_complete, service_total, ledger_count)
+    select name, '2026-01-09 00:00Z', true, ledger_count, ledger_count from ledger.streams
+     where name in ('deposit', 'withdraw');
+    insert into ledger.reconciliation_runs (symbol, observed_at, expected, reported, difference, is_explained)
+    values ('ETH', '2026-01-08 00:00Z', 15, 15, 0, true), ('ETH', '2026-01-12 00:00Z', 5, 15, 10, false),
+           ('BTC', '2026-01-07 00:00Z', 0, 0, 0, true), ('BTC', '2026-01-08 00:00Z', 2, 4, 2, false);
+    update ledger.transactions set state = 'reverted', is_success = false where order_no = 'one'`);
+  for (const tool of tools) {
+    const { path, said, text } = await exported(service, tool, ...january);
+    expect(said).toContain('22 reported balances differ from the transactions');
+    expect(text).toMatch(/^; 2026-01-10 not asserted: ETH reported 15(,|%2C) booked 5$/m);
+    // The comparison of BTC is from before the history was read.
+    expect(text.match(/opening, computed back[^\n]*\n\s+[Aa]ssets:[Cc]ustody +\S+ \S+/g)).toEqual([
+      expect.stringMatching(/ 2 BTC$/),
+    ]);
+    if (bookTools[tool]) expect([tool, await judgeJournal(tool, path)]).toEqual([tool, '']);
+  }
+}, 120_000);
+
 test('a month is closed with balances that the transactions do not explain, and each command says so', async () => {
   const service = await withBalances({ ETH: 12, BTC: 2 });
   const words = '  22 reported balances differ from the transactions and are not asserted';

@@ -34,9 +34,22 @@ export const coinsSelect = `
  * them. A balance is known from the first reading of the coin on. Where the two never agree, the wallet held coins
  * before the history began: `opening` is the difference at the first reading. A difference below zero is not an
  * opening, because a wallet cannot hold less than nothing. It means that money is missing, which an opening would hide.
+ * Where the two agreed once, by the comparisons as they were made, a transaction has changed since: no opening either.
  */
 const dayEndRows = `
-  with flows as (
+  with history_read as (
+    select max(p.since) as at from (
+      select min(observed_at) as since from own.stream_proofs
+       where name in ('deposit', 'withdraw') and is_complete group by name) as p
+    having count(*) = 2),
+  agreed as (
+    select r.symbol
+      from (select symbol, reported, difference,
+                   lead(observed_at, 1, 'infinity') over (partition by symbol order by id) as until
+              from own.reconciliation_runs where slip44 is null) as r
+      join history_read h on r.until > h.at
+     where r.difference = 0 and r.reported <> 0),
+  flows as (
     select (e.booked_at at time zone 'UTC')::date as day, e.stream, e.symbol, e.fee_symbol,
            sum(e.amount) as amount, sum(e.fee) as fee
       from (${effects}) as e group by 1, 2, 3, 4),
@@ -73,7 +86,7 @@ const dayEndRows = `
      group by x.symbol, x.day
     window so_far as (partition by x.symbol order by x.day))
   select s.symbol, s.day, s.booked, s.reported,
-         case when bool_or(s.booked = s.reported) over of_coin then 0
+         case when bool_or(s.booked = s.reported) over of_coin or s.symbol in (select symbol from agreed) then 0
               else greatest(first_value(s.reported - s.booked) over (of_coin order by s.day), 0) end as opening
     from sums s where s.is_end
   window of_coin as (partition by s.symbol)`;

@@ -22,8 +22,8 @@ const deletedMax = 1_000;
 
 /**
  * Stores a finished pass, and deletes what is older than the retention: passes, resolved rejects, and differences that
- * a later one of the same coin or asset has replaced. Leaves out rows that another transaction holds: it may be opening
- * a reject again.
+ * a later one of the same coin or asset has replaced. The last difference of 0 stays, because it shows that the coin
+ * needs no opening in the books. Leaves out rows that another transaction holds: it may be opening a reject again.
  */
 export async function recordRun(db: LedgerDb, run: SyncRun, retention: Retention): Promise<void> {
   const before = (ms: number | null) => sql`now() - ${ms}::float8 * interval '1 millisecond'`;
@@ -42,6 +42,11 @@ export async function recordRun(db: LedgerDb, run: SyncRun, retention: Retention
       delete from own.reconciliation_runs where id = any(array(
         select r.id from own.reconciliation_runs r
          where r.observed_at < ${before(retention.resolvedMs)}
+           and (r.difference <> 0
+                or exists (select from own.reconciliation_runs n
+                            where n.symbol = r.symbol and coalesce(n.slip44, -1) = coalesce(r.slip44, -1)
+                              and coalesce(n.contract_address, '') = coalesce(r.contract_address, '') and n.id > r.id
+                              and n.difference = 0))
            and exists (select from own.reconciliation_runs n
                         where n.symbol = r.symbol and coalesce(n.slip44, -1) = coalesce(r.slip44, -1)
                           and coalesce(n.contract_address, '') = coalesce(r.contract_address, '') and n.id > r.id)
