@@ -68,6 +68,10 @@ test('requests, rows and the status are exported under their names', async () =>
         balances: [
           { ...coin, chain: 'Tron', balance: '1250.50', frozen: '10' },
           { ...coin, chain: 'Ethereum', balance: null, frozen: null },
+          // Another contract, and another chain of the same name.
+          { ...coin, chain: 'Base', balance: '1000.25', frozen: null },
+          { ...coin, chain: 'Base', balance: '55.5', frozen: '2' },
+          { ...coin, chain: 'Base', balance: '11', frozen: '3' },
         ],
       }),
   });
@@ -120,6 +124,8 @@ test('requests, rows and the status are exported under their names', async () =>
       Date.parse(sampleReport().readAt) / 1_000 - 3,
     'wallet_ledger_balance{symbol="USDT",chain="Tron",wallet="main"}': 1_250.5,
     'wallet_ledger_balance_frozen{symbol="USDT",chain="Tron",wallet="main"}': 10,
+    'wallet_ledger_balance{symbol="USDT",chain="Base",wallet="main"}': 1_066.75,
+    'wallet_ledger_balance_frozen{symbol="USDT",chain="Base",wallet="main"}': 5,
     wallet_ledger_up: 1,
   };
   for (const [name, value] of Object.entries(expected))
@@ -132,7 +138,7 @@ test('requests, rows and the status are exported under their names', async () =>
   ).toBe(false);
   expect(samples.has('wallet_ledger_pool_days_left{slip44="195",wallet="main"}')).toBe(false);
   const money = [...samples.keys()].filter((name) => name.startsWith('wallet_ledger_balance{'));
-  expect(money).toHaveLength(1);
+  expect(money).toHaveLength(2);
   expect(types.get('wallet_ledger_service_request_duration_seconds')).toBe('histogram');
   expect(types.has('process_cpu_seconds_total')).toBe(true);
 });

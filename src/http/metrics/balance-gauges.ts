@@ -9,7 +9,7 @@ const labelNames = ['symbol', 'chain', 'wallet'];
 export const balanceGauges: StatusGauge[] = [
   {
     name: 'wallet_ledger_balance',
-    help: 'Balance that the service reports, in units of the coin; a float, so not for books. The 100 largest numbers of each wallet',
+    help: 'Balance that the service reports, in units of the coin; a float, so not for books. Tokens of one symbol and chain are summed. The 100 largest numbers of each wallet',
     labelNames,
     samples: perBalance(({ balance }) => balance),
   },
@@ -30,10 +30,7 @@ function perBalance(amount: (balance: BalanceStatus) => string | null): StatusGa
       const own = balances.filter((balance) => balance.wallet === wallet.name);
       const known = own.filter((balance) => amount(balance) !== null);
       return cappedSeries(
-        known.map((balance) => ({
-          name: `${balance.symbol}${separator}${balance.chain}`,
-          value: drawnNumber(amount(balance)),
-        })),
+        [...sumBySeries(known, amount)].map(([name, value]) => ({ name, value })),
       ).flatMap(({ name, value }) => {
         const [symbol = '', chain] = name.split(separator);
         // The rest has no coin, and so no amount.
@@ -42,4 +39,17 @@ function perBalance(amount: (balance: BalanceStatus) => string | null): StatusGa
           : [{ labels: { symbol, chain, wallet: wallet.name }, value }];
       });
     });
+}
+
+/** Sums what tokens of one symbol and one chain's name have: those of several contracts, and of chains of one name. */
+function sumBySeries(
+  balances: readonly BalanceStatus[],
+  amount: (balance: BalanceStatus) => string | null,
+): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const balance of balances) {
+    const name = `${balance.symbol}${separator}${balance.chain}`;
+    sums.set(name, (sums.get(name) ?? 0) + drawnNumber(amount(balance)));
+  }
+  return sums;
 }
