@@ -282,3 +282,26 @@ test.skipIf(!hasCurl)(
     expect(shown).not.toContain('id: 2\n');
   },
 );
+
+test.each(['/feed?after=0', '/feed/stream'])(
+  'while the database is away %s says when to ask again',
+  async (path) => {
+    const feed = {
+      ...createFeedReader(ledger),
+      read: () => Promise.reject(new Error('terminating connection')),
+    };
+    const { url } = await open({ feed });
+    const answer = await fetch(`${url}${path}`, authorized);
+    expect([answer.status, answer.headers.get('Retry-After'), await answer.text()]).toEqual([
+      503,
+      '5',
+      'the database does not answer; the log says why\n',
+    ]);
+  },
+);
+
+test('a parameter of the feed that is given twice is refused', async () => {
+  const { url } = await open();
+  const answer = await fetch(`${url}/feed?after=1&wait=0s&after=2`, authorized);
+  expect([answer.status, await answer.text()]).toEqual([400, 'after is given 2 times\n']);
+});

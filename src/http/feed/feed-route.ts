@@ -2,8 +2,10 @@ import { setMaxListeners } from 'node:events';
 import type { HttpBindings } from '@hono/node-server';
 import { getConnInfo } from '@hono/node-server/conninfo';
 import type { Context, MiddlewareHandler } from 'hono';
+import { toError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import { withAnySignal } from '../../kernel/with-any-signal.ts';
+import { databaseError } from '../../ledger/connection/database-error.ts';
 import type { FeedPage, FeedReader } from '../../ledger/feed/feed-reader.ts';
 import { toJsonText } from '../../ledger/feed/json-text.ts';
 import { type Refusal, refuseBySite, tooManyTokens } from '../access/admit-request.ts';
@@ -45,11 +47,8 @@ export function createFeedRoute(options: FeedOptions): FeedRoute {
   let clients = 0;
 
   async function serve(c: Context): Promise<Response> {
-    const unknown = Object.keys(c.req.query()).find((name) => !['after', 'wait'].includes(name));
-    if (unknown !== undefined) {
-      const name = unknown.slice(0, 40).replaceAll(/[^\w-]/g, '?');
-      return c.text(`the feed has no parameter ${name}; it takes after and wait\n`, 400);
-    }
+    const misuse = misuseOf(c.req.queries());
+    if (misuse !== null) return c.text(`${misuse}\n`, 400);
     const after = positionOf(c);
     if (after === null)
       return c.text('after and Last-Event-ID are numbers of events: 0, 1, 2 …\n', 400);
@@ -71,7 +70,7 @@ export function createFeedRoute(options: FeedOptions): FeedRoute {
       (c.env as HttpBindings).outgoing.once('close', () => {
         clients -= 1;
       });
-      return await serve(c);
+      return await serve(c).catch((error) => unreadable(c, toError(error), log));
     },
     close() {
       closing.abort();
@@ -144,6 +143,24 @@ function refusePosition(
       '(a restore or a failover); compare your books with the tables, then go on behind the end of the feed\n',
     409,
   );
+}
+
+/** Returns why the parameters cannot be used: one that the feed has not, or one that is given twice; null if they can. */
+function misuseOf(params: Record<string, string[]>): string | null {
+  for (const [name, values] of Object.entries(params)) {
+    if (name !== 'after' && name !== 'wait') {
+      const shown = name.slice(0, 40).replaceAll(/[^\w-]/g, '?');
+      return `the feed has no parameter ${shown}; it takes after and wait`;
+    }
+    if (values.length > 1) return `${name} is given ${values.length} times`;
+  }
+  return null;
+}
+
+function unreadable(c: Context, error: Error, log: Log): Response {
+  log.warn({ reason: databaseError(error).message }, 'the feed could not be read');
+  const headers = { 'Retry-After': String(retryAfterSeconds) };
+  return c.text('the database does not answer; the log says why\n', 503, headers);
 }
 
 /** Position that the request names, by default 0; null if it is not a number. */
