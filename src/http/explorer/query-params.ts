@@ -99,9 +99,11 @@ export function readWord<const T extends string>(
 
 /** Reads a text of at most 2,000 characters, without surrounding blanks; null if there is none. */
 export function readText(read: Read, name: string): string | null {
-  return parsed(read, name, (text) =>
-    text.length > textMax || text.includes('\0') || text !== text.toWellFormed() ? null : text,
-  );
+  return parsed(read, name, (text) => {
+    if (text.includes('\0') || text !== text.toWellFormed())
+      throw new BadParameter(`${name} has a character that no text of the ledger has`);
+    return text.length > textMax ? null : text;
+  });
 }
 
 /** `parse` returns null for a text without a meaning. */

@@ -72,13 +72,18 @@ export function problemList(problems: Problem[], readAt: string): Html {
   if (problems.length === 0)
     return html`<section aria-label="Problems"><p class="good">✓ Nothing needs a person.</p></section>`;
   const items = problems.map(
-    ({ name, severity, since, what, cure }) =>
-      html`<li><h2 id="${cut(name)}"><span class="${severity === 'critical' ? 'bad' : 'warn'}">${severity}</span> <code>${cut(name)}</code></h2>
+    ({ name, severity, since, what, cure }, place) =>
+      html`<li><h2${isFirst(problems, place) ? html` id="${cut(name)}"` : ''}><span class="${severity === 'critical' ? 'bad' : 'warn'}">${severity}</span> <code>${cut(name)}</code></h2>
 <p>${foreign(what)}</p>
 ${since === null ? '' : html`<p class="soft">since <time datetime="${since}">${dateWords(since)}</time>, ${agoWords(secondsBetween(since, readAt))}</p>`}
 <p>What to do: ${withCode(cure)}</p></li>`,
   );
   return html`<section aria-label="Problems"><ul class="stack">${items}</ul></section>`;
+}
+
+/** Returns true for the first problem of its name, which links to the name lead to. */
+function isFirst(problems: Problem[], place: number): boolean {
+  return problems.findIndex(({ name }) => name === problems[place]?.name) === place;
 }
 
 function olderLink(path: string, next: number | null): Html | string {

@@ -14,7 +14,12 @@ beforeAll(async () => {
   http = await openHttp({
     read: (work) => readBriefly(ledger, work),
     readStatus: async () =>
-      sampleReport({ problems: [sampleProblem({ what: 'what <is> wrong' })] }),
+      sampleReport({
+        problems: [
+          sampleProblem({ what: 'what <is> wrong' }),
+          sampleProblem({ what: 'the same of another coin' }),
+        ],
+      }),
   });
 });
 afterAll(() => http.close());
@@ -73,6 +78,8 @@ test.each(pages)(
         ...['/rejects', '/runs', '/problems'],
       ]),
     );
+    const ids = [...text.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
+    expect(ids).toEqual([...new Set(ids)]);
     expect(text.match(/<script\b[^>]*>/g)).toHaveLength(1);
     const script = / src="([^"]*)"/.exec(text)?.[1] ?? '';
     expect(new URL(script, `${http.url}${path}`).pathname).toBe('/times.js');
@@ -242,7 +249,7 @@ test.each([
   ['/transactions?chain=9999999999', 'chain must be'],
   ['/transactions?before=x', 'before must be'],
   ['/transactions?before=2026-99-99%2000:00:00%2B00~a', 'out of range'],
-  ['/transactions?coin=%00', 'coin must be'],
+  ['/transactions?coin=%00', 'coin has a character that no text'],
   [`/transactions?state=${'x'.repeat(2_001)}`, 'state must be a shorter text'],
   ['/transactions?format=pdf', 'format must be csv'],
   ['/transactions?open=1', 'open must be yes'],
