@@ -21,6 +21,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 // That nothing can be said cannot be said.
 process.stderr.on('error', () => undefined);
 
+/** Exit code of a command that finished, and has something to say of what is missing. */
+const incompleteCode = 3;
+
 let exitCode: number;
 try {
   exitCode = await runProgram(process.argv.slice(2));
@@ -35,7 +38,8 @@ try {
 process.stdout.write('', () => setImmediate(exit));
 
 function exit(): void {
-  if (lostOutput !== undefined) {
+  // With any other code the command has printed its failure, mostly this one.
+  if (lostOutput !== undefined && [0, incompleteCode].includes(exitCode)) {
     exitCode = 1;
     const failure = new LedgerError('unexpected', `the output is lost: ${lostOutput.message}`, {
       cause: lostOutput,
