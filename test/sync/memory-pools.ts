@@ -1,6 +1,7 @@
 import { numAfterGrant } from '../../src/kernel/address-number.ts';
 import { isAnswerEnough } from '../../src/kernel/chain-filter.ts';
-import { type Answer, describeShortfall } from '../../src/ledger/addresses/address-answer-store.ts';
+import type { Answer } from '../../src/ledger/addresses/address-answer-store.ts';
+import { describeShortfall } from '../../src/ledger/addresses/describe-shortfall.ts';
 import type { PoolRow, PoolWrite } from '../../src/ledger/addresses/pool-requests.ts';
 import { requestTransitions } from '../../src/sync/pools/decide-pool.ts';
 import type { PoolPort } from '../../src/sync/pools/pool-port.ts';

@@ -145,7 +145,7 @@ function refusePosition(
   );
 }
 
-/** Returns why the parameters cannot be used: one that the feed has not, or one that is given twice; null if they can. */
+/** Returns why the parameters cannot be used: an unknown one, or one that is given twice; null if they can. */
 function misuseOf(params: Record<string, string[]>): string | null {
   for (const [name, values] of Object.entries(params)) {
     if (name !== 'after' && name !== 'wait') {

@@ -1,4 +1,4 @@
-import { eq, sql } from 'drizzle-orm';
+import { eq, type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import type { Judgement } from '../../kernel/address-form/judge-addresses.ts';
 import { isAnswerEnough } from '../../kernel/chain-filter.ts';
@@ -10,6 +10,7 @@ import { addressRequests, addresses as addressTable } from '../own-tables.ts';
 import { storeRejects } from '../transactions/reject-store.ts';
 import { lowerNumber, raiseNumber } from './adapt-number.ts';
 import { recountUse } from './address-store.ts';
+import { describeShortfall, nothingCame } from './describe-shortfall.ts';
 import { lockPoolOf, readChainFilter } from './pool-store.ts';
 import { judgements, judgeShown, noteRefusals, storeJudgements } from './refused-addresses.ts';
 
@@ -99,9 +100,9 @@ async function holdAnswer(db: LedgerDb, { id, addresses, rejects }: Answer): Pro
  * chain may have it, as chains of one form do, if the ledger generated it there and has not set it aside since. An
  * address that the list brought in since then is ours too. If there are more of them than were requested, nobody can
  * prove which are ours, and all stay foreign. With `isExclusive` all are ours, if the answer names no address that was
- * known before and the last move is more than 24 h ago. An answer that arrives after its request became unknown still counts.
- * `unreadable`: entries of the answer without an address, which may be generated, too. Returns the number of addresses
- * that joined the pool. Call it inside a transaction.
+ * known before and the last move is more than 24 h ago. An answer that arrives after its request became unknown still
+ * counts. `unreadable`: entries of the answer without an address, which may be generated, too. Returns the number of
+ * addresses that joined the pool. Call it inside a transaction.
  */
 export async function storeGenerated(
   db: LedgerDb,
@@ -111,15 +112,7 @@ export async function storeGenerated(
 ): Promise<number> {
   await lockPoolOf(db, id);
   const { slip44, num, judged } = await judgeAnswer(db, id, addresses);
-  const given = sql`${judgements(judged)},
-given as (
-  select distinct on (r.id, ledger.address_key(i.address)) r.id, r.slip44, r.num, i.address,
-         ledger.address_key(i.address) as key, j.form, j.refused
-    from own.address_requests r, unnest(${sql.param(judged.map(({ address }) => address))}::text[]) with ordinality as i (address, place)
-    join judged j on j.address = i.address
-   where r.id = ${id}
-   order by r.id, ledger.address_key(i.address), i.place
-)`;
+  const given = givenOf(id, judged);
   // Inserts every unknown address as foreign first. The next statement then sees the rows that other transactions
   // insert meanwhile. The service's total grows by what the service has generated, so a complete list stays complete;
   // the next pass over the list checks that total.
@@ -156,9 +149,7 @@ joined as (
          status = case when a.status = 'foreign' then 'available' else a.status end
     from ours o
    where a.slip44 = o.slip44 and a.address_key = o.key and a.refused is null
-     and ((select count(*) from ours) <= o.num
-          or ${isExclusive} and (select count(*) from ours) = (select count(*) from given)
-             and not exists (select from engine.home h where h.epoch > 1 and h.begun_at > now() - interval '24 hours'))
+     and ((select count(*) from ours) <= o.num or ${isExclusive} and ${areAllOurs})
   returning a.address_key
 )
 select (select count(*) from given) as ${out('came', number)}, (select count(*) from ours) as ${out('fresh', number)},
@@ -178,6 +169,23 @@ select (select count(*) from given) as ${out('came', number)}, (select count(*) 
   await settlePool(db, id);
   return closed?.received ?? 0;
 }
+
+/** Returns the CTE `given`, after that of the judgements: the addresses of the answer to request `id`. */
+function givenOf(id: number, judged: readonly Judgement[]): SQL {
+  return sql`${judgements(judged)},
+given as (
+  select distinct on (r.id, ledger.address_key(i.address)) r.id, r.slip44, r.num, i.address,
+         ledger.address_key(i.address) as key, j.form, j.refused
+    from own.address_requests r, unnest(${sql.param(judged.map(({ address }) => address))}::text[]) with ordinality as i (address, place)
+    join judged j on j.address = i.address
+   where r.id = ${id}
+   order by r.id, ledger.address_key(i.address), i.place
+)`;
+}
+
+/** Condition for an answer with too many addresses to a key that nobody else uses. */
+const areAllOurs = sql`(select count(*) from ours) = (select count(*) from given)
+             and not exists (select from engine.home h where h.epoch > 1 and h.begun_at > now() - interval '24 hours')`;
 
 /** Locks the rows that all chains have of these addresses, in the order in which every writer of several locks them. */
 async function lockAddresses(db: LedgerDb, judged: readonly Judgement[]): Promise<void> {
@@ -216,24 +224,6 @@ async function judgeAnswer(
   const { slip44 = -1, num = 0, answer = null } = request ?? {};
   const given = [...new Set(addresses ?? answer ?? [])];
   return { slip44, num, judged: await judgeShown(db, slip44, given) };
-}
-
-/** Distinct addresses of an answer: all, those not known before, and the keys of those that joined the pool. */
-export type Came = { came: number; fresh: number; keys: string[] };
-
-const nothingCame: Came = { came: 0, fresh: 0, keys: [] };
-
-/** Returns what came and what was done with it, for an answer that did not bring what was requested. */
-export function describeShortfall(num: number, { came, fresh, keys }: Came): string {
-  const requested = `${num} ${num === 1 ? 'address was' : 'addresses were'} requested`;
-  if (came === 0) return `${requested}, and no usable one came`;
-  if (fresh === 0) return `${requested}; ${came} came, all known before: none joined the pool`;
-  const known = came > fresh ? ` and ${came - fresh} known before` : '';
-  const brought = `${requested}; ${fresh} new ${fresh === 1 ? 'one' : 'ones'}${known} came`;
-  if (fresh > num && keys.length === 0)
-    return `${brought}: nobody can prove which of them are ours, so all stay foreign`;
-  const refused = fresh - keys.length;
-  return refused > 0 ? `${brought}: ${refused} refused as no addresses of the chain` : brought;
 }
 
 /**

@@ -59,7 +59,7 @@ export type OpenRequest = {
   isOwnerAlive: boolean;
   /** The answer arrived, and is put off until the list's chain filter is shown to work. */
   hasAnswer: boolean;
-  /** Milliseconds since the address list was first read to its end after the answer was lost or put off; null: not yet. */
+  /** Milliseconds since the list was first read to its end after the answer was lost or put off; null: not yet. */
   listReadAgeMs: number | null;
 };
 
