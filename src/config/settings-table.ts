@@ -203,7 +203,7 @@ export const settingsTable = {
   },
   POOL_EXCLUSIVE: {
     field: 'pools.isExclusive',
-    help: 'true: no other program generates addresses with this key, so a foreign address shows that the database was restored',
+    help: 'true: no other program generates addresses with this key, so a foreign address shows that the database was restored, and all new addresses of an answer are used',
     default: 'false',
     parser: trueOrFalse,
   },
