@@ -397,8 +397,8 @@ export const readingBugs: PlantedBug[] = [
     promise: 'Complete',
     wrong: 'a total that counts the rows of page 1 proves that page 1 is the list',
     in: 'sizeOf',
-    find: 'pageNo === 1 && totalSize === listed',
-    put: 'false',
+    find: '!isOwnTotal',
+    put: 'isOwnTotal !== null',
     caughtBy:
       'a total that counts the rows of its page proves no first page whose size is not said',
   },

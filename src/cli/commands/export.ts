@@ -13,7 +13,6 @@ import { openBooks } from '../../ledger/reports/read-books.ts';
 import type { CommandContext } from '../context/command-context.ts';
 import { sayOtherWallet } from '../context/compare-wallet.ts';
 import { openExistingLedger } from '../context/open-existing-ledger.ts';
-import { requireOutput } from '../output/require-output.ts';
 
 type ExportFormat = 'hledger' | 'beancount' | 'ledger' | 'csv' | 'parquet';
 
@@ -40,7 +39,6 @@ export async function exportBooks(
       cure: 'name a file with --out, or redirect the output',
     });
   }
-  if (out === undefined) requireOutput('name a file with --out');
   const { ledger } = await openExistingLedger(context);
   await sayOtherWallet(context, ledger);
   const { signal } = context.shutdown;

@@ -21,7 +21,6 @@ import { openExistingLedger } from '../context/open-existing-ledger.ts';
 import { addMissingPools } from '../context/open-ledger.ts';
 import { fitLines } from '../output/fit-lines.ts';
 import { jsonDocument } from '../output/json-document.ts';
-import { requireOutput } from '../output/require-output.ts';
 
 /** Runs `wallet-ledger pool list`: prints the level of every chain. Resolves to 3 when a configured pool is empty. */
 export async function poolList(
@@ -54,7 +53,6 @@ export async function poolTake(
       cure: 'give your name for the customer or order, or leave --reference out',
     });
   }
-  requireOutput('let standard output lead to where the address is read; none was taken');
   const { ledger } = await openExistingLedger(context);
   await refuseOtherWallet(context, ledger);
   const address = await takeAddress(ledger.db, slip44, reference ?? null);
