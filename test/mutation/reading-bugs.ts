@@ -393,14 +393,14 @@ export const readingBugs: PlantedBug[] = [
       'a list that was empty once is no less of a fault when it is empty again a day later, oldest-first too',
   },
   {
-    id: 'total-of-its-page',
+    id: 'size-of-empty-page',
     promise: 'Complete',
-    wrong: 'a total that counts the rows of page 1 proves that page 1 is the list',
+    wrong: 'an empty page whose size is not said changes the size of the pages before it',
     in: 'sizeOf',
-    find: '!isOwnTotal',
-    put: 'isOwnTotal !== null',
+    find: 'known ?? asked',
+    put: 'asked',
     caughtBy:
-      'a total that counts the rows of its page proves no first page whose size is not said',
+      'a list on one page whose size is not said is proven with few requests, where behind its end there is %s',
   },
   {
     id: 'first-rows-by-their-page',

@@ -20,9 +20,9 @@ const valueMax = 80;
 
 /**
  * Runs `wallet-ledger verify`. Resolves to 0 when ledger and service are equal, at the latest after the repair; 3 when
- * they differ, when values could not be read, when the end of a list is unknown, or when the service counts rows that it
- * did not show and no pass has accepted as a wrong total. Throws the first failure of a part
- * that the service did not answer, after the findings of the others were written.
+ * they differ, when values could not be read, when the end of a list is unknown, or when the service counts rows that
+ * it did not show and no pass has accepted as a wrong total. Throws the first failure of a part that the service did
+ * not answer, after the findings of the others were written.
  */
 export async function verify(
   context: CommandContext,

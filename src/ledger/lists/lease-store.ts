@@ -13,8 +13,8 @@ export function newLeaseOwner(instance: string): string {
 
 /**
  * `hasOpenRejects`: the ledger had open rejects as the lease began. `emptyForMs`: time for which the service had shown
- * the list without rows by then; null: it showed rows last. `isBeingRepaired`: a repair had stored some of its rows, and
- * no pass has read the list since.
+ * the list without rows by then; null: it showed rows last. `isBeingRepaired`: a repair had stored some of its rows,
+ * and no pass has read the list since.
  */
 export type LeasedRow = StreamRow & {
   hasOpenRejects: boolean;
