@@ -59,6 +59,7 @@ beforeEach(async () => {
   await clear();
   await query(`insert into ledger.final_states values ('success', true)`);
   service.asked.length = 0;
+  service.twist = (page) => page;
 });
 
 const orders: Order[] = ['newest-first', 'oldest-first', 'unordered'];
@@ -229,6 +230,27 @@ test('rows that the service counts and does not show are a difference until a sc
   expect(await compare()).toMatchObject({ unshown: 40, unaccepted: 40, isUnequal: true });
   for (let passes = 0; passes < 3; passes += 1) await pass();
   expect(await compare()).toMatchObject({ unshown: 40, unaccepted: 0, isUnequal: false });
+});
+
+test('a total that runs ahead of a list in which rows arrive is no difference', async () => {
+  put('newest-first', history(250));
+  await pass();
+  const begin = performance.now();
+  const arrived = () => Math.floor((performance.now() - begin) / 1_000);
+  // Each row is counted for a second before it is shown.
+  service.twist = (page, { list, pageNo }) => {
+    put('newest-first', [
+      ...history(250),
+      ...Array.from({ length: arrived() }, (_, nth) => -1 - nth),
+    ]);
+    const rows = service.lists.get(list) ?? [];
+    return {
+      ...page,
+      rows: rows.slice((pageNo - 1) * 100, pageNo * 100),
+      totalSize: rows.length + 1,
+    };
+  };
+  expect(await compare()).toMatchObject({ unshown: 0 });
 });
 
 test.each(orders)(

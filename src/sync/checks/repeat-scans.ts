@@ -1,3 +1,4 @@
+import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { beginSightings, countMet, countSightings } from '../../ledger/lists/verify-store.ts';
 import type { PagesScan } from './scan-pages.ts';
@@ -18,7 +19,7 @@ export type RepeatedScans = {
   extra: string[];
   /** Further rows of the ledger that no scan has met: nothing is known about them. */
   unmet: string[];
-  /** Rows that the service counts and has shown to no scan, by its lowest total. */
+  /** Rows that the service counts and has shown to no scan, by the lowest total of all scans. */
   unshown: number;
   /**
    * The list was read to its end: the last two scans have not met the same rows of the ledger, or all scans together
@@ -27,38 +28,51 @@ export type RepeatedScans = {
   isRead: boolean;
 };
 
+/** Pause in which a list catches up with a total that runs ahead of it. */
+const pauseMs = 2_000;
+
 /**
  * Scans a list until one scan has met every row, or further ones cannot help. `unmet` returns the rows of the ledger
  * that the last scan, or any scan, has not met.
  */
 export async function repeatScans(
   db: LedgerDb,
-  read: () => Promise<PagesScan>,
-  unmet: Unmet,
+  { read, unmet, signal }: { read: () => Promise<PagesScan>; unmet: Unmet; signal: AbortSignal },
 ): Promise<RepeatedScans> {
   const doubtful: Doubtful = { extra: [], notMetBefore: new Set() };
   const totals = new Set<number | null>();
   let metBefore = 0;
+  let expected = Number.POSITIVE_INFINITY;
   for (let scans = 1; ; scans += 1) {
     await beginSightings(db);
     const scan = await read();
     const compared = await countSightings(db);
     totals.add(scan.state.serviceTotal);
+    expected = Math.min(expected, scan.expected);
     const isWhole = compared >= scan.expected && scan.walk.isClean;
     if (isWhole && (await isSettled(doubtful, unmet)))
       return { scan, compared, extra: doubtful.extra, unmet: [], unshown: 0, isRead: true };
     const met = await countMet(db);
     const hasMetMore = met > metBefore;
     metBefore = met;
-    if (scans < scansBound.asARule) continue;
+    if (scans < scansBound.asARule) {
+      await catchUp(scans, expected - met, signal);
+      continue;
+    }
     const isExtra = isIn(new Set(doubtful.extra));
     const never = (await unmet('any')).filter((key) => !isExtra(key));
     const mayHelp = hasMetMore && lacks(never, met, scan) && scans < scansBound.whileMeetingMore;
     if (mayHelp) continue;
-    const unshown = Math.max(0, scan.expected - met);
+    const unshown = Math.max(0, expected - met);
     const isRead = never.length === 0 && totals.size === 1 && totals.has(met);
     return { scan, compared: met, extra: doubtful.extra, unmet: never, unshown, isRead };
   }
+}
+
+/** Waits once, before the last scan as a rule, if the scans so far lack rows that the service counts. */
+async function catchUp(scans: number, lacking: number, signal: AbortSignal): Promise<void> {
+  const isBeforeLast = scans === scansBound.asARule - 1;
+  if (isBeforeLast && lacking > 0) await abortableSleep(pauseMs, signal);
 }
 
 type Unmet = (by: 'the last' | 'any') => Promise<string[]>;

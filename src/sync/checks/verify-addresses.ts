@@ -40,11 +40,11 @@ export async function verifyAddresses(
       if (!verification.isRepair || missing.length === 0) return;
       drift.repaired += await storeMissing(context, slip44, missing, observationsOf(rows));
     };
-    const { scan, isRead, ...found } = await repeatScans(
-      db,
-      () => scanPages(context, stream, verification, compare),
-      (by) => unmetAddresses(db, slip44, startedAt, by),
-    );
+    const { scan, isRead, ...found } = await repeatScans(db, {
+      read: () => scanPages(context, stream, verification, compare),
+      unmet: (by) => unmetAddresses(db, slip44, startedAt, by),
+      signal: verification.signal,
+    });
     const { unstorable } = scan.walk;
     Object.assign(drift, found, { isEndRefused: scan.isEndRefused, unstorable });
     drift.missing = [...named];

@@ -63,14 +63,14 @@ export async function verifyTransactions(
       scan: null,
       isRead: false,
     };
-    const { scan, isRead, ...found } = await repeatScans(
-      db,
-      () =>
+    const { scan, isRead, ...found } = await repeatScans(db, {
+      read: () =>
         scanPages(context, stream, verification, (...batch) =>
           compareBatch(context, type, batch, comparing),
         ),
-      (by) => unmetRows(db, type, start.startedAt, by),
-    );
+      unmet: (by) => unmetRows(db, type, start.startedAt, by),
+      signal,
+    });
     Object.assign(comparing, { scan, isRead });
     Object.assign(drift, found, { isEndRefused: scan.isEndRefused });
     await settleDrift(context, comparing);
