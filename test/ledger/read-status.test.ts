@@ -149,25 +149,6 @@ test('counts, streams, pools, balances, runs and errors are those of the tables'
   expect(status.lastErrors.map((error) => error.message)).toEqual(['HTTP 500', 'new', 'old']);
 });
 
-test('the last refusal of a detail is among the last errors while the last pass over the details lacked some', async () => {
-  const database = await startPostgres({ isMigrated: true });
-  onTestFinished(() => database.close());
-  const other = connectLedger({ ...database, poolSize: 1, log: recordLog().log });
-  onTestFinished(() => other.close());
-  const query = (text: string) => other.pool.query(text);
-  const pass = (outcome: string) =>
-    query(`insert into ledger.sync_runs (job, started_at, finished_at, outcome, requests, rows_seen, rows_inserted, rows_updated)
-           values ('details', now(), now(), '${outcome}', 1, 0, 0, 0)`);
-  await query(`insert into engine.detail_checks (order_no, is_final, turn, refusals, refused_at, refusal)
-               values ('one', true, 0, 1, now() - interval '1 minute', 'HTTP 500'),
-                      ('two', true, 0, 1, now(), 'HTTP 404'), ('open', false, 1, 1, now(), 'pending')`);
-  const errors = async () => (await readStatus(other.db, [])).lastErrors;
-  await pass('incomplete');
-  expect(await errors()).toMatchObject([{ job: 'details', message: 'HTTP 404' }]);
-  await pass('done');
-  expect(await errors()).toEqual([]);
-});
-
 test('status --json has the keys of the contract, and the digits of the service', async () => {
   const queue: StatusReport['queue'] = {
     backend: 'postgres',

@@ -38,6 +38,7 @@ test('a stream is one process’s at a time, again its own, and free once it is 
     passes: 1,
     checkpoint: null,
     hasOpenRejects: false,
+    isBeingRepaired: false,
     emptyForMs: null,
   });
   expect(await leaseStream(other.db, 'deposit', other.instance)).toBeUndefined();
@@ -80,6 +81,7 @@ test('what a pass saves is there for the next one', async () => {
     passes: 2,
     checkpoint: row.checkpoint,
     hasOpenRejects: false,
+    isBeingRepaired: false,
     emptyForMs: null,
   });
 });

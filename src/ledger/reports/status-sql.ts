@@ -113,10 +113,7 @@ export const lastRuns = sql`
                  rows_seen as "rowsSeen", rows_inserted as "rowsInserted", rows_updated as "rowsUpdated", ${bounded('error')} as error
             from recent order by job, id desc) as r`;
 
-/**
- * Errors of the streams' latest passes, of the jobs' latest failed runs in the relation `recent`, and the last refusal
- * of a detail, if the last pass over the details lacked some.
- */
+/** Errors of the streams' latest passes, and of the jobs' latest failed runs in the relation `recent`. */
 export const lastErrors = sql`
   select coalesce(json_agg(e.entry order by e.at desc), '[]')
     from (select last_error_at as at,
@@ -125,11 +122,4 @@ export const lastErrors = sql`
           union all
           (select distinct on (job) finished_at,
                   json_build_object('job', job, 'at', ${isoText('finished_at')}, 'message', ${bounded('coalesce(error, outcome)')})
-             from recent where outcome = 'failed' order by job, id desc)
-          union all
-          (select refused_at,
-                  json_build_object('job', 'details', 'at', ${isoText('refused_at')}, 'message', ${bounded('refusal')})
-             from own.detail_checks
-            where is_final and refusals > 0 and refusal is not null and refused_at is not null
-              and (select r.outcome = 'incomplete' from recent r where r.job = 'details' order by r.id desc limit 1)
-            order by refused_at desc limit 1)) as e`;
+             from recent where outcome = 'failed' order by job, id desc)) as e`;
