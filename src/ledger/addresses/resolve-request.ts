@@ -12,8 +12,8 @@ import { judgeMisfits } from './refused-addresses.ts';
  * if there are exactly as many as were requested, no other chain has any of them, the list differs from those of other
  * chains, and the last move is more than 24 h ago: a list that lags may show what the previous home generated and
  * handed out. If one of these fails, they stay foreign. If the answer was put off, stores it instead, as
- * `storeGenerated` does. Returns the
- * number of addresses that joined the pool. Call it inside a transaction.
+ * `storeGenerated` does (`isExclusive` is for it). Returns the number of addresses that joined the pool. Call it inside
+ * a transaction.
  */
 export async function resolveRequest(
   db: LedgerDb,

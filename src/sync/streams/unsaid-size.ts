@@ -9,8 +9,8 @@ export type LearnedSize = { requested: number; learned: number | null };
  *
  * The rows of a page are no size: the last page has fewer. With a total the size is the requested one, or the largest
  * page if the service serves more; a service that serves fewer is found out by a short page 1, as one that claims the
- * requested size. Without a total, or with one that may count the rows of page 1 alone, nothing shows that page 1 is
- * short, so its rows count as its size, and a later page never lowers it.
+ * requested size. Without a total, or with one that may count the rows of its page alone, nothing shows that page 1
+ * is short, so its rows count as its size, and a later page never lowers it. An empty page changes no size.
  */
 export function withUnsaidSizes<T>(
   source: ListSource<T>,
