@@ -85,10 +85,29 @@ export const readingBugs: PlantedBug[] = [
     promise: 'True',
     wrong: 'a pass stores its total over that of rows that were stored beside it',
     in: 'saveStream',
-    find: `case when \${isLater} then before.total else \${row.serviceTotal}::bigint end`,
-    put: `case when \${isLater} then \${row.serviceTotal}::bigint else \${row.serviceTotal}::bigint end`,
+    find: `and before.total_observation = \${known}`,
+    put: `and (true or before.total_observation = \${known})`,
+    caughtBy: 'a pass that does not know the total stored beside it stores nothing until it does',
+  },
+  {
+    id: 'fall-beside-is-late',
+    promise: 'True',
+    wrong: 'a fall between a pass’s total and the one stored beside it waits for the next write',
+    in: 'createSaves',
+    find: `const told = afterTotalBeside(next, before);`,
+    put: `const told = { ...afterTotalBeside(next, before), checkpoint: next.checkpoint };`,
     caughtBy:
-      'of two writers’ totals that of the later answer stays: the one stored beside a pass is %s',
+      'a row counted by an earlier request and not by the look that was stored meanwhile is a doubt at once',
+  },
+  {
+    id: 'fall-beside-is-lost',
+    promise: 'True',
+    wrong: 'a write that was prepared before does not know the total stored beside the pass',
+    in: 'withTotal',
+    find: `return isLater ? afterTotalBeside(prepared, beside) : prepared;`,
+    put: `return isLater ? prepared : prepared;`,
+    caughtBy:
+      'a write that was prepared before a look beside the pass was known takes over its total, and the fall to it',
   },
   {
     id: 'read-descending',

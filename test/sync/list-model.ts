@@ -11,6 +11,7 @@ import type {
 } from '../../src/sync/list/list-port.ts';
 import type { ListState, PageFacts } from '../../src/sync/list/list-state.ts';
 import { dayOf } from '../../src/sync/list/read-days.ts';
+import { afterTotalBeside } from '../../src/sync/list/told-totals.ts';
 import { type SeededRandom, scrambledRandom } from '../support/seeded-random.ts';
 import { LedgerModel } from './ledger-model.ts';
 import { type Lies, noLies, sightOf, spoil, toldTotal, withShownAgain } from './service-lies.ts';
@@ -420,14 +421,12 @@ export class ListModel {
   #save(state: ListState): Stored {
     const { passes } = this.stored;
     const counts = this.#counts();
-    const beside = this.stored;
-    const later = beside.totalObservation > state.totalObservation ? beside : state;
-    const { serviceTotal, totalObservation } = later;
-    this.stored = { ...state, ...counts, passes, serviceTotal, totalObservation };
-    const totalBeside = beside.totalObservation > this.#knownTotal ? beside : null;
-    this.#knownTotal = totalObservation;
+    const beside = this.stored.totalObservation > this.#knownTotal ? this.stored : null;
+    const told = beside === null ? state : afterTotalBeside(state, beside);
+    this.stored = { ...told, ...counts, passes };
+    this.#knownTotal = told.totalObservation;
     this.world.onWrite?.(this);
-    return { inserted: 0, ...counts, totalBeside, differingDays: [] };
+    return { inserted: 0, ...counts, totalBeside: beside, differingDays: [] };
   }
 
   /** Pages fetched ahead are answered in the order that `ahead` says (fractions in [0, 1)), as on a real network. */

@@ -151,7 +151,6 @@ test('a new row beside one that is missing further back is left to the next pass
 test('a first page that is older than rows stored meanwhile proves nothing: its total counts none of them', async () => {
   const wallet = await withWallet({ transactions: 300 });
   const { context, sandbox, query } = wallet;
-  const { client } = context;
   await syncTransactions(context, onePass());
   const [{ ms } = {}] = await query(
     `select extract(epoch from min(occurred_at)) * 1000 as ms from ledger.transactions where stream = 'deposit'`,
@@ -159,15 +158,10 @@ test('a first page that is older than rows stored meanwhile proves nothing: its 
   const [late] = sandbox.world.addTransactions(1, { type: 'deposit', at: Number(ms) + 1 });
   const [missed] = sandbox.world.addTransactions(1, { type: 'deposit' });
   /** Answers every request for the list's first page with the page that it changes it into. */
-  const answering = (change: (page: ListPage) => ListPage) => {
-    const listTransactions: typeof client.listTransactions = async (asked, signal) => {
-      const page = await client.listTransactions(asked, signal);
-      return asked.pageNo === 1 ? change(page) : page;
-    };
-    return { ...context, client: { ...client, listTransactions } };
-  };
+  const changing = (change: (page: ListPage) => ListPage) =>
+    answering(wallet, async (pageNo, ask) => (pageNo === 1 ? change(await ask()) : ask()));
   let before: ListPage | undefined;
-  const remembering = answering((page) => {
+  const remembering = changing((page) => {
     before ??= page;
     return { ...page, records: page.records.filter(({ orderNo }) => orderNo !== missed) };
   });
@@ -177,7 +171,7 @@ test('a first page that is older than rows stored meanwhile proves nothing: its 
   expect(await proofOf(wallet)).toMatchObject({ is_complete: false });
   await leaseElsewhere(wallet);
   await syncTransactions(
-    answering((page) => before ?? page),
+    changing((page) => before ?? page),
     asking,
     ['deposit'],
   );
@@ -200,73 +194,103 @@ test('a page with a row that PostgreSQL refuses fails no pass: it is left to one
   expect(await wallet.query('select order_no from ledger.rejects')).toEqual([{ order_no: 'bad' }]);
 });
 
+/** A client that answers a request for deposits as `answer` says, which may ask the service itself. */
+function answering(
+  { context }: Pick<Wallet, 'context'>,
+  answer: (pageNo: number, ask: () => Promise<ListPage>) => Promise<ListPage>,
+) {
+  const { client } = context;
+  const listTransactions: typeof client.listTransactions = (asked, signal) =>
+    answer(asked.pageNo, () => client.listTransactions(asked, signal));
+  return { ...context, client: { ...client, listTransactions } };
+}
+
+/** A wallet whose first scan was interrupted behind the second of four pages. */
+async function withHalfAScan() {
+  const wallet = await withWallet({ transactions: 600 });
+  const { query, sandbox } = wallet;
+  /** Reads on, one page after the other. */
+  const scan = (answer: Parameters<typeof answering>[1]) =>
+    syncTransactions(
+      toolsOver(answering(wallet, answer), { concurrency: 1 }),
+      onePass({ effort: 'daemon' }),
+      ['deposit'],
+    );
+  const interrupted = scan(async (page, ask) => {
+    if (page > 2) throw new LedgerError('service-unreachable', 'interrupted');
+    return ask();
+  });
+  await expect(interrupted).rejects.toThrow('interrupted');
+  const [{ ms, rows } = {}] = await query(
+    `select extract(epoch from (array_agg(occurred_at order by occurred_at desc))[150]) * 1000 as ms, count(*)::int as rows
+       from ledger.transactions`,
+  );
+  expect(rows).toBe(200);
+  let late: string | undefined;
+  return {
+    ...wallet,
+    scan,
+    addRow: () => sandbox.world.addTransactions(1, { type: 'deposit' }),
+    /** Adds a row to a page that was read. */
+    addLateRow() {
+      const at = Math.floor(Number(ms)) + 1;
+      [late] = sandbox.world.addTransactions(1, { type: 'deposit', at });
+    },
+    isLateRowStored: async () =>
+      (await query(`select from ledger.transactions where order_no = '${late}'`)).length > 0,
+    proofs: () =>
+      query(`select is_complete from ledger.stream_proofs where name = 'deposit' order by id`),
+  };
+}
+
+const lastPage = 4;
+
 test.each([
   ['with', {}],
   ['without', { totalSize: null }],
 ])(
   'a first scan that has passed the place of a late row is not taken for complete because of a new row stored beside it: answers %s a total',
   async (_, change) => {
-    const wallet = await withWallet({ transactions: 600 });
-    const { query, sandbox } = wallet;
-    const { world } = sandbox;
-    /** A pass that calls `before` and `after` with the page number of each request for the list. */
-    const scan = (hooks: {
-      before?: (page: number) => void;
-      after?: (page: number) => Promise<void>;
-    }) => {
-      const { client } = wallet.context;
-      const listTransactions: typeof client.listTransactions = async (asked, signal) => {
-        hooks.before?.(asked.pageNo);
-        const page = await client.listTransactions(asked, signal);
-        await hooks.after?.(asked.pageNo);
-        return page;
-      };
-      const context = toolsOver(
-        { ...wallet.context, client: { ...client, listTransactions } },
-        { concurrency: 1 },
-      );
-      return syncTransactions(context, onePass({ effort: 'daemon' }), ['deposit']);
-    };
-    const interrupted = scan({
-      before(page) {
-        if (page > 2) throw new LedgerError('service-unreachable', 'interrupted');
-      },
+    const wallet = await withHalfAScan();
+    const beside = answering(wallet, async (_page, ask) => ({ ...(await ask()), ...change }));
+    let hasReadLast = false;
+    await wallet.scan(async (page, ask) => {
+      if (page !== lastPage || hasReadLast) return ask();
+      hasReadLast = true;
+      wallet.addLateRow();
+      const answer = await ask();
+      wallet.addRow();
+      await syncTransactions(beside, asking, ['deposit']);
+      return answer;
     });
-    await expect(interrupted).rejects.toThrow('interrupted');
-    const [{ ms, rows } = {}] = await query(
-      `select extract(epoch from (array_agg(occurred_at order by occurred_at desc))[150]) * 1000 as ms, count(*)::int as rows
-       from ledger.transactions`,
-    );
-    expect(rows).toBe(200);
-    const lastPage = 4;
-    let late = '';
-    let hasArrived = false;
-    await scan({
-      before(page) {
-        if (page !== lastPage || late !== '') return;
-        [late = ''] = world.addTransactions(1, { type: 'deposit', at: Math.floor(Number(ms)) + 1 });
-      },
-      async after(page) {
-        if (page !== lastPage || hasArrived) return;
-        hasArrived = true;
-        world.addTransactions(1, { type: 'deposit' });
-        const { client } = wallet.context;
-        const listTransactions: typeof client.listTransactions = async (...asked) => ({
-          ...(await client.listTransactions(...asked)),
-          ...change,
-        });
-        const beside = { ...wallet.context, client: { ...client, listTransactions } };
-        await syncTransactions(beside, asking, ['deposit']);
-      },
-    });
-    const isThere = async () =>
-      (await query(`select from ledger.transactions where order_no = '${late}'`)).length > 0;
-    const proofs = () =>
-      query(`select is_complete from ledger.stream_proofs where name = 'deposit' order by id`);
-    expect(await proofs()).toEqual((await isThere()) ? [{ is_complete: true }] : []);
+    const isStored = await wallet.isLateRowStored();
+    expect(await wallet.proofs()).toEqual(isStored ? [{ is_complete: true }] : []);
     expect(await syncTransactions(wallet.context, onePass(), ['deposit'])).toMatchObject({
       isComplete: true,
     });
-    expect([await isThere(), await proofs()]).toEqual([true, [{ is_complete: true }]]);
+    expect([await wallet.isLateRowStored(), await wallet.proofs()]).toEqual([
+      true,
+      [{ is_complete: true }],
+    ]);
   },
 );
+
+test('a row counted by an earlier request and not by the look that was stored meanwhile is a doubt at once', async () => {
+  const wallet = await withWallet({ transactions: 300 });
+  const { context, sandbox } = wallet;
+  await syncTransactions(context, onePass());
+  let requests = 0;
+  const proofs: unknown[] = [];
+  const moving = answering(wallet, async (_page, ask) => {
+    requests += 1;
+    if (requests > 1) proofs.push(await proofOf(wallet));
+    if (requests > 1) return ask();
+    const { observation } = await ask();
+    sandbox.world.addTransactions(1, { type: 'deposit' });
+    expect(await syncTransactions(context, asking, ['deposit'])).toMatchObject({ rowsInserted: 1 });
+    sandbox.world.addTransactions(1, { type: 'deposit', at: 1_500_000_000_000 });
+    return { ...(await ask()), observation };
+  });
+  await syncTransactions(moving, onePass(), ['deposit']);
+  expect(proofs[0]).toMatchObject({ is_complete: false });
+});

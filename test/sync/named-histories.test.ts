@@ -84,6 +84,18 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
+    'a write that was prepared before a look beside the pass was known keeps the fall of the total that shows with it',
+    history(
+      [list({ rows: 40, size: 8, batchRows: 40, aheadMax: 1, lies: { spoiltShare: 0.2 } })],
+      [
+        round([], [nothing, nothing, look(0), look(0), nothing, kill]),
+        round([], [nothing, kill]),
+        round([arrive(4)], [look(0), nothing, look(0), look(0), nothing, look(0), late]),
+      ],
+      { requestMs: 3000, luck: 2147483631 },
+    ),
+  ],
+  [
     'a row that a page behind the seeming end has shown is not marked as gone by the scan that read it, nor by the next one',
     history(
       [

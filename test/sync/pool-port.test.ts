@@ -220,7 +220,7 @@ async function openPostgres(): Promise<Side> {
       const { inserted } = await ledger.transaction((db) => storeListedAddresses(db, chain, shown));
       const name = `addresses:${chain}`;
       await leaseStream(ledger.db, name, 'the reader');
-      await saveStream(ledger.db, name, 'the reader', {
+      await saveStream(ledger.db, name, 'the reader', 0, {
         listOrder: null,
         pageSize: null,
         serviceTotal: shown.length,

@@ -468,6 +468,24 @@ describe('reading a moving list', () => {
     expect(model.wronglyUnlisted).toEqual([]);
   });
 
+  test('a write that was prepared before a look beside the pass was known takes over its total, and the fall to it', async () => {
+    const model = listOf('newest-first', 2, 5);
+    const session = createListSession(model.port(), model.beginPass());
+    await session.store([await session.read(1)]);
+    const page = await session.read(2);
+    const [first, second] = [
+      session.prepare({ pages: [page], days: null }),
+      session.prepare({ pages: [], days: null }),
+    ];
+    model.stored = { ...model.stored, listOrder: 'newest-first', pageSize: 2 };
+    model.remove(0);
+    model.remove(0);
+    model.happen({ kind: 'look', count: 1, storedAfter: 0 });
+    await first();
+    await second();
+    expect(model.stored).toMatchObject({ serviceTotal: 4, checkpoint: { fallen: 1 } });
+  });
+
   test('a row that one scan over a list without an order has not met stays listed', async () => {
     const model = listOf('unordered', 5, 40);
     await passes(model, []);

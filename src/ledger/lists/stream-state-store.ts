@@ -1,46 +1,57 @@
 import { sql } from 'drizzle-orm';
 import type { ToldTotal } from '../../kernel/vocabulary.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { number, orNull, out, pick, query } from '../connection/query-rows.ts';
+import { number, object, orNull, out, pick, query } from '../connection/query-rows.ts';
 import { streams } from '../own-tables.ts';
 import { guestsOf, leaseMs, type StreamRow } from './stream-store.ts';
 
+/** Counts of a stream whose state was stored; null if another writer has told a total since. */
+type SavedStream = {
+  counts: Pick<StreamRow, 'ledgerCount' | 'guests' | 'conflicts'> | null;
+  /** The total that was stored before. */
+  before: ToldTotal;
+};
+
 /**
  * Stores the state of a stream in the transaction of the rows it covers, and renews the lease. `doubt`: why equal
- * counts prove nothing. `hasWalked`: a clean full scan has ended. A total of a later answer, which another writer has
- * stored, stays. Returns the counts, and the total stored before; undefined if another process holds the lease.
+ * counts prove nothing. `hasWalked`: a clean full scan has ended. Changes nothing if the stored total is not the one of
+ * answer `known`: the state has to take it into account first. Returns undefined if another process holds the lease.
  */
 export async function saveStream(
   db: LedgerDb,
   name: string,
   owner: string,
+  known: number,
   row: Omit<StreamRow, 'ledgerCount' | 'guests' | 'conflicts' | 'passes'> & {
     doubt: string | null;
     hasWalked: boolean;
   },
-): Promise<(Pick<StreamRow, 'ledgerCount' | 'guests' | 'conflicts'> & ToldTotal) | undefined> {
+): Promise<SavedStream | undefined> {
   const { ledgerCount, conflicts } = streams;
-  const observation = sql`${row.totalObservation}::bigint`;
-  const isLater = sql`before.observation > ${observation}`;
-  const [saved] = await query(db)`
+  const [counts, asCounts] = object({ ledgerCount, conflicts, guests: [guestsOf(name), number] });
+  const [found] = await query(db)`
     with before as materialized (
-      select service_total as total, total_observation as observation
-        from own.streams where name = ${name} and lease_owner = ${owner} for update)
-    update own.streams
-       set list_order = ${row.listOrder}, page_size = ${row.pageSize},
-           service_total = case when ${isLater} then before.total else ${row.serviceTotal}::bigint end,
-           total_observation = greatest(before.observation, ${observation}),
-           is_backed = ${row.isBacked}, accepted_difference = ${row.acceptedDifference}, doubt = ${row.doubt},
-           count_at_last_pass = ledger_count,
-           last_walk_at = case when ${row.hasWalked} then now() else last_walk_at end,
-           checkpoint = ${JSON.stringify(row.checkpoint)}::jsonb,
-           lease_until = now() + ${leaseMs} * interval '1 millisecond'
-      from before
-     where name = ${name}
-    returning ${pick({ ledgerCount, conflicts })}, ${guestsOf(name)} as ${out('guests', number)},
-              before.total as ${out('serviceTotal', orNull(number))},
-              before.observation as ${out('totalObservation', number)}`;
-  return saved;
+      select service_total, total_observation
+        from own.streams where name = ${name} and lease_owner = ${owner} for update),
+    saved as (
+      update own.streams
+         set list_order = ${row.listOrder}, page_size = ${row.pageSize},
+             service_total = ${row.serviceTotal}, total_observation = ${row.totalObservation},
+             is_backed = ${row.isBacked}, accepted_difference = ${row.acceptedDifference}, doubt = ${row.doubt},
+             count_at_last_pass = ledger_count,
+             last_walk_at = case when ${row.hasWalked} then now() else last_walk_at end,
+             checkpoint = ${JSON.stringify(row.checkpoint)}::jsonb,
+             lease_until = now() + ${leaseMs} * interval '1 millisecond'
+        from before
+       where name = ${name} and before.total_observation = ${known}
+      returning ${counts} as counts)
+    select saved.counts as ${out('counts', orNull(asCounts))},
+           before.service_total as ${out('serviceTotal', orNull(number))},
+           before.total_observation as ${out('totalObservation', number)}
+      from before left join saved on true`;
+  if (!found) return undefined;
+  const { counts: saved, ...before } = found;
+  return { counts: saved, before };
 }
 
 /**

@@ -9,7 +9,7 @@ import {
   withDifferingDays,
   withoutKeys,
 } from './list-state.ts';
-import { createToldTotals } from './told-totals.ts';
+import { afterTotalBeside, createToldTotals } from './told-totals.ts';
 
 /** Access of one pass to a list: reads and stores through the port, and is the only holder of the state. */
 export type ListSession<P extends PageFacts = PageFacts> = {
@@ -52,6 +52,8 @@ class Session<P extends PageFacts> implements ListSession<P> {
   #latestObservation = 0;
   #latestAnswer = 0;
   #unstored = new Set<PageFacts>();
+  /** The latest total that another writer has stored during this pass. */
+  #totalBeside: ToldTotal | null = null;
 
   constructor(port: ListPort<P>, initial: ListState) {
     this.port = port;
@@ -127,7 +129,7 @@ class Session<P extends PageFacts> implements ListSession<P> {
       const stored = await write((found) => {
         const isOlder =
           prepared.checkpoint.isTotalOlder || this.#totals.isOlder(telling, found.inserted);
-        const known = withFindings(prepared, this.#state);
+        const known = withFindings(withTotal(prepared, this.#totalBeside), this.#state);
         const next = withCheckpoint(known, { isTotalOlder: isOlder });
         committed = afterComparison(next, found, batch.isGlance);
         return committed;
@@ -143,6 +145,7 @@ class Session<P extends PageFacts> implements ListSession<P> {
 
   settle(stored: Stored, isGlance = false) {
     const { ledgerCount, guests, conflicts, totalBeside } = stored;
+    this.#totalBeside = totalBeside ?? this.#totalBeside;
     const told = totalBeside ? afterTotalBeside(this.#state, totalBeside) : this.#state;
     const counted = { ...told, ledgerCount, guests, conflicts };
     this.#state = afterComparison(counted, stored, isGlance);
@@ -162,6 +165,12 @@ class Session<P extends PageFacts> implements ListSession<P> {
 function afterComparison(state: ListState, { differingDays }: Found, isGlance = false): ListState {
   if (isGlance) return state;
   return differingDays === null ? withoutReading(state) : withDifferingDays(state, differingDays);
+}
+
+/** Returns the prepared state with the total that another writer has told since, and the fall to it. */
+function withTotal(prepared: ListState, beside: ToldTotal | null): ListState {
+  const isLater = beside !== null && beside.totalObservation > prepared.totalObservation;
+  return isLater ? afterTotalBeside(prepared, beside) : prepared;
 }
 
 /** Returns the prepared state with the findings of the writes that ended after it was prepared. */
@@ -194,16 +203,6 @@ function afterOvertaken(state: ListState, { keys, total }: PageFacts, isLater: b
   const fall = isLater ? Math.max(0, (state.serviceTotal ?? 0) - (total ?? 0)) : 0;
   const { fallen, unseen } = state.checkpoint;
   return withCheckpoint(state, { fallen: fallen + fall, unseen: withoutKeys(unseen, keys) });
-}
-
-/** Takes over a later total of another writer. If the later one of both is lower, the total has fallen. */
-function afterTotalBeside(state: ListState, beside: ToldTotal): ListState {
-  const isLater = beside.totalObservation > state.totalObservation;
-  const [earlier, later] = isLater ? [state, beside] : [beside, state];
-  const fall = Math.max(0, (earlier.serviceTotal ?? 0) - (later.serviceTotal ?? 0));
-  const { serviceTotal, totalObservation } = later;
-  const told = { ...state, serviceTotal, totalObservation };
-  return withCheckpoint(told, { fallen: state.checkpoint.fallen + fall });
 }
 
 /**

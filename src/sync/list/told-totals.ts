@@ -1,4 +1,5 @@
-import { isTotalTold, type ListState, type PageFacts } from './list-state.ts';
+import type { ToldTotal } from '../../kernel/vocabulary.ts';
+import { isTotalTold, type ListState, type PageFacts, withCheckpoint } from './list-state.ts';
 
 /**
  * Number of totals reported before a write was prepared, and whether rows have come without a total since the last one.
@@ -29,4 +30,14 @@ export function createToldTotals() {
       if (isUntold && inserted > 0) olderAt = tellings;
     },
   };
+}
+
+/** Takes over a later total of another writer. If the later one of both is lower, the total has fallen. */
+export function afterTotalBeside(state: ListState, beside: ToldTotal): ListState {
+  const isLater = beside.totalObservation > state.totalObservation;
+  const [earlier, later] = isLater ? [state, beside] : [beside, state];
+  const fall = Math.max(0, (earlier.serviceTotal ?? 0) - (later.serviceTotal ?? 0));
+  const { serviceTotal, totalObservation } = later;
+  const told = { ...state, serviceTotal, totalObservation };
+  return withCheckpoint(told, { fallen: state.checkpoint.fallen + fall });
 }

@@ -1,29 +1,22 @@
-import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { verifyDays } from '../../ledger/lists/coverage-store.ts';
 import {
   countNotedKeys,
   dropUnseenGuests,
   forgetKeys,
 } from '../../ledger/lists/scan-notes-store.ts';
-import type { ScanNotes, Stored } from '../list/list-port.ts';
-import type { ListState } from '../list/list-state.ts';
+import type { ScanNotes } from '../list/list-port.ts';
 import { unstoredMax } from '../list/read-days.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { takenOver } from './lease-list.ts';
+import type { Saves } from './save-state.ts';
 import type { Stream } from './stream.ts';
-
-/** Commits a change of the ledger's rows that no page has brought, and the state, in one transaction. */
-export type SaveWith = (
-  state: ListState,
-  change: (db: LedgerDb) => Promise<unknown>,
-) => Promise<Stored>;
 
 /** Returns the notes of a list's scan, for the owner of the list's lease. */
 export function notesOf<T>(
   context: SyncContext,
   stream: Stream<T>,
   owner: string,
-  saveWith: SaveWith,
+  saveWith: Saves['saveWith'],
 ): ScanNotes {
   const { db } = context.ledger;
   const { name } = stream;

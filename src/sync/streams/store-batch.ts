@@ -1,6 +1,5 @@
 import { LedgerError } from '../../kernel/errors.ts';
 import type { Reject } from '../../kernel/wallet-records.ts';
-import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { isDataError } from '../../ledger/connection/postgres-codes.ts';
 import { compareDays } from '../../ledger/lists/coverage-store.ts';
 import { noteKeys } from '../../ledger/lists/scan-notes-store.ts';
@@ -10,16 +9,13 @@ import { findingByKey } from '../../ledger/transactions/transaction-statement.ts
 import { bisectRejectedRows, rejectedByPostgres } from '../bisect-rejected-rows.ts';
 import { hasEndedScan } from '../list/list-checkpoint.ts';
 import type { ListedPage } from '../list/list-pages.ts';
-import type { AfterFinding, Batch, Stored } from '../list/list-port.ts';
+import type { AfterFinding, Batch, Found } from '../list/list-port.ts';
 import type { ListState } from '../list/list-state.ts';
 import type { SyncContext } from '../sync-context.ts';
+import type { SaveState } from './save-state.ts';
 import type { Stream, WithObservation } from './stream.ts';
 
-/** Writes the list's state, as the last statement of each transaction that changes the list's rows. */
-export type SaveCheckpoint = (
-  db: LedgerDb,
-  state: ListState,
-) => Promise<Pick<Stored, 'ledgerCount' | 'guests' | 'conflicts' | 'totalBeside'>>;
+type StoredBatch = Found & { updated: number } & Awaited<ReturnType<SaveState>>;
 
 type Writing<T> = { batch: Batch<ListedPage<T>>; rows: WithObservation<T>[]; state: ListState };
 
@@ -31,8 +27,8 @@ export function prepareBatch<T>(
   { ledger }: SyncContext,
   stream: Stream<T>,
   { batch, rows, state }: Writing<T>,
-  save: SaveCheckpoint,
-): (afterFinding: AfterFinding) => Promise<Stored & { updated: number }> {
+  save: SaveState,
+): (afterFinding: AfterFinding) => Promise<StoredBatch> {
   const rejects = batch.pages.flatMap(({ content }) => content.rejects);
   const noted = state.checkpoint.walk?.notesKeys ? batch.pages.flatMap(({ keys }) => keys) : [];
   const isScanned = hasEndedScan(state.checkpoint);

@@ -1,9 +1,7 @@
 import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import { inSpan } from '../../kernel/in-span.ts';
-import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { readCoverage } from '../../ledger/lists/coverage-store.ts';
 import { isWishedFor, type LeasedRow } from '../../ledger/lists/lease-store.ts';
-import { saveStream } from '../../ledger/lists/stream-state-store.ts';
 import {
   countUntil,
   listedBetween,
@@ -15,10 +13,10 @@ import {
   areFirstRows,
 } from '../../ledger/transactions/analyze-transactions.ts';
 import { divisionMemoryOf } from '../list/division-memory.ts';
-import { type Checkpoint, newCheckpoint, parseCheckpoint } from '../list/list-checkpoint.ts';
+import { newCheckpoint, parseCheckpoint } from '../list/list-checkpoint.ts';
 import { createPageReader, type ListedPage } from '../list/list-pages.ts';
 import type { ListPort, Ranks } from '../list/list-port.ts';
-import { doubtOf, type ListState } from '../list/list-state.ts';
+import type { ListState } from '../list/list-state.ts';
 import { probeSize, rememberedSize } from '../list/probe-size.ts';
 import {
   addCounts,
@@ -27,11 +25,12 @@ import {
   type SyncContext,
   type SyncReport,
 } from '../sync-context.ts';
-import { type Leased, takenOver } from './lease-list.ts';
-import { notesOf, type SaveWith } from './notes-of-scan.ts';
+import type { Leased } from './lease-list.ts';
+import { notesOf } from './notes-of-scan.ts';
 import { createRefusal } from './refuse-nothing.ts';
+import { createSaves } from './save-state.ts';
 import { createSlice } from './slice.ts';
-import { prepareBatch, type SaveCheckpoint } from './store-batch.ts';
+import { prepareBatch } from './store-batch.ts';
 import { createLanedSource, type Stream, type WithObservation } from './stream.ts';
 import { withUnsaidSizes } from './unsaid-size.ts';
 
@@ -80,10 +79,9 @@ export function openStreamPort<T>(
   let pagesStored = 0;
   const refuseEmpty = createRefusal(context.ledger.db, stream, row.emptyForMs);
   const isPauseDue = () => slice.isOver() && pages.aheadCount() === 0;
-  const checkpointOf = createCheckpointOf(stream.name, owner, state, () =>
+  const saves = createSaves(context.ledger, { name: stream.name, owner, opened: state }, () =>
     sizes.remembered(pages.requestedPageSize()),
   );
-  const saveWith = createSaveWith(context, checkpointOf);
   const port: ListPort<ListedPage<T>> = {
     // After the slice no page is fetched ahead, so the pause discards no answer.
     async read(page, upTo, isFresh = false) {
@@ -98,19 +96,20 @@ export function openStreamPort<T>(
       rows >= batchRows || performance.now() > storedAt + batchMs || isPauseDue(),
     shouldPause: isPauseDue,
     scanning,
-    notes: notesOf(context, stream, owner, saveWith),
+    notes: notesOf(context, stream, owner, saves.saveWith),
     unlist: stream.hasRanks
-      ? (keys, current) => saveWith(current, (db) => unlistRows(db, stream.name, keys))
+      ? (keys, current) => saves.saveWith(current, (db) => unlistRows(db, stream.name, keys))
       : null,
     now: context.clock,
     wait: (ms) => slice.pause(abortableSleep(ms, signal)),
     prepare(batch, current) {
       const rows = rowsOf(batch.pages);
       const writing = { batch, rows, state: current };
-      const write = prepareBatch(context, stream, writing, checkpointOf(current));
+      const write = prepareBatch(context, stream, writing, saves.prepare(current));
       return async (afterFinding) => {
         signal.throwIfAborted();
         const stored = await tracedWrite(stream.name, rows.length, () => write(afterFinding));
+        saves.end(stored);
         storedAt = performance.now();
         if (stream.hasRanks && areFirstRows(stored)) await analyzeTransactions(context.ledger.db);
         const { inserted: rowsInserted, updated: rowsUpdated } = stored;
@@ -167,45 +166,6 @@ function probeOf({ checkpoint }: ListState, configured: number, now: number) {
   };
 }
 
-/** Returns a function that prepares the save of a state, with the sizes remembered at that time. */
-function createCheckpointOf(
-  name: string,
-  owner: string,
-  opened: ListState,
-  rememberedSizes: () => Partial<Checkpoint>,
-): (current: ListState) => SaveCheckpoint {
-  let { walks } = opened.checkpoint;
-  let known = opened.totalObservation;
-  return (current) => {
-    const { isScanUnclean } = current.checkpoint;
-    const hasWalked = current.checkpoint.walks > walks && !isScanUnclean;
-    walks = current.checkpoint.walks;
-    const sizes = rememberedSizes();
-    return async (db, next) => {
-      const checkpoint = { ...next.checkpoint, ...sizes };
-      const facts = { checkpoint, doubt: doubtOf(next), hasWalked };
-      const { serviceTotal, totalObservation, ...counts } = await saveCheckpoint(db, owner, name, {
-        ...next,
-        ...facts,
-      });
-      const isOther = totalObservation > known;
-      known = Math.max(totalObservation, next.totalObservation);
-      return { ...counts, totalBeside: isOther ? { serviceTotal, totalObservation } : null };
-    };
-  };
-}
-
-async function saveCheckpoint(
-  db: LedgerDb,
-  owner: string,
-  name: string,
-  row: Parameters<typeof saveStream>[3],
-): Promise<NonNullable<Awaited<ReturnType<typeof saveStream>>>> {
-  const saved = await saveStream(db, name, owner, row);
-  if (saved !== undefined) return saved;
-  throw takenOver(name);
-}
-
 function ranksOf<T>({ ledger: { db } }: SyncContext, stream: Stream<T>): Ranks<ListedPage<T>> {
   return {
     countUntil: (time) => countUntil(db, stream.name, time),
@@ -215,20 +175,6 @@ function ranksOf<T>({ ledger: { db } }: SyncContext, stream: Stream<T>): Ranks<L
     },
     undated: (limit) => listedUndated(db, stream.name, limit),
     days: () => readCoverage(db, stream.name),
-  };
-}
-
-/** Returns a function that commits a change of the ledger's rows together with the state. */
-function createSaveWith(
-  { ledger }: SyncContext,
-  checkpointOf: (state: ListState) => SaveCheckpoint,
-): SaveWith {
-  return (state, change) => {
-    const save = checkpointOf(state);
-    return ledger.transaction(async (db) => {
-      await change(db);
-      return { inserted: 0, differingDays: [], ...(await save(db, state)) };
-    });
   };
 }
 
