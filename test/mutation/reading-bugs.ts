@@ -44,9 +44,9 @@ export const readingBugs: PlantedBug[] = [
     id: 'count-before-walk',
     promise: 'Complete',
     wrong: 'equal counts are believed before the first walk has ended',
-    in: 'createCheckpointOf',
-    find: '{ ...next, ...facts }',
-    put: '{ ...next, ...facts, isBacked: next.serviceTotal !== null }',
+    in: 'createSaves',
+    find: 'const row = { ...state,',
+    put: 'const row = { ...state, isBacked: state.serviceTotal !== null,',
     caughtBy: 'counts that are equal prove nothing before the first walk has ended',
   },
   {
@@ -306,8 +306,8 @@ export const readingBugs: PlantedBug[] = [
     wrong:
       'the checkpoint holds how far the walk has come when it is written, not what its batch covers',
     in: 'Session',
-    find: 'withFindings(prepared,',
-    put: 'withFindings(this.#state,',
+    find: 'withTotal(prepared,',
+    put: 'withTotal(this.#state,',
     caughtBy:
       'a checkpoint covers what its own batch covers, however far the scan has come when it is written',
   },
