@@ -81,6 +81,47 @@ export const readingBugs: PlantedBug[] = [
       'totals of two processes are taken in the order of their answers: an older one, stored later, hides no fall of the list',
   },
   {
+    id: 'later-total-counts-as-polled',
+    promise: 'Complete',
+    wrong:
+      'a total that a search has shown counts as the one of the last poll: rows that it counts are not read',
+    in: 'afterPass',
+    find: `lastSeen: { total: polledTotal,`,
+    put: `lastSeen: { total: polledTotal === null ? null : state.serviceTotal,`,
+    caughtBy:
+      'rows that arrive while a doubt is examined are read by the next pass, whatever is still in doubt',
+  },
+  {
+    id: 'search-in-early-passes-only',
+    promise: 'Proportional',
+    wrong:
+      'a missing row is searched only in the first passes, which are over before the search is due',
+    in: 'search',
+    find: `checkpoint.mismatch?.isSearched && effort.isBounded`,
+    put: `checkpoint.mismatch!.passes > effort.passesMin && effort.isBounded`,
+    caughtBy: 'a late row is searched however soon one pass follows another, once for all of them',
+  },
+  {
+    id: 'total-below-its-page',
+    promise: 'True',
+    wrong: 'a total is believed that counts fewer rows than its own page shows',
+    in: 'isBeyondTotal',
+    find: `const counted = total ?? known;`,
+    put: `const counted = total === null ? known : null;`,
+    caughtBy:
+      'a page that reaches beyond its total proves nothing by it: a late row may be missing behind equal counts',
+  },
+  {
+    id: 'smaller-page-size-ignored',
+    promise: 'Pages',
+    wrong: 'a smaller WALLET_PAGE_SIZE has no effect on a list that was read before',
+    in: 'stateOf',
+    find: `Math.min(kept.requestedPageSize, settings.pageSize)`,
+    put: `kept.requestedPageSize`,
+    caughtBy:
+      'a smaller configured size is requested from the next pass on, and a larger one again after it',
+  },
+  {
     id: 'total-of-others-lost',
     promise: 'True',
     wrong: 'a pass stores its total over that of rows that were stored beside it',

@@ -91,6 +91,16 @@ test.each([
   },
 );
 
+test('a smaller configured size is requested from the next pass on, and a larger one again after it', async () => {
+  await pass();
+  for (const pageSize of [30, 100]) {
+    service.asked.length = 0;
+    await syncTransactions(toolsOver(context, { pageSize }), onePass(), ['deposit']);
+    expect(askedSizes()).toEqual([pageSize]);
+    expect(await keptSize()).toEqual([pageSize]);
+  }
+});
+
 test('a service that refuses every size is named after few requests, and its size is kept', async () => {
   service.twist = (page) => refused(page, 400);
   await expect(pass()).rejects.toMatchObject({ code: 'service-refused' });

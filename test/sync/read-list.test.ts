@@ -222,6 +222,27 @@ describe('reading a moving list', () => {
     expect(model.stored.checkpoint.walk).toMatchObject({ nextPage: 9 });
   });
 
+  test('[P1] rows that arrive while a doubt is examined are read by the next pass, whatever is still in doubt', async () => {
+    const drawn = forAll(ordered, int(2, 6), int(3, 12), int(1, 15), int(0, 25));
+    await drawn(1_000, async (order, size, pages, count, requests) => {
+      const model = listOf(order, size, size * pages);
+      await passes(model, []);
+      // The service counts a row that it does not list.
+      model.lag = -1;
+      model.script([
+        ...Array.from({ length: requests }, () => nothing),
+        { kind: 'arrive', count },
+        ...Array.from({ length: 40 }, () => nothing),
+      ]);
+      const everAsked = requests + 1;
+      model.requests = 0;
+      for (let pass = 0; pass < 40 && model.requests < everAsked; pass += 1)
+        await readList(model.port(), model.beginPass(), efforts.daemon);
+      await readList(model.port(), model.beginPass(), efforts.daemon);
+      expect(model.rows.filter((row) => !model.ledger.has(row.key))).toEqual([]);
+    });
+  });
+
   test('[P5] an order that changes with every request still converges', async () => {
     const drawn = forAll(int(3, 15), int(0, 100), fc.array(insertions, { maxLength: 20 }));
     await drawn(400, async (size, count, script) => {
@@ -383,6 +404,39 @@ describe('reading a moving list', () => {
       const looks = efforts.backfill.looksMs.length;
       expect(model.requests).toBeLessThanOrEqual(Math.ceil(Math.log2(count / 5)) + 6 + looks);
     });
+  });
+
+  test('a late row is searched however soon one pass follows another, once for all of them', async () => {
+    const drawn = forAll(ordered, int(300, 900), place, int(500, 30_000));
+    await drawn(300, async (order, count, at, everyMs) => {
+      const model = listOf(order, 5, count);
+      await passes(model, []);
+      const late = model.late(at);
+      model.requests = 0;
+      let made = 0;
+      for (; made < 200 && !model.ledger.has(late); made += 1) {
+        model.world.time += everyMs - 15_000;
+        await readList(model.port(), model.beginPass(), efforts.daemon);
+      }
+      // A poll in each pass, and in the early ones one more after a pause.
+      const polls = made + Math.min(made, Math.ceil(efforts.daemon.standMs / everyMs) + 1);
+      expect(model.ledger.has(late)).toBe(true);
+      expect(model.requests).toBeLessThanOrEqual(polls + Math.ceil(Math.log2(count / 5)) + 4);
+    });
+  });
+
+  test('a page that reaches beyond its total proves nothing by it: a late row may be missing behind equal counts', async () => {
+    const model = listOf('oldest-first', 4, 9);
+    await passes(model, []);
+    model.lag = 1;
+    model.arrive(1);
+    await readList(model.port(), model.beginPass(), efforts.daemon);
+    const late = model.late(0.2);
+    const { isComplete } = await readList(model.port(), model.beginPass(), efforts.daemon);
+    expect([isComplete, model.ledger.has(late)]).not.toEqual([true, false]);
+    model.lag = 0;
+    await passes(model, []);
+    expect([isProven(model.current()), model.ledger.has(late)]).toEqual([true, true]);
   });
 
   test('[P17] rows that vanished from an ordered list are found by a search each, and are no longer taken as listed', async () => {

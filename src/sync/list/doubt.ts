@@ -109,6 +109,14 @@ export function afterMismatch(state: ListState, now: number, passes: 0 | 1): Lis
   return withCheckpoint(state, { mismatch: { ...kept, passes: kept.passes + passes } });
 }
 
+/** Returns the state after a search by rank in vain: another one would read the same pages. */
+export function afterSearch(state: ListState): ListState {
+  const { mismatch } = state.checkpoint;
+  return mismatch === null
+    ? state
+    : withCheckpoint(state, { mismatch: { ...mismatch, isSearched: true } });
+}
+
 /** Returns 1 if the service counted more rows, -1 if the ledger did. */
 function mismatchSign(
   { total, count }: { total: number; count: number },

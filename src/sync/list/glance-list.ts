@@ -18,7 +18,9 @@ export async function glanceAtList<P extends PageFacts>(
   const session = createListSession(port, state);
   const { days, inserted } = await pollList(session);
   // A pass that ends notes the counts as explained; a glance that leaves a doubt must not.
-  if (!isScanning && !isDoubtful(session.state)) await endPass({ session, days, inserted });
+  const polledTotal = session.state.serviceTotal;
+  if (!isScanning && !isDoubtful(session.state))
+    await endPass({ session, days, inserted, polledTotal });
   else if (session.isDirty) await session.prepare({ pages: [], days: null })();
   return { requests: session.requests };
 }

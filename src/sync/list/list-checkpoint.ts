@@ -62,6 +62,8 @@ const mismatchSchema = z.object({
   since: int,
   begun: int,
   passes: int,
+  /** The present rows were searched, in vain; absent: they were not. */
+  isSearched: z.boolean().optional(),
 });
 
 const checkpointSchema = z.object({
@@ -80,7 +82,7 @@ const checkpointSchema = z.object({
   scannedAt: z.number().nullable(),
   /** Page size that answers claim, and the rows that they really serve; null: no clamp is known. */
   clampedSize: z.object({ claimed: int, actual: int }).nullable(),
-  /** Counts of the service and of the ledger at the end of the last pass. */
+  /** Total that the last reading of the growing end saw, and the ledger's count at the end of that pass. */
   lastSeen: z.object({ total: int.nullable(), count: int }).nullable(),
   mismatch: mismatchSchema.nullable(),
   /** Time (Unix ms) from which passes have found rows that another list shows as well; null: there were none. */
@@ -92,7 +94,7 @@ const checkpointSchema = z.object({
    * explained by them. Null: no total was known then, so a fall would not have been noticed.
    */
   fallenBefore: int.nullable(),
-  /** Answers without a total have brought rows, or reached beyond the known total: the total is older than they are. */
+  /** The total does not count all rows: a page reached beyond it, or answers without one have brought rows since. */
   isTotalOlder: z.boolean(),
   /** Days (since 1970) whose rows differ from those that the list showed. */
   differingDays: z.array(int),

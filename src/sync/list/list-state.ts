@@ -91,7 +91,8 @@ export function doubtOf({ checkpoint, acceptedDifference }: ListState): string |
     return "the service's total fell, and no reading has shown yet which rows it no longer counts";
   if (isScanUnclean)
     return 'the list changed, or its end was refused, while it was read, so the full scan proves nothing';
-  if (checkpoint.isTotalOlder) return 'some rows came in answers without a total';
+  if (checkpoint.isTotalOlder)
+    return "the list shows rows that the service's total does not count yet";
   // Differences in both directions may cancel each other out.
   return unmatched > 0 && acceptedDifference === 0
     ? `${unmatched} rows were found only in the list or only in the ledger`
@@ -204,9 +205,10 @@ export function isTotalTold({ page, total, listed }: PageFacts, isLatest: boolea
   return isLatest && total !== null && (listed > 0 || total > 0 || page === 1);
 }
 
-/** Returns true for a page without a total whose rows reach beyond the known total. */
+/** Returns true for a page whose rows reach beyond its total, or without one beyond the known total. */
 function isBeyondTotal({ page, size, total, listed }: PageFacts, known: number | null): boolean {
-  return total === null && known !== null && listed > 0 && (page - 1) * size + listed > known;
+  const counted = total ?? known;
+  return counted !== null && listed > 0 && (page - 1) * size + listed > counted;
 }
 
 /** Returns the state after a page. `isLatest`: no later answer was processed before. */

@@ -4,6 +4,7 @@ import {
   afterAcceptance,
   afterConflict,
   afterMismatch,
+  afterSearch,
   afterSpending,
   type Effort,
   isActionDue,
@@ -52,6 +53,8 @@ type Pass<P extends PageFacts> = {
   /** Days that polls have read completely; marked as verified after new rows were stored. */
   days: ReadDays | null;
   inserted: number;
+  /** The service's total after the last poll: rows that a later total counts may stand at the end that it has read. */
+  polledTotal: number | null;
 };
 
 /**
@@ -70,7 +73,7 @@ export async function readList<P extends PageFacts>(
   scans: PassScans = createPassScans(),
 ): Promise<ListVerdict> {
   const session = createListSession(port, state);
-  const pass: Pass<P> = { session, effort, scans, days: null, inserted: 0 };
+  const pass: Pass<P> = { session, effort, scans, days: null, inserted: 0, polledTotal: null };
   session.apply(afterConflict(state, port.now()));
   const isFirst = isFirstScan(state);
   if (isFirst || state.checkpoint.walk !== null) {
@@ -97,6 +100,7 @@ export function isHeadWorthReading(state: ListState): boolean {
 async function poll<P extends PageFacts>(pass: Pass<P>): Promise<void> {
   const { inserted, days } = await pollList(pass.session);
   pass.inserted += inserted;
+  pass.polledTotal = pass.session.state.serviceTotal;
   pass.days = days === null ? pass.days : joinDays(pass.days, days);
 }
 
@@ -154,8 +158,7 @@ async function search<P extends PageFacts>(pass: Pass<P>): Promise<void> {
   const { session, effort } = pass;
   const cost = Math.log2(lastPage(session.state)) + 4;
   if (!isAffordable(session.state, effort, cost)) return;
-  const isNewToSearch = (session.state.checkpoint.mismatch?.passes ?? 0) <= effort.passesMin;
-  if (!isNewToSearch && effort.isBounded) return;
+  if (session.state.checkpoint.mismatch?.isSearched && effort.isBounded) return;
   // Not the difference of the counts: a total that changes with each answer brings no row.
   const held = () => session.state.ledgerCount + session.state.guests;
   const heldBefore = held();
@@ -166,6 +169,7 @@ async function search<P extends PageFacts>(pass: Pass<P>): Promise<void> {
     else if (missingRows(session.state) < 0) await searchVanished(session);
   };
   await spending(pass, work, () => held() !== heldBefore);
+  if (held() === heldBefore) session.apply(afterSearch(session.state));
 }
 
 async function scanAgain<P extends PageFacts>(pass: Pass<P>): Promise<boolean> {
@@ -202,19 +206,19 @@ async function scanOnce<P extends PageFacts>(
 
 /** Stores the state at the end of the pass, and marks the days that it has read again. */
 export async function endPass<P extends PageFacts>(
-  pass: Pick<Pass<P>, 'session' | 'days' | 'inserted'>,
+  pass: Pick<Pass<P>, 'session' | 'days' | 'inserted' | 'polledTotal'>,
 ): Promise<void> {
   const { session } = pass;
-  session.apply(afterPass(session.state));
+  session.apply(afterPass(session.state, pass.polledTotal));
   const days = pass.inserted > 0 && missingRows(session.state) === 0 ? pass.days : null;
   if (!session.isDirty && days === null) return;
   await session.prepare({ pages: [], days, isGlance: true })();
 }
 
-function afterPass(state: ListState): ListState {
+function afterPass(state: ListState, polledTotal: number | null): ListState {
   const isMatch = missingRows(state) === 0 || state.serviceTotal === null;
   return withCheckpoint(state, {
-    lastSeen: { total: state.serviceTotal, count: state.ledgerCount },
+    lastSeen: { total: polledTotal, count: state.ledgerCount },
     mismatch: isMatch ? null : state.checkpoint.mismatch,
     totalAtLastMatch: isMatch
       ? (state.serviceTotal ?? state.ledgerCount)

@@ -147,12 +147,16 @@ function tracedWrite<T extends { inserted: number; updated: number }>(
 export function stateOf(row: LeasedRow, { settings }: SyncContext): ListState {
   const { checkpoint, listOrder, hasOpenRejects, isBeingRepaired, ...facts } = row;
   const parsed = parseCheckpoint(checkpoint);
+  const kept = parsed ?? newCheckpoint(settings.pageSize);
   return {
     ...facts,
     isBacked: facts.isBacked && parsed !== null,
     listOrder: settings.listOrder ?? listOrder,
     isOrderFixed: settings.listOrder !== null,
-    checkpoint: parsed ?? newCheckpoint(settings.pageSize),
+    checkpoint: {
+      ...kept,
+      requestedPageSize: Math.min(kept.requestedPageSize, settings.pageSize),
+    },
   };
 }
 
