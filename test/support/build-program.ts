@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { build, stop } from 'esbuild';
-import { bundleFolder } from './bundled-program.ts';
+import { copyFileSync, readFileSync, rmSync } from 'node:fs';
+import { build, type Plugin, stop } from 'esbuild';
+import { bundledProgram, bundleFolder, compiledProgram } from './bundled-program.ts';
 
 /** Packages that load files of their own at run time, or share what they register. */
 const external = [
@@ -12,11 +13,29 @@ const external = [
   'pg-native',
 ];
 
-/** Defines the names that CommonJS modules expect. */
-const commonJs = `import { createRequire as requireFrom } from 'node:module';
-import { dirname as folderOf } from 'node:path';
-import { fileURLToPath as pathOf } from 'node:url';
-const require = requireFrom(import.meta.url), __filename = pathOf(import.meta.url), __dirname = folderOf(__filename);`;
+/** The function that test/support/start-bundle.cjs calls, and what a script has instead of `import.meta`. */
+const scriptStart = `(function (require, module, importModule, __filename, __dirname) {
+const { pathToFileURL: urlOf } = require('node:url');
+const ownUrl = urlOf(__filename).href, resolveUrl = (name) => urlOf(require.resolve(name)).href;`;
+
+/**
+ * V8 keeps the code of scripts only, and what it has kept cannot import. The entry, which awaits at the top level,
+ * becomes a function; a module that only the user names is imported by test/support/start-bundle.cjs.
+ */
+const modulesAsScript: Plugin = {
+  name: 'modules-as-script',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/load-signer-module\.js$/ }, ({ path }) => ({
+      contents: readFileSync(path, 'utf8').replace('await import(', 'await importModule('),
+    }));
+    onLoad({ filter: /\/cli\/main\.js$/ }, ({ path }) => {
+      const text = readFileSync(path, 'utf8').replace(/^#!.*/, '');
+      const imports = text.match(/^import .*;$/gm) ?? [];
+      const rest = text.replaceAll(/^import .*;$/gm, '');
+      return { contents: `${imports.join('\n')}\nvoid (async () => {${rest}\n})();` };
+    });
+  },
+};
 
 /**
  * Compiles the program, and bundles it with its packages for the tests that start many processes. Types are for
@@ -28,18 +47,24 @@ export async function setup(): Promise<void> {
     ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck'],
     { stdio: 'inherit' },
   );
+  rmSync(bundleFolder, { recursive: true, force: true });
   await build({
-    entryPoints: ['dist/src/cli/main.js'],
-    outdir: bundleFolder,
+    entryPoints: [compiledProgram],
+    outfile: `${bundleFolder}/program.cjs`,
     bundle: true,
-    splitting: true,
     platform: 'node',
-    format: 'esm',
+    format: 'cjs',
     target: 'node20',
     external,
+    minify: true,
     keepNames: true,
-    banner: { js: commonJs },
+    supported: { 'dynamic-import': false },
+    define: { 'import.meta.url': 'ownUrl', 'import.meta.resolve': 'resolveUrl' },
+    banner: { js: scriptStart },
+    footer: { js: '})' },
+    plugins: [modulesAsScript],
     logLevel: 'error',
   });
   await stop();
+  copyFileSync('test/support/start-bundle.cjs', bundledProgram);
 }
