@@ -12,7 +12,8 @@ export function readTestFiles(root: string): Map<string, string> {
 /** The files that have a test of this title, each as often as it has one. The faults that it stands for may precede it. */
 export function filesOfTest(files: ReadonlyMap<string, string>, title: string): string[] {
   const quoted = new RegExp(`(['"\`])(\\[[A-Z0-9 ]+\\] )?${escaped(title)}\\1`, 'g');
-  return [...files].flatMap(([file, text]) => [...text.matchAll(quoted)].map(() => file));
+  const holding = [...files].filter(([, text]) => text.includes(title));
+  return holding.flatMap(([file, text]) => [...text.matchAll(quoted)].map(() => file));
 }
 
 /** Matches the title as reports write it: the placeholders of tables of cases stand for anything. */

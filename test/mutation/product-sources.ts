@@ -68,14 +68,26 @@ function scopesCalled(sources: Sources, name: string): Place[] {
       return file.replace(/^migrations\/\d+_/, '') === name
         ? [{ file, text, start: 0, end: text.length }]
         : [];
-    // A declaration reaches to the next one.
-    const heads = [...text.matchAll(file.endsWith('.sql') ? sqlDeclaration : declaration)];
-    return heads.flatMap(([, ...names], index) => {
-      const start = heads[index]?.index ?? 0;
-      const end = heads[index + 1]?.index ?? text.length;
-      return names.filter(Boolean).join('.') === name ? [{ file, text, start, end }] : [];
-    });
+    return declarationsOf(file, text).filter((declared) => declared.name === name);
   });
+}
+
+type Declared = Place & { name: string };
+
+const latest = new Map<string, { text: string; declared: Declared[] }>();
+
+/** A declaration reaches to the next one. Each of hundreds of edits asks for those of every file. */
+function declarationsOf(file: string, text: string): Declared[] {
+  const known = latest.get(file);
+  if (known?.text === text) return known.declared;
+  const heads = [...text.matchAll(file.endsWith('.sql') ? sqlDeclaration : declaration)];
+  const declared = heads.map((head, nth) => {
+    const [, ...names] = head;
+    const end = heads[nth + 1]?.index ?? text.length;
+    return { file, text, start: head.index, end, name: names.filter(Boolean).join('.') };
+  });
+  latest.set(file, { text, declared });
+  return declared;
 }
 
 function importOf(sources: Sources, name: string, file: string): string {
