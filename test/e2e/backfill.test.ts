@@ -5,12 +5,12 @@ import { runProgram, startProgram } from '../support/run-cli.ts';
 import { withService } from '../support/with-service.ts';
 
 test('[Q3] killed 15 times at random moments and then finished, the ledger equals the service digit for digit', async () => {
-  const { sandbox, env, query } = await withService({ transactions: 6_000 });
+  const { sandbox, env, query } = await withService({ transactions: 3_000 });
   const requests = () => Object.values(sandbox.stats.requests).reduce((sum, n) => sum + n, 0);
   for (let run = 0; run < 15; run += 1) {
     const program = startProgram(['backfill'], env);
-    // Some while it reads the 60 pages of the lists, some while it fetches details.
-    const killAfter = requests() + Math.ceil(Math.random() * (run < 5 ? 20 : 300));
+    // Some while it reads the 30 pages of the lists, some while it fetches details.
+    const killAfter = requests() + Math.ceil(Math.random() * (run < 5 ? 10 : 150));
     const watch = setInterval(() => {
       if (requests() >= killAfter) program.process.kill('SIGKILL');
     }, 5);
