@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { parseSettings } from '../src/config/parse-settings.ts';
 import { settingsTable } from '../src/config/settings-table.ts';
@@ -13,6 +12,7 @@ import {
   type SignerName,
 } from '../src/sandbox/authentication/signing-recipes.ts';
 import { usualImages } from './support/container-images.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
 import { openHttp } from './support/with-http.ts';
 
 type Service = {
@@ -272,8 +272,7 @@ describe('Dockerfile', () => {
     expect(dockerfile).toContain(
       `RUN chmod 755 ${path} && ln -s /app/${path} /usr/local/bin/wallet-ledger\n`,
     );
-    const folder = mkdtempSync(join(tmpdir(), 'wallet-ledger-path-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder();
     const link = join(folder, 'wallet-ledger');
     symlinkSync(resolve(path), link);
     chmodSync(path, 0o755);

@@ -1,21 +1,12 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import fc from 'fast-check';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createPrivateFile, renderEnvFile } from '../../src/cli/env-file.ts';
 import { LedgerError } from '../../src/kernel/errors.ts';
 import { forAllSync } from '../support/for-all.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 test('what is written is read back as it was, or refused in words', () => {
   const value = fc.string({
@@ -40,8 +31,7 @@ test('a key of several lines is kept', () => {
 });
 
 test('a private file is this user’s alone, and what appears in its place meanwhile is neither replaced nor followed', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'wallet-ledger-env-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   const [own, other, link, target] = ['own', 'other', 'link', 'target'].map((name) =>
     join(folder, name),
   ) as [string, string, string, string];

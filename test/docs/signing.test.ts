@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createSigner } from '../../src/service/signing/create-signer.ts';
 import type { RequestToSign } from '../../src/service/signing/signer.ts';
 import { type SigningRecipe, signingRecipes } from '../../src/service/signing/signing-recipes.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const page = readFileSync('docs/signing.md', 'utf8');
 
@@ -64,8 +64,7 @@ test('the table of recipes is that of the program', () => {
 
 test("the example of a signer of one's own loads, signs, and distinguishes valid answers from invalid ones", async () => {
   const [, example = ''] = /```js\n([\s\S]*?)```/.exec(page) ?? [];
-  const directory = mkdtempSync(join(tmpdir(), 'wallet-ledger-signer-'));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = temporaryFolder();
   const path = join(directory, 'my-signer.mjs');
   writeFileSync(path, example);
   const options = { signer: path, apiSecret: 'shared secret', env: { MY_KEY_ID: 'key-7' } };

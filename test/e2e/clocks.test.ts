@@ -1,9 +1,9 @@
-import { accessSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { accessSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { rowsOfLedger, rowsOfService } from '../support/compare-rows.ts';
 import { startProgram } from '../support/run-cli.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 import { withService } from '../support/with-service.ts';
 
@@ -26,8 +26,7 @@ const often = { SYNC_TRANSACTIONS_EVERY: '1s', SYNC_DETAILS_EVERY: '1s' };
 
 /** A clock that can be set while the program runs; timers go on as ever. */
 function settableClock(setting: string) {
-  const folder = mkdtempSync(join(tmpdir(), 'wallet-ledger-clock-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const file = join(folder, 'clock');
   const set = (text: string) => writeFileSync(file, `${text}\n`);
   set(setting);

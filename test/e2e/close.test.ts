@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { type BookTool, bookTools, judgeJournal, sumsOf } from '../support/book-tools.ts';
 import { withBookedWallet } from '../support/booked-wallet.ts';
 import { runProgram, startProgram } from '../support/run-cli.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 import { type Service, withService } from '../support/with-service.ts';
 
@@ -23,8 +23,7 @@ function monthAgo(months: number): { month: string; from: string; to: string } {
 }
 
 async function exported({ env }: Service, format: string, from: string, to: string) {
-  const folder = mkdtempSync(join(tmpdir(), 'wallet-ledger-close-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const path = join(folder, 'books');
   const period = ['--from', from, '--to', to, '--out', path];
   const { code, stderr } = await runProgram(['export', '--format', format, ...period], env);

@@ -5,8 +5,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { bundledProgram } from '../support/bundled-program.ts';
 import { startListingService } from '../support/listing-service.ts';
 import { runProgram, startProgram } from '../support/run-cli.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { withService } from '../support/with-service.ts';
-import { temporaryFolder } from './own-postgres.ts';
 
 test('every command has its help and unknown ones are bad usage', async () => {
   const help = await runProgram(['--help']);

@@ -1,10 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { bookTools, judgeJournal, sumsOf } from '../support/book-tools.ts';
 import { runProgram } from '../support/run-cli.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type Service, withService } from '../support/with-service.ts';
 
 /** Coins and amounts at the edges of every format; the balances are those that they add up to. */
@@ -59,8 +59,7 @@ async function withOddBooks(): Promise<Service & { folder: string }> {
       from (select (booked_at at time zone 'UTC')::date as day, symbol, amount from ledger.postings
              where account = 'assets:custody') as p
      group by symbol, day`);
-  const folder = mkdtempSync(join(tmpdir(), 'wallet-ledger-values-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   return { ...service, folder };
 }
 

@@ -1,25 +1,19 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type BookTool, bookTools, judgeBalances, judgeJournal } from '../support/book-tools.ts';
 import { withBookedWallet } from '../support/booked-wallet.ts';
 import { runProgram, startProgram } from '../support/run-cli.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 import type { Service } from '../support/with-service.ts';
 
 const tools: BookTool[] = ['hledger', 'beancount', 'ledger'];
 
-function folder(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'wallet-ledger-export-'));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
-
 /** Exports to a file and returns its name and what the command said. */
 async function exported({ env }: Service, format: string, ...more: string[]) {
-  const path = join(folder(), `books.${format}`);
+  const path = join(temporaryFolder(), `books.${format}`);
   const args = ['export', '--format', format, '--out', path, ...more];
   const { code, stdout, stderr } = await runProgram(args, env);
   expect([code, stdout, stderr]).toEqual([0, '', expect.any(String)]);
@@ -163,7 +157,7 @@ test('a kill leaves no half file under the final name, and the next export repla
     await running.ended;
     expect(readFileSync(path, 'utf8')).toBe(whole);
   }
-  const fresh = join(folder(), 'books.csv');
+  const fresh = join(temporaryFolder(), 'books.csv');
   const stopped = startProgram(['export', '--format', 'csv', '--out', fresh], service.env);
   const files = () => readdirSync(join(fresh, '..'));
   await until(async () => files().length > 0);
@@ -201,7 +195,11 @@ test('wrong options are named, and nothing is written', async () => {
 
 test('a file that cannot be written is refused in words', async () => {
   const service = await withBookedWallet(50);
-  for (const path of [join(folder(), 'none', 'books.csv'), folder(), '/dev/null']) {
+  for (const path of [
+    join(temporaryFolder(), 'none', 'books.csv'),
+    temporaryFolder(),
+    '/dev/null',
+  ]) {
     const args = ['export', '--format', 'csv', '--out', path];
     const { code, stderr } = await runProgram(args, service.env);
     expect([code, stderr]).toEqual([2, expect.stringContaining(`cannot write the file ${path}`)]);

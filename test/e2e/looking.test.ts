@@ -1,8 +1,8 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { runProgram, startProgram } from '../support/run-cli.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 import { type Service, withService } from '../support/with-service.ts';
 
@@ -52,8 +52,7 @@ async function contents({ query }: Service): Promise<Record<string, unknown>> {
 }
 
 test('read-only commands create no directory where there is no ledger, and say what to run', async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'wallet-ledger-looking-'));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = temporaryFolder();
   const LEDGER_DATA_DIR = join(directory, 'ledger');
   const { sandbox, env } = await withService({ transactions: 0 });
   const { DATABASE_URL: _, ...service } = env;

@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { runProgram } from '../support/run-cli.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const url = { WALLET_BASE_URL: 'http://127.0.0.1:9/api' };
 const key = { WALLET_API_SECRET: '11'.repeat(32) };
@@ -124,8 +124,7 @@ test('doctor shows an unreadable key among the mistakes of the settings', async 
 });
 
 test('a key in a file is corrected in the file: the error names the setting that names it', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'wallet-ledger-secret-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   const path = join(folder, 'secret');
   writeFileSync(path, `"${key.WALLET_API_SECRET}"\n`, { mode: 0o600 });
   const { code, stderr } = await runProgram(['sync'], { ...url, WALLET_API_SECRET_FILE: path });

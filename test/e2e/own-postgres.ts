@@ -1,8 +1,6 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createOwnServer, type OwnServer } from '../support/embedded-server.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const settings = [
   'listen_addresses=127.0.0.1',
@@ -22,12 +20,4 @@ export async function startOwnPostgres(
   onTestFinished(() => server.stop('SIGQUIT'));
   await server.start();
   return server;
-}
-
-/** An empty folder through which a PostgreSQL of another account may pass; removed with the test. */
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'wallet-ledger-own-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
-  chmodSync(folder, 0o711);
-  return folder;
 }

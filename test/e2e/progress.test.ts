@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { programOnPath } from '../support/program-on-path.ts';
 import { runProgram, startProgram } from '../support/run-cli.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { withService } from '../support/with-service.ts';
 
 test('a service that lets wait gets a progress line within 11 s, which says so', async () => {
@@ -113,8 +114,7 @@ test.skipIf(!script)(
 );
 
 test('a reader of the output who leaves is no failure', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'wallet-ledger-pipe-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const line = '{ "$NODE" "$PROGRAM" doctor 2>said; echo $? >code; } | true';
   execFileSync('sh', ['-c', line], {
     cwd: folder,

@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { runProgram } from '../support/run-cli.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { withService } from '../support/with-service.ts';
 
 function fileOf(text: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'wallet-ledger-recover-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   writeFileSync(join(folder, 'handed-out.csv'), text);
   return join(folder, 'handed-out.csv');
 }

@@ -1,14 +1,13 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { programsGone } from '../support/programs-gone.ts';
 import { runProgram } from '../support/run-cli.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { withService } from '../support/with-service.ts';
 
 test('status makes no database where there is none, and says what to run', async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'wallet-ledger-status-'));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = temporaryFolder();
   const LEDGER_DATA_DIR = join(directory, 'ledger');
   const { code, stdout, stderr } = await runProgram(['status'], { LEDGER_DATA_DIR });
   expect([code, stdout]).toEqual([5, '']);

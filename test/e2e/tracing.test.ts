@@ -1,12 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { compiledProgram } from '../support/bundled-program.ts';
 import { closeServer, listen } from '../support/listen.ts';
 import { runProgram, startProgram } from '../support/run-cli.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 import { type Service, withService } from '../support/with-service.ts';
 
@@ -95,8 +95,7 @@ function secretsOf({ sandbox, env }: Service): string[] {
 
 /** Has the program write down, at its end, which modules it had loaded. */
 function watchModules(): { env: Record<string, string>; loaded(): string[] } {
-  const directory = mkdtempSync(join(tmpdir(), 'wallet-ledger-modules-'));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = temporaryFolder();
   const script = join(directory, 'watch.cjs');
   const list = join(directory, 'list.json');
   writeFileSync(

@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type BookTool, bookTools, judgeJournal } from '../support/book-tools.ts';
 import { runProgram } from '../support/run-cli.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type Service, withService } from '../support/with-service.ts';
 
 const tools: BookTool[] = ['hledger', 'beancount', 'ledger'];
@@ -27,8 +27,7 @@ async function withBalances(balances: { ETH: number; BTC: number }): Promise<Ser
 }
 
 async function exported({ env }: Service, format: string, ...period: string[]) {
-  const folder = mkdtempSync(join(tmpdir(), 'wallet-ledger-unexplained-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const path = join(folder, 'books');
   const args = ['export', '--format', format, '--out', path, ...period];
   const { code, stderr } = await runProgram(args, env);

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
 import { daysFromNow, makeAuthority, makeCertificate } from '../support/certificates.ts';
 import { runProgram, startProgram } from '../support/run-cli.ts';
 import { startRedis } from '../support/start-redis.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 import { newSecret, startReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
 import { type Service, withService } from '../support/with-service.ts';
@@ -121,8 +121,7 @@ test.skipIf(!(await hasRedis()))(
       newSecret(),
       makeCertificate({ issuer: authority, name: 'shop', host: '127.0.0.1', ...dates }),
     );
-    const folder = mkdtempSync(join(tmpdir(), 'wallet-ledger-webhooks-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = temporaryFolder();
     writeFileSync(join(folder, 'authority.pem'), authority.pem);
     const env = {
       ...service.env,

@@ -1,15 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readPostmaster } from '../../src/embedded/postmaster.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 test.each([
   ['5432001', 5_432_001],
   ['18446744071709551615', 2_294_967_295],
 ])('a shared memory key of %s is read as 32 bits without a sign', (written, key) => {
-  const data = mkdtempSync(join(tmpdir(), 'wallet-ledger-pid-'));
-  onTestFinished(() => rmSync(data, { recursive: true, force: true }));
+  const data = temporaryFolder();
   const lines = [
     '4711',
     data,

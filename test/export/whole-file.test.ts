@@ -2,21 +2,18 @@ import {
   chmodSync,
   lchownSync,
   lstatSync,
-  mkdtempSync,
   readFileSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { writeWholeFile } from '../../src/export/whole-file.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A directory in which every user may create files, and a file that a link in it leads to. */
 function sharedFolder() {
-  const folder = mkdtempSync(join(tmpdir(), 'wallet-ledger-shared-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   chmodSync(folder, 0o1777);
   const [target, link] = [join(folder, 'target'), join(folder, 'books.csv')];
   writeFileSync(target, 'precious');

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { settingsTable } from '../../src/config/settings-table.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const text = readFileSync('ops/wallet-ledger.service', 'utf8');
 
@@ -51,8 +51,7 @@ test('[S14] the unit locks the daemon in', () => {
 test('systemd takes the unit without a word', (context) => {
   if (spawnSync('systemd-analyze', ['--version']).status !== 0)
     return context.skip('no systemd-analyze at hand');
-  const directory = mkdtempSync(join(tmpdir(), 'wallet-ledger-unit-'));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = temporaryFolder();
   const unit = join(directory, 'wallet-ledger.service');
   // Node lies elsewhere on the machines that test.
   writeFileSync(unit, text.replace('/usr/bin/node', process.execPath));

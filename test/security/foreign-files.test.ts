@@ -1,19 +1,14 @@
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { runProgram } from '../support/run-cli.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { withService } from '../support/with-service.ts';
-
-function folder(): string {
-  const made = mkdtempSync(join(tmpdir(), 'wallet-ledger-foreign-'));
-  onTestFinished(() => rmSync(made, { recursive: true, force: true }));
-  return made;
-}
 
 test('a signer that other users may write is not run, and the error names the cure', async () => {
   const { env } = await withService({ transactions: 10 });
-  const home = folder();
+  const home = temporaryFolder();
   const signer = join(home, 'signer.mjs');
   const marker = join(home, 'marker');
   writeFileSync(
@@ -40,7 +35,7 @@ test('a signer that other users may write is not run, and the error names the cu
 test('a secret from a file that other users may write is refused', async () => {
   const { env } = await withService({ transactions: 10 });
   const { WALLET_API_SECRET: secret = '', ...rest } = env;
-  const path = join(folder(), 'secret');
+  const path = join(temporaryFolder(), 'secret');
   writeFileSync(path, secret);
   chmodSync(path, 0o646);
   const withFile = { ...rest, WALLET_API_SECRET_FILE: path, LOG_LEVEL: 'debug' };
@@ -55,7 +50,7 @@ test('a secret from a file that other users may write is refused', async () => {
 }, 60_000);
 
 test('a certificate that other users may write is not trusted, and one that is missing is named', async () => {
-  const path = join(folder(), 'authority.pem');
+  const path = join(temporaryFolder(), 'authority.pem');
   const withAuthority = {
     DATABASE_URL: `postgres://me@db.example.com/ledger?sslmode=verify-full&sslrootcert=${path}`,
   };
@@ -82,7 +77,7 @@ test('a device or a directory in place of a file is refused, and nobody is told 
 test('a list of handed-out addresses that other users may write is not read: it says whose an address is', async () => {
   const { env } = await withService({ transactions: 10 });
   expect((await runProgram(['sync', 'coins'], env)).code).toBe(0);
-  const path = join(folder(), 'handed-out.csv');
+  const path = join(temporaryFolder(), 'handed-out.csv');
   writeFileSync(path, '60,0x52908400098527886E0F7030069857D2E4169EE7,customer-1\n');
   chmodSync(path, 0o666);
   const refused = await runProgram(['recover', '--handed-out', path], env);

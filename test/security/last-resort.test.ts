@@ -1,15 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { startProgram } from '../support/run-cli.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { withService } from '../support/with-service.ts';
 
 /** A module that Node loads before the program. */
 function preload(source: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'wallet-ledger-preload-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const path = join(folder, 'preload.mjs');
   writeFileSync(path, source);
   return `--import ${pathToFileURL(path)}`;

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { startProgram } from '../support/run-cli.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 import { withService } from '../support/with-service.ts';
 
@@ -27,8 +27,7 @@ function ofAllProcesses(file: 'cmdline' | 'environ'): { pid: string; text: strin
 }
 
 function secretFile(name: string, text: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'wallet-ledger-secret-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const path = join(folder, name);
   writeFileSync(path, `${text}\n`, { mode: 0o400 });
   return path;
