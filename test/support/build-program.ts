@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { build, type Plugin, stop } from 'esbuild';
 import { bundledProgram, bundleFolder, compiledProgram } from './bundled-program.ts';
 
@@ -47,7 +48,10 @@ export async function setup(): Promise<void> {
     ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck'],
     { stdio: 'inherit' },
   );
-  rmSync(bundleFolder, { recursive: true, force: true });
+  mkdirSync(bundleFolder, { recursive: true });
+  // Removes the kept code alone, because another run beside this one may use the program.
+  for (const name of readdirSync(bundleFolder).filter((file) => file.endsWith('.code')))
+    rmSync(join(bundleFolder, name), { force: true });
   await build({
     entryPoints: [compiledProgram],
     outfile: `${bundleFolder}/program.cjs`,
