@@ -1,17 +1,11 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { retryRejects } from '../../src/sync/checks/retry-rejects.ts';
 import { verifyLedger } from '../../src/sync/checks/verify-ledger.ts';
 import { runParts } from '../../src/sync/sync-tasks.ts';
-import { startListingService } from '../support/listing-service.ts';
-import { makeClient } from '../support/make-client.ts';
-import { toolsOver } from '../support/tools-over.ts';
-import { withLedger } from '../support/with-ledger.ts';
+import { withListedLedger } from '../support/with-listed-ledger.ts';
 import { onePass, withWallet } from '../support/with-wallet.ts';
 
-const { ledger, query: ask, clear } = await withLedger();
-const service = await startListingService();
-afterAll(() => service.close());
-const tools = toolsOver({ ledger, client: (await makeClient(service.baseUrl)).client });
+const { ledger, query: ask, clear, service, context: tools } = await withListedLedger();
 
 const { signal } = new AbortController();
 

@@ -1,18 +1,12 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { syncDetails } from '../../src/sync/details/sync-details.ts';
 import { runBackfill } from '../../src/sync/run-backfill.ts';
 import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
-import { startListingService } from '../support/listing-service.ts';
-import { makeClient } from '../support/make-client.ts';
 import { toolsOver } from '../support/tools-over.ts';
-import { withLedger } from '../support/with-ledger.ts';
+import { withListedLedger } from '../support/with-listed-ledger.ts';
 import { onePass } from '../support/with-wallet.ts';
 
-const { ledger, query, clear } = await withLedger();
-const service = await startListingService();
-afterAll(() => service.close());
-
-const { client } = await makeClient(service.baseUrl);
+const { ledger, query, clear, service, client } = await withListedLedger();
 const { signal } = new AbortController();
 const now = Date.now();
 /** Each test is a process of its own: what one has learned of a list the next one does not know. */

@@ -1,20 +1,15 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { auditHistory } from '../../src/sync/checks/audit-history.ts';
 import { verifyLedger } from '../../src/sync/checks/verify-ledger.ts';
 import { syncAllDetails, syncDetails } from '../../src/sync/details/sync-details.ts';
 import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
-import { type PageAnswer, startListingService } from '../support/listing-service.ts';
+import type { PageAnswer } from '../support/listing-service.ts';
 import { makeClient } from '../support/make-client.ts';
 import { toolsOver } from '../support/tools-over.ts';
-import { withLedger } from '../support/with-ledger.ts';
+import { withListedLedger } from '../support/with-listed-ledger.ts';
 import { onePass } from '../support/with-wallet.ts';
 
-const { ledger, query, clear } = await withLedger();
-const service = await startListingService();
-afterAll(() => service.close());
-
-const { client } = await makeClient(service.baseUrl);
-const context = toolsOver({ ledger, client });
+const { ledger, query, clear, service, client, context } = await withListedLedger();
 const { signal } = new AbortController();
 const now = Date.now();
 const count = 430;

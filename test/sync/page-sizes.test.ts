@@ -1,21 +1,14 @@
 import fc from 'fast-check';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { createPageReader } from '../../src/sync/list/list-pages.ts';
 import { probeSize, rememberedSize } from '../../src/sync/list/probe-size.ts';
 import { syncTransactions, transactionStream } from '../../src/sync/streams/sync-transactions.ts';
 import { forAllSync } from '../support/for-all.ts';
-import { type PageAnswer, startListingService } from '../support/listing-service.ts';
-import { makeClient } from '../support/make-client.ts';
-import { toolsOver } from '../support/tools-over.ts';
-import { withLedger } from '../support/with-ledger.ts';
+import type { PageAnswer } from '../support/listing-service.ts';
+import { withListedLedger } from '../support/with-listed-ledger.ts';
 import { onePass } from '../support/with-wallet.ts';
 
-const { ledger, query, clear } = await withLedger();
-const service = await startListingService();
-afterAll(() => service.close());
-
-const { client } = await makeClient(service.baseUrl);
-const context = toolsOver({ ledger, client });
+const { query, clear, service, context } = await withListedLedger();
 const { signal } = new AbortController();
 const now = Date.now();
 const count = 430;

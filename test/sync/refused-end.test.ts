@@ -1,18 +1,12 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { isUnequal } from '../../src/sync/checks/drift.ts';
 import { verifyLedger } from '../../src/sync/checks/verify-ledger.ts';
 import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
-import { startListingService } from '../support/listing-service.ts';
-import { makeClient } from '../support/make-client.ts';
 import { toolsOver } from '../support/tools-over.ts';
-import { withLedger } from '../support/with-ledger.ts';
+import { withListedLedger } from '../support/with-listed-ledger.ts';
 import { onePass } from '../support/with-wallet.ts';
 
-const { ledger, query, clear } = await withLedger();
-const service = await startListingService();
-afterAll(() => service.close());
-
-const { client } = await makeClient(service.baseUrl);
+const { ledger, query, clear, service, client } = await withListedLedger();
 const contextOf = (pageSize: number) => toolsOver({ ledger, client }, { pageSize, looksMs: [0] });
 const context = contextOf(100);
 const ofShortPages = contextOf(20);

@@ -1,17 +1,9 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
-import { startListingService } from '../support/listing-service.ts';
-import { makeClient } from '../support/make-client.ts';
-import { toolsOver } from '../support/tools-over.ts';
-import { withLedger } from '../support/with-ledger.ts';
+import { withListedLedger } from '../support/with-listed-ledger.ts';
 import { onePass } from '../support/with-wallet.ts';
 
-const { ledger, query, clear } = await withLedger();
-const service = await startListingService();
-afterAll(() => service.close());
-
-const { client } = await makeClient(service.baseUrl);
-const context = toolsOver({ ledger, client }, { looksMs: [0] });
+const { query, clear, service, context } = await withListedLedger({ looksMs: [0] });
 const pageSize = 10;
 const orders = ['newest-first', 'oldest-first'] as const;
 const efforts = ['backfill', 'command'] as const;

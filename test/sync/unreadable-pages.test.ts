@@ -1,20 +1,15 @@
 import fc from 'fast-check';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { createPageReader } from '../../src/sync/list/list-pages.ts';
 import { syncAddresses } from '../../src/sync/pools/sync-addresses.ts';
 import { syncTransactions, transactionStream } from '../../src/sync/streams/sync-transactions.ts';
 import { forAll } from '../support/for-all.ts';
-import { startListingService } from '../support/listing-service.ts';
 import { makeClient } from '../support/make-client.ts';
 import { toolsOver } from '../support/tools-over.ts';
-import { withLedger } from '../support/with-ledger.ts';
+import { withListedLedger } from '../support/with-listed-ledger.ts';
 import { onePass } from '../support/with-wallet.ts';
 
-const { ledger, query, clear } = await withLedger();
-const service = await startListingService();
-afterAll(() => service.close());
-
-const { client } = await makeClient(service.baseUrl);
+const { ledger, query, clear, service, client } = await withListedLedger();
 const now = Date.now();
 const count = 430;
 /** Each test is a process of its own: what one has learned of bad rows the next one does not know. */

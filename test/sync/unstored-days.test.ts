@@ -1,17 +1,14 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { auditHistory } from '../../src/sync/checks/audit-history.ts';
 import { planAudit } from '../../src/sync/checks/plan-audit.ts';
 import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
-import { startListingService } from '../support/listing-service.ts';
-import { makeClient } from '../support/make-client.ts';
-import { toolsOver } from '../support/tools-over.ts';
-import { withLedger } from '../support/with-ledger.ts';
+import { withListedLedger } from '../support/with-listed-ledger.ts';
 import { onePass } from '../support/with-wallet.ts';
 
-const { ledger, query, clear } = await withLedger();
-const service = await startListingService();
-afterAll(() => service.close());
-const { client } = await makeClient(service.baseUrl);
+const { query, clear, service, context } = await withListedLedger({
+  pageSize: 10,
+  auditShare: 1,
+});
 const dayMs = 86_400_000;
 const newest = Date.UTC(2026, 8, 5, 12);
 
@@ -28,7 +25,6 @@ const put = (list: object[]) =>
     'deposit',
     list.map((row) => JSON.stringify(row)),
   );
-const context = toolsOver({ ledger, client }, { pageSize: 10, auditShare: 1 });
 const { signal } = new AbortController();
 
 /** Days that were verified after the marks had been set back. */

@@ -1,23 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { driftCount, leftCount } from '../../src/sync/checks/drift.ts';
 import { verifyLedger } from '../../src/sync/checks/verify-ledger.ts';
 import type { Verification } from '../../src/sync/checks/verify-transactions.ts';
 import { syncAllDetails } from '../../src/sync/details/sync-details.ts';
 import { syncTransactions } from '../../src/sync/streams/sync-transactions.ts';
-import { startListingService } from '../support/listing-service.ts';
-import { makeClient } from '../support/make-client.ts';
 import { seededRandom } from '../support/seeded-random.ts';
-import { toolsOver } from '../support/tools-over.ts';
-import { withLedger } from '../support/with-ledger.ts';
+import { withListedLedger } from '../support/with-listed-ledger.ts';
 import { onePass } from '../support/with-wallet.ts';
 
-const { ledger, query, clear } = await withLedger();
-const service = await startListingService();
-afterAll(() => service.close());
-
-const { client } = await makeClient(service.baseUrl);
-const context = toolsOver({ ledger, client }, { pageSize: 10 });
+const { query, clear, service, context } = await withListedLedger({ pageSize: 10 });
 const { signal } = new AbortController();
 const now = Date.now();
 

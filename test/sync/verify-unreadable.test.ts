@@ -1,18 +1,12 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { LedgerError } from '../../src/kernel/errors.ts';
 import { leftCount } from '../../src/sync/checks/drift.ts';
 import { verifyLedger } from '../../src/sync/checks/verify-ledger.ts';
 import { runParts } from '../../src/sync/sync-tasks.ts';
-import { startListingService } from '../support/listing-service.ts';
-import { makeClient } from '../support/make-client.ts';
-import { toolsOver } from '../support/tools-over.ts';
-import { withLedger } from '../support/with-ledger.ts';
+import { withListedLedger } from '../support/with-listed-ledger.ts';
 import { onePass } from '../support/with-wallet.ts';
 
-const { ledger, query, clear } = await withLedger();
-const service = await startListingService();
-afterAll(() => service.close());
-const tools = toolsOver({ ledger, client: (await makeClient(service.baseUrl)).client });
+const { query, clear, service, context: tools } = await withListedLedger();
 const { signal } = new AbortController();
 
 type Fields = Record<string, unknown>;
