@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { migrate } from 'drizzle-orm/node-postgres/migrator';
 import { expect, onTestFinished, test } from 'vitest';
 import { LedgerError } from '../../src/kernel/errors.ts';
 import { type Log, silentLog } from '../../src/kernel/log.ts';
@@ -118,6 +119,18 @@ test('[Q14] a migration that loses a deadlock against an analyst is tried again'
   await analyst.query('select from ledger.addresses');
   await analyst.query('commit');
   expect(await migrating).toEqual({ applied: journal.entries.length - applied });
+});
+
+test('a new ledger has the views of one that made them anew with every migration', async () => {
+  const stepwise = await withLedger({ isMigrated: false });
+  await migrate(stepwise.ledger.db, { migrationsFolder: 'migrations' });
+  await stepwise.query('select engine.settle_rights(), engine.settle_barriers()');
+  const views = `
+    select c.relname, pg_get_viewdef(c.oid) as text, c.reloptions, c.relacl::text, obj_description(c.oid) as comment
+      from pg_class c where c.relnamespace = 'own'::regnamespace order by 1`;
+  const made = await query(views);
+  expect(made.length).toBeGreaterThan(30);
+  expect(made).toEqual(await stepwise.query(views));
 });
 
 test('a second run finds nothing to do', async () => {

@@ -5,6 +5,7 @@ import { probeSize, rememberedSize } from '../../src/sync/list/probe-size.ts';
 import { syncTransactions, transactionStream } from '../../src/sync/streams/sync-transactions.ts';
 import { forAllSync } from '../support/for-all.ts';
 import type { PageAnswer } from '../support/listing-service.ts';
+import { toolsOver } from '../support/tools-over.ts';
 import { withListedLedger } from '../support/with-listed-ledger.ts';
 import { onePass } from '../support/with-wallet.ts';
 

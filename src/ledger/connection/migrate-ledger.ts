@@ -12,6 +12,7 @@ import { packageRoot } from '../../kernel/package-root.ts';
 import { judgeStored } from '../addresses/refused-addresses.ts';
 import { countMissing, damaged, type Migration } from './applied-migrations.ts';
 import type { Ledger, LedgerDb } from './connect-ledger.ts';
+import { forNewLedger } from './new-ledger-migrations.ts';
 import { isConflict, isLockTimeout, sqlStateOf } from './postgres-codes.ts';
 import { findTextProblem } from './text-problem.ts';
 
@@ -85,8 +86,11 @@ async function apply(
   try {
     const isWhole = missing < known.length && (await fits(() => run(known)));
     if (isWhole) return;
+    const isNew = missing === known.length;
+    if (isNew) await db.execute(sql`set check_function_bodies = off`);
+    const steps = isNew ? forNewLedger(known) : known;
     // Each step takes all migrations so far, and skips those that are applied.
-    for (const index of known.keys()) await run(known.slice(0, index + 1));
+    for (const index of steps.keys()) await run(steps.slice(0, index + 1));
   } catch (error) {
     throw explained(error, known, missing);
   }
