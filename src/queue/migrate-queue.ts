@@ -2,6 +2,7 @@ import { Client, type ClientConfig } from 'pg';
 import { LedgerError } from '../kernel/errors.ts';
 import { type Log, silentLog } from '../kernel/log.ts';
 import { namingHolders } from '../kernel/name-lock-holders.ts';
+import { ownSession } from '../kernel/own-session.ts';
 import {
   assertSchemaCompatibility,
   LATEST_SCHEMA_VERSION,
@@ -76,7 +77,7 @@ export async function migrateQueue(
 
 function openClient(connectionString: string, limits: ClientConfig): Client {
   const client = new Client({
-    connectionString,
+    ...ownSession(connectionString),
     application_name: 'wallet-ledger-migrate',
     connectionTimeoutMillis: 5_000,
     ...limits,

@@ -19,8 +19,8 @@ const lockWaitMs = 2_000;
  */
 export function postgresQueueOptions(connectionString: string, max: number): PostgresPoolConfig {
   return {
-    // BullMQ sets the schema through options, and adds its own.
-    ...ownSession(connectionString, '-c idle_session_timeout=0'),
+    // BullMQ adds an option of its own for the schema.
+    ...ownSession(connectionString),
     schema: queueSchema,
     application_name: queueAppName,
     max,

@@ -160,18 +160,18 @@ test('an answer and a check of addresses that two chains share wait for each oth
 });
 
 test('of two statements that wait for each other, the one that is ended runs again', async () => {
-  await query('create table turns (id int, taken int)');
-  await query('insert into turns select id, 0 from generate_series(1, 4) as id');
-  const holding = await hold('select from turns where id in (1, 2)');
+  await query('create table public.turns (id int, taken int)');
+  await query('insert into public.turns select id, 0 from generate_series(1, 4) as id');
+  const holding = await hold('select from public.turns where id in (1, 2)');
   const takeTurns = async (...ids: number[]) => {
-    const updates = ids.map((id) => `update turns set taken = taken + 1 where id = ${id};`);
+    const updates = ids.map((id) => `update public.turns set taken = taken + 1 where id = ${id};`);
     await ledger.db.execute(`do $$ begin ${updates.join(' ')} end $$`);
   };
   const both = [takeTurns(3, 1, 4), takeTurns(4, 2, 3)];
   await untilBlocked(testLedger, 2);
   await holding.commit();
   await Promise.all(both);
-  expect(await query('select taken from turns order by id')).toEqual(
+  expect(await query('select taken from public.turns order by id')).toEqual(
     [1, 1, 2, 2].map((taken) => ({ taken })),
   );
 });

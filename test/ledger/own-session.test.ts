@@ -1,7 +1,11 @@
-import { expect, test } from 'vitest';
+import { PostgresConnection } from 'bullmq';
+import { expect, onTestFinished, test } from 'vitest';
 import { ownDatabaseUrl } from '../../src/config/link-parsers.ts';
 import { silentLog } from '../../src/kernel/log.ts';
-import { reachLedger } from '../../src/ledger/connection/connect-ledger.ts';
+import { type Ledger, reachLedger } from '../../src/ledger/connection/connect-ledger.ts';
+import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
+import { migrateQueue } from '../../src/queue/migrate-queue.ts';
+import { postgresQueueOptions } from '../../src/queue/postgres-queue-options.ts';
 import { openPooler } from '../support/stripping-pooler.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
@@ -66,6 +70,69 @@ test('settings of a database that change how values are written and read change 
   const { db, release } = await anew.session();
   await db.execute('select pg_sleep(0.05)');
   release();
+});
+
+/** Settings that an administrator may give a role or a database, each unlike PostgreSQL's own. */
+const odd = {
+  TimeZone: 'Asia/Tokyo',
+  DateStyle: 'SQL, DMY',
+  IntervalStyle: 'sql_standard',
+  bytea_output: 'escape',
+  extra_float_digits: '-15',
+  quote_all_identifiers: 'on',
+  search_path: 'ledger, engine, public',
+  array_nulls: 'off',
+  standard_conforming_strings: 'off',
+  transform_null_equals: 'on',
+  row_security: 'off',
+  exit_on_error: 'on',
+  check_function_bodies: 'off',
+  default_transaction_isolation: 'repeatable read',
+  default_transaction_deferrable: 'on',
+};
+
+async function makeOdd(query: (statement: string) => Promise<unknown>): Promise<void> {
+  for (const [name, value] of Object.entries(odd)) {
+    const list = value.split(', ').map((part) => `'${part}'`);
+    const assigned = name === 'search_path' ? list.join(', ') : `'${value}'`;
+    await query(`do $do$ begin
+      execute format('alter database %I set ${name} = ', current_database()) || $$${assigned}$$; end $do$`);
+  }
+}
+
+async function definitionsIn(of: Ledger): Promise<unknown[]> {
+  const { rows } = await of.pool.query(
+    `select c.oid::regclass::text as name, pg_get_viewdef(c.oid) as definition
+       from pg_class c where c.relkind = 'v' and c.relnamespace::regnamespace::text in ('ledger', 'engine', 'own')
+      union all
+     select p.oid::regprocedure::text, pg_get_functiondef(p.oid)
+       from pg_proc p where p.pronamespace::regnamespace::text in ('ledger', 'engine', 'own', 'queue')
+      order by 1`,
+  );
+  return rows;
+}
+
+test('settings of a database change nothing that the migrations make', async () => {
+  const usual = await withLedger();
+  await migrateQueue(usual.connectionString);
+  const fresh = await withLedger({ isMigrated: false });
+  await makeOdd(fresh.query);
+  const anew = fresh.connect();
+  await migrateLedger(anew);
+  await migrateQueue(fresh.connectionString);
+  expect(await definitionsIn(anew)).toEqual(await definitionsIn(usual.ledger));
+}, 60_000);
+
+test('settings of a database change no session of the queue', async () => {
+  const { connectionString: address, query } = await withLedger();
+  await makeOdd(query);
+  const { pool } = new PostgresConnection(postgresQueueOptions(address, 1));
+  onTestFinished(() => pool.end());
+  const told = await pool.query(
+    `select current_setting('default_transaction_isolation') as isolation, current_setting('search_path') as path,
+            null = null as equal`,
+  );
+  expect(told.rows).toEqual([{ isolation: 'read committed', path: '"queue"', equal: null }]);
 });
 
 test('options and a name in the address take neither the wallet nor the name of a session away', async () => {

@@ -268,4 +268,14 @@ export const ledgerBugs: PlantedBug[] = [
     caughtBy:
       'a row that two lists show belongs to the one that its type names, whichever is read first',
   },
+  {
+    id: 'intervals-in-strange-words',
+    promise: 'Upgrades keep what is built on it',
+    wrong:
+      'migrations read their views with the words of a setting of the role, and find nothing to change',
+    in: 'steady',
+    find: "IntervalStyle: 'postgres',",
+    put: '',
+    caughtBy: 'settings of a database change nothing that the migrations make',
+  },
 ];

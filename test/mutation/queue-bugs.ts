@@ -75,4 +75,14 @@ export const queueBugs: PlantedBug[] = [
     put: '',
     caughtBy: 'is given back by a process that closes while it holds it',
   },
+  {
+    id: 'queue-in-a-strange-session',
+    promise: 'Schedules come back',
+    wrong:
+      'the queue keeps the isolation that an administrator gave the role, and its statements conflict',
+    in: 'steady',
+    find: "default_transaction_isolation: 'read\\\\ committed',",
+    put: '',
+    caughtBy: 'settings of a database change no session of the queue',
+  },
 ];
