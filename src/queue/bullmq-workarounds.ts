@@ -12,9 +12,9 @@ import { placeOf, type StoredSchedule } from './decide-schedule-repair.ts';
 import type { QueueNews } from './queue-news.ts';
 
 /**
- * All patches of BullMQ's internals, and all reliance on them, beside `spareStatements`. Each names the upstream thread
- * and the test that says when it can go. A test compares this version with the installed one: look at each of them
- * before an upgrade.
+ * All patches of BullMQ's internals, and all reliance on them, beside `spareStatements` and `activeJobsOf`. Each names
+ * the upstream thread and the test that says when it can go. A test compares this version with the installed one: look
+ * at each of them before an upgrade.
  */
 export const patchedVersion = '6.7.0';
 
@@ -122,6 +122,7 @@ export function watchFetches(
   backend: IQueueBackend,
   pulse: { at: number },
   closing: AbortSignal,
+  onFailure: () => void,
 ): IQueueBackend {
   const watch =
     <Args extends unknown[], Result>(fetch: (...args: Args) => Promise<Result>) =>
@@ -130,6 +131,7 @@ export function watchFetches(
       try {
         return await fetch.apply(backend, args);
       } catch (error) {
+        onFailure();
         await abortableSleep(pauseAfterFaultMs, closing).catch(() => undefined);
         throw error;
       }

@@ -1,5 +1,6 @@
 import { type PgPool, PostgresConnection, PostgresQueueBackend } from 'bullmq';
 import { toError } from '../kernel/errors.ts';
+import { activeJobsOf, workerAppNames } from './active-jobs.ts';
 import {
   limitWaits,
   readSchedules,
@@ -25,8 +26,8 @@ export async function connectPostgresQueue(
   onFault: FaultLog,
 ): Promise<QueueBackend> {
   const queueName = prefix.replaceAll(':', '-');
-  const open = (max: number, news?: QueueNews) =>
-    openConnection({ connectionString, max, queueName, news }, onFault);
+  const open = (max: number, news?: QueueNews, appName?: string) =>
+    openConnection({ connectionString, max, queueName, news, appName }, onFault);
   const connection = open(3);
   try {
     await connection.waitUntilReady();
@@ -47,15 +48,18 @@ export async function connectPostgresQueue(
           false,
         );
       const news = createQueueNews();
-      const own = open(4, news);
+      const appNames = workerAppNames(queueName, Reflect.get(options, 'name'));
+      const own = open(4, news, appNames.pool);
       news.watch(own.pool);
       const workerOptions = { ...options, connection: own.pool };
-      const backend = new PostgresQueueBackend(own, name, workerOptions, true, name);
+      const backend = new PostgresQueueBackend(own, name, workerOptions, true, appNames.listen);
       return spareStatements(limitWaits(backend), name, news);
     },
     exclusively: (work) => underLock(connection.pool, queueName, closing.signal, work),
     checkClocks: (now) => checkClocks(connection.pool, queueName, now, onFault),
     readSchedules: () => readSchedules(connection.pool, queueName),
+    activeJobs: activeJobsOf(connection.pool, queueName),
+    locks: { durationMs: 60_000, searchEveryMs: 30_000 },
     findLockHolder: () => findLockHolder(connection.pool, queueName),
     // The ledger, in the same database, meets the refusal first.
     findRefusal: async () => null,
@@ -72,10 +76,17 @@ function openConnection(
     max,
     queueName,
     news,
-  }: { connectionString: string; max: number; queueName: string; news: QueueNews | undefined },
+    appName,
+  }: {
+    connectionString: string;
+    max: number;
+    queueName: string;
+    news: QueueNews | undefined;
+    appName: string | undefined;
+  },
   onFault: FaultLog,
 ) {
-  const connection = new PostgresConnection(postgresQueueOptions(connectionString, max));
+  const connection = new PostgresConnection(postgresQueueOptions(connectionString, max, appName));
   const report = (error: Error) => onFault('postgres', error);
   connection.on('error', report);
   // The pool does not listen on a client that is checked out, and an unhandled 'error' event ends the process.

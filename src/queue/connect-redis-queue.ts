@@ -65,6 +65,8 @@ export async function connectRedisQueue(
     // Redis judges locks and stalled checks by its own clock.
     checkClocks: async () => undefined,
     readSchedules: null,
+    activeJobs: null,
+    locks: { durationMs: 20_000, searchEveryMs: 5_000 },
     // Redis has no locks that another client could hold.
     findLockHolder: async () => null,
     // Managed servers may forbid INFO.

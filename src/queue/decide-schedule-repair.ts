@@ -31,8 +31,8 @@ export type ScheduleRepair = {
 /** Delay after which a due run that no worker has taken counts as forgotten. */
 const lateMs = 60_000;
 /**
- * Delay after which an active job counts as abandoned. A running job stores the next run at once, or in stalled
- * recovery (120 s), or never.
+ * Delay after which an active job counts as abandoned. A running job stores the next run at once, or once it was put
+ * back because no worker ran it (within 120 s), or never.
  */
 const abandonedMs = 180_000;
 

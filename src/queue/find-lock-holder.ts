@@ -16,11 +16,11 @@ select l.pid
 union
 select blocking.pid
   from pg_locks l
-  join pg_stat_activity w on w.pid = l.pid and w.application_name = '${queueAppName}'
+  join pg_stat_activity w on w.pid = l.pid and starts_with(w.application_name, '${queueAppName}')
   cross join unnest(pg_blocking_pids(l.pid)) as blocking (pid)
  where not l.granted and l.database = (select oid from pg_database where datname = current_database())
    and not exists (select from pg_stat_activity o
-                    where o.pid = blocking.pid and o.usesysid = w.usesysid and o.application_name = '${queueAppName}')`);
+                    where o.pid = blocking.pid and o.usesysid = w.usesysid and starts_with(o.application_name, '${queueAppName}'))`);
 
 /** Names the sessions of others that hold locks which the queue needs; null if there are none. */
 export async function findLockHolder(pool: PgPool, queueName: string): Promise<string | null> {

@@ -20,9 +20,10 @@ import type { QueueBackend } from './queue-backend.ts';
  */
 const runOptions: JobsOptions = { attempts: 1, removeOnComplete: true };
 
-/** Retention of failed jobs for Bull Board and `status`; the watchdog removes them in bounded steps. */
+/** Retention of failed jobs for Bull Board and `status`; they are removed in bounded steps. */
 const failedKeptMs = 3_600_000;
 const removedAtOnceMax = 1_000;
+const cleanEveryMs = 300_000;
 
 type Tools = {
   queue: JobQueue;
@@ -31,17 +32,28 @@ type Tools = {
   log: Log;
   onFault: FaultLog;
   clock: Clock;
+  cleanFailed: () => Promise<void>;
 };
+
+/** Returns the removal of old failed jobs, which does nothing where it ran within the last five minutes. */
+export function createFailedCleaner(queue: JobQueue): () => Promise<void> {
+  let dueAt = 0;
+  return async () => {
+    if (performance.now() < dueAt) return;
+    await queue.clean(failedKeptMs, removedAtOnceMax, 'failed');
+    dueAt = performance.now() + cleanEveryMs;
+  };
+}
 
 /** Runs one pass of the watchdog: makes the queue's schedules match the jobs. Rejects if the backend is unreachable. */
 export async function keepSchedules(tools: Tools): Promise<void> {
-  const { queue, backend, clock } = tools;
+  const { backend, clock, cleanFailed } = tools;
   if ((await findRepairs(tools)).length > 0) {
     await backend.exclusively(async () => {
       for (const repair of await findRepairs(tools)) await applyRepair(tools, repair);
     });
   }
-  await queue.clean(failedKeptMs, removedAtOnceMax, 'failed');
+  await cleanFailed();
   await backend.checkClocks(clock());
 }
 

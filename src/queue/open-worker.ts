@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { type Telemetry, Worker } from 'bullmq';
 import { watchFetches } from './bullmq-workarounds.ts';
 import { settlesWithin, withDeadline } from './deadline.ts';
 import type { FaultLog } from './fault-log.ts';
 import type { QueueBackend } from './queue-backend.ts';
+import type { JobRescue } from './rescue-jobs.ts';
 import type { JobRunner } from './run-jobs.ts';
 
 const concurrencyMin = 4;
@@ -28,9 +30,12 @@ export async function openWorker(tools: {
   /** Simultaneous runs of all jobs. */
   runsMax: number;
   onFault: FaultLog;
+  rescue: JobRescue;
   telemetry?: Telemetry | undefined;
 }): Promise<RunningWorker> {
-  const { backend, runner, onFault, telemetry } = tools;
+  const { backend, runner, rescue, onFault, telemetry } = tools;
+  const { durationMs, searchEveryMs } = backend.locks;
+  const name = randomUUID();
   const concurrency = Math.max(concurrencyMin, tools.runsMax);
   // The monotonic clock, because a corrected system time must not look like silence.
   const pulse = { at: performance.now() };
@@ -42,18 +47,22 @@ export async function openWorker(tools: {
       connection: {},
       autorun: false,
       concurrency,
-      lockDuration: 60_000,
-      lockRenewTime: 20_000,
-      stalledInterval: 30_000,
+      name,
+      lockDuration: durationMs,
+      lockRenewTime: durationMs / 3,
+      stalledInterval: searchEveryMs,
       maxStalledCount: 1,
       drainDelay: 5,
       runRetryDelay: 5_000,
       ...(telemetry && { telemetry }),
     },
-    (...args) => watchFetches(backend.createBackend(...args), pulse, closing.signal),
+    (...args) =>
+      watchFetches(backend.createBackend(...args), pulse, closing.signal, rescue.lookSoon),
   );
   worker.on('error', (error) => {
-    if (!closing.signal.aborted) onFault('worker', error);
+    if (closing.signal.aborted) return;
+    onFault('worker', error);
+    rescue.lookSoon();
   });
   worker.on('lockRenewalFailed', (ids) => {
     for (const id of ids) worker.cancelJob(id, 'lock lost');
@@ -71,6 +80,7 @@ export async function openWorker(tools: {
     await close(disconnectMs);
     throw error;
   }
+  rescue.adopt(name);
   worker.run().catch((error) => onFault('worker', error));
   return {
     isAlive: () =>

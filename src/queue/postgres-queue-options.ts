@@ -1,7 +1,7 @@
 import type { PostgresPoolConfig } from 'bullmq';
 import { ownSession } from '../kernel/own-session.ts';
 
-/** Name of the queue's connections in `pg_stat_activity`. */
+/** Beginning of the name of the queue's connections in `pg_stat_activity`. A worker's end with its own name. */
 export const queueAppName = 'wallet-ledger-queue';
 
 /** PostgreSQL schema of the queue's tables; the ledger's tables are in another one. */
@@ -17,12 +17,16 @@ const lockWaitMs = 2_000;
  * Returns the connection settings of the queue, with a timeout for everything on both sides. BullMQ renews all locks of
  * a worker in one call, so a hanging connection would cost every running job its lock.
  */
-export function postgresQueueOptions(connectionString: string, max: number): PostgresPoolConfig {
+export function postgresQueueOptions(
+  connectionString: string,
+  max: number,
+  appName = queueAppName,
+): PostgresPoolConfig {
   return {
     // BullMQ adds an option of its own for the schema.
     ...ownSession(connectionString),
     schema: queueSchema,
-    application_name: queueAppName,
+    application_name: appName,
     max,
     // Exceeds the intervals of the watchdog and of most jobs: pg's default of 10 s would reopen a dozen connections a
     // minute.

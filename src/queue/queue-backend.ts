@@ -1,5 +1,6 @@
 import type { BackendFactory, IQueueBackend } from 'bullmq';
 import type { StoredSchedule } from './decide-schedule-repair.ts';
+import type { ActiveJobs } from './rescue-jobs.ts';
 
 export type QueueAddress =
   | { kind: 'postgres'; connectionString: string }
@@ -20,6 +21,10 @@ export type QueueBackend = {
   checkClocks(now: number): Promise<void>;
   /** Reads all schedules at once; null where BullMQ's own calls have to do it. */
   readSchedules: (() => Promise<StoredSchedule[]>) | null;
+  /** Jobs that run according to the backend; null where only their locks tell whether they are worked. */
+  activeJobs: ActiveJobs | null;
+  /** Milliseconds for which a claim of a job holds, and between two searches for claims that have run out. */
+  locks: { durationMs: number; searchEveryMs: number };
   /** Names the sessions of others that hold locks which the queue needs; null if there are none. */
   findLockHolder(): Promise<string | null>;
   /** Says why the queue's server refuses to store anything; null if it does not. */

@@ -16,6 +16,8 @@ export type JobRunner = {
     signal: AbortSignal | undefined,
   ): Promise<void>;
   runningCount(): number;
+  /** Returns true while the job runs here that was claimed with this token. */
+  isRunning(token: string): boolean;
   /** Aborts the running jobs and starts no more. */
   stop(): void;
 };
@@ -39,6 +41,7 @@ export function createJobRunner(tools: {
   const jobs = new Map([...repeatable, ...(tools.onDemand ?? [])].map((job) => [job.name, job]));
   const failures = createJobFailureLog(log, clock);
   const running = new Map<AbortController, string>();
+  const tokens = new Set<string | undefined>();
   let isStopped = false;
 
   const runningCount = (name: string) =>
@@ -71,7 +74,7 @@ export function createJobRunner(tools: {
   }
 
   return {
-    async process({ name, data }, _token, signal) {
+    async process({ name, data }, token, signal) {
       const job = jobs.get(name);
       if (!job) {
         // Comes from another version of the program, or from a job that has since been disabled.
@@ -79,10 +82,12 @@ export function createJobRunner(tools: {
       } else if (runningCount(name) >= job.runsMax) {
         log.debug({ job: name }, 'job skipped: an earlier run has not ended');
       } else if (!isStopped) {
-        await runJob(job, data, signal);
+        tokens.add(token);
+        await runJob(job, data, signal).finally(() => tokens.delete(token));
       }
     },
     runningCount: () => running.size,
+    isRunning: (token) => tokens.has(token),
     stop() {
       isStopped = true;
       for (const controller of running.keys()) controller.abort(interruption('stopping'));

@@ -13,12 +13,13 @@ import {
   type ScheduledJob,
 } from './define-job.ts';
 import { createFaultLog, type FaultLog } from './fault-log.ts';
-import { keepSchedules } from './keep-schedules.ts';
+import { createFailedCleaner, keepSchedules } from './keep-schedules.ts';
 import { type JobQueue, openQueue } from './open-queue.ts';
 import { openWorker } from './open-worker.ts';
 import type { QueueAddress, QueueBackend } from './queue-backend.ts';
 import type { QueueBoard } from './queue-board.ts';
 import { type QueueSnapshot, takeSnapshot } from './queue-snapshot.ts';
+import { createJobRescue } from './rescue-jobs.ts';
 import { createJobRunner, runsPerJobMax } from './run-jobs.ts';
 import { startWatchdog } from './watchdog.ts';
 
@@ -74,9 +75,11 @@ export async function startQueue(options: QueueOptions): Promise<RunningQueue> {
   const telemetry = options.isTraced ? await loadQueueTelemetry() : undefined;
   const { backend, queue } = await connectWithRetries(options, onFault, telemetry);
   const runsMax = runsPerJobMax * jobs.length + onDemand.reduce((sum, job) => sum + job.runsMax, 0);
-  const startWorker = () => openWorker({ backend, runner, runsMax, onFault, telemetry });
+  const rescue = createJobRescue({ backend, isRun: runner.isRunning, log, onFault });
+  const startWorker = () => openWorker({ backend, runner, runsMax, rescue, onFault, telemetry });
+  const keeping = { queue, backend, log, onFault, clock, cleanFailed: createFailedCleaner(queue) };
   const checkSchedules = async () =>
-    keepSchedules({ queue, backend, jobs: await scheduledJobs(options), log, onFault, clock });
+    keepSchedules({ ...keeping, jobs: await scheduledJobs(options) });
 
   await checkSchedules().catch((error) => onFault('watchdog', toError(error)));
   let worker = await startWorker().catch(async (error) => {
@@ -99,6 +102,7 @@ export async function startQueue(options: QueueOptions): Promise<RunningQueue> {
     async () => {
       await reportHolder(backend, onFault);
       await checkSchedules();
+      await rescue.look();
       // The backend has just answered, so a silent worker is not waiting for it.
       await replaceDeadWorker();
     },
@@ -107,6 +111,7 @@ export async function startQueue(options: QueueOptions): Promise<RunningQueue> {
 
   async function shutDown(deadlineMs: number): Promise<void> {
     watchdog.stop();
+    rescue.stop();
     runner.stop();
     const { isDrained } = await worker.close(Math.max(deadlineMs - disconnectMs, deadlineMs / 2));
     if (!isDrained)
@@ -118,11 +123,7 @@ export async function startQueue(options: QueueOptions): Promise<RunningQueue> {
     async add(name, id, data) {
       await queue.add(name, data, { jobId: id, removeOnComplete: true, removeOnFail: true });
     },
-    isReady: () =>
-      withDeadline(queue.getJobSchedulersCount(), readyAnswerMs, 'no answer').then(
-        () => worker.isAlive(),
-        () => false,
-      ),
+    isReady: async () => (await answers(queue)) && worker.isAlive(),
     snapshot: () => takeSnapshot(queue, backend),
     async openBoard(basePath) {
       const { createQueueBoard } = await import('./queue-board.ts');
@@ -136,6 +137,13 @@ export async function startQueue(options: QueueOptions): Promise<RunningQueue> {
 }
 
 function ignore(): void {}
+
+function answers(queue: JobQueue): Promise<boolean> {
+  return withDeadline(queue.getJobSchedulersCount(), readyAnswerMs, 'no answer').then(
+    () => true,
+    () => false,
+  );
+}
 
 /** Returns the jobs that are not switched off, with the intervals that hold for all processes. */
 async function scheduledJobs({ jobs, readIntervals }: QueueOptions): Promise<ScheduledJob[]> {

@@ -25,7 +25,7 @@ type Query = ReturnType<typeof openQuery>;
 
 /**
  * Upper bound (ms) of a recovery, also beside other tests on a busy machine; runs of faults measure the promised time. A
- * run whose completion was lost keeps its lock for up to 60 s, and is looked for every 30 s.
+ * run whose claim was lost begins anew after about 10 s.
  */
 const recoveredMs = 300_000;
 

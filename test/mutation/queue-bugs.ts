@@ -85,4 +85,24 @@ export const queueBugs: PlantedBug[] = [
     put: '',
     caughtBy: 'settings of a database change no session of the queue',
   },
+  {
+    id: 'lost-claim-waits-for-its-lock',
+    promise: 'Schedules come back',
+    wrong: 'a run whose claim lost its connection waits until its lock has run out',
+    in: 'createJobRescue',
+    find: 'isRun(token)',
+    put: 'isRun(token) || hasConnection',
+    caughtBy:
+      '[D1] a run whose claim lost its connection begins anew within 15 s, and so does its schedule',
+  },
+  {
+    id: 'runs-of-the-dead-wait',
+    promise: 'Schedules come back',
+    wrong: 'the runs of a killed daemon wait until their locks have run out',
+    in: 'createJobRescue',
+    find: ': hasConnection;',
+    put: ': hasConnection || worker.length > 0;',
+    caughtBy:
+      '[D1] a run of a daemon that has ended begins anew in another one within 30 s, and one that is worked does not',
+  },
 ];

@@ -155,13 +155,13 @@ describe('the queue on PostgreSQL', () => {
 
   it('[Q17] forgets failed jobs after an hour', async () => {
     const prefix = freshPrefix();
-    const { queue } = await startTicking(postgres.address, prefix);
     await query(
       `insert into queue.job (queue, id, seq, name, state, added_at_ms, finished_at_ms)
        select $1, 'failed-' || n, n, 'tick', 'failed', 0, case n when 1 then 0 else $2::bigint end
          from generate_series(1, 2) n`,
       [prefix, Date.now() - 60_000],
     );
+    const { queue } = await startTicking(postgres.address, prefix);
     await vi.waitFor(async () => expect((await queue.snapshot()).failed).toBe(1), eventually);
   });
 

@@ -119,7 +119,8 @@ describe('a worker that hung', () => {
     await vi.waitFor(() => expect(runs).toHaveLength(1), eventually);
     // As after 60 s of standing still: the lock has run out, and somebody else has taken the job.
     await sql.query(
-      `update queue.job set lock_token = 'another', locked_until_ms = 0 where queue = $1 and state = 'active'`,
+      `update queue.job set lock_token = 'another', processed_by = 'another', locked_until_ms = 0
+        where queue = $1 and state = 'active'`,
       [prefix],
     );
     // The next renewal of the lock comes within 20 s.

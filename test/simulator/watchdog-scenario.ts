@@ -61,6 +61,7 @@ class WatchdogWorld {
       log: quietLog,
       onFault: () => undefined,
       clock: () => queue.wall(),
+      cleanFailed: async () => undefined,
     };
     const pass = () => decisions.keepSchedules(context);
     void pass().catch(() => undefined);
