@@ -1,6 +1,7 @@
 import type { Clock } from '../kernel/clock.ts';
+import { countWords } from '../kernel/count-words.ts';
 import type { Ledger } from '../ledger/connection/connect-ledger.ts';
-import { countPendingMigrations } from '../ledger/connection/migrate-ledger.ts';
+import { readPendingMigrations } from '../ledger/connection/migrate-ledger.ts';
 import { findOrderProblem } from '../ledger/connection/order-problem.ts';
 import { readOnly } from '../ledger/connection/postgres-cures.ts';
 import { type DatabaseFacts, readDatabaseFacts } from '../ledger/connection/read-database-facts.ts';
@@ -93,8 +94,14 @@ async function checkMigrations(ledger: Ledger, hasQueue: boolean): Promise<Findi
   const name = 'migrations';
   try {
     if (hasQueue) await requireOwnQueue((text, values) => ledger.pool.query(text, values));
-    const pending = await countPendingMigrations(ledger);
+    const { pending, isUnfinished } = await readPendingMigrations(ledger);
     if (pending === 0) return okFinding(name, 'the schema is up to date');
+    if (isUnfinished)
+      return badFinding(
+        name,
+        `the schema is unfinished: making it failed or was interrupted, and ${countWords(pending)} migrations are missing`,
+        'run `wallet-ledger migrate`: it resumes, and its error says what is in the way',
+      );
     const cure = 'run `wallet-ledger migrate`; start, sync and backfill migrate as well';
     return warningFinding(name, `${pending} migrations have not been applied`, cure);
   } catch (thrown) {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
 import { expect, onTestFinished, test } from 'vitest';
+import { checkDatabase } from '../../src/doctor/check-database.ts';
 import { LedgerError } from '../../src/kernel/errors.ts';
 import { type Log, silentLog } from '../../src/kernel/log.ts';
 import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
@@ -131,6 +132,33 @@ test('a new ledger has the views of one that made them anew with every migration
   const made = await query(views);
   expect(made.length).toBeGreaterThan(30);
   expect(made).toEqual(await stepwise.query(views));
+});
+
+test('a migration that finds a view unlike the one that it changes says so in few words, and blames no lost record', async () => {
+  const { ledger: halfMade, query: ask, connect: open } = await withLedger({ isMigrated: false });
+  await migrateBefore(halfMade, 'resumed_receivers');
+  await ask(`do $$ begin execute 'create or replace view ledger.feed_problems as '
+    || replace(pg_get_viewdef('ledger.feed_problems'::regclass), '00:10:00', '00:11:00'); end $$`);
+  for (let run = 0; run < 2; run += 1) {
+    const failed = await migrateLedger(open()).catch((error: unknown) => error);
+    if (!(failed instanceof LedgerError)) throw failed;
+    expect(failed.message).toBe(
+      'the migration 0117_resumed_receivers fails, because the schema is not as the earlier ones left it: a definition is not the one that it changes',
+    );
+    expect(failed.cure).not.toMatch(/insert into|backup/);
+  }
+  const { findings } = await checkDatabase(halfMade, {
+    clock: Date.now,
+    poolSize: 1,
+    hasQueue: false,
+  });
+  expect(findings).toContainEqual(
+    expect.objectContaining({
+      name: 'migrations',
+      verdict: 'bad',
+      seen: expect.stringMatching(/^the schema is unfinished: .* and \d+ migrations are missing$/),
+    }),
+  );
 });
 
 test('a second run finds nothing to do', async () => {

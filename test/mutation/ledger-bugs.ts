@@ -278,4 +278,14 @@ export const ledgerBugs: PlantedBug[] = [
     put: '',
     caughtBy: 'settings of a database change nothing that the migrations make',
   },
+  {
+    id: 'every-failed-migration-lost-its-record',
+    promise: 'Upgrades keep what is built on it',
+    wrong: 'a migration that fails on a changed view is said to be one whose record was lost',
+    in: 'explained',
+    find: '!isNew && (await lacksRecords(db))',
+    put: '!isNew && (await lacksRecords(db), true)',
+    caughtBy:
+      'a migration that finds a view unlike the one that it changes says so in few words, and blames no lost record',
+  },
 ];

@@ -1,7 +1,7 @@
 import { hasDatabase } from '../../embedded/choose-place.ts';
 import { LedgerError } from '../../kernel/errors.ts';
 import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
-import { countPendingMigrations } from '../../ledger/connection/migrate-ledger.ts';
+import { readPendingMigrations } from '../../ledger/connection/migrate-ledger.ts';
 import { isForbidden } from '../../ledger/connection/postgres-codes.ts';
 import type { CommandContext } from './command-context.ts';
 import { type OpenedLedger, openLedger } from './open-ledger.ts';
@@ -36,11 +36,13 @@ export async function isDatabaseMissing({
 }
 
 async function refuseOtherVersions(ledger: Ledger): Promise<void> {
-  const pending = await countPendingMigrations(ledger).catch((error: unknown) => {
-    // A role that may only read cannot see which migrations were applied.
-    if (isForbidden(error)) return 0;
-    throw error;
-  });
+  const pending = await readPendingMigrations(ledger)
+    .then(({ pending: count }) => count)
+    .catch((error: unknown) => {
+      // A role that may only read cannot see which migrations were applied.
+      if (isForbidden(error)) return 0;
+      throw error;
+    });
   if (pending === 0) return;
   throw new LedgerError(
     'schema-older',

@@ -48,6 +48,18 @@ export function damaged({ folderMillis, hash }: Migration, why: string): LedgerE
   );
 }
 
+/**
+ * Returns false if the table of migrations has a row for each number that it ever gave: none was lost then. A
+ * transaction that was rolled back leaves numbers without a row as well.
+ */
+export async function lacksRecords(db: LedgerDb): Promise<boolean> {
+  const [records] = await query(db)`
+    select coalesce((select last_value from pg_sequences
+                      where schemaname = 'drizzle' and sequencename = '__drizzle_migrations_id_seq'), 0)
+             > (select count(*) from drizzle.__drizzle_migrations) as ${out('lost', truth)}`;
+  return records?.lost ?? false;
+}
+
 async function readApplied(db: LedgerDb): Promise<Set<number>> {
   const [table] = await query(db)`
     select to_regclass('drizzle.__drizzle_migrations') is not null as ${out('exists', truth)}`;

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { DrizzleQueryError } from 'drizzle-orm/errors';
@@ -10,10 +11,11 @@ import { type Log, silentLog } from '../../kernel/log.ts';
 import { type Ask, namingHolders } from '../../kernel/name-lock-holders.ts';
 import { packageRoot } from '../../kernel/package-root.ts';
 import { judgeStored } from '../addresses/refused-addresses.ts';
-import { countMissing, damaged, type Migration } from './applied-migrations.ts';
+import { countMissing, damaged, lacksRecords, type Migration } from './applied-migrations.ts';
 import type { Ledger, LedgerDb } from './connect-ledger.ts';
 import { forNewLedger } from './new-ledger-migrations.ts';
 import { isConflict, isLockTimeout, sqlStateOf } from './postgres-codes.ts';
+import { out, query, truth } from './query-rows.ts';
 import { findTextProblem } from './text-problem.ts';
 
 /** Advisory lock; any constant works that stays the same in every version. */
@@ -92,7 +94,7 @@ async function apply(
     // Each step takes all migrations so far, and skips those that are applied.
     for (const index of steps.keys()) await run(steps.slice(0, index + 1));
   } catch (error) {
-    throw explained(error, known, missing);
+    throw await explained(error, db, known, missing);
   }
 }
 
@@ -131,10 +133,25 @@ async function givingWay(work: () => Promise<void>): Promise<void> {
 }
 
 /**
- * Returns the number of migrations that the schema lacks. Throws the errors of `countMissing`.
+ * Returns the number of migrations that the schema lacks. `isUnfinished`: the ledger is new, and making it failed or
+ * was interrupted. Throws the errors of `countMissing`.
  */
-export function countPendingMigrations(ledger: Ledger): Promise<number> {
-  return countMissing(ledger.db, readMigrations().known);
+export async function readPendingMigrations({
+  db,
+}: Ledger): Promise<{ pending: number; isUnfinished: boolean }> {
+  const { known } = readMigrations();
+  const pending = await countMissing(db, known);
+  const isPartial = pending > 0 && pending < known.length;
+  return { pending, isUnfinished: isPartial && !(await hasRuns(db)) };
+}
+
+async function hasRuns(db: LedgerDb): Promise<boolean> {
+  const [table] = await query(db)`
+    select to_regclass('ledger.sync_runs') is not null as ${out('exists', truth)}`;
+  if (!table?.exists) return false;
+  const [found] = await query(db)`
+    select exists (select from ledger.sync_runs) as ${out('runs', truth)}`;
+  return found?.runs ?? false;
 }
 
 type Migrations = { migrationsFolder: string; known: MigrationMeta[] };
@@ -160,17 +177,44 @@ function lacksLocks(cause: Error): LedgerError {
   });
 }
 
+/** SQLSTATE assert_failure: a migration did not find the text that it changes, and its message is the whole text. */
+const unlikeExpected = 'P0004';
+
 /**
- * Returns the error that tells why a migration failed. Where earlier ones were applied, a collision comes from a
- * migration that was applied as well, and is not recorded.
+ * Returns the error that tells why a migration failed. A collision comes from a migration that was applied as well and
+ * is no longer recorded, if a record was lost; otherwise the schema is not as the earlier migrations left it.
  */
-function explained(error: unknown, known: readonly Migration[], missing: number): unknown {
-  if (sqlStateOf(error) === outOfMemory) return lacksLocks(toError(error));
-  if (missing === known.length || !collision.test(sqlStateOf(error) ?? '')) return error;
+async function explained(
+  error: unknown,
+  db: LedgerDb,
+  known: readonly Migration[],
+  missing: number,
+): Promise<unknown> {
+  const state = sqlStateOf(error) ?? '';
+  if (state === outOfMemory) return lacksLocks(toError(error));
+  const isNew = missing === known.length;
+  if (!collision.test(state) || (isNew && state !== unlikeExpected)) return error;
   const statement = error instanceof DrizzleQueryError ? error.query : '';
   const failed = known.find((migration) => migration.sql.includes(statement));
-  const first = known[known.length - missing];
-  const reason = toError(toError(error).cause ?? error).message;
-  const migration = failed ?? first;
-  return migration ? damaged(migration, `lacks one that the schema has: ${reason}`) : error;
+  const migration = failed ?? known[known.length - missing];
+  if (!migration) return error;
+  const cause = toError(toError(error).cause ?? error);
+  const reason =
+    state === unlikeExpected ? 'a definition is not the one that it changes' : cause.message;
+  if (!isNew && (await lacksRecords(db)))
+    return damaged(migration, `lacks one that the schema has: ${reason}`);
+  return new LedgerError(
+    'unexpected',
+    `the migration ${nameOf(known.indexOf(migration))} fails, because the schema is not as the earlier ones left it: ${reason}`,
+    {
+      cause: toError(error),
+      cure: 'nothing is lost, and the table of migrations is right: leave it as it is. If the schema was changed by hand, change it back or restore it, then run `wallet-ledger migrate` again; else report this with the version of PostgreSQL and the settings of the role',
+    },
+  );
+}
+
+function nameOf(place: number): string {
+  const path = join(packageRoot(), 'migrations', 'meta', '_journal.json');
+  const { entries } = JSON.parse(readFileSync(path, 'utf8')) as { entries: { tag: string }[] };
+  return entries[place]?.tag ?? `number ${place}`;
 }
