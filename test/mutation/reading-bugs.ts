@@ -502,4 +502,14 @@ export const readingBugs: PlantedBug[] = [
     caughtBy:
       'a list that is empty when it is read again after a long time is no less of a fault, and one that had rows between',
   },
+  {
+    id: 'coins-gone-at-once',
+    promise: 'Unlisted after two readings',
+    wrong: 'coins that are suddenly missing altogether are no longer listed at once',
+    in: 'syncCoins',
+    find: 'records.length + rejects.length === 0',
+    put: 'records.length + rejects.length < 0',
+    caughtBy:
+      'a list of %s that is suddenly empty is most likely a fault: it unlists none before it has been empty for a while',
+  },
 ];

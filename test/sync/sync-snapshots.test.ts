@@ -107,30 +107,38 @@ test.each(passes)(
   },
 );
 
-test('a list of balances that is suddenly empty is most likely a fault: it unlists none before it has been empty for a while', async () => {
-  const all = [eth, { ...eth, ...usdt, balance: '0' }];
-  service.answer(succeed(all));
-  await syncBalances(context, signal);
-  const empty = {
-    code: 'service-malformed',
-    message: 'the list of balances is suddenly empty, and the ledger has one that is not 0',
-  };
-  const beEmptyFor11Minutes = () =>
-    query(`update engine.snapshots set empty_since = empty_since - interval '11 minutes'`);
-  const listed = async () => (await query(`select from ledger.balances where is_listed`)).length;
-  service.answer(succeed([]));
-  for (let passes = 0; passes < 2; passes += 1)
-    await expect(syncBalances(context, signal)).rejects.toMatchObject(empty);
-  await beEmptyFor11Minutes();
-  service.answer(succeed(all));
-  await syncBalances(context, signal);
-  service.answer(succeed([]));
-  await expect(syncBalances(context, signal)).rejects.toMatchObject(empty);
-  expect(await listed()).toBe(2);
-  await beEmptyFor11Minutes();
-  for (let passes = 0; passes < 2; passes += 1) await syncBalances(context, signal);
-  expect(await listed()).toBe(0);
-});
+test.each([
+  ['balances', syncBalances, eth, 'has one that is not 0'],
+  ['coins', syncCoins, coin, 'lists 2'],
+] as const)(
+  'a list of %s that is suddenly empty is most likely a fault: it unlists none before it has been empty for a while',
+  async (name, sync, row, held) => {
+    const all = [row, { ...row, ...usdt, balance: '0' }];
+    service.answer(succeed(all));
+    await sync(context, signal);
+    const empty = {
+      code: 'service-malformed',
+      message: `the list of ${name} is suddenly empty, and the ledger ${held}`,
+    };
+    const beEmptyFor11Minutes = () =>
+      query(`update engine.snapshots set empty_since = empty_since - interval '11 minutes'`);
+    const listed = async () => (await query(`select from ledger.${name} where is_listed`)).length;
+    for (const answer of [[], { list: [] }]) {
+      service.answer(succeed(answer));
+      await expect(sync(context, signal)).rejects.toMatchObject(empty);
+    }
+    await beEmptyFor11Minutes();
+    service.answer(succeed(all));
+    await sync(context, signal);
+    service.answer(succeed([]));
+    await expect(sync(context, signal)).rejects.toMatchObject(empty);
+    expect(await listed()).toBe(2);
+    expect(await query(`select from ledger.${name.slice(0, -1)}_changes`)).toHaveLength(2);
+    await beEmptyFor11Minutes();
+    for (let passes = 0; passes < 2; passes += 1) await sync(context, signal);
+    expect(await listed()).toBe(0);
+  },
+);
 
 test('a list of balances without one that is not 0 may be empty at once', async () => {
   service.answer(succeed([{ ...eth, balance: '0.00' }]));

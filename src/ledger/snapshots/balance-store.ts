@@ -2,7 +2,6 @@ import { sql } from 'drizzle-orm';
 import type { AssetKey } from '../../kernel/vocabulary.ts';
 import type { BalanceRecord } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { number, out, query } from '../connection/query-rows.ts';
 import { balances } from '../own-tables.ts';
 import { type SnapshotTable, type StoredSnapshot, storeSnapshot } from './store-snapshot.ts';
 
@@ -42,21 +41,4 @@ export function storeBalances(
   kept: AssetKey[] = [],
 ): Promise<StoredSnapshot> {
   return storeSnapshot(db, snapshot, records, observation, isWhole, kept);
-}
-
-/**
- * Notes that the service names no balance at all, since now or earlier. Returns the time (ms) since then, and the
- * number of listed balances that are not 0. Notes nothing and returns null if there are none. Storing an answer removes
- * the note.
- */
-export async function noteEmptyBalances(
-  db: LedgerDb,
-): Promise<{ emptyForMs: number; held: number } | null> {
-  const [noted] = await query(db)`
-    update own.snapshots s set empty_since = coalesce(s.empty_since, now())
-      from (select count(*) as balances from own.balances where is_listed and balance <> 0) as held
-     where s.name = 'balances' and held.balances > 0
-    returning (extract(epoch from now() - s.empty_since) * 1000)::float8 as ${out('emptyForMs', number)},
-              held.balances as ${out('held', number)}`;
-  return noted ?? null;
 }

@@ -78,6 +78,33 @@ async function isOvertaken(db: LedgerDb, name: string, observation: number): Pro
   return noted.rows.length === 0;
 }
 
+/** Names of the snapshot tables. */
+export type SnapshotName = 'balances' | 'coins';
+
+/** Rows of each snapshot table that do not all vanish at once: every listed coin, and balances that are not 0. */
+const lastingRows: Record<SnapshotName, SQL> = {
+  balances: sql`is_listed and balance <> 0`,
+  coins: sql`is_listed`,
+};
+
+/**
+ * Notes that the service names no row of a snapshot table at all, since now or earlier. Returns the time (ms) since
+ * then, and the number of rows that do not all vanish at once. Notes nothing and returns null if there are none.
+ * Storing an answer removes the note.
+ */
+export async function noteEmptySnapshot(
+  db: LedgerDb,
+  name: SnapshotName,
+): Promise<{ emptyForMs: number; held: number } | null> {
+  const [noted] = await query(db)`
+    update own.snapshots s set empty_since = coalesce(s.empty_since, now())
+      from (select count(*) as lasting from own.${sql.identifier(name)} where ${lastingRows[name]}) as held
+     where s.name = ${name} and held.lasting > 0
+    returning (extract(epoch from now() - s.empty_since) * 1000)::float8 as ${out('emptyForMs', number)},
+              held.lasting as ${out('held', number)}`;
+  return noted ?? null;
+}
+
 /** Returns whether the ledger has stored an answer of each snapshot table. */
 export async function areAssetsKnown(db: LedgerDb): Promise<boolean> {
   const [row] = await query(db)`
@@ -88,7 +115,7 @@ export async function areAssetsKnown(db: LedgerDb): Promise<boolean> {
 /** Returns whether the ledger lists rows that an answer with these keys does not name. */
 export async function hasUnnamed(
   db: LedgerDb,
-  name: 'balances' | 'coins',
+  name: SnapshotName,
   keys: AssetKey[],
 ): Promise<boolean> {
   const [row] = await query(db)`

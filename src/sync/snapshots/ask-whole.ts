@@ -1,7 +1,7 @@
 import { LedgerError } from '../../kernel/errors.ts';
 import type { AssetKey } from '../../kernel/vocabulary.ts';
 import type { Snapshot } from '../../kernel/wallet-records.ts';
-import { hasUnnamed } from '../../ledger/snapshots/store-snapshot.ts';
+import { hasUnnamed, type SnapshotName } from '../../ledger/snapshots/store-snapshot.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { unstoredRows } from './unstored-rows.ts';
 
@@ -12,7 +12,7 @@ import { unstoredRows } from './unstored-rows.ts';
  */
 export async function askWhole<R extends AssetKey>(
   { ledger }: SyncContext,
-  name: 'balances' | 'coins',
+  name: SnapshotName,
   ask: () => Promise<Snapshot<R>>,
 ): Promise<Snapshot<R> & { kept: AssetKey[] }> {
   const first = await ask();

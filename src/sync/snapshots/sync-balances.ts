@@ -4,7 +4,7 @@ import type { SyncContext, SyncReport } from '../sync-context.ts';
 import { askWhole } from './ask-whole.ts';
 import { assignBriefly } from './assign-briefly.ts';
 import { reconcileBalances } from './reconcile-balances.ts';
-import { refuseEmptyBalances } from './refuse-empty-balances.ts';
+import { refuseEmptySnapshot } from './refuse-empty-snapshot.ts';
 import { unstoredRows } from './unstored-rows.ts';
 
 /**
@@ -22,7 +22,8 @@ export async function syncBalances(
   const { records, rejects, observation, kept } = await askWhole(context, 'balances', () =>
     context.client.listBalances(signal),
   );
-  if (records.length + rejects.length === 0) await refuseEmptyBalances(context.ledger.db);
+  if (records.length + rejects.length === 0)
+    await refuseEmptySnapshot(context.ledger.db, 'balances');
   const unstored = unstoredRows(rejects);
   const isComplete = unstored === 0;
   const counts = await context.ledger.transaction(async (db) => {

@@ -22,3 +22,20 @@ test('a list of balances that is suddenly empty is a problem at once, and explai
   ]);
   expect(await runProgram(['status', '--check'], env)).toMatchObject({ code: 3 });
 });
+
+test('a list of coins that is suddenly empty is a problem at once, and unlists no coin', async () => {
+  const { service, env, query } = await withListingService();
+  const coin = { symbol: 'ETH', slip44: 60, contractAddress: '', decimal: 18, name: 'Ether' };
+  service.snapshots.coin = JSON.stringify([{ ...coin, depositState: 1, withdrawState: 1 }]);
+  expect(await runProgram(['sync'], env)).toMatchObject({ code: 0 });
+  service.snapshots.coin = '[]';
+  const empty = 'the list of coins is suddenly empty, and the ledger lists one';
+  expect(await runProgram(['sync', 'coins'], env)).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining(empty),
+  });
+  expect(await query('select is_listed from ledger.coin_changes')).toEqual([{ is_listed: true }]);
+  expect(await query(`select name, what from ledger.problems where name = 'job_failing'`)).toEqual([
+    { name: 'job_failing', what: `coins fails: ${empty}` },
+  ]);
+});
