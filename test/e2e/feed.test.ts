@@ -91,3 +91,20 @@ test('tail ends quietly when the reader of its output leaves', async () => {
   expect(code).toBe(0);
   expect(stderr).not.toContain('EPIPE');
 }, 90_000);
+
+test('what one-off commands write is on the feed without a daemon, and is counted while it waits', async () => {
+  const { sandbox, env, query } = await withService({ transactions: 20 });
+  expect((await runProgram(['backfill'], env)).code).toBe(0);
+  const kinds = async () =>
+    (await query('select distinct kind from ledger.events order by 1')).map(({ kind }) => kind);
+  expect(await kinds()).toEqual(expect.arrayContaining(['balance.changed', 'stream.complete']));
+  sandbox.world.addTransactions(1, { type: 'deposit', state: 'pending' });
+  expect((await runProgram(['sync', 'transactions'], env)).code).toBe(0);
+  expect(await kinds()).toContain('transaction.seen');
+  expect(await query('select from engine.outbox')).toEqual([]);
+
+  await query(`select ledger.ack_events('books', ledger.events_head())`);
+  await query(`select engine.emit('k', 'k', '{}')`);
+  const { stdout } = await runProgram(['feed', 'list'], env);
+  expect(stdout).toContain('1 event behind');
+}, 90_000);

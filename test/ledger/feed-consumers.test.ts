@@ -1,5 +1,7 @@
-import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { grantConsumer } from '../../src/ledger/connection/grant-roles.ts';
+import { readFeedConsumers } from '../../src/ledger/feed/consumer-report.ts';
+import { numberEvents } from '../support/number-events.ts';
 import { onDatabase } from '../support/on-database.ts';
 import { until } from '../support/until.ts';
 import { withLedger } from '../support/with-ledger.ts';
@@ -154,8 +156,6 @@ test('odd names and too many consumers of one role are refused', async () => {
 });
 
 test('without a daemon the one who reads gives the numbers; beside a daemon only after five seconds', async () => {
-  const write = () =>
-    query(`insert into engine.outbox (kind, key, data) values ('k', 'new', '{}')`);
   await write();
   // A transaction that is open in another database, such as a test's that fills a table, holds the numbers back.
   const wait = { timeout: 240_000 };
@@ -170,6 +170,76 @@ test('without a daemon the one who reads gives the numbers; beside a daemon only
     });
   });
 }, 500_000);
+
+const write = () => query(`insert into engine.outbox (kind, key, data) values ('k', 'new', '{}')`);
+
+describe.each(['repeatable read', 'serializable'])('in a %s transaction', (isolation) => {
+  const begin = ({ run }: Session) => run(`rollback; begin isolation level ${isolation}`);
+
+  test('without a daemon the one who reads gives the numbers', async () => {
+    await write();
+    await as(shop, async (session) => {
+      const read = async () => {
+        await begin(session);
+        return await seqs(session);
+      };
+      await expect.poll(read, { timeout: 240_000 }).toEqual([1, 2, 3, 4, 5, 6]);
+      await session.run(`select ledger.ack_events('books', 6)`);
+      await session.run('commit');
+      expect(await seqs(session)).toEqual([]);
+    });
+  }, 250_000);
+
+  test('numbers that were given since its snapshot are an error that says what to do', async () => {
+    await write();
+    await as(shop, async (session) => {
+      await begin(session);
+      await session.run('select ledger.events_head()');
+      await numberEvents(ledger.db);
+      await expect(seqs(session)).rejects.toMatchObject({
+        code: '40001',
+        hint: 'run the transaction again: it then sees them',
+      });
+      await begin(session);
+      expect(await seqs(session)).toEqual([1, 2, 3, 4, 5, 6]);
+    });
+  });
+
+  test('its own changes get their numbers after its commit', async () => {
+    await onDatabase(connectionString, async (client) => {
+      const session: Session = { run: async (statement) => (await client.query(statement)).rows };
+      await begin(session);
+      await session.run('select ledger.events_head()');
+      await session.run(`insert into engine.outbox (kind, key, data) values ('k', 'own', '{}')`);
+      expect(await seqs(session)).toEqual([1, 2, 3, 4, 5]);
+      await session.run('commit');
+    });
+    await numberEvents(ledger.db);
+    expect(await query(`select seq::int from ledger.events where key = 'own'`)).toEqual([
+      { seq: 6 },
+    ]);
+  });
+});
+
+test('events without a number count as not got, and make a consumer of yesterday a problem', async () => {
+  await as(shop, (session) => session.run(`select ledger.ack_events('books', 5)`));
+  const found = () => readFeedConsumers(ledger.db);
+  expect(await found()).toMatchObject([{ lagEvents: 0, lagSeconds: 0, state: 'reading' }]);
+  await query(`insert into engine.outbox (kind, key, data, recorded_at)
+               select 'k', 'new', '{}', now() - interval '12 s' from generate_series(1, 3)`);
+  expect(await found()).toMatchObject([
+    { position: 5, lagEvents: 3, lagSeconds: 12, state: 'reading' },
+  ]);
+  await query(`update engine.outbox set recorded_at = now() - interval '25 hours'`);
+  expect(await found()).toMatchObject([{ lagEvents: 3, state: 'stalled' }]);
+  expect(
+    await query(`select what from ledger.problems where name = 'feed_consumer_stalled'`),
+  ).toEqual([
+    {
+      what: 'the consumer books has not acknowledged event 6 of the change feed, which still waits for its number',
+    },
+  ]);
+});
 
 /** Starts `late` while a transaction has done `work`, which blocks it; the transaction then deletes old events. */
 async function pruneDuring<T>(work: string, late: () => Promise<T>): Promise<T> {

@@ -13,6 +13,36 @@ export const feedBugs: PlantedBug[] = [
       'events wait for a transaction that is open anywhere, which is named with its process',
   },
   {
+    id: 'silence-under-one-snapshot',
+    promise: 'Each change once, in order',
+    wrong:
+      'a consumer in a repeatable-read transaction gives no numbers, and gets no event without a daemon',
+    in: 'engine.sequence_if_alone',
+    find: 'IF EXISTS (SELECT FROM engine.outbox)',
+    put: 'IF NOT has_one_snapshot AND EXISTS (SELECT FROM engine.outbox)',
+    caughtBy: 'numbers that were given since its snapshot are an error that says what to do',
+  },
+  {
+    id: 'numbers-left-to-a-daemon',
+    promise: 'Each change once, in order',
+    wrong: 'what a one-off command has written gets no number before a daemon runs',
+    in: 'sequenceAtLast',
+    find: 'await sequenceAll(db, signal);',
+    put: 'if (signal.aborted) await sequenceAll(db, signal);',
+    caughtBy:
+      'what one-off commands write is on the feed without a daemon, and is counted while it waits',
+  },
+  {
+    id: 'waiting-events-not-counted',
+    promise: 'Each change once, in order',
+    wrong: 'events without a number do not count as behind: a consumer seems to be up to date',
+    in: 'ledger.feed_consumers',
+    find: 'k.behind + (SELECT count(*) FROM engine.outbox)',
+    put: 'k.behind',
+    caughtBy:
+      'events without a number count as not got, and make a consumer of yesterday a problem',
+  },
+  {
     id: 'old-events-first',
     promise: 'Each change once, in order',
     wrong: 'new events get no number until all old ones are deleted',

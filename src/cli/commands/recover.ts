@@ -16,6 +16,7 @@ import { printableText } from '../../service/decoding/printable-text.ts';
 import { counted } from '../../status/status-words.ts';
 import type { CommandContext } from '../context/command-context.ts';
 import { refuseOtherWallet, sayOtherWallet } from '../context/compare-wallet.ts';
+import { numberAtEnd } from '../context/number-at-end.ts';
 import { openExistingLedger } from '../context/open-existing-ledger.ts';
 import { jsonDocument } from '../output/json-document.ts';
 import { readHandedOut } from '../read-handed-out.ts';
@@ -42,6 +43,7 @@ export async function recover(context: CommandContext, options: RecoverOptions):
   const isChange = list !== null || options.same === true;
   await (isChange ? refuseOtherWallet : sayOtherWallet)(context, ledger, walletNames);
   if (list || options.same) {
+    numberAtEnd(context, ledger);
     const concerned = options.wallet === undefined && !list ? walletNames : [wallet];
     const { marked, back } = await settle(ledger, list, options, concerned);
     process.stderr.write(

@@ -9,6 +9,7 @@ import { printableText } from '../../service/decoding/printable-text.ts';
 import { retryRejects } from '../../sync/checks/retry-rejects.ts';
 import type { CommandContext } from '../context/command-context.ts';
 import { refuseOtherWallet, sayOtherWallet } from '../context/compare-wallet.ts';
+import { numberAtEnd } from '../context/number-at-end.ts';
 import { openExistingLedger } from '../context/open-existing-ledger.ts';
 
 /** Rejects that are read at once: each may bring 64 KiB. */
@@ -41,6 +42,7 @@ export async function rejectsRetry(
 ): Promise<number> {
   const { ledger } = await openExistingLedger(context);
   await refuseOtherWallet(context, ledger);
+  numberAtEnd(context, ledger);
   const retried = await retryRejects(ledger, ids.length > 0 ? ids : null, systemClock());
   const wanted = { ids: retried.open, hasPayloads: options.json === true };
   const open = readOpen(ledger.db, wanted, context);

@@ -10,6 +10,7 @@ import { createWalletClient, type WalletClientOptions } from '../../service/wall
 import { shareHome } from '../../sync/settle-home.ts';
 import type { SyncContext } from '../../sync/sync-context.ts';
 import type { CommandContext } from './command-context.ts';
+import { numberAtEnd } from './number-at-end.ts';
 import { openExistingLedger } from './open-existing-ledger.ts';
 import { type OpenedLedger, openMigratedLedger } from './open-ledger.ts';
 import { type OpenedWallet, openWallet } from './open-wallet.ts';
@@ -45,6 +46,7 @@ export async function composeSync(
   // Opens the wallet first, so that mistaken settings are refused before any change.
   const wallet = await openWallet(context);
   const opened = await (isSchemaKept ? openExistingLedger : openMigratedLedger)(context);
+  numberAtEnd(context, opened.ledger);
   options.onOpened?.();
   return { ...opened, sync: await createSync(context, opened.ledger, wallet, options) };
 }
