@@ -4,7 +4,10 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import '../support/fixed-seed.ts';
 import { grantReader } from '../../src/ledger/connection/grant-roles.ts';
 import { listClosedMonths } from '../../src/ledger/reports/closing/list-closed-months.ts';
+import { storeListedTransactions } from '../../src/ledger/transactions/store-listed-transactions.ts';
+import { storeTransactionDetails } from '../../src/ledger/transactions/store-transaction-details.ts';
 import { forAll } from '../support/for-all.ts';
+import { detailed, listed } from '../support/transaction-rows.ts';
 import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, query, clear, connectionString } = await withLedger();
@@ -173,7 +176,7 @@ test('late entries add up to what changed in a closed month since', async () => 
   const custody = `select symbol, sum(amount) as amount from ledger.postings
     where account = 'assets:custody' and booked_at >= '2026-03-01 00:00Z' and booked_at < '2026-04-01 00:00Z' group by symbol`;
   const later = fc.record({
-    what: fc.constantFrom('insert', 'update', 'unlist', 'relist', 'delete', 'touch'),
+    what: fc.constantFrom('insert', 'update', 'detail', 'unlist', 'relist', 'delete', 'touch'),
     order: fc.nat(14),
     movement,
   });
@@ -195,6 +198,9 @@ test('late entries add up to what changed in a closed month since', async () => 
                          '${given.feeSymbol}', ${isBooked}, '${instant(at ?? given.seenAt)}')`,
         update: `update ledger.transactions set amount = ${amount}, fee_symbol = '${given.feeSymbol}',
                  occurred_at = ${at === null ? null : `'${instant(at)}'`}, is_success = ${isBooked} where ${key}`,
+        detail: `update ledger.transactions set amount = coalesce(amount, ${amount}), fee = coalesce(fee, ${(fee ?? 0) / 100}),
+                 fee_symbol = coalesce(fee_symbol, '${given.feeSymbol}'), detail_synced_at = now(), first_detail_at = now(),
+                 occurred_at = coalesce(occurred_at, ${at === null ? null : `'${instant(at)}'`}) where ${key}`,
         unlist: `update ledger.transactions set is_listed = false where ${key}`,
         relist: `update ledger.transactions set is_listed = true where ${key}`,
         delete: `delete from ledger.transactions where ${key}`,
@@ -234,6 +240,34 @@ test('a late entry says what happened, and a month that is open has none', async
     { order_no: 'late', kind: 'changed', symbol: 'BTC', amount_change: '2' },
     { order_no: 'late', kind: 'changed', symbol: 'BTC', amount_change: '-2' },
     { order_no: 'late', kind: 'unlisted', symbol: 'BTC', amount_change: '0' },
+  ]);
+});
+
+test('the first detail of a late row is a late entry only where it moves money', async () => {
+  await query(`insert into ledger.closed_months values ('2026-03-01', now(), 0, '')`);
+  await query(`insert into ledger.final_states values ('success', true) on conflict do nothing`);
+  const row = listed({
+    state: 'success',
+    symbol: 'BTC',
+    amount: '3',
+    occurredAt: Date.parse(instant(100)),
+  });
+  await storeListedTransactions(ledger.db, 'deposit', [{ ...row, orderNo: 'in' }]);
+  await storeListedTransactions(ledger.db, 'withdraw', [{ ...row, orderNo: 'out' }]);
+  const store = (orderNo: string, observation: number, fee: string) =>
+    storeTransactionDetails(ledger.db, [
+      detailed({ ...row, orderNo, observation, fee, feeSymbol: 'BTC', confirmNum: 6 }),
+    ]);
+  await store('in', 2, '0');
+  await store('out', 2, '0.1');
+  await store('in', 3, '0.2');
+  expect(
+    await query('select order_no, kind, amount_change from ledger.late_entries order by id'),
+  ).toEqual([
+    { order_no: 'in', kind: 'new', amount_change: '3' },
+    { order_no: 'out', kind: 'new', amount_change: '-3' },
+    { order_no: 'out', kind: 'changed', amount_change: '-0.1' },
+    { order_no: 'in', kind: 'changed', amount_change: '-0.2' },
   ]);
 });
 

@@ -168,6 +168,15 @@ export const booksBugs: PlantedBug[] = [
     caughtBy: 'a month stays open while a row whose time cannot be read may belong to it',
   },
   {
+    id: 'first-detail-is-late',
+    promise: 'Double entry',
+    wrong: 'the first detail of a late row is a further late entry, which changes no amount',
+    in: 'engine.note_updated_late',
+    find: 'HAVING NOT bool_or(c.is_first_detail) OR',
+    put: 'HAVING true OR',
+    caughtBy: 'the first detail of a late row is a late entry only where it moves money',
+  },
+  {
     id: 'closed-behind-a-writer',
     promise: 'Closed months',
     wrong:
