@@ -269,3 +269,19 @@ async function fill(): Promise<void> {
       from (values ('details', interval '3 minutes', 'failed', 'old'), ('details', interval '2 minutes', 'done', null),
                    ('balances', interval '1 minute', 'failed', 'new')) as r (job, age, outcome, error)`);
 }
+
+test('a value that both list and detail show unreadably counts once, as in the problem', async () => {
+  await ledger.db.execute(sql`delete from ledger.rejects`);
+  await ledger.db.execute(sql`insert into ledger.rejects (source, order_no, field, reason, payload, fingerprint, first_seen_at, last_seen_at)
+               select s, 'order-1', f, 'e', '{}', 'twice ' || s || f, now(), now()
+                 from unnest(array['transaction-list', 'transaction-detail']) s, unnest(array['amount', 'time']) f
+               union all select 'balance-list', null, 'balance', 'e', '{}', 'twice b', now(), now()
+               union all select 'transaction-list', null, null, 'e', '{}', 'twice a', now(), now()`);
+  onTestFinished(async () => void (await ledger.db.execute(sql`delete from ledger.rejects`)));
+  const status = await readStatus(ledger.db, pools);
+  expect(status.rejects).toBe(4);
+  expect(status.wallets).toMatchObject([{ counts: { rejects: 4 } }]);
+  expect(status.problems.find(({ name }) => name === 'rejects_open')).toMatchObject({
+    what: '4 values could not be decoded',
+  });
+});

@@ -22,6 +22,16 @@ export const statusBugs: PlantedBug[] = [
       'a problem that only a daemon can see is told once it is seen twice, until it is not seen any more',
   },
   {
+    id: 'rejects-for-values',
+    promise: 'Honest',
+    wrong:
+      'a value that list and detail repeat counts twice in the status, and once in the problem',
+    in: 'unreadableValues',
+    find: "source like 'transaction-%' and order_no",
+    put: "source like 'transaction-detail-%' and order_no",
+    caughtBy: 'a value that both list and detail show unreadably counts once, as in the problem',
+  },
+  {
     id: 'silence-is-no-problem',
     promise: 'Honest',
     wrong: 'a daemon that has gone is no problem: the last word of its lists stands',

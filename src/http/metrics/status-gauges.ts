@@ -94,7 +94,7 @@ export const statusGauges: StatusGauge[] = [
   },
   {
     name: 'wallet_ledger_rejects_open',
-    help: 'Values that could not be decoded: rejects that are still open',
+    help: 'Values that could not be decoded, still open; one that both the list and the detail of a transaction show counts once',
     labelNames: ['wallet'],
     samples: perWallet(({ rejects }) => rejects),
   },

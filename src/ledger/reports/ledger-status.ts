@@ -19,7 +19,7 @@ type OfWallet = { wallet: string };
 /** A wallet of the ledger. `isResting`: no daemon reads it any more; its rows are kept. `counts`: null if not read. */
 export type WalletStatus = { name: string; isResting: boolean; counts: WalletCounts | null };
 
-/** Number of transactions and open rejects, as in `LedgerStatus`. */
+/** Number of transactions and of values that could not be decoded, as in `LedgerStatus`. */
 export type WalletCounts = Pick<LedgerStatus, 'transactions' | 'rejects' | 'unexpectedDeposits'>;
 
 /** A chain's threshold, below which its pool is filled, and target (ADDRESS_POOLS). */
@@ -133,7 +133,7 @@ export type LedgerStatus = {
     detailsToFetch: number;
     detailsRefused: number;
   };
-  /** Number of open rejects. */
+  /** Number of values that could not be decoded. One that a list and a detail repeat counts once. */
   rejects: number;
   /** One entry per configured pool, in the order of the setting. */
   pools: PoolStatus[];

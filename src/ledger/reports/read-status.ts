@@ -23,6 +23,7 @@ import {
   streams,
   unexpectedDeposits,
   unexplainedDifferences,
+  unreadableValues,
   wallets,
 } from './status-sql.ts';
 
@@ -65,7 +66,7 @@ select ${isoText('now()')} as "readAt",
        waiting.refused::float8 as "detailsRefused",
        -- A row that is no longer listed may be open for good.
        (select count(*)::float8 from own.transactions where not is_final) as "notFinal",
-       (select count(*)::float8 from own.rejects where resolved_at is null) as rejects,
+       (${unreadableValues}) as rejects,
        (${poolLevels}) as levels,
        (${unexpectedDeposits}) as "unexpectedDeposits",
        (${balances}) as balances,

@@ -52,6 +52,15 @@ export const problems = sql`
                            order by p.severity, p.since, p.what), '[]')
     from ledger.problems as p where p.wallet in (${ownWallet}, '')`;
 
+/**
+ * Number of values that could not be decoded, as the problem rejects_open counts them: one that both the list and the
+ * detail of a transaction show is two rejects.
+ */
+export const unreadableValues = sql`
+  select count(distinct case when source like 'transaction-%' and order_no is not null
+                             then order_no || ' ' || coalesce(field, '') else id::text end)::float8
+    from own.rejects where resolved_at is null`;
+
 /** Coverage of the lists, without the days that have no listed rows and so nothing to verify. */
 export const coverage = sql`
   select coalesce(json_agg(c order by c.stream), '[]')
