@@ -76,7 +76,7 @@ describe('lines', () => {
       progress.onProgress('deposit', second * 300, 12_000, second * 3);
     }
     expect(written.at(-1)?.text).toBe(
-      'progress after 10 s: deposit: 2,700 of 12,000 rows · 27 pages · 300 rows/s · 31 s left\n',
+      'progress after 10 s: deposit: 2,700 of 12,000 rows · 27 pages read · 300 rows/s · 31 s left\n',
     );
     progress.stop();
   });
@@ -121,7 +121,9 @@ describe('lines', () => {
     progress.stop();
     progress.stop();
     expect(written).toHaveLength(2);
-    expect(written.at(-1)?.text).toContain('deposit: 100 of 100 rows · 1 page · in 0 s; details:');
+    expect(written.at(-1)?.text).toContain(
+      'deposit: 100 of 100 rows · 1 page read · in 0 s; details:',
+    );
   });
 });
 
@@ -132,6 +134,17 @@ describe('a part', () => {
     meter.onProgress('deposit', 5, 5);
     nowMs = 600_000;
     expect(meter.measure().parts[0]).toMatchObject({ secondsLeft: 0 });
+  });
+
+  test('of which a command runs several passes counts the pages of all, beside the time of all', () => {
+    let nowMs = 0;
+    const meter = createProgressMeter(() => nowMs);
+    for (const pages of [0, 9, 18]) meter.onProgress('deposit', pages * 100, 1_800, pages);
+    meter.onRun('transactions', emptyReport());
+    nowMs = 300_000;
+    for (const pages of [0, 1]) meter.onProgress('deposit', 1_800, 1_800, pages);
+    meter.onRun('transactions', emptyReport());
+    expect(meter.measure().parts[0]).toMatchObject({ done: 1_800, pages: 19, tookSeconds: 300 });
   });
 
   test('that is read again from its start has no rate below zero', () => {
@@ -156,7 +169,7 @@ describe('bars', () => {
     screen.log.write('WARN a line of the log\n');
     expect(text()).not.toContain('WARN');
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(text()).toMatch(/deposit +█+░+ 2,500 of 5,000 rows · 25 pages/);
+    expect(text()).toMatch(/deposit +█+░+ 2,500 of 5,000 rows · 25 pages read/);
     expect(text()).toMatch(/details +█+░+ 10 of 100 rows/);
     expect(text()).toContain('WARN a line of the log\n');
     screen.log.write('the last line\n');

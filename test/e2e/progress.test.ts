@@ -30,7 +30,7 @@ test('verify shows its progress, too', async () => {
   const { env } = await withService({ transactions: 4_000 });
   expect((await runProgram(['migrate'], env)).code).toBe(0);
   const program = startProgram(['verify'], { ...env, WALLET_MAX_RPS: '3' });
-  expect(await program.line(/deposit: [\d,]+ of [\d,]+ rows · \d+ pages? · .+ left/)).toMatch(
+  expect(await program.line(/deposit: [\d,]+ of [\d,]+ rows · \d+ pages? read · .+ left/)).toMatch(
     /^progress after \d+ s: /,
   );
   program.process.kill('SIGKILL');
@@ -41,7 +41,9 @@ test('within a request budget it shows pages, rows, rate and time left', async (
   const program = startProgram(['backfill'], { ...env, WALLET_MAX_RPS: '3' });
   // Either list may get the first pages of the budget, so the line that shows the deposits may be a later one.
   expect(
-    await program.line(/deposit: [\d,]+ of [\d,]+ rows · \d+ pages? · [\d,.]+ rows\/s · .+ left/),
+    await program.line(
+      /deposit: [\d,]+ of [\d,]+ rows · \d+ pages? read · [\d,.]+ rows\/s · .+ left/,
+    ),
   ).toMatch(/^progress after \d+ s: /);
   program.process.kill('SIGKILL');
 }, 60_000);

@@ -7,7 +7,7 @@ export type PartFacts = {
   part: string;
   done: number;
   total: number | null;
-  /** Pages of its list that this pass has read; null for a part without a list. */
+  /** Pages of its list that this command has read; null for a part without a list. */
   pages: number | null;
   rowsPerSecond: number | null;
   /** Rate of a part that needs one request per row and is therefore limited by the request rate. */
@@ -28,7 +28,9 @@ export type ProgressMeter = Required<Omit<Observers, 'onHealed'>> & {
   measure(): ProgressFacts;
 };
 
+/** `pagesOfPass`: pages of the current pass; a command may run several over one list. */
 type Part = Pick<PartFacts, 'part' | 'done' | 'total' | 'pages'> & {
+  pagesOfPass: number;
   startedMs: number;
   toldMs: number;
   rate: SmoothRate;
@@ -70,7 +72,7 @@ export function createProgressMeter(now: () => number): ProgressMeter {
       // A list may be read again from its start.
       const known = former && done >= former.done ? former : begin(part, done, nowMs);
       known.rate.update(nowMs, done);
-      const told = { done, total, pages: pages ?? null, toldMs: nowMs, endedMs: null };
+      const told = { done, total, ...addPages(known, pages), toldMs: nowMs, endedMs: null };
       parts.set(part, Object.assign(known, told));
     },
     onOpened() {
@@ -136,14 +138,24 @@ function waitingWords(
     : `no answer from the service for ${seconds} s`;
 }
 
+/** Adds the pages read since the last call. A pass counts its own, so fewer than before are those of a new one. */
+function addPages(
+  { pages, pagesOfPass }: Part,
+  ofPass: number | undefined,
+): Pick<Part, 'pages' | 'pagesOfPass'> {
+  if (ofPass === undefined) return { pages, pagesOfPass };
+  const added = ofPass < pagesOfPass ? ofPass : ofPass - pagesOfPass;
+  return { pages: (pages ?? 0) + added, pagesOfPass: ofPass };
+}
+
 function begin(part: string, done: number, nowMs: number): Part {
   const rate = createSmoothRate(nowMs, done);
-  const told = { total: null, pages: null, startedMs: nowMs, toldMs: nowMs, endedMs: null };
-  return { part, done, rate, ...told };
+  const told = { total: null, pages: null, pagesOfPass: 0, startedMs: nowMs };
+  return { part, done, rate, ...told, toldMs: nowMs, endedMs: null };
 }
 
 function factsOf(
-  { rate, startedMs, toldMs, endedMs, ...counts }: Part,
+  { rate, startedMs, toldMs, endedMs, pagesOfPass: _, ...counts }: Part,
   nowMs: number,
   answersPerSecond: number | null,
 ): PartFacts {

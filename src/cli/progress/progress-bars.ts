@@ -6,7 +6,7 @@ import { durationWords, partWords } from './progress-words.ts';
 const drawEveryMs = 250;
 const nameWidth = 13;
 /** Columns beside a bar, with and without the pages; the bar takes the rest of the line. */
-const wordsWidth = { withPages: 80, withoutPages: 58 } as const;
+const wordsWidth = { withPages: 85, withoutPages: 58 } as const;
 const barMin = 6;
 const barMax = 30;
 

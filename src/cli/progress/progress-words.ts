@@ -1,12 +1,12 @@
 import { countWords } from '../../kernel/count-words.ts';
 import type { PartFacts } from './measure-progress.ts';
 
-/** `3,000 of 12,000 rows · 30 pages · 300 rows/s · 30 s left`, without the values that are unknown. */
+/** `3,000 of 12,000 rows · 30 pages read · 300 rows/s · 30 s left`, without the values that are unknown. */
 export function partWords(facts: PartFacts): string {
   const { done, total, pages, tookSeconds } = facts;
   const words = [
     `${countWords(done)}${total === null ? '' : ` of ${countWords(Math.max(total, done))}`} rows`,
-    ...(pages === null ? [] : [`${countWords(pages)} ${pages === 1 ? 'page' : 'pages'}`]),
+    ...(pages === null ? [] : [`${countWords(pages)} ${pages === 1 ? 'page' : 'pages'} read`]),
     ...(tookSeconds === null ? paceWords(facts) : [`in ${durationWords(tookSeconds)}`]),
   ];
   return words.join(' · ');
