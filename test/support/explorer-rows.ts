@@ -3,7 +3,16 @@ import type { TransactionFilter } from '../../src/ledger/reports/explorer/list-t
 /** Lists all transactions but those that a given filter leaves out. */
 export function filterBy(given: Partial<TransactionFilter> = {}): TransactionFilter {
   const none = { stream: null, state: null, coin: null, chain: null, address: null, before: null };
-  return { ...none, from: null, to: null, min: null, max: null, isOpen: false, ...given };
+  return {
+    ...none,
+    sender: null,
+    from: null,
+    to: null,
+    min: null,
+    max: null,
+    isOpen: false,
+    ...given,
+  };
 }
 
 /** Statement that fills a ledger as one of three years' age: `rows` transactions of 100 coins. */

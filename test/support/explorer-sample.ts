@@ -25,10 +25,10 @@ export const explorerSample = `
     on conflict (wallet, stream, day) do update set transactions = excluded.transactions, verified_at = excluded.verified_at;
     insert into ledger.stream_proofs (name, observed_at, is_complete, service_total, ledger_count, reason)
     select 'deposit', now(), n % 2 = 0, 12, n, case when n % 2 > 0 then 'rows <missing>' end from generate_series(1, 60) as n;
-    insert into ledger.transactions (order_no, stream, type, request_id, symbol, slip44, amount, state, is_final, is_success, to_address, tx_hash, occurred_at)
-    values ('order 1/a', 'deposit', 'deposit', null, 'BTC', 0, 0.123456789, 'success', true, true, 'bc1-one', 'hash-1', now() - interval '1 hour'),
-           ('order-2', 'withdraw', 'withdraw', 'request-2', '=ODD', 60, -5, '=cmd()', false, false, '${odd.replaceAll("'", "''")}', 'hash-2', now() - interval '1 hour'),
-           ('order-3', 'withdraw', 'withdraw', 'request-2', 'BTC', 0, 12345678901234567890, 'success', true, true, 'x', null, null);
+    insert into ledger.transactions (order_no, stream, type, request_id, symbol, slip44, amount, state, is_final, is_success, to_address, from_address, tx_hash, occurred_at)
+    values ('order 1/a', 'deposit', 'deposit', null, 'BTC', 0, 0.123456789, 'success', true, true, 'bc1-one', '0xAbCdEf0123456789abcdef0123456789abcDEF01', 'hash-1', now() - interval '1 hour'),
+           ('order-2', 'withdraw', 'withdraw', 'request-2', '=ODD', 60, -5, '=cmd()', false, false, '${odd.replaceAll("'", "''")}', null, 'hash-2', now() - interval '1 hour'),
+           ('order-3', 'withdraw', 'withdraw', 'request-2', 'BTC', 0, 12345678901234567890, 'success', true, true, 'x', null, null, null);
     insert into ledger.transaction_changes (order_no, observed_at, field, old_value, new_value)
     values ('order 1/a', now(), 'state', 'pending', 'success');
     insert into ledger.rejects (source, order_no, field, reason, payload, fingerprint, first_seen_at, last_seen_at)
@@ -43,6 +43,8 @@ export const explorerPages = [
   '/transactions/order%201%2Fa',
   '/transactions/order-2',
   '/addresses/bc1-one',
+  '/addresses/0xAbCdEf0123456789abcdef0123456789abcDEF01',
+  '/transactions?sender=0xAbCdEf0123456789abcdef0123456789abcDEF01',
   '/coins',
   '/coins/BTC',
   '/coins/%3DODD?days=7',

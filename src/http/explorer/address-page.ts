@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { ListedRow } from '../../ledger/reports/explorer/list-transactions.ts';
+import type { TransactionPage } from '../../ledger/reports/explorer/list-transactions.ts';
 import type { NamedChain } from '../../ledger/reports/explorer/read-chains.ts';
 import type { FoundAddress } from '../../ledger/transactions/find-records.ts';
 import { addressDoubts } from '../../status/describe-record.ts';
@@ -13,25 +13,44 @@ import { doubtSection } from './transaction-page.ts';
 
 const root = '../';
 
-/** Shows an address on each chain that has it, and the latest transactions to it. */
+/** Shows an address on each chain that has it, and the latest transactions to it and from it. */
 export function addressFacts(
   address: string,
-  found: { addresses: FoundAddress[]; rows: ListedRow[]; hasMore: boolean },
+  found: { addresses: FoundAddress[]; list: TransactionPage; sent: TransactionPage },
   chains: NamedChain[],
 ): Html {
   const cards = found.addresses.map(
     (each) =>
       html`${section(`chain-${each.slip44}`, chainWords(chains, each.slip44), factsOf(each))}`,
   );
-  const unknown = html`<section aria-label="Address"><p>This ledger does not have the address. It is a recipient of the transactions below.</p></section>`;
-  const all = html`<p class="pages"><a href="${root}transactions${filterQuery({ address })}">${found.hasMore ? 'All transactions to it' : 'Filter them'}</a></p>`;
-  const list =
-    found.rows.length === 0
-      ? html`<p>None.</p>`
-      : html`${transactionTable(found.rows, { chains }, root)}${all}`;
+  const { list, sent } = found;
+  const parts = [list.rows.length > 0 ? 'a recipient' : '', sent.rows.length > 0 ? 'a sender' : ''];
+  const part = parts.filter((each) => each !== '').join(' and ');
+  const unknown = html`<section aria-label="Address"><p>This ledger does not have the address. It is ${part} of the transactions below.</p></section>`;
+  const to = tableOf(list, { address }, chains, 'to it');
+  const from = tableOf(sent, { sender: address }, chains, 'from it');
   return html`${found.addresses.length === 0 ? unknown : cards}
 ${doubtSection(found.addresses.flatMap((each) => addressDoubts(each).map((doubt) => `chain ${chainText(chains, each.slip44)}: ${doubt}`)))}
-${section('transactions', 'Transactions to it', list)}`;
+${section('transactions', 'Transactions to it', to)}
+${section('sent', 'Transactions from it', from)}`;
+}
+
+/** Lists a page of transactions, with the link to all of them. */
+function tableOf(
+  { rows, next, isSearchCut }: TransactionPage,
+  filter: Parameters<typeof filterQuery>[0],
+  chains: NamedChain[],
+  place: string,
+): Html {
+  const words = isSearchCut
+    ? `Search older transactions ${place}`
+    : next === null
+      ? 'Filter them'
+      : `All transactions ${place}`;
+  const all = html`<p class="pages"><a href="${root}transactions${filterQuery(filter)}">${words}</a></p>`;
+  if (rows.length === 0)
+    return isSearchCut ? html`<p>None among the latest.</p>${all}` : html`<p>None.</p>`;
+  return html`${transactionTable(rows, { chains }, root)}${all}`;
 }
 
 function factsOf(address: FoundAddress): Html {

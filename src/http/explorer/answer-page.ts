@@ -18,12 +18,12 @@ import { BadParameter } from './query-params.ts';
 export type ReadLedger = <T>(work: (db: LedgerDb) => Promise<T>) => Promise<T>;
 
 /**
- * A page; or that there is nothing like what was sought; or text of another type; or the path to go on to, relative to
- * the request's.
+ * A page; or that there is nothing like what was sought, which older transactions may come from (`sender`); or text of
+ * another type; or the path to go on to, relative to the request's.
  */
 export type Answer =
   | { page: ExplorerPage; sought?: string }
-  | { nothingIn: ExplorerPage['current']; sought?: string }
+  | { nothingIn: ExplorerPage['current']; sought?: string; sender?: string }
   | { csv: string; name: string }
   | { goTo: string };
 
@@ -74,7 +74,7 @@ export function createPageAnswers(options: {
       : {
           title: 'Nothing found',
           current: answer.nothingIn,
-          content: nothingFound(site, root, { pathname, sought }),
+          content: nothingFound(site, root, { pathname, sought, sender: answer.sender }),
         };
     const html = await renderExplorer(page, { site, root, sought, readAt });
     return { html: html.toString(), status: isFound ? 200 : 404 };

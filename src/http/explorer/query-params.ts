@@ -36,6 +36,7 @@ export const filterNames = [
   'min',
   'max',
   'address',
+  'sender',
   'open',
   'before',
 ];
@@ -55,6 +56,7 @@ export function readFilter(read: Read): TransactionFilter {
     min: parsed(read, 'min', asAmount),
     max: parsed(read, 'max', asAmount),
     address: readText(read, 'address'),
+    sender: readText(read, 'sender'),
     isOpen: parsed(read, 'open', asYes) ?? false,
     before: parsed(read, 'before', asPosition),
   };

@@ -1,8 +1,10 @@
 import type { Context } from 'hono';
+import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { findByReference } from '../../ledger/reports/explorer/find-by-reference.ts';
 import {
   listTransactions,
   type TransactionFilter,
+  type TransactionPage,
 } from '../../ledger/reports/explorer/list-transactions.ts';
 import { readChains } from '../../ledger/reports/explorer/read-chains.ts';
 import { readChoices } from '../../ledger/reports/explorer/read-coins.ts';
@@ -59,7 +61,11 @@ export async function searchPage(c: Context, read: ReadLedger): Promise<Answer> 
   // A rejected row has no page but that of its order.
   if (isNothing && found.rejects.length > 0)
     return { goTo: `transactions/${encodeURIComponent(sought)}` };
-  if (isNothing) return { nothingIn: 'transactions', sought };
+  if (isNothing) {
+    const sent = await read((db) => sentFrom(db, sought));
+    if (sent.rows.length > 0) return { goTo: `addresses/${encodeURIComponent(sought)}` };
+    return { nothingIn: 'transactions', sought };
+  }
   const content = searchResults(found, found.chains);
   return { page: { title: 'Found', current: 'transactions', content }, sought };
 }
@@ -83,8 +89,8 @@ export async function orderPage(orderNo: string, read: ReadLedger, site: Site): 
   return { page: { title: `${transaction.stream} ${orderNo}`, current, content } };
 }
 
-/** Any transaction to this address. */
-function toAddress(address: string): TransactionFilter {
+/** Any transaction of these addresses. */
+function filterOf(given: Pick<TransactionFilter, 'address' | 'sender'>): TransactionFilter {
   const none = {
     stream: null,
     state: null,
@@ -95,19 +101,26 @@ function toAddress(address: string): TransactionFilter {
     min: null,
     max: null,
   };
-  return { ...none, address, isOpen: false, before: null };
+  return { ...none, ...given, isOpen: false, before: null };
 }
 
-/** Answers with the page of an address in any spelling. */
+/** Reads the transactions from this address, among the latest ones. */
+function sentFrom(db: LedgerDb, address: string): Promise<TransactionPage> {
+  return listTransactions(db, filterOf({ address: null, sender: address }));
+}
+
+/** Answers with the page of an address in any spelling, of the ledger, of a recipient or of a sender. */
 export async function addressPage(address: string, read: ReadLedger): Promise<Answer> {
-  const { addresses, list, chains } = await read(async (db) => ({
+  const { addresses, list, sent, chains } = await read(async (db) => ({
     addresses: await findAddress(db, address),
-    list: await listTransactions(db, toAddress(address)),
+    list: await listTransactions(db, filterOf({ address, sender: null })),
+    sent: await sentFrom(db, address),
     chains: await readChains(db),
   }));
   const current = 'transactions';
-  if (addresses.length + list.rows.length === 0) return { nothingIn: current };
-  const found = { addresses, rows: list.rows, hasMore: list.next !== null };
+  if (addresses.length + list.rows.length + sent.rows.length === 0)
+    return { nothingIn: current, sender: address };
+  const found = { addresses, list, sent };
   return {
     page: { title: `Address ${address}`, current, content: addressFacts(address, found, chains) },
   };

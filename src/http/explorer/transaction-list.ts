@@ -143,6 +143,7 @@ ${input('to', 'To day', filter.to, ' type="date"')}
 ${input('min', 'Amount from', filter.min, ' inputmode="decimal"')}
 ${input('max', 'Amount to', filter.max, ' inputmode="decimal"')}
 ${filter.address === null ? '' : input('address', 'To address', filter.address)}
+${filter.sender === null ? '' : input('sender', 'From address', filter.sender)}
 <label class="check"><input type="checkbox" name="open" value="yes"${raw(filter.isOpen ? ' checked' : '')}> not final only</label>
 <button>Show</button>
 ${offer('states', states)}${offer('coins', coins)}

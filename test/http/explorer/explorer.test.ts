@@ -196,6 +196,25 @@ test('an order that could not be stored says why; what is not there is 404 in wo
   }
 });
 
+test('the sender of a stored transaction has a page, in any case, and the list can be filtered by it', async () => {
+  const sender = '0xAbCdEf0123456789abcdef0123456789abcDEF01';
+  for (const address of [sender, sender.toLowerCase()]) {
+    const { status, text } = await get(`/addresses/${address}`);
+    expect([status, text.includes('It is a sender of the transactions below')]).toEqual([
+      200,
+      true,
+    ]);
+    expect(rowsOf(text).join()).toContain('order 1/a');
+    const link = `/transactions?sender=${address}`;
+    expect(linksOf(`/addresses/${address}`, text)).toContain(link);
+    expect(rowsOf((await get(link)).text)).toHaveLength(2);
+    expect(await search(address)).toMatchObject({ status: 303, location: `addresses/${address}` });
+  }
+  expect(rowsOf((await get('/transactions?sender=nobody')).text)).toEqual([]);
+  const { text } = await get('/addresses/nobody');
+  expect(linksOf('/addresses/nobody', text)).toContain('/transactions?sender=nobody');
+});
+
 test('a coin: whether it adds up, with the explanation, and the course of its balance', async () => {
   const { text } = await get('/coins/BTC?days=all');
   expect(text).toContain('✗ not explained');

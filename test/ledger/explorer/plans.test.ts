@@ -80,6 +80,7 @@ test.each<[string, (db: LedgerDb) => Promise<unknown>]>([
   ],
   ['open transactions', (db) => listTransactions(db, filterBy({ isOpen: true }))],
   ['transactions to an address', (db) => listTransactions(db, filterBy({ address }))],
+  ['transactions from an address', (db) => listTransactions(db, filterBy({ sender: address }))],
   ['a search', (db) => findIndexed(db, 'order-77')],
   ['a reference', (db) => findByReference(db, 'customer 77')],
   ['an order', (db) => findOrder(db, 'order-77')],

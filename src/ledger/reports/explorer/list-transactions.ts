@@ -19,7 +19,7 @@ export type Position = { time: string | null; orderNo: string };
 
 /**
  * Rows to list; null stands for any. `from` and `to` are UTC days as `2026-03-01`, both included. Amounts are decimals.
- * `address` is the recipient, in any spelling; `coin` and `state` in any case.
+ * `address` is the recipient, in any spelling; `sender`, `coin` and `state` in any case.
  */
 export type TransactionFilter = {
   stream: TransactionType | null;
@@ -31,6 +31,7 @@ export type TransactionFilter = {
   min: string | null;
   max: string | null;
   address: string | null;
+  sender: string | null;
   /** Only rows that are not final. */
   isOpen: boolean;
   /** Rows behind this place. */
@@ -200,13 +201,26 @@ function behind({ time, orderNo }: Position, segment: Segment): SQL {
 }
 
 /** Conditions that no index serves; null if there are none. */
-function residualCondition({ state, coin, chain, min, max }: TransactionFilter): SQL | null {
+function residualCondition({
+  state,
+  coin,
+  chain,
+  min,
+  max,
+  sender,
+}: TransactionFilter): SQL | null {
   const conditions = [
     ...(state === null ? [] : [sql`lower(btrim(t.state)) = lower(btrim(${state}::text))`]),
     ...(coin === null ? [] : [sql`lower(t.symbol) = lower(${coin}::text)`]),
     ...(min === null ? [] : [sql`t.amount >= ${min}::numeric`]),
     ...(max === null ? [] : [sql`t.amount <= ${max}::numeric`]),
     ...(chain === null ? [] : [sql`t.slip44 = ${chain}::integer`]),
+    ...(sender === null
+      ? []
+      : [
+          sql`lower(t.from_address) = lower(${sender}::text)
+              and ledger.address_key(t.from_address) = ledger.address_key(${sender}::text)`,
+        ]),
   ];
   return conditions.length === 0 ? null : sql.join(conditions, sql` and `);
 }
