@@ -99,6 +99,8 @@ const hundredths = (text: string | null) => (text === null ? null : Math.round(N
 
 test('a statement opens and closes with the balances that were read, or were computed back, in any time zone', async () => {
   const client = await connectOne();
+  await query(`insert into ledger.coins (slip44, symbol, contract_address, observed_at, changed_at, observation)
+               select 1, s, '', now(), now(), 1 from unnest(array['BTC', 'ETH']) as s on conflict do nothing`);
   await forAll(
     fc.array(movement, { maxLength: 15 }),
     fc.array(fc.tuple(hour, fc.integer({ min: 0, max: 5_000 })), { maxLength: 3 }),
@@ -318,6 +320,36 @@ test.each([
     await expect(
       query(`select * from ledger.account_statement(${wallet}'BTC', ${days})`),
     ).rejects.toMatchObject({ code: '22023', message });
+});
+
+test('a wallet or coin that does not exist is refused, with the names of those that do', async () => {
+  await readBalance(await connectOne(), 10, 500);
+  const at = `'2026-03-05Z'`;
+  const calls = [
+    `account_statement('nope', 'BTC', '2026-03-01', '2026-03-02')`,
+    `balance_at('nope', 'BTC', ${at})`,
+    `custody_postings('nope', 'BTC', ${at}, ${at})`,
+    ...['balances_at', 'transactions_at', 'trial_balance_at'].map((f) => `${f}('nope', ${at})`),
+    `booked_sums('nope', ${at}, ${at})`,
+    `booked_sums(null, ${at}, ${at})`,
+  ];
+  for (const call of calls)
+    await expect(query(`select * from ledger.${call}`)).rejects.toMatchObject({
+      code: '22023',
+      message: expect.stringMatching(
+        /^there is no wallet named ('nope'|NULL), or this role may not see it$/,
+      ),
+      hint: 'name one of main',
+    });
+  for (const wallet of ['', `'main', `])
+    await expect(
+      query(`select * from ledger.account_statement(${wallet}'btc', '2026-03-01', '2026-03-02')`),
+    ).rejects.toMatchObject({
+      code: '22023',
+      message: `the wallet main has never had a coin 'btc'`,
+      hint: 'name a symbol as the service spells it: BTC',
+    });
+  expect(await query(`select from ledger.trial_balance_at('main', ${at})`)).not.toEqual([]);
 });
 
 test('readers call the functions and see the contract, in a transaction that cannot write', async () => {

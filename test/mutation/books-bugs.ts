@@ -177,6 +177,15 @@ export const booksBugs: PlantedBug[] = [
     caughtBy: 'the first detail of a late row is a late entry only where it moves money',
   },
   {
+    id: 'statement-of-nothing',
+    promise: 'Double entry',
+    wrong: 'the statement of a coin that the wallet never had says that nothing moved',
+    in: 'ledger.require_symbol',
+    find: 'SELECT FROM ledger.coins c WHERE c.wallet = require_symbol.wallet AND c.symbol = require_symbol.symbol',
+    put: 'SELECT FROM ledger.balances c WHERE c.wallet = require_symbol.wallet',
+    caughtBy: 'a wallet or coin that does not exist is refused, with the names of those that do',
+  },
+  {
     id: 'closed-behind-a-writer',
     promise: 'Closed months',
     wrong:
