@@ -1,10 +1,14 @@
 import { readFile } from 'node:fs/promises';
+import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
+import { PgDialect, type PgSession } from 'drizzle-orm/pg-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { checkDatabase } from '../../src/doctor/check-database.ts';
 import { LedgerError } from '../../src/kernel/errors.ts';
 import { type Log, silentLog } from '../../src/kernel/log.ts';
 import { migrateLedger } from '../../src/ledger/connection/migrate-ledger.ts';
+import { forNewLedger } from '../../src/ledger/connection/new-ledger-migrations.ts';
 import { migrateBefore } from '../support/migrate-before.ts';
 import { queryOnce } from '../support/on-database.ts';
 import { until } from '../support/until.ts';
@@ -132,6 +136,19 @@ test('a new ledger has the views of one that made them anew with every migration
   const made = await query(views);
   expect(made.length).toBeGreaterThan(30);
   expect(made).toEqual(await stepwise.query(views));
+});
+
+test('the migration of a new ledger that was interrupted is completed, with the views that it had left out', async () => {
+  const halfMade = await withLedger({ isMigrated: false });
+  const migrations = forNewLedger(readMigrationFiles({ migrationsFolder: 'migrations' }));
+  const begun = migrations.slice(0, 75);
+  const client = await halfMade.ledger.patient();
+  await client.query('set check_function_bodies = off');
+  const session = drizzle(client)._.session as unknown as PgSession;
+  await new PgDialect().migrate(begun, session, { migrationsFolder: 'migrations' });
+  await client.end();
+  const left = migrations.length - begun.length;
+  expect(await migrateLedger(halfMade.ledger)).toEqual({ applied: left });
 });
 
 test('a migration that finds a view unlike the one that it changes says so in few words, and blames no lost record', async () => {

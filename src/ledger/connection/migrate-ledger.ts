@@ -86,16 +86,26 @@ async function apply(
   const run = (step: MigrationMeta[]) =>
     givingWay(() => new PgDialect().migrate(step, session, { migrationsFolder }));
   try {
-    const isWhole = missing < known.length && (await fits(() => run(known)));
-    if (isWhole) return;
     const isNew = missing === known.length;
-    if (isNew) await db.execute(sql`set check_function_bodies = off`);
+    // Functions may be made before the views that they read.
+    await db.execute(sql`set check_function_bodies = off`);
+    // A new ledger whose migration was interrupted has not made all of them.
+    if (!isNew) await givingWay(() => makeOwnViews(db));
+    if (!isNew && (await fits(() => run(known)))) return;
     const steps = isNew ? forNewLedger(known) : known;
     // Each step takes all migrations so far, and skips those that are applied.
     for (const index of steps.keys()) await run(steps.slice(0, index + 1));
   } catch (error) {
     throw await explained(error, db, known, missing);
   }
+}
+
+/** Makes the views of the schema `own` anew if the ledger is of a version that has them. */
+async function makeOwnViews(db: LedgerDb): Promise<void> {
+  await db.execute(sql`
+    do $$ begin
+      if to_regproc('engine.make_own_views') is not null then perform engine.make_own_views(); end if;
+    end $$`);
 }
 
 /** Runs the work. Returns false if the server has no room for its locks; it has changed nothing then. */
