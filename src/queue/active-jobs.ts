@@ -30,11 +30,11 @@ export function activeJobsOf(pool: PgPool, queueName: string): ActiveJobs {
       const { rows } = await pool.query<ActiveJob>(
         `select j.id, j.lock_token as token, j.processed_by as worker,
                 exists (select from pg_stat_activity a
-                         where right(a.application_name, ${workerNameLength}) = j.processed_by) as "hasConnection"
+                         where right(a.application_name, $2) = j.processed_by) as "hasConnection"
            from job j
           where j.queue = $1 and j.state = 'active' and j.lock_token is not null
-            and length(j.processed_by) = ${workerNameLength}`,
-        [queueName],
+            and length(j.processed_by) = $2`,
+        [queueName, workerNameLength],
       );
       return rows;
     },

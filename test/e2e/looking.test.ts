@@ -82,6 +82,7 @@ test('no command but start, backfill, sync and migrate makes a schema or changes
   expect(await contents(empty)).toEqual(nothing);
 
   const service = await withService({ transactions: 0 });
+  expect((await runProgram(['sync'], service.env)).code).toBe(0);
   await service.query(`delete from drizzle.__drizzle_migrations
                 where created_at = (select max(created_at) from drizzle.__drizzle_migrations)`);
   const older = await contents(service);
