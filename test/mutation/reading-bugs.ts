@@ -112,6 +112,16 @@ export const readingBugs: PlantedBug[] = [
       'a page that reaches beyond its total proves nothing by it: a late row may be missing behind equal counts',
   },
   {
+    id: 'surplus-of-a-low-total',
+    promise: 'Unlisted after two readings',
+    wrong: 'rows are marked as gone by a total that does not count all rows of the list',
+    in: 'unlistVanished',
+    find: `if (session.state.checkpoint.isTotalOlder) return 0;`,
+    put: `if (session.state.checkpoint.isTotalOlder && rowsMax < 0) return 0;`,
+    caughtBy:
+      'a total below the place of a row shows no surplus: no row is marked as gone by it, in a list whose coarse times hide that it has no order',
+  },
+  {
     id: 'smaller-page-size-ignored',
     promise: 'Pages',
     wrong: 'a smaller WALLET_PAGE_SIZE has no effect on a list that was read before',

@@ -96,6 +96,25 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
+    'a total below the place of a row shows no surplus: no row is marked as gone by it, in a list whose coarse times hide that it has no order',
+    history(
+      [
+        list({ order: 'unordered', rows: 37, size: 1, pauseShare: 0.3 }),
+        list({
+          ...{ order: 'unordered', rows: 33, size: 3, isOrderFixed: false, canUnlist: false },
+          ...{ timeStep: 14_400_000, undatedEach: 7, beyondEnd: 'last-page' },
+          ...{ aheadMax: 3, batchRows: 40, lies: { total: { kind: 'constant', rows: 30 } } },
+        }),
+      ],
+      [
+        round([remove], [nothing, share]),
+        round([move, arrive(7)], [nothing, kill]),
+        round([], [nothing, late], { effort: 'backfill' }),
+      ],
+      { requestMs: 300, luck: 418616262, calmEffort: 'backfill' },
+    ),
+  ],
+  [
     'a row that a page behind the seeming end has shown is not marked as gone by the scan that read it, nor by the next one',
     history(
       [

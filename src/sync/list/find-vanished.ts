@@ -62,6 +62,8 @@ export async function unlistVanished<P extends PageFacts>(
   pages: P[],
   rowsMax: number,
 ): Promise<number> {
+  // A total that does not count all rows shows no surplus, so it does not tell that any has vanished.
+  if (session.state.checkpoint.isTotalOlder) return 0;
   const vanished = await notSeen(session, pages);
   // More rows than the counts explain: something else is wrong with the list.
   if (vanished.length === 0 || vanished.length > rowsMax) return 0;
