@@ -87,10 +87,10 @@ async function apply(
     givingWay(() => new PgDialect().migrate(step, session, { migrationsFolder }));
   try {
     const isNew = missing === known.length;
+    const isUnfinished = !isNew && !(await hasRuns(db));
     // Functions may be made before the views that they read.
-    await db.execute(sql`set check_function_bodies = off`);
-    // A new ledger whose migration was interrupted has not made all of them.
-    if (!isNew) await givingWay(() => makeOwnViews(db));
+    if (isNew || isUnfinished) await db.execute(sql`set check_function_bodies = off`);
+    if (isUnfinished) await givingWay(() => makeOwnViews(db));
     if (!isNew && (await fits(() => run(known)))) return;
     const steps = isNew ? forNewLedger(known) : known;
     // Each step takes all migrations so far, and skips those that are applied.
@@ -100,7 +100,10 @@ async function apply(
   }
 }
 
-/** Makes the views of the schema `own` anew if the ledger is of a version that has them. */
+/**
+ * Makes the views of the schema `own` if the ledger is of a version that has them. A new ledger whose migration was
+ * interrupted lacks some; without them the migrations that are left would fail.
+ */
 async function makeOwnViews(db: LedgerDb): Promise<void> {
   await db.execute(sql`
     do $$ begin
@@ -155,6 +158,7 @@ export async function readPendingMigrations({
   return { pending, isUnfinished: isPartial && !(await hasRuns(db)) };
 }
 
+/** Returns true if jobs have run on the ledger: its migration was complete before them. */
 async function hasRuns(db: LedgerDb): Promise<boolean> {
   const [table] = await query(db)`
     select to_regclass('ledger.sync_runs') is not null as ${out('exists', truth)}`;

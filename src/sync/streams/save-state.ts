@@ -6,7 +6,7 @@ import { doubtOf, type ListState } from '../list/list-state.ts';
 import { afterTotalBeside } from '../list/told-totals.ts';
 import { takenOver } from './lease-list.ts';
 
-/** Result of a save: the ledger's counts, and the total that is stored now. */
+/** Result of a save: the ledger's counts, and the number of the answer whose total is stored now. */
 type Saved = Pick<Stored, 'ledgerCount' | 'guests' | 'conflicts' | 'totalBeside'> & {
   totalObservation: number;
 };
