@@ -126,16 +126,13 @@ test('[Q14] a migration that loses a deadlock against an analyst is tried again'
   expect(await migrating).toEqual({ applied: journal.entries.length - applied });
 });
 
-test('a new ledger has the views of one that made them anew with every migration', async () => {
+test('a new ledger is the same as one that every migration was applied to as it is written', async () => {
   const stepwise = await withLedger({ isMigrated: false });
   await migrate(stepwise.ledger.db, { migrationsFolder: 'migrations' });
   await stepwise.query('select engine.settle_rights(), engine.settle_barriers()');
-  const views = `
-    select c.relname, pg_get_viewdef(c.oid) as text, c.reloptions, c.relacl::text, obj_description(c.oid) as comment
-      from pg_class c where c.relnamespace = 'own'::regnamespace order by 1`;
-  const made = await query(views);
-  expect(made.length).toBeGreaterThan(30);
-  expect(made).toEqual(await stepwise.query(views));
+  const made = await query(definitions);
+  expect(made.length).toBeGreaterThan(1_500);
+  expect(made).toEqual(await stepwise.query(definitions));
 });
 
 test('the migration of a new ledger that was interrupted is completed, with the views that it had left out', async () => {
@@ -233,3 +230,37 @@ test('a schema of a later version is refused', async () => {
   expect(refused).toBeInstanceOf(LedgerError);
   expect(refused).toMatchObject({ code: 'schema-newer', exitCode: 5 });
 });
+
+/** Everything that a migration makes in the ledger's schemas: its kind, its name and its definition with rights. */
+const definitions = `
+  with spaces as (select oid from pg_namespace where nspname in ('ledger', 'engine', 'own')),
+  relations as (select c.* from pg_class c join spaces on spaces.oid = c.relnamespace where c.relkind in ('r', 'v', 'm', 'S'))
+  select c.relkind::text as kind, c.oid::regclass::text as name,
+         concat_ws(' | ', case when c.relkind in ('v', 'm') then pg_get_viewdef(c.oid) end, c.reloptions,
+                   array(select unnest(c.relacl)::text order by 1), obj_description(c.oid)) as definition
+    from relations c
+  union all
+  select 'column', c.oid::regclass || '.' || a.attname,
+         concat_ws(' | ', format_type(a.atttypid, a.atttypmod), a.attnotnull, pg_get_expr(d.adbin, d.adrelid),
+                   array(select unnest(a.attacl)::text order by 1), col_description(c.oid, a.attnum))
+    from relations c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
+  union all
+  select 'function', p.oid::regprocedure::text,
+         concat_ws(' | ', case when p.prokind = 'a' then p.prosrc else pg_get_functiondef(p.oid) end,
+                   array(select unnest(p.proacl)::text order by 1), obj_description(p.oid))
+    from pg_proc p join spaces on spaces.oid = p.pronamespace
+  union all
+  select 'trigger', t.tgrelid::regclass || '.' || t.tgname, concat_ws(' | ', pg_get_triggerdef(t.oid), t.tgenabled)
+    from pg_trigger t join relations c on c.oid = t.tgrelid where not t.tgisinternal
+  union all
+  select 'index', i.indexrelid::regclass::text, pg_get_indexdef(i.indexrelid)
+    from pg_index i join relations c on c.oid = i.indrelid
+  union all
+  select 'constraint', n.conrelid::regclass || '.' || n.conname, pg_get_constraintdef(n.oid)
+    from pg_constraint n join relations c on c.oid = n.conrelid
+  union all
+  select 'policy', p.polrelid::regclass || '.' || p.polname,
+         concat_ws(' | ', pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid))
+    from pg_policy p join relations c on c.oid = p.polrelid
+  order by 1, 2`;

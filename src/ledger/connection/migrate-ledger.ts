@@ -11,7 +11,7 @@ import { type Log, silentLog } from '../../kernel/log.ts';
 import { type Ask, namingHolders } from '../../kernel/name-lock-holders.ts';
 import { packageRoot } from '../../kernel/package-root.ts';
 import { judgeStored } from '../addresses/refused-addresses.ts';
-import { countMissing, damaged, lacksRecords, type Migration } from './applied-migrations.ts';
+import { countMissing, damaged, lacksRecords } from './applied-migrations.ts';
 import type { Ledger, LedgerDb } from './connect-ledger.ts';
 import { forNewLedger } from './new-ledger-migrations.ts';
 import { isConflict, isLockTimeout, sqlStateOf } from './postgres-codes.ts';
@@ -201,16 +201,14 @@ const unlikeExpected = 'P0004';
 async function explained(
   error: unknown,
   db: LedgerDb,
-  known: readonly Migration[],
+  known: readonly MigrationMeta[],
   missing: number,
 ): Promise<unknown> {
   const state = sqlStateOf(error) ?? '';
   if (state === outOfMemory) return lacksLocks(toError(error));
   const isNew = missing === known.length;
   if (!collision.test(state) || (isNew && state !== unlikeExpected)) return error;
-  const statement = error instanceof DrizzleQueryError ? error.query : '';
-  const failed = known.find((migration) => migration.sql.includes(statement));
-  const migration = failed ?? known[known.length - missing];
+  const migration = known[placeOfFailure(error, isNew ? forNewLedger(known) : known, missing)];
   if (!migration) return error;
   const cause = toError(toError(error).cause ?? error);
   const reason =
@@ -225,6 +223,13 @@ async function explained(
       cure: 'nothing is lost, and the table of migrations is right: leave it as it is. If the schema was changed by hand, change it back or restore it, then run `wallet-ledger migrate` again; else report this with the version of PostgreSQL and the settings of the role',
     },
   );
+}
+
+/** Returns the place of the migration whose statement failed; without a statement, that of the first missing one. */
+function placeOfFailure(error: unknown, steps: readonly MigrationMeta[], missing: number): number {
+  const statement = error instanceof DrizzleQueryError ? error.query : '';
+  const failed = steps.findIndex(({ sql }) => sql.includes(statement));
+  return failed < 0 ? steps.length - missing : failed;
 }
 
 function nameOf(place: number): string {
